@@ -1,0 +1,89 @@
+//! `#[counters(…)]`.
+
+use proc_macro2::Span;
+use syn::meta::ParseNestedMeta;
+use syn::{Attribute, Error, Ident, LitInt, LitStr, Path, Result};
+
+const FORMAT: &str = "help: the correct format looks like \
+    `#[counters(table_name = article_counters, slots = 32, period = \"day\", today = path::to::function)]`";
+
+/// One `#[counters(…)]`, checked.
+pub struct CountersAttr {
+    pub table_name: Path,
+    pub slots: Option<i16>,
+    pub period: Option<Ident>,
+    pub today: Option<Path>,
+}
+
+impl CountersAttr {
+    pub fn parse(attr: &Attribute) -> Result<Self> {
+        let (mut table_name, mut slots, mut period, mut today) = (None, None, None, None);
+        attr.meta
+            .require_list()
+            .map_err(|error| Error::new(error.span(), FORMAT))?;
+        attr.parse_nested_meta(|meta| {
+            if meta.path.is_ident("table_name") {
+                set(&mut table_name, &meta, Path::parse_mod_style(meta.value()?)?)
+            } else if meta.path.is_ident("slots") {
+                let value = parse_slots(&meta.value()?.parse()?)?;
+                set(&mut slots, &meta, value)
+            } else if meta.path.is_ident("period") {
+                let value = parse_period(&meta.value()?.parse()?)?;
+                set(&mut period, &meta, value)
+            } else if meta.path.is_ident("today") {
+                set(&mut today, &meta, meta.value()?.parse()?)
+            } else {
+                Err(meta.error(format!(
+                    "unknown attribute, expected `table_name`, `slots`, `period` or `today`\n{FORMAT}"
+                )))
+            }
+        })?;
+        let table_name = table_name
+            .ok_or_else(|| Error::new_spanned(attr, format!("missing `table_name`\n{FORMAT}")))?;
+        Ok(CountersAttr {
+            table_name,
+            slots,
+            period,
+            today,
+        })
+    }
+}
+
+fn set<T>(option: &mut Option<T>, meta: &ParseNestedMeta, value: T) -> Result<()> {
+    if option.replace(value).is_some() {
+        return Err(meta.error("this is said twice; remove one of them"));
+    }
+    Ok(())
+}
+
+fn parse_slots(literal: &LitInt) -> Result<i16> {
+    match literal.base10_parse::<i16>() {
+        Ok(slots) if slots > 0 => Ok(slots),
+        _ => Err(Error::new(
+            literal.span(),
+            "`slots` is a number from 1 to 32767",
+        )),
+    }
+}
+
+/// The variant of `Period` of that name.
+fn parse_period(literal: &LitStr) -> Result<Ident> {
+    let variant = match literal.value().as_str() {
+        "day" => "Day",
+        "week" => "Week",
+        "month" => "Month",
+        "total" => "Total",
+        _ => {
+            return Err(Error::new(
+                literal.span(),
+                "`period` is \"day\", \"week\", \"month\" or \"total\"",
+            ));
+        }
+    };
+    Ok(Ident::new(variant, Span::call_site()))
+}
+
+/// For errors about there being no such attribute at all.
+pub fn missing(span: Span) -> Error {
+    Error::new(span, format!("this model names no counter table\n{FORMAT}"))
+}

@@ -1,0 +1,15 @@
+-- A counter table for `articles`, on MySQL and MariaDB: copy this into a migration of your own, and
+-- put your table, its key and your counters in.
+CREATE TABLE article_counters (
+    article_id BIGINT   NOT NULL,
+    day        DATE     NOT NULL,
+    slot       SMALLINT NOT NULL,
+    views      BIGINT   NOT NULL DEFAULT 0,
+    likes      BIGINT   NOT NULL DEFAULT 0,
+    comments   BIGINT   NOT NULL DEFAULT 0,
+    -- The only unique index there is, in this order: ON DUPLICATE KEY UPDATE acts on any.
+    PRIMARY KEY (article_id, day, slot),
+    -- Optional. With it, a slot's first count of a day waits for whoever has the article's own row
+    -- locked. Without it, delete an article's counters in the transaction that deletes the article.
+    FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE
+);

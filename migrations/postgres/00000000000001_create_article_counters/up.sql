@@ -1,0 +1,13 @@
+-- A counter table for `articles`: copy this into a migration of your own, and put your table, its
+-- key and your counters in.
+CREATE TABLE article_counters (
+    article_id BIGINT   NOT NULL REFERENCES articles (id) ON DELETE CASCADE,
+    day        DATE     NOT NULL,
+    slot       SMALLINT NOT NULL,
+    views      BIGINT   NOT NULL DEFAULT 0,
+    likes      BIGINT   NOT NULL DEFAULT 0,
+    comments   BIGINT   NOT NULL DEFAULT 0,
+    -- The only index there is, in this order. An index on a counter would make each increment write
+    -- it too, and end PostgreSQL's heap-only updates.
+    PRIMARY KEY (article_id, day, slot)
+);

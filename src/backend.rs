@@ -1,0 +1,191 @@
+//! The one place where the databases' SQL differs.
+
+use diesel::QueryResult;
+use diesel::backend::Backend;
+use diesel::query_builder::{AstPass, QueryFragment};
+use diesel::sql_types::{BigInt, Date, HasSqlType, SmallInt};
+
+/// A Diesel backend that counters work on.
+///
+/// Implemented for Diesel's own three, each behind the feature of its name. An
+/// application with a [`MultiConnection`] says which of them its own is made of:
+///
+/// ```
+/// # #[cfg(all(feature = "sqlite", feature = "postgres"))] mod example {
+/// use diesel_counters::{CounterBackend, Dialect};
+/// # use diesel::SqliteConnection;
+/// # // Stands in for PgConnection, which needs a client library.
+/// # use diesel::SqliteConnection as PgConnection;
+///
+/// #[derive(diesel::MultiConnection)]
+/// pub enum AnyConnection {
+///     Postgres(PgConnection),
+///     Sqlite(SqliteConnection),
+/// }
+///
+/// impl CounterBackend for MultiBackend {
+///     fn dialect(&self) -> Dialect {
+///         match self {
+///             MultiBackend::Postgres(_) => Dialect::PostgreSql,
+///             MultiBackend::Sqlite(_) => Dialect::Sqlite,
+///         }
+///     }
+/// }
+/// # }
+/// ```
+///
+/// [`MultiConnection`]: diesel::MultiConnection
+#[diagnostic::on_unimplemented(
+    message = "counters do not know the backend `{Self}`",
+    label = "turn on a feature of diesel_counters: `postgres`, `mysql` or `sqlite`",
+    note = "for a `#[derive(MultiConnection)]`, write `impl CounterBackend for MultiBackend`"
+)]
+pub trait CounterBackend:
+    Backend + HasSqlType<Date> + HasSqlType<SmallInt> + HasSqlType<BigInt>
+{
+    /// Whose SQL this backend speaks.
+    fn dialect(&self) -> Dialect;
+}
+
+/// Whose SQL a backend speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// PostgreSQL.
+    PostgreSql,
+    /// MySQL 8.0 and later, MariaDB 10.6 and later.
+    MySql,
+    /// SQLite 3.35 and later.
+    Sqlite,
+}
+
+#[cfg(feature = "postgres")]
+impl CounterBackend for diesel::pg::Pg {
+    fn dialect(&self) -> Dialect {
+        Dialect::PostgreSql
+    }
+}
+
+#[cfg(feature = "mysql")]
+impl CounterBackend for diesel::mysql::Mysql {
+    fn dialect(&self) -> Dialect {
+        Dialect::MySql
+    }
+}
+
+#[cfg(feature = "sqlite")]
+impl CounterBackend for diesel::sqlite::Sqlite {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+}
+
+impl Dialect {
+    /// The dialect of the backend that `out` writes for.
+    pub(crate) fn of<DB: CounterBackend>(out: &AstPass<'_, '_, DB>) -> Self {
+        out.backend().dialect()
+    }
+
+    /// SQLite has one writer at a time, so there slots would buy nothing.
+    pub(crate) fn has_slots(self) -> bool {
+        self != Dialect::Sqlite
+    }
+
+    /// Ends an `INSERT` into the counter table `table`: where the row exists,
+    /// what would have been inserted into the columns `counters` is added.
+    pub(crate) fn push_on_conflict_add<'b, DB, T>(
+        self,
+        table: &'b T,
+        key: &[&str],
+        counters: &[&str],
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
+        match self {
+            Dialect::PostgreSql | Dialect::Sqlite => {
+                out.push_sql(" ON CONFLICT (");
+                push_names(key, out)?;
+                out.push_sql(") DO UPDATE SET ");
+            }
+            Dialect::MySql => out.push_sql(" ON DUPLICATE KEY UPDATE "),
+        }
+        for (i, name) in counters.iter().enumerate() {
+            if i > 0 {
+                out.push_sql(", ");
+            }
+            out.push_identifier(name)?;
+            out.push_sql(" = ");
+            match self {
+                Dialect::PostgreSql => push_stored_plus_excluded(table, name, out)?,
+                // Its own `+` turns into a REAL when it overflows, where `abs` of
+                // the least integer is an error.
+                Dialect::Sqlite => {
+                    out.push_sql("CASE typeof(");
+                    push_stored_plus_excluded(table, name, out)?;
+                    out.push_sql(") WHEN 'integer' THEN ");
+                    push_stored_plus_excluded(table, name, out)?;
+                    out.push_sql(" ELSE abs(-9223372036854775807 - 1) END");
+                }
+                // MariaDB has no row alias, which MySQL would rather see.
+                Dialect::MySql => {
+                    out.push_identifier(name)?;
+                    out.push_sql(" + VALUES(");
+                    out.push_identifier(name)?;
+                    out.push_sql(")");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The sum of a counter over the rows at hand: a BIGINT, 0 over no rows, and
+    /// an error where it does not fit.
+    pub(crate) fn push_sum<DB: Backend>(
+        self,
+        counter: &str,
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
+        let (before, after) = match self {
+            Dialect::PostgreSql | Dialect::Sqlite => ("CAST(COALESCE(SUM(", "), 0) AS BIGINT)"),
+            // Here a CAST of a sum beyond BIGINT gives the greatest BIGINT and a
+            // warning; DIV gives an error (MySQL manual, "Arithmetic Operators").
+            Dialect::MySql => ("(COALESCE(SUM(", "), 0) DIV 1)"),
+        };
+        out.push_sql(before);
+        out.push_identifier(counter)?;
+        out.push_sql(after);
+        Ok(())
+    }
+}
+
+fn push_stored_plus_excluded<'b, DB, T>(
+    table: &'b T,
+    counter: &str,
+    out: &mut AstPass<'_, 'b, DB>,
+) -> QueryResult<()>
+where
+    DB: Backend,
+    T: QueryFragment<DB>,
+{
+    table.walk_ast(out.reborrow())?;
+    out.push_sql(".");
+    out.push_identifier(counter)?;
+    out.push_sql(" + excluded.");
+    out.push_identifier(counter)
+}
+
+/// `"a", "b", "c"`
+pub(crate) fn push_names<DB: Backend>(
+    names: &[&str],
+    out: &mut AstPass<'_, '_, DB>,
+) -> QueryResult<()> {
+    for (i, name) in names.iter().enumerate() {
+        if i > 0 {
+            out.push_sql(", ");
+        }
+        out.push_identifier(name)?;
+    }
+    Ok(())
+}

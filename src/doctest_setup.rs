@@ -1,0 +1,57 @@
+// What the examples in the docs stand on.
+
+use diesel::prelude::*;
+#[allow(unused_imports)]
+use diesel_counters::HasCounters;
+
+mod schema {
+    diesel::table! {
+        articles (id) {
+            id -> BigInt,
+            title -> Text,
+        }
+    }
+    diesel::table! {
+        comments (id) {
+            id -> BigInt,
+            article_id -> BigInt,
+            body -> Text,
+        }
+    }
+    diesel::table! {
+        article_counters (article_id, day, slot) {
+            article_id -> BigInt,
+            day -> Date,
+            slot -> SmallInt,
+            views -> BigInt,
+            likes -> BigInt,
+            comments -> BigInt,
+        }
+    }
+}
+#[allow(unused_imports)]
+use schema::{article_counters, articles};
+
+#[derive(Queryable, Selectable, HasCounters)]
+#[diesel(table_name = articles)]
+#[counters(table_name = article_counters)]
+#[allow(dead_code)]
+struct Article {
+    id: i64,
+    title: String,
+}
+
+#[allow(dead_code)]
+fn establish_connection() -> SqliteConnection {
+    use diesel::connection::SimpleConnection;
+
+    let mut conn = SqliteConnection::establish(":memory:").unwrap();
+    conn.batch_execute(concat!(
+        "CREATE TABLE articles (id INTEGER PRIMARY KEY, title TEXT NOT NULL);",
+        "CREATE TABLE comments (id INTEGER PRIMARY KEY, article_id BIGINT NOT NULL, body TEXT NOT NULL);",
+        include_str!("../migrations/sqlite/00000000000001_create_article_counters/up.sql"),
+        "INSERT INTO articles VALUES (1, 'One'), (2, 'Two');",
+    ))
+    .unwrap();
+    conn
+}

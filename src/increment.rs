@@ -1,0 +1,313 @@
+//! Adding to counters: one entity, one statement.
+
+use chrono::NaiveDate;
+use diesel::associations::HasTable;
+use diesel::connection::Connection;
+use diesel::dsl::AsExprOf;
+use diesel::expression::AsExpression;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_dsl::methods::ExecuteDsl;
+use diesel::query_source::QuerySource;
+use diesel::serialize::ToSql;
+use diesel::sql_types::{BigInt, Date, SmallInt};
+use diesel::{Column, QueryResult, RunQueryDsl};
+
+use crate::backend::{CounterBackend, Dialect, push_names};
+use crate::increment_many::IncrementMany;
+use crate::period::{Day, Period, utc_today};
+use crate::slot::{DEFAULT_SLOTS, Slot, SlotNumber};
+use crate::table::{CounterOf, CounterTable, Counters};
+
+/// The SQL type of the key of the entities that `C` counts.
+pub type KeyType<C> = <<C as Counters>::Table as CounterTable>::KeyType;
+
+/// What `FROM` says for the counter table of `C`.
+pub(crate) type TableOf<C> = <<C as Counters>::Table as QuerySource>::FromClause;
+
+pub(crate) fn table_of<C: Counters>() -> TableOf<C> {
+    C::Table::table().from_clause()
+}
+
+/// Adds to one or more counters of an entity, with no model in hand.
+///
+/// By 1 each, unless [`by`](Increment::by) says otherwise. The entity is named
+/// with [`of`](Increment::of); several at once with
+/// [`of_many`](Increment::of_many). It is a Diesel statement: run it with
+/// [`execute`](RunQueryDsl::execute), which answers with the number of entities
+/// counted, inside whatever transaction the connection is in. Adding 0 is
+/// answered with 0 and does not reach the database.
+///
+/// This counts on today's date in UTC, over [`DEFAULT_SLOTS`]. Where a model's
+/// `#[counters(…)]` says otherwise, use [`HasCounters::increment`], as in
+/// `Article::increment(views)`.
+///
+/// ```
+/// # include!("doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// # let (article_id, yesterday) = (1_i64, chrono::Utc::now().date_naive().pred_opt().unwrap());
+/// use diesel_counters::prelude::*;
+/// use schema::article_counters::{likes, views};
+///
+/// increment(views).of(article_id).execute(conn)?;
+/// increment(views).of(article_id).by(3).on(yesterday).execute(conn)?;
+/// increment((views, likes)).of(article_id).by((2, 1)).execute(conn)?;
+///
+/// let counted = counter_value((views, likes)).of(article_id).get_result::<(i64, i64)>(conn)?;
+/// assert_eq!(counted, (6, 1));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// [`execute`](RunQueryDsl::execute) gives the database's own error, among them
+/// one for a slot's count that would leave the range of an `i64`, and a
+/// [`SerializationError`](diesel::result::Error::SerializationError) for a day
+/// outside 1000-01-01 to 9999-12-31.
+///
+/// [`HasCounters::increment`]: crate::HasCounters::increment
+pub fn increment<C: Counters>(counters: C) -> Increment<C> {
+    Increment::new(counters, DEFAULT_SLOTS, Period::Day, utc_today())
+}
+
+/// An increment of the counters `C` of the entity `Id`; made by [`increment`].
+#[must_use = "an increment counts nothing until it is executed"]
+
+pub struct Increment<C: Counters, Id = NoEntity> {
+    pub(crate) table: TableOf<C>,
+    pub(crate) cell: Cell,
+    rows: [(Id, C::Amounts); 1],
+    period: Period,
+    slots: i16,
+}
+
+/// The day and the slot that an increment goes to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cell {
+    pub(crate) day: Day,
+    pub(crate) slot: SlotNumber,
+}
+
+/// An [`Increment`] that lacks its `.of(id)`.
+#[derive(Debug, Clone, Copy)]
+pub struct NoEntity;
+
+impl<C: Counters> Increment<C> {
+    pub(crate) fn new(_counters: C, slots: i16, period: Period, today: NaiveDate) -> Self {
+        Increment {
+            table: table_of::<C>(),
+            cell: Cell {
+                day: Day(period.start(today)),
+                slot: Slot::chosen().number(slots),
+            },
+            rows: [(NoEntity, C::ONE_EACH)],
+            period,
+            slots,
+        }
+    }
+
+    /// Names the entity by its key.
+    pub fn of<T>(self, id: T) -> Increment<C, AsExprOf<T, KeyType<C>>>
+    where
+        T: AsExpression<KeyType<C>>,
+    {
+        let [(NoEntity, amounts)] = self.rows;
+        Increment {
+            table: self.table,
+            cell: self.cell,
+            rows: [(id.as_expression(), amounts)],
+            period: self.period,
+            slots: self.slots,
+        }
+    }
+
+    /// Names many entities, each with what is added to it; see [`increment_many`].
+    ///
+    /// [`increment_many`]: crate::increment_many
+    pub fn of_many<T>(self, counts: impl IntoIterator<Item = (T, C::Value)>) -> IncrementMany<C, T>
+    where
+        T: Ord,
+    {
+        IncrementMany::new(self, counts)
+    }
+}
+
+impl<C: Counters, Id> Increment<C, Id> {
+    /// Adds `amount`, which may be negative: an `i64` for one counter, a tuple
+    /// with an `i64` each for a tuple of counters.
+    pub fn by(mut self, amount: C::Value) -> Self {
+        self.rows[0].1 = C::amounts(amount);
+        self
+    }
+
+    /// Counts on `day`, or in the model's period that it falls in, rather than
+    /// today.
+    pub fn on(mut self, day: NaiveDate) -> Self {
+        self.cell.day = Day(self.period.start(day));
+        self
+    }
+
+    /// Chooses the slot otherwise than [the process does](crate::set_default_slot).
+    pub fn slot(mut self, slot: Slot) -> Self {
+        self.cell.slot = slot.number(self.slots);
+        self
+    }
+}
+
+impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for Increment<C, Id> {
+    // Diesel's own would send an increment by 0, and answer 2 on MySQL for a row
+    // that existed.
+    fn execute(self, conn: &mut Conn) -> QueryResult<usize>
+    where
+        Conn: Connection,
+        Self: ExecuteDsl<Conn>,
+    {
+        if is_zero(&self.rows[0].1) {
+            return Ok(0);
+        }
+        ExecuteDsl::execute(self, conn).map(|_rows_affected| 1)
+    }
+}
+
+impl<C, Id> QueryId for Increment<C, Id>
+where
+    C: Counters + QueryId,
+    Id: QueryId,
+{
+    type QueryId = (NoEntity, C::QueryId, Id::QueryId);
+    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID && Id::HAS_STATIC_QUERY_ID;
+}
+
+impl<C, Id, DB> QueryFragment<DB> for Increment<C, Id>
+where
+    C: Counters,
+    Id: QueryFragment<DB>,
+    TableOf<C>: QueryFragment<DB>,
+    DB: CounterBackend,
+    Day: ToSql<Date, DB>,
+    SlotNumber: ToSql<SmallInt, DB>,
+    i64: ToSql<BigInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        walk_upsert::<C, _, _>(&self.table, &self.rows, &self.cell, out)
+    }
+}
+
+/// One statement that adds each row's amounts to its entity, in one slot.
+pub(crate) fn walk_upsert<'b, C, Id, DB>(
+    table: &'b TableOf<C>,
+    rows: &'b [(Id, C::Amounts)],
+    cell: &'b Cell,
+    mut out: AstPass<'_, 'b, DB>,
+) -> QueryResult<()>
+where
+    C: Counters,
+    Id: QueryFragment<DB>,
+    TableOf<C>: QueryFragment<DB>,
+    DB: CounterBackend,
+    Day: ToSql<Date, DB>,
+    SlotNumber: ToSql<SmallInt, DB>,
+    i64: ToSql<BigInt, DB>,
+{
+    let dialect = Dialect::of(&out);
+    let slot = if dialect.has_slots() {
+        &cell.slot
+    } else {
+        SlotNumber::ZERO
+    };
+
+    out.push_sql("INSERT INTO ");
+    table.walk_ast(out.reborrow())?;
+    out.push_sql(" (");
+    push_names(&C::Table::KEY, &mut out)?;
+    out.push_sql(", ");
+    push_names(C::NAMES, &mut out)?;
+    out.push_sql(") VALUES ");
+    for (i, (id, amounts)) in rows.iter().enumerate() {
+        out.push_sql(if i == 0 { "(" } else { ", (" });
+        id.walk_ast(out.reborrow())?;
+        out.push_sql(", ");
+        out.push_bind_param::<Date, _>(&cell.day)?;
+        out.push_sql(", ");
+        out.push_bind_param::<SmallInt, _>(slot)?;
+        for amount in amounts.as_ref() {
+            out.push_sql(", ");
+            out.push_bind_param::<BigInt, _>(amount)?;
+        }
+        out.push_sql(")");
+    }
+    dialect.push_on_conflict_add(table, &C::Table::KEY, C::NAMES, &mut out)
+}
+
+pub(crate) fn is_zero(amounts: &impl AsRef<[i64]>) -> bool {
+    amounts.as_ref().iter().all(|&amount| amount == 0)
+}
+
+/// What [`incr_counters`](crate::HasCounters::incr_counters) adds to one counter;
+/// made by [`by`](CounterColumn::by).
+#[derive(Debug, Clone, Copy)]
+pub struct By<C> {
+    counter: C,
+    amount: i64,
+}
+
+/// Says how much to add to a counter, next to others: `(views.by(1), likes.by(2))`.
+pub trait CounterColumn: Column + Counters<Value = i64> + Sized {
+    /// This counter, and `amount` to add to it.
+    fn by(self, amount: i64) -> By<Self> {
+        By {
+            counter: self,
+            amount,
+        }
+    }
+}
+
+impl<C: Column + Counters<Value = i64>> CounterColumn for C {}
+
+/// One [`By`], or a tuple of up to eight for counters of one table.
+pub trait Changes {
+    /// The counter, or the tuple of counters, that changes.
+    type Counters: Counters;
+    #[doc(hidden)]
+    fn split(self) -> (Self::Counters, <Self::Counters as Counters>::Value);
+}
+
+impl<C: Counters<Value = i64>> Changes for By<C> {
+    type Counters = C;
+    fn split(self) -> (C, i64) {
+        (self.counter, self.amount)
+    }
+}
+
+macro_rules! change_tuples {
+    ($($First:ident $first:ident $($C:ident $c:ident)*;)*) => {$(
+        impl<$First, $($C),*> Changes for (By<$First>, $(By<$C>,)*)
+        where
+            $First: Column,
+            $($C: CounterOf<$First::Table>,)*
+            ($First, $($C,)*): Counters<Value = change_tuples!(@values $First $($C)*)>,
+        {
+            type Counters = ($First, $($C,)*);
+            fn split(self) -> (Self::Counters, <Self::Counters as Counters>::Value) {
+                let ($first, $($c,)*) = self;
+                (
+                    ($first.counter, $($c.counter,)*),
+                    ($first.amount, $($c.amount,)*),
+                )
+            }
+        }
+    )*};
+    (@values $($C:ident)*) => { ($(change_tuples!(@i64 $C),)*) };
+    (@i64 $C:ident) => { i64 };
+}
+
+change_tuples! {
+    A a B b;
+    A a B b C c;
+    A a B b C c D d;
+    A a B b C c D d E e;
+    A a B b C c D d E e F f;
+    A a B b C c D d E e F f G g;
+    A a B b C c D d E e F f G g H h;
+}

@@ -1,0 +1,214 @@
+//! What a model with counters can do.
+
+use chrono::NaiveDate;
+use diesel::QueryResult;
+use diesel::connection::Connection;
+use diesel::dsl::AsExprOf;
+use diesel::expression::AsExpression;
+use diesel::prelude::RunQueryDsl;
+use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
+
+use crate::increment::{Changes, Increment, KeyType};
+use crate::period::{Period, utc_today};
+use crate::slot::DEFAULT_SLOTS;
+use crate::table::{CounterTable, Counters};
+use crate::value::{CounterValue, OnDay};
+
+/// The key of a model, borrowed from it, as a Diesel expression.
+type KeyOf<'a, M, C> = AsExprOf<&'a <M as HasCounters>::Key, KeyType<C>>;
+
+/// A model with counters. [Derive it](derive@crate::HasCounters).
+///
+/// Each method is one statement, on whatever connection and in whatever
+/// transaction or savepoint it is given: the count commits and rolls back with
+/// the rows that the caller writes next to it. Nothing here begins, commits or
+/// retries a transaction.
+///
+/// ```
+/// # include!("doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// # let article = Article { id: 1, title: String::new() };
+/// # let new_comment = (schema::comments::article_id.eq(1), schema::comments::body.eq("Nice."));
+/// use diesel_counters::prelude::*;
+/// use schema::article_counters::{comments, likes, views};
+///
+/// conn.transaction(|conn| {
+///     diesel::insert_into(schema::comments::table).values(&new_comment).execute(conn)?;
+///     article.incr_counter(comments, conn)
+/// })?;
+/// article.incr_counter_by(likes, -1, conn)?;
+/// article.incr_counters((views.by(1), likes.by(2)), conn)?;
+///
+/// assert_eq!(article.counter_value(comments, conn)?, 1);
+/// assert_eq!(article.counter_value((views, likes), conn)?, (1, 1));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// The database's own; those of [`increment`](crate::increment) when writing,
+/// and of [`counter_value`](crate::counter_value()) when reading.
+///
+/// PostgreSQL reports a deadlock as
+/// [`DatabaseErrorKind::Unknown`](diesel::result::DatabaseErrorKind::Unknown),
+/// MySQL as `SerializationFailure`, SQLite a busy database as `Unknown`. After
+/// any of them the whole transaction is to be run again, by its owner.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no counters",
+    label = "write `#[derive(HasCounters)]` and `#[counters(table_name = …)]` on this model"
+)]
+pub trait HasCounters: Sized {
+    /// The type of the model's primary key.
+    type Key;
+
+    /// The model's primary key.
+    fn counter_key(&self) -> &Self::Key;
+
+    /// Adds to counters of this kind of model, by key: [`increment`] with the
+    /// model's own slots, period and day.
+    ///
+    /// ```
+    /// # include!("doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// # let article_id = 1_i64;
+    /// use diesel_counters::prelude::*;
+    /// use schema::article_counters::likes;
+    ///
+    /// Article::increment(likes).of(article_id).execute(conn)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// [`increment`]: crate::increment
+    fn increment<C>(counters: C) -> Increment<C>
+    where
+        C: Counters,
+        Self: CountersIn<C::Table>,
+    {
+        Increment::new(counters, Self::SLOTS, Self::PERIOD, Self::today())
+    }
+
+    /// Adds 1 to a counter, or to each of a tuple of counters.
+    fn incr_counter<'a, C, Conn>(&'a self, counter: C, conn: &mut Conn) -> QueryResult<()>
+    where
+        C: Counters,
+        Self: CountersIn<C::Table>,
+        &'a Self::Key: AsExpression<KeyType<C>>,
+        Conn: Connection,
+        Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
+    {
+        Self::increment(counter)
+            .of(self.counter_key())
+            .execute(conn)
+            .map(drop)
+    }
+
+    /// Adds `amount`, which may be negative, to a counter. Adding 0 writes nothing.
+    fn incr_counter_by<'a, C, Conn>(
+        &'a self,
+        counter: C,
+        amount: C::Value,
+        conn: &mut Conn,
+    ) -> QueryResult<()>
+    where
+        C: Counters,
+        Self: CountersIn<C::Table>,
+        &'a Self::Key: AsExpression<KeyType<C>>,
+        Conn: Connection,
+        Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
+    {
+        Self::increment(counter)
+            .of(self.counter_key())
+            .by(amount)
+            .execute(conn)
+            .map(drop)
+    }
+
+    /// Subtracts 1 from a counter.
+    fn decr_counter<'a, C, Conn>(&'a self, counter: C, conn: &mut Conn) -> QueryResult<()>
+    where
+        C: Counters<Value = i64>,
+        Self: CountersIn<C::Table>,
+        &'a Self::Key: AsExpression<KeyType<C>>,
+        Conn: Connection,
+        Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
+    {
+        self.incr_counter_by(counter, -1, conn)
+    }
+
+    /// Adds to several counters of one table, in one row and one statement:
+    /// `(views.by(1), likes.by(2))`.
+    fn incr_counters<'a, B, Conn>(&'a self, changes: B, conn: &mut Conn) -> QueryResult<()>
+    where
+        B: Changes,
+        Self: CountersIn<<B::Counters as Counters>::Table>,
+        &'a Self::Key: AsExpression<KeyType<B::Counters>>,
+        Conn: Connection,
+        Increment<B::Counters, KeyOf<'a, Self, B::Counters>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
+    {
+        let (counters, amounts) = changes.split();
+        self.incr_counter_by(counters, amounts, conn)
+    }
+
+    /// Reads a counter, or each of a tuple of counters, in one query: an `i64`, or
+    /// a tuple of them. 0 for a model that was never counted.
+    ///
+    /// It reads one row for each slot and day of the model.
+    fn counter_value<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
+    where
+        C: Counters,
+        Self: CountersIn<C::Table>,
+        &'a Self::Key: AsExpression<KeyType<C>>,
+        Conn: Connection,
+        CounterValue<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+    {
+        CounterValue::new(counters, Self::PERIOD)
+            .of(self.counter_key())
+            .get_result(conn)
+    }
+
+    /// Reads what was counted on `day`, or in the model's period that it falls in.
+    fn counter_value_on<'a, C, Conn>(
+        &'a self,
+        counters: C,
+        day: NaiveDate,
+        conn: &mut Conn,
+    ) -> QueryResult<C::Value>
+    where
+        C: Counters,
+        Self: CountersIn<C::Table>,
+        &'a Self::Key: AsExpression<KeyType<C>>,
+        Conn: Connection,
+        CounterValue<C, KeyOf<'a, Self, C>, OnDay>: LoadQuery<'a, Conn, C::Value>,
+    {
+        CounterValue::new(counters, Self::PERIOD)
+            .of(self.counter_key())
+            .on(day)
+            .get_result(conn)
+    }
+}
+
+/// A model whose counters are in the counter table `T`.
+///
+/// `#[derive(HasCounters)]` implements it once for each `#[counters(table_name =
+/// …)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no counters in the table of `{T}`",
+    label = "this counter belongs to a table that the model does not name",
+    note = "name it on `{Self}`: `#[counters(table_name = …)]`; there may be several"
+)]
+pub trait CountersIn<T: CounterTable>: HasCounters {
+    /// How many slots a counter has, 1 or more.
+    const SLOTS: i16 = DEFAULT_SLOTS;
+
+    /// How finely counts are told apart in time.
+    const PERIOD: Period = Period::Day;
+
+    /// The day that is counted on, unless a statement names its own: UTC's.
+    fn today() -> NaiveDate {
+        utc_today()
+    }
+}

@@ -1,0 +1,217 @@
+//! Which of a counter's slots a transaction writes.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+
+use diesel::backend::Backend;
+use diesel::serialize::{self, Output, ToSql};
+use diesel::sql_types::SmallInt;
+
+/// How many slots a counter has when nobody says otherwise.
+pub const DEFAULT_SLOTS: i16 = 32;
+
+/// How an increment chooses its slot, on a database that has more than one
+/// writer at a time. (On SQLite the slot is always 0.)
+///
+/// Chosen for the process with [`set_default_slot`], and for one statement with
+/// [`Increment::slot`](crate::Increment::slot).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Slot {
+    /// Each thread has a slot of its own, and keeps it. The default.
+    ///
+    /// While there are at most as many threads that count as there are slots, no
+    /// two of them share a slot: no transaction waits for another's counters, nor
+    /// deadlocks on them, in whatever order it counts. A thread that ends hands
+    /// its slot on to the next that begins. Processes begin at a random slot each.
+    ///
+    /// This takes a transaction to stay on one thread, as it does in synchronous
+    /// Diesel.
+    #[default]
+    Sticky,
+    /// A random slot for each statement.
+    ///
+    /// For code whose transactions move between threads. It needs many times more
+    /// slots than writers to keep them apart, and transactions that count several
+    /// entities can deadlock.
+    Random,
+    /// As [`Sticky`](Slot::Sticky), within this process's share of the slots.
+    ///
+    /// For several processes, or database nodes, that count the same things:
+    /// number the processes, and no two share a slot. With fewer slots than
+    /// processes some share.
+    Partition {
+        /// Which of the shares is this process's: from 0 to `of - 1`.
+        index: u16,
+        /// How many shares there are: 1 or more.
+        of: u16,
+    },
+}
+
+static DEFAULT: OnceLock<Slot> = OnceLock::new();
+
+/// Chooses the [`Slot`] of every increment of this process that does not name
+/// its own.
+///
+/// Call it once, when the program starts. Without it the choice is
+/// [`Slot::Sticky`].
+///
+/// ```
+/// use diesel_counters::{Slot, set_default_slot};
+///
+/// // The second of three web servers.
+/// set_default_slot(Slot::Partition { index: 1, of: 3 })?;
+/// # Ok::<(), diesel_counters::SetDefaultSlotError>(())
+/// ```
+///
+/// # Errors
+///
+/// When it was called before, and when a partition's `index` is not below `of`.
+pub fn set_default_slot(slot: Slot) -> Result<(), SetDefaultSlotError> {
+    if let Slot::Partition { index, of } = slot {
+        if index >= of {
+            return Err(SetDefaultSlotError::NoSuchPartition { index, of });
+        }
+    }
+    DEFAULT
+        .set(slot)
+        .map_err(|_| SetDefaultSlotError::AlreadySet(*DEFAULT.get_or_init(|| slot)))
+}
+
+/// Why [`set_default_slot`] did not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SetDefaultSlotError {
+    /// The choice was made before, and this is it.
+    AlreadySet(Slot),
+    /// A partition's `index` must be below `of`.
+    #[allow(missing_docs)]
+    NoSuchPartition { index: u16, of: u16 },
+}
+
+impl fmt::Display for SetDefaultSlotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AlreadySet(slot) => write!(
+                f,
+                "the slots of this process are chosen already, as {slot:?}; \
+                 call set_default_slot once, at the start of main"
+            ),
+            Self::NoSuchPartition { index, of } => no_such_partition(*index, *of, f),
+        }
+    }
+}
+
+impl std::error::Error for SetDefaultSlotError {}
+
+fn no_such_partition(index: u16, of: u16, f: &mut impl fmt::Write) -> fmt::Result {
+    write!(
+        f,
+        "there is no partition {index} of {of}: partitions count from 0, \
+         so the last one of three is Slot::Partition {{ index: 2, of: 3 }}"
+    )
+}
+
+impl Slot {
+    /// The choice of this process.
+    pub(crate) fn chosen() -> Self {
+        DEFAULT.get().copied().unwrap_or_default()
+    }
+
+    /// A slot from 0 to `slots - 1`.
+    pub(crate) fn number(self, slots: i16) -> SlotNumber {
+        let slots = u32::from(slots.unsigned_abs().max(1));
+        let number = match self {
+            Slot::Sticky => thread_number() % slots,
+            Slot::Random => rand::random_range(0..slots),
+            Slot::Partition { index, of } if index < of => {
+                let (index, of) = (u32::from(index), u32::from(of));
+                let first = slots * index / of;
+                let share = slots * (index + 1) / of - first;
+                if share > 0 {
+                    first + thread_number() % share
+                } else {
+                    first
+                }
+            }
+            Slot::Partition { index, of } => return SlotNumber::NoSuchPartition { index, of },
+        };
+        SlotNumber::Number(number as i16)
+    }
+}
+
+/// A slot as a bind value.
+#[derive(Debug, Clone, Copy)]
+pub enum SlotNumber {
+    Number(i16),
+    NoSuchPartition { index: u16, of: u16 },
+}
+
+impl SlotNumber {
+    pub(crate) const ZERO: &Self = &SlotNumber::Number(0);
+}
+
+impl<DB> ToSql<SmallInt, DB> for SlotNumber
+where
+    DB: Backend,
+    i16: ToSql<SmallInt, DB>,
+{
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, DB>) -> serialize::Result {
+        match self {
+            SlotNumber::Number(number) => number.to_sql(out),
+            SlotNumber::NoSuchPartition { index, of } => {
+                let mut message = String::new();
+                no_such_partition(*index, *of, &mut message)?;
+                Err(message.into())
+            }
+        }
+    }
+}
+
+/// This thread's number, from a start that differs between processes.
+fn thread_number() -> u32 {
+    static START: LazyLock<u32> = LazyLock::new(|| rand::random_range(0..1 << 16));
+    // A thread that counts while it is being torn down has no number any more.
+    *START + THREAD.try_with(|thread| thread.0).unwrap_or_default()
+}
+
+thread_local! {
+    static THREAD: ThreadNumber = ThreadNumber::take();
+}
+
+/// The least number that no other living thread has.
+///
+/// Numbers are handed back, so that the threads alive at a time have neighbouring
+/// ones however many came and went: web servers keep making new threads.
+struct ThreadNumber(u32);
+
+struct Numbers {
+    next: u32,
+    returned: BinaryHeap<Reverse<u32>>,
+}
+
+static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers {
+    next: 0,
+    returned: BinaryHeap::new(),
+});
+
+impl ThreadNumber {
+    fn take() -> Self {
+        let mut numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Reverse(number)) = numbers.returned.pop() {
+            return ThreadNumber(number);
+        }
+        let number = numbers.next;
+        numbers.next += 1;
+        ThreadNumber(number)
+    }
+}
+
+impl Drop for ThreadNumber {
+    fn drop(&mut self) {
+        let mut numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
+        numbers.returned.push(Reverse(self.0));
+    }
+}

@@ -1,0 +1,219 @@
+//! What makes a table a counter table, and a column a counter.
+
+use diesel::associations::HasTable;
+use diesel::sql_types::{BigInt, Date, SingleValue, SmallInt};
+use diesel::{Column, Expression, Table};
+
+/// A table whose primary key is `(entity, day, slot)`.
+///
+/// Implemented for every such table; never by hand. What the three columns are
+/// called does not matter: the first may have any type that a database can
+/// index, the second is a `Date`, the third a `SmallInt`. Each other `BigInt`
+/// column is a counter, and each other column must have a default.
+///
+/// ```
+/// diesel::table! {
+///     article_counters (article_id, day, slot) {
+///         article_id -> BigInt,
+///         day -> Date,
+///         slot -> SmallInt,
+///         views -> BigInt,
+///         likes -> BigInt,
+///     }
+/// }
+///
+/// fn is_a_counter_table<T: diesel_counters::CounterTable>() {}
+/// is_a_counter_table::<article_counters::table>();
+/// ```
+pub trait CounterTable: Table + HasTable<Table = Self> {
+    /// The SQL type of the entity's key.
+    type KeyType: SingleValue;
+    /// The names of the key's three columns: entity, day, slot.
+    const KEY: [&'static str; 3];
+}
+
+impl<T> CounterTable for T
+where
+    T: Table + HasTable<Table = T>,
+    T::PrimaryKey: CounterKey<T>,
+{
+    type KeyType = <T::PrimaryKey as CounterKey<T>>::KeyType;
+    const KEY: [&'static str; 3] = <T::PrimaryKey as CounterKey<T>>::NAMES;
+}
+
+/// A primary key `(entity, day, slot)` of the table `T`.
+#[diagnostic::on_unimplemented(
+    message = "`{T}` is not a counter table: its primary key is not (entity, day, slot)",
+    label = "this table's primary key must be three columns: entity, day, slot",
+    note = "help: the correct format looks like\n\
+    `table! {{ article_counters (article_id, day, slot) {{ article_id -> BigInt, day -> Date, slot -> SmallInt, views -> BigInt, }} }}`"
+)]
+pub trait CounterKey<T> {
+    type KeyType: SingleValue;
+    const NAMES: [&'static str; 3];
+}
+
+impl<T, E, D, S> CounterKey<T> for (E, D, S)
+where
+    E: Column<Table = T, SqlType: SingleValue>,
+    D: Column<Table = T, SqlType: DayType<T>>,
+    S: Column<Table = T, SqlType: SlotType<T>>,
+{
+    type KeyType = E::SqlType;
+    const NAMES: [&'static str; 3] = [E::NAME, D::NAME, S::NAME];
+}
+
+/// The type of a counter table's second key column.
+#[diagnostic::on_unimplemented(
+    message = "`{T}` is not a counter table: the second column of its primary key is not a `Date`",
+    label = "the day's column in this table must be `Date`"
+)]
+pub trait DayType<T> {}
+impl<T> DayType<T> for Date {}
+
+/// The type of a counter table's third key column.
+#[diagnostic::on_unimplemented(
+    message = "`{T}` is not a counter table: the third column of its primary key is not a `SmallInt`",
+    label = "the slot's column in this table must be `SmallInt`"
+)]
+pub trait SlotType<T> {}
+impl<T> SlotType<T> for SmallInt {}
+
+/// One counter, or a tuple of up to eight counters of one table: `views`, or
+/// `(views, likes)`.
+///
+/// A counter is a `BigInt` column of a [`CounterTable`] that is not part of its
+/// key. Implemented for every such column; never by hand.
+pub trait Counters: Expression {
+    /// The counter table.
+    type Table: CounterTable;
+    /// What is added and what is read: `i64`, or a tuple with an `i64` for
+    /// each counter.
+    type Value: 'static;
+    #[doc(hidden)]
+    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy;
+    #[doc(hidden)]
+    const NAMES: &'static [&'static str];
+    #[doc(hidden)]
+    const ONE_EACH: Self::Amounts;
+    #[doc(hidden)]
+    fn amounts(value: Self::Value) -> Self::Amounts;
+}
+
+// A blanket impl for columns and one for tuples would overlap in the compiler's
+// eyes; their SQL types cannot.
+impl<C> Counters for C
+where
+    C: Expression,
+    C::SqlType: CounterType<C>,
+{
+    type Table = <C::SqlType as CounterType<C>>::Table;
+    type Value = <C::SqlType as CounterType<C>>::Value;
+    type Amounts = <C::SqlType as CounterType<C>>::Amounts;
+    const NAMES: &'static [&'static str] = <C::SqlType as CounterType<C>>::NAMES;
+    const ONE_EACH: Self::Amounts = <C::SqlType as CounterType<C>>::ONE_EACH;
+    fn amounts(value: Self::Value) -> Self::Amounts {
+        <C::SqlType as CounterType<C>>::amounts(value)
+    }
+}
+
+/// The SQL type of the counter or counters `C`.
+#[diagnostic::on_unimplemented(
+    message = "`{C}` is not a counter",
+    label = "its SQL type is `{Self}`, and a counter is a `BigInt` column of a counter table",
+    note = "several counters are a tuple of up to eight of one table, as in `(views, likes)`"
+)]
+pub trait CounterType<C> {
+    type Table: CounterTable;
+    type Value: 'static;
+    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy;
+    const NAMES: &'static [&'static str];
+    const ONE_EACH: Self::Amounts;
+    fn amounts(value: Self::Value) -> Self::Amounts;
+}
+
+impl<C> CounterType<C> for BigInt
+where
+    C: Column<SqlType = BigInt>,
+    C::Table: CounterTable,
+{
+    type Table = C::Table;
+    type Value = i64;
+    type Amounts = [i64; 1];
+    const NAMES: &'static [&'static str] = &[counter_name::<C>()];
+    const ONE_EACH: [i64; 1] = [1];
+    fn amounts(value: i64) -> [i64; 1] {
+        [value]
+    }
+}
+
+/// The column's name, when it is not one of its table's key.
+const fn counter_name<C: Column<Table: CounterTable>>() -> &'static str {
+    let mut key = 0;
+    while key < 3 {
+        assert!(
+            !same(C::NAME, <C::Table as CounterTable>::KEY[key]),
+            "this column is part of the counter table's primary key: it is not a counter"
+        );
+        key += 1;
+    }
+    C::NAME
+}
+
+/// Equality of strings, which `==` cannot tell at compile time.
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+/// A counter of the table `T`.
+#[diagnostic::on_unimplemented(
+    message = "the counters of one call must be of one table",
+    label = "`{Self}` is not a counter of `{T}`"
+)]
+pub trait CounterOf<T> {}
+impl<T, C: Column<Table = T, SqlType = BigInt>> CounterOf<T> for C {}
+
+macro_rules! counter_tuples {
+    ($($n:literal: $First:ident $($C:ident $value:ident)*;)*) => {$(
+        impl<$First, $($C),*> CounterType<($First, $($C),*)> for counter_tuples!(@types $First $($C)*)
+        where
+            $First: Column<SqlType = BigInt>,
+            $First::Table: CounterTable,
+            $($C: Column<SqlType = BigInt, Table = $First::Table>,)*
+        {
+            type Table = $First::Table;
+            type Value = counter_tuples!(@values $First $($C)*);
+            type Amounts = [i64; $n];
+            const NAMES: &'static [&'static str] =
+                &[counter_name::<$First>(), $(counter_name::<$C>()),*];
+            const ONE_EACH: [i64; $n] = [1; $n];
+            fn amounts((first, $($value),*): Self::Value) -> [i64; $n] {
+                [first, $($value),*]
+            }
+        }
+    )*};
+    (@types $($C:ident)*) => { ($(counter_tuples!(@as $C BigInt),)*) };
+    (@values $($C:ident)*) => { ($(counter_tuples!(@as $C i64),)*) };
+    (@as $C:ident $T:ty) => { $T };
+}
+
+counter_tuples! {
+    2: A B b;
+    3: A B b C c;
+    4: A B b C c D d;
+    5: A B b C c D d E e;
+    6: A B b C c D d E e F f;
+    7: A B b C c D d E e F f G g;
+    8: A B b C c D d E e F f G g H h;
+}

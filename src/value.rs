@@ -1,0 +1,168 @@
+//! Reading counters: the sum of an entity's rows.
+
+use chrono::NaiveDate;
+use diesel::dsl::AsExprOf;
+use diesel::expression::AsExpression;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::serialize::ToSql;
+use diesel::sql_types::Date;
+use diesel::{QueryResult, RunQueryDsl};
+
+use crate::backend::{CounterBackend, Dialect};
+use crate::increment::{KeyType, NoEntity, TableOf, table_of};
+use crate::period::{Day, Period};
+use crate::table::{CounterTable, Counters};
+
+/// Reads one or more counters of an entity, with no model in hand.
+///
+/// The entity is named with [`of`](CounterValue::of), a day with
+/// [`on`](CounterValue::on). It is a Diesel query of one row, a `BigInt` for each
+/// counter: load it with [`get_result`](RunQueryDsl::get_result). An entity that
+/// was never counted has 0.
+///
+/// ```
+/// # include!("doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// # let (article_id, today) = (1_i64, chrono::Utc::now().date_naive());
+/// use diesel_counters::prelude::*;
+/// use schema::article_counters::{likes, views};
+///
+/// increment(views).of(article_id).by(3).execute(conn)?;
+///
+/// let n: i64 = counter_value(views).of(article_id).get_result(conn)?;
+/// let (v, l): (i64, i64) = counter_value((views, likes)).of(article_id).on(today).get_result(conn)?;
+/// assert_eq!((n, v, l), (3, 3, 0));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// The database's own when the sum leaves the range of an `i64`, and a
+/// [`SerializationError`](diesel::result::Error::SerializationError) for a day
+/// outside 1000-01-01 to 9999-12-31.
+pub fn counter_value<C: Counters>(counters: C) -> CounterValue<C> {
+    CounterValue::new(counters, Period::Day)
+}
+
+/// A query of the counters `C` of the entity `Id`, over `Days`; made by
+/// [`counter_value`].
+#[must_use = "a query reads nothing until it is loaded"]
+
+pub struct CounterValue<C: Counters, Id = NoEntity, Days = AllDays> {
+    table: TableOf<C>,
+    id: Id,
+    days: Days,
+    period: Period,
+}
+
+/// Every day of a counter.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct AllDays;
+
+/// One day of a counter.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct OnDay(Day);
+
+impl<C: Counters> CounterValue<C> {
+    pub(crate) fn new(_counters: C, period: Period) -> Self {
+        CounterValue {
+            table: table_of::<C>(),
+            id: NoEntity,
+            days: AllDays,
+            period,
+        }
+    }
+
+    /// Names the entity by its key.
+    pub fn of<T>(self, id: T) -> CounterValue<C, AsExprOf<T, KeyType<C>>>
+    where
+        T: AsExpression<KeyType<C>>,
+    {
+        CounterValue {
+            table: self.table,
+            id: id.as_expression(),
+            days: self.days,
+            period: self.period,
+        }
+    }
+}
+
+impl<C: Counters, Id> CounterValue<C, Id> {
+    /// Reads what was counted on `day`, or in the model's period that it falls in.
+    pub fn on(self, day: NaiveDate) -> CounterValue<C, Id, OnDay> {
+        CounterValue {
+            table: self.table,
+            id: self.id,
+            days: OnDay(Day(self.period.start(day))),
+            period: self.period,
+        }
+    }
+}
+
+impl<C: Counters, Id, Days, Conn> RunQueryDsl<Conn> for CounterValue<C, Id, Days> {}
+
+impl<C: Counters, Id, Days> Query for CounterValue<C, Id, Days> {
+    type SqlType = C::SqlType;
+}
+
+impl<C, Id, Days> QueryId for CounterValue<C, Id, Days>
+where
+    C: Counters + QueryId,
+    Id: QueryId,
+    Days: QueryId,
+{
+    type QueryId = (AllDays, C::QueryId, Id::QueryId, Days::QueryId);
+    const HAS_STATIC_QUERY_ID: bool =
+        C::HAS_STATIC_QUERY_ID && Id::HAS_STATIC_QUERY_ID && Days::HAS_STATIC_QUERY_ID;
+}
+
+impl<C, Id, Days, DB> QueryFragment<DB> for CounterValue<C, Id, Days>
+where
+    C: Counters,
+    Id: QueryFragment<DB>,
+    Days: AndDays<DB>,
+    TableOf<C>: QueryFragment<DB>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        let [entity, day, _slot] = C::Table::KEY;
+        for (i, counter) in C::NAMES.iter().enumerate() {
+            out.push_sql(if i == 0 { "SELECT " } else { ", " });
+            dialect.push_sum(counter, &mut out)?;
+        }
+        out.push_sql(" FROM ");
+        self.table.walk_ast(out.reborrow())?;
+        out.push_sql(" WHERE ");
+        out.push_identifier(entity)?;
+        out.push_sql(" = ");
+        self.id.walk_ast(out.reborrow())?;
+        self.days.walk_and(day, out)
+    }
+}
+
+/// Narrows a `WHERE` to some days.
+#[doc(hidden)]
+pub trait AndDays<DB: CounterBackend> {
+    fn walk_and<'b>(&'b self, day: &str, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+}
+
+impl<DB: CounterBackend> AndDays<DB> for AllDays {
+    fn walk_and<'b>(&'b self, _day: &str, _out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Ok(())
+    }
+}
+
+impl<DB: CounterBackend> AndDays<DB> for OnDay
+where
+    Day: ToSql<Date, DB>,
+{
+    fn walk_and<'b>(&'b self, day: &str, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_sql(" AND ");
+        out.push_identifier(day)?;
+        out.push_sql(" = ");
+        out.push_bind_param::<Date, _>(&self.0)
+    }
+}
