@@ -140,24 +140,41 @@ impl Dialect {
         Ok(())
     }
 
-    /// The sum of a counter over the rows at hand: a BIGINT, 0 over no rows, and
-    /// an error where it does not fit.
+    /// The sum of a counter over the rows at hand: a BIGINT, and 0 over no rows.
+    ///
+    /// A sum beyond BIGINT is an error, and on MySQL NULL, which Diesel does not
+    /// take for an `i64`.
     pub(crate) fn push_sum<DB: Backend>(
         self,
         counter: &str,
         out: &mut AstPass<'_, '_, DB>,
     ) -> QueryResult<()> {
-        let (before, after) = match self {
-            Dialect::PostgreSql | Dialect::Sqlite => ("CAST(COALESCE(SUM(", "), 0) AS BIGINT)"),
-            // Here a CAST of a sum beyond BIGINT gives the greatest BIGINT and a
-            // warning; DIV gives an error (MySQL manual, "Arithmetic Operators").
-            Dialect::MySql => ("(COALESCE(SUM(", "), 0) DIV 1)"),
-        };
-        out.push_sql(before);
-        out.push_identifier(counter)?;
-        out.push_sql(after);
+        match self {
+            Dialect::PostgreSql | Dialect::Sqlite => {
+                out.push_sql("CAST(");
+                push_sum_or_zero(counter, out)?;
+                out.push_sql(" AS BIGINT)");
+            }
+            // The CAST alone would give the greatest BIGINT and a warning. `DIV 1`
+            // would give an error, after which MariaDB's client library hangs when
+            // the same prepared statement is run again.
+            Dialect::MySql => {
+                out.push_sql("CASE WHEN ");
+                push_sum_or_zero(counter, out)?;
+                out.push_sql(" BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(");
+                push_sum_or_zero(counter, out)?;
+                out.push_sql(" AS SIGNED) END");
+            }
+        }
         Ok(())
     }
+}
+
+fn push_sum_or_zero<DB: Backend>(counter: &str, out: &mut AstPass<'_, '_, DB>) -> QueryResult<()> {
+    out.push_sql("COALESCE(SUM(");
+    out.push_identifier(counter)?;
+    out.push_sql("), 0)");
+    Ok(())
 }
 
 fn push_stored_plus_excluded<'b, DB, T>(

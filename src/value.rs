@@ -39,7 +39,9 @@ use crate::table::{CounterTable, Counters};
 ///
 /// # Errors
 ///
-/// The database's own when the sum leaves the range of an `i64`, and a
+/// The database's own, among them one for a sum that leaves the range of an `i64`
+/// (on MySQL and MariaDB that is a
+/// [`DeserializationError`](diesel::result::Error::DeserializationError)), and a
 /// [`SerializationError`](diesel::result::Error::SerializationError) for a day
 /// outside 1000-01-01 to 9999-12-31.
 pub fn counter_value<C: Counters>(counters: C) -> CounterValue<C> {

@@ -1,0 +1,99 @@
+# Throwaway database servers, for scripts/test to source. Its `work` is the folder
+# that they live in, and its end is theirs.
+# shellcheck shell=bash disable=SC2154
+
+is_root() { [ "$(id -u)" = 0 ]; }
+
+# Distributions and Homebrew keep servers off the PATH. Each folder goes in
+# front of the ones before it, so of two versions the later one is found first.
+find_servers() {
+  local folder path=
+  for folder in {/usr/local,/opt/homebrew,/home/linuxbrew/.linuxbrew}/opt/{mariadb*,mysql*,libpq,postgresql*}/bin \
+    /usr/libexec /usr/sbin /usr/lib/postgresql/*/bin; do
+    [ ! -d "$folder" ] || path="$folder:$path"
+  done
+  export PATH="$PATH:$path"
+}
+
+# A job in a process group of its own: Ctrl-C reaches this script only, which
+# then ends the whole group.
+in_background() { set -m; "$@" </dev/null & set +m; }
+
+# Prints the server's version, or fails when it does not answer. What follows
+# the first space is the distribution's.
+version() { ask_version "$@" | cut -d ' ' -f 1; }
+ask_version() {
+  local client=mysql
+  if [ "$1" = postgres ]; then
+    PGCONNECT_TIMEOUT=5 psql -XAt -d "$2" -c 'SHOW server_version'
+  else
+    has mysql || client=mariadb
+    [[ $2 =~ ^mysql://([^:@/]+)(:([^@]*))?@([^:/]+)(:([0-9]+))? ]] || return 1
+    MYSQL_PWD=${BASH_REMATCH[3]} "$client" --no-defaults --protocol=TCP --connect-timeout=5 \
+      -u "${BASH_REMATCH[1]}" -h "${BASH_REMATCH[4]}" -P "${BASH_REMATCH[6]:-3306}" -NBe 'SELECT VERSION()'
+  fi
+}
+
+# PostgreSQL refuses to run as root, and the others had better not.
+as_owner() {
+  cd "$folder" || exit
+  export TMPDIR=$folder # the caller's may be closed to this user
+  is_root || exec "$@"
+  # With pdeathsig the server ends even when this script is killed with -9.
+  exec setpriv --reuid "$owner" --regid "$(id -g "$owner")" --clear-groups --pdeathsig QUIT "$@"
+}
+
+# Makes the data, and says in `server` how to run it.
+prepare() {
+  mkdir "$folder"
+  ! is_root || chown "$owner" "$folder"
+  # What the URL names, on any version.
+  printf '%s;\n' 'CREATE DATABASE IF NOT EXISTS test' "CREATE USER IF NOT EXISTS root@'127.0.0.1'" \
+    "GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION" >"$work/init.sql"
+  local options=(--no-defaults "--datadir=$folder/data" "--socket=$folder/socket" "--pid-file=$folder/pid"
+    --bind-address=127.0.0.1 --skip-name-resolve --max-connections=300 "--init-file=$work/init.sql")
+  case $1 in
+  postgres)
+    server=(postgres -D "$folder/data" --listen_addresses=127.0.0.1 "--unix_socket_directories=$folder"
+      --max_connections=300)
+    (as_owner initdb -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C) ;;
+  mariadb)
+    server=(mariadbd "${options[@]}")
+    (as_owner mariadb-install-db --no-defaults "--datadir=$folder/data" \
+      --auth-root-authentication-method=normal --skip-name-resolve) ;;
+  mysql)
+    server=(mysqld "${options[@]}" --mysqlx=OFF)
+    (as_owner mysqld --no-defaults --initialize-insecure "--datadir=$folder/data") ;;
+  esac
+}
+
+# Sets `url`, to the server that was given or to a new one.
+start() {
+  local given=${1}_url folder=$work/$1 log=$work/$1.server owner=mysql port server
+  url=${!given}
+  [ -z "$url" ] || return 0
+  [ "$1" != postgres ] || owner=postgres
+  id "$owner" >/dev/null 2>&1 || owner=nobody
+  if prepare "$1" >"$log" 2>&1; then
+    # A port may be taken, or be taken while the server starts: try others.
+    for _ in {1..5}; do
+      port=$((20000 + RANDOM % 12000))
+      url=mysql://root@127.0.0.1:$port/test
+      [ "$1" != postgres ] || url=postgres://postgres@127.0.0.1:$port/postgres
+      in_background as_owner "${server[@]}" "--port=$port" >>"$log" 2>&1
+      for _ in {1..600}; do
+        kill -0 $! 2>/dev/null || break
+        # A server makes its socket file once the port is its own. Before that,
+        # what answers at the port is another's.
+        if [ -S "$folder/socket" ] || [ -S "$folder/.s.PGSQL.$port" ]; then
+          ! version "$1" "$url" >"$work/$1.version" 2>/dev/null || return 0
+        fi
+        sleep 0.1
+      done
+      kill -KILL $! 2>/dev/null || true
+    done
+  fi
+  echo "scripts/test: $1 did not come up; the end of its log:" >&2
+  tail -n 50 "$log" >&2
+  return 1
+}

@@ -1,0 +1,157 @@
+//! Keys of each type, and names of each kind.
+
+use diesel::backend::Backend;
+use diesel::connection::SimpleConnection;
+use diesel::deserialize::FromSqlRow;
+use diesel::expression::AsExpression;
+use diesel::prelude::*;
+use diesel::serialize::{self, Output, ToSql};
+use diesel::sql_types::Binary;
+use diesel_counters::prelude::*;
+use diesel_counters_tests::models::{File, Page, Visitor};
+use diesel_counters_tests::schema::file_counters::downloads;
+use diesel_counters_tests::schema::page_counters::hits;
+use diesel_counters_tests::schema::user_counters::visits;
+use diesel_counters_tests::schema::{file_counters, odd_counters};
+use uuid::Uuid;
+
+use crate::{SCHEMA, TestDatabase, qualified_counters};
+
+#[test]
+fn a_key_may_be_an_i32() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let visitor = Visitor {
+        id: i32::MIN,
+        name: "",
+    };
+    visitor.incr_counter(visits, &mut conn).unwrap();
+    increment_many(visits, [(i32::MIN, 2), (i32::MAX, 1)], &mut conn).unwrap();
+    assert_eq!(visitor.counter_value(visits, &mut conn), Ok(3));
+}
+
+#[test]
+fn a_key_may_be_text_and_stays_a_value() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    let urls = [
+        "",
+        "/blog?a=1",
+        "'; DROP TABLE page_counters; --",
+        "straße 🦀",
+        "STRASSE 🦀",
+    ];
+    for (url, n) in urls.into_iter().zip(1..) {
+        let page = Page {
+            url: url.to_owned(),
+        };
+        page.incr_counter_by(hits, n, conn).unwrap();
+        increment(hits).of(url).execute(conn).unwrap();
+        increment(hits).of(url.to_owned()).execute(conn).unwrap();
+    }
+    increment_many(hits, urls.map(|url| (url, 1)), conn).unwrap();
+    for (url, n) in urls.into_iter().zip(1..) {
+        let page = Page {
+            url: url.to_owned(),
+        };
+        assert_eq!(page.counter_value(hits, conn), Ok(n + 3), "{url}");
+    }
+}
+
+#[test]
+fn a_key_may_be_bytes() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let file = File(vec![0, 39, 255, 0]);
+    file.incr_counter(downloads, &mut conn).unwrap();
+    increment_many(
+        downloads,
+        [(vec![0_u8, 39, 255, 0], 2), (vec![], 1)],
+        &mut conn,
+    )
+    .unwrap();
+    assert_eq!(file.counter_value(downloads, &mut conn), Ok(3));
+}
+
+/// A type of an application's own: a UUID in sixteen bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsExpression, FromSqlRow)]
+#[diesel(sql_type = Binary)]
+struct FileId(Uuid);
+
+impl<DB: Backend> ToSql<Binary, DB> for FileId
+where
+    [u8]: ToSql<Binary, DB>,
+{
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, DB>) -> serialize::Result {
+        self.0.as_bytes().as_slice().to_sql(out)
+    }
+}
+
+#[derive(HasCounters)]
+#[counters(table_name = file_counters)]
+struct NamedFile {
+    id: FileId,
+}
+
+#[test]
+fn a_key_may_be_of_the_applications_own_type() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let [one, other] = [(); 2].map(|()| NamedFile {
+        id: FileId(Uuid::new_v4()),
+    });
+    one.incr_counter(downloads, &mut conn).unwrap();
+    increment_many(downloads, [(one.id, 2), (other.id, 4)], &mut conn).unwrap();
+    increment(downloads).of(one.id).execute(&mut conn).unwrap();
+    assert_eq!(one.counter_value(downloads, &mut conn), Ok(4));
+    assert_eq!(other.counter_value(downloads, &mut conn), Ok(4));
+}
+
+#[test]
+fn tables_and_columns_of_any_name_are_quoted() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let visitor = Visitor { id: 1, name: "" };
+    let _: &str = visitor.name;
+    let conn = &mut conn;
+    for _ in 0..2 {
+        increment((odd_counters::views, odd_counters::size))
+            .of(1_i64)
+            .by((2, 3))
+            .execute(conn)
+            .unwrap();
+    }
+    increment_many(odd_counters::size, [(1_i64, 1), (2, 1)], conn).unwrap();
+    let value = counter_value((odd_counters::size, odd_counters::views))
+        .of(1_i64)
+        .get_result::<(i64, i64)>(conn);
+    assert_eq!(value, Ok((7, 4)));
+}
+
+#[test]
+fn a_table_may_be_in_another_schema() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    let [create, drop] = SCHEMA;
+    conn.batch_execute(create).unwrap();
+    let table = {
+        let name = diesel::debug_query::<<crate::Conn as Connection>::Backend, _>(
+            &qualified_counters::table.select(qualified_counters::views),
+        )
+        .to_string();
+        let (_, table) = name.split_once("FROM ").unwrap();
+        table.split(" --").next().unwrap().to_owned()
+    };
+    conn.batch_execute(&format!(
+        "CREATE TABLE {table} (entity_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+         views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (entity_id, day, slot))"
+    ))
+    .unwrap();
+    for _ in 0..2 {
+        increment(qualified_counters::views)
+            .of(1_i64)
+            .execute(conn)
+            .unwrap();
+    }
+    let value = counter_value(qualified_counters::views)
+        .of(1_i64)
+        .get_result::<i64>(conn);
+    conn.batch_execute(drop).unwrap();
+    assert_eq!(value, Ok(2));
+}

@@ -1,0 +1,90 @@
+//! Many entities' increments.
+
+use diesel::prelude::*;
+use diesel::result::Error;
+use diesel_counters::prelude::*;
+use diesel_counters_tests::models::{Article, Page};
+use diesel_counters_tests::schema::article_counters::{likes, views};
+use diesel_counters_tests::schema::page_counters::hits;
+use diesel_counters_tests::watch::watch;
+
+use super::{article, day};
+use crate::TestDatabase;
+
+#[test]
+fn each_entity_gets_its_sum() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let counts = [(3_i64, 1), (1, 10), (3, 2), (2, -5), (1, 1)];
+    assert_eq!(increment_many(views, counts, &mut conn), Ok(3));
+    let values = [1, 2, 3, 4].map(|id| article(id).counter_value(views, &mut conn).unwrap());
+    assert_eq!(values, [11, -5, 3, 0]);
+}
+
+#[test]
+fn each_entity_may_get_several_counters() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let counts = [(2_i64, (1, 2)), (1, (3, 0)), (2, (4, -1))];
+    let counted = Article::increment((views, likes))
+        .on(day(2026, 1, 2))
+        .of_many(counts)
+        .execute(&mut conn);
+    assert_eq!(counted, Ok(2));
+    let value = |id, conn: &mut _| article(id).counter_value((views, likes), conn);
+    assert_eq!(value(1, &mut conn), Ok((3, 0)));
+    assert_eq!(value(2, &mut conn), Ok((5, 1)));
+}
+
+#[test]
+fn any_number_of_entities_is_counted() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    for number in [1, 2, 3, 255, 256, 257, 1000] {
+        let path = |i: i64| format!("/{number}/{i}");
+        let counted = increment_many(hits, (0..number).map(|i| (path(i), i + 1)), &mut conn);
+        assert_eq!(counted, Ok(number as usize));
+        for i in [0, number / 2, number - 1] {
+            let page = Page { url: path(i) };
+            assert_eq!(page.counter_value(hits, &mut conn), Ok(i + 1), "{number}");
+        }
+    }
+    let none: [(String, i64); 0] = [];
+    assert_eq!(increment_many(hits, none, &mut conn), Ok(0));
+}
+
+#[test]
+fn entities_go_in_the_order_of_their_keys_in_few_statements() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let watched = watch(&mut conn, |conn| {
+        let paths = (0..100).rev().map(|i| (format!("page {i:03}"), 1));
+        increment_many(hits, paths, conn).unwrap();
+    });
+    // 64, 32 and 4.
+    assert_eq!(watched.queries.len(), 3);
+    let all = watched.queries.concat();
+    let order: Vec<_> = (0..100)
+        .map(|i| all.find(&format!("page {i:03}")))
+        .collect();
+    assert!(order.is_sorted() && order[0].is_some(), "{order:?}");
+}
+
+#[test]
+fn a_sum_that_does_not_fit_is_an_error_and_counts_nothing() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let counts = [(1_i64, i64::MAX), (2, 1), (1, 1)];
+    let result = increment_many(views, counts, &mut conn);
+    assert!(
+        matches!(result, Err(Error::QueryBuilderError(_))),
+        "{result:?}"
+    );
+    assert_eq!(article(2).counter_value(views, &mut conn), Ok(0));
+}
+
+#[test]
+fn they_roll_back_together() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let result: QueryResult<()> = conn.transaction(|conn| {
+        increment_many(views, [(1_i64, 1), (2, 1), (3, 1)], conn)?;
+        Err(Error::RollbackTransaction)
+    });
+    assert_eq!(result, Err(Error::RollbackTransaction));
+    assert_eq!(article(1).counter_value(views, &mut conn), Ok(0));
+}

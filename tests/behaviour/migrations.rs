@@ -1,0 +1,69 @@
+//! The reference migration.
+
+use diesel::migration::MigrationVersion;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+use diesel_migrations::MigrationHarness;
+
+use crate::{COLUMNS_OF, Conn, REFERENCE, TestDatabase};
+
+#[derive(Debug, PartialEq, QueryableByName)]
+struct ColumnOf {
+    #[diesel(sql_type = Text)]
+    name: String,
+    #[diesel(sql_type = Text)]
+    data_type: String,
+    #[diesel(sql_type = Text)]
+    is_nullable: String,
+}
+
+fn columns(conn: &mut Conn) -> Vec<ColumnOf> {
+    diesel::sql_query(COLUMNS_OF)
+        .bind::<Text, _>("article_counters")
+        .load(conn)
+        .unwrap()
+}
+
+/// `diesel print-schema` makes a `BigInt` of a bigint, a `Date` of a date, a
+/// `SmallInt` of a smallint, and a `Nullable` of what may be NULL.
+#[test]
+fn its_columns_have_the_types_of_the_schema() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let columns: Vec<_> = columns(&mut conn)
+        .into_iter()
+        .map(|c| (c.name, c.data_type, c.is_nullable))
+        .collect();
+    let expected = [
+        ("article_id", "bigint"),
+        ("day", "date"),
+        ("slot", "smallint"),
+        ("views", "bigint"),
+        ("likes", "bigint"),
+        ("comments", "bigint"),
+    ]
+    .map(|(name, data_type)| (name.to_owned(), data_type.to_owned(), "NO".to_owned()));
+    assert_eq!(columns, expected);
+}
+
+#[test]
+fn it_goes_down_and_up_again() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    conn.revert_last_migration(REFERENCE).unwrap();
+    assert_eq!(columns(&mut conn), []);
+    conn.run_pending_migrations(REFERENCE).unwrap();
+    assert_eq!(columns(&mut conn).len(), 6);
+}
+
+/// Diesel reverts the newest of the versions that it finds in the database, which
+/// must be one of the application's own.
+#[test]
+fn it_is_older_than_any_migration_of_an_application() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let applied = conn.applied_migrations().unwrap();
+    assert_eq!(applied.len(), 2);
+    assert!(
+        applied
+            .iter()
+            .all(|version| *version < MigrationVersion::from("20150101000000"))
+    );
+}

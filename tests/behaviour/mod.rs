@@ -1,0 +1,82 @@
+//! What counters do, whatever the database. Each database's own file is the
+//! crate root, and says which it is.
+
+mod days;
+mod derive;
+mod keys;
+mod many;
+mod migrations;
+mod overflow;
+mod prepared;
+mod reading;
+mod slots;
+mod together;
+mod transactions;
+mod writing;
+
+use diesel::prelude::*;
+use diesel_counters_tests::models::Article;
+use diesel_counters_tests::schema::{article_counters, articles};
+use diesel_migrations::MigrationHarness;
+
+use crate::{Conn, REFERENCE, TEST_TABLES, TestDatabase};
+
+/// A row of `article_counters`.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable)]
+#[diesel(table_name = article_counters)]
+struct Row {
+    day: chrono::NaiveDate,
+    slot: i16,
+    views: i64,
+    likes: i64,
+    comments: i64,
+}
+
+impl TestDatabase {
+    /// With all tables, and articles 1 to 5.
+    fn with_tables() -> Self {
+        let database = Self::create();
+        let conn = &mut database.connect();
+        conn.run_pending_migrations(TEST_TABLES).unwrap();
+        conn.run_pending_migrations(REFERENCE).unwrap();
+        for id in 1..=5 {
+            diesel::insert_into(articles::table)
+                .values(article(id))
+                .execute(conn)
+                .unwrap();
+        }
+        database
+    }
+
+    /// A connection to a database of its own, and article 1.
+    fn with_article() -> (Self, Conn, Article) {
+        let database = Self::with_tables();
+        let conn = database.connect();
+        (database, conn, article(1))
+    }
+}
+
+fn article(id: i64) -> Article {
+    Article {
+        id,
+        title: format!("Article {id}"),
+    }
+}
+
+/// The article's rows, by day and slot.
+fn rows(of: &Article, conn: &mut Conn) -> Vec<Row> {
+    article_counters::table
+        .filter(article_counters::article_id.eq(of.id))
+        .order((article_counters::day, article_counters::slot))
+        .select(Row::as_select())
+        .load(conn)
+        .unwrap()
+}
+
+fn day(year: i32, month: u32, day: u32) -> chrono::NaiveDate {
+    chrono::NaiveDate::from_ymd_opt(year, month, day).unwrap()
+}
+
+fn utc_today() -> chrono::NaiveDate {
+    chrono::Utc::now().date_naive()
+}

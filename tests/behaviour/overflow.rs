@@ -1,0 +1,134 @@
+//! A count is an i64, or an error.
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::result::Error;
+use diesel_counters::prelude::*;
+use diesel_counters_tests::schema::article_counters::{likes, views};
+use diesel_counters_tests::schema::user_counters::visits;
+
+use super::{article, day};
+use crate::{TestDatabase, write_transaction};
+
+#[test]
+fn an_increment_beyond_an_i64_is_an_error_and_changes_nothing() {
+    for (start, step) in [
+        (i64::MAX, 1),
+        (i64::MIN, -1),
+        (i64::MAX - 4, 5),
+        (i64::MIN, i64::MIN),
+    ] {
+        let (_database, mut conn, article) = TestDatabase::with_article();
+        article.incr_counter_by(views, start, &mut conn).unwrap();
+        let result = article.incr_counters((views.by(step), likes.by(1)), &mut conn);
+        assert!(
+            matches!(result, Err(Error::DatabaseError(..))),
+            "{result:?}"
+        );
+        assert_eq!(
+            article.counter_value((views, likes), &mut conn),
+            Ok((start, 0))
+        );
+    }
+}
+
+#[test]
+fn the_ends_of_an_i64_can_be_reached() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    article
+        .incr_counter_by(views, i64::MAX - 1, &mut conn)
+        .unwrap();
+    article.incr_counter(views, &mut conn).unwrap();
+    assert_eq!(article.counter_value(views, &mut conn), Ok(i64::MAX));
+    article
+        .incr_counter_by(likes, i64::MIN + 1, &mut conn)
+        .unwrap();
+    article.decr_counter(likes, &mut conn).unwrap();
+    assert_eq!(article.counter_value(likes, &mut conn), Ok(i64::MIN));
+}
+
+/// SQLite's own arithmetic would turn it into floating point, in a table without
+/// checks.
+#[test]
+fn an_increment_beyond_an_i64_is_an_error_without_the_tables_help() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let by = |n, conn: &mut _| increment(visits).of(1).by(n).execute(conn);
+    by(i64::MAX, &mut conn).unwrap();
+    let result = by(1, &mut conn);
+    assert!(
+        matches!(result, Err(Error::DatabaseError(..))),
+        "{result:?}"
+    );
+    let value = counter_value(visits).of(1).get_result::<i64>(&mut conn);
+    assert_eq!(value, Ok(i64::MAX));
+}
+
+#[test]
+fn an_overflow_rolls_the_callers_transaction_back_as_any_error_does() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    article.incr_counter_by(views, i64::MAX, &mut conn).unwrap();
+    let result: QueryResult<()> = write_transaction(&mut conn, |conn| {
+        article.incr_counter(likes, conn)?;
+        article.incr_counter(views, conn)
+    });
+    assert!(
+        matches!(result, Err(Error::DatabaseError(..))),
+        "{result:?}"
+    );
+    article.decr_counter(views, &mut conn).unwrap();
+    assert_eq!(
+        article.counter_value((views, likes), &mut conn),
+        Ok((i64::MAX - 1, 0))
+    );
+}
+
+#[test]
+fn a_sum_beyond_an_i64_is_an_error_and_never_a_wrong_number() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    for (entity, n) in [(1_i64, i64::MAX), (2, i64::MIN)] {
+        for d in 1..=2 {
+            increment(views)
+                .of(entity)
+                .on(day(2026, 1, d))
+                .by(n)
+                .execute(&mut conn)
+                .unwrap();
+        }
+        // Twice: an error must leave the connection and its statement usable.
+        for _ in 0..2 {
+            let value = article(entity).counter_value(views, &mut conn);
+            assert!(
+                matches!(
+                    value,
+                    Err(Error::DatabaseError(..) | Error::DeserializationError(_))
+                ),
+                "{value:?}"
+            );
+        }
+    }
+    assert_eq!(article(3).counter_value(views, &mut conn), Ok(0));
+}
+
+/// MySQL without its strict mode adjusts values rather than refusing them.
+#[test]
+fn a_lenient_database_makes_no_difference() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    if cfg!(feature = "mysql") && crate::COLUMNS_OF.contains("DATABASE()") {
+        conn.batch_execute("SET SESSION sql_mode = ''").unwrap();
+    }
+    article.incr_counter_by(views, i64::MAX, &mut conn).unwrap();
+    let result = article.incr_counter(views, &mut conn);
+    assert!(
+        matches!(result, Err(Error::DatabaseError(..))),
+        "{result:?}"
+    );
+    let result = increment(views)
+        .of(1_i64)
+        .on(chrono::NaiveDate::MAX)
+        .execute(&mut conn);
+    assert!(
+        matches!(result, Err(Error::SerializationError(_))),
+        "{result:?}"
+    );
+    assert_eq!(article.counter_value(views, &mut conn), Ok(i64::MAX));
+}

@@ -1,0 +1,6 @@
+DROP TABLE `odd ``"name`;
+DROP TABLE file_counters;
+DROP TABLE page_counters;
+DROP TABLE user_counters;
+DROP TABLE comments;
+DROP TABLE articles;

@@ -1,0 +1,35 @@
+//! The behaviour tests on MySQL or MariaDB, at MYSQL_URL.
+
+mod behaviour;
+mod server;
+
+use diesel::prelude::*;
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+
+pub use server::{TestDatabase, write_transaction};
+
+pub type Conn = MysqlConnection;
+
+pub const TEST_TABLES: EmbeddedMigrations = embed_migrations!("migrations/mysql");
+pub const REFERENCE: EmbeddedMigrations = embed_migrations!("../migrations/mysql");
+
+/// Makes the schema that a qualified table of the tests is in, and removes it.
+pub const SCHEMA: [&str; 2] = [
+    "CREATE DATABASE counters_test_elsewhere",
+    "DROP DATABASE counters_test_elsewhere",
+];
+diesel_counters_tests::table_in_schema!(counters_test_elsewhere);
+
+pub const HAS_SLOTS: bool = true;
+
+pub const COLUMNS_OF: &str =
+    "SELECT CAST(column_name AS CHAR) AS name, CAST(data_type AS CHAR) AS data_type,
+            CAST(is_nullable AS CHAR) AS is_nullable
+     FROM information_schema.columns
+     WHERE table_name = ? AND table_schema = DATABASE() ORDER BY ordinal_position";
+
+impl TestDatabase {
+    pub fn create() -> Self {
+        Self::create_on("MYSQL_URL", "CHARACTER SET utf8mb4")
+    }
+}

@@ -1,0 +1,66 @@
+//! The behaviour tests on PostgreSQL, at POSTGRES_URL.
+
+mod behaviour;
+mod server;
+
+use diesel::prelude::*;
+use diesel_counters::prelude::*;
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+
+pub use server::{TestDatabase, write_transaction};
+
+pub type Conn = PgConnection;
+
+pub const TEST_TABLES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+pub const REFERENCE: EmbeddedMigrations = embed_migrations!("../migrations/postgres");
+
+/// Makes the schema that a qualified table of the tests is in, and removes it.
+pub const SCHEMA: [&str; 2] = ["CREATE SCHEMA elsewhere", "DROP SCHEMA elsewhere CASCADE"];
+diesel_counters_tests::table_in_schema!(elsewhere);
+
+pub const HAS_SLOTS: bool = true;
+
+pub const COLUMNS_OF: &str = "SELECT column_name::text AS name, data_type::text, is_nullable::text
+     FROM information_schema.columns WHERE table_name = $1 ORDER BY ordinal_position";
+
+impl TestDatabase {
+    pub fn create() -> Self {
+        Self::create_on("POSTGRES_URL", "TEMPLATE template0")
+    }
+}
+
+diesel::table! {
+    device_counters (device_id, day, slot) {
+        device_id -> Uuid,
+        day -> Date,
+        slot -> SmallInt,
+        uses -> BigInt,
+    }
+}
+
+#[derive(HasCounters)]
+#[counters(table_name = device_counters)]
+struct Device {
+    id: uuid::Uuid,
+}
+
+#[test]
+fn a_key_may_be_a_uuid() {
+    let database = TestDatabase::create();
+    let conn = &mut database.connect();
+    diesel::connection::SimpleConnection::batch_execute(
+        conn,
+        "CREATE TABLE device_counters (
+             device_id UUID, day DATE, slot SMALLINT, uses BIGINT NOT NULL DEFAULT 0,
+             PRIMARY KEY (device_id, day, slot)
+         )",
+    )
+    .unwrap();
+    let [one, other] = [(); 2].map(|()| Device {
+        id: uuid::Uuid::new_v4(),
+    });
+    one.incr_counter(device_counters::uses, conn).unwrap();
+    increment_many(device_counters::uses, [(one.id, 2)], conn).unwrap();
+    assert_eq!(one.counter_value(device_counters::uses, conn), Ok(3));
+    assert_eq!(other.counter_value(device_counters::uses, conn), Ok(0));
+}

@@ -1,0 +1,56 @@
+//! A database of each test's own, on a server.
+
+use diesel::connection::{Connection, SimpleConnection};
+use uuid::Uuid;
+
+use crate::Conn;
+
+/// An empty database, which goes when this is dropped.
+pub struct TestDatabase {
+    name: String,
+    server: String,
+}
+
+impl TestDatabase {
+    /// On the server that the environment variable names, as somebody who may
+    /// create databases there.
+    pub fn create_on(variable: &str, create: &str) -> Self {
+        let server = std::env::var(variable)
+            .unwrap_or_else(|_| panic!("set {variable}, or run scripts/test, which does"));
+        let name = format!("counters_test_{}", Uuid::new_v4().simple());
+        let database = TestDatabase { name, server };
+        database.on_server(&format!("CREATE DATABASE {} {create}", database.name));
+        database
+    }
+
+    pub fn url(&self) -> String {
+        let (server, _database) = self.server.rsplit_once('/').unwrap();
+        format!("{server}/{}", self.name)
+    }
+
+    pub fn connect(&self) -> Conn {
+        Conn::establish(&self.url()).unwrap()
+    }
+
+    fn on_server(&self, sql: &str) {
+        let mut conn = Conn::establish(&self.server).unwrap();
+        conn.batch_execute(sql).unwrap();
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        self.on_server(&format!("DROP DATABASE {}", self.name));
+    }
+}
+
+/// A transaction that writes.
+pub fn write_transaction<T, E>(
+    conn: &mut Conn,
+    f: impl FnOnce(&mut Conn) -> Result<T, E>,
+) -> Result<T, E>
+where
+    E: From<diesel::result::Error>,
+{
+    conn.transaction(f)
+}

@@ -1,0 +1,65 @@
+//! The behaviour tests on SQLite.
+
+mod behaviour;
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use tempfile::TempDir;
+
+pub type Conn = SqliteConnection;
+
+pub const TEST_TABLES: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
+pub const REFERENCE: EmbeddedMigrations = embed_migrations!("../migrations/sqlite");
+
+/// Makes the schema that a qualified table of the tests is in, and removes it.
+pub const SCHEMA: [&str; 2] = ["", ""];
+diesel_counters_tests::table_in_schema!(main);
+
+/// SQLite has one writer at a time.
+pub const HAS_SLOTS: bool = false;
+
+pub const COLUMNS_OF: &str =
+    "SELECT name, lower(type) AS data_type, CASE \"notnull\" WHEN 0 THEN 'YES' ELSE 'NO' END AS is_nullable
+     FROM pragma_table_info(?) ORDER BY cid";
+
+/// An empty database, which goes when this is dropped.
+pub struct TestDatabase {
+    folder: TempDir,
+}
+
+impl TestDatabase {
+    pub fn create() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = TestDatabase { folder };
+        database
+            .connect()
+            .batch_execute("PRAGMA journal_mode = WAL")
+            .unwrap();
+        database
+    }
+
+    pub fn url(&self) -> String {
+        let file = self.folder.path().join("test.sqlite");
+        file.to_str().unwrap().to_owned()
+    }
+
+    pub fn connect(&self) -> Conn {
+        let mut conn = Conn::establish(&self.url()).unwrap();
+        // No test is to fail for having waited.
+        conn.batch_execute("PRAGMA busy_timeout = 60000; PRAGMA foreign_keys = ON")
+            .unwrap();
+        conn
+    }
+}
+
+/// A transaction that writes.
+pub fn write_transaction<T, E>(
+    conn: &mut Conn,
+    f: impl FnOnce(&mut Conn) -> Result<T, E>,
+) -> Result<T, E>
+where
+    E: From<diesel::result::Error>,
+{
+    conn.immediate_transaction(f)
+}

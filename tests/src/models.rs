@@ -1,0 +1,68 @@
+//! The tests' models.
+
+use chrono::NaiveDate;
+use diesel::prelude::*;
+use diesel_counters::HasCounters;
+
+use crate::schema::*;
+
+/// Most tests count the counters of an article.
+#[derive(Debug, Clone, Identifiable, Insertable, Queryable, Selectable, HasCounters)]
+#[diesel(table_name = articles)]
+#[counters(table_name = article_counters)]
+pub struct Article {
+    pub id: i64,
+    pub title: String,
+}
+
+/// The same articles, as a model that tells weeks apart.
+#[derive(HasCounters)]
+#[diesel(table_name = articles)]
+#[counters(table_name = article_counters, period = "week", today = new_years_eve)]
+pub struct WeeklyArticle {
+    pub id: i64,
+}
+
+/// The same articles, as a model that tells months apart.
+#[derive(HasCounters)]
+#[counters(table_name = article_counters, period = "month", today = new_years_eve)]
+pub struct MonthlyArticle {
+    pub id: i64,
+}
+
+/// The same articles, as a model that tells no times apart, in few slots.
+#[derive(HasCounters)]
+#[counters(table_name = article_counters, period = "total", slots = 2)]
+pub struct TimelessArticle {
+    pub id: i64,
+}
+
+pub fn new_years_eve() -> NaiveDate {
+    NaiveDate::from_ymd_opt(2026, 12, 31).unwrap()
+}
+
+/// A model with an `i32` key, under another name, and two counter tables.
+#[derive(HasCounters)]
+#[diesel(primary_key(number))]
+#[counters(table_name = user_counters)]
+#[counters(table_name = crate::schema::odd_counters, slots = 4)]
+pub struct Visitor<'a> {
+    #[diesel(column_name = number)]
+    pub id: i32,
+    pub name: &'a str,
+}
+
+/// A model with a text key, of another name than the field's.
+#[derive(HasCounters)]
+#[diesel(primary_key(path))]
+#[counters(table_name = page_counters)]
+pub struct Page {
+    #[diesel(column_name = path)]
+    pub url: String,
+}
+
+/// A tuple of a model, with bytes for a key.
+#[derive(HasCounters)]
+#[diesel(primary_key(digest))]
+#[counters(table_name = file_counters)]
+pub struct File(#[diesel(column_name = digest)] pub Vec<u8>);
