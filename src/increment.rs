@@ -16,7 +16,7 @@ use crate::backend::{CounterBackend, Dialect, push_names};
 use crate::increment_many::IncrementMany;
 use crate::period::{Day, Period, utc_today};
 use crate::slot::{DEFAULT_SLOTS, Slot, SlotNumber};
-use crate::table::{CounterOf, CounterTable, Counters};
+use crate::table::{CounterTable, Counters};
 
 /// The SQL type of the key of the entities that `C` counts.
 pub type KeyType<C> = <<C as Counters>::Table as CounterTable>::KeyType;
@@ -284,8 +284,6 @@ macro_rules! change_tuples {
     ($($First:ident $first:ident $($C:ident $c:ident)*;)*) => {$(
         impl<$First, $($C),*> Changes for (By<$First>, $(By<$C>,)*)
         where
-            $First: Column,
-            $($C: CounterOf<$First::Table>,)*
             ($First, $($C,)*): Counters<Value = change_tuples!(@values $First $($C)*)>,
         {
             type Counters = ($First, $($C,)*);

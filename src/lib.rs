@@ -16,7 +16,7 @@ pub use diesel_counters_derive::HasCounters;
 pub use backend::{CounterBackend, Dialect};
 pub use increment::{By, Changes, CounterColumn, Increment, KeyType, NoEntity, increment};
 pub use increment_many::{IncrementMany, increment_many};
-pub use model::{CountersIn, HasCounters};
+pub use model::{CountersOf, HasCounters};
 pub use period::Period;
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};
 pub use table::{CounterTable, Counters};

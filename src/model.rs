@@ -86,16 +86,21 @@ pub trait HasCounters: Sized {
     fn increment<C>(counters: C) -> Increment<C>
     where
         C: Counters,
-        Self: CountersIn<C::Table>,
+        C::Table: CountersOf<Self>,
     {
-        Increment::new(counters, Self::SLOTS, Self::PERIOD, Self::today())
+        Increment::new(
+            counters,
+            C::Table::SLOTS,
+            C::Table::PERIOD,
+            C::Table::today(),
+        )
     }
 
     /// Adds 1 to a counter, or to each of a tuple of counters.
     fn incr_counter<'a, C, Conn>(&'a self, counter: C, conn: &mut Conn) -> QueryResult<()>
     where
         C: Counters,
-        Self: CountersIn<C::Table>,
+        C::Table: CountersOf<Self>,
         &'a Self::Key: AsExpression<KeyType<C>>,
         Conn: Connection,
         Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
@@ -115,7 +120,7 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<()>
     where
         C: Counters,
-        Self: CountersIn<C::Table>,
+        C::Table: CountersOf<Self>,
         &'a Self::Key: AsExpression<KeyType<C>>,
         Conn: Connection,
         Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
@@ -131,7 +136,7 @@ pub trait HasCounters: Sized {
     fn decr_counter<'a, C, Conn>(&'a self, counter: C, conn: &mut Conn) -> QueryResult<()>
     where
         C: Counters<Value = i64>,
-        Self: CountersIn<C::Table>,
+        C::Table: CountersOf<Self>,
         &'a Self::Key: AsExpression<KeyType<C>>,
         Conn: Connection,
         Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
@@ -144,7 +149,7 @@ pub trait HasCounters: Sized {
     fn incr_counters<'a, B, Conn>(&'a self, changes: B, conn: &mut Conn) -> QueryResult<()>
     where
         B: Changes,
-        Self: CountersIn<<B::Counters as Counters>::Table>,
+        <B::Counters as Counters>::Table: CountersOf<Self>,
         &'a Self::Key: AsExpression<KeyType<B::Counters>>,
         Conn: Connection,
         Increment<B::Counters, KeyOf<'a, Self, B::Counters>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
@@ -160,12 +165,12 @@ pub trait HasCounters: Sized {
     fn counter_value<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
         C: Counters,
-        Self: CountersIn<C::Table>,
+        C::Table: CountersOf<Self>,
         &'a Self::Key: AsExpression<KeyType<C>>,
         Conn: Connection,
         CounterValue<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
-        CounterValue::new(counters, Self::PERIOD)
+        CounterValue::new(counters, C::Table::PERIOD)
             .of(self.counter_key())
             .get_result(conn)
     }
@@ -179,28 +184,28 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<C::Value>
     where
         C: Counters,
-        Self: CountersIn<C::Table>,
+        C::Table: CountersOf<Self>,
         &'a Self::Key: AsExpression<KeyType<C>>,
         Conn: Connection,
         CounterValue<C, KeyOf<'a, Self, C>, OnDay>: LoadQuery<'a, Conn, C::Value>,
     {
-        CounterValue::new(counters, Self::PERIOD)
+        CounterValue::new(counters, C::Table::PERIOD)
             .of(self.counter_key())
             .on(day)
             .get_result(conn)
     }
 }
 
-/// A model whose counters are in the counter table `T`.
+/// A counter table that the model `M` has counters in.
 ///
 /// `#[derive(HasCounters)]` implements it once for each `#[counters(table_name =
 /// …)]`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no counters in the table of `{T}`",
+    message = "`{M}` has no counters in `{Self}`",
     label = "this counter belongs to a table that the model does not name",
-    note = "name it on `{Self}`: `#[counters(table_name = …)]`; there may be several"
+    note = "help: name it on `{M}`, which may have several: `#[counters(table_name = …)]`"
 )]
-pub trait CountersIn<T: CounterTable>: HasCounters {
+pub trait CountersOf<M>: CounterTable {
     /// How many slots a counter has, 1 or more.
     const SLOTS: i16 = DEFAULT_SLOTS;
 

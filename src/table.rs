@@ -119,7 +119,7 @@ where
 
 /// The SQL type of the counter or counters `C`.
 #[diagnostic::on_unimplemented(
-    message = "`{C}` is not a counter",
+    message = "`{C}` is not a counter, nor counters of one table",
     label = "its SQL type is `{Self}`, and a counter is a `BigInt` column of a counter table",
     note = "several counters are a tuple of up to eight of one table, as in `(views, likes)`"
 )]
@@ -176,16 +176,9 @@ const fn same(a: &str, b: &str) -> bool {
     true
 }
 
-/// A counter of the table `T`.
-#[diagnostic::on_unimplemented(
-    message = "the counters of one call must be of one table",
-    label = "`{Self}` is not a counter of `{T}`"
-)]
-pub trait CounterOf<T> {}
-impl<T, C: Column<Table = T, SqlType = BigInt>> CounterOf<T> for C {}
-
 macro_rules! counter_tuples {
     ($($n:literal: $First:ident $($C:ident $value:ident)*;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl<$First, $($C),*> CounterType<($First, $($C),*)> for counter_tuples!(@types $First $($C)*)
         where
             $First: Column<SqlType = BigInt>,

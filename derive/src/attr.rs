@@ -2,6 +2,7 @@
 
 use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;
+use syn::parse::ParseStream;
 use syn::{Attribute, Error, Ident, LitInt, LitStr, Path, Result};
 
 const FORMAT: &str = "help: the correct format looks like \
@@ -20,12 +21,12 @@ impl CountersAttr {
         let (mut table_name, mut slots, mut period, mut today) = (None, None, None, None);
         attr.meta
             .require_list()
-            .map_err(|error| Error::new(error.span(), FORMAT))?;
+            .map_err(|_| Error::new_spanned(attr, format!("missing `table_name`\n{FORMAT}")))?;
         attr.parse_nested_meta(|meta| {
             if meta.path.is_ident("table_name") {
                 set(&mut table_name, &meta, Path::parse_mod_style(meta.value()?)?)
             } else if meta.path.is_ident("slots") {
-                let value = parse_slots(&meta.value()?.parse()?)?;
+                let value = parse_slots(meta.value()?)?;
                 set(&mut slots, &meta, value)
             } else if meta.path.is_ident("period") {
                 let value = parse_period(&meta.value()?.parse()?)?;
@@ -56,12 +57,13 @@ fn set<T>(option: &mut Option<T>, meta: &ParseNestedMeta, value: T) -> Result<()
     Ok(())
 }
 
-fn parse_slots(literal: &LitInt) -> Result<i16> {
-    match literal.base10_parse::<i16>() {
+fn parse_slots(value: ParseStream) -> Result<i16> {
+    let span = value.span();
+    match value.parse::<LitInt>().and_then(|n| n.base10_parse()) {
         Ok(slots) if slots > 0 => Ok(slots),
         _ => Err(Error::new(
-            literal.span(),
-            "`slots` is a number from 1 to 32767",
+            span,
+            "`slots` is a number from 1 to 32767, as in `slots = 32`",
         )),
     }
 }

@@ -12,7 +12,7 @@ pub fn expand(item: &DeriveInput, model: &Model) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
     let Model { key, key_type, .. } = model;
-    let counters_in = model.counters.iter().map(|attr| counters_in(item, attr));
+    let counters_of = model.counters.iter().map(|attr| counters_of(item, attr));
 
     quote! {
         impl #impl_generics ::diesel_counters::HasCounters for #ident #ty_generics #where_clause {
@@ -23,11 +23,11 @@ pub fn expand(item: &DeriveInput, model: &Model) -> TokenStream {
             }
         }
 
-        #(#counters_in)*
+        #(#counters_of)*
     }
 }
 
-fn counters_in(item: &DeriveInput, attr: &CountersAttr) -> TokenStream {
+fn counters_of(item: &DeriveInput, attr: &CountersAttr) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
     let table_name = &attr.table_name;
@@ -49,7 +49,7 @@ fn counters_in(item: &DeriveInput, attr: &CountersAttr) -> TokenStream {
     });
 
     quote! {
-        impl #impl_generics ::diesel_counters::CountersIn<#table> for #ident #ty_generics
+        impl #impl_generics ::diesel_counters::CountersOf<#ident #ty_generics> for #table
         #where_clause
         {
             #slots

@@ -8,7 +8,7 @@ use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
 /// Attaches counters to a Diesel model: implements [`HasCounters`], and
-/// [`CountersIn`] for each counter table named.
+/// [`CountersOf`] for each counter table named.
 ///
 /// ```
 /// # mod schema {
@@ -49,7 +49,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// `#[diesel(primary_key(…))]`, or of the column `id`; it must be a single column.
 ///
 /// [`HasCounters`]: trait@crate::HasCounters
-/// [`CountersIn`]: crate::CountersIn
+/// [`CountersOf`]: crate::CountersOf
 /// [`Period`]: crate::Period
 #[proc_macro_derive(HasCounters, attributes(counters, diesel))]
 pub fn derive_has_counters(item: TokenStream) -> TokenStream {

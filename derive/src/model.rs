@@ -34,6 +34,7 @@ impl<'a> Model<'a> {
         if counters.is_empty() {
             return Err(attr::missing(item.ident.span()));
         }
+        refuse_same_table_twice(&counters)?;
         let (key, key_type) = key_field(item, &data.fields)?;
         Ok(Model {
             key,
@@ -41,6 +42,21 @@ impl<'a> Model<'a> {
             counters,
         })
     }
+}
+
+fn refuse_same_table_twice(counters: &[CountersAttr]) -> Result<()> {
+    for (i, attr) in counters.iter().enumerate() {
+        if counters[..i]
+            .iter()
+            .any(|other| other.table_name == attr.table_name)
+        {
+            return Err(Error::new_spanned(
+                &attr.table_name,
+                "this counter table is named twice; say all about it in one `#[counters(…)]`",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The field of the primary key's one column.

@@ -1,15 +1,15 @@
 //! What `#[derive(HasCounters)]` makes of its attributes.
 
-use diesel_counters::{CountersIn, DEFAULT_SLOTS, HasCounters, Period};
+use diesel_counters::{CountersOf, DEFAULT_SLOTS, HasCounters, Period};
 use diesel_counters_tests::models::{Article, File, Page, TimelessArticle, Visitor, WeeklyArticle};
 use diesel_counters_tests::schema::{article_counters, odd_counters, user_counters};
 
 #[test]
 fn a_model_has_thirty_two_slots_and_counts_by_the_day() {
     assert_eq!(DEFAULT_SLOTS, 32);
-    assert_eq!(<Article as CountersIn<article_counters::table>>::SLOTS, 32);
+    assert_eq!(<article_counters::table as CountersOf<Article>>::SLOTS, 32);
     assert_eq!(
-        <Article as CountersIn<article_counters::table>>::PERIOD,
+        <article_counters::table as CountersOf<Article>>::PERIOD,
         Period::Day
     );
 }
@@ -17,19 +17,19 @@ fn a_model_has_thirty_two_slots_and_counts_by_the_day() {
 #[test]
 fn attributes_change_that() {
     assert_eq!(
-        <TimelessArticle as CountersIn<article_counters::table>>::SLOTS,
+        <article_counters::table as CountersOf<TimelessArticle>>::SLOTS,
         2
     );
     assert_eq!(
-        <WeeklyArticle as CountersIn<article_counters::table>>::PERIOD,
+        <article_counters::table as CountersOf<WeeklyArticle>>::PERIOD,
         Period::Week
     );
 }
 
 #[test]
 fn each_counter_table_of_a_model_has_its_own() {
-    assert_eq!(<Visitor as CountersIn<user_counters::table>>::SLOTS, 32);
-    assert_eq!(<Visitor as CountersIn<odd_counters::table>>::SLOTS, 4);
+    assert_eq!(<user_counters::table as CountersOf<Visitor>>::SLOTS, 32);
+    assert_eq!(<odd_counters::table as CountersOf<Visitor>>::SLOTS, 4);
 }
 
 #[test]

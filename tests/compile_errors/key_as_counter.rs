@@ -1,0 +1,18 @@
+//! The key's own columns are no counters.
+
+use diesel::prelude::*;
+use diesel_counters::prelude::*;
+
+diesel::table! {
+    article_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+    }
+}
+
+fn main() {
+    let conn = &mut SqliteConnection::establish(":memory:").unwrap();
+    increment(article_counters::article_id).of(1_i64).execute(conn).unwrap();
+}

@@ -1,0 +1,28 @@
+//! The right use next to which the others are wrong.
+
+use diesel::prelude::*;
+use diesel_counters::prelude::*;
+
+diesel::table! {
+    article_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+        likes -> BigInt,
+    }
+}
+
+#[derive(HasCounters)]
+#[counters(table_name = article_counters, slots = 32767, period = "total")]
+struct Article {
+    id: i64,
+}
+
+fn main() {
+    use article_counters::{likes, views};
+
+    let conn = &mut SqliteConnection::establish(":memory:").unwrap();
+    let no_such_table = Article { id: 1 }.incr_counters((views.by(1), likes.by(2)), conn);
+    assert!(no_such_table.is_err());
+}
