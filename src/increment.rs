@@ -73,7 +73,6 @@ pub fn increment<C: Counters>(counters: C) -> Increment<C> {
 
 /// An increment of the counters `C` of the entity `Id`; made by [`increment`].
 #[must_use = "an increment counts nothing until it is executed"]
-
 pub struct Increment<C: Counters, Id = NoEntity> {
     pub(crate) table: TableOf<C>,
     pub(crate) cell: Cell,

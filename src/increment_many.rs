@@ -69,7 +69,6 @@ where
 /// An increment of the counters `C` of many entities; made by
 /// [`Increment::of_many`].
 #[must_use = "an increment counts nothing until it is executed"]
-
 pub struct IncrementMany<C: Counters, T> {
     table: TableOf<C>,
     cell: Cell,
@@ -153,7 +152,6 @@ fn add_up<C: Counters, T: Ord>(
 
 /// One statement of an [`IncrementMany`].
 #[doc(hidden)]
-
 pub struct IncrementRows<'a, C: Counters, Id> {
     table: &'a TableOf<C>,
     cell: &'a Cell,

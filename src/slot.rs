@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 use diesel::backend::Backend;
@@ -22,10 +23,11 @@ pub const DEFAULT_SLOTS: i16 = 32;
 pub enum Slot {
     /// Each thread has a slot of its own, and keeps it. The default.
     ///
-    /// While there are at most as many threads that count as there are slots, no
-    /// two of them share a slot: no transaction waits for another's counters, nor
+    /// While no more threads of a process count at the same time than there are
+    /// slots, no two of them share a slot: none waits for another's counters, nor
     /// deadlocks on them, in whatever order it counts. A thread that ends hands
-    /// its slot on to the next that begins. Processes begin at a random slot each.
+    /// its slot on to the next that begins. Each process begins at a random slot,
+    /// so those of several may meet; see [`Partition`](Slot::Partition).
     ///
     /// This takes a transaction to stay on one thread, as it does in synchronous
     /// Diesel.
@@ -122,24 +124,26 @@ impl Slot {
 
     /// A slot from 0 to `slots - 1`.
     pub(crate) fn number(self, slots: i16) -> SlotNumber {
-        let slots = u32::from(slots.unsigned_abs().max(1));
+        let slots = slots.max(1);
         let number = match self {
-            Slot::Sticky => thread_number() % slots,
-            Slot::Random => rand::random_range(0..slots),
+            Slot::Sticky => thread_number() % slots as u32,
+            Slot::Random => rand::random_range(0..slots as u32),
             Slot::Partition { index, of } if index < of => {
-                let (index, of) = (u32::from(index), u32::from(of));
-                let first = slots * index / of;
-                let share = slots * (index + 1) / of - first;
-                if share > 0 {
-                    first + thread_number() % share
-                } else {
-                    first
-                }
+                let share = share_of(slots, index, of);
+                share.start + thread_number() % (share.end - share.start)
             }
             Slot::Partition { index, of } => return SlotNumber::NoSuchPartition { index, of },
         };
         SlotNumber::Number(number as i16)
     }
+}
+
+/// The slots of one of `of` partitions; never none.
+fn share_of(slots: i16, index: u16, of: u16) -> Range<u32> {
+    let (slots, index, of) = (slots as u32, u32::from(index), u32::from(of));
+    let start = slots * index / of;
+    let end = slots * (index + 1) / of;
+    start..end.max(start + 1)
 }
 
 /// A slot as a bind value.
@@ -187,31 +191,80 @@ thread_local! {
 /// ones however many came and went: web servers keep making new threads.
 struct ThreadNumber(u32);
 
-struct Numbers {
-    next: u32,
-    returned: BinaryHeap<Reverse<u32>>,
-}
-
 static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers {
-    next: 0,
+    unused_from: 0,
     returned: BinaryHeap::new(),
 });
 
 impl ThreadNumber {
     fn take() -> Self {
         let mut numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Reverse(number)) = numbers.returned.pop() {
-            return ThreadNumber(number);
-        }
-        let number = numbers.next;
-        numbers.next += 1;
-        ThreadNumber(number)
+        ThreadNumber(numbers.take())
     }
 }
 
 impl Drop for ThreadNumber {
     fn drop(&mut self) {
         let mut numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
-        numbers.returned.push(Reverse(self.0));
+        numbers.put_back(self.0);
+    }
+}
+
+struct Numbers {
+    unused_from: u32,
+    returned: BinaryHeap<Reverse<u32>>,
+}
+
+impl Numbers {
+    fn take(&mut self) -> u32 {
+        if let Some(Reverse(number)) = self.returned.pop() {
+            return number;
+        }
+        self.unused_from += 1;
+        self.unused_from - 1
+    }
+
+    fn put_back(&mut self, number: u32) {
+        self.returned.push(Reverse(number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_neighbours_however_many_were_put_back() {
+        let mut numbers = Numbers {
+            unused_from: 0,
+            returned: BinaryHeap::new(),
+        };
+        let mut alive: Vec<u32> = (0..8).map(|_| numbers.take()).collect();
+        for i in 0..1000 {
+            numbers.put_back(alive.swap_remove(i * 7 % 8));
+            alive.push(numbers.take());
+        }
+        alive.sort_unstable();
+        assert_eq!(alive, [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn partitions_share_all_slots_and_no_slot_twice() {
+        for (slots, of) in [(32, 1), (32, 3), (32, 32), (7, 2), (i16::MAX, 1000)] {
+            let mut next = 0;
+            for index in 0..of {
+                let share = share_of(slots, index, of);
+                assert_eq!(share.start, next);
+                assert!(share.end > share.start);
+                next = share.end;
+            }
+            assert_eq!(next, slots as u32);
+        }
+    }
+
+    #[test]
+    fn with_more_partitions_than_slots_each_has_one() {
+        let used: Vec<_> = (0..8).map(|index| share_of(4, index, 8)).collect();
+        assert_eq!(used, [0..1, 0..1, 1..2, 1..2, 2..3, 2..3, 3..4, 3..4]);
     }
 }

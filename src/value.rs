@@ -51,7 +51,6 @@ pub fn counter_value<C: Counters>(counters: C) -> CounterValue<C> {
 /// A query of the counters `C` of the entity `Id`, over `Days`; made by
 /// [`counter_value`].
 #[must_use = "a query reads nothing until it is loaded"]
-
 pub struct CounterValue<C: Counters, Id = NoEntity, Days = AllDays> {
     table: TableOf<C>,
     id: Id,

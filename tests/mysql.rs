@@ -28,6 +28,20 @@ pub const COLUMNS_OF: &str =
      FROM information_schema.columns
      WHERE table_name = ? AND table_schema = DATABASE() ORDER BY ordinal_position";
 
+/// The reference table as `diesel print-schema` prints it here.
+pub mod printed {
+    diesel::table! {
+        article_counters (article_id, day, slot) {
+            article_id -> Bigint,
+            day -> Date,
+            slot -> Smallint,
+            views -> Bigint,
+            likes -> Bigint,
+            comments -> Bigint,
+        }
+    }
+}
+
 impl TestDatabase {
     pub fn create() -> Self {
         Self::create_on("MYSQL_URL", "CHARACTER SET utf8mb4")

@@ -23,6 +23,20 @@ pub const HAS_SLOTS: bool = true;
 pub const COLUMNS_OF: &str = "SELECT column_name::text AS name, data_type::text, is_nullable::text
      FROM information_schema.columns WHERE table_name = $1 ORDER BY ordinal_position";
 
+/// The reference table as `diesel print-schema` prints it here.
+pub mod printed {
+    diesel::table! {
+        article_counters (article_id, day, slot) {
+            article_id -> Int8,
+            day -> Date,
+            slot -> Int2,
+            views -> Int8,
+            likes -> Int8,
+            comments -> Int8,
+        }
+    }
+}
+
 impl TestDatabase {
     pub fn create() -> Self {
         Self::create_on("POSTGRES_URL", "TEMPLATE template0")

@@ -23,6 +23,20 @@ pub const COLUMNS_OF: &str =
     "SELECT name, lower(type) AS data_type, CASE \"notnull\" WHEN 0 THEN 'YES' ELSE 'NO' END AS is_nullable
      FROM pragma_table_info(?) ORDER BY cid";
 
+/// The reference table as `diesel print-schema` prints it here.
+pub mod printed {
+    diesel::table! {
+        article_counters (article_id, day, slot) {
+            article_id -> BigInt,
+            day -> Date,
+            slot -> SmallInt,
+            views -> BigInt,
+            likes -> BigInt,
+            comments -> BigInt,
+        }
+    }
+}
+
 /// An empty database, which goes when this is dropped.
 pub struct TestDatabase {
     folder: TempDir,

@@ -2,7 +2,7 @@
 
 use diesel_counters::{CountersOf, DEFAULT_SLOTS, HasCounters, Period};
 use diesel_counters_tests::models::{Article, File, Page, TimelessArticle, Visitor, WeeklyArticle};
-use diesel_counters_tests::schema::{article_counters, odd_counters, user_counters};
+use diesel_counters_tests::schema::{article_counters, odd_name, user_counters};
 
 #[test]
 fn a_model_has_thirty_two_slots_and_counts_by_the_day() {
@@ -29,7 +29,7 @@ fn attributes_change_that() {
 #[test]
 fn each_counter_table_of_a_model_has_its_own() {
     assert_eq!(<user_counters::table as CountersOf<Visitor>>::SLOTS, 32);
-    assert_eq!(<odd_counters::table as CountersOf<Visitor>>::SLOTS, 4);
+    assert_eq!(<odd_name::table as CountersOf<Visitor>>::SLOTS, 4);
 }
 
 #[test]

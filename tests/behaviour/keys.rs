@@ -12,7 +12,7 @@ use diesel_counters_tests::models::{File, Page, Visitor};
 use diesel_counters_tests::schema::file_counters::downloads;
 use diesel_counters_tests::schema::page_counters::hits;
 use diesel_counters_tests::schema::user_counters::visits;
-use diesel_counters_tests::schema::{file_counters, odd_counters};
+use diesel_counters_tests::schema::{file_counters, odd_name};
 use uuid::Uuid;
 
 use crate::{SCHEMA, TestDatabase, qualified_counters};
@@ -111,14 +111,14 @@ fn tables_and_columns_of_any_name_are_quoted() {
     let _: &str = visitor.name;
     let conn = &mut conn;
     for _ in 0..2 {
-        increment((odd_counters::views, odd_counters::size))
+        increment((odd_name::views_, odd_name::gr_e))
             .of(1_i64)
             .by((2, 3))
             .execute(conn)
             .unwrap();
     }
-    increment_many(odd_counters::size, [(1_i64, 1), (2, 1)], conn).unwrap();
-    let value = counter_value((odd_counters::size, odd_counters::views))
+    increment_many(odd_name::gr_e, [(1_i64, 1), (2, 1)], conn).unwrap();
+    let value = counter_value((odd_name::gr_e, odd_name::views_))
         .of(1_i64)
         .get_result::<(i64, i64)>(conn);
     assert_eq!(value, Ok((7, 4)));

@@ -3,6 +3,7 @@
 use diesel::migration::MigrationVersion;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
+use diesel_counters::prelude::*;
 use diesel_migrations::MigrationHarness;
 
 use crate::{COLUMNS_OF, Conn, REFERENCE, TestDatabase};
@@ -43,6 +44,17 @@ fn its_columns_have_the_types_of_the_schema() {
     ]
     .map(|(name, data_type)| (name.to_owned(), data_type.to_owned(), "NO".to_owned()));
     assert_eq!(columns, expected);
+}
+
+#[test]
+fn it_can_be_counted_in_as_print_schema_prints_it() {
+    use crate::printed::article_counters::{comments, views};
+
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let counters = (views, comments);
+    increment(counters).of(1_i64).execute(&mut conn).unwrap();
+    let value = counter_value(counters).of(1_i64).get_result(&mut conn);
+    assert_eq!(value, Ok((1_i64, 1_i64)));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::thread;
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_counters::prelude::*;
+use diesel_counters_tests::models::BusyArticle;
 use diesel_counters_tests::schema;
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use rand::seq::IndexedRandom;
@@ -79,7 +80,7 @@ fn transactions_that_count_several_entities_in_any_order_do_not_deadlock() {
                         .collect::<Vec<_>>();
                     write_transaction(conn, |conn| {
                         for &id in &three {
-                            article(id).incr_counter(views, conn)?;
+                            BusyArticle { id }.incr_counter(views, conn)?;
                         }
                         QueryResult::Ok(())
                     })

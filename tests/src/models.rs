@@ -37,6 +37,14 @@ pub struct TimelessArticle {
     pub id: i64,
 }
 
+/// The same articles, as a model with more slots than a test run has threads:
+/// tests run next to each other, in one process.
+#[derive(HasCounters)]
+#[counters(table_name = article_counters, slots = 32767)]
+pub struct BusyArticle {
+    pub id: i64,
+}
+
 pub fn new_years_eve() -> NaiveDate {
     NaiveDate::from_ymd_opt(2026, 12, 31).unwrap()
 }
@@ -45,7 +53,7 @@ pub fn new_years_eve() -> NaiveDate {
 #[derive(HasCounters)]
 #[diesel(primary_key(number))]
 #[counters(table_name = user_counters)]
-#[counters(table_name = crate::schema::odd_counters, slots = 4)]
+#[counters(table_name = crate::schema::odd_name, slots = 4)]
 pub struct Visitor<'a> {
     #[diesel(column_name = number)]
     pub id: i32,

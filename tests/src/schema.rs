@@ -1,4 +1,15 @@
-//! The tests' tables, as `diesel print-schema` prints them.
+// @generated automatically by Diesel CLI.
+
+diesel::table! {
+    article_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+        likes -> BigInt,
+        comments -> BigInt,
+    }
+}
 
 diesel::table! {
     articles (id) {
@@ -16,22 +27,26 @@ diesel::table! {
 }
 
 diesel::table! {
-    article_counters (article_id, day, slot) {
-        article_id -> BigInt,
+    file_counters (digest, day, slot) {
+        digest -> Binary,
         day -> Date,
         slot -> SmallInt,
-        views -> BigInt,
-        likes -> BigInt,
-        comments -> BigInt,
+        downloads -> BigInt,
     }
 }
 
 diesel::table! {
-    user_counters (user_id, day, slot) {
-        user_id -> Integer,
-        day -> Date,
-        slot -> SmallInt,
-        visits -> BigInt,
+    #[sql_name = r#"odd `"name"#]
+    odd_name (the_entity_, select, slot_s) {
+        #[sql_name = r#"the "entity`"#]
+        the_entity_ -> BigInt,
+        select -> Date,
+        #[sql_name = "slot's"]
+        slot_s -> SmallInt,
+        #[sql_name = "views; --"]
+        views_ -> BigInt,
+        #[sql_name = "größe"]
+        gr_e -> BigInt,
     }
 }
 
@@ -45,42 +60,23 @@ diesel::table! {
 }
 
 diesel::table! {
-    file_counters (digest, day, slot) {
-        digest -> Binary,
+    user_counters (user_id, day, slot) {
+        user_id -> Integer,
         day -> Date,
         slot -> SmallInt,
-        downloads -> BigInt,
+        visits -> BigInt,
     }
 }
 
-diesel::table! {
-    #[sql_name = "odd `\"name"]
-    odd_counters (entity, day, slot) {
-        #[sql_name = "the \"entity`"]
-        entity -> BigInt,
-        #[sql_name = "select"]
-        day -> Date,
-        #[sql_name = "slot's"]
-        slot -> SmallInt,
-        #[sql_name = "views; --"]
-        views -> BigInt,
-        #[sql_name = "Größe"]
-        size -> BigInt,
-    }
-}
+diesel::joinable!(article_counters -> articles (article_id));
+diesel::joinable!(comments -> articles (article_id));
 
-/// A counter table named with its schema, which is called otherwise on each
-/// database.
-#[macro_export]
-macro_rules! table_in_schema {
-    ($schema:ident) => {
-        diesel::table! {
-            $schema.qualified_counters (entity_id, day, slot) {
-                entity_id -> BigInt,
-                day -> Date,
-                slot -> SmallInt,
-                views -> BigInt,
-            }
-        }
-    };
-}
+diesel::allow_tables_to_appear_in_same_query!(
+    article_counters,
+    articles,
+    comments,
+    file_counters,
+    odd_name,
+    page_counters,
+    user_counters,
+);

@@ -21,6 +21,6 @@ CREATE TABLE file_counters (
 );
 CREATE TABLE "odd `""name" (
     "the ""entity`" BIGINT NOT NULL, "select" DATE NOT NULL, "slot's" SMALLINT NOT NULL,
-    "views; --" BIGINT NOT NULL DEFAULT 0, "Größe" BIGINT NOT NULL DEFAULT 0,
+    "views; --" BIGINT NOT NULL DEFAULT 0, "größe" BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY ("the ""entity`", "select", "slot's")
 );

@@ -1,6 +1,6 @@
 CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY, title TEXT NOT NULL);
 CREATE TABLE comments (
-    id INTEGER PRIMARY KEY,
+    id INTEGER NOT NULL PRIMARY KEY,
     article_id BIGINT NOT NULL REFERENCES articles (id),
     body TEXT NOT NULL
 );
@@ -21,6 +21,6 @@ CREATE TABLE file_counters (
 );
 CREATE TABLE "odd `""name" (
     "the ""entity`" BIGINT NOT NULL, "select" DATE NOT NULL, "slot's" SMALLINT NOT NULL,
-    "views; --" BIGINT NOT NULL DEFAULT 0, "Größe" BIGINT NOT NULL DEFAULT 0,
+    "views; --" BIGINT NOT NULL DEFAULT 0, "größe" BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY ("the ""entity`", "select", "slot's")
 );
