@@ -1,4 +1,90 @@
 //! Slotted, transactional counters for Diesel models.
+//!
+//! Counting the same thing from many transactions at once makes them queue behind
+//! one row lock. Here one counter is several rows, each of an entity, a day and a
+//! *slot*; a transaction adds to one of them, and a read sums them. The count is
+//! written inside the caller's own transaction, next to the business rows, and is
+//! exactly what committed.
+//!
+//! ```
+//! # include!("doctest_setup.rs");
+//! # fn main() -> diesel::QueryResult<()> {
+//! # let conn = &mut establish_connection();
+//! # let new_comment = (schema::comments::article_id.eq(1), schema::comments::body.eq("Nice."));
+//! use diesel_counters::prelude::*;
+//! use schema::article_counters::{comments, views};
+//!
+//! # let article: Article = articles::table.find(1).first(conn)?;
+//! article.incr_counter(views, conn)?;
+//! conn.transaction(|conn| {
+//!     diesel::insert_into(schema::comments::table).values(&new_comment).execute(conn)?;
+//!     article.incr_counter(comments, conn)
+//! })?;
+//!
+//! let (v, c): (i64, i64) = article.counter_value((views, comments), conn)?;
+//! assert_eq!((v, c), (1, 1));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # A counter is a Diesel column
+//!
+//! A counter table is an ordinary Diesel table whose primary key is
+//! `(entity, day, slot)`; each other `BigInt` column of it is a counter. There are
+//! [reference migrations] for each database. Its `table!` is what
+//! `diesel print-schema` prints, and has nothing of ours in it: the column says
+//! which table it counts in, so a wrong pairing does not compile, and one statement
+//! can move several counters of an entity.
+//!
+//! [Derive](derive@HasCounters) [`HasCounters`](trait@HasCounters) on a model, and it has
+//! `incr_counter` and `counter_value`. With no model in hand there are [`increment`],
+//! [`increment_many`] and [`counter_value`]: ordinary Diesel statements, which the
+//! model's methods merely run. So connection pools, instrumentation and
+//! `debug_query` work as they do for any other.
+//!
+//! # The caller owns the transaction
+//!
+//! Nothing here begins, commits or retries one. An increment is one statement in
+//! whatever transaction or savepoint the connection is in.
+//!
+//! On SQLite, begin a transaction that counts with
+//! [`immediate_transaction`](diesel::SqliteConnection::immediate_transaction): one
+//! that reads first, and finds that another has written meanwhile, fails at once
+//! with "database is locked" when it comes to write.
+//!
+//! # Slots
+//!
+//! Each thread has a slot of its own and keeps it ([`Slot::Sticky`]), so that
+//! transactions on different threads share no counter's row: they neither wait for
+//! each other's counters nor deadlock on them, in whatever order they count. That
+//! holds while no more threads count at once than there are slots
+//! ([`DEFAULT_SLOTS`] is 32), in one process. For several processes see
+//! [`Slot::Partition`], and for transactions that move between threads
+//! [`Slot::Random`].
+//!
+//! # Days
+//!
+//! A count is filed under a day: today in UTC, unless the model or the statement
+//! says otherwise. A model can file by week, by month, or without any time; see
+//! [`Period`].
+//!
+//! # Database support
+//!
+//! PostgreSQL, MySQL 8.0, MariaDB 10.6, SQLite 3.35, and later ones. SQLite has one
+//! writer at a time, so there the slot is always 0. A
+//! [`MultiConnection`](diesel::MultiConnection) over them needs an
+//! `impl` of [`CounterBackend`].
+//!
+//! A count is an `i64`. An increment that would take a slot's out of range is an
+//! error on each of them, and so is the sum of one that is out of range; neither
+//! wraps, saturates or turns into floating point.
+//!
+//! # Crate features
+//!
+//! - `postgres`, `mysql`, `sqlite`: the backends, through Diesel's. None is on by
+//!   default, and none of the first two links a client library.
+//!
+//! [reference migrations]: https://docs.rs/crate/diesel_counters/latest/source/migrations/
 
 mod backend;
 mod increment;
@@ -11,7 +97,6 @@ mod value;
 
 #[doc(hidden)]
 pub use chrono;
-pub use diesel_counters_derive::HasCounters;
 
 pub use backend::{CounterBackend, Dialect};
 pub use increment::{By, Changes, CounterColumn, Increment, KeyType, NoEntity, increment};
@@ -26,3 +111,7 @@ pub use value::{AllDays, CounterValue, OnDay, counter_value};
 pub mod prelude {
     pub use crate::{CounterColumn, HasCounters, counter_value, increment, increment_many};
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -17,6 +17,49 @@ use crate::value::{CounterValue, OnDay};
 /// The key of a model, borrowed from it, as a Diesel expression.
 type KeyOf<'a, M, C> = AsExprOf<&'a <M as HasCounters>::Key, KeyType<C>>;
 
+/// Attaches counters to a Diesel model: implements
+/// [`HasCounters`](trait@HasCounters), and [`CountersOf`] for each counter table.
+///
+/// ```
+/// # mod schema {
+/// #     diesel::table! { articles (id) { id -> BigInt, title -> Text, } }
+/// #     diesel::table! {
+/// #         article_counters (article_id, day, slot) {
+/// #             article_id -> BigInt, day -> Date, slot -> SmallInt, views -> BigInt,
+/// #         }
+/// #     }
+/// # }
+/// # use schema::{article_counters, articles};
+/// use diesel::prelude::*;
+/// use diesel_counters::HasCounters;
+///
+/// #[derive(Identifiable, Queryable, Selectable, HasCounters)]
+/// #[diesel(table_name = articles)]
+/// #[counters(table_name = article_counters, slots = 16, period = "week")]
+/// struct Article {
+///     id: i64,
+///     title: String,
+/// }
+/// ```
+///
+/// # Attributes
+///
+/// `#[counters(…)]`, once for each counter table of the model:
+///
+/// - `table_name = path::to::table`, required: the counter table's module, as in
+///   `#[diesel(table_name = …)]`.
+/// - `slots = 32`: the number of slots, from 1 to 32,767; 32 when not said. Best is
+///   one for each thread that counts at the same time, over all processes; each
+///   can make a row an entity and day.
+/// - `period = "day"`, `"week"`, `"month"` or `"total"`: how finely counts are told
+///   apart in time, a [`Period`]; days when not said.
+/// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that says on which
+///   day to count; UTC's when not said.
+///
+/// The model's key is the field of the column named in
+/// `#[diesel(primary_key(…))]`, or of the column `id`; it must be a single column.
+pub use diesel_counters_derive::HasCounters;
+
 /// A model with counters. [Derive it](derive@crate::HasCounters).
 ///
 /// Each method is one statement, on whatever connection and in whatever

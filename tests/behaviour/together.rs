@@ -40,10 +40,11 @@ fn the_total_is_what_committed() {
     assert_eq!(written, Ok(threads * 133));
 }
 
-/// A comment and its counts; every third is rolled back, and every third after
-/// that rolls a savepoint back.
+/// A comment and its counts; of three, one is rolled back, and one rolls back a
+/// savepoint in it.
 fn comment(i: u32, conn: &mut Conn) -> QueryResult<()> {
     let article = article(1);
+    let (rolls_back, savepoint_rolls_back) = (i % 3 == 0, i % 3 == 1);
     diesel::insert_into(schema::comments::table)
         .values((
             schema::comments::article_id.eq(article.id),
@@ -53,13 +54,14 @@ fn comment(i: u32, conn: &mut Conn) -> QueryResult<()> {
     article.incr_counters((comments.by(1), views.by(2)), conn)?;
     let savepoint = conn.transaction(|conn| {
         article.decr_counter(likes, conn)?;
-        if i % 3 == 1 {
-            return Err(Error::RollbackTransaction);
-        }
-        Ok(())
+        roll_back(savepoint_rolls_back)
     });
-    assert_eq!(savepoint.is_err(), i % 3 == 1, "{savepoint:?}");
-    if i % 3 == 0 {
+    assert_eq!(savepoint.is_err(), savepoint_rolls_back, "{savepoint:?}");
+    roll_back(rolls_back)
+}
+
+fn roll_back(really: bool) -> QueryResult<()> {
+    if really {
         return Err(Error::RollbackTransaction);
     }
     Ok(())
