@@ -11,26 +11,34 @@ use diesel::sql_types::{BigInt, Date, HasSqlType, SmallInt};
 /// application with a [`MultiConnection`] says which of them its own is made of:
 ///
 /// ```
-/// # #[cfg(all(feature = "sqlite", feature = "postgres"))] mod example {
-/// use diesel_counters::{CounterBackend, Dialect};
+/// # include!("doctest_setup.rs");
+/// # mod connection {
 /// # use diesel::SqliteConnection;
-/// # // Stands in for PgConnection, which needs a client library.
-/// # use diesel::SqliteConnection as PgConnection;
+/// use diesel_counters::{CounterBackend, Dialect};
 ///
 /// #[derive(diesel::MultiConnection)]
 /// pub enum AnyConnection {
-///     Postgres(PgConnection),
 ///     Sqlite(SqliteConnection),
+///     // Postgres(PgConnection),
+///     // Mysql(MysqlConnection),
 /// }
 ///
 /// impl CounterBackend for MultiBackend {
 ///     fn dialect(&self) -> Dialect {
 ///         match self {
-///             MultiBackend::Postgres(_) => Dialect::PostgreSql,
 ///             MultiBackend::Sqlite(_) => Dialect::Sqlite,
+///             // MultiBackend::Postgres(_) => Dialect::PostgreSql,
+///             // MultiBackend::Mysql(_) => Dialect::MySql,
 ///         }
 ///     }
 /// }
+/// # }
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut connection::AnyConnection::Sqlite(establish_connection());
+/// # let article: Article = articles::table.find(1).first(conn)?;
+/// article.incr_counter(article_counters::views, conn)?;
+/// # assert_eq!(article.counter_value(article_counters::views, conn)?, 1);
+/// # Ok(())
 /// # }
 /// ```
 ///

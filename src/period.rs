@@ -1,5 +1,7 @@
 //! The days that counts are filed under.
 
+use std::fmt;
+
 use chrono::{Datelike, Days, NaiveDate, Utc};
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::Date;
@@ -59,8 +61,15 @@ pub fn utc_today() -> NaiveDate {
 ///
 /// That is what MySQL promises to store. Outside of it MySQL without its strict
 /// mode stores 0000-00-00, and SQLite's text no longer sorts as days do.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Day(pub(crate) NaiveDate);
+
+// As `debug_query` shows it.
+impl fmt::Debug for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 impl<DB> ToSql<Date, DB> for Day
 where

@@ -147,7 +147,7 @@ fn share_of(slots: i16, index: u16, of: u16) -> Range<u32> {
 }
 
 /// A slot as a bind value.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub enum SlotNumber {
     Number(i16),
     NoSuchPartition { index: u16, of: u16 },
@@ -155,6 +155,16 @@ pub enum SlotNumber {
 
 impl SlotNumber {
     pub(crate) const ZERO: &Self = &SlotNumber::Number(0);
+}
+
+// As `debug_query` shows it.
+impl fmt::Debug for SlotNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SlotNumber::Number(number) => write!(f, "{number}"),
+            SlotNumber::NoSuchPartition { index, of } => write!(f, "partition {index} of {of}"),
+        }
+    }
 }
 
 impl<DB> ToSql<SmallInt, DB> for SlotNumber
