@@ -10,13 +10,13 @@ use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::query_source::QuerySource;
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Date, SmallInt};
-use diesel::{Column, QueryResult, RunQueryDsl};
+use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, push_names};
-use crate::increment_many::IncrementMany;
+use crate::counter::Counters;
 use crate::period::{Day, Period, utc_today};
 use crate::slot::{DEFAULT_SLOTS, Slot, SlotNumber};
-use crate::table::{CounterTable, Counters};
+use crate::table::CounterTable;
 
 /// The SQL type of the key of the entities that `C` counts.
 pub type KeyType<C> = <<C as Counters>::Table as CounterTable>::KeyType;
@@ -119,16 +119,6 @@ impl<C: Counters> Increment<C> {
             period: self.period,
             slots: self.slots,
         }
-    }
-
-    /// Names many entities, each with what is added to it; see [`increment_many`].
-    ///
-    /// [`increment_many`]: crate::increment_many
-    pub fn of_many<T>(self, counts: impl IntoIterator<Item = (T, C::Value)>) -> IncrementMany<C, T>
-    where
-        T: Ord,
-    {
-        IncrementMany::new(self, counts)
     }
 }
 
@@ -241,70 +231,4 @@ where
 
 pub(crate) fn is_zero(amounts: &impl AsRef<[i64]>) -> bool {
     amounts.as_ref().iter().all(|&amount| amount == 0)
-}
-
-/// What [`incr_counters`](crate::HasCounters::incr_counters) adds to one counter;
-/// made by [`by`](CounterColumn::by).
-#[derive(Debug, Clone, Copy)]
-pub struct By<C> {
-    counter: C,
-    amount: i64,
-}
-
-/// Says how much to add to a counter, next to others: `(views.by(1), likes.by(2))`.
-pub trait CounterColumn: Column + Counters<Value = i64> + Sized {
-    /// This counter, and `amount` to add to it.
-    fn by(self, amount: i64) -> By<Self> {
-        By {
-            counter: self,
-            amount,
-        }
-    }
-}
-
-impl<C: Column + Counters<Value = i64>> CounterColumn for C {}
-
-/// One [`By`], or a tuple of up to eight for counters of one table.
-pub trait Changes {
-    /// The counter, or the tuple of counters, that changes.
-    type Counters: Counters;
-    #[doc(hidden)]
-    fn split(self) -> (Self::Counters, <Self::Counters as Counters>::Value);
-}
-
-impl<C: Counters<Value = i64>> Changes for By<C> {
-    type Counters = C;
-    fn split(self) -> (C, i64) {
-        (self.counter, self.amount)
-    }
-}
-
-macro_rules! change_tuples {
-    ($($First:ident $first:ident $($C:ident $c:ident)*;)*) => {$(
-        impl<$First, $($C),*> Changes for (By<$First>, $(By<$C>,)*)
-        where
-            ($First, $($C,)*): Counters<Value = change_tuples!(@values $First $($C)*)>,
-        {
-            type Counters = ($First, $($C,)*);
-            fn split(self) -> (Self::Counters, <Self::Counters as Counters>::Value) {
-                let ($first, $($c,)*) = self;
-                (
-                    ($first.counter, $($c.counter,)*),
-                    ($first.amount, $($c.amount,)*),
-                )
-            }
-        }
-    )*};
-    (@values $($C:ident)*) => { ($(change_tuples!(@i64 $C),)*) };
-    (@i64 $C:ident) => { i64 };
-}
-
-change_tuples! {
-    A a B b;
-    A a B b C c;
-    A a B b C c D d;
-    A a B b C c D d E e;
-    A a B b C c D d E e F f;
-    A a B b C c D d E e F f G g;
-    A a B b C c D d E e F f G g H h;
 }

@@ -13,10 +13,10 @@ use diesel::sql_types::{BigInt, Date, SmallInt};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::CounterBackend;
+use crate::counter::Counters;
 use crate::increment::{Cell, Increment, KeyType, TableOf, increment, is_zero, walk_upsert};
 use crate::period::Day;
 use crate::slot::SlotNumber;
-use crate::table::Counters;
 
 /// Adds to counters of many entities: `counts` holds an entity's key and what is
 /// added to it, in any order. Answers with the number of entities counted.
@@ -76,18 +76,21 @@ pub struct IncrementMany<C: Counters, T> {
     counts: Option<BTreeMap<T, C::Amounts>>,
 }
 
-impl<C: Counters, T: Ord> IncrementMany<C, T> {
-    pub(crate) fn new(
-        increment: Increment<C>,
+impl<C: Counters> Increment<C> {
+    /// Names many entities, each with what is added to it; see [`increment_many`].
+    pub fn of_many<T: Ord>(
+        self,
         counts: impl IntoIterator<Item = (T, C::Value)>,
-    ) -> Self {
+    ) -> IncrementMany<C, T> {
         IncrementMany {
-            table: increment.table,
-            cell: increment.cell,
+            table: self.table,
+            cell: self.cell,
             counts: add_up::<C, T>(counts),
         }
     }
+}
 
+impl<C: Counters, T: Ord> IncrementMany<C, T> {
     /// Runs the statements; answers with the number of entities counted.
     ///
     /// # Errors

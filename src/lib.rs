@@ -87,24 +87,29 @@
 //! [reference migrations]: https://docs.rs/crate/diesel_counters/latest/source/migrations/
 
 mod backend;
+mod changes;
+mod counter;
 mod increment;
 mod increment_many;
 mod model;
 mod period;
 mod slot;
 mod table;
+mod thread_number;
 mod value;
 
 #[doc(hidden)]
 pub use chrono;
 
 pub use backend::{CounterBackend, Dialect};
-pub use increment::{By, Changes, CounterColumn, Increment, KeyType, NoEntity, increment};
+pub use changes::{By, Changes, CounterColumn};
+pub use counter::Counters;
+pub use increment::{Increment, KeyType, NoEntity, increment};
 pub use increment_many::{IncrementMany, increment_many};
 pub use model::{CountersOf, HasCounters};
 pub use period::Period;
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};
-pub use table::{CounterTable, Counters};
+pub use table::CounterTable;
 pub use value::{AllDays, CounterValue, OnDay, counter_value};
 
 /// What a program that counts needs in scope.

@@ -8,10 +8,12 @@ use diesel::expression::AsExpression;
 use diesel::prelude::RunQueryDsl;
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 
-use crate::increment::{Changes, Increment, KeyType};
+use crate::changes::Changes;
+use crate::counter::Counters;
+use crate::increment::{Increment, KeyType};
 use crate::period::{Period, utc_today};
 use crate::slot::DEFAULT_SLOTS;
-use crate::table::{CounterTable, Counters};
+use crate::table::CounterTable;
 use crate::value::{CounterValue, OnDay};
 
 /// The key of a model, borrowed from it, as a Diesel expression.

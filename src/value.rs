@@ -9,9 +9,10 @@ use diesel::sql_types::Date;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect};
+use crate::counter::Counters;
 use crate::increment::{KeyType, NoEntity, TableOf, table_of};
 use crate::period::{Day, Period};
-use crate::table::{CounterTable, Counters};
+use crate::table::CounterTable;
 
 /// Reads one or more counters of an entity, with no model in hand.
 ///

@@ -1,0 +1,138 @@
+//! What makes a column a counter, and a tuple of them counters.
+
+use diesel::sql_types::BigInt;
+use diesel::{Column, Expression};
+
+use crate::table::CounterTable;
+
+/// One counter, or a tuple of up to eight counters of one table: `views`, or
+/// `(views, likes)`.
+///
+/// A counter is a `BigInt` column of a [`CounterTable`] that is not part of its
+/// key. Implemented for every such column; never by hand.
+pub trait Counters: Expression {
+    /// The counter table.
+    type Table: CounterTable;
+    /// What is added and what is read: `i64`, or a tuple with an `i64` for
+    /// each counter.
+    type Value: 'static;
+    #[doc(hidden)]
+    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy;
+    #[doc(hidden)]
+    const NAMES: &'static [&'static str];
+    #[doc(hidden)]
+    const ONE_EACH: Self::Amounts;
+    #[doc(hidden)]
+    fn amounts(value: Self::Value) -> Self::Amounts;
+}
+
+// A blanket impl for columns and one for tuples would overlap in the compiler's
+// eyes; their SQL types cannot.
+impl<C> Counters for C
+where
+    C: Expression,
+    C::SqlType: CounterType<C>,
+{
+    type Table = <C::SqlType as CounterType<C>>::Table;
+    type Value = <C::SqlType as CounterType<C>>::Value;
+    type Amounts = <C::SqlType as CounterType<C>>::Amounts;
+    const NAMES: &'static [&'static str] = <C::SqlType as CounterType<C>>::NAMES;
+    const ONE_EACH: Self::Amounts = <C::SqlType as CounterType<C>>::ONE_EACH;
+    fn amounts(value: Self::Value) -> Self::Amounts {
+        <C::SqlType as CounterType<C>>::amounts(value)
+    }
+}
+
+/// The SQL type of the counter or counters `C`.
+#[diagnostic::on_unimplemented(
+    message = "`{C}` is not a counter, nor counters of one table",
+    label = "its SQL type is `{Self}`, and a counter is a `BigInt` column of a counter table",
+    note = "several counters are a tuple of up to eight of one table, as in `(views, likes)`"
+)]
+pub trait CounterType<C> {
+    type Table: CounterTable;
+    type Value: 'static;
+    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy;
+    const NAMES: &'static [&'static str];
+    const ONE_EACH: Self::Amounts;
+    fn amounts(value: Self::Value) -> Self::Amounts;
+}
+
+impl<C> CounterType<C> for BigInt
+where
+    C: Column<SqlType = BigInt>,
+    C::Table: CounterTable,
+{
+    type Table = C::Table;
+    type Value = i64;
+    type Amounts = [i64; 1];
+    const NAMES: &'static [&'static str] = &[counter_name::<C>()];
+    const ONE_EACH: [i64; 1] = [1];
+    fn amounts(value: i64) -> [i64; 1] {
+        [value]
+    }
+}
+
+/// The column's name, when it is not one of its table's key.
+const fn counter_name<C: Column<Table: CounterTable>>() -> &'static str {
+    let mut key = 0;
+    while key < 3 {
+        assert!(
+            !same(C::NAME, <C::Table as CounterTable>::KEY[key]),
+            "this column is part of the counter table's primary key: it is not a counter"
+        );
+        key += 1;
+    }
+    C::NAME
+}
+
+/// Equality of strings, which `==` cannot tell at compile time.
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+macro_rules! counter_tuples {
+    ($($n:literal: $First:ident $($C:ident $value:ident)*;)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<$First, $($C),*> CounterType<($First, $($C),*)> for counter_tuples!(@types $First $($C)*)
+        where
+            $First: Column<SqlType = BigInt>,
+            $First::Table: CounterTable,
+            $($C: Column<SqlType = BigInt, Table = $First::Table>,)*
+        {
+            type Table = $First::Table;
+            type Value = counter_tuples!(@values $First $($C)*);
+            type Amounts = [i64; $n];
+            const NAMES: &'static [&'static str] =
+                &[counter_name::<$First>(), $(counter_name::<$C>()),*];
+            const ONE_EACH: [i64; $n] = [1; $n];
+            fn amounts((first, $($value),*): Self::Value) -> [i64; $n] {
+                [first, $($value),*]
+            }
+        }
+    )*};
+    (@types $($C:ident)*) => { ($(counter_tuples!(@as $C BigInt),)*) };
+    (@values $($C:ident)*) => { ($(counter_tuples!(@as $C i64),)*) };
+    (@as $C:ident $T:ty) => { $T };
+}
+
+counter_tuples! {
+    2: A B b;
+    3: A B b C c;
+    4: A B b C c D d;
+    5: A B b C c D d E e;
+    6: A B b C c D d E e F f;
+    7: A B b C c D d E e F f G g;
+    8: A B b C c D d E e F f G g H h;
+}
