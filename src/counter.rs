@@ -1,5 +1,7 @@
 //! What makes a column a counter, and a tuple of them counters.
 
+use diesel::associations::HasTable;
+use diesel::query_source::QuerySource;
 use diesel::sql_types::BigInt;
 use diesel::{Column, Expression};
 
@@ -24,6 +26,16 @@ pub trait Counters: Expression {
     const ONE_EACH: Self::Amounts;
     #[doc(hidden)]
     fn amounts(value: Self::Value) -> Self::Amounts;
+}
+
+/// The SQL type of the key of the entities that `C` counts.
+pub type KeyType<C> = <<C as Counters>::Table as CounterTable>::KeyType;
+
+/// What `FROM` says for the counter table of `C`.
+pub(crate) type TableOf<C> = <<C as Counters>::Table as QuerySource>::FromClause;
+
+pub(crate) fn table_of<C: Counters>() -> TableOf<C> {
+    C::Table::table().from_clause()
 }
 
 // A blanket impl for columns and one for tuples would overlap in the compiler's
@@ -136,3 +148,7 @@ counter_tuples! {
     7: A B b C c D d E e F f G g;
     8: A B b C c D d E e F f G g H h;
 }
+
+/// In place of the entity, in a statement that lacks its `.of(id)`.
+#[derive(Debug, Clone, Copy)]
+pub struct NoEntity;

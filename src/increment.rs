@@ -1,32 +1,20 @@
 //! Adding to counters: one entity, one statement.
 
 use chrono::NaiveDate;
-use diesel::associations::HasTable;
 use diesel::connection::Connection;
 use diesel::dsl::AsExprOf;
 use diesel::expression::AsExpression;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_dsl::methods::ExecuteDsl;
-use diesel::query_source::QuerySource;
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Date, SmallInt};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, push_names};
-use crate::counter::Counters;
+use crate::counter::{Counters, KeyType, NoEntity, TableOf, table_of};
 use crate::period::{Day, Period, utc_today};
 use crate::slot::{DEFAULT_SLOTS, Slot, SlotNumber};
 use crate::table::CounterTable;
-
-/// The SQL type of the key of the entities that `C` counts.
-pub type KeyType<C> = <<C as Counters>::Table as CounterTable>::KeyType;
-
-/// What `FROM` says for the counter table of `C`.
-pub(crate) type TableOf<C> = <<C as Counters>::Table as QuerySource>::FromClause;
-
-pub(crate) fn table_of<C: Counters>() -> TableOf<C> {
-    C::Table::table().from_clause()
-}
 
 /// Adds to one or more counters of an entity, with no model in hand.
 ///
@@ -87,10 +75,6 @@ pub(crate) struct Cell {
     pub(crate) day: Day,
     pub(crate) slot: SlotNumber,
 }
-
-/// An [`Increment`] that lacks its `.of(id)`.
-#[derive(Debug, Clone, Copy)]
-pub struct NoEntity;
 
 impl<C: Counters> Increment<C> {
     pub(crate) fn new(_counters: C, slots: i16, period: Period, today: NaiveDate) -> Self {

@@ -13,8 +13,8 @@ use diesel::sql_types::{BigInt, Date, SmallInt};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::CounterBackend;
-use crate::counter::Counters;
-use crate::increment::{Cell, Increment, KeyType, TableOf, increment, is_zero, walk_upsert};
+use crate::counter::{Counters, KeyType, TableOf};
+use crate::increment::{Cell, Increment, increment, is_zero, walk_upsert};
 use crate::period::Day;
 use crate::slot::SlotNumber;
 

@@ -30,11 +30,11 @@
 //! # A counter is a Diesel column
 //!
 //! A counter table is an ordinary Diesel table whose primary key is
-//! `(entity, day, slot)`; each other `BigInt` column of it is a counter. There are
-//! [reference migrations] for each database. Its `table!` is what
-//! `diesel print-schema` prints, and has nothing of ours in it: the column says
-//! which table it counts in, so a wrong pairing does not compile, and one statement
-//! can move several counters of an entity.
+//! `(entity, day, slot)`; each other `BigInt` column of it is a counter. The source
+//! has reference migrations for each database, in `migrations/`. Its `table!` is
+//! what `diesel print-schema` prints, and has nothing of ours in it: the column
+//! says which table it counts in, so a wrong pairing does not compile, and one
+//! statement can move several counters of an entity.
 //!
 //! [Derive](derive@HasCounters) [`HasCounters`](trait@HasCounters) on a model, and it has
 //! `incr_counter` and `counter_value`. With no model in hand there are [`increment`],
@@ -75,16 +75,15 @@
 //! [`MultiConnection`](diesel::MultiConnection) over them needs an
 //! `impl` of [`CounterBackend`].
 //!
-//! A count is an `i64`. An increment that would take a slot's out of range is an
-//! error on each of them, and so is the sum of one that is out of range; neither
-//! wraps, saturates or turns into floating point.
+//! A count is an `i64`. An increment that would take its slot's row out of range is
+//! an error on each of them, and so is reading a sum that is out of range: a count
+//! never wraps, saturates or turns into floating point.
 //!
 //! # Crate features
 //!
 //! - `postgres`, `mysql`, `sqlite`: the backends, through Diesel's. None is on by
-//!   default, and none of the first two links a client library.
-//!
-//! [reference migrations]: https://docs.rs/crate/diesel_counters/latest/source/migrations/
+//!   default. The first two link no client library; Diesel's `sqlite` has only the
+//!   one with it.
 
 mod backend;
 mod changes;
@@ -103,8 +102,8 @@ pub use chrono;
 
 pub use backend::{CounterBackend, Dialect};
 pub use changes::{By, Changes, CounterColumn};
-pub use counter::Counters;
-pub use increment::{Increment, KeyType, NoEntity, increment};
+pub use counter::{Counters, KeyType, NoEntity};
+pub use increment::{Increment, increment};
 pub use increment_many::{IncrementMany, increment_many};
 pub use model::{CountersOf, HasCounters};
 pub use period::Period;

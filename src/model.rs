@@ -9,8 +9,8 @@ use diesel::prelude::RunQueryDsl;
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 
 use crate::changes::Changes;
-use crate::counter::Counters;
-use crate::increment::{Increment, KeyType};
+use crate::counter::{Counters, KeyType};
+use crate::increment::Increment;
 use crate::period::{Period, utc_today};
 use crate::slot::DEFAULT_SLOTS;
 use crate::table::CounterTable;

@@ -9,8 +9,7 @@ use diesel::sql_types::Date;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect};
-use crate::counter::Counters;
-use crate::increment::{KeyType, NoEntity, TableOf, table_of};
+use crate::counter::{Counters, KeyType, NoEntity, TableOf, table_of};
 use crate::period::{Day, Period};
 use crate::table::CounterTable;
 
