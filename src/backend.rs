@@ -8,7 +8,8 @@ use diesel::sql_types::{BigInt, Date, HasSqlType, SmallInt};
 /// A Diesel backend that counters work on.
 ///
 /// Implemented for Diesel's own three, each behind the feature of its name. An
-/// application with a [`MultiConnection`] says which of them its own is made of:
+/// application with a [`MultiConnection`] says which of them its own is made of, with
+/// the same `#[cfg(…)]` on the arms as on the variants, where there are any:
 ///
 /// ```
 /// # include!("doctest_setup.rs");

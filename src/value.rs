@@ -37,6 +37,10 @@ use crate::table::CounterTable;
 /// # }
 /// ```
 ///
+/// (Rust takes `let (views, likes) = …` for a pattern of the columns' own types
+/// while those are in scope: call the values otherwise, or name the columns with
+/// their table.)
+///
 /// # Errors
 ///
 /// The database's own, among them one for a sum that leaves the range of an `i64`

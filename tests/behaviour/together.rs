@@ -44,7 +44,8 @@ fn the_total_is_what_committed() {
 /// savepoint in it.
 fn comment(i: u32, conn: &mut Conn) -> QueryResult<()> {
     let article = article(1);
-    let (rolls_back, savepoint_rolls_back) = (i % 3 == 0, i % 3 == 1);
+    let kind = i % 3;
+    let (rolls_back, savepoint_rolls_back) = (kind == 0, kind == 1);
     diesel::insert_into(schema::comments::table)
         .values((
             schema::comments::article_id.eq(article.id),

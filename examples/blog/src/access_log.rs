@@ -1,0 +1,175 @@
+//! Reading an access log: `time,method,path,status`, a line for each request.
+
+use std::io::{self, BufRead};
+
+use chrono::{DateTime, Datelike, NaiveDate, Utc};
+
+const HEADER: &[u8] = b"time,method,path,status";
+
+/// How long a path can be that is told apart from others, in characters: MySQL
+/// indexes no longer ones.
+const LONGEST_PATH: usize = 512;
+
+/// The lines of a log after its header.
+pub struct Lines<R> {
+    log: R,
+    /// The line that was read last. The header is line 1, as in an editor.
+    number: i64,
+}
+
+pub struct Line {
+    pub number: i64,
+    pub text: Vec<u8>,
+    /// Whether it has its line end. The last line of a log that is being written
+    /// may lack it, and some of its text.
+    pub ended: bool,
+}
+
+/// A page that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct View {
+    pub day: NaiveDate,
+    pub path: String,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Reads the header; `None` where there is another.
+    pub fn after_header(log: R) -> io::Result<Option<Self>> {
+        let mut lines = Lines { log, number: 0 };
+        let header = lines.next().transpose()?;
+        Ok(header
+            .is_some_and(|header| header.text == HEADER)
+            .then_some(lines))
+    }
+}
+
+impl<R: BufRead> Iterator for Lines<R> {
+    type Item = io::Result<Line>;
+
+    fn next(&mut self) -> Option<io::Result<Line>> {
+        let mut text = Vec::new();
+        match self.log.read_until(b'\n', &mut text) {
+            Ok(0) => return None,
+            Ok(_) => self.number += 1,
+            Err(error) => return Some(Err(error)),
+        }
+        let ended = text.pop_if(|byte| *byte == b'\n').is_some();
+        text.pop_if(|byte| *byte == b'\r');
+        Some(Ok(Line {
+            number: self.number,
+            text,
+            ended,
+        }))
+    }
+}
+
+impl Line {
+    /// The view that this line tells of, if it does; or what is wrong with it.
+    pub fn view(&self) -> Result<Option<View>, String> {
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .from_reader(&self.text[..]);
+        let mut record = csv::StringRecord::new();
+        reader
+            .read_record(&mut record)
+            .map_err(|_| "it is not UTF-8")?;
+        let fields: Vec<_> = record.iter().collect();
+        let [time, method, path, status] = fields[..] else {
+            return Err(format!(
+                "it has {} fields, not the 4 of time,method,path,status",
+                fields.len()
+            ));
+        };
+
+        let day = day(time)
+            .ok_or_else(|| format!("the time is {time:?}, not like 2015-05-17T10:05:03Z"))?;
+        if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+            return Err(format!("the method is {method:?}, not like GET"));
+        }
+        if status.len() != 3 || !status.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(format!("the status is {status:?}, not like 200"));
+        }
+        if path.is_empty() || path.trim() != path || path.contains(char::is_control) {
+            return Err(format!("the path is {path:?}, not like /blog/tags/puppet"));
+        }
+        if method != "GET" || status != "200" || !is_page(path) {
+            return Ok(None);
+        }
+        if path.chars().count() > LONGEST_PATH {
+            return Err(format!("the path is longer than {LONGEST_PATH} characters"));
+        }
+        Ok(Some(View {
+            day,
+            path: path.to_owned(),
+        }))
+    }
+}
+
+/// The day in UTC, when it is one that every database stores.
+fn day(time: &str) -> Option<NaiveDate> {
+    let day = DateTime::parse_from_rfc3339(time)
+        .ok()?
+        .with_timezone(&Utc)
+        .date_naive();
+    (1000..=9999).contains(&day.year()).then_some(day)
+}
+
+/// Whether a path is of a page, and not of an image, stylesheet, script, font or
+/// feed. (An icon is an image.)
+fn is_page(path: &str) -> bool {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let Some((_, extension)) = file.rsplit_once('.') else {
+        return true;
+    };
+    !matches!(
+        extension.to_ascii_lowercase().as_str(),
+        "apng" | "avif" | "bmp" | "cur" | "gif" | "ico" | "jpeg" | "jpg" | "png" | "svg" | "tif"
+            | "tiff" | "webp" // images
+            | "css" | "less" | "scss" | "xsl" | "xslt" // stylesheets
+            | "js" | "map" | "mjs" // scripts
+            | "eot" | "otf" | "ttf" | "woff" | "woff2" // fonts
+            | "atom" | "rdf" | "rss" | "xml" // feeds
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_what_is_no_image_stylesheet_script_font_or_feed() {
+        for path in [
+            "/",
+            "/blog/tags/puppet",
+            "/projects/xdotool/",
+            "/a.html",
+            "/a.xhtml",
+            "/v1.2/a",
+        ] {
+            assert!(is_page(path), "{path}");
+        }
+        for path in [
+            "/favicon.ico",
+            "/a/b.PNG",
+            "/style2.css",
+            "/lib/a.min.js",
+            "/a.woff",
+            "/index.xml",
+        ] {
+            assert!(!is_page(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_day_of_a_view_is_the_one_in_utc() {
+        let line = |text: &str| Line {
+            number: 2,
+            text: text.into(),
+            ended: true,
+        };
+        let view = line("2015-05-17T23:30:00-02:00,GET,\"/a,b\",200").view();
+        let day = NaiveDate::from_ymd_opt(2015, 5, 18).unwrap();
+        let path = "/a,b".to_owned();
+        assert_eq!(view, Ok(Some(View { day, path })));
+    }
+}

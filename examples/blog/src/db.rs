@@ -1,0 +1,247 @@
+//! The database: which one it is, its connections and its transactions.
+
+use std::time::Duration;
+
+use diesel::ConnectionError;
+use diesel::connection::{Connection, TransactionManager};
+use diesel::r2d2::{ManageConnection, R2D2Connection};
+use diesel::result::{DatabaseErrorKind, Error, QueryResult};
+
+pub use crate::connection::AnyConnection;
+use crate::migrations;
+
+/// Runs `work` in a transaction that writes. All of it is run again, twice at
+/// most, when another transaction came first.
+pub fn write<T>(
+    conn: &mut AnyConnection,
+    mut work: impl FnMut(&mut AnyConnection) -> QueryResult<T>,
+) -> QueryResult<T> {
+    let mut tries_left = 2;
+    loop {
+        match write_once(conn, &mut work) {
+            Err(error) if tries_left > 0 && another_came_first(&error) => tries_left -= 1,
+            result => return result,
+        }
+    }
+}
+
+fn another_came_first(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::DatabaseError(
+            // A deadlock on MySQL; or a path that was free when this transaction looked.
+            DatabaseErrorKind::SerializationFailure | DatabaseErrorKind::UniqueViolation,
+            _
+        )
+    )
+}
+
+/// What `Connection::transaction` does, but for how it begins.
+fn write_once<T>(
+    conn: &mut AnyConnection,
+    work: impl FnOnce(&mut AnyConnection) -> QueryResult<T>,
+) -> QueryResult<T> {
+    begin_writing(conn)?;
+    match work(conn) {
+        Ok(value) => {
+            AnyConnection::commit_transaction(conn)?;
+            Ok(value)
+        }
+        Err(error) => match AnyConnection::rollback_transaction(conn) {
+            Ok(()) | Err(Error::BrokenTransactionManager) => Err(error),
+            Err(rollback_error) => Err(rollback_error),
+        },
+    }
+}
+
+fn begin_writing(conn: &mut AnyConnection) -> QueryResult<()> {
+    match conn {
+        // A transaction that reads before it writes cannot wait for another one's
+        // write: SQLite fails it at once. This one waits before it reads.
+        #[cfg(feature = "sqlite")]
+        AnyConnection::Sqlite(conn) => {
+            use diesel::connection::AnsiTransactionManager;
+            AnsiTransactionManager::begin_transaction_sql(conn, "BEGIN IMMEDIATE")
+        }
+        #[cfg(any(feature = "postgres", feature = "mysql"))]
+        conn => AnyConnection::begin_transaction(conn),
+    }
+}
+
+/// A pool of connections.
+pub type Pool = diesel::r2d2::Pool<Database>;
+
+/// How many connections the pool has.
+const CONNECTIONS: u32 = 10;
+
+/// How long a request waits for a connection before it is turned away.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A database as `DATABASE_URL` names it.
+// Without Debug, which would show the password.
+#[derive(Clone)]
+pub struct Database {
+    engine: Engine,
+    /// For SQLite the file.
+    url: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    Sqlite,
+    Postgres,
+    Mysql,
+}
+
+/// Why there is no connection to the database.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// It is of a kind that is not known.
+    #[error(
+        "DATABASE_URL begins with {0}://, and this blog knows postgres://…, mysql://… and files of SQLite"
+    )]
+    UnknownScheme(String),
+    /// It has no name that connections could share.
+    #[error("DATABASE_URL names no file: each connection would have an SQLite database of its own")]
+    NotAFile,
+    /// Another build of the blog can.
+    #[error(
+        "this blog was built without {name}: run it with `cargo run -p blog --features {feature}`"
+    )]
+    NotBuiltIn {
+        /// The database's name.
+        name: &'static str,
+        /// The feature that builds it in.
+        feature: &'static str,
+    },
+    /// It does not answer, or refuses.
+    #[error("cannot open the database of DATABASE_URL: {0}")]
+    Unreachable(String),
+    /// It answered with an error.
+    #[error("the database of DATABASE_URL failed")]
+    Failed(#[from] Error),
+    /// Its tables could not be made.
+    #[error("cannot migrate the database of DATABASE_URL")]
+    Migration(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Database {
+    /// Reads a `DATABASE_URL`. What is no URL is the file of an SQLite database.
+    pub fn from_url(url: &str) -> Result<Self, DatabaseError> {
+        let (scheme, rest) = url.split_once("://").unwrap_or(("sqlite", url));
+        let (engine, url) = match scheme {
+            "sqlite" if rest.is_empty() || rest == ":memory:" => {
+                return Err(DatabaseError::NotAFile);
+            }
+            "sqlite" => (Engine::Sqlite, rest),
+            "postgres" | "postgresql" => (Engine::Postgres, url),
+            "mysql" => (Engine::Mysql, url),
+            _ => return Err(DatabaseError::UnknownScheme(scheme.to_owned())),
+        };
+        Ok(Database {
+            engine,
+            url: url.to_owned(),
+        })
+    }
+
+    /// A connection, after all migrations.
+    pub fn migrated(&self) -> Result<AnyConnection, DatabaseError> {
+        let mut conn = self.connect()?;
+        migrations::run(&mut conn).map_err(DatabaseError::Migration)?;
+        Ok(conn)
+    }
+
+    /// A pool, which connects when it is first asked.
+    pub fn pool(self) -> Pool {
+        self.pool_of(CONNECTIONS)
+    }
+
+    /// A pool of so many connections at most.
+    pub fn pool_of(self, connections: u32) -> Pool {
+        Pool::builder()
+            .max_size(connections)
+            .min_idle(Some(1))
+            .connection_timeout(PATIENCE)
+            .build_unchecked(self)
+    }
+
+    fn unreachable(&self, error: ConnectionError) -> DatabaseError {
+        // libpq's reasons have several lines.
+        let reason = error.to_string();
+        let mut reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+        // A client library may quote what it could not read.
+        if let Some(password) = self.password() {
+            reason = reason.replace(password, "***");
+        }
+        DatabaseError::Unreachable(reason)
+    }
+
+    fn password(&self) -> Option<&str> {
+        let (_, authority) = self.url.split_once("://")?;
+        let (user, _host) = authority.rsplit_once('@')?;
+        let (_, password) = user.split_once(':')?;
+        Some(password).filter(|password| !password.is_empty())
+    }
+}
+
+/// Diesel's own `ConnectionManager` would try one kind of connection after
+/// another, and only say that none worked.
+impl ManageConnection for Database {
+    type Connection = AnyConnection;
+    type Error = DatabaseError;
+
+    fn connect(&self) -> Result<AnyConnection, DatabaseError> {
+        match self.engine {
+            #[cfg(feature = "sqlite")]
+            Engine::Sqlite => {
+                use diesel::connection::SimpleConnection;
+
+                let mut conn = diesel::SqliteConnection::establish(&self.url)
+                    .map_err(|error| self.unreachable(error))?;
+                conn.batch_execute(
+                    "PRAGMA busy_timeout = 5000;
+                     PRAGMA synchronous = NORMAL;
+                     PRAGMA foreign_keys = ON;",
+                )?;
+                Ok(AnyConnection::Sqlite(conn))
+            }
+            #[cfg(feature = "postgres")]
+            Engine::Postgres => diesel::PgConnection::establish(&self.url)
+                .map(AnyConnection::Postgres)
+                .map_err(|error| self.unreachable(error)),
+            #[cfg(feature = "mysql")]
+            Engine::Mysql => {
+                use diesel::connection::SimpleConnection;
+
+                let mut conn = diesel::MysqlConnection::establish(&self.url)
+                    .map_err(|error| self.unreachable(error))?;
+                // MySQL converts a TIMESTAMP from and to the session's time zone, and
+                // the blog's times are UTC.
+                conn.batch_execute("SET time_zone = '+00:00'")?;
+                Ok(AnyConnection::Mysql(conn))
+            }
+            #[cfg(not(all(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+            engine => Err(engine.not_built_in()),
+        }
+    }
+
+    fn is_valid(&self, conn: &mut AnyConnection) -> Result<(), DatabaseError> {
+        Ok(conn.ping()?)
+    }
+
+    fn has_broken(&self, conn: &mut AnyConnection) -> bool {
+        std::thread::panicking() || conn.is_broken()
+    }
+}
+
+#[cfg(not(all(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+impl Engine {
+    fn not_built_in(self) -> DatabaseError {
+        let (name, feature) = match self {
+            Engine::Sqlite => ("SQLite", "sqlite"),
+            Engine::Postgres => ("PostgreSQL", "postgres"),
+            Engine::Mysql => ("MySQL", "mysql"),
+        };
+        DatabaseError::NotBuiltIn { name, feature }
+    }
+}

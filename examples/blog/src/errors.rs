@@ -1,0 +1,127 @@
+//! What a visitor is told when a page cannot be made.
+
+use askama::Template;
+use axum::extract::rejection::{FormRejection, PathRejection, QueryRejection};
+use axum::http::{StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use diesel::r2d2::PoolError;
+use diesel::result::DatabaseErrorKind;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("There is no page at this address.")]
+    NotFound,
+    #[error("This address does not take that kind of request.")]
+    MethodNotAllowed,
+    #[error("{0}")]
+    BadRequest(String),
+    #[error("What was sent is larger than 64 KiB.")]
+    TooLarge,
+    #[error("Too many people are here at this moment. Please try again in a few seconds.")]
+    Busy,
+    #[error("Something went wrong here. It is in the log, and will be looked at.")]
+    Internal(#[source] anyhow::Error),
+}
+
+impl Error {
+    fn status(&self) -> StatusCode {
+        match self {
+            Error::NotFound => StatusCode::NOT_FOUND,
+            Error::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Error::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Error::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Error::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        if let Error::Internal(cause) = &self {
+            tracing::error!("{cause:#}");
+        }
+        let status = self.status();
+        let page = ErrorPage {
+            status: status.as_u16(),
+            title: status.canonical_reason().unwrap_or("Error"),
+            reason: self.to_string(),
+        };
+        let body = page
+            .render()
+            .map(Html)
+            .unwrap_or_else(|_| Html(page.reason));
+        let mut response = (status, body).into_response();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            let seconds = header::HeaderValue::from_static("5");
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        }
+        response
+    }
+}
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage {
+    status: u16,
+    title: &'static str,
+    reason: String,
+}
+
+impl From<diesel::result::Error> for Error {
+    fn from(error: diesel::result::Error) -> Self {
+        match error {
+            diesel::NotFound => Error::NotFound,
+            // All that SQLite says when another process writes for long.
+            diesel::result::Error::DatabaseError(DatabaseErrorKind::Unknown, ref info)
+                if info.message() == "database is locked" =>
+            {
+                Error::Busy
+            }
+            error => Error::Internal(error.into()),
+        }
+    }
+}
+
+/// No connection in time.
+impl From<PoolError> for Error {
+    fn from(error: PoolError) -> Self {
+        tracing::warn!("{error}");
+        Error::Busy
+    }
+}
+
+impl From<askama::Error> for Error {
+    fn from(error: askama::Error) -> Self {
+        Error::Internal(error.into())
+    }
+}
+
+/// A handler panicked.
+impl From<tokio::task::JoinError> for Error {
+    fn from(error: tokio::task::JoinError) -> Self {
+        Error::Internal(error.into())
+    }
+}
+
+impl From<FormRejection> for Error {
+    fn from(rejection: FormRejection) -> Self {
+        match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => Error::TooLarge,
+            _ => Error::BadRequest(rejection.body_text()),
+        }
+    }
+}
+
+impl From<QueryRejection> for Error {
+    fn from(rejection: QueryRejection) -> Self {
+        Error::BadRequest(rejection.body_text())
+    }
+}
+
+/// An id that is no number.
+impl From<PathRejection> for Error {
+    fn from(_: PathRejection) -> Self {
+        Error::NotFound
+    }
+}

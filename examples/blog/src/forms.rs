@@ -1,0 +1,90 @@
+//! What visitors send: read, checked, and refused with a reason.
+
+use axum::extract::{FromRequest, FromRequestParts};
+use serde::Deserialize;
+
+use crate::errors::Error;
+
+/// axum's own, but refusing with a page of the site.
+#[derive(FromRequest)]
+#[from_request(via(axum::Form), rejection(Error))]
+pub struct Form<T>(pub T);
+
+#[derive(FromRequestParts)]
+#[from_request(via(axum::extract::Path), rejection(Error))]
+pub struct Path<T>(pub T);
+
+#[derive(FromRequestParts)]
+#[from_request(via(axum::extract::Query), rejection(Error))]
+pub struct Query<T>(pub T);
+
+#[derive(Deserialize)]
+pub struct PageNumber {
+    #[serde(default = "first")]
+    pub page: u32,
+}
+
+fn first() -> u32 {
+    1
+}
+
+#[derive(Deserialize)]
+pub struct ArticleForm {
+    title: String,
+    body: String,
+}
+
+impl ArticleForm {
+    /// The title and the text.
+    pub fn checked(&self) -> Result<(String, String), Error> {
+        let title = text("The title", &self.title, 200)?;
+        let body = text("The text", &self.body, 20_000)?;
+        Ok((one_line("The title", title)?, body))
+    }
+}
+
+#[derive(Deserialize)]
+pub struct CommentForm {
+    /// Who does not want to be named leaves it empty.
+    #[serde(default)]
+    author: String,
+    body: String,
+}
+
+impl CommentForm {
+    /// The author and the text.
+    pub fn checked(&self) -> Result<(String, String), Error> {
+        let author = match self.author.trim() {
+            "" => "Anonymous".to_owned(),
+            author => one_line("The name", text("The name", author, 80)?)?,
+        };
+        Ok((author, text("The comment", &self.body, 4_000)?))
+    }
+}
+
+fn text(what: &str, value: &str, longest: usize) -> Result<String, Error> {
+    // A browser sends each line end as two characters, and counts it as one.
+    let value = value.replace("\r\n", "\n").trim().to_owned();
+    if value.is_empty() {
+        return Err(Error::BadRequest(format!("{what} is empty.")));
+    }
+    if value.chars().count() > longest {
+        return Err(Error::BadRequest(format!(
+            "{what} is longer than {longest} characters."
+        )));
+    }
+    // PostgreSQL stores no NUL, and nobody types the others.
+    if value.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
+        return Err(Error::BadRequest(format!(
+            "{what} has characters that cannot be shown."
+        )));
+    }
+    Ok(value)
+}
+
+fn one_line(what: &str, value: String) -> Result<String, Error> {
+    if value.contains('\n') {
+        return Err(Error::BadRequest(format!("{what} has more than one line.")));
+    }
+    Ok(value)
+}

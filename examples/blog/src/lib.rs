@@ -1,0 +1,23 @@
+//! A small blog on synchronous Diesel that counts views, likes and comments
+//! with `diesel_counters`. The README says where to look.
+
+#[cfg(not(any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+compile_error!("choose a database: `--features sqlite`, `postgres` or `mysql`");
+
+mod access_log;
+// Diesel's derive documents nothing of what it makes.
+#[allow(missing_docs)]
+mod connection;
+pub mod db;
+mod errors;
+mod forms;
+pub mod import;
+mod migrations;
+pub mod models;
+mod pages;
+#[allow(missing_docs)]
+pub mod schema;
+pub mod server;
+mod thousands;
+
+pub use thousands::Thousands;

@@ -1,0 +1,71 @@
+//! The blog migrates its own database at start. Several that start at once on one
+//! database wait for each other.
+
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+
+use crate::db::AnyConnection;
+
+type Result = std::result::Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+pub fn run(conn: &mut AnyConnection) -> Result {
+    match conn {
+        #[cfg(feature = "sqlite")]
+        AnyConnection::Sqlite(conn) => run_on_sqlite(conn),
+        #[cfg(feature = "postgres")]
+        AnyConnection::Postgres(conn) => run_on_postgres(conn),
+        #[cfg(feature = "mysql")]
+        AnyConnection::Mysql(conn) => run_on_mysql(conn),
+    }
+}
+
+#[cfg(feature = "sqlite")]
+fn run_on_sqlite(conn: &mut diesel::SqliteConnection) -> Result {
+    const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
+
+    switch_to_wal(conn)?;
+    conn.immediate_transaction(|conn| conn.run_pending_migrations(MIGRATIONS).map(drop))
+}
+
+/// Lets pages be read while another is written. It stays with the file.
+#[cfg(feature = "sqlite")]
+fn switch_to_wal(conn: &mut diesel::SqliteConnection) -> diesel::QueryResult<()> {
+    use diesel::connection::SimpleConnection;
+    use std::{thread, time::Duration};
+
+    const TRIES: u32 = 50;
+
+    // Of two that switch at once, SQLite may fail either, busy timeout or not.
+    for _ in 1..TRIES {
+        if conn.batch_execute("PRAGMA journal_mode = WAL").is_ok() {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    conn.batch_execute("PRAGMA journal_mode = WAL")
+}
+
+#[cfg(feature = "postgres")]
+fn run_on_postgres(conn: &mut diesel::PgConnection) -> Result {
+    use diesel::connection::{Connection, SimpleConnection};
+
+    const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+
+    conn.transaction(|conn| {
+        // "blog" in ASCII.
+        conn.batch_execute("SELECT pg_advisory_xact_lock(x'626c6f67'::bigint)")?;
+        conn.run_pending_migrations(MIGRATIONS).map(drop)
+    })
+}
+
+#[cfg(feature = "mysql")]
+fn run_on_mysql(conn: &mut diesel::MysqlConnection) -> Result {
+    use diesel::connection::SimpleConnection;
+
+    const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/mysql");
+
+    // A lock of the session, as MySQL ends a transaction at each CREATE TABLE.
+    conn.batch_execute("DO GET_LOCK('blog migrations', 60)")?;
+    let result = conn.run_pending_migrations(MIGRATIONS).map(drop);
+    conn.batch_execute("DO RELEASE_LOCK('blog migrations')")?;
+    result
+}

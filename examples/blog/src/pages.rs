@@ -1,0 +1,139 @@
+//! The pages: what each address answers with.
+
+use askama::Template;
+use axum::Router;
+use axum::extract::State;
+use axum::http::{Method, header};
+use axum::response::{Html, IntoResponse, Redirect};
+use axum::routing::{get, post};
+
+use crate::Thousands;
+use crate::db::{AnyConnection, Pool};
+use crate::errors::Error;
+use crate::forms::{ArticleForm, CommentForm, Form, PageNumber, Path, Query};
+use crate::models::{Article, Comment, Counts};
+
+pub fn routes() -> Router<Pool> {
+    Router::new()
+        .route("/", get(list))
+        .route("/articles", post(publish))
+        .route("/articles/new", get(new))
+        .route("/articles/{id}", get(show))
+        .route("/articles/{id}/comments", post(comment))
+        .route("/articles/{id}/likes", post(like))
+        .route("/style.css", get(style))
+        .fallback(async || Error::NotFound)
+        .method_not_allowed_fallback(async || Error::MethodNotAllowed)
+}
+
+#[derive(Template)]
+#[template(path = "list.html")]
+struct ListPage {
+    articles: Vec<(Article, Counts)>,
+    page: i64,
+    pages: i64,
+}
+
+async fn list(
+    State(pool): State<Pool>,
+    Query(PageNumber { page }): Query<PageNumber>,
+) -> Result<Html<String>, Error> {
+    let list = on_connection(pool, move |conn| {
+        let page = page.into();
+        let (articles, pages) = Article::page(page, conn)?;
+        let articles = articles
+            .into_iter()
+            .map(|article| Ok((article.counts(conn)?, article)))
+            .map(|counted| counted.map(|(counts, article)| (article, counts)))
+            .collect::<Result<_, Error>>()?;
+        Ok(ListPage {
+            articles,
+            page,
+            pages,
+        })
+    });
+    Ok(Html(list.await?.render()?))
+}
+
+#[derive(Template)]
+#[template(path = "article.html")]
+struct ArticlePage {
+    article: Article,
+    counts: Counts,
+    comments: Vec<Comment>,
+}
+
+async fn show(
+    State(pool): State<Pool>,
+    Path(id): Path<i64>,
+    method: Method,
+) -> Result<Html<String>, Error> {
+    let page = on_connection(pool, move |conn| {
+        let article = Article::find(id, conn)?;
+        // A HEAD comes here too, and nobody reads what it is answered with.
+        if method == Method::GET {
+            article.count_view(conn)?;
+        }
+        Ok(ArticlePage {
+            counts: article.counts(conn)?,
+            comments: article.latest_comments(conn)?,
+            article,
+        })
+    });
+    Ok(Html(page.await?.render()?))
+}
+
+async fn comment(
+    State(pool): State<Pool>,
+    Path(id): Path<i64>,
+    Form(form): Form<CommentForm>,
+) -> Result<Redirect, Error> {
+    let (author, body) = form.checked()?;
+    on_connection(pool, move |conn| {
+        let article = Article::find(id, conn)?;
+        Ok(article.comment(&author, &body, conn)?)
+    })
+    .await?;
+    Ok(Redirect::to(&format!("/articles/{id}#comments")))
+}
+
+async fn like(State(pool): State<Pool>, Path(id): Path<i64>) -> Result<Redirect, Error> {
+    on_connection(pool, move |conn| Ok(Article::find(id, conn)?.like(conn)?)).await?;
+    Ok(Redirect::to(&format!("/articles/{id}")))
+}
+
+#[derive(Template)]
+#[template(path = "new.html")]
+struct NewPage;
+
+async fn new() -> Result<Html<String>, Error> {
+    Ok(Html(NewPage.render()?))
+}
+
+async fn publish(
+    State(pool): State<Pool>,
+    Form(form): Form<ArticleForm>,
+) -> Result<Redirect, Error> {
+    let (title, body) = form.checked()?;
+    let publish = move |conn: &mut _| Ok(Article::publish(&title, &body, conn)?);
+    let id = on_connection(pool, publish).await?;
+    Ok(Redirect::to(&format!("/articles/{id}")))
+}
+
+async fn style() -> impl IntoResponse {
+    (
+        [
+            (header::CONTENT_TYPE, "text/css; charset=utf-8"),
+            (header::CACHE_CONTROL, "max-age=3600"),
+        ],
+        include_str!("../static/style.css"),
+    )
+}
+
+/// Does Diesel's work on a thread that may wait, with a connection of the pool.
+async fn on_connection<T: Send + 'static>(
+    pool: Pool,
+    work: impl FnOnce(&mut AnyConnection) -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    tokio::task::spawn_blocking(move || work(&mut *pool.get()?)).await?
+}

@@ -1,0 +1,45 @@
+// @generated automatically by Diesel CLI.
+
+diesel::table! {
+    article_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+        likes -> BigInt,
+        comments -> BigInt,
+    }
+}
+
+diesel::table! {
+    articles (id) {
+        id -> BigInt,
+        path -> Text,
+        title -> Text,
+        body -> Text,
+        created_at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    comments (id) {
+        id -> BigInt,
+        article_id -> BigInt,
+        author -> Text,
+        body -> Text,
+        created_at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    imports (id) {
+        id -> Text,
+        lines -> BigInt,
+        digest -> Text,
+    }
+}
+
+diesel::joinable!(article_counters -> articles (article_id));
+diesel::joinable!(comments -> articles (article_id));
+
+diesel::allow_tables_to_appear_in_same_query!(article_counters, articles, comments, imports,);

@@ -1,0 +1,99 @@
+//! The web server around the pages.
+
+use std::io;
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use tokio::net::TcpListener;
+use tokio::runtime::{self, Runtime};
+use tower_http::set_header::SetResponseHeaderLayer;
+
+use crate::db::Pool;
+use crate::pages;
+
+/// How much a form may send, in bytes.
+const LARGEST_FORM: usize = 64 * 1024;
+
+/// As many threads do Diesel's work as an article's counters have slots, so no two
+/// of them ever share a slot.
+const BLOCKING_THREADS: usize = 32;
+
+/// The runtime to serve on.
+pub fn runtime() -> io::Result<Runtime> {
+    runtime::Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS)
+        .build()
+}
+
+/// Serves the blog until Ctrl-C or SIGTERM, and then ends what it had begun.
+pub async fn serve(listener: TcpListener, pool: Pool) -> io::Result<()> {
+    axum::serve(listener, router(pool))
+        .with_graceful_shutdown(asked_to_stop())
+        .await
+}
+
+/// The whole blog.
+pub fn router(pool: Pool) -> Router {
+    pages::routes()
+        .with_state(pool)
+        .layer(DefaultBodyLimit::max(LARGEST_FORM))
+        .layer(response_header(
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+        ))
+        .layer(response_header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(response_header(header::REFERRER_POLICY, "same-origin"))
+        .layer(middleware::from_fn(log_request))
+}
+
+fn response_header(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
+    SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value))
+}
+
+async fn log_request(request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let start = Instant::now();
+    let response = next.run(request).await;
+    tracing::info!(
+        %method,
+        path,
+        status = response.status().as_u16(),
+        latency = ?start.elapsed(),
+        "request"
+    );
+    response
+}
+
+async fn asked_to_stop() {
+    tokio::select! {
+        () = ctrl_c() => {}
+        () = terminated() => {}
+    }
+    tracing::info!("stopping");
+}
+
+async fn ctrl_c() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+#[cfg(unix)]
+async fn terminated() {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    match signal(SignalKind::terminate()) {
+        Ok(mut signal) => drop(signal.recv().await),
+        Err(_) => std::future::pending().await,
+    }
+}
+
+#[cfg(not(unix))]
+async fn terminated() {
+    std::future::pending().await
+}
