@@ -1,0 +1,10 @@
+//! What the blog does, through its pages and its command line.
+//!
+//! On SQLite; on another server where `TEST_DATABASE_URL` says so, as
+//! `postgres://postgres@localhost/postgres` does. Each test has a database of its
+//! own there.
+
+mod database;
+mod import_log;
+mod pages;
+mod start;
