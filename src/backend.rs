@@ -128,14 +128,13 @@ impl Dialect {
             out.push_sql(" = ");
             match self {
                 Dialect::PostgreSql => push_stored_plus_excluded(table, name, out)?,
-                // Its own `+` turns into a REAL when it overflows, where `abs` of
-                // the least integer is an error.
+                // Its own `+` turns into a REAL when it overflows.
                 Dialect::Sqlite => {
                     out.push_sql("CASE typeof(");
                     push_stored_plus_excluded(table, name, out)?;
                     out.push_sql(") WHEN 'integer' THEN ");
                     push_stored_plus_excluded(table, name, out)?;
-                    out.push_sql(" ELSE abs(-9223372036854775807 - 1) END");
+                    out.push_sql(SQLITE_ELSE_ERROR);
                 }
                 // MariaDB has no row alias, which MySQL would rather see.
                 Dialect::MySql => {
@@ -159,10 +158,18 @@ impl Dialect {
         out: &mut AstPass<'_, '_, DB>,
     ) -> QueryResult<()> {
         match self {
-            Dialect::PostgreSql | Dialect::Sqlite => {
+            Dialect::PostgreSql => {
                 out.push_sql("CAST(");
                 push_sum_or_zero(counter, out)?;
                 out.push_sql(" AS BIGINT)");
+            }
+            // What is no integer got there past this library.
+            Dialect::Sqlite => {
+                out.push_sql("CASE typeof(");
+                push_sum_or_zero(counter, out)?;
+                out.push_sql(") WHEN 'integer' THEN ");
+                push_sum_or_zero(counter, out)?;
+                out.push_sql(SQLITE_ELSE_ERROR);
             }
             // The CAST alone would give the greatest BIGINT and a warning. `DIV 1`
             // would give an error, after which MariaDB's client library hangs when
@@ -178,6 +185,9 @@ impl Dialect {
         Ok(())
     }
 }
+
+/// Of the least integer `abs` is an "integer overflow".
+const SQLITE_ELSE_ERROR: &str = " ELSE abs(-9223372036854775807 - 1) END";
 
 fn push_sum_or_zero<DB: Backend>(counter: &str, out: &mut AstPass<'_, '_, DB>) -> QueryResult<()> {
     out.push_sql("COALESCE(SUM(");

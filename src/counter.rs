@@ -28,9 +28,6 @@ pub trait Counters: Expression {
     fn amounts(value: Self::Value) -> Self::Amounts;
 }
 
-/// The SQL type of the key of the entities that `C` counts.
-pub type KeyType<C> = <<C as Counters>::Table as CounterTable>::KeyType;
-
 /// What `FROM` says for the counter table of `C`.
 pub(crate) type TableOf<C> = <<C as Counters>::Table as QuerySource>::FromClause;
 
@@ -98,6 +95,20 @@ const fn counter_name<C: Column<Table: CounterTable>>() -> &'static str {
     C::NAME
 }
 
+/// These names, when none is there twice: SQLite would add only one of the two.
+const fn different(names: &'static [&'static str]) -> &'static [&'static str] {
+    let mut i = 0;
+    while i < names.len() {
+        let mut j = 0;
+        while j < i {
+            assert!(!same(names[i], names[j]), "this names a counter twice");
+            j += 1;
+        }
+        i += 1;
+    }
+    names
+}
+
 /// Equality of strings, which `==` cannot tell at compile time.
 const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
@@ -127,7 +138,7 @@ macro_rules! counter_tuples {
             type Value = counter_tuples!(@values $First $($C)*);
             type Amounts = [i64; $n];
             const NAMES: &'static [&'static str] =
-                &[counter_name::<$First>(), $(counter_name::<$C>()),*];
+                different(&[counter_name::<$First>(), $(counter_name::<$C>()),*]);
             const ONE_EACH: [i64; $n] = [1; $n];
             fn amounts((first, $($value),*): Self::Value) -> [i64; $n] {
                 [first, $($value),*]
@@ -148,7 +159,3 @@ counter_tuples! {
     7: A B b C c D d E e F f G g;
     8: A B b C c D d E e F f G g H h;
 }
-
-/// In place of the entity, in a statement that lacks its `.of(id)`.
-#[derive(Debug, Clone, Copy)]
-pub struct NoEntity;

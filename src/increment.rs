@@ -2,16 +2,15 @@
 
 use chrono::NaiveDate;
 use diesel::connection::Connection;
-use diesel::dsl::AsExprOf;
-use diesel::expression::AsExpression;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Date, SmallInt};
-use diesel::{QueryResult, RunQueryDsl};
+use diesel::{Expression, QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, push_names};
-use crate::counter::{Counters, KeyType, NoEntity, TableOf, table_of};
+use crate::counter::{Counters, TableOf, table_of};
+use crate::key::{Entity, KeyExpression, KeyOf, NoEntity};
 use crate::period::{Day, Period, utc_today};
 use crate::slot::{DEFAULT_SLOTS, Slot, SlotNumber};
 use crate::table::CounterTable;
@@ -23,7 +22,9 @@ use crate::table::CounterTable;
 /// [`of_many`](Increment::of_many). It is a Diesel statement: run it with
 /// [`execute`](RunQueryDsl::execute), which answers with the number of entities
 /// counted, inside whatever transaction the connection is in. Adding 0 is
-/// answered with 0 and does not reach the database.
+/// answered with 0 and does not reach the database. (That much is Diesel's own
+/// `execute`. Another's, such as diesel-async's, sends an increment by 0 as it sends
+/// any, and answers with what the database says.)
 ///
 /// This counts on today's date in UTC, over [`DEFAULT_SLOTS`]. Where a model's
 /// `#[counters(…)]` says otherwise, use [`HasCounters::increment`], as in
@@ -91,10 +92,7 @@ impl<C: Counters> Increment<C> {
     }
 
     /// Names the entity by its key.
-    pub fn of<T>(self, id: T) -> Increment<C, AsExprOf<T, KeyType<C>>>
-    where
-        T: AsExpression<KeyType<C>>,
-    {
+    pub fn of<K: KeyOf<C::Table>>(self, id: K) -> Increment<C, KeyExpression<K, C>> {
         let [(NoEntity, amounts)] = self.rows;
         Increment {
             table: self.table,
@@ -106,14 +104,16 @@ impl<C: Counters> Increment<C> {
     }
 }
 
-impl<C: Counters, Id> Increment<C, Id> {
+impl<C: Counters, Id: Expression> Increment<C, Id> {
     /// Adds `amount`, which may be negative: an `i64` for one counter, a tuple
     /// with an `i64` each for a tuple of counters.
     pub fn by(mut self, amount: C::Value) -> Self {
         self.rows[0].1 = C::amounts(amount);
         self
     }
+}
 
+impl<C: Counters, Id> Increment<C, Id> {
     /// Counts on `day`, or in the model's period that it falls in, rather than
     /// today.
     pub fn on(mut self, day: NaiveDate) -> Self {
@@ -155,7 +155,7 @@ where
 impl<C, Id, DB> QueryFragment<DB> for Increment<C, Id>
 where
     C: Counters,
-    Id: QueryFragment<DB>,
+    Id: Entity<DB>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
     Day: ToSql<Date, DB>,
@@ -176,7 +176,7 @@ pub(crate) fn walk_upsert<'b, C, Id, DB>(
 ) -> QueryResult<()>
 where
     C: Counters,
-    Id: QueryFragment<DB>,
+    Id: Entity<DB>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
     Day: ToSql<Date, DB>,

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 
 use diesel::connection::Connection;
-use diesel::dsl::AsExprOf;
-use diesel::expression::AsExpression;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::result::Error;
@@ -13,8 +11,9 @@ use diesel::sql_types::{BigInt, Date, SmallInt};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::CounterBackend;
-use crate::counter::{Counters, KeyType, TableOf};
+use crate::counter::{Counters, TableOf};
 use crate::increment::{Cell, Increment, increment, is_zero, walk_upsert};
+use crate::key::{Entity, KeyExpression, KeyOf};
 use crate::period::Day;
 use crate::slot::SlotNumber;
 
@@ -52,16 +51,16 @@ use crate::slot::SlotNumber;
 ///
 /// Those of [`increment`], and an error when what is added to one entity does not
 /// fit an `i64`.
-pub fn increment_many<C, T, Conn>(
+pub fn increment_many<C, K, Conn>(
     counters: C,
-    counts: impl IntoIterator<Item = (T, C::Value)>,
+    counts: impl IntoIterator<Item = (K, C::Value)>,
     conn: &mut Conn,
 ) -> QueryResult<usize>
 where
     C: Counters,
-    T: Ord + AsExpression<KeyType<C>>,
+    K: Ord + KeyOf<C::Table>,
     Conn: Connection,
-    for<'a> IncrementRows<'a, C, AsExprOf<T, KeyType<C>>>: ExecuteDsl<Conn>,
+    for<'a> IncrementRows<'a, C, KeyExpression<K, C>>: ExecuteDsl<Conn>,
 {
     increment(counters).of_many(counts).execute(conn)
 }
@@ -69,28 +68,28 @@ where
 /// An increment of the counters `C` of many entities; made by
 /// [`Increment::of_many`].
 #[must_use = "an increment counts nothing until it is executed"]
-pub struct IncrementMany<C: Counters, T> {
+pub struct IncrementMany<C: Counters, K> {
     table: TableOf<C>,
     cell: Cell,
     /// `None` where an entity's amounts overflow.
-    counts: Option<BTreeMap<T, C::Amounts>>,
+    counts: Option<BTreeMap<K, C::Amounts>>,
 }
 
 impl<C: Counters> Increment<C> {
     /// Names many entities, each with what is added to it; see [`increment_many`].
-    pub fn of_many<T: Ord>(
+    pub fn of_many<K: Ord>(
         self,
-        counts: impl IntoIterator<Item = (T, C::Value)>,
-    ) -> IncrementMany<C, T> {
+        counts: impl IntoIterator<Item = (K, C::Value)>,
+    ) -> IncrementMany<C, K> {
         IncrementMany {
             table: self.table,
             cell: self.cell,
-            counts: add_up::<C, T>(counts),
+            counts: add_up::<C, K>(counts),
         }
     }
 }
 
-impl<C: Counters, T: Ord> IncrementMany<C, T> {
+impl<C: Counters, K: Ord> IncrementMany<C, K> {
     /// Runs the statements; answers with the number of entities counted.
     ///
     /// # Errors
@@ -98,9 +97,9 @@ impl<C: Counters, T: Ord> IncrementMany<C, T> {
     /// Those of [`increment_many`].
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
-        T: AsExpression<KeyType<C>>,
+        K: KeyOf<C::Table>,
         Conn: Connection,
-        for<'a> IncrementRows<'a, C, AsExprOf<T, KeyType<C>>>: ExecuteDsl<Conn>,
+        for<'a> IncrementRows<'a, C, KeyExpression<K, C>>: ExecuteDsl<Conn>,
     {
         let counts = self.counts.ok_or_else(|| {
             Error::QueryBuilderError("what is added to one entity does not fit an i64".into())
@@ -132,25 +131,28 @@ fn statement_size(rows: usize) -> usize {
     1 << rows.ilog2().min(8)
 }
 
-/// Each entity's amounts in one, or `None` on overflow.
-fn add_up<C: Counters, T: Ord>(
-    counts: impl IntoIterator<Item = (T, C::Value)>,
-) -> Option<BTreeMap<T, C::Amounts>> {
-    let mut sums = BTreeMap::<T, C::Amounts>::new();
+/// Each entity's amounts in one, or `None` when one does not fit.
+fn add_up<C: Counters, K: Ord>(
+    counts: impl IntoIterator<Item = (K, C::Value)>,
+) -> Option<BTreeMap<K, C::Amounts>> {
+    // Whether a sum fits must not depend on the order of what is added up.
+    let mut sums = BTreeMap::<K, Vec<i128>>::new();
     for (id, value) in counts {
         let amounts = C::amounts(value);
-        match sums.get_mut(&id) {
-            Some(sum) => {
-                for (sum, amount) in sum.as_mut().iter_mut().zip(amounts.as_ref()) {
-                    *sum = sum.checked_add(*amount)?;
-                }
-            }
-            None => {
-                sums.insert(id, amounts);
-            }
+        let sum = sums.entry(id).or_insert_with(|| vec![0; C::NAMES.len()]);
+        for (sum, amount) in sum.iter_mut().zip(amounts.as_ref()) {
+            *sum += i128::from(*amount);
         }
     }
-    Some(sums)
+    sums.into_iter()
+        .map(|(id, sum)| {
+            let mut amounts = C::ONE_EACH;
+            for (amount, sum) in amounts.as_mut().iter_mut().zip(sum) {
+                *amount = i64::try_from(sum).ok()?;
+            }
+            Some((id, amounts))
+        })
+        .collect()
 }
 
 /// One statement of an [`IncrementMany`].
@@ -173,7 +175,7 @@ impl<C: Counters, Id> QueryId for IncrementRows<'_, C, Id> {
 impl<C, Id, DB> QueryFragment<DB> for IncrementRows<'_, C, Id>
 where
     C: Counters,
-    Id: QueryFragment<DB>,
+    Id: Entity<DB>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
     Day: ToSql<Date, DB>,

@@ -57,10 +57,9 @@
 //! Each thread has a slot of its own and keeps it ([`Slot::Sticky`]), so that
 //! transactions on different threads share no counter's row: they neither wait for
 //! each other's counters nor deadlock on them, in whatever order they count. That
-//! holds while no more threads count at once than there are slots
-//! ([`DEFAULT_SLOTS`] is 32), in one process. For several processes see
-//! [`Slot::Partition`], and for transactions that move between threads
-//! [`Slot::Random`].
+//! takes as many slots as there are threads that count; [`DEFAULT_SLOTS`] is 32.
+//! For several processes see [`Slot::Partition`], and for transactions that move
+//! between threads [`Slot::Random`].
 //!
 //! # Days
 //!
@@ -90,6 +89,7 @@ mod changes;
 mod counter;
 mod increment;
 mod increment_many;
+mod key;
 mod model;
 mod period;
 mod slot;
@@ -102,9 +102,12 @@ pub use chrono;
 
 pub use backend::{CounterBackend, Dialect};
 pub use changes::{By, Changes, CounterColumn};
-pub use counter::{Counters, KeyType, NoEntity};
+pub use counter::Counters;
 pub use increment::{Increment, increment};
 pub use increment_many::{IncrementMany, increment_many};
+#[doc(hidden)]
+pub use key::assert_key;
+pub use key::{KeyExpression, KeyOf, NoEntity};
 pub use model::{CountersOf, HasCounters};
 pub use period::Period;
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};

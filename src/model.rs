@@ -3,21 +3,20 @@
 use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::Connection;
-use diesel::dsl::AsExprOf;
-use diesel::expression::AsExpression;
 use diesel::prelude::RunQueryDsl;
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 
 use crate::changes::Changes;
-use crate::counter::{Counters, KeyType};
+use crate::counter::Counters;
 use crate::increment::Increment;
+use crate::key::{self, KeyExpression};
 use crate::period::{Period, utc_today};
 use crate::slot::DEFAULT_SLOTS;
 use crate::table::CounterTable;
-use crate::value::{CounterValue, OnDay};
+use crate::value::{CounterValue, OnDay, counter_value};
 
 /// The key of a model, borrowed from it, as a Diesel expression.
-type KeyOf<'a, M, C> = AsExprOf<&'a <M as HasCounters>::Key, KeyType<C>>;
+type KeyOf<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 
 /// Attaches counters to a Diesel model: implements
 /// [`HasCounters`](trait@HasCounters), and [`CountersOf`] for each counter table.
@@ -146,7 +145,7 @@ pub trait HasCounters: Sized {
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: AsExpression<KeyType<C>>,
+        &'a Self::Key: key::KeyOf<C::Table>,
         Conn: Connection,
         Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
@@ -166,7 +165,7 @@ pub trait HasCounters: Sized {
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: AsExpression<KeyType<C>>,
+        &'a Self::Key: key::KeyOf<C::Table>,
         Conn: Connection,
         Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
@@ -182,7 +181,7 @@ pub trait HasCounters: Sized {
     where
         C: Counters<Value = i64>,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: AsExpression<KeyType<C>>,
+        &'a Self::Key: key::KeyOf<C::Table>,
         Conn: Connection,
         Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
@@ -195,7 +194,7 @@ pub trait HasCounters: Sized {
     where
         B: Changes,
         <B::Counters as Counters>::Table: CountersOf<Self>,
-        &'a Self::Key: AsExpression<KeyType<B::Counters>>,
+        &'a Self::Key: key::KeyOf<<B::Counters as Counters>::Table>,
         Conn: Connection,
         Increment<B::Counters, KeyOf<'a, Self, B::Counters>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
@@ -211,11 +210,11 @@ pub trait HasCounters: Sized {
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: AsExpression<KeyType<C>>,
+        &'a Self::Key: key::KeyOf<C::Table>,
         Conn: Connection,
         CounterValue<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
-        CounterValue::new(counters, C::Table::PERIOD)
+        counter_value(counters)
             .of(self.counter_key())
             .get_result(conn)
     }
@@ -230,13 +229,13 @@ pub trait HasCounters: Sized {
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: AsExpression<KeyType<C>>,
+        &'a Self::Key: key::KeyOf<C::Table>,
         Conn: Connection,
         CounterValue<C, KeyOf<'a, Self, C>, OnDay>: LoadQuery<'a, Conn, C::Value>,
     {
-        CounterValue::new(counters, C::Table::PERIOD)
+        counter_value(counters)
             .of(self.counter_key())
-            .on(day)
+            .on(C::Table::PERIOD.start(day))
             .get_result(conn)
     }
 }

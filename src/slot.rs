@@ -23,14 +23,17 @@ pub const DEFAULT_SLOTS: i16 = 32;
 pub enum Slot {
     /// Each thread has a slot of its own, and keeps it. The default.
     ///
-    /// While no more threads of a process count at the same time than there are
-    /// slots, no two of them share a slot: none waits for another's counters, nor
-    /// deadlocks on them, in whatever order it counts. A thread that ends hands
-    /// its slot on to the next that begins. Each process begins at a random slot,
-    /// so those of several may meet; see [`Partition`](Slot::Partition).
+    /// A thread takes a slot when it first counts, and hands it on when it ends. While
+    /// there are no more threads with one in a process than there are slots, no two
+    /// share one: none waits for another's counters, nor deadlocks on them, in
+    /// whatever order it counts. So give a counter as many slots as your program has
+    /// threads that ever count. (Tokio's `spawn_blocking` makes up to 512, unless
+    /// its runtime is built with `max_blocking_threads`.) More threads are as exact,
+    /// and may wait or deadlock.
     ///
-    /// This takes a transaction to stay on one thread, as it does in synchronous
-    /// Diesel.
+    /// Each process begins at a random slot, so those of several may meet; see
+    /// [`Partition`](Slot::Partition). A transaction has to stay on one thread, as it
+    /// does in synchronous Diesel.
     #[default]
     Sticky,
     /// A random slot for each statement.
@@ -124,7 +127,6 @@ impl Slot {
 
     /// A slot from 0 to `slots - 1`.
     pub(crate) fn number(self, slots: i16) -> SlotNumber {
-        let slots = slots.max(1);
         let number = match self {
             Slot::Sticky => thread_number() % slots as u32,
             Slot::Random => rand::random_range(0..slots as u32),

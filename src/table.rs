@@ -1,15 +1,21 @@
 //! What makes a table a counter table.
 
 use diesel::associations::HasTable;
-use diesel::sql_types::{Date, SingleValue, SmallInt};
+use diesel::sql_types::is_nullable::NotNull;
+use diesel::sql_types::{Date, SingleValue, SmallInt, SqlType};
 use diesel::{Column, Table};
 
 /// A table whose primary key is `(entity, day, slot)`.
 ///
 /// Implemented for every such table; never by hand. What the three columns are
 /// called does not matter: the first may have any type that a database can
-/// index, the second is a `Date`, the third a `SmallInt`. Each other `BigInt`
-/// column is a counter, and each other column must have a default.
+/// index and that is not NULL, the second is a `Date`, the third a `SmallInt`. Each
+/// other `BigInt` column is a counter, and each other column must have a default.
+///
+/// Text in the first column needs a collation that tells apart what your program
+/// tells apart: `utf8mb4_bin`, say, where MySQL's default takes `Foo` for `foo`, and
+/// on PostgreSQL a deterministic one. Diesel has UUIDs on PostgreSQL only; elsewhere
+/// it takes a type of your own that is stored as `Binary`.
 ///
 /// ```
 /// diesel::table! {
@@ -55,13 +61,22 @@ pub trait CounterKey<T> {
 
 impl<T, E, D, S> CounterKey<T> for (E, D, S)
 where
-    E: Column<Table = T, SqlType: SingleValue>,
+    E: Column<Table = T, SqlType: EntityType<T>>,
     D: Column<Table = T, SqlType: DayType<T>>,
     S: Column<Table = T, SqlType: SlotType<T>>,
 {
     type KeyType = E::SqlType;
     const NAMES: [&'static str; 3] = [E::NAME, D::NAME, S::NAME];
 }
+
+/// The type of a counter table's first key column.
+#[diagnostic::on_unimplemented(
+    message = "`{T}` is not a counter table: the first column of its primary key may be NULL",
+    label = "the entity's column in this table must be `NOT NULL`"
+)]
+pub trait EntityType<T>: SingleValue {}
+#[diagnostic::do_not_recommend]
+impl<T, ST: SingleValue + SqlType<IsNull = NotNull>> EntityType<T> for ST {}
 
 /// The type of a counter table's second key column.
 #[diagnostic::on_unimplemented(

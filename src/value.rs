@@ -1,16 +1,15 @@
 //! Reading counters: the sum of an entity's rows.
 
 use chrono::NaiveDate;
-use diesel::dsl::AsExprOf;
-use diesel::expression::AsExpression;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
 use diesel::sql_types::Date;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect};
-use crate::counter::{Counters, KeyType, NoEntity, TableOf, table_of};
-use crate::period::{Day, Period};
+use crate::counter::{Counters, TableOf, table_of};
+use crate::key::{Entity, KeyExpression, KeyOf, NoEntity};
+use crate::period::Day;
 use crate::table::CounterTable;
 
 /// Reads one or more counters of an entity, with no model in hand.
@@ -28,7 +27,7 @@ use crate::table::CounterTable;
 /// use diesel_counters::prelude::*;
 /// use schema::article_counters::{likes, views};
 ///
-/// increment(views).of(article_id).by(3).execute(conn)?;
+/// increment(views).of(article_id).by(3).on(today).execute(conn)?;
 ///
 /// let n: i64 = counter_value(views).of(article_id).get_result(conn)?;
 /// let (v, l): (i64, i64) = counter_value((views, likes)).of(article_id).on(today).get_result(conn)?;
@@ -45,11 +44,16 @@ use crate::table::CounterTable;
 ///
 /// The database's own, among them one for a sum that leaves the range of an `i64`
 /// (on MySQL and MariaDB that is a
-/// [`DeserializationError`](diesel::result::Error::DeserializationError)), and a
+/// [`DeserializationError`](diesel::result::Error::DeserializationError); on SQLite
+/// it is enough that a part of the sum does), and a
 /// [`SerializationError`](diesel::result::Error::SerializationError) for a day
 /// outside 1000-01-01 to 9999-12-31.
-pub fn counter_value<C: Counters>(counters: C) -> CounterValue<C> {
-    CounterValue::new(counters, Period::Day)
+pub fn counter_value<C: Counters>(_counters: C) -> CounterValue<C> {
+    CounterValue {
+        table: table_of::<C>(),
+        id: NoEntity,
+        days: AllDays,
+    }
 }
 
 /// A query of the counters `C` of the entity `Id`, over `Days`; made by
@@ -59,7 +63,6 @@ pub struct CounterValue<C: Counters, Id = NoEntity, Days = AllDays> {
     table: TableOf<C>,
     id: Id,
     days: Days,
-    period: Period,
 }
 
 /// Every day of a counter.
@@ -71,37 +74,23 @@ pub struct AllDays;
 pub struct OnDay(Day);
 
 impl<C: Counters> CounterValue<C> {
-    pub(crate) fn new(_counters: C, period: Period) -> Self {
-        CounterValue {
-            table: table_of::<C>(),
-            id: NoEntity,
-            days: AllDays,
-            period,
-        }
-    }
-
     /// Names the entity by its key.
-    pub fn of<T>(self, id: T) -> CounterValue<C, AsExprOf<T, KeyType<C>>>
-    where
-        T: AsExpression<KeyType<C>>,
-    {
+    pub fn of<K: KeyOf<C::Table>>(self, id: K) -> CounterValue<C, KeyExpression<K, C>> {
         CounterValue {
             table: self.table,
             id: id.as_expression(),
             days: self.days,
-            period: self.period,
         }
     }
 }
 
 impl<C: Counters, Id> CounterValue<C, Id> {
-    /// Reads what was counted on `day`, or in the model's period that it falls in.
+    /// Reads only what is filed under `day`.
     pub fn on(self, day: NaiveDate) -> CounterValue<C, Id, OnDay> {
         CounterValue {
             table: self.table,
             id: self.id,
-            days: OnDay(Day(self.period.start(day))),
-            period: self.period,
+            days: OnDay(Day(day)),
         }
     }
 }
@@ -126,7 +115,7 @@ where
 impl<C, Id, Days, DB> QueryFragment<DB> for CounterValue<C, Id, Days>
 where
     C: Counters,
-    Id: QueryFragment<DB>,
+    Id: Entity<DB>,
     Days: AndDays<DB>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,

@@ -6,8 +6,9 @@
 fn wrong_use_is_a_readable_compile_error() {
     let cases = trybuild::TestCases::new();
     // That this one builds makes trybuild build the others, rather than check
-    // them: `key_as_counter` is found out late.
+    // them: the last two are found out late.
     cases.pass("compile_errors/right_use.rs");
     cases.compile_fail("compile_errors/wrong_*.rs");
     cases.compile_fail("compile_errors/key_as_counter.rs");
+    cases.compile_fail("compile_errors/counter_named_twice.rs");
 }

@@ -1,5 +1,6 @@
 //! A database of each test's own, on a server.
 
+use diesel::QueryResult;
 use diesel::connection::{Connection, SimpleConnection};
 use uuid::Uuid;
 
@@ -19,7 +20,9 @@ impl TestDatabase {
             .unwrap_or_else(|_| panic!("set {variable}, or run scripts/test, which does"));
         let name = format!("counters_test_{}", Uuid::new_v4().simple());
         let database = TestDatabase { name, server };
-        database.on_server(&format!("CREATE DATABASE {} {create}", database.name));
+        database
+            .on_server(&format!("CREATE DATABASE {} {create}", database.name))
+            .unwrap();
         database
     }
 
@@ -32,15 +35,16 @@ impl TestDatabase {
         Conn::establish(&self.url()).unwrap()
     }
 
-    fn on_server(&self, sql: &str) {
-        let mut conn = Conn::establish(&self.server).unwrap();
-        conn.batch_execute(sql).unwrap();
+    fn on_server(&self, sql: &str) -> QueryResult<()> {
+        Conn::establish(&self.server).unwrap().batch_execute(sql)
     }
 }
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
-        self.on_server(&format!("DROP DATABASE {}", self.name));
+        let dropped = self.on_server(&format!("DROP DATABASE {}", self.name));
+        // A second panic would hide the first one.
+        assert!(dropped.is_ok() || std::thread::panicking(), "{dropped:?}");
     }
 }
 

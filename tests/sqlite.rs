@@ -77,3 +77,21 @@ where
 {
     conn.immediate_transaction(f)
 }
+
+/// Another program can store anything in a table without checks.
+#[test]
+fn what_is_no_integer_is_an_error_and_never_a_wrong_number() {
+    use diesel_counters::prelude::*;
+    use diesel_counters_tests::schema::user_counters::visits;
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    for stored in ["9.5e18", "1.5", "'many'"] {
+        conn.batch_execute(&format!(
+            "INSERT OR REPLACE INTO user_counters VALUES (1, '2026-01-01', 0, {stored})"
+        ))
+        .unwrap();
+        let value = counter_value(visits).of(1).get_result::<i64>(conn);
+        assert!(value.is_err(), "{stored} is read as {value:?}");
+    }
+}

@@ -24,7 +24,13 @@ impl CountersAttr {
             .map_err(|_| Error::new_spanned(attr, format!("missing `table_name`\n{FORMAT}")))?;
         attr.parse_nested_meta(|meta| {
             if meta.path.is_ident("table_name") {
-                set(&mut table_name, &meta, Path::parse_mod_style(meta.value()?)?)
+                let value = Path::parse_mod_style(meta.value()?).map_err(|error| {
+                    Error::new(
+                        error.span(),
+                        format!("`table_name` is a path, without quotes\n{FORMAT}"),
+                    )
+                })?;
+                set(&mut table_name, &meta, value)
             } else if meta.path.is_ident("slots") {
                 let value = parse_slots(meta.value()?)?;
                 set(&mut slots, &meta, value)

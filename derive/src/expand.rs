@@ -13,6 +13,7 @@ pub fn expand(item: &DeriveInput, model: &Model) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
     let Model { key, key_type, .. } = model;
     let counters_of = model.counters.iter().map(|attr| counters_of(item, attr));
+    let asserts = model.counters.iter().map(|attr| assert_key(model, attr));
 
     quote! {
         impl #impl_generics ::diesel_counters::HasCounters for #ident #ty_generics #where_clause {
@@ -24,7 +25,22 @@ pub fn expand(item: &DeriveInput, model: &Model) -> TokenStream {
         }
 
         #(#counters_of)*
+
+        const _: () = {
+            #[allow(dead_code)]
+            fn assert_keys #impl_generics (model: &#ident #ty_generics) #where_clause {
+                #(#asserts)*
+            }
+        };
     }
+}
+
+/// A key of the wrong type is an error on its type.
+fn assert_key(model: &Model, attr: &CountersAttr) -> TokenStream {
+    let Model { key, key_type, .. } = model;
+    let table_name = &attr.table_name;
+    let key = quote_spanned!(key_type.span()=> &model.#key);
+    quote!(::diesel_counters::assert_key::<#table_name::table, _>(#key);)
 }
 
 fn counters_of(item: &DeriveInput, attr: &CountersAttr) -> TokenStream {

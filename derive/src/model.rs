@@ -1,11 +1,12 @@
 //! The model: its key, and its counter tables.
 
-use quote::quote;
+use proc_macro2::TokenTree;
+use syn::ext::IdentExt;
+use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
-use syn::spanned::Spanned;
 use syn::{
-    Attribute, Data, DeriveInput, Error, Field, Fields, Ident, Index, LitStr, Member, Meta, Result,
-    Token, Type,
+    Attribute, Data, DeriveInput, Error, Field, Fields, Ident, Index, LitStr, Member, Result,
+    Token, Type, parenthesized,
 };
 
 use crate::attr::{self, CountersAttr};
@@ -84,53 +85,71 @@ fn key_field<'a>(item: &DeriveInput, fields: &'a Fields) -> Result<(Member, &'a 
 
 /// The column of `#[diesel(primary_key(…))]`, or `id`.
 fn primary_key(item: &DeriveInput) -> Result<Ident> {
-    for meta in diesel_metas(&item.attrs)? {
-        if let Meta::List(list) = &meta {
-            if list.path.is_ident("primary_key") {
-                let columns =
-                    list.parse_args_with(Punctuated::<Ident, Token![,]>::parse_terminated)?;
-                if columns.len() != 1 {
-                    return Err(Error::new_spanned(
-                        quote!(#meta),
-                        "a model with counters has a primary key of a single column: \
-                         it is what a counter table's first column holds",
-                    ));
-                }
-                return Ok(columns[0].clone());
-            }
-        }
+    let columns = diesel_attr(&item.attrs, "primary_key", |input| {
+        let list;
+        parenthesized!(list in input);
+        Punctuated::<Ident, Token![,]>::parse_terminated(&list)
+    })?;
+    match columns {
+        None => Ok(Ident::new("id", item.ident.span())),
+        Some(columns) if columns.len() == 1 => Ok(columns[0].clone()),
+        Some(columns) => Err(Error::new_spanned(
+            columns,
+            "a model with counters has a primary key of a single column: \
+             it is what a counter table's first column holds",
+        )),
     }
-    Ok(Ident::new("id", item.ident.span()))
 }
 
 /// The column of `#[diesel(column_name = …)]`.
 fn column_name(field: &Field) -> Result<Option<Ident>> {
-    for meta in diesel_metas(&field.attrs)? {
-        if let Meta::NameValue(pair) = &meta {
-            if pair.path.is_ident("column_name") {
-                let value = &pair.value;
-                // Diesel takes a string too.
-                let name = syn::parse2::<LitStr>(quote!(#value))
-                    .and_then(|literal| literal.parse())
-                    .or_else(|_| syn::parse2::<Ident>(quote!(#value)))
-                    .map_err(|error| Error::new(value.span(), error))?;
-                return Ok(Some(name));
-            }
+    diesel_attr(&field.attrs, "column_name", |input| {
+        input.parse::<Token![=]>()?;
+        // Diesel takes a string too.
+        match input.peek(LitStr) {
+            true => input.parse::<LitStr>()?.parse(),
+            false => input.parse(),
         }
-    }
-    Ok(None)
+    })
 }
 
-/// What stands in the `#[diesel(…)]`s that this derive can read; Diesel's own
-/// derives complain of the others.
-fn diesel_metas(attrs: &[Attribute]) -> Result<Vec<Meta>> {
-    Ok(attrs
-        .iter()
-        .filter(|attr| attr.path().is_ident("diesel"))
-        .filter_map(|attr| {
-            attr.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)
-                .ok()
-        })
-        .flatten()
-        .collect())
+/// What `parse` makes of what follows `name` in a `#[diesel(…)]`.
+fn diesel_attr<T>(
+    attrs: &[Attribute],
+    name: &str,
+    parse: impl Fn(ParseStream) -> Result<T>,
+) -> Result<Option<T>> {
+    let mut found = None;
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("diesel")) {
+        attr.parse_args_with(|input: ParseStream| {
+            while !input.is_empty() {
+                if input.call(Ident::parse_any)? == name {
+                    found = Some(parse(input)?);
+                }
+                skip_to_next(input)?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(found)
+}
+
+/// Skips what Diesel's own derives read: up to the next comma that is not in the
+/// generics of a type.
+fn skip_to_next(input: ParseStream) -> Result<()> {
+    let (mut depth, mut previous) = (0, ' ');
+    while !input.is_empty() {
+        let token = input.parse::<TokenTree>()?;
+        let TokenTree::Punct(punct) = token else {
+            continue;
+        };
+        match punct.as_char() {
+            ',' if depth == 0 => return Ok(()),
+            '<' => depth += 1,
+            '>' if previous != '-' => depth -= 1,
+            _ => {}
+        }
+        previous = punct.as_char();
+    }
+    Ok(())
 }

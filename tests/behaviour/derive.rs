@@ -1,7 +1,9 @@
 //! What `#[derive(HasCounters)]` makes of its attributes.
 
 use diesel_counters::{CountersOf, DEFAULT_SLOTS, HasCounters, Period};
-use diesel_counters_tests::models::{Article, File, Page, TimelessArticle, Visitor, WeeklyArticle};
+use diesel_counters_tests::models::{
+    Article, File, NumberedArticle, Page, TimelessArticle, Visitor, WeeklyArticle,
+};
 use diesel_counters_tests::schema::{article_counters, odd_name, user_counters};
 
 #[test]
@@ -36,6 +38,11 @@ fn each_counter_table_of_a_model_has_its_own() {
 fn the_key_is_the_field_of_the_primary_keys_column() {
     let visitor = Visitor { id: 7, name: "Ada" };
     assert_eq!((visitor.counter_key(), visitor.name), (&7, "Ada"));
+    let article = NumberedArticle {
+        number: 3,
+        id: "99".into(),
+    };
+    assert_eq!(article.counter_key(), &3);
     let page = Page { url: "/".into() };
     assert_eq!(page.counter_key(), "/");
     assert_eq!(File(vec![1]).counter_key(), &[1]);

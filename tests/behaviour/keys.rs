@@ -112,14 +112,14 @@ fn tables_and_columns_of_any_name_are_quoted() {
     let conn = &mut conn;
     for _ in 0..2 {
         increment((odd_name::views_, odd_name::gr_e))
-            .of(1_i64)
+            .of(1)
             .by((2, 3))
             .execute(conn)
             .unwrap();
     }
-    increment_many(odd_name::gr_e, [(1_i64, 1), (2, 1)], conn).unwrap();
+    increment_many(odd_name::gr_e, [(1, 1), (2, 1)], conn).unwrap();
     let value = counter_value((odd_name::gr_e, odd_name::views_))
-        .of(1_i64)
+        .of(1)
         .get_result::<(i64, i64)>(conn);
     assert_eq!(value, Ok((7, 4)));
 }

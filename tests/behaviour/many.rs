@@ -79,6 +79,14 @@ fn a_sum_that_does_not_fit_is_an_error_and_counts_nothing() {
 }
 
 #[test]
+fn whether_a_sum_fits_does_not_depend_on_the_order() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let counts = [(1_i64, i64::MAX), (1, 10), (1, -10)];
+    increment_many(views, counts, &mut conn).unwrap();
+    assert_eq!(article(1).counter_value(views, &mut conn), Ok(i64::MAX));
+}
+
+#[test]
 fn they_roll_back_together() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let result: QueryResult<()> = conn.transaction(|conn| {

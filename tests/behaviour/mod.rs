@@ -34,7 +34,7 @@ struct Row {
 
 impl TestDatabase {
     /// With all tables, and articles 1 to 5.
-    fn with_tables() -> Self {
+    pub fn with_tables() -> Self {
         let database = Self::create();
         let conn = &mut database.connect();
         conn.run_pending_migrations(TEST_TABLES).unwrap();

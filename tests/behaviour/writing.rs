@@ -101,8 +101,8 @@ fn without_a_model_an_entity_is_named_by_its_key() {
         .execute(conn)
         .unwrap();
     increment((views, likes))
-        .by((1, 1))
         .of(article.id)
+        .by((1, 1))
         .execute(conn)
         .unwrap();
     assert_eq!(article.counter_value((views, likes), conn), Ok((5, 1)));

@@ -29,6 +29,12 @@ struct NoTableName {
 }
 
 #[derive(HasCounters)]
+#[counters(table_name = "article_counters")]
+struct QuotedTableName {
+    id: i64,
+}
+
+#[derive(HasCounters)]
 #[counters(table_name = article_counters, shards = 32)]
 struct UnknownWord {
     id: i64,

@@ -78,6 +78,10 @@ fn of_a_key_of_another_type(conn: &mut SqliteConnection) {
     increment(article_counters::views).of("one").execute(conn).unwrap();
 }
 
+fn of_a_column(conn: &mut SqliteConnection) {
+    increment(article_counters::views).of(article_counters::article_id).execute(conn).unwrap();
+}
+
 fn without_an_entity(conn: &mut SqliteConnection) {
     increment(article_counters::views).execute(conn).unwrap();
 }

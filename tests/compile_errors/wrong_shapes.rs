@@ -76,4 +76,19 @@ struct InAnotherOrder {
     id: i64,
 }
 
+diesel::table! {
+    key_may_be_null (id, day, slot) {
+        id -> Nullable<BigInt>,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+    }
+}
+
+#[derive(HasCounters)]
+#[counters(table_name = key_may_be_null)]
+struct WithNullKey {
+    id: i64,
+}
+
 fn main() {}

@@ -69,6 +69,17 @@ pub struct Page {
     pub url: String,
 }
 
+/// A model whose key stands among what Diesel's own derives read.
+#[derive(Identifiable, Queryable, Selectable, HasCounters)]
+#[diesel(table_name = articles, base_query = articles::table.order(articles::id), base_query_type = diesel::dsl::Order<articles::table, articles::id>, primary_key(number))]
+#[counters(table_name = article_counters)]
+pub struct NumberedArticle {
+    #[diesel(select_expression = articles::id, select_expression_type = articles::id, column_name = number)]
+    pub number: i64,
+    #[diesel(column_name = "title", deserialize_as = String)]
+    pub id: String,
+}
+
 /// A tuple of a model, with bytes for a key.
 #[derive(HasCounters)]
 #[diesel(primary_key(digest))]

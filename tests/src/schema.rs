@@ -39,7 +39,7 @@ diesel::table! {
     #[sql_name = r#"odd `"name"#]
     odd_name (the_entity_, select, slot_s) {
         #[sql_name = r#"the "entity`"#]
-        the_entity_ -> BigInt,
+        the_entity_ -> Integer,
         select -> Date,
         #[sql_name = "slot's"]
         slot_s -> SmallInt,

@@ -1,5 +1,6 @@
 -- A counter table for `articles`, on MySQL and MariaDB: copy this into a migration of your own, and
--- put your table, its key and your counters in.
+-- put your table, its key and your counters in. A key that is text wants COLLATE utf8mb4_bin: the
+-- default takes 'Foo' for 'foo', and would count them as one.
 CREATE TABLE article_counters (
     article_id BIGINT   NOT NULL,
     day        DATE     NOT NULL,

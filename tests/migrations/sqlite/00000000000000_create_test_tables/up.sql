@@ -20,7 +20,7 @@ CREATE TABLE file_counters (
     PRIMARY KEY (digest, day, slot)
 );
 CREATE TABLE "odd `""name" (
-    "the ""entity`" BIGINT NOT NULL, "select" DATE NOT NULL, "slot's" SMALLINT NOT NULL,
+    "the ""entity`" INTEGER NOT NULL, "select" DATE NOT NULL, "slot's" SMALLINT NOT NULL,
     "views; --" BIGINT NOT NULL DEFAULT 0, "größe" BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY ("the ""entity`", "select", "slot's")
 );

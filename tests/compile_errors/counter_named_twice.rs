@@ -1,0 +1,20 @@
+//! A counter can be named once in a call.
+
+use diesel::prelude::*;
+use diesel_counters::prelude::*;
+
+diesel::table! {
+    article_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+    }
+}
+
+fn main() {
+    use article_counters::views;
+
+    let conn = &mut SqliteConnection::establish(":memory:").unwrap();
+    increment((views, views)).of(1_i64).execute(conn).unwrap();
+}
