@@ -15,7 +15,7 @@ use diesel::sql_types::{BigInt, Date, HasSqlType, SmallInt};
 /// # include!("doctest_setup.rs");
 /// # mod connection {
 /// # use diesel::SqliteConnection;
-/// use diesel_counters::{CounterBackend, Dialect};
+/// use diesel_counters::{CounterBackend, Dialect, ListedRows};
 ///
 /// #[derive(diesel::MultiConnection)]
 /// pub enum AnyConnection {
@@ -25,6 +25,8 @@ use diesel::sql_types::{BigInt, Date, HasSqlType, SmallInt};
 /// }
 ///
 /// impl CounterBackend for MultiBackend {
+///     type ManyRows = ListedRows;
+///
 ///     fn dialect(&self) -> Dialect {
 ///         match self {
 ///             MultiBackend::Sqlite(_) => Dialect::Sqlite,
@@ -52,9 +54,23 @@ use diesel::sql_types::{BigInt, Date, HasSqlType, SmallInt};
 pub trait CounterBackend:
     Backend + HasSqlType<Date> + HasSqlType<SmallInt> + HasSqlType<BigInt>
 {
+    /// How a statement of this backend has many rows: [`ListedRows`], unless it is
+    /// PostgreSQL's own.
+    type ManyRows;
+
     /// Whose SQL this backend speaks.
     fn dialect(&self) -> Dialect;
 }
+
+/// Many rows as `VALUES (…), (…)`, which every database takes; in statements of a
+/// few sizes, so that each is prepared once.
+#[derive(Debug, Clone, Copy)]
+pub struct ListedRows;
+
+/// Many rows as arrays: one statement for any number of them.
+#[cfg(feature = "postgres")]
+#[derive(Debug, Clone, Copy)]
+pub struct UnnestedRows;
 
 /// Whose SQL a backend speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -69,6 +85,8 @@ pub enum Dialect {
 
 #[cfg(feature = "postgres")]
 impl CounterBackend for diesel::pg::Pg {
+    type ManyRows = UnnestedRows;
+
     fn dialect(&self) -> Dialect {
         Dialect::PostgreSql
     }
@@ -76,6 +94,8 @@ impl CounterBackend for diesel::pg::Pg {
 
 #[cfg(feature = "mysql")]
 impl CounterBackend for diesel::mysql::Mysql {
+    type ManyRows = ListedRows;
+
     fn dialect(&self) -> Dialect {
         Dialect::MySql
     }
@@ -83,6 +103,8 @@ impl CounterBackend for diesel::mysql::Mysql {
 
 #[cfg(feature = "sqlite")]
 impl CounterBackend for diesel::sqlite::Sqlite {
+    type ManyRows = ListedRows;
+
     fn dialect(&self) -> Dialect {
         Dialect::Sqlite
     }

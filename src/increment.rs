@@ -72,7 +72,7 @@ pub struct Increment<C: Counters, Id = NoEntity> {
 
 /// The day and the slot that an increment goes to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cell {
+pub struct Cell {
     pub(crate) day: Day,
     pub(crate) slot: SlotNumber,
 }

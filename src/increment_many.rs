@@ -2,20 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use diesel::QueryResult;
 use diesel::connection::Connection;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::result::Error;
-use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Date, SmallInt};
-use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::CounterBackend;
 use crate::counter::{Counters, TableOf};
-use crate::increment::{Cell, Increment, increment, is_zero, walk_upsert};
-use crate::key::{Entity, KeyExpression, KeyOf};
-use crate::period::Day;
-use crate::slot::SlotNumber;
+use crate::increment::{Cell, Increment, increment, is_zero};
+use crate::key::KeyOf;
 
 /// Adds to counters of many entities: `counts` holds an entity's key and what is
 /// added to it, in any order. Answers with the number of entities counted.
@@ -23,10 +17,10 @@ use crate::slot::SlotNumber;
 /// What is added to one entity is added up first, and entities go in the order
 /// of their keys, so that two such calls do not deadlock.
 ///
-/// It takes one statement for up to 256 entities when their number is a power of
-/// two, and one for each binary digit that is 1 otherwise; so the texts are few
-/// and each is prepared once. Being several statements, it belongs in a
-/// transaction when all or nothing should be counted.
+/// On PostgreSQL it is one statement for any number of entities, prepared once. On
+/// the others it is one of 256, 128, 64, … 2 and 1 entities each, as few as add up:
+/// nine texts, each prepared once. So it belongs in a transaction when all or
+/// nothing should be counted.
 ///
 /// As [`increment`] does, this counts on today's date in UTC. For another day, or
 /// as a model's `#[counters(…)]` says, use
@@ -60,7 +54,7 @@ where
     C: Counters,
     K: Ord + KeyOf<C::Table>,
     Conn: Connection,
-    for<'a> IncrementRows<'a, C, KeyExpression<K, C>>: ExecuteDsl<Conn>,
+    Conn::Backend: CounterBackend<ManyRows: AddRows<C, K, Conn>>,
 {
     increment(counters).of_many(counts).execute(conn)
 }
@@ -99,7 +93,7 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
     where
         K: KeyOf<C::Table>,
         Conn: Connection,
-        for<'a> IncrementRows<'a, C, KeyExpression<K, C>>: ExecuteDsl<Conn>,
+        Conn::Backend: CounterBackend<ManyRows: AddRows<C, K, Conn>>,
     {
         let counts = self.counts.ok_or_else(|| {
             Error::QueryBuilderError("what is added to one entity does not fit an i64".into())
@@ -107,28 +101,28 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
         let rows: Vec<_> = counts
             .into_iter()
             .filter(|(_, amounts)| !is_zero(amounts))
-            .map(|(id, amounts)| (id.as_expression(), amounts))
             .collect();
-
-        let mut left = &rows[..];
-        while !left.is_empty() {
-            let (chunk, rest) = left.split_at(statement_size(left.len()));
-            let statement = IncrementRows {
-                table: &self.table,
-                cell: &self.cell,
-                rows: chunk,
-            };
-            statement.execute(conn)?;
-            left = rest;
+        if rows.is_empty() {
+            return Ok(0);
         }
-        Ok(rows.len())
+        let number = rows.len();
+        ManyRows::<Conn>::add_rows(&self.table, &self.cell, rows, conn)?;
+        Ok(number)
     }
 }
 
-/// The greatest power of two that is at most `rows`, and 256: nine texts in all,
-/// far from any database's limit of bind values.
-fn statement_size(rows: usize) -> usize {
-    1 << rows.ilog2().min(8)
+type ManyRows<Conn> = <<Conn as Connection>::Backend as CounterBackend>::ManyRows;
+
+/// The statement or statements that add many rows.
+#[doc(hidden)]
+pub trait AddRows<C: Counters, K, Conn> {
+    /// Adds `rows`, one or more, which are sorted by key, and no key is there twice.
+    fn add_rows(
+        table: &TableOf<C>,
+        cell: &Cell,
+        rows: Vec<(K, C::Amounts)>,
+        conn: &mut Conn,
+    ) -> QueryResult<()>;
 }
 
 /// Each entity's amounts in one, or `None` when one does not fit.
@@ -153,36 +147,4 @@ fn add_up<C: Counters, K: Ord>(
             Some((id, amounts))
         })
         .collect()
-}
-
-/// One statement of an [`IncrementMany`].
-#[doc(hidden)]
-pub struct IncrementRows<'a, C: Counters, Id> {
-    table: &'a TableOf<C>,
-    cell: &'a Cell,
-    rows: &'a [(Id, C::Amounts)],
-}
-
-impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for IncrementRows<'_, C, Id> {}
-
-// Without a static id Diesel caches by the text, which has the number of rows in
-// it. There are few texts.
-impl<C: Counters, Id> QueryId for IncrementRows<'_, C, Id> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl<C, Id, DB> QueryFragment<DB> for IncrementRows<'_, C, Id>
-where
-    C: Counters,
-    Id: Entity<DB>,
-    TableOf<C>: QueryFragment<DB>,
-    DB: CounterBackend,
-    Day: ToSql<Date, DB>,
-    SlotNumber: ToSql<SmallInt, DB>,
-    i64: ToSql<BigInt, DB>,
-{
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        walk_upsert::<C, _, _>(self.table, self.rows, self.cell, out)
-    }
 }

@@ -31,8 +31,11 @@ where
 {
 }
 
+/// The SQL type of the key of what `C` counts.
+pub type KeyType<C> = <<C as Counters>::Table as CounterTable>::KeyType;
+
 /// The key `K` of what `C` counts, as a Diesel expression.
-pub type KeyExpression<K, C> = AsExprOf<K, <<C as Counters>::Table as CounterTable>::KeyType>;
+pub type KeyExpression<K, C> = AsExprOf<K, KeyType<C>>;
 
 /// Lets the derive point at a key of the wrong type.
 #[doc(hidden)]

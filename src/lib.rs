@@ -90,24 +90,29 @@ mod counter;
 mod increment;
 mod increment_many;
 mod key;
+mod listed_rows;
 mod model;
 mod period;
 mod slot;
 mod table;
 mod thread_number;
+#[cfg(feature = "postgres")]
+mod unnested_rows;
 mod value;
 
 #[doc(hidden)]
 pub use chrono;
 
-pub use backend::{CounterBackend, Dialect};
+#[cfg(feature = "postgres")]
+pub use backend::UnnestedRows;
+pub use backend::{CounterBackend, Dialect, ListedRows};
 pub use changes::{By, Changes, CounterColumn};
 pub use counter::Counters;
 pub use increment::{Increment, increment};
 pub use increment_many::{IncrementMany, increment_many};
 #[doc(hidden)]
 pub use key::assert_key;
-pub use key::{KeyExpression, KeyOf, NoEntity};
+pub use key::{KeyExpression, KeyOf, KeyType, NoEntity};
 pub use model::{CountersOf, HasCounters};
 pub use period::Period;
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};

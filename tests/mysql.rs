@@ -22,6 +22,10 @@ diesel_counters_tests::table_in_schema!(counters_test_elsewhere);
 
 pub const HAS_SLOTS: bool = true;
 
+/// How many statements count 100 entities, and how many there are for any number.
+pub const STATEMENTS_OF_100: usize = 3;
+pub const STATEMENTS_OF_ANY: usize = 9;
+
 pub const COLUMNS_OF: &str =
     "SELECT CAST(column_name AS CHAR) AS name, CAST(data_type AS CHAR) AS data_type,
             CAST(is_nullable AS CHAR) AS is_nullable

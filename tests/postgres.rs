@@ -20,6 +20,10 @@ diesel_counters_tests::table_in_schema!(elsewhere);
 
 pub const HAS_SLOTS: bool = true;
 
+/// How many statements count 100 entities, and how many there are for any number.
+pub const STATEMENTS_OF_100: usize = 1;
+pub const STATEMENTS_OF_ANY: usize = 1;
+
 pub const COLUMNS_OF: &str = "SELECT column_name::text AS name, data_type::text, is_nullable::text
      FROM information_schema.columns WHERE table_name = $1 ORDER BY ordinal_position";
 

@@ -19,6 +19,10 @@ diesel_counters_tests::table_in_schema!(main);
 /// SQLite has one writer at a time.
 pub const HAS_SLOTS: bool = false;
 
+/// How many statements count 100 entities, and how many there are for any number.
+pub const STATEMENTS_OF_100: usize = 3;
+pub const STATEMENTS_OF_ANY: usize = 9;
+
 pub const COLUMNS_OF: &str =
     "SELECT name, lower(type) AS data_type, CASE \"notnull\" WHEN 0 THEN 'YES' ELSE 'NO' END AS is_nullable
      FROM pragma_table_info(?) ORDER BY cid";

@@ -1,6 +1,6 @@
 //! One connection for all databases, so that one program runs on any of them.
 
-use diesel_counters::{CounterBackend, Dialect};
+use diesel_counters::{CounterBackend, Dialect, ListedRows};
 
 /// A connection to any of the databases that the blog was built for.
 #[derive(diesel::MultiConnection)]
@@ -17,6 +17,8 @@ pub enum AnyConnection {
 }
 
 impl CounterBackend for MultiBackend {
+    type ManyRows = ListedRows;
+
     fn dialect(&self) -> Dialect {
         match self {
             #[cfg(feature = "sqlite")]
