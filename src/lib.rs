@@ -106,18 +106,25 @@ pub use chrono;
 #[cfg(feature = "postgres")]
 pub use backend::UnnestedRows;
 pub use backend::{CounterBackend, Dialect, ListedRows};
-pub use changes::{By, Changes, CounterColumn};
+pub use changes::{Changes, CounterColumn};
 pub use counter::Counters;
 pub use increment::{Increment, increment};
 pub use increment_many::{IncrementMany, increment_many};
+pub use key::KeyOf;
 #[doc(hidden)]
 pub use key::assert_key;
-pub use key::{KeyExpression, KeyOf, KeyType, NoEntity};
 pub use model::{CountersOf, HasCounters};
 pub use period::Period;
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};
 pub use table::CounterTable;
-pub use value::{AllDays, CounterValue, OnDay, counter_value};
+pub use value::{CounterValue, counter_value};
+
+/// Types in the signatures of others, which only generic code has to name.
+pub mod helper_types {
+    pub use crate::changes::By;
+    pub use crate::key::{KeyExpression, KeyType, NoEntity};
+    pub use crate::value::{AllDays, OnDay};
+}
 
 /// What a program that counts needs in scope.
 pub mod prelude {
