@@ -50,8 +50,8 @@ type KeyOf<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 /// - `table_name = path::to::table`, required: the counter table's module, as in
 ///   `#[diesel(table_name = …)]`.
 /// - `slots = 32`: the number of slots, from 1 to 32,767; 32 when not said. Best is
-///   one for each thread that counts at the same time, over all processes; each
-///   can make a row an entity and day.
+///   one for each thread that counts, over all processes (see
+///   [`Slot`](crate::Slot)); each can make a row an entity and day.
 /// - `period = "day"`, `"week"`, `"month"` or `"total"`: how finely counts are told
 ///   apart in time, a [`Period`]; days when not said.
 /// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that says on which

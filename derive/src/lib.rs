@@ -7,7 +7,7 @@ mod model;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// See `diesel_counters::HasCounters`, which documents it.
+#[allow(missing_docs)] // They stand where diesel_counters exports it.
 #[proc_macro_derive(HasCounters, attributes(counters, diesel))]
 pub fn derive_has_counters(item: TokenStream) -> TokenStream {
     let item = parse_macro_input!(item as DeriveInput);
