@@ -22,9 +22,7 @@ use crate::table::CounterTable;
 /// [`of_many`](Increment::of_many). It is a Diesel statement: run it with
 /// [`execute`](RunQueryDsl::execute), which answers with the number of entities
 /// counted, inside whatever transaction the connection is in. Adding 0 is
-/// answered with 0 and does not reach the database. (That much is Diesel's own
-/// `execute`. Another's, such as diesel-async's, sends an increment by 0 as it sends
-/// any, and answers with what the database says.)
+/// answered with 0 and does not reach the database.
 ///
 /// This counts on today's date in UTC, over [`DEFAULT_SLOTS`]. Where a model's
 /// `#[counters(…)]` says otherwise, use [`HasCounters::increment`], as in
@@ -47,6 +45,9 @@ use crate::table::CounterTable;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// (An `execute` other than Diesel's, such as diesel-async's, sends an increment by 0
+/// too, and answers with what the database says.)
 ///
 /// # Errors
 ///

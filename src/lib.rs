@@ -37,10 +37,14 @@
 //! statement can move several counters of an entity.
 //!
 //! [Derive](derive@HasCounters) [`HasCounters`](trait@HasCounters) on a model, and it has
-//! `incr_counter` and `counter_value`. With no model in hand there are [`increment`],
-//! [`increment_many`] and [`counter_value`]: ordinary Diesel statements, which the
-//! model's methods merely run. So connection pools, instrumentation and
+//! `incr_counter` and `counter_value`. With its key in hand rather than the model,
+//! there is [`Article::increment(views).of(id)`](HasCounters::increment). All of them
+//! are ordinary Diesel statements, so connection pools, instrumentation and
 //! `debug_query` work as they do for any other.
+//!
+//! With no model at all there are [`increment`], [`increment_many`] and
+//! [`counter_value`]. They know of no `#[counters(…)]`: they count by the day in UTC,
+//! over [`DEFAULT_SLOTS`].
 //!
 //! # The caller owns the transaction
 //!
@@ -81,8 +85,8 @@
 //! # Crate features
 //!
 //! - `postgres`, `mysql`, `sqlite`: the backends, through Diesel's. None is on by
-//!   default. The first two link no client library; Diesel's `sqlite` has only the
-//!   one with it.
+//!   default. The first two link no client library; `sqlite` links libsqlite3, as
+//!   Diesel's own does.
 
 mod backend;
 mod changes;

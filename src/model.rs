@@ -51,7 +51,7 @@ type KeyOf<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 ///   `#[diesel(table_name = …)]`.
 /// - `slots = 32`: the number of slots, from 1 to 32,767; 32 when not said. Best is
 ///   one for each thread that counts, over all processes (see
-///   [`Slot`](crate::Slot)); each can make a row an entity and day.
+///   [`Slot`](crate::Slot)); each can add a row for each entity and period.
 /// - `period = "day"`, `"week"`, `"month"` or `"total"`: how finely counts are told
 ///   apart in time, a [`Period`]; days when not said.
 /// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that says on which
@@ -59,6 +59,30 @@ type KeyOf<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 ///
 /// The model's key is the field of the column named in
 /// `#[diesel(primary_key(…))]`, or of the column `id`; it must be a single column.
+///
+/// ```
+/// # mod schema {
+/// #     diesel::table! {
+/// #         page_counters (path, day, slot) {
+/// #             path -> Text, day -> Date, slot -> SmallInt, views -> BigInt,
+/// #         }
+/// #     }
+/// #     diesel::table! {
+/// #         page_reactions (path, day, slot) {
+/// #             path -> Text, day -> Date, slot -> SmallInt, likes -> BigInt,
+/// #         }
+/// #     }
+/// # }
+/// # use schema::{page_counters, page_reactions};
+/// # use diesel_counters::HasCounters;
+/// #[derive(HasCounters)]
+/// #[diesel(primary_key(path))]
+/// #[counters(table_name = page_counters)]
+/// #[counters(table_name = page_reactions, period = "total")]
+/// struct Page {
+///     path: String,
+/// }
+/// ```
 pub use diesel_counters_derive::HasCounters;
 
 /// A model with counters. [Derive it](derive@crate::HasCounters).
@@ -205,7 +229,7 @@ pub trait HasCounters: Sized {
     /// Reads a counter, or each of a tuple of counters, in one query: an `i64`, or
     /// a tuple of them. 0 for a model that was never counted.
     ///
-    /// It reads one row for each slot and day of the model.
+    /// It reads one row for each slot and period of the model.
     fn counter_value<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
         C: Counters,

@@ -23,11 +23,11 @@ pub const DEFAULT_SLOTS: i16 = 32;
 pub enum Slot {
     /// Each thread has a slot of its own, and keeps it. The default.
     ///
-    /// A thread takes a slot when it first counts, and hands it on when it ends. While
-    /// there are no more threads with one in a process than there are slots, no two
-    /// share one: none waits for another's counters, nor deadlocks on them, in
-    /// whatever order it counts. So give a counter as many slots as your program has
-    /// threads that ever count. (Tokio's `spawn_blocking` makes up to 512, unless
+    /// A thread takes a slot when it first counts, and hands it on when it ends. As
+    /// long as a process has no more such threads than there are slots, no two share
+    /// one: none waits for another's counters, nor deadlocks on them, in whatever
+    /// order it counts. So give a counter as many slots as your program has threads
+    /// that ever count. (Tokio's `spawn_blocking` makes up to 512, unless
     /// its runtime is built with `max_blocking_threads`.) More threads are as exact,
     /// and may wait or deadlock.
     ///

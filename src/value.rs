@@ -85,7 +85,9 @@ impl<C: Counters> CounterValue<C> {
 }
 
 impl<C: Counters, Id> CounterValue<C, Id> {
-    /// Reads only what is filed under `day`.
+    /// Reads only what is filed under `day`. Where a model counts by another
+    /// [`Period`](crate::Period) than the day, that is the first of it:
+    /// `Period::Week.start(day)`.
     pub fn on(self, day: NaiveDate) -> CounterValue<C, Id, OnDay> {
         CounterValue {
             table: self.table,

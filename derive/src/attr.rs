@@ -35,7 +35,7 @@ impl CountersAttr {
                 let value = parse_slots(meta.value()?)?;
                 set(&mut slots, &meta, value)
             } else if meta.path.is_ident("period") {
-                let value = parse_period(&meta.value()?.parse()?)?;
+                let value = parse_period(meta.value()?)?;
                 set(&mut period, &meta, value)
             } else if meta.path.is_ident("today") {
                 set(&mut today, &meta, meta.value()?.parse()?)
@@ -58,7 +58,9 @@ impl CountersAttr {
 
 fn set<T>(option: &mut Option<T>, meta: &ParseNestedMeta, value: T) -> Result<()> {
     if option.replace(value).is_some() {
-        return Err(meta.error("this is said twice; remove one of them"));
+        return Err(
+            meta.error("this is said twice; write one `#[counters(…)]` for each counter table")
+        );
     }
     Ok(())
 }
@@ -75,16 +77,18 @@ fn parse_slots(value: ParseStream) -> Result<i16> {
 }
 
 /// The variant of `Period` of that name.
-fn parse_period(literal: &LitStr) -> Result<Ident> {
-    let variant = match literal.value().as_str() {
-        "day" => "Day",
-        "week" => "Week",
-        "month" => "Month",
-        "total" => "Total",
+fn parse_period(value: ParseStream) -> Result<Ident> {
+    let span = value.span();
+    let period = value.parse::<LitStr>().map(|literal| literal.value());
+    let variant = match period.as_deref() {
+        Ok("day") => "Day",
+        Ok("week") => "Week",
+        Ok("month") => "Month",
+        Ok("total") => "Total",
         _ => {
             return Err(Error::new(
-                literal.span(),
-                "`period` is \"day\", \"week\", \"month\" or \"total\"",
+                span,
+                "`period` is \"day\", \"week\", \"month\" or \"total\", with its quotes",
             ));
         }
     };

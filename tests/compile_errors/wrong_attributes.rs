@@ -71,6 +71,12 @@ struct UnknownPeriod {
 }
 
 #[derive(HasCounters)]
+#[counters(table_name = article_counters, period = Week)]
+struct BarePeriod {
+    id: i64,
+}
+
+#[derive(HasCounters)]
 #[counters(table_name = article_counters, slots = 1, slots = 2)]
 struct SaidTwice {
     id: i64,
