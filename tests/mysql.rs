@@ -51,3 +51,34 @@ impl TestDatabase {
         Self::create_on("MYSQL_URL", "CHARACTER SET utf8mb4")
     }
 }
+
+/// Without its strict mode the server adjusts values rather than refusing them.
+#[test]
+fn a_lenient_server_adjusts_no_count() {
+    use diesel::connection::SimpleConnection;
+    use diesel::result::Error;
+    use diesel_counters::prelude::*;
+    use diesel_counters_tests::schema::user_counters::visits;
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    conn.batch_execute("SET SESSION sql_mode = ''").unwrap();
+
+    let greatest = increment(visits).of(1).by(i64::MAX).execute(conn);
+    assert_eq!(greatest, Ok(1));
+    let one_more = increment(visits).of(1).execute(conn);
+    assert!(
+        matches!(one_more, Err(Error::DatabaseError(..))),
+        "{one_more:?}"
+    );
+    let no_such_day = increment(visits)
+        .of(1)
+        .on(chrono::NaiveDate::MAX)
+        .execute(conn);
+    assert!(
+        matches!(no_such_day, Err(Error::SerializationError(_))),
+        "{no_such_day:?}"
+    );
+    let value = counter_value(visits).of(1).get_result::<i64>(conn);
+    assert_eq!(value, Ok(i64::MAX));
+}

@@ -27,8 +27,7 @@ pub fn expand(item: &DeriveInput, model: &Model) -> TokenStream {
         #(#counters_of)*
 
         const _: () = {
-            #[allow(dead_code)]
-            fn assert_keys #impl_generics (model: &#ident #ty_generics) #where_clause {
+            fn _assert_keys #impl_generics (model: &#ident #ty_generics) #where_clause {
                 #(#asserts)*
             }
         };

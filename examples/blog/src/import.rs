@@ -146,12 +146,15 @@ fn count(
         position.store(old_lines, conn)?;
         let paths = days.values().flat_map(BTreeMap::keys);
         let paths: BTreeSet<&str> = paths.map(String::as_str).collect();
-        let before = ids_by_path(&paths, conn)?;
-        let new = create_articles(
-            paths.iter().filter(|path| !before.contains_key(**path)),
-            conn,
-        )?;
-        let ids = ids_by_path(&paths, conn)?;
+        let mut ids = ids_by_path(&paths, conn)?;
+        let new: BTreeSet<&str> = paths
+            .into_iter()
+            .filter(|path| !ids.contains_key(*path))
+            .collect();
+        if !new.is_empty() {
+            create_articles(&new, conn)?;
+            ids.extend(ids_by_path(&new, conn)?);
+        }
         for (day, views) in days {
             let counts = views.iter().map(|(path, views)| (ids[path], *views));
             Article::increment(article_counters::views)
@@ -159,7 +162,7 @@ fn count(
                 .of_many(counts)
                 .execute(conn)?;
         }
-        Ok(new)
+        Ok(new.len() as i64)
     })
     .map_err(|error| match error {
         Error::RollbackTransaction => ImportError::AnotherIsRunning,
@@ -178,18 +181,13 @@ fn ids_by_path(
     Ok(ids.into_iter().collect())
 }
 
-fn create_articles<'a>(
-    paths: impl Iterator<Item = &'a &'a str>,
-    conn: &mut AnyConnection,
-) -> QueryResult<i64> {
-    let mut created = 0;
+fn create_articles(paths: &BTreeSet<&str>, conn: &mut AnyConnection) -> QueryResult<()> {
     for path in paths {
         diesel::insert_into(articles::table)
             .values(NewArticle::new(path, &title_of(path), ""))
             .execute(conn)?;
-        created += 1;
     }
-    Ok(created)
+    Ok(())
 }
 
 /// `/blog/ssl-latency.html` as `Ssl latency`.
