@@ -170,6 +170,16 @@ impl Dialect {
         Ok(())
     }
 
+    /// Ends a `SELECT`: it reads what is committed by now.
+    ///
+    /// In PostgreSQL a statement does, or under REPEATABLE READ the increment before it
+    /// has failed; SQLite has one writer.
+    pub(crate) fn push_read_latest<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
+        if self == Dialect::MySql {
+            out.push_sql(" LOCK IN SHARE MODE");
+        }
+    }
+
     /// The sum of a counter over the rows at hand: a BIGINT, and 0 over no rows.
     ///
     /// A sum beyond BIGINT is an error, and on MySQL NULL, which Diesel does not

@@ -2,8 +2,9 @@
 
 use diesel::associations::HasTable;
 use diesel::query_source::QuerySource;
+use diesel::result::Error;
 use diesel::sql_types::BigInt;
-use diesel::{Column, Expression};
+use diesel::{Column, Expression, QueryResult};
 
 use crate::table::CounterTable;
 
@@ -25,7 +26,11 @@ pub trait Counters: Expression {
     #[doc(hidden)]
     const ONE_EACH: Self::Amounts;
     #[doc(hidden)]
+    const ZERO: Self::Amounts;
+    #[doc(hidden)]
     fn amounts(value: Self::Value) -> Self::Amounts;
+    #[doc(hidden)]
+    fn value(amounts: Self::Amounts) -> Self::Value;
 }
 
 /// What `FROM` says for the counter table of `C`.
@@ -33,6 +38,31 @@ pub(crate) type TableOf<C> = <<C as Counters>::Table as QuerySource>::FromClause
 
 pub(crate) fn table_of<C: Counters>() -> TableOf<C> {
     C::Table::table().from_clause()
+}
+
+/// The sums, counter by counter.
+pub(crate) fn checked_add<C: Counters>(a: C::Amounts, b: C::Amounts) -> QueryResult<C::Amounts> {
+    each::<C>(a, b, i64::checked_add)
+}
+
+/// What is to be added to `from` to have `to`, counter by counter.
+pub(crate) fn difference<C: Counters>(to: C::Amounts, from: C::Amounts) -> QueryResult<C::Amounts> {
+    each::<C>(to, from, i64::checked_sub)
+}
+
+fn each<C: Counters>(
+    mut a: C::Amounts,
+    b: C::Amounts,
+    of: fn(i64, i64) -> Option<i64>,
+) -> QueryResult<C::Amounts> {
+    for (a, b) in a.as_mut().iter_mut().zip(b.as_ref()) {
+        *a = of(*a, *b).ok_or_else(|| {
+            Error::DeserializationError(
+                "a count, or a difference of counts, does not fit an i64".into(),
+            )
+        })?;
+    }
+    Ok(a)
 }
 
 // A blanket impl for columns and one for tuples would overlap in the compiler's
@@ -47,8 +77,12 @@ where
     type Amounts = <C::SqlType as CounterType<C>>::Amounts;
     const NAMES: &'static [&'static str] = <C::SqlType as CounterType<C>>::NAMES;
     const ONE_EACH: Self::Amounts = <C::SqlType as CounterType<C>>::ONE_EACH;
+    const ZERO: Self::Amounts = <C::SqlType as CounterType<C>>::ZERO;
     fn amounts(value: Self::Value) -> Self::Amounts {
         <C::SqlType as CounterType<C>>::amounts(value)
+    }
+    fn value(amounts: Self::Amounts) -> Self::Value {
+        <C::SqlType as CounterType<C>>::value(amounts)
     }
 }
 
@@ -64,7 +98,9 @@ pub trait CounterType<C> {
     type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy;
     const NAMES: &'static [&'static str];
     const ONE_EACH: Self::Amounts;
+    const ZERO: Self::Amounts;
     fn amounts(value: Self::Value) -> Self::Amounts;
+    fn value(amounts: Self::Amounts) -> Self::Value;
 }
 
 impl<C> CounterType<C> for BigInt
@@ -77,17 +113,22 @@ where
     type Amounts = [i64; 1];
     const NAMES: &'static [&'static str] = &[counter_name::<C>()];
     const ONE_EACH: [i64; 1] = [1];
+    const ZERO: [i64; 1] = [0];
     fn amounts(value: i64) -> [i64; 1] {
         [value]
+    }
+    fn value([value]: [i64; 1]) -> i64 {
+        value
     }
 }
 
 /// The column's name, when it is not one of its table's key.
 const fn counter_name<C: Column<Table: CounterTable>>() -> &'static str {
     let mut key = 0;
-    while key < 3 {
+    let columns = <C::Table as CounterTable>::KEY;
+    while key < columns.len() {
         assert!(
-            !same(C::NAME, <C::Table as CounterTable>::KEY[key]),
+            !same(C::NAME, columns[key]),
             "this column is part of the counter table's primary key: it is not a counter"
         );
         key += 1;
@@ -140,8 +181,12 @@ macro_rules! counter_tuples {
             const NAMES: &'static [&'static str] =
                 different(&[counter_name::<$First>(), $(counter_name::<$C>()),*]);
             const ONE_EACH: [i64; $n] = [1; $n];
+            const ZERO: [i64; $n] = [0; $n];
             fn amounts((first, $($value),*): Self::Value) -> [i64; $n] {
                 [first, $($value),*]
+            }
+            fn value([first, $($value),*]: [i64; $n]) -> Self::Value {
+                (first, $($value),*)
             }
         }
     )*};

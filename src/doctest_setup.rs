@@ -9,6 +9,7 @@ mod schema {
         articles (id) {
             id -> BigInt,
             title -> Text,
+            total_views -> BigInt,
         }
     }
     diesel::table! {
@@ -39,6 +40,7 @@ use schema::{article_counters, articles};
 struct Article {
     id: i64,
     title: String,
+    total_views: i64,
 }
 
 #[allow(dead_code)]
@@ -47,10 +49,10 @@ fn establish_connection() -> SqliteConnection {
 
     let mut conn = SqliteConnection::establish(":memory:").unwrap();
     conn.batch_execute(concat!(
-        "CREATE TABLE articles (id INTEGER PRIMARY KEY, title TEXT NOT NULL);",
+        "CREATE TABLE articles (id INTEGER PRIMARY KEY, title TEXT NOT NULL, total_views BIGINT NOT NULL DEFAULT 0);",
         "CREATE TABLE comments (id INTEGER PRIMARY KEY, article_id BIGINT NOT NULL, body TEXT NOT NULL);",
         include_str!("../migrations/sqlite/00000000000001_create_article_counters/up.sql"),
-        "INSERT INTO articles VALUES (1, 'One'), (2, 'Two');",
+        "INSERT INTO articles (id, title) VALUES (1, 'One'), (2, 'Two');",
     ))
     .unwrap();
     conn

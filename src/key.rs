@@ -1,60 +1,143 @@
 //! What names an entity: a value for the first column of a counter table's key.
 
 use diesel::Expression;
+use diesel::QueryResult;
 use diesel::backend::Backend;
-use diesel::dsl::AsExprOf;
 use diesel::expression::{AsExpression, ValidGrouping, is_aggregate};
-use diesel::query_builder::{QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::sql_types::{SingleValue, SqlType};
 
 use crate::counter::Counters;
 use crate::table::CounterTable;
 
-/// A value that can stand in the first column of the counter table `T`.
+/// A value that can stand in the first column of a counter table, which has the SQL
+/// type `ST`.
 ///
 /// Implemented for all that Diesel can bind as that column's type, owned and
 /// borrowed; not for columns and other expressions.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not the key of an entity in `{T}`",
+    message = "`{Self}` is not the key of an entity here: the counter table's first column is a `{ST}`",
     label = "the first column of that counter table has another type",
     note = "help: an entity is named by a value of the Rust type that belongs to that column"
 )]
-pub trait KeyOf<T: CounterTable>: AsExpression<T::KeyType> {}
+pub trait KeyOf<ST> {
+    #[doc(hidden)]
+    type Id;
+    #[doc(hidden)]
+    fn into_id(self) -> Self::Id;
+}
 
 // So that the compiler says the above, and not what is missing here.
 #[diagnostic::do_not_recommend]
-impl<K, T> KeyOf<T> for K
+impl<K, ST> KeyOf<ST> for K
 where
-    T: CounterTable,
-    K: AsExpression<T::KeyType>,
+    ST: SqlType + SingleValue,
+    K: AsExpression<ST>,
     // A bind value; a column, say, would be `No`.
     K::Expression: ValidGrouping<(), IsAggregate = is_aggregate::Never>,
 {
+    type Id = K::Expression;
+    fn into_id(self) -> Self::Id {
+        self.as_expression()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl KeyOf<NoEntity> for &NoEntity {
+    type Id = NoEntity;
+    fn into_id(self) -> NoEntity {
+        NoEntity
+    }
 }
 
 /// The SQL type of the key of what `C` counts.
 pub type KeyType<C> = <<C as Counters>::Table as CounterTable>::KeyType;
 
 /// The key `K` of what `C` counts, as a Diesel expression.
-pub type KeyExpression<K, C> = AsExprOf<K, KeyType<C>>;
+pub type KeyExpression<K, C> = <K as KeyOf<KeyType<C>>>::Id;
 
 /// Lets the derive point at a key of the wrong type.
 #[doc(hidden)]
 pub fn assert_key<'a, T: CounterTable, K>(_key: &'a K)
 where
-    &'a K: KeyOf<T>,
+    &'a K: KeyOf<T::KeyType>,
 {
 }
 
-/// In place of the entity, in a statement that lacks its `.of(id)`.
-#[derive(Debug, Clone, Copy, QueryId)]
+/// In place of the entity: the key of a model without one, such as a whole site, and
+/// what a statement has before its `.of(id)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, QueryId, SqlType)]
 pub struct NoEntity;
 
-/// The entity of a statement, as SQL.
+/// The one entity that a statement on the counter table `T` is about, as SQL.
 #[diagnostic::on_unimplemented(
     message = "this statement does not say of which entity",
     label = "say of which: `.of(id)`"
 )]
-pub trait Entity<DB: Backend>: QueryFragment<DB> {}
+pub trait Entity<T, DB: Backend>: Entities<T, DB> {
+    /// As a row's first value: `?, `.
+    fn walk_value<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+}
 
 #[diagnostic::do_not_recommend]
-impl<Expr: Expression + QueryFragment<DB>, DB: Backend> Entity<DB> for Expr {}
+impl<Expr, T, DB> Entity<T, DB> for Expr
+where
+    Expr: Expression + QueryFragment<DB>,
+    DB: Backend,
+{
+    fn walk_value<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.walk_ast(out.reborrow())?;
+        out.push_sql(", ");
+        Ok(())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: CounterTable<KeyType = NoEntity>, DB: Backend> Entity<T, DB> for NoEntity {
+    fn walk_value<'b>(&'b self, _: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Ok(())
+    }
+}
+
+/// The entities that a statement on the counter table `T` is about, as SQL.
+#[diagnostic::on_unimplemented(
+    message = "this statement does not say of which entity",
+    label = "say of which: `.of(id)`"
+)]
+pub trait Entities<T, DB: Backend> {
+    /// A condition on the column `entity`, and what leads to the next one:
+    /// `"article_id" = ? AND `.
+    fn walk_condition<'b>(&'b self, entity: &str, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<Expr, T, DB> Entities<T, DB> for Expr
+where
+    Expr: Expression + QueryFragment<DB>,
+    DB: Backend,
+{
+    fn walk_condition<'b>(&'b self, entity: &str, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_identifier(entity)?;
+        out.push_sql(" = ");
+        self.walk_ast(out.reborrow())?;
+        out.push_sql(" AND ");
+        Ok(())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: CounterTable<KeyType = NoEntity>, DB: Backend> Entities<T, DB> for NoEntity {
+    fn walk_condition<'b>(&'b self, _: &str, _: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Ok(())
+    }
+}
+
+/// Every entity of a counter table.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct AllEntities;
+
+impl<T, DB: Backend> Entities<T, DB> for AllEntities {
+    fn walk_condition<'b>(&'b self, _: &str, _: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Ok(())
+    }
+}

@@ -89,20 +89,18 @@
 //!   Diesel's own does.
 
 mod backend;
-mod changes;
+mod correcting;
 mod counter;
-mod increment;
-mod increment_many;
+mod counting;
+mod days;
 mod key;
-mod listed_rows;
+mod keys;
 mod model;
 mod period;
+mod reading;
 mod slot;
 mod table;
 mod thread_number;
-#[cfg(feature = "postgres")]
-mod unnested_rows;
-mod value;
 
 #[doc(hidden)]
 pub use chrono;
@@ -110,29 +108,50 @@ pub use chrono;
 #[cfg(feature = "postgres")]
 pub use backend::UnnestedRows;
 pub use backend::{CounterBackend, Dialect, ListedRows};
-pub use changes::{Changes, CounterColumn};
+pub use correcting::delete::delete_counters;
+pub use correcting::materialize::materialize;
+pub use correcting::recount::{Drift, recount};
+pub use correcting::set::set_counter;
 pub use counter::Counters;
-pub use increment::{Increment, increment};
-pub use increment_many::{IncrementMany, increment_many};
-pub use key::KeyOf;
+pub use counting::changes::{Changes, CounterColumn};
+pub use counting::increment::{Increment, increment};
+pub use counting::increment_many::{IncrementMany, increment_many};
 #[doc(hidden)]
 pub use key::assert_key;
+pub use key::{KeyOf, NoEntity};
 pub use model::{CountersOf, HasCounters};
 pub use period::Period;
+pub use reading::ranking::{Ranking, ranking};
+pub use reading::series::{Series, daily_counts, monthly_counts, weekly_counts};
+pub use reading::total::{Total, total};
+pub use reading::value::{CounterValue, counter_value};
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};
-pub use table::CounterTable;
-pub use value::{CounterValue, counter_value};
+pub use table::{CounterTable, EntityTable, HasParent};
 
 /// Types in the signatures of others, which only generic code has to name.
 pub mod helper_types {
-    pub use crate::changes::By;
-    pub use crate::key::{KeyExpression, KeyType, NoEntity};
-    pub use crate::value::{AllDays, OnDay};
+    pub use crate::correcting::delete::{DeleteCounters, DeleteManyCounters};
+    pub use crate::correcting::materialize::Materialize;
+    pub use crate::correcting::recount::{Recount, RecountOne, TrueCounts};
+    pub use crate::correcting::set::SetCounter;
+    pub use crate::counting::changes::By;
+    pub use crate::key::{KeyExpression, KeyType};
+    pub use crate::reading::ranking::{RankedEntity, RankedTotal};
+    pub use crate::reading::series::SeriesOfMany;
+    pub use crate::reading::sums::{Sums, Whole};
+    pub use crate::reading::total::ParentRow;
+    pub use crate::reading::values::CounterValues;
 }
+
+#[doc(hidden)]
+pub use reading::ranking::RankedRow;
 
 /// What a program that counts needs in scope.
 pub mod prelude {
-    pub use crate::{CounterColumn, HasCounters, counter_value, increment, increment_many};
+    pub use crate::{
+        CounterColumn, HasCounters, counter_value, daily_counts, increment, increment_many,
+        monthly_counts, ranking, total, weekly_counts,
+    };
 }
 
 #[cfg(doctest)]

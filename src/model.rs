@@ -1,19 +1,32 @@
 //! What a model with counters can do.
 
+use std::ops::RangeBounds;
+
 use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::Connection;
 use diesel::prelude::RunQueryDsl;
+use diesel::query_builder::AsQuery;
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 
-use crate::changes::Changes;
+use crate::backend::CounterBackend;
+use crate::correcting::delete::{DeleteFromEach, DeleteManyFromEach};
+use crate::correcting::recount::{Compared, Drift, Recount, TrueCounts};
+use crate::correcting::set::{LockedValue, SetCounter};
 use crate::counter::Counters;
-use crate::increment::Increment;
-use crate::key::{self, KeyExpression};
+use crate::counting::changes::Changes;
+use crate::counting::increment::Increment;
+use crate::counting::increment_many::AddRows;
+use crate::days::DayRange;
+use crate::key::{self, AllEntities, KeyExpression, KeyType};
+use crate::keys::{Keys, ListKeys};
 use crate::period::{Period, utc_today};
+use crate::reading::ranking::{Ranking, ranking};
+use crate::reading::series::{Counts, daily_counts, monthly_counts, weekly_counts};
+use crate::reading::sums::{ByDay, ByEntity, ByEntityAndDay, Sums, Whole};
+use crate::reading::value::{CounterValue, counter_value};
 use crate::slot::DEFAULT_SLOTS;
-use crate::table::CounterTable;
-use crate::value::{CounterValue, OnDay, counter_value};
+use crate::table::{CounterTable, EntityTable};
 
 /// The key of a model, borrowed from it, as a Diesel expression.
 type KeyOf<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
@@ -96,7 +109,7 @@ pub use diesel_counters_derive::HasCounters;
 /// # include!("doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
-/// # let article = Article { id: 1, title: String::new() };
+/// # let article = Article { id: 1, title: String::new(), total_views: 0 };
 /// # let new_comment = (schema::comments::article_id.eq(1), schema::comments::body.eq("Nice."));
 /// use diesel_counters::prelude::*;
 /// use schema::article_counters::{comments, likes, views};
@@ -130,6 +143,10 @@ pub use diesel_counters_derive::HasCounters;
 pub trait HasCounters: Sized {
     /// The type of the model's primary key.
     type Key;
+
+    /// The model's counter tables.
+    #[doc(hidden)]
+    type CounterTables;
 
     /// The model's primary key.
     fn counter_key(&self) -> &Self::Key;
@@ -169,7 +186,7 @@ pub trait HasCounters: Sized {
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<C::Table>,
+        &'a Self::Key: key::KeyOf<KeyType<C>>,
         Conn: Connection,
         Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
@@ -189,13 +206,13 @@ pub trait HasCounters: Sized {
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<C::Table>,
+        &'a Self::Key: key::KeyOf<KeyType<C>>,
         Conn: Connection,
         Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
         Self::increment(counter)
             .of(self.counter_key())
-            .by(amount)
+            .amounts(C::amounts(amount))
             .execute(conn)
             .map(drop)
     }
@@ -205,7 +222,7 @@ pub trait HasCounters: Sized {
     where
         C: Counters<Value = i64>,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<C::Table>,
+        &'a Self::Key: key::KeyOf<KeyType<C>>,
         Conn: Connection,
         Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
@@ -218,7 +235,7 @@ pub trait HasCounters: Sized {
     where
         B: Changes,
         <B::Counters as Counters>::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<<B::Counters as Counters>::Table>,
+        &'a Self::Key: key::KeyOf<KeyType<B::Counters>>,
         Conn: Connection,
         Increment<B::Counters, KeyOf<'a, Self, B::Counters>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
@@ -234,7 +251,7 @@ pub trait HasCounters: Sized {
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<C::Table>,
+        &'a Self::Key: key::KeyOf<KeyType<C>>,
         Conn: Connection,
         CounterValue<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
@@ -253,14 +270,397 @@ pub trait HasCounters: Sized {
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<C::Table>,
+        &'a Self::Key: key::KeyOf<KeyType<C>>,
         Conn: Connection,
-        CounterValue<C, KeyOf<'a, Self, C>, OnDay>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
         counter_value(counters)
             .of(self.counter_key())
             .on(C::Table::PERIOD.start(day))
             .get_result(conn)
+    }
+
+    /// Reads what was counted on these days, or in the model's periods that they fall
+    /// in: `monday..=today`, `monday..`, `..today`.
+    fn counter_value_between<'a, C, Conn>(
+        &'a self,
+        counters: C,
+        days: impl RangeBounds<NaiveDate>,
+        conn: &mut Conn,
+    ) -> QueryResult<C::Value>
+    where
+        C: Counters,
+        C::Table: CountersOf<Self>,
+        &'a Self::Key: key::KeyOf<KeyType<C>>,
+        Conn: Connection,
+        CounterValue<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+    {
+        counter_value(counters)
+            .of(self.counter_key())
+            .days(DayRange::whole(days, C::Table::PERIOD))
+            .get_result(conn)
+    }
+
+    /// Reads a counter, or each of a tuple of counters, of many models in one query:
+    /// a value for each of them, in their order.
+    ///
+    /// ```
+    /// # include!("doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// use diesel_counters::prelude::*;
+    /// use schema::article_counters::{likes, views};
+    ///
+    /// # Article::increment(views).of(2_i64).by(5).execute(conn)?;
+    /// let page: Vec<Article> = articles::table.order(articles::id).load(conn)?;
+    /// let counts: Vec<(i64, i64)> = Article::counter_values(&page, (views, likes), conn)?;
+    /// assert_eq!(counts, [(0, 0), (5, 0)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// By keys rather than models it is
+    /// [`counter_value(views).of_many(&ids)`](CounterValue::of_many), which says more
+    /// about it.
+    fn counter_values<'a, C, Conn>(
+        models: impl IntoIterator<Item = &'a Self>,
+        counters: C,
+        conn: &mut Conn,
+    ) -> QueryResult<Vec<C::Value>>
+    where
+        Self: 'a,
+        Self::Key: Ord,
+        C: Counters,
+        C::Table: CountersOf<Self> + EntityTable,
+        Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
+        Sums<C, Keys<&'a Self::Key>, ByEntity>: LoadQuery<'a, Conn, (Self::Key, C::Value)>,
+    {
+        Self::counter_values_between(models, counters, .., conn)
+    }
+
+    /// Reads what was counted of many models on these days, or in the model's periods
+    /// that they fall in; otherwise as [`counter_values`](HasCounters::counter_values).
+    fn counter_values_between<'a, C, Conn>(
+        models: impl IntoIterator<Item = &'a Self>,
+        counters: C,
+        days: impl RangeBounds<NaiveDate>,
+        conn: &mut Conn,
+    ) -> QueryResult<Vec<C::Value>>
+    where
+        Self: 'a,
+        Self::Key: Ord,
+        C: Counters,
+        C::Table: CountersOf<Self> + EntityTable,
+        Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
+        Sums<C, Keys<&'a Self::Key>, ByEntity>: LoadQuery<'a, Conn, (Self::Key, C::Value)>,
+    {
+        counter_value(counters)
+            .days(DayRange::whole(days, C::Table::PERIOD))
+            .of_many(models.into_iter().map(Self::counter_key))
+            .load(conn)
+    }
+
+    /// Reads what was counted on each of these days, oldest first and without gaps; see
+    /// [`daily_counts`](crate::daily_counts()).
+    ///
+    /// ```
+    /// # include!("doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// # let article = Article { id: 1, title: String::new(), total_views: 0 };
+    /// use chrono::{Days, NaiveDate, Utc};
+    /// use diesel_counters::prelude::*;
+    /// use schema::article_counters::views;
+    ///
+    /// article.incr_counter(views, conn)?;
+    ///
+    /// let today = Utc::now().date_naive();
+    /// let last_30_days = today - Days::new(29)..=today;
+    /// let bars: Vec<(NaiveDate, i64)> = article.daily_counts(views, last_30_days, conn)?;
+    /// assert_eq!(bars.len(), 30);
+    /// assert_eq!(bars[29], (today, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn daily_counts<'a, C, Conn>(
+        &'a self,
+        counters: C,
+        days: impl RangeBounds<NaiveDate>,
+        conn: &mut Conn,
+    ) -> QueryResult<Vec<(NaiveDate, C::Value)>>
+    where
+        C: Counters,
+        C::Table: CountersOf<Self>,
+        &'a Self::Key: key::KeyOf<KeyType<C>>,
+        Sums<C, KeyOf<'a, Self, C>, ByDay>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
+    {
+        daily_counts(counters)
+            .of(self.counter_key())
+            .between(days)
+            .load(conn)
+    }
+
+    /// Reads what was counted in each week that the range touches, under its Monday.
+    fn weekly_counts<'a, C, Conn>(
+        &'a self,
+        counters: C,
+        days: impl RangeBounds<NaiveDate>,
+        conn: &mut Conn,
+    ) -> QueryResult<Vec<(NaiveDate, C::Value)>>
+    where
+        C: Counters,
+        C::Table: CountersOf<Self>,
+        &'a Self::Key: key::KeyOf<KeyType<C>>,
+        Sums<C, KeyOf<'a, Self, C>, ByDay>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
+    {
+        weekly_counts(counters)
+            .of(self.counter_key())
+            .between(days)
+            .load(conn)
+    }
+
+    /// Reads what was counted in each month that the range touches, under its first day.
+    fn monthly_counts<'a, C, Conn>(
+        &'a self,
+        counters: C,
+        days: impl RangeBounds<NaiveDate>,
+        conn: &mut Conn,
+    ) -> QueryResult<Vec<(NaiveDate, C::Value)>>
+    where
+        C: Counters,
+        C::Table: CountersOf<Self>,
+        &'a Self::Key: key::KeyOf<KeyType<C>>,
+        Sums<C, KeyOf<'a, Self, C>, ByDay>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
+    {
+        monthly_counts(counters)
+            .of(self.counter_key())
+            .between(days)
+            .load(conn)
+    }
+
+    /// Reads what was counted of many models on each of these days, in one query: for
+    /// each model a series, all of them over the same days.
+    ///
+    /// By week or month it is `weekly_counts(views).of_many(&ids)`; see
+    /// [`weekly_counts`](crate::weekly_counts()).
+    fn daily_counts_of<'a, C, Conn>(
+        models: impl IntoIterator<Item = &'a Self>,
+        counters: C,
+        days: impl RangeBounds<NaiveDate>,
+        conn: &mut Conn,
+    ) -> QueryResult<Vec<Counts<C>>>
+    where
+        Self: 'a,
+        Self::Key: Ord,
+        C: Counters,
+        C::Table: CountersOf<Self> + EntityTable,
+        Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
+        Sums<C, Keys<&'a Self::Key>, ByEntityAndDay>:
+            LoadQuery<'a, Conn, (Self::Key, NaiveDate, C::Value)>,
+    {
+        daily_counts(counters)
+            .of_many(models.into_iter().map(Self::counter_key))
+            .between(days)
+            .load(conn)
+    }
+
+    /// Reads the keys and the totals of the `n` models that were counted most on these
+    /// days, greatest first; of equal ones the smaller key first.
+    ///
+    /// ```
+    /// # include!("doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// use diesel_counters::prelude::*;
+    /// use schema::article_counters::views;
+    ///
+    /// Article::increment(views).of_many([(1_i64, 5), (2, 20)]).execute(conn)?;
+    ///
+    /// let most_read: Vec<(i64, i64)> = Article::top(views, 10, .., conn)?;
+    /// assert_eq!(most_read, [(2, 20), (1, 5)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// With the models in the same query: [`ranking`](crate::ranking()).
+    fn top<'a, C, Conn>(
+        counter: C,
+        n: i64,
+        days: impl RangeBounds<NaiveDate>,
+        conn: &mut Conn,
+    ) -> QueryResult<Vec<(Self::Key, i64)>>
+    where
+        C: Counters<Value = i64>,
+        C::Table: CountersOf<Self> + EntityTable,
+        Ranking<C>: LoadQuery<'a, Conn, (Self::Key, i64)>,
+    {
+        let ranking = ranking(counter)
+            .days(DayRange::whole(days, C::Table::PERIOD))
+            .limit(n);
+        LoadQuery::internal_load(ranking, conn)?.collect()
+    }
+
+    /// Gives a counter another value, and answers with the one before; see
+    /// [`set_counter`](crate::set_counter()).
+    ///
+    /// ```
+    /// # include!("doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// # let article: Article = articles::table.find(1).first(conn)?;
+    /// use diesel_counters::prelude::*;
+    /// use schema::article_counters::{likes, views};
+    ///
+    /// article.incr_counter(views, conn)?;
+    ///
+    /// let before = article.set_counter((views, likes), (100, 5), conn)?;
+    /// assert_eq!(before, (1, 0));
+    /// let before = article.reset_counter(likes, conn)?;
+    /// assert_eq!(before, 5);
+    /// assert_eq!(article.counter_value((views, likes), conn)?, (100, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn set_counter<'a, C, Conn>(
+        &'a self,
+        counters: C,
+        value: C::Value,
+        conn: &mut Conn,
+    ) -> QueryResult<C::Value>
+    where
+        C: Counters,
+        C::Table: CountersOf<Self>,
+        &'a Self::Key: key::KeyOf<KeyType<C>>,
+        KeyOf<'a, Self, C>: Clone,
+        Conn: Connection,
+        Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn>,
+        Sums<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        LockedValue<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+    {
+        let increment = Self::increment(counters).of(self.counter_key());
+        SetCounter { increment }.to(value, conn)
+    }
+
+    /// Gives a counter, or each of a tuple of counters, the value 0, and answers with
+    /// the one before; see [`set_counter`](crate::set_counter()).
+    fn reset_counter<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
+    where
+        C: Counters,
+        C::Table: CountersOf<Self>,
+        &'a Self::Key: key::KeyOf<KeyType<C>>,
+        KeyOf<'a, Self, C>: Clone,
+        Conn: Connection,
+        Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn>,
+        Sums<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        LockedValue<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+    {
+        self.set_counter(counters, C::value(C::ZERO), conn)
+    }
+
+    /// Puts this model's counter right by the rows that it counts, and answers with what
+    /// it added. `source` is a query of keys and true counts; see
+    /// [`recount`](crate::recount()).
+    ///
+    /// ```
+    /// # include!("doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// # let article: Article = articles::table.find(1).first(conn)?;
+    /// use diesel::dsl::count_star;
+    /// use diesel_counters::prelude::*;
+    /// use schema::{article_counters, comments};
+    ///
+    /// let source = comments::table
+    ///     .group_by(comments::article_id)
+    ///     .select((comments::article_id, count_star()));
+    ///
+    /// article.incr_counter_by(article_counters::comments, 7, conn)?;
+    /// let added = article.recount(article_counters::comments, source, conn)?;
+    /// assert_eq!(added, -7);
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn recount<'a, C, S, Conn>(
+        &'a self,
+        counters: C,
+        source: S,
+        conn: &mut Conn,
+    ) -> QueryResult<C::Value>
+    where
+        C: Counters,
+        C::Table: CountersOf<Self>,
+        S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
+        &'a Self::Key: key::KeyOf<KeyType<C>>,
+        KeyOf<'a, Self, C>: Clone,
+        Conn: Connection,
+        Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn>,
+        Compared<C, S::Query, KeyOf<'a, Self, C>, Whole>: LoadQuery<'a, Conn, (C::Value, C::Value)>,
+    {
+        Recount::new(Self::increment(counters), source)
+            .of(self.counter_key())
+            .execute(conn)
+    }
+
+    /// Puts the counters of all models of this kind right by the rows that they count,
+    /// and tells which were wrong; see [`recount`](crate::recount()).
+    fn recount_all<'a, C, S, Conn>(
+        counters: C,
+        source: S,
+        conn: &mut Conn,
+    ) -> QueryResult<Vec<Drift<Self::Key, C::Value>>>
+    where
+        Self::Key: Ord + Clone,
+        C: Counters,
+        C::Table: CountersOf<Self> + EntityTable,
+        S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
+        Conn: Connection,
+        Conn::Backend: CounterBackend<ManyRows: ListKeys + AddRows<C, Self::Key, Conn>>,
+        Compared<C, S::Query, AllEntities, ByEntity>:
+            LoadQuery<'a, Conn, (Self::Key, C::Value, C::Value)>,
+        Compared<C, S::Query, Keys<Self::Key>, ByEntity>:
+            LoadQuery<'a, Conn, (Self::Key, C::Value, C::Value)>,
+    {
+        Recount::new(Self::increment(counters), source).execute(conn)
+    }
+
+    /// Removes the model's counters, from each of its counter tables; answers with the
+    /// number of rows removed. See [`delete_counters`](crate::delete_counters()), also
+    /// on `ON DELETE CASCADE`.
+    ///
+    /// ```
+    /// # include!("doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// # let article: Article = articles::table.find(1).first(conn)?;
+    /// use diesel_counters::prelude::*;
+    /// use schema::article_counters::views;
+    ///
+    /// article.incr_counter(views, conn)?;
+    /// article.delete_counters(conn)?;
+    /// Article::delete_counters_of(&[2, 3], conn)?;
+    /// assert_eq!(article.counter_value(views, conn)?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn delete_counters<'a, Conn>(&'a self, conn: &mut Conn) -> QueryResult<usize>
+    where
+        Self::CounterTables: DeleteFromEach<'a, Self::Key, Conn>,
+    {
+        Self::CounterTables::delete(self.counter_key(), conn)
+    }
+
+    /// Removes the counters of the models with these keys, from each counter table of
+    /// this kind of model; answers with the number of rows removed.
+    fn delete_counters_of<'a, Conn>(
+        ids: impl IntoIterator<Item = &'a Self::Key>,
+        conn: &mut Conn,
+    ) -> QueryResult<usize>
+    where
+        Self::Key: 'a,
+        Self::CounterTables: DeleteManyFromEach<'a, Self::Key, Conn>,
+    {
+        let ids: Vec<_> = ids.into_iter().collect();
+        Self::CounterTables::delete(&ids, conn)
     }
 }
 

@@ -1,10 +1,6 @@
-//! The days that counts are filed under.
+//! How finely counts are told apart in time.
 
-use std::fmt;
-
-use chrono::{Datelike, Days, NaiveDate, Utc};
-use diesel::serialize::{self, Output, ToSql};
-use diesel::sql_types::Date;
+use chrono::{Datelike, Days, Months, NaiveDate, Utc};
 
 /// How finely a model's counts are told apart in time.
 ///
@@ -47,43 +43,25 @@ impl Period {
                     .unwrap_or(day)
             }
             Period::Month => day.with_day(1).unwrap_or(day),
-            Period::Total => NaiveDate::default(),
+            Period::Total => UNDATED,
+        }
+    }
+
+    /// The first day of the next one.
+    pub(crate) fn next(self, start: NaiveDate) -> Option<NaiveDate> {
+        match self {
+            Period::Day => start.succ_opt(),
+            Period::Week => start.checked_add_days(Days::new(7)),
+            Period::Month => start.checked_add_months(Months::new(1)),
+            Period::Total => None,
         }
     }
 }
+
+/// What has no day is filed under this one: 1970-01-01.
+pub(crate) const UNDATED: NaiveDate = NaiveDate::from_ymd_opt(1970, 1, 1).unwrap();
 
 /// Today in UTC, which is the day of a model that names no `today` of its own.
 pub fn utc_today() -> NaiveDate {
     Utc::now().date_naive()
-}
-
-/// A day as a bind value, refused outside 1000-01-01 to 9999-12-31.
-///
-/// That is what MySQL promises to store. Outside of it MySQL without its strict
-/// mode stores 0000-00-00, and SQLite's text no longer sorts as days do.
-#[derive(Clone, Copy)]
-pub struct Day(pub(crate) NaiveDate);
-
-// As `debug_query` shows it.
-impl fmt::Debug for Day {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl<DB> ToSql<Date, DB> for Day
-where
-    DB: diesel::backend::Backend,
-    NaiveDate: ToSql<Date, DB>,
-{
-    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, DB>) -> serialize::Result {
-        if !(1000..=9999).contains(&self.0.year()) {
-            return Err(format!(
-                "{} cannot be counted on: a day is from 1000-01-01 to 9999-12-31",
-                self.0
-            )
-            .into());
-        }
-        self.0.to_sql(out)
-    }
 }

@@ -5,12 +5,15 @@ use diesel::sql_types::is_nullable::NotNull;
 use diesel::sql_types::{Date, SingleValue, SmallInt, SqlType};
 use diesel::{Column, Table};
 
-/// A table whose primary key is `(entity, day, slot)`.
+use crate::key::NoEntity;
+
+/// A table whose primary key is `(entity, day, slot)`, or `(day, slot)` for counters
+/// of no entity, such as a whole site's.
 ///
-/// Implemented for every such table; never by hand. What the three columns are
-/// called does not matter: the first may have any type that a database can
-/// index and that is not NULL, the second is a `Date`, the third a `SmallInt`. Each
-/// other `BigInt` column is a counter, and each other column must have a default.
+/// Implemented for every such table; never by hand. What the columns are called does
+/// not matter: the entity's may have any type that a database can index and that is
+/// not NULL, the day is a `Date`, the slot a `SmallInt`. Each other `BigInt` column is
+/// a counter, and each other column must have a default.
 ///
 /// Text in the first column needs a collation that tells apart what your program
 /// tells apart: `utf8mb4_bin`, say, where MySQL's default takes `Foo` for `foo`, and
@@ -32,10 +35,17 @@ use diesel::{Column, Table};
 /// is_a_counter_table::<article_counters::table>();
 /// ```
 pub trait CounterTable: Table + HasTable<Table = Self> {
-    /// The SQL type of the entity's key.
+    /// The SQL type of the entity's key; [`NoEntity`] where there is none.
     type KeyType: SingleValue;
-    /// The names of the key's three columns: entity, day, slot.
-    const KEY: [&'static str; 3];
+    #[doc(hidden)]
+    const ENTITY: Option<&'static str>;
+    #[doc(hidden)]
+    const DAY: &'static str;
+    #[doc(hidden)]
+    const SLOT: &'static str;
+    /// The names of all columns of the key.
+    #[doc(hidden)]
+    const KEY: &'static [&'static str];
 }
 
 impl<T> CounterTable for T
@@ -44,19 +54,26 @@ where
     T::PrimaryKey: CounterKey<T>,
 {
     type KeyType = <T::PrimaryKey as CounterKey<T>>::KeyType;
-    const KEY: [&'static str; 3] = <T::PrimaryKey as CounterKey<T>>::NAMES;
+    const ENTITY: Option<&'static str> = <T::PrimaryKey as CounterKey<T>>::ENTITY;
+    const DAY: &'static str = <T::PrimaryKey as CounterKey<T>>::DAY;
+    const SLOT: &'static str = <T::PrimaryKey as CounterKey<T>>::SLOT;
+    const KEY: &'static [&'static str] = <T::PrimaryKey as CounterKey<T>>::NAMES;
 }
 
-/// A primary key `(entity, day, slot)` of the table `T`.
+/// A primary key `(entity, day, slot)` or `(day, slot)` of the table `T`.
 #[diagnostic::on_unimplemented(
     message = "`{T}` is not a counter table: its primary key is not (entity, day, slot)",
     label = "this table's primary key must be three columns: entity, day, slot",
     note = "help: the correct format looks like\n\
-    `table! {{ article_counters (article_id, day, slot) {{ article_id -> BigInt, day -> Date, slot -> SmallInt, views -> BigInt, }} }}`"
+    `table! {{ article_counters (article_id, day, slot) {{ article_id -> BigInt, day -> Date, slot -> SmallInt, views -> BigInt, }} }}`",
+    note = "help: counters of no entity, such as a whole site's, have the primary key (day, slot)"
 )]
 pub trait CounterKey<T> {
     type KeyType: SingleValue;
-    const NAMES: [&'static str; 3];
+    const ENTITY: Option<&'static str>;
+    const DAY: &'static str;
+    const SLOT: &'static str;
+    const NAMES: &'static [&'static str];
 }
 
 impl<T, E, D, S> CounterKey<T> for (E, D, S)
@@ -66,10 +83,25 @@ where
     S: Column<Table = T, SqlType: SlotType<T>>,
 {
     type KeyType = E::SqlType;
-    const NAMES: [&'static str; 3] = [E::NAME, D::NAME, S::NAME];
+    const ENTITY: Option<&'static str> = Some(E::NAME);
+    const DAY: &'static str = D::NAME;
+    const SLOT: &'static str = S::NAME;
+    const NAMES: &'static [&'static str] = &[E::NAME, D::NAME, S::NAME];
 }
 
-/// The type of a counter table's first key column.
+impl<T, D, S> CounterKey<T> for (D, S)
+where
+    D: Column<Table = T, SqlType: DayType<T>>,
+    S: Column<Table = T, SqlType: SlotType<T>>,
+{
+    type KeyType = NoEntity;
+    const ENTITY: Option<&'static str> = None;
+    const DAY: &'static str = D::NAME;
+    const SLOT: &'static str = S::NAME;
+    const NAMES: &'static [&'static str] = &[D::NAME, S::NAME];
+}
+
+/// The type of a counter table's column of entities.
 #[diagnostic::on_unimplemented(
     message = "`{T}` is not a counter table: the first column of its primary key may be NULL",
     label = "the entity's column in this table must be `NOT NULL`"
@@ -78,18 +110,55 @@ pub trait EntityType<T>: SingleValue {}
 #[diagnostic::do_not_recommend]
 impl<T, ST: SingleValue + SqlType<IsNull = NotNull>> EntityType<T> for ST {}
 
-/// The type of a counter table's second key column.
+/// The type of a counter table's column of days.
 #[diagnostic::on_unimplemented(
-    message = "`{T}` is not a counter table: the second column of its primary key is not a `Date`",
-    label = "the day's column in this table must be `Date`"
+    message = "`{T}` is not a counter table: the day in its primary key is not a `Date`",
+    label = "the primary key is (entity, day, slot) or (day, slot), and the day's column must be `Date`"
 )]
 pub trait DayType<T> {}
 impl<T> DayType<T> for Date {}
 
-/// The type of a counter table's third key column.
+/// The type of a counter table's column of slots.
 #[diagnostic::on_unimplemented(
-    message = "`{T}` is not a counter table: the third column of its primary key is not a `SmallInt`",
-    label = "the slot's column in this table must be `SmallInt`"
+    message = "`{T}` is not a counter table: the slot in its primary key is not a `SmallInt`",
+    label = "the primary key is (entity, day, slot) or (day, slot), and the slot's column must be `SmallInt`"
 )]
 pub trait SlotType<T> {}
 impl<T> SlotType<T> for SmallInt {}
+
+/// A counter table of entities: its primary key is `(entity, day, slot)`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` counts no entities: its primary key is (day, slot)",
+    label = "this is of entities, and that counter table has a single one"
+)]
+pub trait EntityTable: CounterTable {}
+#[diagnostic::do_not_recommend]
+impl<T: CounterTable<PrimaryKey: EntityKey>> EntityTable for T {}
+
+/// A primary key of three columns.
+pub trait EntityKey {}
+impl<E, D, S> EntityKey for (E, D, S) {}
+
+/// A counter table whose entities are rows of another one: that of the model which
+/// derives [`HasCounters`](derive@crate::HasCounters).
+///
+/// It is what [`total`](crate::total()) stands on. The derive implements it for a model
+/// with a `#[diesel(table_name = …)]`; of several models of one counter table only one
+/// can, and the others say `#[counters(table_name = …, total = false)]`.
+#[diagnostic::on_unimplemented(
+    message = "it is not known of which table's rows `{Self}` has the counters",
+    label = "no model says so",
+    note = "help: write `#[diesel(table_name = …)]` next to `#[counters(table_name = …)]` on the model",
+    note = "help: or say of which entity the total is: `total(…).of(articles::id)`"
+)]
+pub trait HasParent: EntityTable {
+    /// The primary key of the model's table.
+    type ParentKey: Column<SqlType = Self::KeyType, Table: HasTable<Table = ParentTable<Self>>>
+        + 'static;
+    /// The type of the model's field for it.
+    type Key;
+    #[doc(hidden)]
+    const PARENT_KEY: &'static Self::ParentKey;
+}
+
+type ParentTable<T> = <<T as HasParent>::ParentKey as Column>::Table;

@@ -6,26 +6,64 @@ use syn::DeriveInput;
 use syn::spanned::Spanned;
 
 use crate::attr::CountersAttr;
-use crate::model::Model;
+use crate::model::{Key, Model};
 
 pub fn expand(item: &DeriveInput, model: &Model) -> TokenStream {
+    let has_counters = has_counters(item, model);
+    let counters_of = model.counters.iter().map(|attr| counters_of(item, attr));
+    let has_parent = model
+        .counters
+        .iter()
+        .filter_map(|attr| has_parent(model, attr));
+    let assert_keys = model.key.as_ref().map(|key| assert_keys(item, model, key));
+
+    quote! {
+        #has_counters
+        #(#counters_of)*
+        #(#has_parent)*
+        #assert_keys
+    }
+}
+
+fn has_counters(item: &DeriveInput, model: &Model) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
-    let Model { key, key_type, .. } = model;
-    let counters_of = model.counters.iter().map(|attr| counters_of(item, attr));
-    let asserts = model.counters.iter().map(|attr| assert_key(model, attr));
+    let (key_type, key) = match &model.key {
+        Some(Key { ty, field, .. }) => (quote!(#ty), quote!(&self.#field)),
+        None => (
+            quote!(::diesel_counters::NoEntity),
+            quote!(&::diesel_counters::NoEntity),
+        ),
+    };
+    let tables = model.counters.iter().rev().fold(quote!(()), |rest, attr| {
+        let table_name = &attr.table_name;
+        quote!((#table_name::table, #rest))
+    });
 
     quote! {
         impl #impl_generics ::diesel_counters::HasCounters for #ident #ty_generics #where_clause {
             type Key = #key_type;
+            type CounterTables = #tables;
 
             fn counter_key(&self) -> &Self::Key {
-                &self.#key
+                #key
             }
         }
+    }
+}
 
-        #(#counters_of)*
+/// A key of the wrong type is an error on its type.
+fn assert_keys(item: &DeriveInput, model: &Model, key: &Key) -> TokenStream {
+    let ident = &item.ident;
+    let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
+    let field = &key.field;
+    let asserts = model.counters.iter().map(|attr| {
+        let table_name = &attr.table_name;
+        let key = quote_spanned!(key.ty.span()=> &model.#field);
+        quote!(::diesel_counters::assert_key::<#table_name::table, _>(#key);)
+    });
 
+    quote! {
         const _: () = {
             fn _assert_keys #impl_generics (model: &#ident #ty_generics) #where_clause {
                 #(#asserts)*
@@ -34,12 +72,50 @@ pub fn expand(item: &DeriveInput, model: &Model) -> TokenStream {
     }
 }
 
-/// A key of the wrong type is an error on its type.
-fn assert_key(model: &Model, attr: &CountersAttr) -> TokenStream {
-    let Model { key, key_type, .. } = model;
+/// Where totals of the counter table belong: to rows of the model's table.
+fn has_parent(model: &Model, attr: &CountersAttr) -> Option<TokenStream> {
+    let key = model.key.as_ref().filter(|_| attr.total)?;
+    let parent = model.table_name.as_ref()?;
+    let (column, key_type) = (&key.column, key.ty);
     let table_name = &attr.table_name;
-    let key = quote_spanned!(key_type.span()=> &model.#key);
-    quote!(::diesel_counters::assert_key::<#table_name::table, _>(#key);)
+    let table = quote_spanned!(table_name.span()=> #table_name::table);
+
+    // That another model says so too is an error on the table's name.
+    Some(quote_spanned! {table_name.span()=>
+        impl ::diesel_counters::HasParent for #table {
+            type ParentKey = #parent::#column;
+            type Key = #key_type;
+            const PARENT_KEY: &'static Self::ParentKey = &#parent::#column;
+        }
+
+        impl<C> ::diesel::query_source::TableNotEqual<::diesel_counters::Ranking<C, #table>>
+            for #parent::table
+        where
+            C: ::diesel_counters::Counters<Table = #table>,
+        {
+        }
+
+        impl<C> ::diesel::query_source::TableNotEqual<#parent::table>
+            for ::diesel_counters::Ranking<C, #table>
+        where
+            C: ::diesel_counters::Counters<Table = #table>,
+        {
+        }
+
+        impl<C> ::diesel::JoinTo<::diesel_counters::Ranking<C, #table>> for #parent::table
+        where
+            C: ::diesel_counters::Counters<Table = #table>,
+        {
+            type FromClause = ::diesel_counters::Ranking<C, #table>;
+            type OnClause = ::diesel_counters::RankedRow<C>;
+
+            fn join_target(
+                ranking: ::diesel_counters::Ranking<C, #table>,
+            ) -> (Self::FromClause, Self::OnClause) {
+                ::diesel_counters::RankedRow::join_target(ranking)
+            }
+        }
+    })
 }
 
 fn counters_of(item: &DeriveInput, attr: &CountersAttr) -> TokenStream {

@@ -5,7 +5,7 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Data, DeriveInput, Error, Field, Fields, Ident, Index, LitStr, Member, Result,
+    Attribute, Data, DeriveInput, Error, Field, Fields, Ident, Index, LitStr, Member, Path, Result,
     Token, Type, parenthesized,
 };
 
@@ -13,9 +13,18 @@ use crate::attr::{self, CountersAttr};
 
 /// What is known of a model once it is known to be right.
 pub struct Model<'a> {
-    pub key: Member,
-    pub key_type: &'a Type,
+    /// `None` for a unit struct, which has counters of no entity.
+    pub key: Option<Key<'a>>,
+    /// The table that it is a row of, where it names one.
+    pub table_name: Option<Path>,
     pub counters: Vec<CountersAttr>,
+}
+
+/// The primary key of a model.
+pub struct Key<'a> {
+    pub column: Ident,
+    pub field: Member,
+    pub ty: &'a Type,
 }
 
 impl<'a> Model<'a> {
@@ -36,10 +45,13 @@ impl<'a> Model<'a> {
             return Err(attr::missing(item.ident.span()));
         }
         refuse_same_table_twice(&counters)?;
-        let (key, key_type) = key_field(item, &data.fields)?;
+        let key = match &data.fields {
+            Fields::Unit => None,
+            fields => Some(Key::of(item, fields)?),
+        };
         Ok(Model {
             key,
-            key_type,
+            table_name: table_name(item)?,
             counters,
         })
     }
@@ -60,27 +72,44 @@ fn refuse_same_table_twice(counters: &[CountersAttr]) -> Result<()> {
     Ok(())
 }
 
-/// The field of the primary key's one column.
-fn key_field<'a>(item: &DeriveInput, fields: &'a Fields) -> Result<(Member, &'a Type)> {
-    let column = primary_key(item)?;
-    for (i, field) in fields.iter().enumerate() {
-        let name = column_name(field)?.or_else(|| field.ident.clone());
-        if name.is_some_and(|name| name == column) {
-            let member = match &field.ident {
-                Some(ident) => Member::Named(ident.clone()),
-                None => Member::Unnamed(Index::from(i)),
-            };
-            return Ok((member, &field.ty));
+impl<'a> Key<'a> {
+    fn of(item: &DeriveInput, fields: &'a Fields) -> Result<Self> {
+        let column = primary_key(item)?;
+        for (i, field) in fields.iter().enumerate() {
+            let name = column_name(field)?.or_else(|| field.ident.clone());
+            if name.is_some_and(|name| name == column) {
+                let member = match &field.ident {
+                    Some(ident) => Member::Named(ident.clone()),
+                    None => Member::Unnamed(Index::from(i)),
+                };
+                return Ok(Key {
+                    column,
+                    field: member,
+                    ty: &field.ty,
+                });
+            }
         }
+        Err(Error::new(
+            column.span(),
+            format!(
+                "no field of `{}` is the column `{column}`, its primary key\n\
+                 help: add the field, or name another column with `#[diesel(primary_key(…))]`",
+                item.ident
+            ),
+        ))
     }
-    Err(Error::new(
-        column.span(),
-        format!(
-            "no field of `{}` is the column `{column}`, its primary key\n\
-             help: add the field, or name another column with `#[diesel(primary_key(…))]`",
-            item.ident
-        ),
-    ))
+}
+
+/// The table of `#[diesel(table_name = …)]`.
+fn table_name(item: &DeriveInput) -> Result<Option<Path>> {
+    diesel_attr(&item.attrs, "table_name", |input| {
+        input.parse::<Token![=]>()?;
+        // Diesel takes a string too.
+        match input.peek(LitStr) {
+            true => input.parse::<LitStr>()?.parse_with(Path::parse_mod_style),
+            false => input.call(Path::parse_mod_style),
+        }
+    })
 }
 
 /// The column of `#[diesel(primary_key(…))]`, or `id`.

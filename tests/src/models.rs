@@ -17,7 +17,6 @@ pub struct Article {
 
 /// The same articles, as a model that tells weeks apart.
 #[derive(HasCounters)]
-#[diesel(table_name = articles)]
 #[counters(table_name = article_counters, period = "week", today = new_years_eve)]
 pub struct WeeklyArticle {
     pub id: i64,
@@ -72,7 +71,7 @@ pub struct Page {
 /// A model whose key stands among what Diesel's own derives read.
 #[derive(Identifiable, Queryable, Selectable, HasCounters)]
 #[diesel(table_name = articles, base_query = articles::table.order(articles::id), base_query_type = diesel::dsl::Order<articles::table, articles::id>, primary_key(number))]
-#[counters(table_name = article_counters)]
+#[counters(table_name = article_counters, total = false)]
 pub struct NumberedArticle {
     #[diesel(select_expression = articles::id, select_expression_type = articles::id, column_name = number)]
     pub number: i64,

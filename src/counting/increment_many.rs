@@ -8,8 +8,8 @@ use diesel::result::Error;
 
 use crate::backend::CounterBackend;
 use crate::counter::{Counters, TableOf};
-use crate::increment::{Cell, Increment, increment, is_zero};
-use crate::key::KeyOf;
+use crate::counting::increment::{Cell, Increment, increment, is_zero};
+use crate::key::{KeyOf, KeyType};
 
 /// Adds to counters of many entities: `counts` holds an entity's key and what is
 /// added to it, in any order. Answers with the number of entities counted.
@@ -27,7 +27,7 @@ use crate::key::KeyOf;
 /// `Article::increment(views).on(day).of_many(counts).execute(conn)`.
 ///
 /// ```
-/// # include!("doctest_setup.rs");
+/// # include!("../doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// use diesel_counters::prelude::*;
@@ -52,7 +52,7 @@ pub fn increment_many<C, K, Conn>(
 ) -> QueryResult<usize>
 where
     C: Counters,
-    K: Ord + KeyOf<C::Table>,
+    K: Ord + KeyOf<KeyType<C>>,
     Conn: Connection,
     Conn::Backend: CounterBackend<ManyRows: AddRows<C, K, Conn>>,
 {
@@ -91,7 +91,7 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
     /// Those of [`increment_many`].
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
-        K: KeyOf<C::Table>,
+        K: KeyOf<KeyType<C>>,
         Conn: Connection,
         Conn::Backend: CounterBackend<ManyRows: AddRows<C, K, Conn>>,
     {

@@ -9,16 +9,16 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, ListedRows};
 use crate::counter::{Counters, TableOf};
-use crate::increment::{Cell, walk_upsert};
-use crate::increment_many::AddRows;
-use crate::key::{Entity, KeyExpression, KeyOf};
-use crate::period::Day;
+use crate::counting::increment::{Cell, walk_upsert};
+use crate::counting::increment_many::AddRows;
+use crate::days::Day;
+use crate::key::{Entity, KeyExpression, KeyOf, KeyType};
 use crate::slot::SlotNumber;
 
 impl<C, K, Conn> AddRows<C, K, Conn> for ListedRows
 where
     C: Counters,
-    K: KeyOf<C::Table>,
+    K: KeyOf<KeyType<C>>,
     Conn: Connection,
     for<'a> IncrementRows<'a, C, KeyExpression<K, C>>: ExecuteDsl<Conn>,
 {
@@ -30,7 +30,7 @@ where
     ) -> QueryResult<()> {
         let rows: Vec<_> = rows
             .into_iter()
-            .map(|(id, amounts)| (id.as_expression(), amounts))
+            .map(|(id, amounts)| (id.into_id(), amounts))
             .collect();
         let mut left = &rows[..];
         while !left.is_empty() {
@@ -67,7 +67,7 @@ impl<C: Counters, Id> QueryId for IncrementRows<'_, C, Id> {
 impl<C, Id, DB> QueryFragment<DB> for IncrementRows<'_, C, Id>
 where
     C: Counters,
-    Id: Entity<DB>,
+    Id: Entity<C::Table, DB>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
     Day: ToSql<Date, DB>,

@@ -10,8 +10,9 @@ use diesel::{Expression, QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, push_names};
 use crate::counter::{Counters, TableOf, table_of};
-use crate::key::{Entity, KeyExpression, KeyOf, NoEntity};
-use crate::period::{Day, Period, utc_today};
+use crate::days::Day;
+use crate::key::{Entity, KeyExpression, KeyOf, KeyType, NoEntity};
+use crate::period::{Period, UNDATED, utc_today};
 use crate::slot::{DEFAULT_SLOTS, Slot, SlotNumber};
 use crate::table::CounterTable;
 
@@ -29,7 +30,7 @@ use crate::table::CounterTable;
 /// `Article::increment(views)`.
 ///
 /// ```
-/// # include!("doctest_setup.rs");
+/// # include!("../doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// # let (article_id, yesterday) = (1_i64, chrono::Utc::now().date_naive().pred_opt().unwrap());
@@ -78,6 +79,24 @@ pub struct Cell {
     pub(crate) slot: SlotNumber,
 }
 
+impl Cell {
+    /// The row that corrections of an entity lock.
+    pub(crate) const LOCK: Self = Cell {
+        day: Day(UNDATED),
+        slot: *SlotNumber::ZERO,
+    };
+}
+
+impl<C: Counters, Id: Clone> Clone for Increment<C, Id> {
+    fn clone(&self) -> Self {
+        Increment {
+            table: table_of::<C>(),
+            rows: self.rows.clone(),
+            ..*self
+        }
+    }
+}
+
 impl<C: Counters> Increment<C> {
     pub(crate) fn new(_counters: C, slots: i16, period: Period, today: NaiveDate) -> Self {
         Increment {
@@ -93,12 +112,12 @@ impl<C: Counters> Increment<C> {
     }
 
     /// Names the entity by its key.
-    pub fn of<K: KeyOf<C::Table>>(self, id: K) -> Increment<C, KeyExpression<K, C>> {
+    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> Increment<C, KeyExpression<K, C>> {
         let [(NoEntity, amounts)] = self.rows;
         Increment {
             table: self.table,
             cell: self.cell,
-            rows: [(id.as_expression(), amounts)],
+            rows: [(id.into_id(), amounts)],
             period: self.period,
             slots: self.slots,
         }
@@ -108,13 +127,39 @@ impl<C: Counters> Increment<C> {
 impl<C: Counters, Id: Expression> Increment<C, Id> {
     /// Adds `amount`, which may be negative: an `i64` for one counter, a tuple
     /// with an `i64` each for a tuple of counters.
-    pub fn by(mut self, amount: C::Value) -> Self {
-        self.rows[0].1 = C::amounts(amount);
-        self
+    pub fn by(self, amount: C::Value) -> Self {
+        self.amounts(C::amounts(amount))
+    }
+}
+
+impl<C: Counters<Table: CounterTable<KeyType = NoEntity>>> Increment<C> {
+    /// Adds `amount` to counters of no entity; as for those of one.
+    pub fn by(self, amount: C::Value) -> Self {
+        self.amounts(C::amounts(amount))
     }
 }
 
 impl<C: Counters, Id> Increment<C, Id> {
+    /// An increment by nothing that locks out others like it: it is of the entity's
+    /// row without a day.
+    pub(crate) fn locking(mut self) -> Self {
+        self.cell = Cell::LOCK;
+        self.amounts(C::ZERO)
+    }
+
+    pub(crate) fn table(&self) -> &TableOf<C> {
+        &self.table
+    }
+
+    pub(crate) fn id(&self) -> &Id {
+        &self.rows[0].0
+    }
+
+    pub(crate) fn amounts(mut self, amounts: C::Amounts) -> Self {
+        self.rows[0].1 = amounts;
+        self
+    }
+
     /// Counts on `day`, or in the model's period that it falls in, rather than
     /// today.
     pub fn on(mut self, day: NaiveDate) -> Self {
@@ -156,7 +201,7 @@ where
 impl<C, Id, DB> QueryFragment<DB> for Increment<C, Id>
 where
     C: Counters,
-    Id: Entity<DB>,
+    Id: Entity<C::Table, DB>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
     Day: ToSql<Date, DB>,
@@ -177,7 +222,7 @@ pub(crate) fn walk_upsert<'b, C, Id, DB>(
 ) -> QueryResult<()>
 where
     C: Counters,
-    Id: Entity<DB>,
+    Id: Entity<C::Table, DB>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
     Day: ToSql<Date, DB>,
@@ -194,14 +239,13 @@ where
     out.push_sql("INSERT INTO ");
     table.walk_ast(out.reborrow())?;
     out.push_sql(" (");
-    push_names(&C::Table::KEY, &mut out)?;
+    push_names(C::Table::KEY, &mut out)?;
     out.push_sql(", ");
     push_names(C::NAMES, &mut out)?;
     out.push_sql(") VALUES ");
     for (i, (id, amounts)) in rows.iter().enumerate() {
         out.push_sql(if i == 0 { "(" } else { ", (" });
-        id.walk_ast(out.reborrow())?;
-        out.push_sql(", ");
+        id.walk_value(out.reborrow())?;
         out.push_bind_param::<Date, _>(&cell.day)?;
         out.push_sql(", ");
         out.push_bind_param::<SmallInt, _>(slot)?;
@@ -211,7 +255,7 @@ where
         }
         out.push_sql(")");
     }
-    dialect.push_on_conflict_add(table, &C::Table::KEY, C::NAMES, &mut out)
+    dialect.push_on_conflict_add(table, C::Table::KEY, C::NAMES, &mut out)
 }
 
 pub(crate) fn is_zero(amounts: &impl AsRef<[i64]>) -> bool {

@@ -10,8 +10,8 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{Dialect, UnnestedRows, push_names};
 use crate::counter::{Counters, TableOf};
-use crate::increment::Cell;
-use crate::increment_many::AddRows;
+use crate::counting::increment::Cell;
+use crate::counting::increment_many::AddRows;
 use crate::key::KeyType;
 use crate::table::CounterTable;
 
@@ -70,11 +70,12 @@ where
     Vec<K>: ToSql<Array<KeyType<C>>, Pg>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        let [entity, day, slot] = C::Table::KEY;
         out.push_sql("INSERT INTO ");
         self.table.walk_ast(out.reborrow())?;
         out.push_sql(" (");
-        push_names(&[day, slot, entity], &mut out)?;
+        push_names(&[C::Table::DAY, C::Table::SLOT], &mut out)?;
+        out.push_sql(", ");
+        push_names(C::Table::ENTITY.as_slice(), &mut out)?;
         out.push_sql(", ");
         push_names(C::NAMES, &mut out)?;
         out.push_sql(") SELECT ");
@@ -88,6 +89,6 @@ where
             out.push_bind_param::<Array<BigInt>, _>(amounts)?;
         }
         out.push_sql(") AS row");
-        Dialect::PostgreSql.push_on_conflict_add(self.table, &C::Table::KEY, C::NAMES, &mut out)
+        Dialect::PostgreSql.push_on_conflict_add(self.table, C::Table::KEY, C::NAMES, &mut out)
     }
 }

@@ -1,0 +1,6 @@
+//! Putting counts right, copying them elsewhere, and removing them.
+
+pub(crate) mod delete;
+pub(crate) mod materialize;
+pub(crate) mod recount;
+pub(crate) mod set;

@@ -1,0 +1,137 @@
+//! Giving a counter another value.
+
+use diesel::connection::{Connection, TransactionManager};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
+use diesel::{QueryResult, RunQueryDsl};
+
+use crate::backend::{CounterBackend, Dialect};
+use crate::counter::{Counters, difference};
+use crate::counting::increment::{Increment, increment};
+use crate::days::DayRange;
+use crate::key::{KeyExpression, KeyOf, KeyType, NoEntity};
+use crate::reading::sums::Sums;
+
+/// Gives counters of an entity another value, with no model in hand.
+///
+/// The entity is named with [`of`](SetCounter::of). It adds the difference between the
+/// new value and the sum it sees, on today's date in UTC, over
+/// [`DEFAULT_SLOTS`](crate::DEFAULT_SLOTS): days before stay as they were. What others
+/// count meanwhile is neither lost nor counted twice, and they do not wait for it but on
+/// SQLite.
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// use diesel_counters::prelude::*;
+/// use diesel_counters::set_counter;
+/// use schema::article_counters::views;
+///
+/// increment(views).of(1_i64).by(3).execute(conn)?;
+/// let before: i64 = set_counter(views).of(1_i64).to(100, conn)?;
+/// increment(views).of(1_i64).execute(conn)?;
+///
+/// assert_eq!(before, 3);
+/// assert_eq!(counter_value(views).of(1_i64).get_result::<i64>(conn)?, 101);
+/// # Ok(())
+/// # }
+/// ```
+pub fn set_counter<C: Counters>(counters: C) -> SetCounter<C> {
+    SetCounter {
+        increment: increment(counters),
+    }
+}
+
+/// What gives the counters `C` of the entity `Id` another value; made by
+/// [`set_counter`].
+#[must_use = "nothing is set until `to` is called"]
+pub struct SetCounter<C: Counters, Id = NoEntity> {
+    pub(crate) increment: Increment<C, Id>,
+}
+
+impl<C: Counters> SetCounter<C> {
+    /// Names the entity by its key.
+    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> SetCounter<C, KeyExpression<K, C>> {
+        SetCounter {
+            increment: self.increment.of(id),
+        }
+    }
+}
+
+impl<C: Counters, Id: Clone> SetCounter<C, Id> {
+    /// Sets the value, and answers with the one before.
+    ///
+    /// It takes three statements, in a transaction, or in a savepoint where the
+    /// connection is in one already. The first of them writes zeros to the entity's row
+    /// of 1970-01-01: it is the lock that lets one such correction in at a time.
+    ///
+    /// # Errors
+    ///
+    /// The database's own, and an error when a difference does not fit an `i64`.
+    pub fn to<'a, Conn>(self, value: C::Value, conn: &mut Conn) -> QueryResult<C::Value>
+    where
+        Conn: Connection,
+        Increment<C, Id>: ExecuteDsl<Conn>,
+        CurrentValue<C, Id>: LoadQuery<'a, Conn, C::Value>,
+        LockedValue<C, Id>: LoadQuery<'a, Conn, C::Value>,
+    {
+        let value = C::amounts(value);
+        let in_a_transaction = is_in_a_transaction(conn)?;
+        conn.transaction(|conn| {
+            ExecuteDsl::execute(self.increment.clone().locking(), conn)?;
+            let current = CurrentValue::<C, Id>::new(self.increment.id().clone(), DayRange::ALL);
+            let before = if in_a_transaction {
+                LockedValue(current).get_result::<C::Value>(conn)
+            } else {
+                current.get_result::<C::Value>(conn)
+            };
+            let before = C::amounts(before?);
+            self.increment
+                .amounts(difference::<C>(value, before)?)
+                .execute(conn)?;
+            Ok(C::value(before))
+        })
+    }
+}
+
+pub(crate) fn is_in_a_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
+    let status = Conn::TransactionManager::transaction_manager_status_mut(conn);
+    Ok(status.transaction_depth()?.is_some())
+}
+
+/// What a counter has.
+type CurrentValue<C, Id> = Sums<C, Id>;
+
+/// What a counter has now.
+///
+/// On MySQL and MariaDB a query of a transaction reads as of the first one of it, unless
+/// it locks what it reads.
+#[doc(hidden)]
+pub struct LockedValue<C: Counters, Id>(CurrentValue<C, Id>);
+
+impl<C: Counters, Id> Query for LockedValue<C, Id> {
+    type SqlType = C::SqlType;
+}
+
+impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for LockedValue<C, Id> {}
+
+impl<C: Counters, Id> QueryId for LockedValue<C, Id>
+where
+    CurrentValue<C, Id>: QueryId,
+{
+    type QueryId = (NoEntity, <CurrentValue<C, Id> as QueryId>::QueryId);
+    const HAS_STATIC_QUERY_ID: bool = CurrentValue::<C, Id>::HAS_STATIC_QUERY_ID;
+}
+
+impl<C: Counters, Id, DB> QueryFragment<DB> for LockedValue<C, Id>
+where
+    CurrentValue<C, Id>: QueryFragment<DB>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.0.walk_ast(out.reborrow())?;
+        Dialect::of(&out).push_read_latest(&mut out);
+        Ok(())
+    }
+}

@@ -1,0 +1,8 @@
+//! Queries of counters.
+
+pub(crate) mod ranking;
+pub(crate) mod series;
+pub(crate) mod sums;
+pub(crate) mod total;
+pub(crate) mod value;
+pub(crate) mod values;

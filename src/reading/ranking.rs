@@ -1,0 +1,357 @@
+//! The most counted entities.
+
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+
+use chrono::NaiveDate;
+use diesel::expression::{Expression, ValidGrouping, is_aggregate};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::query_source::{AppearsInFromClause, Once, QuerySource, Table};
+use diesel::serialize::ToSql;
+use diesel::sql_types::{BigInt, Bool, Date};
+use diesel::{AppearsOnTable, QueryResult, SelectableExpression};
+
+use crate::backend::{CounterBackend, Dialect};
+use crate::counter::{Counters, TableOf, table_of};
+use crate::days::{Day, DayRange};
+use crate::key::KeyType;
+use crate::table::{EntityTable, HasParent};
+
+/// The entities that have the greatest totals of a counter, greatest first; of equal
+/// ones the smaller key first.
+///
+/// As a query it has rows of an entity's key and a `BigInt`:
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// # let today = chrono::Utc::now().date_naive();
+/// use diesel_counters::prelude::*;
+/// use schema::article_counters::views;
+///
+/// increment_many(views, [(1_i64, 10), (2, 200)], conn)?;
+///
+/// let most_read: Vec<(i64, i64)> =
+///     ranking(views).between(today..).limit(2).load(conn)?;
+/// assert_eq!(most_read, [(2, 200), (1, 10)]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The table of the model that derives [`HasCounters`](derive@crate::HasCounters) can be
+/// joined to it, so that the models are loaded with it. [`entity`](Ranking::entity) and
+/// [`total`](Ranking::total) are its columns:
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// use diesel_counters::prelude::*;
+/// use schema::article_counters::views;
+///
+/// # increment_many(views, [(1_i64, 10), (2, 200)], conn)?;
+/// let top = ranking(views).limit(10);
+/// let most_read: Vec<(Article, i64)> = articles::table
+///     .inner_join(top)
+///     .order((top.total().desc(), articles::id))
+///     .select((Article::as_select(), top.total()))
+///     .load(conn)?;
+/// assert_eq!(most_read[0].0.title, "Two");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// (A join has no order of its own: say it again.)
+///
+/// # What it costs
+///
+/// The sums of all entities that were counted on these days. That is far less than a
+/// [`total`](crate::total()) for each row of a large table, and more than an index on a
+/// column: see [`materialize`](crate::materialize()).
+pub fn ranking<C>(_counter: C) -> Ranking<C>
+where
+    C: Counters<Value = i64, Table: EntityTable>,
+{
+    Ranking {
+        table: table_of::<C>(),
+        days: DayRange::ALL,
+        limit: i64::MAX,
+        of: PhantomData,
+    }
+}
+
+/// A query, and a source of joins, of the entities with the greatest totals of the
+/// counter `C`; made by [`ranking`](crate::ranking()).
+#[must_use = "a query reads nothing until it is loaded"]
+pub struct Ranking<C: Counters, T = <C as Counters>::Table> {
+    table: TableOf<C>,
+    days: DayRange,
+    limit: i64,
+    of: PhantomData<(C, T)>,
+}
+
+impl<C: Counters<Table = T>, T: EntityTable> Ranking<C, T> {
+    /// Ranks by what is filed under `day`; see
+    /// [`CounterValue::on`](crate::CounterValue::on).
+    pub fn on(mut self, day: NaiveDate) -> Self {
+        self.days = DayRange::one(day);
+        self
+    }
+
+    /// Ranks by what is filed under these days; see
+    /// [`CounterValue::between`](crate::CounterValue::between). An entity that has
+    /// nothing there is not ranked.
+    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Self {
+        self.days(DayRange::new(days))
+    }
+
+    pub(crate) fn days(mut self, days: DayRange) -> Self {
+        self.days = days;
+        self
+    }
+
+    /// Ranks so many entities at most.
+    pub fn limit(mut self, limit: i64) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// The column of the entities' keys.
+    pub fn entity(&self) -> RankedEntity<C> {
+        RankedEntity(PhantomData)
+    }
+
+    /// The column of the totals.
+    pub fn total(&self) -> RankedTotal<C> {
+        RankedTotal(PhantomData)
+    }
+}
+
+impl<C: Counters<Table = T>, T: EntityTable> Query for Ranking<C, T> {
+    type SqlType = (KeyType<C>, BigInt);
+}
+
+impl<C: Counters + QueryId, T: 'static> QueryId for Ranking<C, T> {
+    type QueryId = RankedRow<C::QueryId>;
+    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
+}
+
+const ENTITY: &str = "entity";
+const TOTAL: &str = "total";
+
+impl<C, T, DB> QueryFragment<DB> for Ranking<C, T>
+where
+    C: Counters<Table = T>,
+    T: EntityTable,
+    TableOf<C>: QueryFragment<DB>,
+    DB: CounterBackend,
+    Day: ToSql<Date, DB>,
+    i64: ToSql<BigInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        let entity = T::ENTITY.unwrap_or_default();
+        out.push_sql("SELECT ");
+        out.push_identifier(entity)?;
+        out.push_sql(" AS ");
+        out.push_identifier(ENTITY)?;
+        out.push_sql(", ");
+        dialect.push_sum(C::NAMES[0], &mut out)?;
+        out.push_sql(" AS ");
+        out.push_identifier(TOTAL)?;
+        out.push_sql(" FROM ");
+        self.table.walk_ast(out.reborrow())?;
+        out.push_sql(" WHERE ");
+        self.days.walk_condition(T::DAY, out.reborrow())?;
+        out.push_sql(" GROUP BY ");
+        out.push_identifier(entity)?;
+        out.push_sql(" ORDER BY 2 DESC, 1 LIMIT ");
+        out.push_bind_param::<BigInt, _>(&self.limit)
+    }
+}
+
+/// A ranking in a `FROM` clause.
+#[doc(hidden)]
+pub struct RankingSource<C: Counters>(Ranking<C>);
+
+impl<C, DB> QueryFragment<DB> for RankingSource<C>
+where
+    C: Counters,
+    Ranking<C>: QueryFragment<DB>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_sql("(");
+        self.0.walk_ast(out.reborrow())?;
+        out.push_sql(") AS ");
+        push_ranking_name::<C, _>(&mut out)
+    }
+}
+
+fn push_ranking_name<C: Counters, DB: CounterBackend>(
+    out: &mut AstPass<'_, '_, DB>,
+) -> QueryResult<()> {
+    out.push_identifier(&format!("{}_ranking", C::NAMES[0]))
+}
+
+// What follows makes it a source of joins, as Diesel's `table!` does for a table.
+
+impl<C: Counters, T> Clone for Ranking<C, T>
+where
+    TableOf<C>: Clone,
+{
+    fn clone(&self) -> Self {
+        Ranking {
+            table: self.table.clone(),
+            ..*self
+        }
+    }
+}
+impl<C: Counters, T> Copy for Ranking<C, T> where TableOf<C>: Copy {}
+
+impl<C: Counters> Clone for RankingSource<C>
+where
+    TableOf<C>: Clone,
+{
+    fn clone(&self) -> Self {
+        RankingSource(self.0.clone())
+    }
+}
+impl<C: Counters> Copy for RankingSource<C> where TableOf<C>: Copy {}
+
+impl<C> QuerySource for Ranking<C>
+where
+    C: Counters<Table: EntityTable>,
+    TableOf<C>: Clone,
+{
+    type FromClause = RankingSource<C>;
+    type DefaultSelection = (RankedEntity<C>, RankedTotal<C>);
+
+    fn from_clause(&self) -> RankingSource<C> {
+        RankingSource(self.clone())
+    }
+
+    fn default_selection(&self) -> Self::DefaultSelection {
+        (self.entity(), self.total())
+    }
+}
+
+impl<C> Table for Ranking<C>
+where
+    C: Counters<Table: EntityTable>,
+    TableOf<C>: Clone,
+{
+    type PrimaryKey = RankedEntity<C>;
+    type AllColumns = (RankedEntity<C>, RankedTotal<C>);
+
+    fn primary_key(&self) -> RankedEntity<C> {
+        self.entity()
+    }
+
+    fn all_columns() -> Self::AllColumns {
+        (RankedEntity(PhantomData), RankedTotal(PhantomData))
+    }
+}
+
+impl<C: Counters> AppearsInFromClause<Ranking<C>> for Ranking<C> {
+    type Count = Once;
+}
+
+/// The keys of the entities of a [`ranking`](crate::ranking()).
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct RankedEntity<C>(PhantomData<C>);
+
+impl<C: Counters> Expression for RankedEntity<C> {
+    type SqlType = KeyType<C>;
+}
+
+impl<C: Counters> SelectableExpression<Ranking<C>> for RankedEntity<C> {}
+
+impl<C: Counters, DB: CounterBackend> QueryFragment<DB> for RankedEntity<C> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        push_ranking_name::<C, _>(&mut out)?;
+        out.push_sql(".");
+        out.push_identifier(ENTITY)
+    }
+}
+
+/// The totals of the counter `C` in a [`ranking`](crate::ranking()): never NULL, and 0
+/// where a left join finds no entity.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct RankedTotal<C>(PhantomData<C>);
+
+impl<C: Counters> Expression for RankedTotal<C> {
+    type SqlType = BigInt;
+}
+
+impl<C, QS> SelectableExpression<QS> for RankedTotal<C>
+where
+    C: Counters,
+    QS: AppearsInFromClause<Ranking<C>, Count = Once>,
+{
+}
+
+impl<C: Counters, DB: CounterBackend> QueryFragment<DB> for RankedTotal<C> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_sql("COALESCE(");
+        push_ranking_name::<C, _>(&mut out)?;
+        out.push_sql(".");
+        out.push_identifier(TOTAL)?;
+        out.push_sql(", 0)");
+        Ok(())
+    }
+}
+
+macro_rules! ranking_column {
+    ($Column:ident) => {
+        impl<C> ValidGrouping<()> for $Column<C> {
+            type IsAggregate = is_aggregate::No;
+        }
+
+        impl<C, QS> AppearsOnTable<QS> for $Column<C>
+        where
+            C: Counters,
+            QS: AppearsInFromClause<Ranking<C>, Count = Once>,
+        {
+        }
+    };
+}
+
+ranking_column!(RankedEntity);
+ranking_column!(RankedTotal);
+
+/// Joins a ranking of `C` to the model's table: their keys are equal.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct RankedRow<C>(RankedEntity<C>);
+
+impl<C: Counters> RankedRow<C> {
+    /// What a ranking is joined by.
+    pub fn join_target(ranking: Ranking<C>) -> (Ranking<C>, Self) {
+        (ranking, RankedRow(RankedEntity(PhantomData)))
+    }
+}
+
+impl<C: QueryId> QueryId for RankedRow<C> {
+    type QueryId = RankedRow<C::QueryId>;
+    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
+}
+
+impl<C> Expression for RankedRow<C> {
+    type SqlType = Bool;
+}
+
+impl<C: Counters, QS> AppearsOnTable<QS> for RankedRow<C> where RankedEntity<C>: AppearsOnTable<QS> {}
+
+impl<C, DB> QueryFragment<DB> for RankedRow<C>
+where
+    C: Counters<Table: HasParent<ParentKey: QueryFragment<DB>>>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.0.walk_ast(out.reborrow())?;
+        out.push_sql(" = ");
+        C::Table::PARENT_KEY.walk_ast(out.reborrow())
+    }
+}

@@ -1,0 +1,133 @@
+//! Sums of counters over rows of their table.
+
+use std::marker::PhantomData;
+
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::serialize::ToSql;
+use diesel::sql_types::Date;
+use diesel::{Expression, QueryResult, RunQueryDsl};
+
+use crate::backend::{CounterBackend, Dialect, push_names};
+use crate::counter::{Counters, TableOf, table_of};
+use crate::days::{Day, DayRange};
+use crate::key::{Entities, KeyType, NoEntity};
+use crate::table::CounterTable;
+
+/// A query of the sums of the counters `C` of the entities `E` over some days, told
+/// apart by `By`.
+#[must_use = "a query reads nothing until it is loaded"]
+pub struct Sums<C: Counters, E = NoEntity, By = Whole> {
+    table: TableOf<C>,
+    pub(crate) entities: E,
+    pub(crate) days: DayRange,
+    by: PhantomData<By>,
+}
+
+impl<C: Counters, E, By> Sums<C, E, By> {
+    pub(crate) fn new(entities: E, days: DayRange) -> Self {
+        Sums {
+            table: table_of::<C>(),
+            entities,
+            days,
+            by: PhantomData,
+        }
+    }
+}
+
+/// What sums of `C` are told apart by, as columns in front of them.
+#[doc(hidden)]
+pub trait By<C: Counters> {
+    type SqlType;
+    const ENTITY: bool = false;
+    const DAY: bool = false;
+}
+
+/// By nothing: there is one row.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct Whole;
+impl<C: Counters> By<C> for Whole {
+    type SqlType = <C as Expression>::SqlType;
+}
+
+/// By entity.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct ByEntity;
+impl<C: Counters> By<C> for ByEntity {
+    type SqlType = (KeyType<C>, <C as Expression>::SqlType);
+    const ENTITY: bool = true;
+}
+
+/// By day.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct ByDay;
+impl<C: Counters> By<C> for ByDay {
+    type SqlType = (Date, <C as Expression>::SqlType);
+    const DAY: bool = true;
+}
+
+/// By entity and day.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct ByEntityAndDay;
+impl<C: Counters> By<C> for ByEntityAndDay {
+    type SqlType = (KeyType<C>, Date, <C as Expression>::SqlType);
+    const ENTITY: bool = true;
+    const DAY: bool = true;
+}
+
+impl<C: Counters, E, By, Conn> RunQueryDsl<Conn> for Sums<C, E, By> {}
+
+impl<C: Counters, E, B: By<C>> Query for Sums<C, E, B> {
+    type SqlType = B::SqlType;
+}
+
+impl<C, E, By> QueryId for Sums<C, E, By>
+where
+    C: Counters + QueryId,
+    E: QueryId,
+    By: QueryId,
+{
+    type QueryId = (Whole, C::QueryId, E::QueryId, By::QueryId);
+    const HAS_STATIC_QUERY_ID: bool =
+        C::HAS_STATIC_QUERY_ID && E::HAS_STATIC_QUERY_ID && By::HAS_STATIC_QUERY_ID;
+}
+
+impl<C, E, B, DB> QueryFragment<DB> for Sums<C, E, B>
+where
+    C: Counters,
+    E: Entities<C::Table, DB>,
+    B: By<C>,
+    TableOf<C>: QueryFragment<DB>,
+    DB: CounterBackend,
+    Day: ToSql<Date, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        let entity = C::Table::ENTITY.unwrap_or_default();
+        let day = C::Table::DAY;
+        let by: &[&str] = match (B::ENTITY, B::DAY) {
+            (false, false) => &[],
+            (true, false) => &[entity],
+            (false, true) => &[day],
+            (true, true) => &[entity, day],
+        };
+
+        out.push_sql("SELECT ");
+        push_names(by, &mut out)?;
+        for (i, counter) in C::NAMES.iter().enumerate() {
+            if i > 0 || !by.is_empty() {
+                out.push_sql(", ");
+            }
+            dialect.push_sum(counter, &mut out)?;
+        }
+        out.push_sql(" FROM ");
+        self.table.walk_ast(out.reborrow())?;
+        out.push_sql(" WHERE ");
+        self.entities.walk_condition(entity, out.reborrow())?;
+        self.days.walk_condition(day, out.reborrow())?;
+        if !by.is_empty() {
+            out.push_sql(" GROUP BY ");
+            push_names(by, &mut out)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,285 @@
+//! A total as an expression in any query.
+
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+
+use chrono::NaiveDate;
+use diesel::expression::{Expression, ValidGrouping};
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_source::{AppearsInFromClause, Once};
+use diesel::serialize::ToSql;
+use diesel::sql_types::{BigInt, Date};
+use diesel::{AppearsOnTable, Column, QueryResult, SelectableExpression};
+
+use crate::backend::{CounterBackend, Dialect};
+use crate::counter::{Counters, TableOf, table_of};
+use crate::days::{Day, DayRange};
+use crate::key::KeyType;
+use crate::table::{CounterTable, EntityTable, HasParent};
+
+/// A counter's total as a Diesel expression, for queries of the model's table.
+///
+/// It is a `BigInt`, never NULL: 0 for a row that was never counted. It goes wherever
+/// an expression does: in `select`, `filter`, `order`, joins, boxed queries and
+/// subqueries. [`on`](Total::on) and [`between`](Total::between) narrow it to some days.
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// # let today = chrono::Utc::now().date_naive();
+/// # let monday = today - chrono::Days::new(3);
+/// use diesel_counters::prelude::*;
+/// use schema::article_counters::{likes, views};
+///
+/// increment_many(views, [(1_i64, 10), (2, 200)], conn)?;
+///
+/// let most_read: Vec<(Article, i64, i64)> = articles::table
+///     .select((Article::as_select(), total(views), total(likes).between(monday..=today)))
+///     .filter(total(views).gt(100))
+///     .order(total(views).desc())
+///     .limit(10)
+///     .load(conn)?;
+/// assert_eq!(most_read[0].0.title, "Two");
+/// assert_eq!((most_read[0].1, most_read[0].2), (200, 0));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// In a model, [`Total<C>`] being its type:
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// use diesel_counters::prelude::*;
+///
+/// #[derive(Queryable, Selectable)]
+/// #[diesel(table_name = articles)]
+/// struct Listed {
+///     title: String,
+///     #[diesel(select_expression = total(article_counters::views))]
+///     views: i64,
+/// }
+///
+/// let listed = articles::table.select(Listed::as_select()).load(conn)?;
+/// assert_eq!((listed[0].title.as_str(), listed[0].views), ("One", 0));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Of which rows
+///
+/// Of those of the table that the model names, by its primary key: the model that
+/// derives [`HasCounters`](derive@crate::HasCounters) with `#[diesel(table_name = …)]`.
+/// For anything else there is [`of`](Total::of), which takes any expression that is
+/// such a key.
+///
+/// # What it costs
+///
+/// It is a subquery, which the database runs for each row that it looks at: those of
+/// one page in a `select`, all of a table in a `filter` or an `order`. To rank a large
+/// table, join a [`ranking`](crate::ranking()) instead, or
+/// [`materialize`](crate::materialize()) the totals into a column with an index.
+pub fn total<C: Counters<Value = i64>>(_counter: C) -> Total<C> {
+    Total::new()
+}
+
+/// The type of [`total`](crate::total()), by the name that Diesel's `auto_type` looks for.
+#[allow(non_camel_case_types)]
+pub type total<C> = Total<C>;
+
+/// The total of the counter `C` of the entity `Id`, which is an expression; made by
+/// [`total`](crate::total()).
+#[must_use = "an expression does nothing until it is part of a query"]
+pub struct Total<C, Id = ParentRow<C>>
+where
+    C: Counters,
+{
+    table: TableOf<C>,
+    days: DayRange,
+    entity: Id,
+}
+
+impl<C: Counters> Total<C> {
+    pub(crate) fn new() -> Self {
+        Total {
+            table: table_of::<C>(),
+            days: DayRange::ALL,
+            entity: ParentRow(PhantomData),
+        }
+    }
+}
+
+impl<C: Counters, Id> Total<C, Id> {
+    /// Only what is filed under `day`; see
+    /// [`CounterValue::on`](crate::CounterValue::on).
+    pub fn on(mut self, day: NaiveDate) -> Self {
+        self.days = DayRange::one(day);
+        self
+    }
+
+    /// Only what is filed under these days; see
+    /// [`CounterValue::between`](crate::CounterValue::between).
+    pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
+        self.days = DayRange::new(days);
+        self
+    }
+}
+
+impl<C: Counters<Table: EntityTable>> Total<C> {
+    /// Of the entity whose key is this expression, such as a foreign key or the
+    /// field of an alias.
+    ///
+    /// ```
+    /// # include!("../doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// # diesel::insert_into(schema::comments::table)
+    /// #     .values((schema::comments::article_id.eq(1), schema::comments::body.eq("Nice.")))
+    /// #     .execute(conn)?;
+    /// use diesel_counters::prelude::*;
+    /// use schema::article_counters::views;
+    /// use schema::comments;
+    ///
+    /// // Comments, and how often their article was read.
+    /// let read: Vec<(String, i64)> = comments::table
+    ///     .select((comments::body, total(views).of(comments::article_id)))
+    ///     .load(conn)?;
+    /// assert_eq!(read, [("Nice.".to_owned(), 0)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn of<Id>(self, id: Id) -> Total<C, Id>
+    where
+        Id: Expression<SqlType = KeyType<C>>,
+    {
+        Total {
+            table: self.table,
+            days: self.days,
+            entity: id,
+        }
+    }
+}
+
+/// The counter table in the subquery, so that what is outside keeps its name.
+const COUNTED: &str = "counted";
+
+impl<C, Id, DB> QueryFragment<DB> for Total<C, Id>
+where
+    C: Counters,
+    Id: QueryFragment<DB>,
+    TableOf<C>: QueryFragment<DB>,
+    DB: CounterBackend,
+    Day: ToSql<Date, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        out.push_sql("(SELECT ");
+        dialect.push_sum(C::NAMES[0], &mut out)?;
+        out.push_sql(" FROM ");
+        self.table.walk_ast(out.reborrow())?;
+        out.push_sql(" AS ");
+        out.push_identifier(COUNTED)?;
+        out.push_sql(" WHERE ");
+        out.push_identifier(COUNTED)?;
+        out.push_sql(".");
+        out.push_identifier(C::Table::ENTITY.unwrap_or_default())?;
+        out.push_sql(" = ");
+        self.entity.walk_ast(out.reborrow())?;
+        out.push_sql(" AND ");
+        self.days.walk_condition(C::Table::DAY, out.reborrow())?;
+        out.push_sql(")");
+        Ok(())
+    }
+}
+
+impl<C, Id> QueryId for Total<C, Id>
+where
+    C: Counters + QueryId,
+    Id: QueryId,
+{
+    type QueryId = (ParentRow<C::QueryId>, Id::QueryId);
+    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID && Id::HAS_STATIC_QUERY_ID;
+}
+
+impl<C: Counters, Id: Clone> Clone for Total<C, Id>
+where
+    TableOf<C>: Clone,
+{
+    fn clone(&self) -> Self {
+        Total {
+            table: self.table.clone(),
+            entity: self.entity.clone(),
+            ..*self
+        }
+    }
+}
+impl<C: Counters, Id: Copy> Copy for Total<C, Id> where TableOf<C>: Copy {}
+
+impl<C: Counters, Id: Expression> Expression for Total<C, Id> {
+    type SqlType = BigInt;
+}
+
+impl<C: Counters, Id: ValidGrouping<By>, By> ValidGrouping<By> for Total<C, Id> {
+    type IsAggregate = Id::IsAggregate;
+}
+
+impl<C: Counters, Id: AppearsOnTable<QS>, QS: ?Sized> AppearsOnTable<QS> for Total<C, Id> {}
+
+// Where the key is NULL, on the outer side of a join, the total is 0 like any other.
+impl<C: Counters, Id: AppearsOnTable<QS>, QS: ?Sized> SelectableExpression<QS> for Total<C, Id> {}
+
+/// The primary key of a row of the model's table.
+#[derive(Debug, Clone, Copy)]
+pub struct ParentRow<C>(PhantomData<C>);
+
+type ParentKey<C> = <<C as Counters>::Table as HasParent>::ParentKey;
+
+impl<C, DB> QueryFragment<DB> for ParentRow<C>
+where
+    C: Counters<Table: HasParent<ParentKey: QueryFragment<DB>>>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        C::Table::PARENT_KEY.walk_ast(out)
+    }
+}
+
+impl<C: QueryId> QueryId for ParentRow<C> {
+    type QueryId = ParentRow<C::QueryId>;
+    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
+}
+
+impl<C: Counters<Table: HasParent>> Expression for ParentRow<C> {
+    type SqlType = KeyType<C>;
+}
+
+impl<C, By> ValidGrouping<By> for ParentRow<C>
+where
+    C: Counters<Table: HasParent>,
+    ParentKey<C>: ValidGrouping<By>,
+{
+    type IsAggregate = <ParentKey<C> as ValidGrouping<By>>::IsAggregate;
+}
+
+impl<C, QS: ?Sized> AppearsOnTable<QS> for ParentRow<C>
+where
+    C: Counters<Table: HasParent>,
+    <ParentKey<C> as Column>::Table: InQuery<QS>,
+{
+}
+
+/// A table that is in the query of `QS`, once.
+#[diagnostic::on_unimplemented(
+    message = "this total is of a row of `{Self}`, which is not in this query",
+    label = "this query does not have that table",
+    note = "help: join `{Self}`, or say of which entity the total is, as in `total(…).of(comments::article_id)`"
+)]
+pub trait InQuery<QS: ?Sized> {}
+#[diagnostic::do_not_recommend]
+impl<T, QS: AppearsInFromClause<T, Count: IsOnce> + ?Sized> InQuery<QS> for T {}
+
+/// How often a table is in a query: once.
+pub trait IsOnce {}
+impl IsOnce for Once {}

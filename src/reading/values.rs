@@ -1,0 +1,93 @@
+//! Reading the counters of many entities.
+
+use std::collections::BTreeMap;
+use std::ops::RangeBounds;
+
+use chrono::NaiveDate;
+use diesel::connection::Connection;
+use diesel::query_dsl::methods::LoadQuery;
+use diesel::{QueryResult, RunQueryDsl};
+
+use crate::backend::CounterBackend;
+use crate::counter::Counters;
+use crate::days::DayRange;
+use crate::keys::{Keys, ListKeys};
+use crate::reading::sums::{ByEntity, Sums};
+
+/// The counters `C` of many entities; made by
+/// [`counter_value(…).of_many(…)`](crate::CounterValue::of_many).
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// use diesel_counters::prelude::*;
+/// use schema::article_counters::views;
+///
+/// increment_many(views, [(1_i64, 10), (2, 20)], conn)?;
+///
+/// let ids = vec![2_i64, 7, 1, 2];
+/// let totals: Vec<i64> = counter_value(views).of_many(&ids).load(conn)?;
+/// assert_eq!(totals, [20, 0, 10, 20]);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a query reads nothing until it is loaded"]
+pub struct CounterValues<'a, C, K> {
+    ids: Vec<&'a K>,
+    days: DayRange,
+    counters: std::marker::PhantomData<C>,
+}
+
+impl<'a, C: Counters, K> CounterValues<'a, C, K> {
+    pub(crate) fn new(ids: impl IntoIterator<Item = &'a K>, days: DayRange) -> Self {
+        CounterValues {
+            ids: ids.into_iter().collect(),
+            days,
+            counters: std::marker::PhantomData,
+        }
+    }
+
+    /// As [`CounterValue::on`](crate::CounterValue::on).
+    pub fn on(mut self, day: NaiveDate) -> Self {
+        self.days = DayRange::one(day);
+        self
+    }
+
+    /// As [`CounterValue::between`](crate::CounterValue::between).
+    pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
+        self.days = DayRange::new(days);
+        self
+    }
+
+    /// Reads them: one value for each of the keys, in their order. A key may be there
+    /// more than once; one that was never counted has 0.
+    ///
+    /// It is one query for any number of keys on PostgreSQL, prepared once, and one
+    /// for each 32,764 of them on the others, which have to list them. There the
+    /// number is filled up to a power of two with the last key, so that few texts
+    /// are prepared.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`counter_value`](crate::counter_value()).
+    pub fn load<Conn>(self, conn: &mut Conn) -> QueryResult<Vec<C::Value>>
+    where
+        K: Ord,
+        Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
+        Sums<C, Keys<&'a K>, ByEntity>: LoadQuery<'a, Conn, (K, C::Value)>,
+    {
+        let mut sums = BTreeMap::<K, C::Amounts>::new();
+        for keys in Keys::chunks::<<Conn::Backend as CounterBackend>::ManyRows>(self.ids.clone()) {
+            let query = Sums::<C, _, ByEntity>::new(keys, self.days);
+            for (id, value) in query.load::<(K, C::Value)>(conn)? {
+                sums.insert(id, C::amounts(value));
+            }
+        }
+        Ok(self
+            .ids
+            .iter()
+            .map(|id| C::value(sums.get(id).copied().unwrap_or(C::ZERO)))
+            .collect())
+    }
+}

@@ -1,0 +1,117 @@
+//! Wrong uses of totals, rankings and recounts.
+
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel_counters::prelude::*;
+
+diesel::table! {
+    articles (id) {
+        id -> BigInt,
+        total_views -> BigInt,
+        short -> Integer,
+    }
+}
+diesel::table! {
+    comments (id) {
+        id -> BigInt,
+        article_id -> BigInt,
+        author -> Text,
+    }
+}
+diesel::table! {
+    article_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+        likes -> BigInt,
+    }
+}
+diesel::table! {
+    user_counters (user_id, day, slot) {
+        user_id -> Integer,
+        day -> Date,
+        slot -> SmallInt,
+        visits -> BigInt,
+    }
+}
+diesel::table! {
+    site_counters (day, slot) {
+        day -> Date,
+        slot -> SmallInt,
+        hits -> BigInt,
+    }
+}
+
+#[derive(HasCounters)]
+#[diesel(table_name = articles)]
+#[counters(table_name = article_counters)]
+struct Article {
+    id: i64,
+}
+
+#[derive(HasCounters)]
+#[counters(table_name = user_counters)]
+struct User {
+    id: i32,
+}
+
+#[derive(HasCounters)]
+#[counters(table_name = site_counters)]
+struct Site;
+
+fn in_a_query_without_the_models_table(conn: &mut SqliteConnection) {
+    let _ = comments::table
+        .select(total(article_counters::views))
+        .load::<i64>(conn);
+}
+
+fn as_a_filter_there(conn: &mut SqliteConnection) {
+    let _ = comments::table
+        .filter(total(article_counters::views).gt(1))
+        .select(comments::id)
+        .load::<i64>(conn);
+}
+
+fn of_a_model_that_names_no_table(conn: &mut SqliteConnection) {
+    let _ = articles::table
+        .select(total(user_counters::visits))
+        .load::<i64>(conn);
+}
+
+fn of_several_counters() {
+    let _ = total((article_counters::views, article_counters::likes));
+}
+
+fn of_a_key_of_another_type() {
+    let _ = total(article_counters::views).of(comments::author);
+}
+
+fn of_no_entity() {
+    let _ = ranking(site_counters::hits);
+    let _ = counter_value(site_counters::hits).of(1);
+}
+
+fn of_what_is_no_range(conn: &mut SqliteConnection, article: &Article) {
+    let _ = article.daily_counts(article_counters::views, "2026-11-21", conn);
+}
+
+fn a_recount_from_something_else(conn: &mut SqliteConnection, article: &Article) {
+    let _ = article.recount(article_counters::views, comments::table.select(comments::id), conn);
+    let by_author = comments::table
+        .group_by(comments::author)
+        .select((comments::author, count_star()));
+    let _ = article.recount(article_counters::views, by_author, conn);
+}
+
+fn into_a_column_that_is_not_bigint() {
+    let _ = diesel_counters::materialize(article_counters::views, articles::short);
+}
+
+fn into_a_column_of_another_table() {
+    let _ = diesel_counters::materialize(article_counters::views, comments::article_id);
+}
+
+fn main() {
+    let _ = (User { id: 1 }.id, Site.counter_key());
+}
