@@ -22,6 +22,9 @@ diesel_counters_tests::table_in_schema!(counters_test_elsewhere);
 
 pub const HAS_SLOTS: bool = true;
 
+/// MySQL and MariaDB.
+pub const IS_MYSQL: bool = true;
+
 /// How many statements count 100 entities, and how many there are for any number.
 pub const STATEMENTS_OF_100: usize = 3;
 pub const STATEMENTS_OF_ANY: usize = 9;
@@ -43,6 +46,44 @@ pub mod printed {
             likes -> Bigint,
             comments -> Bigint,
         }
+    }
+}
+
+pub const ANALYZE: &str = "ANALYZE TABLE articles; ANALYZE TABLE article_counters";
+
+/// The plan of a query.
+pub fn plan_of(sql: &str, conn: &mut Conn) -> String {
+    use diesel::connection::SimpleConnection;
+
+    #[derive(QueryableByName)]
+    struct Plan {
+        #[diesel(sql_type = diesel::sql_types::Text, column_name = "EXPLAIN")]
+        json: String,
+    }
+    // MySQL does not describe an EXPLAIN that is a prepared statement, and MariaDB puts
+    // it into no variable.
+    conn.batch_execute("SET SESSION explain_json_format_version = 1")
+        .ok();
+    let into_variable = conn.batch_execute(&format!("EXPLAIN FORMAT=JSON INTO @plan {sql}"));
+    let explain = match into_variable {
+        Ok(()) => "SELECT CAST(@plan AS CHAR) AS `EXPLAIN`".to_owned(),
+        Err(_) => format!("EXPLAIN FORMAT=JSON {sql}"),
+    };
+    let plan: Plan = diesel::sql_query(explain).get_result(conn).unwrap();
+    plan.json
+}
+
+/// So many times, and no other way.
+pub fn assert_reads_by_primary_key(plan: &str, times: usize) {
+    let counted = ["\"counted\"", "\"article_counters\""];
+    let tables = plan.split("\"table_name\": ").skip(1);
+    let reads: Vec<_> = tables
+        .filter(|table| counted.iter().any(|name| table.starts_with(name)))
+        .collect();
+    assert_eq!(reads.len(), times, "{plan}");
+    for read in reads {
+        assert!(read.contains("\"key\": \"PRIMARY\""), "{plan}");
+        assert!(!read.contains("\"access_type\": \"index\""), "{plan}");
     }
 }
 

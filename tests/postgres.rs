@@ -20,6 +20,9 @@ diesel_counters_tests::table_in_schema!(elsewhere);
 
 pub const HAS_SLOTS: bool = true;
 
+/// MySQL and MariaDB.
+pub const IS_MYSQL: bool = false;
+
 /// How many statements count 100 entities, and how many there are for any number.
 pub const STATEMENTS_OF_100: usize = 1;
 pub const STATEMENTS_OF_ANY: usize = 1;
@@ -39,6 +42,28 @@ pub mod printed {
             comments -> Int8,
         }
     }
+}
+
+pub const ANALYZE: &str = "VACUUM ANALYZE";
+
+/// The plan of a query.
+pub fn plan_of(sql: &str, conn: &mut Conn) -> String {
+    #[derive(QueryableByName)]
+    struct Line {
+        #[diesel(sql_type = diesel::sql_types::Text, column_name = "QUERY PLAN")]
+        line: String,
+    }
+    let plan: Vec<Line> = diesel::sql_query(format!("EXPLAIN {sql}"))
+        .load(conn)
+        .unwrap();
+    plan.into_iter().map(|row| row.line + "\n").collect()
+}
+
+/// So many times, and no other way.
+pub fn assert_reads_by_primary_key(plan: &str, times: usize) {
+    let reads = plan.matches("article_counters_pkey").count();
+    assert_eq!(reads, times, "{plan}");
+    assert!(!plan.contains("Seq Scan on article_counters"), "{plan}");
 }
 
 impl TestDatabase {

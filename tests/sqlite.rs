@@ -19,6 +19,9 @@ diesel_counters_tests::table_in_schema!(main);
 /// SQLite has one writer at a time.
 pub const HAS_SLOTS: bool = false;
 
+/// MySQL and MariaDB.
+pub const IS_MYSQL: bool = false;
+
 /// How many statements count 100 entities, and how many there are for any number.
 pub const STATEMENTS_OF_100: usize = 3;
 pub const STATEMENTS_OF_ANY: usize = 9;
@@ -39,6 +42,29 @@ pub mod printed {
             comments -> BigInt,
         }
     }
+}
+
+pub const ANALYZE: &str = "ANALYZE";
+
+/// The plan of a query.
+pub fn plan_of(sql: &str, conn: &mut Conn) -> String {
+    #[derive(QueryableByName)]
+    struct Line {
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        detail: String,
+    }
+    let plan: Vec<Line> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {sql}"))
+        .load(conn)
+        .unwrap();
+    plan.into_iter().map(|row| row.detail + "\n").collect()
+}
+
+/// So many times, and no other way.
+pub fn assert_reads_by_primary_key(plan: &str, times: usize) {
+    let reads = plan.matches("(article_id=? AND day>? AND day<?)").count();
+    assert_eq!(reads, times, "{plan}");
+    assert!(!plan.contains("SCAN counted"), "{plan}");
+    assert!(!plan.contains("SCAN article_counters"), "{plan}");
 }
 
 /// An empty database, which goes when this is dropped.

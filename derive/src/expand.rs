@@ -88,18 +88,20 @@ fn has_parent(model: &Model, attr: &CountersAttr) -> Option<TokenStream> {
             const PARENT_KEY: &'static Self::ParentKey = &#parent::#column;
         }
 
-        impl<C> ::diesel::query_source::TableNotEqual<::diesel_counters::Ranking<C, #table>>
+        impl<C> ::diesel::query_source::AppearsInFromClause<::diesel_counters::Ranking<C, #table>>
             for #parent::table
         where
             C: ::diesel_counters::Counters<Table = #table>,
         {
+            type Count = ::diesel::query_source::Never;
         }
 
-        impl<C> ::diesel::query_source::TableNotEqual<#parent::table>
+        impl<C> ::diesel::query_source::AppearsInFromClause<#parent::table>
             for ::diesel_counters::Ranking<C, #table>
         where
             C: ::diesel_counters::Counters<Table = #table>,
         {
+            type Count = ::diesel::query_source::Never;
         }
 
         impl<C> ::diesel::JoinTo<::diesel_counters::Ranking<C, #table>> for #parent::table

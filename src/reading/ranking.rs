@@ -6,10 +6,11 @@ use std::ops::RangeBounds;
 use chrono::NaiveDate;
 use diesel::expression::{Expression, ValidGrouping, is_aggregate};
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::query_source::{AppearsInFromClause, Once, QuerySource, Table};
+use diesel::query_dsl::methods::LimitDsl;
+use diesel::query_source::{AppearsInFromClause, Once, QuerySource};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Bool, Date};
-use diesel::{AppearsOnTable, QueryResult, SelectableExpression};
+use diesel::{AppearsOnTable, QueryResult, RunQueryDsl, SelectableExpression};
 
 use crate::backend::{CounterBackend, Dialect};
 use crate::counter::{Counters, TableOf, table_of};
@@ -64,6 +65,10 @@ use crate::table::{EntityTable, HasParent};
 ///
 /// (A join has no order of its own: say it again.)
 ///
+/// To join another table as well, tell Diesel that the two are different:
+/// `impl<C: Counters> AppearsInFromClause<Ranking<C>> for comments::table` and the other
+/// way round, both with `type Count = Never`.
+///
 /// # What it costs
 ///
 /// The sums of all entities that were counted on these days. That is far less than a
@@ -92,13 +97,6 @@ pub struct Ranking<C: Counters, T = <C as Counters>::Table> {
 }
 
 impl<C: Counters<Table = T>, T: EntityTable> Ranking<C, T> {
-    /// Ranks by what is filed under `day`; see
-    /// [`CounterValue::on`](crate::CounterValue::on).
-    pub fn on(mut self, day: NaiveDate) -> Self {
-        self.days = DayRange::one(day);
-        self
-    }
-
     /// Ranks by what is filed under these days; see
     /// [`CounterValue::between`](crate::CounterValue::between). An entity that has
     /// nothing there is not ranked.
@@ -130,6 +128,17 @@ impl<C: Counters<Table = T>, T: EntityTable> Ranking<C, T> {
 
 impl<C: Counters<Table = T>, T: EntityTable> Query for Ranking<C, T> {
     type SqlType = (KeyType<C>, BigInt);
+}
+
+impl<C: Counters, T, Conn> RunQueryDsl<Conn> for Ranking<C, T> {}
+
+// What `first` needs.
+impl<C: Counters<Table = T>, T: EntityTable> LimitDsl for Ranking<C, T> {
+    type Output = Self;
+
+    fn limit(self, limit: i64) -> Self {
+        self.limit(limit)
+    }
 }
 
 impl<C: Counters + QueryId, T: 'static> QueryId for Ranking<C, T> {
@@ -234,23 +243,6 @@ where
 
     fn default_selection(&self) -> Self::DefaultSelection {
         (self.entity(), self.total())
-    }
-}
-
-impl<C> Table for Ranking<C>
-where
-    C: Counters<Table: EntityTable>,
-    TableOf<C>: Clone,
-{
-    type PrimaryKey = RankedEntity<C>;
-    type AllColumns = (RankedEntity<C>, RankedTotal<C>);
-
-    fn primary_key(&self) -> RankedEntity<C> {
-        self.entity()
-    }
-
-    fn all_columns() -> Self::AllColumns {
-        (RankedEntity(PhantomData), RankedTotal(PhantomData))
     }
 }
 

@@ -2,21 +2,33 @@
 //! crate root, and says which it is.
 
 mod days;
+mod deleting;
 mod derive;
 mod keys;
 mod many;
+mod many_values;
+mod materializing;
 mod migrations;
 mod overflow;
+mod peers;
+mod plans;
 mod prepared;
+mod ranking;
 mod reading;
+mod recounting;
+mod series;
+mod setting;
+mod site;
 mod slots;
 mod together;
+mod totals;
 mod transactions;
 mod writing;
 
+use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_counters_tests::models::Article;
-use diesel_counters_tests::schema::{article_counters, articles};
+use diesel_counters_tests::schema::{article_counters, articles, comments};
 use diesel_migrations::MigrationHarness;
 
 use crate::{Conn, REFERENCE, TEST_TABLES, TestDatabase};
@@ -71,6 +83,14 @@ fn rows(of: &Article, conn: &mut Conn) -> Vec<Row> {
         .select(Row::as_select())
         .load(conn)
         .unwrap()
+}
+
+/// How many comments each article has.
+#[diesel::dsl::auto_type]
+fn comments_by_article() -> _ {
+    comments::table
+        .group_by(comments::article_id)
+        .select((comments::article_id, count_star()))
 }
 
 fn day(year: i32, month: u32, day: u32) -> chrono::NaiveDate {

@@ -1,6 +1,9 @@
 //! Many connections at once.
 
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
+use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel::result::Error;
@@ -10,7 +13,7 @@ use diesel_counters_tests::schema;
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use rand::seq::IndexedRandom;
 
-use super::article;
+use super::{article, comments_by_article};
 use crate::{Conn, TestDatabase, write_transaction};
 
 const THREADS: u32 = 16;
@@ -129,4 +132,131 @@ fn batches_over_the_same_entities_do_not_deadlock() {
     let conn = &mut database.connect();
     let values = [1, 2, 3, 4, 5].map(|id| article(id).counter_value(views, conn).unwrap());
     assert_eq!(values, [640, 640, 320, 320, 320]);
+}
+
+/// Corrections and writers at the same time: what is left is the truth exactly.
+#[test]
+fn recounts_beside_writers_lose_and_double_nothing() {
+    const WRITERS: i64 = 8;
+    let database = TestDatabase::with_tables();
+    // Not counted yet.
+    insert_comment(1, &mut database.connect()).unwrap();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|_| {
+                scope.spawn(|| {
+                    let conn = &mut database.connect();
+                    let mut written = 0;
+                    while written < 100 || !done.load(Relaxed) {
+                        write_transaction(conn, |conn| {
+                            insert_comment(1, conn)?;
+                            BusyArticle { id: 1 }.incr_counter(comments, conn)
+                        })
+                        .unwrap();
+                        written += 1;
+                        // SQLite's lock is not a queue: let the recounts have a turn.
+                        thread::sleep(Duration::from_millis(2));
+                    }
+                })
+            })
+            .collect();
+        let of_one = scope.spawn(|| {
+            let conn = &mut database.connect();
+            for _ in 0..100 {
+                let article = BusyArticle { id: 1 };
+                article
+                    .recount(comments, comments_by_article(), conn)
+                    .unwrap();
+            }
+        });
+        let of_all = scope.spawn(|| {
+            let conn = &mut database.connect();
+            for _ in 0..100 {
+                BusyArticle::recount_all(comments, comments_by_article(), conn).unwrap();
+            }
+        });
+        let corrected = [of_one.join(), of_all.join()];
+        done.store(true, Relaxed);
+        assert!(corrected.iter().all(Result::is_ok));
+        for writer in writers {
+            writer.join().unwrap();
+        }
+    });
+    let conn = &mut database.connect();
+    let written: i64 = schema::comments::table.count().get_result(conn).unwrap();
+    assert!(written > WRITERS * 100);
+    assert_eq!(article(1).counter_value(comments, conn), Ok(written));
+}
+
+/// Each set says what it saw: what is left is what was counted, and the differences.
+#[test]
+fn sets_beside_writers_lose_and_double_nothing() {
+    const WRITERS: i64 = 8;
+    let database = TestDatabase::with_tables();
+    let done = AtomicBool::new(false);
+    let (counted, added) = thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|_| {
+                scope.spawn(|| {
+                    let conn = &mut database.connect();
+                    let mut counted = 0;
+                    while counted < 100 || !done.load(Relaxed) {
+                        BusyArticle { id: 1 }.incr_counter(views, conn).unwrap();
+                        counted += 1;
+                    }
+                    counted
+                })
+            })
+            .collect();
+        // Two of them, who must not both add what one of them has to.
+        let setters: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    let conn = &mut database.connect();
+                    (0..100)
+                        .map(|n| n - BusyArticle { id: 1 }.set_counter(views, n, conn).unwrap())
+                        .sum::<i64>()
+                })
+            })
+            .collect();
+        let added: i64 = setters
+            .into_iter()
+            .map(|setter| setter.join().unwrap())
+            .sum();
+        done.store(true, Relaxed);
+        let counted: i64 = writers
+            .into_iter()
+            .map(|writer| writer.join().unwrap())
+            .sum();
+        (counted, added)
+    });
+    let conn = &mut database.connect();
+    assert_eq!(article(1).counter_value(views, conn), Ok(counted + added));
+    assert_eq!(article(1).set_counter(views, 0, conn), Ok(counted + added));
+}
+
+/// The first corrections of an entity that has no rows yet.
+#[test]
+fn the_first_sets_of_an_entity_do_not_add_up() {
+    for round in 1..=20 {
+        let database = TestDatabase::with_tables();
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let conn = &mut database.connect();
+                    BusyArticle { id: 1 }.set_counter(views, 100, conn).unwrap();
+                });
+            }
+        });
+        let value = article(1).counter_value(views, &mut database.connect());
+        assert_eq!(value, Ok(100), "round {round}");
+    }
+}
+
+fn insert_comment(id: i64, conn: &mut Conn) -> QueryResult<usize> {
+    use schema::comments::{article_id, body, table};
+    diesel::insert_into(table)
+        .values((article_id.eq(id), body.eq("Nice.")))
+        .execute(conn)
 }

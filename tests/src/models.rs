@@ -79,6 +79,11 @@ pub struct NumberedArticle {
     pub id: String,
 }
 
+/// The whole site, which is no row of any table.
+#[derive(HasCounters)]
+#[counters(table_name = site_counters)]
+pub struct Site;
+
 /// A tuple of a model, with bytes for a key.
 #[derive(HasCounters)]
 #[diesel(primary_key(digest))]

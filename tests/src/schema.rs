@@ -15,6 +15,8 @@ diesel::table! {
     articles (id) {
         id -> BigInt,
         title -> Text,
+        total_views -> BigInt,
+        updated_at -> Nullable<Timestamp>,
     }
 }
 
@@ -32,6 +34,14 @@ diesel::table! {
         day -> Date,
         slot -> SmallInt,
         downloads -> BigInt,
+    }
+}
+
+diesel::table! {
+    notes (id) {
+        id -> BigInt,
+        subject -> Text,
+        subject_id -> BigInt,
     }
 }
 
@@ -60,6 +70,15 @@ diesel::table! {
 }
 
 diesel::table! {
+    site_counters (day, slot) {
+        day -> Date,
+        slot -> SmallInt,
+        hits -> BigInt,
+        errors -> BigInt,
+    }
+}
+
+diesel::table! {
     user_counters (user_id, day, slot) {
         user_id -> Integer,
         day -> Date,
@@ -76,7 +95,9 @@ diesel::allow_tables_to_appear_in_same_query!(
     articles,
     comments,
     file_counters,
+    notes,
     odd_name,
     page_counters,
+    site_counters,
     user_counters,
 );

@@ -4,6 +4,7 @@ use axum::extract::{FromRequest, FromRequestParts};
 use serde::Deserialize;
 
 use crate::errors::Error;
+use crate::sort::Sort;
 
 /// axum's own, but refusing with a page of the site.
 #[derive(FromRequest)]
@@ -18,14 +19,30 @@ pub struct Path<T>(pub T);
 #[from_request(via(axum::extract::Query), rejection(Error))]
 pub struct Query<T>(pub T);
 
+/// Which page of the list, and in which order; neither has to be said.
 #[derive(Deserialize)]
-pub struct PageNumber {
+pub struct ListQuery {
     #[serde(default = "first")]
-    pub page: u32,
+    page: u32,
+    sort: Option<String>,
 }
 
 fn first() -> u32 {
     1
+}
+
+impl ListQuery {
+    /// The number of the page and the order.
+    pub fn checked(&self) -> Result<(i64, Sort), Error> {
+        let sort = match &self.sort {
+            None => Sort::default(),
+            Some(name) => Sort::named(name).ok_or_else(|| {
+                let names = Sort::ALL.map(Sort::name).join(", ");
+                Error::BadRequest(format!("The list has these orders and no other: {names}."))
+            })?,
+        };
+        Ok((self.page.into(), sort))
+    }
 }
 
 #[derive(Deserialize)]

@@ -5,6 +5,7 @@
 compile_error!("choose a database: `--features sqlite`, `postgres` or `mysql`");
 
 mod access_log;
+mod chart;
 // Diesel's derive documents nothing of what it makes.
 #[allow(missing_docs)]
 mod connection;
@@ -12,12 +13,14 @@ pub mod db;
 mod errors;
 mod forms;
 pub mod import;
+mod list;
 mod migrations;
 pub mod models;
 mod pages;
 #[allow(missing_docs)]
 pub mod schema;
 pub mod server;
+mod sort;
 mod thousands;
 
 pub use thousands::Thousands;

@@ -24,9 +24,6 @@ pub struct Article {
     pub created_at: NaiveDateTime,
 }
 
-/// How many articles a page of the list has.
-const PER_PAGE: i64 = 20;
-
 /// How many comments an article shows: the latest.
 const COMMENTS_SHOWN: i64 = 100;
 
@@ -37,23 +34,6 @@ impl Article {
             .find(id)
             .select(Article::as_select())
             .first(conn)
-    }
-
-    /// A page of the list, newest first, and how many pages there are. The first
-    /// page is 1, and always there.
-    pub fn page(number: i64, conn: &mut AnyConnection) -> QueryResult<(Vec<Self>, i64)> {
-        let articles: i64 = articles::table.count().get_result(conn)?;
-        let pages = 1.max((articles + PER_PAGE - 1) / PER_PAGE);
-        if !(1..=pages).contains(&number) {
-            return Err(diesel::NotFound);
-        }
-        let page = articles::table
-            .select(Article::as_select())
-            .order(articles::id.desc())
-            .offset((number - 1) * PER_PAGE)
-            .limit(PER_PAGE)
-            .load(conn)?;
-        Ok((page, pages))
     }
 
     /// Publishes an article under a path made of its title, and returns its number.
@@ -120,7 +100,7 @@ impl Article {
 }
 
 /// What is counted of an article.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Queryable)]
 pub struct Counts {
     /// How often it was read.
     pub views: i64,

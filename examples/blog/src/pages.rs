@@ -8,10 +8,13 @@ use axum::response::{Html, IntoResponse, Redirect};
 use axum::routing::{get, post};
 
 use crate::Thousands;
+use crate::chart::Chart;
 use crate::db::{AnyConnection, Pool};
 use crate::errors::Error;
-use crate::forms::{ArticleForm, CommentForm, Form, PageNumber, Path, Query};
+use crate::forms::{ArticleForm, CommentForm, Form, ListQuery, Path, Query};
+use crate::list;
 use crate::models::{Article, Comment, Counts};
+use crate::sort::Sort;
 
 pub fn routes() -> Router<Pool> {
     Router::new()
@@ -30,24 +33,24 @@ pub fn routes() -> Router<Pool> {
 #[template(path = "list.html")]
 struct ListPage {
     articles: Vec<(Article, Counts)>,
+    sort: Sort,
     page: i64,
     pages: i64,
 }
 
 async fn list(
     State(pool): State<Pool>,
-    Query(PageNumber { page }): Query<PageNumber>,
+    Query(query): Query<ListQuery>,
 ) -> Result<Html<String>, Error> {
+    let (page, sort) = query.checked()?;
     let list = on_connection(pool, move |conn| {
-        let page = page.into();
-        let (articles, pages) = Article::page(page, conn)?;
-        let articles = articles
-            .into_iter()
-            .map(|article| Ok((article.counts(conn)?, article)))
-            .map(|counted| counted.map(|(counts, article)| (article, counts)))
-            .collect::<Result<_, Error>>()?;
+        let pages = list::pages(conn)?;
+        if !(1..=pages).contains(&page) {
+            return Err(Error::NotFound);
+        }
         Ok(ListPage {
-            articles,
+            articles: list::page(page, sort, conn)?,
+            sort,
             page,
             pages,
         })
@@ -60,6 +63,7 @@ async fn list(
 struct ArticlePage {
     article: Article,
     counts: Counts,
+    chart: Chart,
     comments: Vec<Comment>,
 }
 
@@ -76,6 +80,7 @@ async fn show(
         }
         Ok(ArticlePage {
             counts: article.counts(conn)?,
+            chart: Chart::of(&article, conn)?,
             comments: article.latest_comments(conn)?,
             article,
         })

@@ -4,7 +4,10 @@
 //! `postgres://postgres@localhost/postgres` does. Each test has a database of its
 //! own there.
 
+mod chart;
 mod database;
 mod import_log;
+mod list;
 mod pages;
 mod start;
+mod visit;

@@ -1,18 +1,14 @@
 use std::sync::Arc;
 
-use axum::Router;
-use axum::body::{Body, to_bytes};
-use axum::http::{HeaderMap, Method, Request, StatusCode, header};
-use blog::db::Pool;
+use axum::http::{Method, StatusCode, header};
 use blog::models::{Article, Counts};
 use blog::schema::comments;
-use blog::server;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use tokio::task::JoinSet;
-use tower::ServiceExt;
 
-use crate::database::{TestDatabase, number_of_articles};
+use crate::database::number_of_articles;
+use crate::visit::Blog;
 
 #[tokio::test]
 async fn a_view_is_counted_for_each_get_and_for_no_head() {
@@ -141,23 +137,6 @@ async fn articles_published_at_the_same_time_are_all_there() {
 }
 
 #[tokio::test]
-async fn the_list_is_newest_first_and_twenty_a_page() {
-    let blog = Blog::new();
-    for number in 1..=21 {
-        blog.article(&format!("Article {number}."));
-    }
-
-    let page = blog.get("/").await.body;
-    let newest = page.find("Article 21.").unwrap();
-    assert!(newest < page.find("Article 20.").unwrap());
-    assert!(page.contains("Article 2.") && !page.contains("Article 1."));
-    assert!(page.contains("Page 1 of 2"));
-
-    let page = blog.get("/?page=2").await.body;
-    assert!(page.contains("Article 1.") && !page.contains("Article 2."));
-}
-
-#[tokio::test]
 async fn an_article_shows_its_hundred_latest_comments() {
     let blog = Blog::new();
     let id = blog.article("Title");
@@ -202,6 +181,7 @@ async fn what_is_not_there_is_not_found() {
         "/articles/9223372036854775808",
         "/?page=2",
         "/?page=0",
+        "/?sort=most-read&page=2",
     ] {
         let page = blog.get(path).await;
         assert_eq!(page.status, StatusCode::NOT_FOUND, "{path}");
@@ -251,7 +231,18 @@ async fn bad_input_is_refused_with_the_reason() {
         assert!(page.body.contains(reason), "{reason}");
         assert!(page.body.contains("Counting blog"));
     }
-    assert_eq!(blog.get("/?page=x").await.status, StatusCode::BAD_REQUEST);
+    for (path, reason) in [
+        ("/?page=x", "page: invalid digit"),
+        (
+            "/?sort=oldest",
+            "The list has these orders and no other: newest, most-read, most-read-this-week.",
+        ),
+        ("/?sort=", "The list has these orders"),
+    ] {
+        let page = blog.get(path).await;
+        assert_eq!(page.status, StatusCode::BAD_REQUEST, "{path}");
+        assert!(page.body.contains(reason) && page.body.contains("Counting blog"));
+    }
     assert_eq!(blog.counts(id).comments, 0);
 }
 
@@ -313,89 +304,5 @@ async fn every_answer_forbids_foreign_content() {
         let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
         assert!(policy.starts_with("default-src 'self'"));
         assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
-    }
-}
-
-struct Blog {
-    router: Router,
-    pool: Pool,
-    // The last field: its drop takes the database away.
-    _database: TestDatabase,
-}
-
-struct Answer {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: String,
-}
-
-impl Blog {
-    fn new() -> Self {
-        Blog::with_connections(4)
-    }
-
-    fn with_connections(connections: u32) -> Self {
-        let database = TestDatabase::new();
-        drop(database.connection());
-        let pool = database.database().pool_of(connections);
-        Blog {
-            router: server::router(pool.clone()),
-            pool,
-            _database: database,
-        }
-    }
-
-    fn article(&self, title: &str) -> i64 {
-        Article::publish(title, "Text", &mut self.pool.get().unwrap()).unwrap()
-    }
-
-    fn counts(&self, id: i64) -> Counts {
-        let conn = &mut self.pool.get().unwrap();
-        Article::find(id, conn).unwrap().counts(conn).unwrap()
-    }
-
-    async fn get(&self, path: &str) -> Answer {
-        self.request(Method::GET, path, "").await
-    }
-
-    async fn post(&self, path: &str, form: &str) -> Answer {
-        self.request(Method::POST, path, form).await
-    }
-
-    async fn request(&self, method: Method, path: &str, form: &str) -> Answer {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .body(Body::from(form.to_owned()))
-            .unwrap();
-        let (parts, body) = self
-            .router
-            .clone()
-            .oneshot(request)
-            .await
-            .unwrap()
-            .into_parts();
-        let body = to_bytes(body, usize::MAX).await.unwrap();
-        Answer {
-            status: parts.status,
-            headers: parts.headers,
-            body: String::from_utf8(body.into()).unwrap(),
-        }
-    }
-}
-
-impl Answer {
-    fn location(&self) -> &str {
-        self.headers[header::LOCATION].to_str().unwrap()
-    }
-
-    fn shows_counts(&self, views: i64, likes: i64, comments: i64) -> bool {
-        [("Views", views), ("Likes", likes), ("Comments", comments)]
-            .iter()
-            .all(|(name, count)| {
-                let shown = format!("<dt>{name}</dt><dd>{count}</dd>");
-                self.body.contains(&shown)
-            })
     }
 }

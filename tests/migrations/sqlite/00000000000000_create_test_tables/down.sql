@@ -1,3 +1,5 @@
+DROP TABLE site_counters;
+DROP TABLE notes;
 DROP TABLE "odd `""name";
 DROP TABLE file_counters;
 DROP TABLE page_counters;

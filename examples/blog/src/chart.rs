@@ -1,0 +1,85 @@
+//! The views of an article in the last thirty days, as bars.
+
+use chrono::{Days, NaiveDate, Utc};
+use diesel::QueryResult;
+use diesel_counters::prelude::*;
+
+use crate::db::AnyConnection;
+use crate::models::Article;
+use crate::schema::article_counters;
+
+const DAYS: u64 = 30;
+
+pub struct Chart {
+    pub bars: Vec<Bar>,
+    pub first: NaiveDate,
+    pub last: NaiveDate,
+    pub total: i64,
+    /// Of one day.
+    pub most: i64,
+}
+
+pub struct Bar {
+    pub day: NaiveDate,
+    pub views: i64,
+    /// From 0 to 100, which is the day with the most views.
+    pub height: u8,
+}
+
+impl Chart {
+    pub fn of(article: &Article, conn: &mut AnyConnection) -> QueryResult<Self> {
+        let last = Utc::now().date_naive();
+        let first = last - Days::new(DAYS - 1);
+        let views = article.daily_counts(article_counters::views, first..=last, conn)?;
+
+        let most = views.iter().map(|&(_, views)| views).max().unwrap_or(0);
+        Ok(Chart {
+            first,
+            last,
+            total: views.iter().map(|(_, views)| views).sum(),
+            most,
+            bars: views
+                .into_iter()
+                .map(|(day, views)| Bar {
+                    day,
+                    views,
+                    height: height(views, most),
+                })
+                .collect(),
+        })
+    }
+
+    /// There is no bar to see.
+    pub fn is_empty(&self) -> bool {
+        self.most <= 0
+    }
+}
+
+/// Rounded up, so that one view among thousands is seen too.
+fn height(views: i64, most: i64) -> u8 {
+    if views <= 0 {
+        return 0;
+    }
+    (views as f64 * 100.0 / most as f64).ceil() as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::height;
+
+    #[test]
+    fn the_day_with_the_most_views_has_the_greatest_height() {
+        for (views, most, of_hundred) in [
+            (7, 7, 100),
+            (1, 2, 50),
+            (1, 1_000_000, 1),
+            (i64::MAX, i64::MAX, 100),
+            (0, 7, 0),
+            // Counters can be taken back.
+            (-3, 7, 0),
+            (0, 0, 0),
+        ] {
+            assert_eq!(height(views, most), of_hundred, "{views} of {most}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use blog::db::Pool;
+use blog::models::{Article, Counts};
+use blog::schema::article_counters;
+use blog::server;
+use chrono::{NaiveDate, Utc};
+use diesel::prelude::*;
+use diesel_counters::HasCounters;
+use tower::ServiceExt;
+
+use crate::database::TestDatabase;
+
+/// A blog on a database of its own, asked without a network.
+pub struct Blog {
+    router: Router,
+    pub pool: Pool,
+    // The last field: its drop takes the database away.
+    _database: TestDatabase,
+}
+
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: String,
+}
+
+impl Blog {
+    pub fn new() -> Self {
+        Blog::with_connections(4)
+    }
+
+    pub fn with_connections(connections: u32) -> Self {
+        let database = TestDatabase::new();
+        drop(database.connection());
+        let pool = database.database().pool_of(connections);
+        Blog {
+            router: server::router(pool.clone()),
+            pool,
+            _database: database,
+        }
+    }
+
+    pub fn article(&self, title: &str) -> i64 {
+        Article::publish(title, "Text", &mut self.pool.get().unwrap()).unwrap()
+    }
+
+    pub fn add_views(&self, id: i64, number: i64, on: NaiveDate) {
+        Article::increment(article_counters::views)
+            .of(id)
+            .by(number)
+            .on(on)
+            .execute(&mut self.pool.get().unwrap())
+            .unwrap();
+    }
+
+    pub fn add_likes(&self, id: i64, number: i64, on: NaiveDate) {
+        Article::increment(article_counters::likes)
+            .of(id)
+            .by(number)
+            .on(on)
+            .execute(&mut self.pool.get().unwrap())
+            .unwrap();
+    }
+
+    pub fn counts(&self, id: i64) -> Counts {
+        let conn = &mut self.pool.get().unwrap();
+        Article::find(id, conn).unwrap().counts(conn).unwrap()
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.request(Method::GET, path, "").await
+    }
+
+    pub async fn post(&self, path: &str, form: &str) -> Answer {
+        self.request(Method::POST, path, form).await
+    }
+
+    pub async fn request(&self, method: Method, path: &str, form: &str) -> Answer {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(Body::from(form.to_owned()))
+            .unwrap();
+        let (parts, body) = self
+            .router
+            .clone()
+            .oneshot(request)
+            .await
+            .unwrap()
+            .into_parts();
+        let body = to_bytes(body, usize::MAX).await.unwrap();
+        Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body: String::from_utf8(body.into()).unwrap(),
+        }
+    }
+}
+
+impl Answer {
+    pub fn location(&self) -> &str {
+        self.headers[header::LOCATION].to_str().unwrap()
+    }
+
+    pub fn shows_counts(&self, views: i64, likes: i64, comments: i64) -> bool {
+        [("Views", views), ("Likes", likes), ("Comments", comments)]
+            .iter()
+            .all(|(name, count)| {
+                let shown = format!("<dt>{name}</dt><dd>{count}</dd>");
+                self.body.contains(&shown)
+            })
+    }
+}
+
+pub fn today() -> NaiveDate {
+    Utc::now().date_naive()
+}

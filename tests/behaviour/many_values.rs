@@ -1,0 +1,137 @@
+//! The counters of many entities at once.
+
+use diesel::prelude::*;
+use diesel_counters::prelude::*;
+use diesel_counters_tests::models::{Article, Page, WeeklyArticle};
+use diesel_counters_tests::schema::article_counters::{comments, likes, views};
+use diesel_counters_tests::schema::file_counters::downloads;
+use diesel_counters_tests::schema::page_counters::hits;
+use diesel_counters_tests::watch::watch;
+
+use super::{article, day};
+use crate::{Conn, TestDatabase};
+
+fn counted() -> (TestDatabase, Conn) {
+    let database = TestDatabase::with_tables();
+    let mut conn = database.connect();
+    for d in 1..=2 {
+        Article::increment((views, likes))
+            .on(day(2026, 1, d))
+            .of_many([(1, (10, 1)), (3, (30, 3))])
+            .execute(&mut conn)
+            .unwrap();
+    }
+    (database, conn)
+}
+
+#[test]
+fn values_are_aligned_with_the_models() {
+    let (_database, mut conn) = counted();
+    let page = [3, 1, 2, 3].map(article);
+    let watched = watch(&mut conn, |conn| {
+        assert_eq!(
+            Article::counter_values(&page, views, conn),
+            Ok(vec![60, 20, 0, 60])
+        );
+    });
+    assert_eq!(watched.queries.len(), 1);
+    let several = Article::counter_values(&page, (likes, views, comments), &mut conn);
+    assert_eq!(
+        several,
+        Ok(vec![(6, 60, 0), (2, 20, 0), (0, 0, 0), (6, 60, 0)])
+    );
+}
+
+#[test]
+fn values_may_be_of_some_days() {
+    let (_database, mut conn) = counted();
+    let page = [3, 1, 2].map(article);
+    let second = day(2026, 1, 2);
+    let values = Article::counter_values_between(&page, views, second.., &mut conn);
+    assert_eq!(values, Ok(vec![30, 10, 0]));
+    let nothing = Article::counter_values_between(&page, views, second..second, &mut conn);
+    assert_eq!(nothing, Ok(vec![0, 0, 0]));
+    // What a model counts by the week is filed under the week's Monday.
+    let weekly = [WeeklyArticle { id: 2 }];
+    let monday = day(2026, 1, 5);
+    let friday = day(2026, 1, 9);
+    let count = WeeklyArticle::increment(views).of(2_i64).on(friday);
+    count.execute(&mut conn).unwrap();
+    for (days, expected) in [
+        (friday..=friday, 1),
+        (monday..=monday, 1),
+        (second..=second, 0),
+    ] {
+        let values = WeeklyArticle::counter_values_between(&weekly, views, days, &mut conn);
+        assert_eq!(values, Ok(vec![expected]));
+    }
+}
+
+#[test]
+fn values_may_be_asked_for_by_id() {
+    let (_database, mut conn) = counted();
+    let ids = vec![3_i64, 99, 1];
+    let on = |d| counter_value(views).of_many(&ids).on(day(2026, 1, d));
+    assert_eq!(on(1).load(&mut conn), Ok(vec![30, 0, 10]));
+    assert_eq!(on(3).load(&mut conn), Ok(vec![0, 0, 0]));
+    let both = counter_value((views, likes)).of_many(&ids).load(&mut conn);
+    assert_eq!(both, Ok(vec![(60, 6), (0, 0), (20, 2)]));
+}
+
+#[test]
+fn of_nobody_there_is_nothing_and_no_query() {
+    let (_database, mut conn) = counted();
+    let watched = watch(&mut conn, |conn| {
+        assert_eq!(Article::counter_values(&[], views, conn), Ok(vec![]));
+    });
+    assert_eq!(watched.queries, [""; 0]);
+}
+
+#[test]
+fn keys_may_be_text_or_bytes() {
+    let (_database, mut conn) = counted();
+    let conn = &mut conn;
+    increment_many(hits, [("/a", 1), ("/b", 2), ("/A", 4)], conn).unwrap();
+    let pages = ["/b", "/", "/A", "/a"].map(|url| Page {
+        url: url.to_owned(),
+    });
+    let values = Page::counter_values(&pages, hits, conn);
+    assert_eq!(values, Ok(vec![2, 0, 4, 1]));
+
+    increment_many(downloads, [(vec![0_u8, 255], 3)], conn).unwrap();
+    let digests = [vec![1_u8], vec![0, 255]];
+    let values = counter_value(downloads).of_many(&digests).load(conn);
+    assert_eq!(values, Ok(vec![0, 3]));
+}
+
+#[test]
+fn any_number_is_prepared_few_times() {
+    let (_database, mut conn) = counted();
+    let watched = watch(&mut conn, |conn| {
+        for number in 1..=300 {
+            let ids: Vec<i64> = (1..=number).collect();
+            let values = counter_value(views).of_many(&ids).load(conn).unwrap();
+            assert_eq!(values.len(), ids.len());
+            assert_eq!(values.iter().sum::<i64>(), if number < 3 { 20 } else { 80 });
+        }
+    });
+    assert_eq!(watched.queries.len(), 300);
+    // Powers of two up to 512.
+    let texts = if crate::STATEMENTS_OF_ANY == 1 { 1 } else { 10 };
+    assert_eq!(watched.prepared.len(), texts);
+}
+
+#[test]
+fn more_than_a_statement_can_bind_is_read_in_chunks() {
+    let (_database, mut conn) = counted();
+    let ids: Vec<i64> = (0..70_000).rev().collect();
+    let watched = watch(&mut conn, |conn| {
+        let values = counter_value(views).of_many(&ids).load(conn).unwrap();
+        assert_eq!(values.len(), 70_000);
+        assert_eq!(values[70_000 - 1 - 3], 60);
+        assert_eq!(values[70_000 - 1 - 1], 20);
+        assert_eq!(values.iter().sum::<i64>(), 80);
+    });
+    let queries = if crate::STATEMENTS_OF_ANY == 1 { 1 } else { 3 };
+    assert_eq!(watched.queries.len(), queries);
+}

@@ -1,0 +1,63 @@
+//! Copying totals into a column.
+
+use diesel::prelude::*;
+use diesel_counters::materialize;
+use diesel_counters::prelude::*;
+use diesel_counters_tests::models::Article;
+use diesel_counters_tests::schema::article_counters::views;
+use diesel_counters_tests::schema::articles;
+use diesel_counters_tests::watch::watch;
+
+use super::{article, day};
+use crate::{Conn, TestDatabase};
+
+fn held(conn: &mut Conn) -> Vec<i64> {
+    let held = articles::table.select(articles::total_views);
+    held.order(articles::id).load(conn).unwrap()
+}
+
+#[test]
+fn totals_are_copied_and_only_those_that_changed() {
+    for batch in [1, 2, 1000] {
+        let (_database, mut conn, _article) = TestDatabase::with_article();
+        let conn = &mut conn;
+        for d in 1..=2 {
+            Article::increment(views)
+                .on(day(2026, 1, d))
+                .of_many([(1, 1), (3, 3), (5, 5)])
+                .execute(conn)
+                .unwrap();
+        }
+        let copy = |conn: &mut Conn| {
+            materialize(views, articles::total_views)
+                .batch(batch)
+                .execute(conn)
+        };
+        assert_eq!(copy(conn), Ok(3));
+        assert_eq!(held(conn), [2, 0, 6, 0, 10]);
+
+        article(3).decr_counter(views, conn).unwrap();
+        article(2).incr_counter(views, conn).unwrap();
+        let watched = watch(conn, |conn| assert_eq!(copy(conn), Ok(2)));
+        assert_eq!(held(conn), [2, 1, 5, 0, 10]);
+        let updates = watched
+            .queries
+            .iter()
+            .filter(|sql| sql.starts_with("UPDATE"));
+        assert_eq!(updates.count(), 2);
+        assert_eq!(copy(conn), Ok(0));
+    }
+}
+
+#[test]
+fn a_wrong_column_is_put_right() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    diesel::update(articles::table.find(4))
+        .set(articles::total_views.eq(99))
+        .execute(conn)
+        .unwrap();
+    let written = materialize(views, articles::total_views).execute(conn);
+    assert_eq!(written, Ok(1));
+    assert_eq!(held(conn), [0; 5]);
+}
