@@ -5,7 +5,7 @@ use std::ops::{Bound, RangeBounds};
 
 use chrono::{Datelike, NaiveDate};
 use diesel::QueryResult;
-use diesel::query_builder::AstPass;
+use diesel::query_builder::{AstPass, QueryId};
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::Date;
 
@@ -43,10 +43,8 @@ where
     }
 }
 
-/// The days that a query reads: a first and a last one.
-///
-/// There always is a range in the SQL, so that there are few texts to prepare.
-#[derive(Debug, Clone, Copy)]
+/// A first and a last day.
+#[derive(Debug, Clone, Copy, QueryId)]
 pub struct DayRange {
     first: Day,
     last: Day,
@@ -127,17 +125,36 @@ impl DayRange {
             Some(self.last.0).filter(|&last| last < LAST),
         )
     }
+}
 
-    /// `"day" BETWEEN ? AND ?`
-    pub(crate) fn walk_condition<'b, DB>(
+/// The days that a query reads, as SQL.
+#[doc(hidden)]
+pub trait Days<DB: CounterBackend> {
+    /// A condition on the column `day`, after `and`: ` WHERE ` or ` AND `.
+    fn walk_where<'b>(&'b self, and: &str, day: &str, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+}
+
+/// Every day there is.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct AllDays;
+
+impl<DB: CounterBackend> Days<DB> for AllDays {
+    fn walk_where<'b>(&'b self, _: &str, _: &str, _: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Ok(())
+    }
+}
+
+impl<DB: CounterBackend> Days<DB> for DayRange
+where
+    Day: ToSql<Date, DB>,
+{
+    fn walk_where<'b>(
         &'b self,
+        and: &str,
         day: &str,
         mut out: AstPass<'_, 'b, DB>,
-    ) -> QueryResult<()>
-    where
-        DB: CounterBackend,
-        Day: ToSql<Date, DB>,
-    {
+    ) -> QueryResult<()> {
+        out.push_sql(and);
         out.push_identifier(day)?;
         out.push_sql(" BETWEEN ");
         out.push_bind_param::<Date, _>(&self.first)?;

@@ -105,9 +105,13 @@ impl<T: CounterTable<KeyType = NoEntity>, DB: Backend> Entity<T, DB> for NoEntit
     label = "say of which: `.of(id)`"
 )]
 pub trait Entities<T, DB: Backend> {
-    /// A condition on the column `entity`, and what leads to the next one:
-    /// `"article_id" = ? AND `.
-    fn walk_condition<'b>(&'b self, entity: &str, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+    /// A condition on the column `entity`, where there is one to be made:
+    /// ` WHERE "article_id" = ?`. Answers with what leads to the next: ` AND `.
+    fn walk_where<'b>(
+        &'b self,
+        entity: &str,
+        out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<&'static str>;
 }
 
 #[diagnostic::do_not_recommend]
@@ -116,19 +120,23 @@ where
     Expr: Expression + QueryFragment<DB>,
     DB: Backend,
 {
-    fn walk_condition<'b>(&'b self, entity: &str, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+    fn walk_where<'b>(
+        &'b self,
+        entity: &str,
+        mut out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<&'static str> {
+        out.push_sql(" WHERE ");
         out.push_identifier(entity)?;
         out.push_sql(" = ");
         self.walk_ast(out.reborrow())?;
-        out.push_sql(" AND ");
-        Ok(())
+        Ok(" AND ")
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: CounterTable<KeyType = NoEntity>, DB: Backend> Entities<T, DB> for NoEntity {
-    fn walk_condition<'b>(&'b self, _: &str, _: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Ok(())
+    fn walk_where<'b>(&'b self, _: &str, _: AstPass<'_, 'b, DB>) -> QueryResult<&'static str> {
+        Ok(" WHERE ")
     }
 }
 
@@ -137,7 +145,7 @@ impl<T: CounterTable<KeyType = NoEntity>, DB: Backend> Entities<T, DB> for NoEnt
 pub struct AllEntities;
 
 impl<T, DB: Backend> Entities<T, DB> for AllEntities {
-    fn walk_condition<'b>(&'b self, _: &str, _: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Ok(())
+    fn walk_where<'b>(&'b self, _: &str, _: AstPass<'_, 'b, DB>) -> QueryResult<&'static str> {
+        Ok(" WHERE ")
     }
 }

@@ -44,11 +44,15 @@ where
     T: CounterTable,
     DB: CounterBackend<ManyRows: WalkKeys<K, T::KeyType, DB>>,
 {
-    fn walk_condition<'b>(&'b self, entity: &str, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+    fn walk_where<'b>(
+        &'b self,
+        entity: &str,
+        mut out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<&'static str> {
+        out.push_sql(" WHERE ");
         out.push_identifier(entity)?;
         DB::ManyRows::walk_keys(&self.0, out.reborrow())?;
-        out.push_sql(" AND ");
-        Ok(())
+        Ok(" AND ")
     }
 }
 
@@ -69,7 +73,7 @@ pub trait WalkKeys<K, ST, DB: Backend> {
 }
 
 impl ListKeys for ListedRows {
-    // SQLite takes 32,766 bind values, MySQL 65,535. Two of them are days.
+    // SQLite takes 32,766 bind values, MySQL 65,535. Two of them may be days.
     const LIMIT: usize = 32_764;
 
     // A power of two, so that few texts are prepared.

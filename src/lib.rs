@@ -135,6 +135,7 @@ pub mod helper_types {
     pub use crate::correcting::recount::{Recount, RecountOne, TrueCounts};
     pub use crate::correcting::set::SetCounter;
     pub use crate::counting::changes::By;
+    pub use crate::days::{AllDays, DayRange};
     pub use crate::key::{KeyExpression, KeyType};
     pub use crate::reading::ranking::{RankedEntity, RankedTotal};
     pub use crate::reading::series::SeriesOfMany;

@@ -272,7 +272,7 @@ pub trait HasCounters: Sized {
         C::Table: CountersOf<Self>,
         &'a Self::Key: key::KeyOf<KeyType<C>>,
         Conn: Connection,
-        CounterValue<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, KeyOf<'a, Self, C>, DayRange>: LoadQuery<'a, Conn, C::Value>,
     {
         counter_value(counters)
             .of(self.counter_key())
@@ -293,7 +293,7 @@ pub trait HasCounters: Sized {
         C::Table: CountersOf<Self>,
         &'a Self::Key: key::KeyOf<KeyType<C>>,
         Conn: Connection,
-        CounterValue<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, KeyOf<'a, Self, C>, DayRange>: LoadQuery<'a, Conn, C::Value>,
     {
         counter_value(counters)
             .of(self.counter_key())
@@ -335,7 +335,9 @@ pub trait HasCounters: Sized {
         Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
         Sums<C, Keys<&'a Self::Key>, ByEntity>: LoadQuery<'a, Conn, (Self::Key, C::Value)>,
     {
-        Self::counter_values_between(models, counters, .., conn)
+        counter_value(counters)
+            .of_many(models.into_iter().map(Self::counter_key))
+            .load(conn)
     }
 
     /// Reads what was counted of many models on these days, or in the model's periods
@@ -352,7 +354,8 @@ pub trait HasCounters: Sized {
         C: Counters,
         C::Table: CountersOf<Self> + EntityTable,
         Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
-        Sums<C, Keys<&'a Self::Key>, ByEntity>: LoadQuery<'a, Conn, (Self::Key, C::Value)>,
+        Sums<C, Keys<&'a Self::Key>, ByEntity, DayRange>:
+            LoadQuery<'a, Conn, (Self::Key, C::Value)>,
     {
         counter_value(counters)
             .days(DayRange::whole(days, C::Table::PERIOD))
@@ -392,7 +395,7 @@ pub trait HasCounters: Sized {
         C: Counters,
         C::Table: CountersOf<Self>,
         &'a Self::Key: key::KeyOf<KeyType<C>>,
-        Sums<C, KeyOf<'a, Self, C>, ByDay>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
+        Sums<C, KeyOf<'a, Self, C>, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
     {
         daily_counts(counters)
             .of(self.counter_key())
@@ -411,7 +414,7 @@ pub trait HasCounters: Sized {
         C: Counters,
         C::Table: CountersOf<Self>,
         &'a Self::Key: key::KeyOf<KeyType<C>>,
-        Sums<C, KeyOf<'a, Self, C>, ByDay>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
+        Sums<C, KeyOf<'a, Self, C>, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
     {
         weekly_counts(counters)
             .of(self.counter_key())
@@ -430,7 +433,7 @@ pub trait HasCounters: Sized {
         C: Counters,
         C::Table: CountersOf<Self>,
         &'a Self::Key: key::KeyOf<KeyType<C>>,
-        Sums<C, KeyOf<'a, Self, C>, ByDay>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
+        Sums<C, KeyOf<'a, Self, C>, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
     {
         monthly_counts(counters)
             .of(self.counter_key())
@@ -455,7 +458,7 @@ pub trait HasCounters: Sized {
         C: Counters,
         C::Table: CountersOf<Self> + EntityTable,
         Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
-        Sums<C, Keys<&'a Self::Key>, ByEntityAndDay>:
+        Sums<C, Keys<&'a Self::Key>, ByEntityAndDay, DayRange>:
             LoadQuery<'a, Conn, (Self::Key, NaiveDate, C::Value)>,
     {
         daily_counts(counters)

@@ -134,10 +134,8 @@ where
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         out.push_sql("DELETE FROM ");
         self.table.walk_ast(out.reborrow())?;
-        out.push_sql(" WHERE ");
         self.entities
-            .walk_condition(T::ENTITY.unwrap_or_default(), out.reborrow())?;
-        out.push_sql("1 = 1");
+            .walk_where(T::ENTITY.unwrap_or_default(), out.reborrow())?;
         Ok(())
     }
 }

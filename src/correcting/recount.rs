@@ -410,10 +410,9 @@ where
         }
         out.push_sql(" FROM ");
         self.table.walk_ast(out.reborrow())?;
-        out.push_sql(" WHERE ");
         let column = entity.unwrap_or_default();
-        self.entities.walk_condition(column, out.reborrow())?;
-        out.push_sql("1 = 1 UNION ALL SELECT ");
+        self.entities.walk_where(column, out.reborrow())?;
+        out.push_sql(" UNION ALL SELECT ");
         if entity.is_some() {
             out.push_identifier(ENTITY)?;
             out.push_sql(", ");
@@ -424,9 +423,8 @@ where
         names(&actual, &mut out)?;
         out.push_sql(" FROM ");
         out.push_identifier(SOURCE)?;
-        out.push_sql(" WHERE ");
-        self.entities.walk_condition(ENTITY, out.reborrow())?;
-        out.push_sql("1 = 1) AS compared");
+        self.entities.walk_where(ENTITY, out.reborrow())?;
+        out.push_sql(") AS compared");
 
         if By::ENTITY {
             out.push_sql(" GROUP BY ");

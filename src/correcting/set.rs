@@ -8,7 +8,7 @@ use diesel::{QueryResult, RunQueryDsl};
 use crate::backend::{CounterBackend, Dialect};
 use crate::counter::{Counters, difference};
 use crate::counting::increment::{Increment, increment};
-use crate::days::DayRange;
+use crate::days::AllDays;
 use crate::key::{KeyExpression, KeyOf, KeyType, NoEntity};
 use crate::reading::sums::Sums;
 
@@ -80,7 +80,7 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
         let in_a_transaction = is_in_a_transaction(conn)?;
         conn.transaction(|conn| {
             ExecuteDsl::execute(self.increment.clone().locking(), conn)?;
-            let current = CurrentValue::<C, Id>::new(self.increment.id().clone(), DayRange::ALL);
+            let current = CurrentValue::<C, Id>::new(self.increment.id().clone(), AllDays);
             let before = if in_a_transaction {
                 LockedValue(current).get_result::<C::Value>(conn)
             } else {

@@ -14,7 +14,7 @@ use diesel::{AppearsOnTable, QueryResult, RunQueryDsl, SelectableExpression};
 
 use crate::backend::{CounterBackend, Dialect};
 use crate::counter::{Counters, TableOf, table_of};
-use crate::days::{Day, DayRange};
+use crate::days::{Day, DayRange, Days};
 use crate::key::KeyType;
 use crate::table::{EntityTable, HasParent};
 
@@ -99,7 +99,8 @@ pub struct Ranking<C: Counters, T = <C as Counters>::Table> {
 impl<C: Counters<Table = T>, T: EntityTable> Ranking<C, T> {
     /// Ranks by what is filed under these days; see
     /// [`CounterValue::between`](crate::CounterValue::between). An entity that has
-    /// nothing there is not ranked.
+    /// nothing there is not ranked. It begins with the first of a model's
+    /// [`Period`](crate::Period), where that is not the day.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Self {
         self.days(DayRange::new(days))
     }
@@ -171,8 +172,7 @@ where
         out.push_identifier(TOTAL)?;
         out.push_sql(" FROM ");
         self.table.walk_ast(out.reborrow())?;
-        out.push_sql(" WHERE ");
-        self.days.walk_condition(T::DAY, out.reborrow())?;
+        self.days.walk_where(" WHERE ", T::DAY, out.reborrow())?;
         out.push_sql(" GROUP BY ");
         out.push_identifier(entity)?;
         out.push_sql(" ORDER BY 2 DESC, 1 LIMIT ");

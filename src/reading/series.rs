@@ -157,12 +157,12 @@ impl<C: Counters, Id> Series<C, Id> {
     /// or a month's days do not add up to an `i64`.
     pub fn load<'a, Conn>(self, conn: &mut Conn) -> QueryResult<Counts<C>>
     where
-        Sums<C, Id, ByDay>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
+        Sums<C, Id, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
     {
         if self.axis.days.is_empty() {
             return Ok(Vec::new());
         }
-        let query = Sums::<C, _, ByDay>::new(self.entity, self.axis.days);
+        let query = Sums::<C, _, ByDay, _>::new(self.entity, self.axis.days);
         let mut rows = query.load::<(NaiveDate, C::Value)>(conn)?;
         rows.retain(|(day, _)| *day != UNDATED);
         let mut bars = self.axis.bars::<C>(rows.iter().map(|(day, _)| *day));
@@ -213,14 +213,15 @@ impl<'a, C: Counters, K> SeriesOfMany<'a, C, K> {
     where
         K: Ord,
         Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
-        Sums<C, Keys<&'a K>, ByEntityAndDay>: LoadQuery<'a, Conn, (K, NaiveDate, C::Value)>,
+        Sums<C, Keys<&'a K>, ByEntityAndDay, DayRange>:
+            LoadQuery<'a, Conn, (K, NaiveDate, C::Value)>,
     {
         if self.axis.days.is_empty() {
             return Ok(self.ids.iter().map(|_| Vec::new()).collect());
         }
         let mut rows = Vec::new();
         for keys in Keys::chunks::<<Conn::Backend as CounterBackend>::ManyRows>(self.ids.clone()) {
-            let query = Sums::<C, _, ByEntityAndDay>::new(keys, self.axis.days);
+            let query = Sums::<C, _, ByEntityAndDay, _>::new(keys, self.axis.days);
             rows.extend(query.load::<(K, NaiveDate, C::Value)>(conn)?);
         }
         rows.retain(|(_, day, _)| *day != UNDATED);

@@ -3,28 +3,27 @@
 use std::marker::PhantomData;
 
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::serialize::ToSql;
 use diesel::sql_types::Date;
 use diesel::{Expression, QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, push_names};
 use crate::counter::{Counters, TableOf, table_of};
-use crate::days::{Day, DayRange};
+use crate::days::{AllDays, Days};
 use crate::key::{Entities, KeyType, NoEntity};
 use crate::table::CounterTable;
 
 /// A query of the sums of the counters `C` of the entities `E` over some days, told
 /// apart by `By`.
 #[must_use = "a query reads nothing until it is loaded"]
-pub struct Sums<C: Counters, E = NoEntity, By = Whole> {
+pub struct Sums<C: Counters, E = NoEntity, By = Whole, Days = AllDays> {
     table: TableOf<C>,
     pub(crate) entities: E,
-    pub(crate) days: DayRange,
+    pub(crate) days: Days,
     by: PhantomData<By>,
 }
 
-impl<C: Counters, E, By> Sums<C, E, By> {
-    pub(crate) fn new(entities: E, days: DayRange) -> Self {
+impl<C: Counters, E, By, Days> Sums<C, E, By, Days> {
+    pub(crate) fn new(entities: E, days: Days) -> Self {
         Sums {
             table: table_of::<C>(),
             entities,
@@ -74,31 +73,34 @@ impl<C: Counters> By<C> for ByEntityAndDay {
     const DAY: bool = true;
 }
 
-impl<C: Counters, E, By, Conn> RunQueryDsl<Conn> for Sums<C, E, By> {}
+impl<C: Counters, E, By, Days, Conn> RunQueryDsl<Conn> for Sums<C, E, By, Days> {}
 
-impl<C: Counters, E, B: By<C>> Query for Sums<C, E, B> {
+impl<C: Counters, E, B: By<C>, Days> Query for Sums<C, E, B, Days> {
     type SqlType = B::SqlType;
 }
 
-impl<C, E, By> QueryId for Sums<C, E, By>
+impl<C, E, By, Days> QueryId for Sums<C, E, By, Days>
 where
     C: Counters + QueryId,
     E: QueryId,
     By: QueryId,
+    Days: QueryId,
 {
-    type QueryId = (Whole, C::QueryId, E::QueryId, By::QueryId);
-    const HAS_STATIC_QUERY_ID: bool =
-        C::HAS_STATIC_QUERY_ID && E::HAS_STATIC_QUERY_ID && By::HAS_STATIC_QUERY_ID;
+    type QueryId = (Whole, C::QueryId, E::QueryId, By::QueryId, Days::QueryId);
+    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID
+        && E::HAS_STATIC_QUERY_ID
+        && By::HAS_STATIC_QUERY_ID
+        && Days::HAS_STATIC_QUERY_ID;
 }
 
-impl<C, E, B, DB> QueryFragment<DB> for Sums<C, E, B>
+impl<C, E, B, D, DB> QueryFragment<DB> for Sums<C, E, B, D>
 where
     C: Counters,
     E: Entities<C::Table, DB>,
     B: By<C>,
     TableOf<C>: QueryFragment<DB>,
+    D: Days<DB>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
@@ -121,9 +123,8 @@ where
         }
         out.push_sql(" FROM ");
         self.table.walk_ast(out.reborrow())?;
-        out.push_sql(" WHERE ");
-        self.entities.walk_condition(entity, out.reborrow())?;
-        self.days.walk_condition(day, out.reborrow())?;
+        let and = self.entities.walk_where(entity, out.reborrow())?;
+        self.days.walk_where(and, day, out.reborrow())?;
         if !by.is_empty() {
             out.push_sql(" GROUP BY ");
             push_names(by, &mut out)?;

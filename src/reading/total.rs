@@ -7,13 +7,12 @@ use chrono::NaiveDate;
 use diesel::expression::{Expression, ValidGrouping};
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_source::{AppearsInFromClause, Once};
-use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Date};
+use diesel::sql_types::BigInt;
 use diesel::{AppearsOnTable, Column, QueryResult, SelectableExpression};
 
 use crate::backend::{CounterBackend, Dialect};
 use crate::counter::{Counters, TableOf, table_of};
-use crate::days::{Day, DayRange};
+use crate::days::{AllDays, DayRange, Days};
 use crate::key::KeyType;
 use crate::table::{CounterTable, EntityTable, HasParent};
 
@@ -89,15 +88,15 @@ pub fn total<C: Counters<Value = i64>>(_counter: C) -> Total<C> {
 #[allow(non_camel_case_types)]
 pub type total<C> = Total<C>;
 
-/// The total of the counter `C` of the entity `Id`, which is an expression; made by
+/// The total of the counter `C` of the entity `Id` over `Days`, which is an expression; made by
 /// [`total`](crate::total()).
 #[must_use = "an expression does nothing until it is part of a query"]
-pub struct Total<C, Id = ParentRow<C>>
+pub struct Total<C, Days = AllDays, Id = ParentRow<C>>
 where
     C: Counters,
 {
     table: TableOf<C>,
-    days: DayRange,
+    days: Days,
     entity: Id,
 }
 
@@ -105,29 +104,36 @@ impl<C: Counters> Total<C> {
     pub(crate) fn new() -> Self {
         Total {
             table: table_of::<C>(),
-            days: DayRange::ALL,
+            days: AllDays,
             entity: ParentRow(PhantomData),
         }
     }
 }
 
-impl<C: Counters, Id> Total<C, Id> {
+impl<C: Counters, Days, Id> Total<C, Days, Id> {
     /// Only what is filed under `day`; see
     /// [`CounterValue::on`](crate::CounterValue::on).
-    pub fn on(mut self, day: NaiveDate) -> Self {
-        self.days = DayRange::one(day);
-        self
+    pub fn on(self, day: NaiveDate) -> Total<C, DayRange, Id> {
+        self.days(DayRange::one(day))
     }
 
     /// Only what is filed under these days; see
-    /// [`CounterValue::between`](crate::CounterValue::between).
-    pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
-        self.days = DayRange::new(days);
-        self
+    /// [`CounterValue::between`](crate::CounterValue::between). It is another type than
+    /// the total of all days; where one query is to do for both, that is `between(..)`.
+    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Total<C, DayRange, Id> {
+        self.days(DayRange::new(days))
+    }
+
+    fn days(self, days: DayRange) -> Total<C, DayRange, Id> {
+        Total {
+            table: self.table,
+            days,
+            entity: self.entity,
+        }
     }
 }
 
-impl<C: Counters<Table: EntityTable>> Total<C> {
+impl<C: Counters<Table: EntityTable>, Days> Total<C, Days> {
     /// Of the entity whose key is this expression, such as a foreign key or the
     /// field of an alias.
     ///
@@ -150,7 +156,7 @@ impl<C: Counters<Table: EntityTable>> Total<C> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn of<Id>(self, id: Id) -> Total<C, Id>
+    pub fn of<Id>(self, id: Id) -> Total<C, Days, Id>
     where
         Id: Expression<SqlType = KeyType<C>>,
     {
@@ -165,13 +171,13 @@ impl<C: Counters<Table: EntityTable>> Total<C> {
 /// The counter table in the subquery, so that what is outside keeps its name.
 const COUNTED: &str = "counted";
 
-impl<C, Id, DB> QueryFragment<DB> for Total<C, Id>
+impl<C, D, Id, DB> QueryFragment<DB> for Total<C, D, Id>
 where
     C: Counters,
     Id: QueryFragment<DB>,
     TableOf<C>: QueryFragment<DB>,
+    D: Days<DB>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
@@ -187,48 +193,56 @@ where
         out.push_identifier(C::Table::ENTITY.unwrap_or_default())?;
         out.push_sql(" = ");
         self.entity.walk_ast(out.reborrow())?;
-        out.push_sql(" AND ");
-        self.days.walk_condition(C::Table::DAY, out.reborrow())?;
+        self.days
+            .walk_where(" AND ", C::Table::DAY, out.reborrow())?;
         out.push_sql(")");
         Ok(())
     }
 }
 
-impl<C, Id> QueryId for Total<C, Id>
+impl<C, Days, Id> QueryId for Total<C, Days, Id>
 where
     C: Counters + QueryId,
+    Days: QueryId,
     Id: QueryId,
 {
-    type QueryId = (ParentRow<C::QueryId>, Id::QueryId);
-    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID && Id::HAS_STATIC_QUERY_ID;
+    type QueryId = (ParentRow<C::QueryId>, Days::QueryId, Id::QueryId);
+    const HAS_STATIC_QUERY_ID: bool =
+        C::HAS_STATIC_QUERY_ID && Days::HAS_STATIC_QUERY_ID && Id::HAS_STATIC_QUERY_ID;
 }
 
-impl<C: Counters, Id: Clone> Clone for Total<C, Id>
+impl<C: Counters, Days: Clone, Id: Clone> Clone for Total<C, Days, Id>
 where
     TableOf<C>: Clone,
 {
     fn clone(&self) -> Self {
         Total {
             table: self.table.clone(),
+            days: self.days.clone(),
             entity: self.entity.clone(),
-            ..*self
         }
     }
 }
-impl<C: Counters, Id: Copy> Copy for Total<C, Id> where TableOf<C>: Copy {}
+impl<C: Counters, Days: Copy, Id: Copy> Copy for Total<C, Days, Id> where TableOf<C>: Copy {}
 
-impl<C: Counters, Id: Expression> Expression for Total<C, Id> {
+impl<C: Counters, Days, Id: Expression> Expression for Total<C, Days, Id> {
     type SqlType = BigInt;
 }
 
-impl<C: Counters, Id: ValidGrouping<By>, By> ValidGrouping<By> for Total<C, Id> {
+impl<C: Counters, Days, Id: ValidGrouping<By>, By> ValidGrouping<By> for Total<C, Days, Id> {
     type IsAggregate = Id::IsAggregate;
 }
 
-impl<C: Counters, Id: AppearsOnTable<QS>, QS: ?Sized> AppearsOnTable<QS> for Total<C, Id> {}
+impl<C: Counters, Days, Id: AppearsOnTable<QS>, QS: ?Sized> AppearsOnTable<QS>
+    for Total<C, Days, Id>
+{
+}
 
 // Where the key is NULL, on the outer side of a join, the total is 0 like any other.
-impl<C: Counters, Id: AppearsOnTable<QS>, QS: ?Sized> SelectableExpression<QS> for Total<C, Id> {}
+impl<C: Counters, Days, Id: AppearsOnTable<QS>, QS: ?Sized> SelectableExpression<QS>
+    for Total<C, Days, Id>
+{
+}
 
 /// The primary key of a row of the model's table.
 #[derive(Debug, Clone, Copy)]

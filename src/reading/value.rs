@@ -5,9 +5,9 @@ use std::ops::RangeBounds;
 use chrono::NaiveDate;
 
 use crate::counter::Counters;
-use crate::days::DayRange;
+use crate::days::{AllDays, DayRange};
 use crate::key::{KeyExpression, KeyOf, KeyType, NoEntity};
-use crate::reading::sums::Sums;
+use crate::reading::sums::{Sums, Whole};
 use crate::reading::values::CounterValues;
 use crate::table::EntityTable;
 
@@ -51,20 +51,23 @@ use crate::table::EntityTable;
 /// [`SerializationError`](diesel::result::Error::SerializationError) for a day given
 /// to [`on`](CounterValue::on) that is outside 1000-01-01 to 9999-12-31.
 pub fn counter_value<C: Counters>(_counters: C) -> CounterValue<C> {
-    Sums::new(NoEntity, DayRange::ALL)
+    Sums::new(NoEntity, AllDays)
 }
 
 /// A query of the counters `C` of the entity `Id`; made by [`counter_value`].
-pub type CounterValue<C, Id = NoEntity> = Sums<C, Id>;
+pub type CounterValue<C, Id = NoEntity, Days = AllDays> = Sums<C, Id, Whole, Days>;
 
-impl<C: Counters> CounterValue<C> {
+impl<C: Counters, Days> CounterValue<C, NoEntity, Days> {
     /// Names the entity by its key.
-    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> CounterValue<C, KeyExpression<K, C>> {
+    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> CounterValue<C, KeyExpression<K, C>, Days> {
         Sums::new(id.into_id(), self.days)
     }
 
     /// Names many entities by their keys.
-    pub fn of_many<'a, K>(self, ids: impl IntoIterator<Item = &'a K>) -> CounterValues<'a, C, K>
+    pub fn of_many<'a, K>(
+        self,
+        ids: impl IntoIterator<Item = &'a K>,
+    ) -> CounterValues<'a, C, K, Days>
     where
         C::Table: EntityTable,
     {
@@ -72,25 +75,26 @@ impl<C: Counters> CounterValue<C> {
     }
 }
 
-impl<C: Counters, Id> CounterValue<C, Id> {
+impl<C: Counters, Id, Days> CounterValue<C, Id, Days> {
     /// Reads only what is filed under `day`. Where a model counts by another
     /// [`Period`](crate::Period) than the day, that is the first of it:
     /// `Period::Week.start(day)`.
-    pub fn on(mut self, day: NaiveDate) -> Self {
-        self.days = DayRange::one(day);
-        self
+    pub fn on(self, day: NaiveDate) -> CounterValue<C, Id, DayRange> {
+        self.days(DayRange::one(day))
     }
 
     /// Reads only what is filed under these days: `monday..=today`, `monday..`,
     /// `..today`. What has no day is filed under 1970-01-01.
     ///
-    /// An empty or a reversed range has 0.
-    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Self {
+    /// An empty or a reversed range has 0. Where a model counts by another
+    /// [`Period`](crate::Period) than the day, begin with the first of it, or ask the
+    /// model, which does:
+    /// [`counter_value_between`](crate::HasCounters::counter_value_between).
+    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> CounterValue<C, Id, DayRange> {
         self.days(DayRange::new(days))
     }
 
-    pub(crate) fn days(mut self, days: DayRange) -> Self {
-        self.days = days;
-        self
+    pub(crate) fn days(self, days: DayRange) -> CounterValue<C, Id, DayRange> {
+        Sums::new(self.entities, days)
     }
 }

@@ -10,7 +10,7 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::CounterBackend;
 use crate::counter::Counters;
-use crate::days::DayRange;
+use crate::days::{AllDays, DayRange};
 use crate::keys::{Keys, ListKeys};
 use crate::reading::sums::{ByEntity, Sums};
 
@@ -33,14 +33,14 @@ use crate::reading::sums::{ByEntity, Sums};
 /// # }
 /// ```
 #[must_use = "a query reads nothing until it is loaded"]
-pub struct CounterValues<'a, C, K> {
+pub struct CounterValues<'a, C, K, Days = AllDays> {
     ids: Vec<&'a K>,
-    days: DayRange,
+    days: Days,
     counters: std::marker::PhantomData<C>,
 }
 
-impl<'a, C: Counters, K> CounterValues<'a, C, K> {
-    pub(crate) fn new(ids: impl IntoIterator<Item = &'a K>, days: DayRange) -> Self {
+impl<'a, C: Counters, K, Days> CounterValues<'a, C, K, Days> {
+    pub(crate) fn new(ids: impl IntoIterator<Item = &'a K>, days: Days) -> Self {
         CounterValues {
             ids: ids.into_iter().collect(),
             days,
@@ -49,15 +49,13 @@ impl<'a, C: Counters, K> CounterValues<'a, C, K> {
     }
 
     /// As [`CounterValue::on`](crate::CounterValue::on).
-    pub fn on(mut self, day: NaiveDate) -> Self {
-        self.days = DayRange::one(day);
-        self
+    pub fn on(self, day: NaiveDate) -> CounterValues<'a, C, K, DayRange> {
+        CounterValues::new(self.ids, DayRange::one(day))
     }
 
     /// As [`CounterValue::between`](crate::CounterValue::between).
-    pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
-        self.days = DayRange::new(days);
-        self
+    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> CounterValues<'a, C, K, DayRange> {
+        CounterValues::new(self.ids, DayRange::new(days))
     }
 
     /// Reads them: one value for each of the keys, in their order. A key may be there
@@ -75,11 +73,12 @@ impl<'a, C: Counters, K> CounterValues<'a, C, K> {
     where
         K: Ord,
         Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
-        Sums<C, Keys<&'a K>, ByEntity>: LoadQuery<'a, Conn, (K, C::Value)>,
+        Days: Copy,
+        Sums<C, Keys<&'a K>, ByEntity, Days>: LoadQuery<'a, Conn, (K, C::Value)>,
     {
         let mut sums = BTreeMap::<K, C::Amounts>::new();
         for keys in Keys::chunks::<<Conn::Backend as CounterBackend>::ManyRows>(self.ids.clone()) {
-            let query = Sums::<C, _, ByEntity>::new(keys, self.days);
+            let query = Sums::<C, _, ByEntity, _>::new(keys, self.days);
             for (id, value) in query.load::<(K, C::Value)>(conn)? {
                 sums.insert(id, C::amounts(value));
             }

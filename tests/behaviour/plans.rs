@@ -74,15 +74,8 @@ fn totals_of_a_page_are_read_by_the_counter_tables_primary_key() {
         .limit(20)
         .offset(40);
     let sql = diesel::debug_query::<Backend, _>(&page).to_string();
-    let days = [
-        "'1000-01-01'",
-        "'9999-12-31'",
-        "'2026-01-05'",
-        "'9999-12-31'",
-        "20",
-        "40",
-    ];
-    let plan = crate::plan_of(&with_values(&sql, &days), &mut conn);
+    let values = ["'2026-01-05'", "'9999-12-31'", "20", "40"];
+    let plan = crate::plan_of(&with_values(&sql, &values), &mut conn);
     crate::assert_reads_by_primary_key(&plan, 2);
 
     // And that is the query.
@@ -106,7 +99,6 @@ fn values_of_many_are_read_by_the_counter_tables_primary_key() {
     } else {
         keys.resize(32, list.last().unwrap());
     }
-    keys.extend(["'1000-01-01'", "'9999-12-31'"]);
     let plan = crate::plan_of(&with_values(&watched.queries[0], &keys), &mut conn);
     crate::assert_reads_by_primary_key(&plan, 1);
 }

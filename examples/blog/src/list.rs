@@ -1,5 +1,7 @@
 //! A page of the list of articles, in one query with what is counted of each.
 
+use std::ops::Bound::{Included, Unbounded};
+
 use chrono::Utc;
 use diesel::prelude::*;
 use diesel_counters::Period;
@@ -27,11 +29,11 @@ pub fn page(
     conn: &mut AnyConnection,
 ) -> QueryResult<Vec<(Article, Counts)>> {
     let today = Utc::now().date_naive();
-    let views = total(article_counters::views);
-    let views = match sort {
-        Sort::Newest | Sort::MostRead => views,
-        Sort::MostReadThisWeek => views.between(Period::Week.start(today)..=today),
+    let days = match sort {
+        Sort::Newest | Sort::MostRead => (Unbounded, Unbounded),
+        Sort::MostReadThisWeek => (Included(Period::Week.start(today)), Included(today)),
     };
+    let views = total(article_counters::views).between(days);
     let counts = (
         views,
         total(article_counters::likes),
