@@ -8,7 +8,7 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{SingleValue, SqlType};
 
 use crate::counter::Counters;
-use crate::table::CounterTable;
+use crate::table::{CounterTable, NoEntity};
 
 /// A value that can stand in the first column of a counter table, which has the SQL
 /// type `ST`.
@@ -63,11 +63,6 @@ where
     &'a K: KeyOf<T::KeyType>,
 {
 }
-
-/// In place of the entity: the key of a model without one, such as a whole site, and
-/// what a statement has before its `.of(id)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, QueryId, SqlType)]
-pub struct NoEntity;
 
 /// The one entity that a statement on the counter table `T` is about, as SQL.
 #[diagnostic::on_unimplemented(

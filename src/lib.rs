@@ -43,13 +43,35 @@
 //! `debug_query` work as they do for any other.
 //!
 //! With no model at all there are [`increment`], [`increment_many`] and
-//! [`counter_value`]. They know of no `#[counters(…)]`: they count by the day in UTC,
-//! over [`DEFAULT_SLOTS`].
+//! [`counter_value`](counter_value()). They know of no `#[counters(…)]`: they count by
+//! the day in UTC, over [`DEFAULT_SLOTS`].
+//!
+//! # Reading
+//!
+//! | to read | there is |
+//! | --- | --- |
+//! | the counters of one model | [`counter_value`](HasCounters::counter_value), `…_on` a day, `…_between` days |
+//! | those of all models on a page | [`counter_values`](HasCounters::counter_values), one query |
+//! | a total as an expression in any query of the model's table | [`total`](total()) |
+//! | a chart | [`daily_counts`](HasCounters::daily_counts), `weekly_counts`, `monthly_counts` |
+//! | the most counted | [`top`](HasCounters::top), and [`ranking`](ranking()) to join models to |
+//!
+//! A read sums rows: [`counter_value`](counter_value()) says what that costs. To sort or
+//! filter a large table by a count, [`materialize`](HasCounters::materialize) it into a column.
+//!
+//! # Putting a count right
+//!
+//! [`set_counter`](HasCounters::set_counter) and
+//! [`reset_counter`](HasCounters::reset_counter) give a counter another value,
+//! [`recount`](HasCounters::recount) and [`recount_all`](HasCounters::recount_all) the one
+//! that the counted rows have, while others count on. [`recount`](recount()) can tell what
+//! is wrong first. [`delete_counters`](HasCounters::delete_counters) removes them.
 //!
 //! # The caller owns the transaction
 //!
-//! Nothing here begins, commits or retries one. An increment is one statement in
-//! whatever transaction or savepoint the connection is in.
+//! Counting and reading begin, commit and retry none: each is one statement in whatever
+//! transaction or savepoint the connection is in. What puts counts right takes several
+//! statements, and so a transaction, or a savepoint of the caller's.
 //!
 //! On SQLite, begin a transaction that counts with
 //! [`immediate_transaction`](diesel::SqliteConnection::immediate_transaction): one
@@ -109,16 +131,15 @@ pub use chrono;
 pub use backend::UnnestedRows;
 pub use backend::{CounterBackend, Dialect, ListedRows};
 pub use correcting::delete::delete_counters;
-pub use correcting::materialize::materialize;
 pub use correcting::recount::{Drift, recount};
 pub use correcting::set::set_counter;
 pub use counter::Counters;
 pub use counting::changes::{Changes, CounterColumn};
 pub use counting::increment::{Increment, increment};
 pub use counting::increment_many::{IncrementMany, increment_many};
+pub use key::KeyOf;
 #[doc(hidden)]
 pub use key::assert_key;
-pub use key::{KeyOf, NoEntity};
 pub use model::{CountersOf, HasCounters};
 pub use period::Period;
 pub use reading::ranking::{Ranking, ranking};
@@ -126,7 +147,7 @@ pub use reading::series::{Series, daily_counts, monthly_counts, weekly_counts};
 pub use reading::total::{Total, total};
 pub use reading::value::{CounterValue, counter_value};
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};
-pub use table::{CounterTable, EntityTable, HasParent};
+pub use table::{CounterTable, EntityTable, HasParent, NoEntity};
 
 /// Types in the signatures of others, which only generic code has to name.
 pub mod helper_types {

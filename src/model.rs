@@ -3,14 +3,18 @@
 use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
+use diesel::Column;
 use diesel::QueryResult;
 use diesel::connection::Connection;
+use diesel::expression::AsExpression;
 use diesel::prelude::RunQueryDsl;
 use diesel::query_builder::AsQuery;
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
+use diesel::sql_types::BigInt;
 
 use crate::backend::CounterBackend;
 use crate::correcting::delete::{DeleteFromEach, DeleteManyFromEach};
+use crate::correcting::materialize::{Materialize, ParentTable};
 use crate::correcting::recount::{Compared, Drift, Recount, TrueCounts};
 use crate::correcting::set::{LockedValue, SetCounter};
 use crate::counter::Counters;
@@ -26,7 +30,7 @@ use crate::reading::series::{Counts, daily_counts, monthly_counts, weekly_counts
 use crate::reading::sums::{ByDay, ByEntity, ByEntityAndDay, Sums, Whole};
 use crate::reading::value::{CounterValue, counter_value};
 use crate::slot::DEFAULT_SLOTS;
-use crate::table::{CounterTable, EntityTable};
+use crate::table::{CounterTable, EntityTable, HasParent};
 
 /// The key of a model, borrowed from it, as a Diesel expression.
 type KeyOf<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
@@ -69,6 +73,9 @@ type KeyOf<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 ///   apart in time, a [`Period`]; days when not said.
 /// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that says on which
 ///   day to count; UTC's when not said.
+/// - `total = false`: leaves it to another model of the same counter table to say of
+///   which rows a [`total`](crate::total()) is. One says so with its
+///   `#[diesel(table_name = …)]`, and two that do are a conflict.
 ///
 /// The model's key is the field of the column named in
 /// `#[diesel(primary_key(…))]`, or of the column `id`; it must be a single column.
@@ -96,14 +103,51 @@ type KeyOf<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 ///     path: String,
 /// }
 /// ```
+///
+/// # Counters of no entity
+///
+/// A unit struct has counters of which there is one only, such as a site's hits. Their
+/// table's primary key is `(day, slot)`, and they have the same methods:
+///
+/// ```
+/// # fn main() -> diesel::QueryResult<()> {
+/// # use diesel::connection::SimpleConnection;
+/// # use diesel::prelude::*;
+/// # let conn = &mut SqliteConnection::establish(":memory:").unwrap();
+/// # conn.batch_execute(
+/// #     "CREATE TABLE site_counters (
+/// #          day DATE NOT NULL, slot SMALLINT NOT NULL, hits BIGINT NOT NULL DEFAULT 0,
+/// #          PRIMARY KEY (day, slot)
+/// #      )",
+/// # )?;
+/// use diesel_counters::prelude::*;
+///
+/// diesel::table! {
+///     site_counters (day, slot) {
+///         day -> Date,
+///         slot -> SmallInt,
+///         hits -> BigInt,
+///     }
+/// }
+///
+/// #[derive(HasCounters)]
+/// #[counters(table_name = site_counters)]
+/// struct Site;
+///
+/// Site.incr_counter(site_counters::hits, conn)?;
+/// assert_eq!(Site.counter_value(site_counters::hits, conn)?, 1);
+/// # Ok(())
+/// # }
+/// ```
 pub use diesel_counters_derive::HasCounters;
 
 /// A model with counters. [Derive it](derive@crate::HasCounters).
 ///
-/// Each method is one statement, on whatever connection and in whatever
-/// transaction or savepoint it is given: the count commits and rolls back with
-/// the rows that the caller writes next to it. Nothing here begins, commits or
-/// retries a transaction.
+/// Counting and reading are one statement each, on whatever connection and in whatever
+/// transaction or savepoint they are given: the count commits and rolls back with
+/// the rows that the caller writes next to it. None of it begins, commits or retries a
+/// transaction. What puts a count right takes several statements, and says what it does
+/// about the transaction.
 ///
 /// ```
 /// # include!("doctest_setup.rs");
@@ -500,7 +544,7 @@ pub trait HasCounters: Sized {
         let ranking = ranking(counter)
             .days(DayRange::whole(days, C::Table::PERIOD))
             .limit(n);
-        LoadQuery::internal_load(ranking, conn)?.collect()
+        ranking.load(conn)
     }
 
     /// Gives a counter another value, and answers with the one before; see
@@ -624,6 +668,43 @@ pub trait HasCounters: Sized {
             LoadQuery<'a, Conn, (Self::Key, C::Value, C::Value)>,
     {
         Recount::new(Self::increment(counters), source).execute(conn)
+    }
+
+    /// Copies a counter's totals into a `BigInt` column of the model's table, where an
+    /// index can sort by them.
+    ///
+    /// It writes only the rows whose total is another than the column has, by key, in
+    /// batches with a transaction each. The column is as of that moment: run it once in a
+    /// while, and write the column nowhere else.
+    ///
+    /// ```
+    /// # include!("doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// use diesel_counters::prelude::*;
+    /// use schema::article_counters::views;
+    ///
+    /// increment_many(views, [(1_i64, 10), (2, 200)], conn)?;
+    ///
+    /// let written: usize = Article::materialize(views, articles::total_views).execute(conn)?;
+    /// assert_eq!(written, 2);
+    ///
+    /// let most_read: Vec<i64> = articles::table
+    ///     .order(articles::total_views.desc())
+    ///     .select(articles::id)
+    ///     .load(conn)?;
+    /// assert_eq!(most_read, [2, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn materialize<C, Into>(_counter: C, _into: Into) -> Materialize<C, Into, Self::Key>
+    where
+        C: Counters<Value = i64>,
+        C::Table: CountersOf<Self> + HasParent,
+        Into: Column<Table = ParentTable<C>, SqlType = BigInt>,
+        Self::Key: AsExpression<KeyType<C>>,
+    {
+        Materialize::new()
     }
 
     /// Removes the model's counters, from each of its counter tables; answers with the

@@ -1,11 +1,10 @@
 //! What makes a table a counter table.
 
 use diesel::associations::HasTable;
+use diesel::query_builder::QueryId;
 use diesel::sql_types::is_nullable::NotNull;
 use diesel::sql_types::{Date, SingleValue, SmallInt, SqlType};
 use diesel::{Column, Table};
-
-use crate::key::NoEntity;
 
 /// A table whose primary key is `(entity, day, slot)`, or `(day, slot)` for counters
 /// of no entity, such as a whole site's.
@@ -59,6 +58,11 @@ where
     const SLOT: &'static str = <T::PrimaryKey as CounterKey<T>>::SLOT;
     const KEY: &'static [&'static str] = <T::PrimaryKey as CounterKey<T>>::NAMES;
 }
+
+/// In place of the entity: the key of a model without one, such as a whole site, and
+/// what a statement has before its `.of(id)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, QueryId, SqlType)]
+pub struct NoEntity;
 
 /// A primary key `(entity, day, slot)` or `(day, slot)` of the table `T`.
 #[diagnostic::on_unimplemented(
@@ -155,8 +159,6 @@ pub trait HasParent: EntityTable {
     /// The primary key of the model's table.
     type ParentKey: Column<SqlType = Self::KeyType, Table: HasTable<Table = ParentTable<Self>>>
         + 'static;
-    /// The type of the model's field for it.
-    type Key;
     #[doc(hidden)]
     const PARENT_KEY: &'static Self::ParentKey;
 }

@@ -76,7 +76,7 @@ fn assert_keys(item: &DeriveInput, model: &Model, key: &Key) -> TokenStream {
 fn has_parent(model: &Model, attr: &CountersAttr) -> Option<TokenStream> {
     let key = model.key.as_ref().filter(|_| attr.total)?;
     let parent = model.table_name.as_ref()?;
-    let (column, key_type) = (&key.column, key.ty);
+    let column = &key.column;
     let table_name = &attr.table_name;
     let table = quote_spanned!(table_name.span()=> #table_name::table);
 
@@ -84,7 +84,6 @@ fn has_parent(model: &Model, attr: &CountersAttr) -> Option<TokenStream> {
     Some(quote_spanned! {table_name.span()=>
         impl ::diesel_counters::HasParent for #table {
             type ParentKey = #parent::#column;
-            type Key = #key_type;
             const PARENT_KEY: &'static Self::ParentKey = &#parent::#column;
         }
 

@@ -8,9 +8,9 @@ use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::CounterBackend;
-use crate::key::{Entities, KeyOf, NoEntity};
+use crate::key::{Entities, KeyOf};
 use crate::keys::{Keys, ListKeys};
-use crate::table::{CounterTable, EntityTable};
+use crate::table::{CounterTable, EntityTable, NoEntity};
 
 /// Removes the counters of an entity from a counter table: all of its rows.
 ///

@@ -19,48 +19,8 @@ use crate::key::KeyType;
 use crate::reading::total::Total;
 use crate::table::HasParent;
 
-/// Copies a counter's totals into a `BigInt` column of the model's table, where an index
-/// can sort by them.
-///
-/// It writes only the rows whose total is another than the column has, by key, in
-/// batches with a transaction each. The column is as of that moment: run it once in a
-/// while, and never write the column otherwise.
-///
-/// ```
-/// # include!("../doctest_setup.rs");
-/// # fn main() -> diesel::QueryResult<()> {
-/// # let conn = &mut establish_connection();
-/// use diesel_counters::materialize;
-/// use diesel_counters::prelude::*;
-/// use schema::article_counters::views;
-///
-/// increment_many(views, [(1_i64, 10), (2, 200)], conn)?;
-///
-/// let written: usize = materialize(views, articles::total_views).execute(conn)?;
-/// assert_eq!(written, 2);
-///
-/// let most_read: Vec<i64> = articles::table
-///     .order(articles::total_views.desc())
-///     .select(articles::id)
-///     .load(conn)?;
-/// assert_eq!(most_read, [2, 1]);
-/// # Ok(())
-/// # }
-/// ```
-pub fn materialize<C, Into>(_counter: C, _into: Into) -> Materialize<C, Into>
-where
-    C: Counters<Value = i64, Table: HasParent>,
-    Into: Column<Table = ParentTable<C>, SqlType = BigInt>,
-{
-    Materialize {
-        batch: 1_000,
-        of: PhantomData,
-    }
-}
-
-type Key<C> = <<C as Counters>::Table as HasParent>::Key;
-type KeyBind<C> = AsExprOf<Key<C>, KeyType<C>>;
-type ParentTable<C> = <<<C as Counters>::Table as HasParent>::ParentKey as Column>::Table;
+type KeyBind<C, K> = AsExprOf<K, KeyType<C>>;
+pub type ParentTable<C> = <<<C as Counters>::Table as HasParent>::ParentKey as Column>::Table;
 
 fn parent_table<C: Counters<Table: HasParent>>() -> FromClause<C> {
     ParentTable::<C>::table().from_clause()
@@ -68,19 +28,26 @@ fn parent_table<C: Counters<Table: HasParent>>() -> FromClause<C> {
 
 type FromClause<C> = <ParentTable<C> as QuerySource>::FromClause;
 
-/// A copy of the totals of `C` into the column `Into`; made by
-/// [`materialize`](crate::materialize()).
+/// A copy of the totals of `C` into the column `Into` of the model's table, whose keys
+/// are `K`; made by [`HasCounters::materialize`](crate::HasCounters::materialize).
 #[must_use = "nothing is copied until it is executed"]
-pub struct Materialize<C, Into> {
+pub struct Materialize<C, Into, K> {
     batch: i64,
-    of: PhantomData<(C, Into)>,
+    of: PhantomData<(C, Into, K)>,
 }
 
-impl<C, Into> Materialize<C, Into>
+impl<C, Into, K> Materialize<C, Into, K>
 where
     C: Counters<Value = i64, Table: HasParent>,
-    Key<C>: AsExpression<KeyType<C>>,
+    K: AsExpression<KeyType<C>>,
 {
+    pub(crate) fn new() -> Self {
+        Materialize {
+            batch: 1_000,
+            of: PhantomData,
+        }
+    }
+
     /// Writes so many rows in a transaction at most, 1 or more; 1,000 when not said.
     pub fn batch(mut self, rows: usize) -> Self {
         self.batch = i64::try_from(rows.max(1)).unwrap_or(i64::MAX);
@@ -97,22 +64,22 @@ where
     /// The database's own; the batches before are written then.
     pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
-        Key<C>: Clone,
+        K: Clone,
         Conn: Connection,
-        Changed<C, Into>: LoadQuery<'a, Conn, (Key<C>, i64, i64)>,
-        Write<C, Into>: ExecuteDsl<Conn>,
+        Changed<C, Into, K>: LoadQuery<'a, Conn, (K, i64, i64)>,
+        Write<C, Into, K>: ExecuteDsl<Conn>,
     {
         let mut written = 0;
         let mut after = None;
         loop {
-            let changed = Changed::<C, Into> {
+            let changed = Changed::<C, Into, K> {
                 parent: parent_table::<C>(),
                 total: Total::new(),
                 after,
                 limit: self.batch,
                 into: PhantomData,
             };
-            let changed: Vec<(Key<C>, i64, i64)> = changed.load(conn)?;
+            let changed: Vec<(K, i64, i64)> = changed.load(conn)?;
             let Some((last, ..)) = changed.last() else {
                 return Ok(written);
             };
@@ -121,7 +88,7 @@ where
                 changed
                     .into_iter()
                     .try_fold(0, |written, (id, held, total)| {
-                        let write = Write::<C, Into> {
+                        let write = Write::<C, Into, K> {
                             parent: parent_table::<C>(),
                             id: id.as_expression(),
                             held,
@@ -137,47 +104,47 @@ where
 
 /// The rows whose column `Into` is not the total of `C`, by key.
 #[doc(hidden)]
-pub struct Changed<C, Into>
+pub struct Changed<C, Into, K>
 where
     C: Counters<Table: HasParent>,
-    Key<C>: AsExpression<KeyType<C>>,
+    K: AsExpression<KeyType<C>>,
 {
     parent: FromClause<C>,
     total: Total<C>,
-    after: Option<KeyBind<C>>,
+    after: Option<KeyBind<C, K>>,
     limit: i64,
     into: PhantomData<Into>,
 }
 
-impl<C, Into> Query for Changed<C, Into>
+impl<C, Into, K> Query for Changed<C, Into, K>
 where
     C: Counters<Table: HasParent>,
-    Key<C>: AsExpression<KeyType<C>>,
+    K: AsExpression<KeyType<C>>,
 {
     type SqlType = (KeyType<C>, BigInt, BigInt);
 }
 
-impl<C, Into, Conn> RunQueryDsl<Conn> for Changed<C, Into>
+impl<C, Into, K, Conn> RunQueryDsl<Conn> for Changed<C, Into, K>
 where
     C: Counters<Table: HasParent>,
-    Key<C>: AsExpression<KeyType<C>>,
+    K: AsExpression<KeyType<C>>,
 {
 }
 
 // There are two texts: the first batch is after no key.
-impl<C, Into> QueryId for Changed<C, Into>
+impl<C, Into, K> QueryId for Changed<C, Into, K>
 where
     C: Counters<Table: HasParent>,
-    Key<C>: AsExpression<KeyType<C>>,
+    K: AsExpression<KeyType<C>>,
 {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl<C, Into, DB> QueryFragment<DB> for Changed<C, Into>
+impl<C, Into, K, DB> QueryFragment<DB> for Changed<C, Into, K>
 where
     C: Counters<Table: HasParent<ParentKey: QueryFragment<DB>>>,
-    Key<C>: AsExpression<KeyType<C>, Expression: QueryFragment<DB>>,
+    K: AsExpression<KeyType<C>, Expression: QueryFragment<DB>>,
     FromClause<C>: QueryFragment<DB>,
     Into: Column,
     Total<C>: QueryFragment<DB>,
@@ -213,39 +180,39 @@ where
 
 /// Writes a total into the column `Into` of a row that still holds what it held.
 #[doc(hidden)]
-pub struct Write<C, Into>
+pub struct Write<C, Into, K>
 where
     C: Counters<Table: HasParent>,
-    Key<C>: AsExpression<KeyType<C>>,
+    K: AsExpression<KeyType<C>>,
 {
     parent: FromClause<C>,
-    id: KeyBind<C>,
+    id: KeyBind<C, K>,
     held: i64,
     total: i64,
     into: PhantomData<Into>,
 }
 
-impl<C, Into, Conn> RunQueryDsl<Conn> for Write<C, Into>
+impl<C, Into, K, Conn> RunQueryDsl<Conn> for Write<C, Into, K>
 where
     C: Counters<Table: HasParent>,
-    Key<C>: AsExpression<KeyType<C>>,
+    K: AsExpression<KeyType<C>>,
 {
 }
 
-impl<C, Into> QueryId for Write<C, Into>
+impl<C, Into, K> QueryId for Write<C, Into, K>
 where
     C: Counters<Table: HasParent> + QueryId,
     Into: QueryId,
-    Key<C>: AsExpression<KeyType<C>>,
+    K: AsExpression<KeyType<C>>,
 {
-    type QueryId = Materialize<C::QueryId, Into::QueryId>;
+    type QueryId = Materialize<C::QueryId, Into::QueryId, ()>;
     const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID && Into::HAS_STATIC_QUERY_ID;
 }
 
-impl<C, Into, DB> QueryFragment<DB> for Write<C, Into>
+impl<C, Into, K, DB> QueryFragment<DB> for Write<C, Into, K>
 where
     C: Counters<Table: HasParent<ParentKey: QueryFragment<DB>>>,
-    Key<C>: AsExpression<KeyType<C>, Expression: QueryFragment<DB>>,
+    K: AsExpression<KeyType<C>, Expression: QueryFragment<DB>>,
     FromClause<C>: QueryFragment<DB>,
     Into: Column,
     DB: CounterBackend,

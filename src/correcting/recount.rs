@@ -16,10 +16,10 @@ use crate::correcting::set::is_in_a_transaction;
 use crate::counter::{Counters, TableOf, difference, table_of};
 use crate::counting::increment::{Cell, Increment, increment};
 use crate::counting::increment_many::AddRows;
-use crate::key::{AllEntities, Entities, KeyExpression, KeyOf, KeyType, NoEntity};
+use crate::key::{AllEntities, Entities, KeyExpression, KeyOf, KeyType};
 use crate::keys::{Keys, ListKeys};
 use crate::reading::sums::{ByEntity, Whole};
-use crate::table::{CounterTable, EntityTable};
+use crate::table::{CounterTable, EntityTable, NoEntity};
 
 /// Puts counters right by what they count: `source` is a Diesel query of an entity's
 /// key and its true count, or counts where there are several counters.

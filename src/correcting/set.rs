@@ -9,8 +9,9 @@ use crate::backend::{CounterBackend, Dialect};
 use crate::counter::{Counters, difference};
 use crate::counting::increment::{Increment, increment};
 use crate::days::AllDays;
-use crate::key::{KeyExpression, KeyOf, KeyType, NoEntity};
+use crate::key::{KeyExpression, KeyOf, KeyType};
 use crate::reading::sums::Sums;
+use crate::table::NoEntity;
 
 /// Gives counters of an entity another value, with no model in hand.
 ///

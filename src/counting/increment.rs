@@ -11,10 +11,10 @@ use diesel::{Expression, QueryResult, RunQueryDsl};
 use crate::backend::{CounterBackend, Dialect, push_names};
 use crate::counter::{Counters, TableOf, table_of};
 use crate::days::Day;
-use crate::key::{Entity, KeyExpression, KeyOf, KeyType, NoEntity};
+use crate::key::{Entity, KeyExpression, KeyOf, KeyType};
 use crate::period::{Period, UNDATED, utc_today};
 use crate::slot::{DEFAULT_SLOTS, Slot, SlotNumber};
-use crate::table::CounterTable;
+use crate::table::{CounterTable, NoEntity};
 
 /// Adds to one or more counters of an entity, with no model in hand.
 ///

@@ -73,7 +73,7 @@ use crate::table::{EntityTable, HasParent};
 ///
 /// The sums of all entities that were counted on these days. That is far less than a
 /// [`total`](crate::total()) for each row of a large table, and more than an index on a
-/// column: see [`materialize`](crate::materialize()).
+/// column: see [`materialize`](crate::HasCounters::materialize).
 pub fn ranking<C>(_counter: C) -> Ranking<C>
 where
     C: Counters<Value = i64, Table: EntityTable>,

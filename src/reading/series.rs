@@ -13,11 +13,11 @@ use diesel::{QueryResult, RunQueryDsl};
 use crate::backend::CounterBackend;
 use crate::counter::{Counters, checked_add};
 use crate::days::DayRange;
-use crate::key::{KeyExpression, KeyOf, KeyType, NoEntity};
+use crate::key::{KeyExpression, KeyOf, KeyType};
 use crate::keys::{Keys, ListKeys};
 use crate::period::{Period, UNDATED};
 use crate::reading::sums::{ByDay, ByEntityAndDay, Sums};
-use crate::table::EntityTable;
+use crate::table::{EntityTable, NoEntity};
 
 /// What was counted on each day, oldest first and without gaps: a day on which nothing
 /// was counted has 0.

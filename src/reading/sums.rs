@@ -9,8 +9,8 @@ use diesel::{Expression, QueryResult, RunQueryDsl};
 use crate::backend::{CounterBackend, Dialect, push_names};
 use crate::counter::{Counters, TableOf, table_of};
 use crate::days::{AllDays, Days};
-use crate::key::{Entities, KeyType, NoEntity};
-use crate::table::CounterTable;
+use crate::key::{Entities, KeyType};
+use crate::table::{CounterTable, NoEntity};
 
 /// A query of the sums of the counters `C` of the entities `E` over some days, told
 /// apart by `By`.

@@ -79,7 +79,7 @@ use crate::table::{CounterTable, EntityTable, HasParent};
 /// It is a subquery, which the database runs for each row that it looks at: those of
 /// one page in a `select`, all of a table in a `filter` or an `order`. To rank a large
 /// table, join a [`ranking`](crate::ranking()) instead, or
-/// [`materialize`](crate::materialize()) the totals into a column with an index.
+/// [`materialize`](crate::HasCounters::materialize) the totals into a column with an index.
 pub fn total<C: Counters<Value = i64>>(_counter: C) -> Total<C> {
     Total::new()
 }

@@ -1,7 +1,6 @@
 //! Copying totals into a column.
 
 use diesel::prelude::*;
-use diesel_counters::materialize;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::views;
@@ -29,7 +28,7 @@ fn totals_are_copied_and_only_those_that_changed() {
                 .unwrap();
         }
         let copy = |conn: &mut Conn| {
-            materialize(views, articles::total_views)
+            Article::materialize(views, articles::total_views)
                 .batch(batch)
                 .execute(conn)
         };
@@ -57,7 +56,7 @@ fn a_wrong_column_is_put_right() {
         .set(articles::total_views.eq(99))
         .execute(conn)
         .unwrap();
-    let written = materialize(views, articles::total_views).execute(conn);
+    let written = Article::materialize(views, articles::total_views).execute(conn);
     assert_eq!(written, Ok(1));
     assert_eq!(held(conn), [0; 5]);
 }

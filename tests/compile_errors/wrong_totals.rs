@@ -105,11 +105,11 @@ fn a_recount_from_something_else(conn: &mut SqliteConnection, article: &Article)
 }
 
 fn into_a_column_that_is_not_bigint() {
-    let _ = diesel_counters::materialize(article_counters::views, articles::short);
+    let _ = Article::materialize(article_counters::views, articles::short);
 }
 
 fn into_a_column_of_another_table() {
-    let _ = diesel_counters::materialize(article_counters::views, comments::article_id);
+    let _ = Article::materialize(article_counters::views, comments::article_id);
 }
 
 fn main() {
