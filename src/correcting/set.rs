@@ -17,9 +17,12 @@ use crate::table::NoEntity;
 ///
 /// The entity is named with [`of`](SetCounter::of). It adds the difference between the
 /// new value and the sum it sees, on today's date in UTC, over
-/// [`DEFAULT_SLOTS`](crate::DEFAULT_SLOTS): days before stay as they were. What others
-/// count meanwhile is neither lost nor counted twice, and they do not wait for it but on
-/// SQLite.
+/// [`DEFAULT_SLOTS`](crate::DEFAULT_SLOTS): days before stay as they were.
+///
+/// What others count meanwhile is neither lost nor counted twice. They do not wait for
+/// it, but on SQLite, which has one writer, and on MySQL and MariaDB in a transaction of
+/// yours: there it reads the entity's rows under shared locks, until your transaction
+/// ends.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
