@@ -106,4 +106,12 @@ fn a_key_may_be_a_uuid() {
     increment_many(device_counters::uses, [(one.id, 2)], conn).unwrap();
     assert_eq!(one.counter_value(device_counters::uses, conn), Ok(3));
     assert_eq!(other.counter_value(device_counters::uses, conn), Ok(0));
+
+    other.set_counter(device_counters::uses, 7, conn).unwrap();
+    let both = Device::counter_values([&other, &one], device_counters::uses, conn);
+    assert_eq!(both, Ok(vec![7, 3]));
+    let top = Device::top(device_counters::uses, 1, .., conn);
+    assert_eq!(top, Ok(vec![(other.id, 7)]));
+    Device::delete_counters_of(&[one.id, other.id], conn).unwrap();
+    assert_eq!(one.counter_value(device_counters::uses, conn), Ok(0));
 }
