@@ -14,7 +14,8 @@ use crate::thread_number::thread_number;
 pub const DEFAULT_SLOTS: i16 = 32;
 
 /// How an increment chooses its slot, on a database that has more than one
-/// writer at a time. (On SQLite the slot is always 0.)
+/// writer at a time: one from 1 to as many as a counter has. (On SQLite the slot is always
+/// 0, and elsewhere 0 is where what old days are merged into.)
 ///
 /// Chosen for the process with [`set_default_slot`], and for one statement with
 /// [`Increment::slot`](crate::Increment::slot).
@@ -125,9 +126,10 @@ impl Slot {
         DEFAULT.get().copied().unwrap_or_default()
     }
 
-    /// A slot from 0 to `slots - 1`.
+    /// A slot from 1 to `slots`. Slot 0 is for what old days are merged into, so that a
+    /// merge never waits for who counts.
     pub(crate) fn number(self, slots: i16) -> SlotNumber {
-        let number = match self {
+        let index = match self {
             Slot::Sticky => thread_number() % slots as u32,
             Slot::Random => rand::random_range(0..slots as u32),
             Slot::Partition { index, of } if index < of => {
@@ -136,7 +138,7 @@ impl Slot {
             }
             Slot::Partition { index, of } => return SlotNumber::NoSuchPartition { index, of },
         };
-        SlotNumber::Number(number as i16)
+        SlotNumber::Number(index as i16 + 1)
     }
 }
 

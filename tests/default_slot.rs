@@ -16,10 +16,10 @@ fn the_process_chooses_its_slots_once() {
     let second_half = Slot::Partition { index: 1, of: 2 };
     assert_eq!(set_default_slot(second_half), Ok(()));
     for _ in 0..100 {
-        assert!((16..32).contains(&slot_of(increment(views))));
+        assert!((17..=32).contains(&slot_of(increment(views))));
     }
     let first_half = Slot::Partition { index: 0, of: 2 };
-    assert!((0..16).contains(&slot_of(increment(views).slot(first_half))));
+    assert!((1..=16).contains(&slot_of(increment(views).slot(first_half))));
 
     let again = set_default_slot(Slot::Random);
     assert_eq!(again, Err(SetDefaultSlotError::AlreadySet(second_half)));
