@@ -170,14 +170,168 @@ impl Dialect {
         Ok(())
     }
 
-    /// Ends a `SELECT`: it reads what is committed by now.
+    /// Ends a `SELECT` of an entity's rows: it reads what is committed by now, and locks it
+    /// from the last row to the first. Merging moves counts to rows further up, so none is
+    /// missed or met twice.
     ///
-    /// In PostgreSQL a statement does, or under REPEATABLE READ the increment before it
-    /// has failed; SQLite has one writer.
-    pub(crate) fn push_read_latest<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
+    /// In PostgreSQL a statement reads what is committed as it begins, or under REPEATABLE
+    /// READ the increment before it has failed; SQLite has one writer.
+    pub(crate) fn push_read_latest<DB: Backend>(
+        self,
+        day: &str,
+        slot: &str,
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
         if self == Dialect::MySql {
-            out.push_sql(" LOCK IN SHARE MODE");
+            out.push_sql(" ORDER BY ");
+            out.push_identifier(day)?;
+            out.push_sql(" DESC, ");
+            out.push_identifier(slot)?;
+            out.push_sql(" DESC LOCK IN SHARE MODE");
         }
+        Ok(())
+    }
+
+    /// After the table in a `FROM` with conditions on its key: they are what its rows are
+    /// found by, so that no others are locked.
+    pub(crate) fn push_by_key<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
+        if self == Dialect::MySql {
+            out.push_sql(" FORCE INDEX (PRIMARY)");
+        }
+    }
+
+    /// Begins a `DELETE` that [`push_from_rows`](Dialect::push_from_rows) ends.
+    pub(crate) fn push_delete<'b, DB, T>(
+        self,
+        table: &'b T,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
+        out.push_sql("DELETE");
+        if self == Dialect::MySql {
+            out.push_sql(" ");
+            table.walk_ast(out.reborrow())?;
+        }
+        Ok(())
+    }
+
+    /// `FROM` the counter table, only the rows of so many keys, whose values `push_values`
+    /// writes: `?, ?, ?`.
+    ///
+    /// MySQL and MariaDB lock what they look at. For a list of keys that may be all of a
+    /// small table; for a join it is each row by its key.
+    pub(crate) fn push_from_rows<'b, DB, T>(
+        self,
+        table: &'b T,
+        key: &[&str],
+        rows: usize,
+        mut push_values: impl FnMut(usize, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
+        if self != Dialect::MySql {
+            out.push_sql(" FROM ");
+            table.walk_ast(out.reborrow())?;
+            out.push_sql(" WHERE (");
+            push_names(key, out)?;
+            out.push_sql(") IN (VALUES ");
+            for row in 0..rows {
+                out.push_sql(if row == 0 { "(" } else { ", (" });
+                push_values(row, out)?;
+                out.push_sql(")");
+            }
+            out.push_sql(")");
+            return Ok(());
+        }
+        // The table itself gives the list its types.
+        out.push_sql(" FROM (SELECT ");
+        for (i, name) in key.iter().enumerate() {
+            out.push_sql(if i == 0 { "" } else { ", " });
+            out.push_identifier(name)?;
+            out.push_sql(&format!(" AS wanted_{i}"));
+        }
+        out.push_sql(" FROM ");
+        table.walk_ast(out.reborrow())?;
+        out.push_sql(" WHERE 1 = 0");
+        for row in 0..rows {
+            out.push_sql(" UNION ALL SELECT ");
+            push_values(row, out)?;
+        }
+        out.push_sql(") AS wanted STRAIGHT_JOIN ");
+        table.walk_ast(out.reborrow())?;
+        self.push_by_key(out);
+        for (i, name) in key.iter().enumerate() {
+            out.push_sql(if i == 0 { " ON " } else { " AND " });
+            out.push_identifier(name)?;
+            out.push_sql(&format!(" = wanted_{i}"));
+        }
+        Ok(())
+    }
+
+    /// Ends a `SELECT`: it locks its rows, but for those that somebody else has locked.
+    pub(crate) fn push_lock_free_rows<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
+        match self {
+            Dialect::PostgreSql | Dialect::MySql => out.push_sql(" FOR UPDATE SKIP LOCKED"),
+            // Who writes has locked out all others.
+            Dialect::Sqlite => {}
+        }
+    }
+
+    /// What is before and after a name in a query that locks it for the session: 1, or 0
+    /// when another session has.
+    pub(crate) fn try_lock(self) -> (&'static str, &'static str) {
+        match self {
+            Dialect::PostgreSql => (
+                "SELECT CASE WHEN pg_try_advisory_lock(hashtextextended(\
+                 concat('diesel_counters/', CAST(",
+                " AS TEXT)), 0)) THEN CAST(1 AS BIGINT) ELSE 0 END",
+            ),
+            // Names are the server's, not the database's, and have up to 64 characters.
+            Dialect::MySql => (
+                "SELECT CAST(COALESCE(GET_LOCK(SHA2(CONCAT('diesel_counters/', DATABASE(), '/', ",
+                "), 224), 0), 0) AS SIGNED)",
+            ),
+            // Its write lock is all that there is.
+            Dialect::Sqlite => ("SELECT ", " IS NOT NULL"),
+        }
+    }
+
+    /// As [`try_lock`](Dialect::try_lock), to unlock it.
+    pub(crate) fn unlock(self) -> (&'static str, &'static str) {
+        match self {
+            Dialect::PostgreSql => (
+                "SELECT CASE WHEN pg_advisory_unlock(hashtextextended(\
+                 concat('diesel_counters/', CAST(",
+                " AS TEXT)), 0)) THEN CAST(1 AS BIGINT) ELSE 0 END",
+            ),
+            Dialect::MySql => (
+                "SELECT CAST(COALESCE(RELEASE_LOCK(SHA2(CONCAT('diesel_counters/', DATABASE(), '/', ",
+                "), 224)), 0) AS SIGNED)",
+            ),
+            Dialect::Sqlite => ("SELECT ", " IS NOT NULL"),
+        }
+    }
+
+    /// The sum of a counter over the rows at hand, as it is stored: where it is beyond
+    /// BIGINT, the statement fails.
+    pub(crate) fn push_sum_to_store<DB: Backend>(
+        self,
+        counter: &str,
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
+        if self != Dialect::MySql {
+            return self.push_sum(counter, out);
+        }
+        // Without its strict mode MySQL would store the nearest BIGINT to a DECIMAL.
+        push_sum_or_zero(counter, out)?;
+        out.push_sql(" DIV 1");
+        Ok(())
     }
 
     /// The sum of a counter over the rows at hand: a BIGINT, and 0 over no rows.

@@ -55,6 +55,12 @@ const FIRST: NaiveDate = NaiveDate::from_ymd_opt(1000, 1, 1).unwrap();
 const LAST: NaiveDate = NaiveDate::from_ymd_opt(9999, 12, 31).unwrap();
 
 impl DayRange {
+    /// The first day that a database can store.
+    pub(crate) const FIRST: Day = Day(FIRST);
+
+    /// The last day that a database can store.
+    pub(crate) const LAST: Day = Day(LAST);
+
     pub(crate) const ALL: Self = DayRange {
         first: Day(FIRST),
         last: Day(LAST),

@@ -117,12 +117,14 @@ mod counting;
 mod days;
 mod key;
 mod keys;
+mod maintaining;
 mod model;
 mod period;
 mod reading;
 mod slot;
 mod table;
 mod thread_number;
+mod transaction;
 
 #[doc(hidden)]
 pub use chrono;
@@ -140,6 +142,11 @@ pub use counting::increment_many::{IncrementMany, increment_many};
 pub use key::KeyOf;
 #[doc(hidden)]
 pub use key::assert_key;
+pub use maintaining::compact::{Compact, Compacted, compact};
+#[cfg(feature = "r2d2")]
+pub use maintaining::compactor::{Compactor, Run, RunError};
+pub use maintaining::fold::fold;
+pub use maintaining::layout::Layout;
 pub use model::{CountersOf, HasCounters};
 pub use period::Period;
 pub use reading::ranking::{Ranking, ranking};
@@ -158,6 +165,11 @@ pub mod helper_types {
     pub use crate::counting::changes::By;
     pub use crate::days::{AllDays, DayRange};
     pub use crate::key::{KeyExpression, KeyType};
+    pub use crate::maintaining::compact::{MergeOn, StoredTable};
+    #[cfg(feature = "r2d2")]
+    pub use crate::maintaining::compactor::CompactorBuilder;
+    pub use crate::maintaining::fold::Fold;
+    pub use crate::maintaining::stored_key::StoredKey;
     pub use crate::reading::ranking::{RankedEntity, RankedTotal};
     pub use crate::reading::series::SeriesOfMany;
     pub use crate::reading::sums::{Sums, Whole};

@@ -16,7 +16,7 @@ use crate::backend::CounterBackend;
 use crate::correcting::delete::{DeleteFromEach, DeleteManyFromEach};
 use crate::correcting::materialize::{Materialize, ParentTable};
 use crate::correcting::recount::{Compared, Drift, Recount, TrueCounts};
-use crate::correcting::set::{LockedValue, SetCounter};
+use crate::correcting::set::{LockedRows, SetCounter};
 use crate::counter::Counters;
 use crate::counting::changes::Changes;
 use crate::counting::increment::Increment;
@@ -582,7 +582,7 @@ pub trait HasCounters: Sized {
         Conn: Connection,
         Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn>,
         Sums<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
-        LockedValue<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        LockedRows<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
         let increment = Self::increment(counters).of(self.counter_key());
         SetCounter { increment }.to(value, conn)
@@ -599,7 +599,7 @@ pub trait HasCounters: Sized {
         Conn: Connection,
         Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn>,
         Sums<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
-        LockedValue<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        LockedRows<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
         self.set_counter(counters, C::value(C::ZERO), conn)
     }

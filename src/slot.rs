@@ -15,7 +15,7 @@ pub const DEFAULT_SLOTS: i16 = 32;
 
 /// How an increment chooses its slot, on a database that has more than one
 /// writer at a time: one from 1 to as many as a counter has. (On SQLite the slot is always
-/// 0, and elsewhere 0 is where what old days are merged into.)
+/// 0, and elsewhere 0 is where [old days are merged into](crate::compact()).)
 ///
 /// Chosen for the process with [`set_default_slot`], and for one statement with
 /// [`Increment::slot`](crate::Increment::slot).

@@ -112,6 +112,18 @@ fn a_key_may_be_a_uuid() {
     assert_eq!(both, Ok(vec![7, 3]));
     let top = Device::top(device_counters::uses, 1, .., conn);
     assert_eq!(top, Ok(vec![(other.id, 7)]));
+    diesel_counters::compact(device_counters::table)
+        .before(chrono::NaiveDate::MAX)
+        .batch(1)
+        .run(conn)
+        .unwrap();
+    let slots: Vec<i16> = device_counters::table
+        .select(device_counters::slot)
+        .filter(device_counters::uses.ne(0))
+        .load(conn)
+        .unwrap();
+    assert_eq!(slots, [0, 0]);
+    assert_eq!(one.counter_value(device_counters::uses, conn), Ok(3));
     Device::delete_counters_of(&[one.id, other.id], conn).unwrap();
     assert_eq!(one.counter_value(device_counters::uses, conn), Ok(0));
 }

@@ -12,7 +12,6 @@ use diesel::sql_types::BigInt;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, push_names};
-use crate::correcting::set::is_in_a_transaction;
 use crate::counter::{Counters, TableOf, difference, table_of};
 use crate::counting::increment::{Cell, Increment, increment};
 use crate::counting::increment_many::AddRows;
@@ -20,6 +19,7 @@ use crate::key::{AllEntities, Entities, KeyExpression, KeyOf, KeyType};
 use crate::keys::{Keys, ListKeys};
 use crate::reading::sums::{ByEntity, Whole};
 use crate::table::{CounterTable, EntityTable, NoEntity};
+use crate::transaction::is_in_a_transaction;
 
 /// Puts counters right by what they count: `source` is a Diesel query of an entity's
 /// key and its true count, or counts where there are several counters.

@@ -1,17 +1,18 @@
 //! Giving a counter another value.
 
-use diesel::connection::{Connection, TransactionManager};
+use diesel::connection::Connection;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect};
-use crate::counter::{Counters, difference};
+use crate::backend::{CounterBackend, Dialect, push_names};
+use crate::counter::{Counters, TableOf, checked_add, difference, table_of};
 use crate::counting::increment::{Increment, increment};
 use crate::days::AllDays;
-use crate::key::{KeyExpression, KeyOf, KeyType};
+use crate::key::{Entities, KeyExpression, KeyOf, KeyType};
 use crate::reading::sums::Sums;
-use crate::table::NoEntity;
+use crate::table::{CounterTable, NoEntity};
+use crate::transaction::is_in_a_transaction;
 
 /// Gives counters of an entity another value, with no model in hand.
 ///
@@ -78,19 +79,22 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
         Conn: Connection,
         Increment<C, Id>: ExecuteDsl<Conn>,
         CurrentValue<C, Id>: LoadQuery<'a, Conn, C::Value>,
-        LockedValue<C, Id>: LoadQuery<'a, Conn, C::Value>,
+        LockedRows<C, Id>: LoadQuery<'a, Conn, C::Value>,
     {
         let value = C::amounts(value);
         let in_a_transaction = is_in_a_transaction(conn)?;
         conn.transaction(|conn| {
             ExecuteDsl::execute(self.increment.clone().locking(), conn)?;
-            let current = CurrentValue::<C, Id>::new(self.increment.id().clone(), AllDays);
+            let id = self.increment.id().clone();
             let before = if in_a_transaction {
-                LockedValue(current).get_result::<C::Value>(conn)
+                let table = table_of::<C>();
+                let rows = LockedRows::<C, Id> { table, id }.load::<C::Value>(conn)?;
+                rows.into_iter()
+                    .try_fold(C::ZERO, |sum, row| checked_add::<C>(sum, C::amounts(row)))?
             } else {
-                current.get_result::<C::Value>(conn)
+                let current = CurrentValue::<C, Id>::new(id, AllDays);
+                C::amounts(current.get_result::<C::Value>(conn)?)
             };
-            let before = C::amounts(before?);
             self.increment
                 .amounts(difference::<C>(value, before)?)
                 .execute(conn)?;
@@ -99,43 +103,50 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
     }
 }
 
-pub(crate) fn is_in_a_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
-    let status = Conn::TransactionManager::transaction_manager_status_mut(conn);
-    Ok(status.transaction_depth()?.is_some())
-}
-
 /// What a counter has.
 type CurrentValue<C, Id> = Sums<C, Id>;
 
-/// What a counter has now.
+/// An entity's rows as they are now.
 ///
 /// On MySQL and MariaDB a query of a transaction reads as of the first one of it, unless
 /// it locks what it reads.
 #[doc(hidden)]
-pub struct LockedValue<C: Counters, Id>(CurrentValue<C, Id>);
+pub struct LockedRows<C: Counters, Id> {
+    table: TableOf<C>,
+    id: Id,
+}
 
-impl<C: Counters, Id> Query for LockedValue<C, Id> {
+/// Tells its queries from others.
+#[doc(hidden)]
+pub struct Locked;
+
+impl<C: Counters, Id> Query for LockedRows<C, Id> {
     type SqlType = C::SqlType;
 }
 
-impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for LockedValue<C, Id> {}
+impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for LockedRows<C, Id> {}
 
-impl<C: Counters, Id> QueryId for LockedValue<C, Id>
-where
-    CurrentValue<C, Id>: QueryId,
-{
-    type QueryId = (NoEntity, <CurrentValue<C, Id> as QueryId>::QueryId);
-    const HAS_STATIC_QUERY_ID: bool = CurrentValue::<C, Id>::HAS_STATIC_QUERY_ID;
+impl<C: Counters + QueryId, Id: QueryId> QueryId for LockedRows<C, Id> {
+    type QueryId = (Locked, C::QueryId, Id::QueryId);
+    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID && Id::HAS_STATIC_QUERY_ID;
 }
 
-impl<C: Counters, Id, DB> QueryFragment<DB> for LockedValue<C, Id>
+impl<C, Id, DB> QueryFragment<DB> for LockedRows<C, Id>
 where
-    CurrentValue<C, Id>: QueryFragment<DB>,
+    C: Counters,
+    Id: Entities<C::Table, DB>,
+    TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        self.0.walk_ast(out.reborrow())?;
-        Dialect::of(&out).push_read_latest(&mut out);
-        Ok(())
+        let dialect = Dialect::of(&out);
+        out.push_sql("SELECT ");
+        push_names(C::NAMES, &mut out)?;
+        out.push_sql(" FROM ");
+        self.table.walk_ast(out.reborrow())?;
+        dialect.push_by_key(&mut out);
+        let entity = C::Table::ENTITY.unwrap_or_default();
+        self.id.walk_where(entity, out.reborrow())?;
+        dialect.push_read_latest(C::Table::DAY, C::Table::SLOT, &mut out)
     }
 }

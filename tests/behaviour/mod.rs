@@ -1,13 +1,17 @@
 //! What counters do, whatever the database. Each database's own file is the
 //! crate root, and says which it is.
 
+mod compacting;
+mod compactor;
 mod days;
 mod deleting;
 mod derive;
+mod folding;
 mod keys;
 mod many;
 mod many_values;
 mod materializing;
+mod merging_beside;
 mod migrations;
 mod overflow;
 mod peers;

@@ -1,0 +1,395 @@
+//! Merging the slots of days that are over.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use chrono::{Days, NaiveDate};
+use diesel::connection::Connection;
+use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
+use diesel::result::Error;
+use diesel::{QueryResult, RunQueryDsl};
+
+use crate::days::{Day, DayRange};
+use crate::maintaining::layout::{ColumnNames, Layout};
+use crate::maintaining::one_at_a_time::{TryLock, Unlock};
+use crate::maintaining::statements::{
+    Add, Columns, CountRows, Delete, Lock, NextRows, OpenTargets, RowKey, Rows, StoredColumns,
+    Which,
+};
+use crate::maintaining::stored_key::StoredKey;
+use crate::period::utc_today;
+use crate::table::CounterTable;
+use crate::transaction::is_in_a_transaction;
+
+/// Merges the slots of days that are over: of an entity's rows of a day, one is left.
+///
+/// It is slot 0, in which nobody counts but SQLite. Totals, and those of each day, stay as
+/// they are, at every moment.
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// use diesel_counters::compact;
+///
+/// let done = compact(article_counters::table)
+///     .batch(200)
+///     .on_progress(|so_far| println!("{} merged, {} left", so_far.merged, so_far.left))
+///     .run(conn)?;
+/// assert_eq!(done.left, 0);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Run it once a day, say; a [`Compactor`](crate::Compactor) does, and so does the command
+/// `diesel-counters compact`. A late increment into a day that is merged makes a row of
+/// its own again, which the next run merges.
+///
+/// # While others count and read
+///
+/// It works in short transactions, of one [`batch`](Compact::batch) of rows each, found by
+/// the order of the key. In each it locks the rows of slot 0 and then, of the others, those
+/// that nobody else has locked; it adds these to slot 0, and deletes them. Rows that
+/// somebody has locked are left for the next run. So it never waits for who counts, and who
+/// counts into a day that is being merged waits for one batch at most. It can be killed at
+/// any time, and run again.
+///
+/// One run of a table goes on at a time, by an advisory lock (`pg_try_advisory_lock`,
+/// `GET_LOCK`): a second one leaves at once, [and says so](Compacted::already_running).
+/// Where there is no such lock between them (on SQLite, on the nodes of a Galera cluster,
+/// through a connection pooler that hands out a session by the transaction), two merge
+/// each other's leavings, and are as exact.
+///
+/// On MySQL and MariaDB, whose deadlocks an application retries anyway, two transactions
+/// that both wait for the merge of neighbouring rows of one day may end as a deadlock of
+/// theirs, since InnoDB turns their locks on deleted rows into locks on the gap.
+///
+/// With a foreign key, a run that meets the counters of an entity that is deleted at that
+/// very moment may end with the foreign key's error; run it again.
+///
+/// # What it keeps
+///
+/// The counters. What other columns hold of a row that is merged goes with it; a column
+/// that the `table!` does not name is an error, since it might be a newer version's
+/// counter.
+///
+/// # Errors
+///
+/// [`run`](Compact::run) gives the database's own, and one that says so when it is called
+/// in a transaction, or when a column would be lost. What was merged before stays merged.
+pub fn compact<T>(_table: T) -> Compact<'static, T::FromClause, T::StoredSqlType, T::StoredKey>
+where
+    T: StoredTable,
+{
+    let (today, day) = (utc_today(), Days::new(1));
+    Compact::new(Layout::of::<T>()).before(today.checked_sub_days(day).unwrap_or(today))
+}
+
+/// A counter table whose rows can be merged: the Rust type that holds its keys is known.
+pub trait StoredTable: CounterTable<AllColumns: ColumnNames> {
+    #[doc(hidden)]
+    type StoredSqlType;
+    #[doc(hidden)]
+    type StoredKey;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> StoredTable for T
+where
+    T: CounterTable<KeyType: StoredKey, AllColumns: ColumnNames>,
+{
+    type StoredSqlType = <T::KeyType as StoredKey>::SqlType;
+    type StoredKey = <T::KeyType as StoredKey>::Key;
+}
+
+/// A merge of rows of a counter table, whose keys have the SQL type `ST` and the Rust type
+/// `K`; made by [`compact`] and [`fold`](crate::fold()).
+#[must_use = "nothing is merged until it is run"]
+pub struct Compact<'p, F, ST, K> {
+    layout: Rc<Layout<F>>,
+    which: Which,
+    batch: i64,
+    on_progress: Box<dyn FnMut(&Compacted) + 'p>,
+    is_stopped: Box<dyn Fn() -> bool + 'p>,
+    of: PhantomData<(ST, K)>,
+}
+
+/// What a run of [`compact`] or [`fold`](crate::fold()) has done, by now or in all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Compacted {
+    /// How many rows were added to others, and deleted.
+    pub merged: u64,
+    /// How many such rows are there still. At the end those are rows that somebody else
+    /// had locked, or wrote meanwhile; the next run merges them.
+    pub left: u64,
+    /// How long the longest transaction took.
+    pub longest_transaction: Duration,
+    /// Another run was at this table, so this one did nothing.
+    pub already_running: bool,
+}
+
+impl fmt::Display for Compacted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.already_running {
+            return f.write_str("another run is merging this table's rows: nothing done");
+        }
+        write!(
+            f,
+            "{} rows merged, {} left; the longest transaction took {:?}",
+            self.merged, self.left, self.longest_transaction
+        )
+    }
+}
+
+/// A statement lists so many keys at most: longer ones take long to prepare.
+const MAX_BATCH: usize = 1_000;
+
+impl<F, ST, K> Compact<'static, F, ST, K> {
+    /// A merge of the slots of all days, for a table that is known only as the program
+    /// runs.
+    pub fn new(layout: Layout<F>) -> Self {
+        Compact {
+            layout: Rc::new(layout),
+            which: Which {
+                first: DayRange::FIRST,
+                before: DayRange::LAST,
+                above_slot: 0,
+                into: None,
+            },
+            batch: 500,
+            on_progress: Box::new(|_| ()),
+            is_stopped: Box::new(|| false),
+            of: PhantomData,
+        }
+    }
+}
+
+impl<'p, F, ST, K> Compact<'p, F, ST, K> {
+    /// Merges the days before this one; those before yesterday, in UTC, when not said, so
+    /// that transactions that began before midnight are over.
+    pub fn before(mut self, day: NaiveDate) -> Self {
+        self.which.before = Day(day.clamp(DayRange::FIRST.0, DayRange::LAST.0));
+        self
+    }
+
+    #[cfg(feature = "r2d2")]
+    pub(crate) fn table_name(&self) -> &str {
+        &self.layout.name
+    }
+
+    pub(crate) fn which(mut self, which: Which) -> Self {
+        self.which = which;
+        self
+    }
+
+    /// Merges so many rows in a transaction at most, from 1 to 1,000; 500 when not said.
+    pub fn batch(mut self, rows: usize) -> Self {
+        self.batch = rows.clamp(1, MAX_BATCH) as i64;
+        self
+    }
+
+    /// Calls `f` after each transaction.
+    pub fn on_progress<'q>(self, f: impl FnMut(&Compacted) + 'q) -> Compact<'q, F, ST, K>
+    where
+        'p: 'q,
+    {
+        Compact {
+            on_progress: Box::new(f),
+            ..self
+        }
+    }
+
+    /// Stops between two transactions when `f` says so.
+    pub fn stop_when<'q>(self, f: impl Fn() -> bool + 'q) -> Compact<'q, F, ST, K>
+    where
+        'p: 'q,
+    {
+        Compact {
+            is_stopped: Box::new(f),
+            ..self
+        }
+    }
+
+    /// Reads keys as another Rust type.
+    pub fn keyed_by<Key>(self) -> Compact<'p, F, ST, Key> {
+        Compact {
+            layout: self.layout,
+            which: self.which,
+            batch: self.batch,
+            on_progress: self.on_progress,
+            is_stopped: self.is_stopped,
+            of: PhantomData,
+        }
+    }
+
+    /// Tells how many rows there are to merge, and merges none.
+    ///
+    /// # Errors
+    ///
+    /// The database's own.
+    pub fn dry_run<'a, Conn>(&self, conn: &mut Conn) -> QueryResult<Compacted>
+    where
+        Conn: Connection,
+        CountRows<F>: LoadQuery<'a, Conn, i64>,
+    {
+        Ok(Compacted {
+            left: self.count(conn)?,
+            ..Compacted::default()
+        })
+    }
+
+    fn count<'a, Conn>(&self, conn: &mut Conn) -> QueryResult<u64>
+    where
+        Conn: Connection,
+        CountRows<F>: LoadQuery<'a, Conn, i64>,
+    {
+        let count = CountRows {
+            layout: Rc::clone(&self.layout),
+            which: self.which,
+        };
+        let rows: i64 = count.get_result(conn)?;
+        Ok(rows.unsigned_abs())
+    }
+
+    /// Merges the rows.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`compact`].
+    pub fn run<Conn>(mut self, conn: &mut Conn) -> QueryResult<Compacted>
+    where
+        Conn: Connection,
+        Self: MergeOn<Conn>,
+    {
+        if is_in_a_transaction(conn)? {
+            return Err(Error::QueryBuilderError(
+                "merging works in transactions of its own: run it outside of a transaction".into(),
+            ));
+        }
+        if !self.try_lock(conn)? {
+            return Ok(Compacted {
+                already_running: true,
+                ..Compacted::default()
+            });
+        }
+        // The lock is the session's, and a pool keeps that.
+        let merged = catch_unwind(AssertUnwindSafe(|| self.merge(conn)));
+        let unlocked = self.unlock(conn);
+        let merged = merged.unwrap_or_else(|panic| resume_unwind(panic))?;
+        unlocked?;
+        Ok(merged)
+    }
+}
+
+/// A merge that `Conn` can run: one for whose keys and days it has types.
+pub trait MergeOn<Conn> {
+    #[doc(hidden)]
+    fn try_lock(&self, conn: &mut Conn) -> QueryResult<bool>;
+    #[doc(hidden)]
+    fn merge(&mut self, conn: &mut Conn) -> QueryResult<Compacted>;
+    #[doc(hidden)]
+    fn unlock(&self, conn: &mut Conn) -> QueryResult<()>;
+}
+
+impl<F, ST, K, Conn> MergeOn<Conn> for Compact<'_, F, ST, K>
+where
+    K: Clone + PartialEq,
+    Conn: Connection,
+    for<'a> TryLock: LoadQuery<'a, Conn, i64>,
+    for<'a> Unlock: LoadQuery<'a, Conn, i64>,
+    for<'a> CountRows<F>: LoadQuery<'a, Conn, i64>,
+    for<'a> StoredColumns<F>: LoadQuery<'a, Conn, Columns>,
+    for<'a> NextRows<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
+    for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
+    OpenTargets<F, ST, K>: ExecuteDsl<Conn>,
+    Add<F, ST, K>: ExecuteDsl<Conn>,
+    Delete<F, ST, K>: ExecuteDsl<Conn>,
+{
+    fn try_lock(&self, conn: &mut Conn) -> QueryResult<bool> {
+        let locked = TryLock(self.layout.name.clone()).get_result::<i64>(conn)?;
+        Ok(locked != 0)
+    }
+
+    fn unlock(&self, conn: &mut Conn) -> QueryResult<()> {
+        Unlock(self.layout.name.clone()).get_result::<i64>(conn)?;
+        Ok(())
+    }
+
+    fn merge(&mut self, conn: &mut Conn) -> QueryResult<Compacted> {
+        let mut so_far = self.dry_run(conn)?;
+        let mut after = None;
+        while !(self.is_stopped)() {
+            let next = NextRows::<F, ST, K> {
+                layout: Rc::clone(&self.layout),
+                which: self.which,
+                after,
+                limit: self.batch,
+                sql_type: PhantomData,
+            };
+            let keys: Vec<RowKey<K>> = next.load(conn)?;
+            let Some(last) = keys.last() else { break };
+            after = Some(last.clone());
+
+            let began = Instant::now();
+            let merged = conn.transaction(|conn| self.merge_rows(keys, conn))?;
+            so_far.longest_transaction = so_far.longest_transaction.max(began.elapsed());
+            so_far.merged += merged;
+            so_far.left = so_far.left.saturating_sub(merged);
+            (self.on_progress)(&so_far);
+        }
+        so_far.left = self.count(conn)?;
+        Ok(so_far)
+    }
+}
+
+impl<F, ST, K> Compact<'_, F, ST, K> {
+    fn merge_rows<Conn>(&self, keys: Vec<RowKey<K>>, conn: &mut Conn) -> QueryResult<u64>
+    where
+        K: Clone + PartialEq,
+        Conn: Connection,
+        for<'a> StoredColumns<F>: LoadQuery<'a, Conn, Columns>,
+        for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
+        OpenTargets<F, ST, K>: ExecuteDsl<Conn>,
+        Add<F, ST, K>: ExecuteDsl<Conn>,
+        Delete<F, ST, K>: ExecuteDsl<Conn>,
+    {
+        let layout = &self.layout;
+        OpenTargets::<F, ST, K>::of(layout, &keys, self.which.into).execute(conn)?;
+        let locked: Vec<RowKey<K>> = Rows::new(layout, keys).lock().load(conn)?;
+        let rows = Rows::<F, ST, K>::new(layout, locked);
+        if rows.is_empty() {
+            return Ok(0);
+        }
+        self.refuse_to_lose_columns(conn)?;
+        rows.add(self.which.into).execute(conn)?;
+        Ok(rows.delete().execute(conn)? as u64)
+    }
+
+    fn refuse_to_lose_columns<Conn>(&self, conn: &mut Conn) -> QueryResult<()>
+    where
+        Conn: Connection,
+        for<'a> StoredColumns<F>: LoadQuery<'a, Conn, Columns>,
+    {
+        let layout = &self.layout;
+        let stored = StoredColumns {
+            layout: Rc::clone(layout),
+        };
+        let Columns(names) = stored.get_result(conn)?;
+        match names.iter().find(|name| !layout.knows(name)) {
+            None => Ok(()),
+            Some(unknown) => Err(Error::QueryBuilderError(
+                format!(
+                    "merging rows of `{}` would lose what is in the column `{unknown}`: bring its \
+                     `table!` up to date with `diesel print-schema`; a counter in it is a `BigInt` \
+                     that is not `Nullable`",
+                    layout.name
+                )
+                .into(),
+            )),
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! The statements that merge rows of a counter table.
+
+use std::cmp::Reverse;
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use chrono::NaiveDate;
+use diesel::backend::Backend;
+use diesel::deserialize::{self, QueryableByName};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::row::{Field, NamedRow, Row};
+use diesel::serialize::ToSql;
+use diesel::sql_types::{BigInt, Date, HasSqlType, SingleValue, SmallInt, Untyped};
+use diesel::{QueryResult, RunQueryDsl};
+
+use crate::backend::{CounterBackend, Dialect, push_names};
+use crate::days::Day;
+use crate::maintaining::layout::Layout;
+use crate::period::UNDATED;
+
+/// A row's key.
+pub type RowKey<K> = (K, NaiveDate, i16);
+
+/// Which rows are merged, and into which.
+#[derive(Debug, Clone, Copy)]
+pub struct Which {
+    pub(super) first: Day,
+    /// The first day that is not.
+    pub(super) before: Day,
+    /// The last slot that is not.
+    pub(super) above_slot: i16,
+    /// The day that they are merged into, where it is not their own.
+    pub(super) into: Option<Day>,
+}
+
+/// The text of a statement depends on the table's layout and on how many rows it has.
+macro_rules! statement {
+    ($Statement:ident $generics:tt) => {
+        statement!(@impl QueryId for $Statement $generics {
+            type QueryId = ();
+            const HAS_STATIC_QUERY_ID: bool = false;
+        });
+        statement!(@impl RunQueryDsl<Conn> for $Statement $generics {});
+    };
+    ($Statement:ident $generics:tt -> $SqlType:ty) => {
+        statement!($Statement $generics);
+        statement!(@impl Query for $Statement $generics {
+            type SqlType = $SqlType;
+        });
+    };
+    (@impl RunQueryDsl<Conn> for $Statement:ident ($($P:ident),*) {}) => {
+        impl<$($P,)* Conn> RunQueryDsl<Conn> for $Statement<$($P),*> {}
+    };
+    (@impl $Trait:ident for $Statement:ident ($($P:ident),*) { $($body:tt)* }) => {
+        impl<$($P),*> $Trait for $Statement<$($P),*> { $($body)* }
+    };
+}
+
+/// How many rows there are to merge.
+pub struct CountRows<F> {
+    pub(super) layout: Rc<Layout<F>>,
+    pub(super) which: Which,
+}
+statement!(CountRows(F) -> BigInt);
+
+impl<F, DB> QueryFragment<DB> for CountRows<F>
+where
+    F: QueryFragment<DB>,
+    DB: CounterBackend,
+    Day: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_sql("SELECT COUNT(*) FROM ");
+        self.layout.table.walk_ast(out.reborrow())?;
+        out.push_sql(" WHERE ");
+        self.which.walk_condition(&self.layout, out.reborrow())
+    }
+}
+
+/// The keys of the next rows to merge, in order. It locks none.
+pub struct NextRows<F, ST, K> {
+    pub(super) layout: Rc<Layout<F>>,
+    pub(super) which: Which,
+    pub(super) after: Option<RowKey<K>>,
+    pub(super) limit: i64,
+    pub(super) sql_type: PhantomData<ST>,
+}
+statement!(NextRows(F, ST, K) -> (ST, Date, SmallInt));
+
+impl<F, ST, K, DB> QueryFragment<DB> for NextRows<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+    Day: ToSql<Date, DB>,
+    NaiveDate: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+    i64: ToSql<BigInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        push_select_keys(&self.layout, &mut out)?;
+        out.push_sql(" FROM ");
+        self.layout.table.walk_ast(out.reborrow())?;
+        out.push_sql(" WHERE ");
+        self.which.walk_condition(&self.layout, out.reborrow())?;
+        if let Some(after) = &self.after {
+            out.push_sql(" AND ");
+            walk_after::<F, ST, K, DB>(&self.layout, after, out.reborrow())?;
+        }
+        out.push_sql(" ORDER BY ");
+        push_names(&self.layout.key(), &mut out)?;
+        out.push_sql(" LIMIT ");
+        out.push_bind_param::<BigInt, _>(&self.limit)
+    }
+}
+
+impl Which {
+    fn walk_condition<'b, F, DB>(
+        &'b self,
+        layout: &'b Layout<F>,
+        mut out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: CounterBackend,
+        Day: ToSql<Date, DB>,
+        i16: ToSql<SmallInt, DB>,
+    {
+        out.push_identifier(&layout.day)?;
+        out.push_sql(" >= ");
+        out.push_bind_param::<Date, _>(&self.first)?;
+        out.push_sql(" AND ");
+        out.push_identifier(&layout.day)?;
+        out.push_sql(" < ");
+        out.push_bind_param::<Date, _>(&self.before)?;
+        out.push_sql(" AND ");
+        out.push_identifier(&layout.slot)?;
+        out.push_sql(" > ");
+        out.push_bind_param::<SmallInt, _>(&self.above_slot)
+    }
+}
+
+/// `(entity, day, slot) > (?, ?, ?)`, in words that MySQL finds a range in.
+fn walk_after<'b, F, ST, K, DB>(
+    layout: &'b Layout<F>,
+    (entity, day, slot): &'b RowKey<K>,
+    mut out: AstPass<'_, 'b, DB>,
+) -> QueryResult<()>
+where
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+    NaiveDate: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+{
+    if let Some(name) = &layout.entity {
+        out.push_identifier(name)?;
+        out.push_sql(" >= ");
+        out.push_bind_param::<ST, _>(entity)?;
+        out.push_sql(" AND (");
+        out.push_identifier(name)?;
+        out.push_sql(" > ");
+        out.push_bind_param::<ST, _>(entity)?;
+        out.push_sql(" OR ");
+    }
+    out.push_identifier(&layout.day)?;
+    out.push_sql(" >= ");
+    out.push_bind_param::<Date, _>(day)?;
+    out.push_sql(" AND (");
+    out.push_identifier(&layout.day)?;
+    out.push_sql(" > ");
+    out.push_bind_param::<Date, _>(day)?;
+    out.push_sql(" OR ");
+    out.push_identifier(&layout.slot)?;
+    out.push_sql(" > ");
+    out.push_bind_param::<SmallInt, _>(slot)?;
+    out.push_sql(if layout.entity.is_some() { "))" } else { ")" });
+    Ok(())
+}
+
+/// Locks the rows of slot 0 that others are to be added to, and makes those that are not
+/// there yet, with zeros.
+///
+/// It comes first in its transaction, and is all in it that waits. So whoever waits for a
+/// merge waits for one that goes on; and on SQLite, where a transaction that reads before
+/// it writes fails when another has written meanwhile, it waits for its turn.
+pub struct OpenTargets<F, ST, K> {
+    layout: Rc<Layout<F>>,
+    targets: Vec<(K, NaiveDate)>,
+    sql_type: PhantomData<ST>,
+}
+statement!(OpenTargets(F, ST, K));
+
+impl<F, ST, K: Clone + PartialEq> OpenTargets<F, ST, K> {
+    /// Those of rows with these keys, which are in order.
+    pub(super) fn of(layout: &Rc<Layout<F>>, keys: &[RowKey<K>], into: Option<Day>) -> Self {
+        let mut targets: Vec<(K, NaiveDate)> = keys
+            .iter()
+            .map(|(entity, day, _slot)| (entity.clone(), into.map_or(*day, |into| into.0)))
+            .collect();
+        targets.dedup();
+        // In the order of corrections: entity by entity, its undated row first, which is
+        // their lock, and then from the last row to the first, as they read.
+        for of_one in targets.chunk_by_mut(|(a, _), (b, _)| a == b) {
+            of_one.sort_by_key(|&(_, day)| (day != UNDATED, Reverse(day)));
+        }
+        OpenTargets {
+            layout: Rc::clone(layout),
+            targets,
+            sql_type: PhantomData,
+        }
+    }
+}
+
+impl<F, ST, K, DB> QueryFragment<DB> for OpenTargets<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+    NaiveDate: ToSql<Date, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let (key, counters) = (self.layout.key(), self.layout.counters());
+        out.push_sql("INSERT INTO ");
+        self.layout.table.walk_ast(out.reborrow())?;
+        out.push_sql(" (");
+        push_names(&key, &mut out)?;
+        out.push_sql(", ");
+        push_names(&counters, &mut out)?;
+        out.push_sql(") VALUES ");
+        for (i, (entity, day)) in self.targets.iter().enumerate() {
+            out.push_sql(if i == 0 { "(" } else { ", (" });
+            if self.layout.entity.is_some() {
+                out.push_bind_param::<ST, _>(entity)?;
+                out.push_sql(", ");
+            }
+            out.push_bind_param::<Date, _>(day)?;
+            out.push_sql(", 0");
+            out.push_sql(&", 0".repeat(counters.len()));
+            out.push_sql(")");
+        }
+        Dialect::of(&out).push_on_conflict_add(&self.layout.table, &key, &counters, &mut out)
+    }
+}
+
+/// The names of the columns that the table has, where it has a row.
+pub struct StoredColumns<F> {
+    pub(super) layout: Rc<Layout<F>>,
+}
+statement!(StoredColumns(F) -> Untyped);
+
+impl<F: QueryFragment<DB>, DB: CounterBackend> QueryFragment<DB> for StoredColumns<F> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        // Prepared before the table had another column, it would not do.
+        out.unsafe_to_cache_prepared();
+        out.push_sql("SELECT * FROM ");
+        self.layout.table.walk_ast(out.reborrow())?;
+        out.push_sql(" LIMIT 1");
+        Ok(())
+    }
+}
+
+/// What [`StoredColumns`] answers with.
+pub struct Columns(pub(super) Vec<String>);
+
+impl<DB: Backend> QueryableByName<DB> for Columns {
+    fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
+        let names = (0..row.field_count()).map(|i| {
+            let field = Row::get(row, i).ok_or("a row has fewer fields than it says")?;
+            Ok(field.field_name().unwrap_or_default().to_owned())
+        });
+        names.collect::<deserialize::Result<_>>().map(Columns)
+    }
+}
+
+/// Rows by their keys.
+pub struct Rows<F, ST, K> {
+    layout: Rc<Layout<F>>,
+    keys: Rc<Vec<RowKey<K>>>,
+    sql_type: PhantomData<ST>,
+}
+
+impl<F, ST, K> Rows<F, ST, K> {
+    pub(super) fn new(layout: &Rc<Layout<F>>, keys: Vec<RowKey<K>>) -> Self {
+        Rows {
+            layout: Rc::clone(layout),
+            keys: Rc::new(keys),
+            sql_type: PhantomData,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Locks them, but for those that somebody else has locked or deleted; answers with
+    /// the keys.
+    pub(super) fn lock(&self) -> Lock<F, ST, K> {
+        Lock(self.clone())
+    }
+
+    /// Adds them to slot 0 of `into`, or of their own day.
+    pub(super) fn add(&self, into: Option<Day>) -> Add<F, ST, K> {
+        Add {
+            rows: self.clone(),
+            into,
+        }
+    }
+
+    pub(super) fn delete(&self) -> Delete<F, ST, K> {
+        Delete(self.clone())
+    }
+}
+
+impl<F, ST, K> Clone for Rows<F, ST, K> {
+    fn clone(&self) -> Self {
+        Rows {
+            layout: Rc::clone(&self.layout),
+            keys: Rc::clone(&self.keys),
+            sql_type: PhantomData,
+        }
+    }
+}
+
+impl<F, ST, K> Rows<F, ST, K> {
+    fn walk_from<'b, DB>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
+    where
+        F: QueryFragment<DB>,
+        ST: SingleValue,
+        K: ToSql<ST, DB>,
+        DB: CounterBackend + HasSqlType<ST>,
+        NaiveDate: ToSql<Date, DB>,
+        i16: ToSql<SmallInt, DB>,
+    {
+        let layout = &*self.layout;
+        let push_values = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
+            let (entity, day, slot) = &self.keys[row];
+            if layout.entity.is_some() {
+                out.push_bind_param::<ST, _>(entity)?;
+                out.push_sql(", ");
+            }
+            out.push_bind_param::<Date, _>(day)?;
+            out.push_sql(", ");
+            out.push_bind_param::<SmallInt, _>(slot)
+        };
+        let rows = self.keys.len();
+        Dialect::of(&out).push_from_rows(&layout.table, &layout.key(), rows, push_values, &mut out)
+    }
+}
+
+pub struct Lock<F, ST, K>(Rows<F, ST, K>);
+statement!(Lock(F, ST, K) -> (ST, Date, SmallInt));
+
+impl<F, ST, K, DB> QueryFragment<DB> for Lock<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+    NaiveDate: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        push_select_keys(&self.0.layout, &mut out)?;
+        self.0.walk_from(out.reborrow())?;
+        dialect.push_lock_free_rows(&mut out);
+        Ok(())
+    }
+}
+
+pub struct Add<F, ST, K> {
+    rows: Rows<F, ST, K>,
+    into: Option<Day>,
+}
+statement!(Add(F, ST, K));
+
+impl<F, ST, K, DB> QueryFragment<DB> for Add<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+    Day: ToSql<Date, DB>,
+    NaiveDate: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+{
+    // INSERT INTO t (entity, day, slot, views)
+    // SELECT entity, day, 0, SUM(views) FROM t WHERE … GROUP BY entity, day ORDER BY entity, day
+    // ON CONFLICT …
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        let layout = &*self.rows.layout;
+        let (key, counters) = (layout.key(), layout.counters());
+        let mut by: Vec<&str> = layout.entity.as_deref().into_iter().collect();
+        if self.into.is_none() {
+            by.push(&layout.day);
+        }
+
+        out.push_sql("INSERT INTO ");
+        layout.table.walk_ast(out.reborrow())?;
+        out.push_sql(" (");
+        push_names(&key, &mut out)?;
+        out.push_sql(", ");
+        push_names(&counters, &mut out)?;
+        out.push_sql(") SELECT ");
+        push_names(&by, &mut out)?;
+        if let Some(into) = &self.into {
+            out.push_sql(if by.is_empty() { "" } else { ", " });
+            out.push_bind_param::<Date, _>(into)?;
+        }
+        out.push_sql(", 0");
+        for counter in &counters {
+            out.push_sql(", ");
+            dialect.push_sum_to_store(counter, &mut out)?;
+        }
+        self.rows.walk_from(out.reborrow())?;
+        for clause in [" GROUP BY ", " ORDER BY "] {
+            if !by.is_empty() {
+                out.push_sql(clause);
+                push_names(&by, &mut out)?;
+            }
+        }
+        dialect.push_on_conflict_add(&layout.table, &key, &counters, &mut out)
+    }
+}
+
+pub struct Delete<F, ST, K>(Rows<F, ST, K>);
+statement!(Delete(F, ST, K));
+
+impl<F, ST, K, DB> QueryFragment<DB> for Delete<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+    NaiveDate: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Dialect::of(&out).push_delete(&self.0.layout.table, &mut out)?;
+        self.0.walk_from(out.reborrow())
+    }
+}
+
+fn push_select_keys<F, DB: Backend>(
+    layout: &Layout<F>,
+    out: &mut AstPass<'_, '_, DB>,
+) -> QueryResult<()> {
+    out.push_sql("SELECT ");
+    if layout.entity.is_none() {
+        // In place of the entity.
+        out.push_sql("0, ");
+    }
+    push_names(&layout.key(), out)
+}

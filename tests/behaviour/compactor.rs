@@ -1,0 +1,179 @@
+//! Merging in the background.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel::r2d2::{ConnectionManager, Error as ConnectError, ManageConnection, Pool};
+use diesel_counters::{Compactor, RunError};
+use diesel_counters_tests::schema::article_counters::{self, views};
+use diesel_counters_tests::schema::site_counters;
+
+use super::compacting::insert_row;
+use super::{day, rows};
+use crate::{Conn, TestDatabase};
+
+/// A database that can be away.
+#[derive(Debug)]
+struct Flaky {
+    manager: ConnectionManager<Conn>,
+    is_away: Arc<AtomicBool>,
+}
+
+impl ManageConnection for Flaky {
+    type Connection = Conn;
+    type Error = ConnectError;
+
+    fn connect(&self) -> Result<Conn, ConnectError> {
+        if self.is_away.load(SeqCst) {
+            return Err(ConnectError::ConnectionError(
+                diesel::ConnectionError::BadConnection("it is away".into()),
+            ));
+        }
+        self.manager.connect()
+    }
+
+    fn is_valid(&self, conn: &mut Conn) -> Result<(), ConnectError> {
+        self.manager.is_valid(conn)
+    }
+
+    fn has_broken(&self, conn: &mut Conn) -> bool {
+        self.is_away.load(SeqCst) || self.manager.has_broken(conn)
+    }
+}
+
+fn pool(database: &TestDatabase, is_away: &Arc<AtomicBool>) -> Pool<Flaky> {
+    let manager = Flaky {
+        manager: ConnectionManager::new(database.url()),
+        is_away: Arc::clone(is_away),
+    };
+    Pool::builder()
+        .max_size(1)
+        .connection_timeout(Duration::from_millis(200))
+        .error_handler(Box::new(diesel::r2d2::NopErrorHandler))
+        .build(manager)
+        .unwrap()
+}
+
+/// What a run did to a table: how many rows it merged, where it had a connection.
+type Said = (String, Option<u64>);
+
+/// A compactor that runs again and again, and what it says.
+fn start(pool: Pool<Flaky>) -> (Compactor, Receiver<Said>) {
+    let (said, runs) = channel();
+    let compactor = Compactor::of(pool)
+        .compact(article_counters::table)
+        .fold(site_counters::table, 30)
+        .every(Duration::from_millis(5))
+        .on_run(move |run| {
+            let merged = match &run.result {
+                Ok(done) => Some(done.merged),
+                Err(RunError::Pool(_)) => None,
+                Err(error) => panic!("{error}"),
+            };
+            // Nobody listens when the test is over.
+            let _ = said.send((run.table.clone(), merged));
+        })
+        .start()
+        .unwrap();
+    (compactor, runs)
+}
+
+/// Waits for a run that is like this.
+fn wait_for(runs: &Receiver<Said>, is: impl Fn(&Said) -> bool) -> Said {
+    let patience = Duration::from_secs(60);
+    loop {
+        let run = runs.recv_timeout(patience).expect("there was no such run");
+        if is(&run) {
+            return run;
+        }
+    }
+}
+
+#[test]
+fn it_merges_what_there_is_each_time() {
+    let (database, mut conn, article) = TestDatabase::with_article();
+    let (_compactor, runs) = start(pool(&database, &Arc::default()));
+    for slot in 1..=3 {
+        insert_row(1, day(2026, 3, 1), slot, (1, 0, 0), &mut conn);
+        let merged = wait_for(&runs, |(table, merged)| {
+            table == "article_counters" && merged.is_some_and(|rows| rows > 0)
+        });
+        assert_eq!(merged.1, Some(1));
+    }
+    assert_eq!(rows(&article, &mut conn).len(), 1);
+
+    for slot in 1..=3 {
+        diesel::insert_into(site_counters::table)
+            .values((
+                site_counters::day.eq(day(2020, 1, 1)),
+                site_counters::slot.eq(slot),
+                site_counters::hits.eq(1),
+                site_counters::errors.eq(0),
+            ))
+            .execute(&mut conn)
+            .unwrap();
+    }
+    let mut folded = 0;
+    while folded < 3 {
+        let (_, rows) = wait_for(&runs, |(table, _)| table == "site_counters");
+        folded += rows.unwrap();
+    }
+    let undated: Vec<(String, i64)> = site_counters::table
+        .select((
+            diesel::dsl::sql::<diesel::sql_types::Text>("CAST(day AS CHAR(10))"),
+            site_counters::hits,
+        ))
+        .load(&mut conn)
+        .unwrap();
+    assert_eq!(undated, [("1970-01-01".to_owned(), 3)]);
+}
+
+#[test]
+fn it_stops_when_it_is_dropped() {
+    let (database, mut conn, article) = TestDatabase::with_article();
+    let (compactor, runs) = start(pool(&database, &Arc::default()));
+    wait_for(&runs, |_| true);
+    drop(compactor);
+    insert_row(1, day(2026, 3, 1), 1, (1, 0, 0), &mut conn);
+    // Its callback is gone, and with it the other end.
+    while runs.recv().is_ok() {}
+    assert_eq!(rows(&article, &mut conn)[0].slot, 1);
+}
+
+#[test]
+fn it_stops_between_two_batches_of_a_long_run() {
+    let (database, mut conn, article) = TestDatabase::with_article();
+    for slot in 1..=2000 {
+        insert_row(1, day(2026, 3, 1), slot, (1, 0, 0), &mut conn);
+    }
+    let compactor = Compactor::of(pool(&database, &Arc::default()))
+        .compact(article_counters::table)
+        .start()
+        .unwrap();
+    drop(compactor);
+    // However far it came, it left nothing half done.
+    assert_eq!(
+        diesel_counters::HasCounters::counter_value(&article, views, &mut conn),
+        Ok(2000)
+    );
+}
+
+#[test]
+fn it_survives_a_database_that_goes_away_and_comes_back() {
+    let (database, mut conn, article) = TestDatabase::with_article();
+    let is_away = Arc::new(AtomicBool::new(false));
+    let (_compactor, runs) = start(pool(&database, &is_away));
+    wait_for(&runs, |(_, merged)| merged.is_some());
+
+    is_away.store(true, SeqCst);
+    wait_for(&runs, |(_, merged)| merged.is_none());
+
+    insert_row(1, day(2026, 3, 1), 1, (1, 0, 0), &mut conn);
+    is_away.store(false, SeqCst);
+    wait_for(&runs, |&(_, merged)| merged == Some(1));
+    assert_eq!(rows(&article, &mut conn)[0].slot, 0);
+}

@@ -1,0 +1,116 @@
+//! Folding old days into one undated row.
+
+use chrono::NaiveDate;
+use diesel::RunQueryDsl;
+use diesel_counters::prelude::*;
+use diesel_counters::{compact, fold};
+use diesel_counters_tests::models::Site;
+use diesel_counters_tests::schema::article_counters::{self, likes, views};
+use diesel_counters_tests::schema::site_counters;
+
+use super::compacting::insert_row;
+use super::{article, day, rows};
+use crate::TestDatabase;
+
+#[test]
+fn old_days_become_one_row_without_a_day() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    for month in 1..=6 {
+        for slot in 0..3 {
+            insert_row(1, day(2026, month, 9), slot, (1, 10, 0), conn);
+        }
+    }
+    insert_row(2, day(2026, 6, 9), 1, (1, 0, 0), conn);
+    let before = rows(&article, conn);
+
+    let done = fold(article_counters::table)
+        .before(day(2026, 4, 9))
+        .run(conn)
+        .unwrap();
+
+    assert_eq!((done.merged, done.left), (9, 0));
+    let after = rows(&article, conn);
+    let undated = NaiveDate::from_ymd_opt(1970, 1, 1).unwrap();
+    assert_eq!((after[0].day, after[0].slot), (undated, 0));
+    assert_eq!((after[0].views, after[0].likes), (9, 90));
+    // Days at the limit and after it are as they were.
+    assert_eq!(after[1..], before[9..]);
+    assert_eq!(article.counter_value((views, likes), conn), Ok((18, 180)));
+    let series = article.daily_counts(views, day(2026, 3, 9)..=day(2026, 4, 9), conn);
+    let series = series.unwrap();
+    assert_eq!(series[0], (day(2026, 3, 9), 0));
+    assert_eq!(series[31], (day(2026, 4, 9), 3));
+}
+
+#[test]
+fn folding_again_adds_to_the_same_row() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    for month in 1..=4 {
+        insert_row(1, day(2026, month, 9), 3, (1, 0, 0), conn);
+        fold(article_counters::table)
+            .before(day(2026, month, 10))
+            .run(conn)
+            .unwrap();
+        assert_eq!(rows(&article, conn).len(), 1);
+        let total = i64::from(month);
+        assert_eq!(article.counter_value(views, conn), Ok(total));
+    }
+    let nothing = fold(article_counters::table)
+        .before(day(2030, 1, 1))
+        .run(conn)
+        .unwrap();
+    assert_eq!((nothing.merged, nothing.left), (0, 0));
+}
+
+#[test]
+fn a_set_count_stays_as_it_was_set() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    insert_row(1, day(2026, 1, 9), 3, (5, 0, 0), conn);
+    // This writes zeros to the undated row.
+    article.set_counter(views, 40, conn).unwrap();
+    fold(article_counters::table)
+        .before(day(2026, 2, 1))
+        .run(conn)
+        .unwrap();
+    assert_eq!(article.counter_value(views, conn), Ok(40));
+    article.set_counter(views, 2, conn).unwrap();
+    assert_eq!(article.counter_value(views, conn), Ok(2));
+}
+
+#[test]
+fn what_had_no_day_from_the_start_is_only_compacted() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    let undated = NaiveDate::from_ymd_opt(1970, 1, 1).unwrap();
+    for slot in 1..=4 {
+        insert_row(1, undated, slot, (1, 0, 0), conn);
+    }
+    let folded = fold(article_counters::table)
+        .before(day(2026, 1, 1))
+        .run(conn)
+        .unwrap();
+    assert_eq!(folded.merged, 0);
+    let compacted = compact(article_counters::table).run(conn).unwrap();
+    assert_eq!(compacted.merged, 4);
+    assert_eq!(rows(&article(1), conn).len(), 1);
+}
+
+#[test]
+fn a_sites_days_are_folded_too() {
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    for on in [day(2026, 1, 1), day(2026, 1, 2), day(2026, 1, 3)] {
+        increment(site_counters::hits).on(on).execute(conn).unwrap();
+    }
+    let done = fold(site_counters::table)
+        .before(day(2026, 1, 3))
+        .run(conn)
+        .unwrap();
+    assert_eq!((done.merged, done.left), (2, 0));
+    assert_eq!(Site.counter_value(site_counters::hits, conn), Ok(3));
+    let dated = Site.counter_value_between(site_counters::hits, day(2026, 1, 1).., conn);
+    assert_eq!(dated, Ok(1));
+}

@@ -1,0 +1,364 @@
+//! Merging while others count, read, set and merge, and when it is killed.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::SeqCst;
+use std::thread;
+use std::time::Duration;
+
+use chrono::{Days, NaiveDate};
+use diesel::prelude::*;
+use diesel::query_source::QuerySource;
+use diesel::sql_types::BigInt;
+use diesel_counters::prelude::*;
+use diesel_counters::{Compact, Compacted, Layout, compact, fold};
+use diesel_counters_tests::models::{Article, BusyArticle};
+use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
+use rand::RngExt;
+
+use super::compacting::insert_row;
+use super::{article, day, utc_today};
+use crate::{Conn, HAS_SLOTS, IS_MYSQL, TestDatabase, write_transaction};
+
+const WRITERS: usize = 8;
+const EACH: i64 = 300;
+/// What is there before, in rows of other slots too.
+const BEFORE: i64 = 5 * 20 * 4;
+
+/// Today, and days that are merged and folded meanwhile.
+fn days() -> [NaiveDate; 4] {
+    let today = utc_today();
+    [
+        today,
+        today - Days::new(3),
+        today - Days::new(40),
+        day(2020, 2, 29),
+    ]
+}
+
+fn insert_rows(conn: &mut Conn) {
+    for id in 1..=5 {
+        for on in 1..=20 {
+            for slot in 1..=4 {
+                insert_row(id, day(2026, 1, on), slot, (1, 0, 0), conn);
+            }
+        }
+    }
+}
+
+/// A merge that does not know of others: its lock is another.
+fn another_compact()
+-> Compact<'static, <article_counters::table as QuerySource>::FromClause, BigInt, i64> {
+    Compact::new(Layout {
+        table: article_counters::table.from_clause(),
+        name: "another".into(),
+        entity: Some("article_id".into()),
+        day: "day".into(),
+        slot: "slot".into(),
+        counters: ["views", "likes", "comments"].map(Into::into).into(),
+        others: Vec::new(),
+    })
+    .before(utc_today())
+}
+
+/// The views of all articles, in one query.
+fn all_views(conn: &mut Conn) -> i64 {
+    let values = counter_value(views)
+        .of_many(&[1_i64, 2, 3, 4, 5])
+        .load(conn);
+    values.unwrap().iter().sum()
+}
+
+#[test]
+fn merging_beside_writers_and_readers_loses_and_doubles_nothing() {
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    insert_rows(conn);
+    let (begun, committed) = (AtomicI64::new(BEFORE), AtomicI64::new(BEFORE));
+    let done = AtomicBool::new(false);
+
+    let (writers, reads, merged) = thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|_| {
+                scope.spawn(|| {
+                    let conn = &mut database.connect();
+                    (0..EACH).try_for_each(|_| count_two(&begun, &committed, conn))
+                })
+            })
+            .collect();
+        let reader = scope.spawn(|| {
+            let conn = &mut database.connect();
+            let (mut reads, mut last) = (0, BEFORE);
+            while !done.load(SeqCst) {
+                let at_least = committed.load(SeqCst);
+                let total = all_views(conn);
+                let at_most = begun.load(SeqCst);
+                assert!(
+                    last.max(at_least) <= total && total <= at_most,
+                    "{total} is read after {last}, of {at_least} to {at_most}"
+                );
+                last = total;
+                reads += 1;
+            }
+            reads
+        });
+        let mergers = [
+            scope.spawn(|| {
+                merge_until(&done, &database, |conn| {
+                    compact(article_counters::table).batch(20).run(conn)
+                })
+            }),
+            scope.spawn(|| {
+                merge_until(&done, &database, |conn| {
+                    another_compact().batch(30).run(conn)
+                })
+            }),
+            scope.spawn(|| {
+                merge_until(&done, &database, |conn| {
+                    let before = utc_today() - Days::new(30);
+                    fold(article_counters::table)
+                        .before(before)
+                        .batch(25)
+                        .run(conn)
+                })
+            }),
+        ];
+        let writers: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
+        done.store(true, SeqCst);
+        let merged = mergers.map(|merger| merger.join().unwrap());
+        (writers, reader.join().unwrap(), merged)
+    });
+
+    for written in writers {
+        written.unwrap().unwrap();
+    }
+    let all = BEFORE + 2 * EACH * WRITERS as i64;
+    assert_eq!(all_views(conn), all);
+    assert!(reads > 0 && merged.iter().all(|&runs| runs > 0));
+
+    // And what is left is merged without a rest.
+    let last = another_compact().run(conn).unwrap();
+    assert_eq!(last.left, 0);
+    assert_eq!(all_views(conn), all);
+}
+
+/// A transaction that counts two articles, on any of the days, in any order.
+fn count_two(begun: &AtomicI64, committed: &AtomicI64, conn: &mut Conn) -> QueryResult<()> {
+    let mut rng = rand::rng();
+    let two = [(); 2].map(|()| (rng.random_range(1..=5), days()[rng.random_range(0..4)]));
+    begun.fetch_add(2, SeqCst);
+    loop {
+        let counted = write_transaction(conn, |conn| {
+            for (id, on) in two {
+                BusyArticle::increment(views).of(id).on(on).execute(conn)?;
+            }
+            QueryResult::Ok(())
+        });
+        match counted {
+            // Two that wait for rows next to each other, and find them deleted, each lock
+            // the gap that these leave: InnoDB ends one of them. Nowhere else may it happen.
+            Err(error) if IS_MYSQL && is_deadlock(&error) => {}
+            counted => break counted?,
+        }
+    }
+    committed.fetch_add(2, SeqCst);
+    if !HAS_SLOTS {
+        // SQLite gives its lock to whoever asks first after it is free.
+        thread::sleep(Duration::from_micros(500));
+    }
+    Ok(())
+}
+
+/// Answers with how often it merged.
+fn merge_until(
+    done: &AtomicBool,
+    database: &TestDatabase,
+    merge: impl Fn(&mut Conn) -> QueryResult<Compacted>,
+) -> u32 {
+    let conn = &mut database.connect();
+    let mut runs = 0;
+    while !done.load(SeqCst) {
+        match merge(conn) {
+            Ok(run) if run.already_running => {}
+            Ok(_) => runs += 1,
+            // Two that know nothing of each other may deadlock, which the database ends.
+            Err(error) if is_deadlock(&error) => {}
+            Err(error) => panic!("{error}"),
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    runs
+}
+
+fn is_deadlock(error: &diesel::result::Error) -> bool {
+    error.to_string().to_lowercase().contains("deadlock")
+}
+
+#[test]
+fn counts_set_beside_a_merge_are_what_they_were_set_to() {
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    let done = AtomicBool::new(false);
+    let undated = NaiveDate::from_ymd_opt(1970, 1, 1).unwrap();
+
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            merge_until(&done, &database, |conn| {
+                another_compact().batch(7).run(conn)
+            })
+        });
+        scope.spawn(|| {
+            merge_until(&done, &database, |conn| {
+                fold(article_counters::table)
+                    .before(utc_today())
+                    .batch(7)
+                    .run(conn)
+            })
+        });
+        let set = scope.spawn(|| {
+            let conn = &mut database.connect();
+            for round in 0..60_i64 {
+                // New rows to merge, under the setter's feet.
+                for (i, on) in days()[1..].iter().chain([&undated]).enumerate() {
+                    for slot in 1..=4 {
+                        let row = increment((views, likes)).of(1_i64).on(*on);
+                        let row = row.slot(partition(slot)).by((1, i as i64));
+                        row.execute(conn).unwrap();
+                    }
+                }
+                let (before, after) = (1000 * round, 1000 * round + 999);
+                let article = article(1);
+                if round % 2 == 0 {
+                    article.set_counter(views, before, conn).unwrap();
+                } else {
+                    // In a transaction of the caller's, that has read before.
+                    loop {
+                        let set = write_transaction(conn, |conn| {
+                            article.counter_value(views, conn)?;
+                            article.set_counter(views, before, conn)
+                        });
+                        match set {
+                            Err(error) if is_deadlock(&error) => {}
+                            set => {
+                                set.unwrap();
+                                break;
+                            }
+                        };
+                    }
+                }
+                let value = article.counter_value(views, conn).unwrap();
+                assert_eq!(value, before, "set to {before} of up to {after}");
+            }
+        });
+        let set = set.join();
+        done.store(true, SeqCst);
+        set.unwrap();
+    });
+    let expected = 60 * 4 * (1 + 2 + 3);
+    assert_eq!(article(1).counter_value(likes, conn), Ok(expected));
+}
+
+fn partition(index: u16) -> diesel_counters::Slot {
+    diesel_counters::Slot::Partition { index, of: 32 }
+}
+
+/// The name of the test below, for the process that it starts.
+const MERGES: &str = "merges_until_it_is_killed";
+
+/// Not a test of its own: what the next one starts, and kills.
+#[test]
+#[ignore = "started by another test"]
+fn merges_until_it_is_killed() {
+    let Ok(url) = std::env::var("MERGE_AT") else {
+        return;
+    };
+    let conn = &mut Conn::establish(&url).unwrap();
+    loop {
+        // One at a time says the database, also of one that was killed a moment ago.
+        if compact(article_counters::table).batch(9).run(conn).is_ok() {
+            let _ = fold(article_counters::table)
+                .before(day(2026, 2, 1))
+                .batch(9)
+                .run(conn);
+        }
+    }
+}
+
+#[test]
+fn a_merge_that_is_killed_again_and_again_loses_and_doubles_nothing() {
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    let mut expected = (0, 0);
+    let mut killed_at_work = 0;
+    for kill in 0..50_i64 {
+        for id in 1..=3 {
+            for slot in 1..=40 {
+                let on = if kill % 2 == 0 {
+                    day(2026, 1, 5)
+                } else {
+                    day(2026, 3, 5)
+                };
+                let on = on + Days::new(slot as u64 % 7);
+                let row = diesel::insert_into(article_counters::table).values((
+                    article_counters::article_id.eq(id),
+                    article_counters::day.eq(on),
+                    article_counters::slot.eq(1000 + slot),
+                    views.eq(1),
+                    comments.eq(kill),
+                ));
+                // A row that the last one did not come to is there still.
+                match row.execute(conn) {
+                    Ok(_) => {
+                        expected.0 += 1;
+                        expected.1 += kill;
+                    }
+                    Err(diesel::result::Error::DatabaseError(
+                        diesel::result::DatabaseErrorKind::UniqueViolation,
+                        _,
+                    )) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+        let left = |conn: &mut Conn| {
+            let rows = article_counters::table.filter(article_counters::slot.gt(0));
+            rows.count().get_result::<i64>(conn).unwrap()
+        };
+        let before = left(conn);
+        let mut merger = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact"])
+            .arg(format!("behaviour::merging_beside::{MERGES}"))
+            .env("MERGE_AT", database.url())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        // Once it has begun, at a random moment.
+        let begun = (0..2000).any(|_| {
+            thread::sleep(Duration::from_millis(5));
+            left(conn) < before
+        });
+        assert!(begun, "the merge {kill} never began");
+        thread::sleep(Duration::from_micros(rand::random_range(0..20_000)));
+        merger.kill().unwrap();
+        merger.wait().unwrap();
+        killed_at_work += i32::from(left(conn) > 0);
+        let total: (i64, i64) = Article::counter_values(
+            [&article(1), &article(2), &article(3)],
+            (views, comments),
+            conn,
+        )
+        .unwrap()
+        .into_iter()
+        .fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+        assert_eq!(total, expected, "after the merge {kill}");
+    }
+    assert!(killed_at_work > 0, "none was killed at work");
+    // The lock of the last one that was killed goes with its connection.
+    let done = (0..2000).find_map(|_| {
+        thread::sleep(Duration::from_millis(5));
+        let done = compact(article_counters::table).run(conn).unwrap();
+        (!done.already_running).then_some(done)
+    });
+    assert_eq!(done.map(|done| done.left), Some(0));
+}
