@@ -1,0 +1,91 @@
+//! What makes a table a counter table.
+
+use diesel_counters::Dialect;
+
+use super::{Column, Kind, Table};
+use crate::sql::quoted;
+
+/// A counter table: its primary key is `(entity, day, slot)`, or `(day, slot)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CounterTable {
+    pub table: Table,
+    /// None where it counts for one thing only, such as a whole site.
+    pub entity: Option<Column>,
+    pub day: Column,
+    pub slot: Column,
+    /// Every other BIGINT column.
+    pub counters: Vec<Column>,
+}
+
+/// Gives the table back where it is none.
+impl TryFrom<Table> for CounterTable {
+    type Error = Table;
+
+    fn try_from(table: Table) -> Result<Self, Table> {
+        let key: Option<Vec<&Column>> = table.primary_key.iter().map(|c| table.column(c)).collect();
+        let (entity, day, slot) = match key.as_deref() {
+            Some([day, slot]) => (None, *day, *slot),
+            Some([entity, day, slot]) => (Some((*entity).clone()), *day, *slot),
+            _ => return Err(table),
+        };
+        if !table.holds_days(day) || !table.holds_slots(slot) {
+            return Err(table);
+        }
+        Ok(CounterTable {
+            entity,
+            day: day.clone(),
+            slot: slot.clone(),
+            counters: table.counters().cloned().collect(),
+            table,
+        })
+    }
+}
+
+impl CounterTable {
+    /// The counter of this name.
+    pub fn counter(&self, name: &str) -> Option<&Column> {
+        self.counters.iter().find(|column| column.name == name)
+    }
+
+    pub fn sql_name(&self, dialect: Dialect) -> String {
+        self.table.sql_name(dialect)
+    }
+}
+
+/// The sum of a counter over the rows at hand, as the library sums it: a BIGINT, 0 over
+/// no rows, and never a wrong number. Beyond BIGINT it is an error, and on MySQL NULL.
+pub fn sum(dialect: Dialect, counter: &str) -> String {
+    let sum = format!("COALESCE(SUM({}), 0)", quoted(dialect, counter));
+    match dialect {
+        Dialect::PostgreSql => format!("CAST({sum} AS BIGINT)"),
+        // Of the least integer `abs` is an "integer overflow".
+        Dialect::Sqlite => format!(
+            "CASE typeof({sum}) WHEN 'integer' THEN {sum} ELSE abs(-9223372036854775807 - 1) END"
+        ),
+        Dialect::MySql => format!(
+            "CASE WHEN {sum} BETWEEN -9223372036854775808 AND 9223372036854775807 \
+             THEN CAST({sum} AS SIGNED) END"
+        ),
+    }
+}
+
+impl Table {
+    /// The columns that are no part of the key, and can count.
+    pub fn counters(&self) -> impl Iterator<Item = &Column> {
+        self.columns
+            .iter()
+            .filter(|column| !self.primary_key.contains(&column.name) && self.holds_counts(column))
+    }
+
+    pub fn holds_days(&self, column: &Column) -> bool {
+        column.kind == Kind::Date || self.strict && column.kind == Kind::Text
+    }
+
+    pub fn holds_slots(&self, column: &Column) -> bool {
+        column.kind == Kind::SmallInt || self.strict && column.kind == Kind::Integer
+    }
+
+    pub fn holds_counts(&self, column: &Column) -> bool {
+        column.kind == Kind::BigInt || self.strict && column.kind == Kind::Integer
+    }
+}

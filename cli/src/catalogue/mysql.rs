@@ -1,0 +1,80 @@
+//! The catalogue of MySQL and MariaDB.
+
+use anyhow::Result;
+use diesel::RunQueryDsl;
+
+use super::rows::into_tables;
+use super::{Kind, Named, Table};
+use crate::connection::AnyConnection;
+use crate::sql::{Sql, sql};
+
+pub fn load(conn: &mut AnyConnection, only: Option<Named<'_>>) -> Result<Vec<Table>> {
+    let columns = sql(COLUMNS)
+        .then(filter(only))
+        .sql(" ORDER BY t.table_schema, t.table_name, c.ordinal_position");
+    let indexes = sql(INDEXES).then(filter(only)).sql(
+        " ORDER BY t.table_schema, t.table_name, is_primary DESC, s.index_name, s.seq_in_index",
+    );
+    Ok(into_tables(
+        columns.load(conn)?,
+        indexes.load(conn)?,
+        kind_of,
+    ))
+}
+
+fn filter(only: Option<Named<'_>>) -> Sql {
+    let tables = sql(" WHERE t.table_type = 'BASE TABLE' AND t.table_schema = ");
+    let tables = match only {
+        Some((Some(schema), _)) => tables.bind(schema),
+        _ => tables.sql("DATABASE()"),
+    };
+    match only {
+        Some((_, name)) => tables.sql(" AND t.table_name = ").bind(name),
+        None => tables,
+    }
+}
+
+const COLUMNS: &str = "
+    SELECT CASE WHEN t.table_schema = DATABASE() THEN NULL
+                ELSE CAST(t.table_schema AS CHAR) END AS schema_name,
+           CAST(t.table_name AS CHAR) AS table_name, CAST(NULL AS CHAR) AS definition,
+           FALSE AS is_strict,
+           CAST(c.column_name AS CHAR) AS column_name,
+           CAST(c.column_type AS CHAR) AS column_type,
+           c.is_nullable = 'YES' AS is_nullable,
+           CAST(c.column_default AS CHAR) AS column_default,
+           c.extra LIKE '%auto_increment%' AS is_auto_increment,
+           CASE WHEN c.collation_name LIKE '%\\_ci' THEN CAST(c.collation_name AS CHAR) END
+               AS loose_collation
+    FROM information_schema.tables t
+    JOIN information_schema.columns c
+      ON c.table_schema = t.table_schema AND c.table_name = t.table_name";
+
+const INDEXES: &str = "
+    SELECT CASE WHEN t.table_schema = DATABASE() THEN NULL
+                ELSE CAST(t.table_schema AS CHAR) END AS schema_name,
+           CAST(t.table_name AS CHAR) AS table_name, CAST(s.index_name AS CHAR) AS index_name,
+           s.non_unique = 0 AS is_unique, s.index_name = 'PRIMARY' AS is_primary,
+           COALESCE(CAST(s.column_name AS CHAR), '(expression)') AS column_name,
+           FALSE AS is_included
+    FROM information_schema.tables t
+    JOIN information_schema.statistics s
+      ON s.table_schema = t.table_schema AND s.table_name = t.table_name";
+
+/// MySQL before 8.0.19 and MariaDB write `bigint(20)`.
+fn kind_of(column_type: &str) -> Kind {
+    if column_type.contains("unsigned") {
+        return Kind::Other;
+    }
+    match column_type.split(['(', ' ']).next().unwrap_or_default() {
+        "smallint" => Kind::SmallInt,
+        "int" => Kind::Integer,
+        "bigint" => Kind::BigInt,
+        "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => Kind::Text,
+        "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => Kind::Binary,
+        "uuid" => Kind::Uuid,
+        "date" => Kind::Date,
+        "float" | "double" => Kind::Real,
+        _ => Kind::Other,
+    }
+}

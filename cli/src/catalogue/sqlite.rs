@@ -1,0 +1,82 @@
+//! SQLite's catalogue.
+
+use anyhow::Result;
+use diesel::RunQueryDsl;
+
+use super::rows::into_tables;
+use super::{Kind, Named, Table};
+use crate::connection::AnyConnection;
+use crate::sql::{Sql, sql};
+
+pub fn load(conn: &mut AnyConnection, only: Option<Named<'_>>) -> Result<Vec<Table>> {
+    let columns = sql(COLUMNS)
+        .then(filter(only))
+        .sql(" ORDER BY t.name, c.cid");
+    let indexes = sql("SELECT * FROM (")
+        .sql(PRIMARY_KEYS)
+        .then(filter(only))
+        .sql(" UNION ALL ")
+        .sql(OTHER_INDEXES)
+        .then(filter(only))
+        .sql(") ORDER BY table_name, is_primary DESC, index_name, position");
+    Ok(into_tables(
+        columns.load(conn)?,
+        indexes.load(conn)?,
+        kind_of,
+    ))
+}
+
+fn filter(only: Option<Named<'_>>) -> Sql {
+    const TABLES: &str = " WHERE t.type = 'table' AND t.schema = ";
+    let schema = only.and_then(|(schema, _)| schema).unwrap_or("main");
+    let tables = sql(TABLES).bind(schema);
+    match only {
+        Some((_, name)) => tables
+            .sql(" AND lower(t.name) = lower(")
+            .bind(name)
+            .sql(")"),
+        None => tables.sql(" AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"),
+    }
+}
+
+const COLUMNS: &str = "
+    SELECT NULL AS schema_name, t.name AS table_name,
+           (SELECT sql FROM sqlite_schema s WHERE s.name = t.name) AS definition,
+           t.strict AS is_strict, c.name AS column_name, c.type AS column_type,
+           c.\"notnull\" = 0 AS is_nullable, c.dflt_value AS column_default,
+           -- Of a table of rows by number it is that number.
+           c.pk = 1 AND upper(c.type) = 'INTEGER' AND t.wr = 0
+               AND NOT EXISTS (SELECT * FROM pragma_table_info(t.name) o WHERE o.pk > 1)
+               AS is_auto_increment,
+           (SELECT x.coll FROM pragma_index_list(t.name) l, pragma_index_xinfo(l.name) x
+            WHERE l.\"unique\" AND x.key AND x.cid = c.cid AND x.coll <> 'BINARY' LIMIT 1)
+               AS loose_collation
+    FROM pragma_table_list t, pragma_table_info(t.name) c";
+
+const PRIMARY_KEYS: &str = "
+    SELECT NULL AS schema_name, t.name AS table_name, 'PRIMARY KEY' AS index_name,
+           1 AS is_unique, 1 AS is_primary, c.name AS column_name, 0 AS is_included,
+           c.pk AS position
+    FROM pragma_table_list t JOIN pragma_table_info(t.name) c ON c.pk > 0";
+
+const OTHER_INDEXES: &str = "
+    SELECT NULL, t.name, l.name, l.\"unique\", 0, coalesce(x.name, '(expression)'), 0, x.seqno
+    FROM pragma_table_list t
+    JOIN pragma_index_list(t.name) l ON l.origin <> 'pk'
+    JOIN pragma_index_info(l.name) x";
+
+/// As `diesel print-schema` takes them.
+fn kind_of(declared: &str) -> Kind {
+    let declared = declared.to_ascii_lowercase();
+    let is_any = |parts: &[&str]| parts.iter().any(|part| declared.contains(part));
+    match declared.split('(').next().unwrap_or_default().trim() {
+        "smallint" | "int2" | "int16" => Kind::SmallInt,
+        "bigint" | "int8" | "int64" => Kind::BigInt,
+        "date" => Kind::Date,
+        _ if is_any(&["char", "clob", "text"]) => Kind::Text,
+        _ if is_any(&["blob"]) || declared.is_empty() => Kind::Binary,
+        _ if is_any(&["real", "float", "double", "numeric", "decimal"]) => Kind::Real,
+        _ if is_any(&["int"]) => Kind::Integer,
+        _ => Kind::Other,
+    }
+}

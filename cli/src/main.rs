@@ -1,0 +1,100 @@
+//! The command line.
+
+mod catalogue;
+mod connection;
+mod sql;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Args, Parser, Subcommand};
+use serde::Serialize;
+
+use crate::connection::AnyConnection;
+
+/// Looks at counter tables, keeps them small, and says what is wrong with them.
+///
+/// A counter table is one of diesel_counters: its primary key is (entity, day, slot) or
+/// (day, slot), and every other BIGINT column is a counter.
+#[derive(Parser)]
+#[command(name = "diesel-counters", version, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  good
+  1  an error
+  2  wrong usage
+  3  something was found: `check` found a fault";
+
+/// What every command takes.
+#[derive(Args)]
+pub struct Global {
+    /// postgres://…, mysql://…, or the file of an SQLite database.
+    // Hidden, because --help would show the password in it.
+    #[arg(long, env, hide_env_values = true, global = true, value_name = "URL")]
+    database_url: Option<String>,
+    /// Print one JSON document.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {}
+
+/// How a command ended that did what it was asked to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Good,
+    /// It looked for something, and found it.
+    Found,
+}
+
+impl Outcome {
+    fn exit_code(self) -> ExitCode {
+        match self {
+            Outcome::Good => ExitCode::SUCCESS,
+            Outcome::Found => ExitCode::from(3),
+        }
+    }
+}
+
+impl Global {
+    pub fn connect(&self) -> Result<AnyConnection> {
+        let url = self.database_url.as_deref().context(
+            "which database? Set DATABASE_URL, or give --database-url: \
+             postgres://…, mysql://…, or the file of an SQLite database",
+        )?;
+        connection::connect(url)
+    }
+
+    /// Prints `value` as JSON where that was asked for, and otherwise its `text`.
+    pub fn print<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(value)?);
+        } else {
+            print!("{}", text());
+        }
+        Ok(())
+    }
+}
+
+fn main() -> ExitCode {
+    let Cli { global, command } = Cli::parse();
+    match run(command, &global) {
+        Ok(outcome) => outcome.exit_code(),
+        Err(error) => {
+            eprintln!("diesel-counters: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command, _global: &Global) -> Result<Outcome> {
+    match command {}
+}
