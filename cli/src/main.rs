@@ -2,7 +2,10 @@
 
 mod catalogue;
 mod connection;
+mod entity;
+mod output;
 mod sql;
+mod top;
 
 use std::process::ExitCode;
 
@@ -45,11 +48,14 @@ pub struct Global {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Top(top::Top),
+}
 
 /// How a command ended that did what it was asked to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
+    /// What it was asked for is done.
     Good,
     /// It looked for something, and found it.
     Found,
@@ -65,6 +71,7 @@ impl Outcome {
 }
 
 impl Global {
+    /// Connects to the database that was named.
     pub fn connect(&self) -> Result<AnyConnection> {
         let url = self.database_url.as_deref().context(
             "which database? Set DATABASE_URL, or give --database-url: \
@@ -78,7 +85,7 @@ impl Global {
         if self.json {
             println!("{}", serde_json::to_string_pretty(value)?);
         } else {
-            print!("{}", text());
+            anstream::print!("{}", text());
         }
         Ok(())
     }
@@ -95,6 +102,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command, _global: &Global) -> Result<Outcome> {
-    match command {}
+fn run(command: Command, global: &Global) -> Result<Outcome> {
+    match command {
+        Command::Top(args) => top::run(args, global),
+    }
 }

@@ -1,9 +1,9 @@
 //! What makes a table a counter table.
 
+use anyhow::{Context, Result};
 use diesel_counters::Dialect;
 
 use super::{Column, Kind, Table};
-use crate::sql::quoted;
 
 /// A counter table: its primary key is `(entity, day, slot)`, or `(day, slot)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +43,25 @@ impl TryFrom<Table> for CounterTable {
 
 impl CounterTable {
     /// The counter of this name.
-    pub fn counter(&self, name: &str) -> Option<&Column> {
-        self.counters.iter().find(|column| column.name == name)
+    ///
+    /// # Errors
+    ///
+    /// Where there is none; it names those that there are.
+    pub fn counter(&self, name: &str) -> Result<&Column> {
+        let counter = self.counters.iter().find(|column| column.name == name);
+        counter.with_context(|| {
+            let names: Vec<_> = self.counters.iter().map(|c| c.name.as_str()).collect();
+            format!(
+                "{} has no counter {name}; its counters are {}",
+                self.table,
+                names.join(", ")
+            )
+        })
+    }
+
+    /// The columns of its key, in order.
+    pub fn key(&self) -> impl Iterator<Item = &Column> {
+        self.entity.iter().chain([&self.day, &self.slot])
     }
 
     pub fn sql_name(&self, dialect: Dialect) -> String {
@@ -52,10 +69,11 @@ impl CounterTable {
     }
 }
 
-/// The sum of a counter over the rows at hand, as the library sums it: a BIGINT, 0 over
-/// no rows, and never a wrong number. Beyond BIGINT it is an error, and on MySQL NULL.
-pub fn sum(dialect: Dialect, counter: &str) -> String {
-    let sum = format!("COALESCE(SUM({}), 0)", quoted(dialect, counter));
+/// The sum of an SQL expression over the rows at hand, as the library sums a counter: a
+/// BIGINT, 0 over no rows, and never a wrong number. Beyond BIGINT it is an error, and on
+/// MySQL NULL.
+pub fn sum(dialect: Dialect, expression: &str) -> String {
+    let sum = format!("COALESCE(SUM({expression}), 0)");
     match dialect {
         Dialect::PostgreSql => format!("CAST({sum} AS BIGINT)"),
         // Of the least integer `abs` is an "integer overflow".

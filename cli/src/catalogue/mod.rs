@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::connection::AnyConnection;
 use crate::sql::quoted;
 
-pub use counter_table::CounterTable;
+pub use counter_table::{CounterTable, sum};
 
 /// A table.
 #[derive(Debug, Clone, PartialEq, Eq)]

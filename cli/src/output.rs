@@ -1,0 +1,82 @@
+//! What people read: numbers, bars and tables.
+
+use std::io::IsTerminal;
+
+use comfy_table::{CellAlignment, Table, presets};
+
+/// How wide the terminal is, and 80 where there is none.
+pub fn width() -> usize {
+    let size = std::io::stdout()
+        .is_terminal()
+        .then(terminal_size::terminal_size);
+    size.flatten().map_or(80, |(width, _)| width.0.into())
+}
+
+/// A number in groups of three digits: `1,234,567`.
+pub fn thousands(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut grouped = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    if number < 0 {
+        format!("-{grouped}")
+    } else {
+        grouped
+    }
+}
+
+/// A bar of `value` where one of `greatest` is `width` wide. What is below 0 has none.
+pub fn bar(value: i64, greatest: i64, width: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    if value <= 0 || greatest <= 0 {
+        return String::new();
+    }
+    let eighths = (value as i128 * width as i128 * 8 / greatest as i128).max(1) as usize;
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}
+
+/// Columns beside each other, without lines. `right` are those of numbers.
+pub fn columns(header: &[&str], right: &[usize], rows: Vec<Vec<String>>) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_header(header)
+        .add_rows(rows);
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((if i == 0 { 0 } else { 1 }, 1));
+        if right.contains(&i) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.trim_fmt() + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_in_groups_of_three() {
+        let numbers = [0, 999, 1000, -1_234_567, i64::MIN].map(thousands);
+        let expected = [
+            "0",
+            "999",
+            "1,000",
+            "-1,234,567",
+            "-9,223,372,036,854,775,808",
+        ];
+        assert_eq!(numbers, expected);
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share() {
+        assert_eq!(bar(i64::MAX, i64::MAX, 3), "███");
+        assert_eq!(bar(1, 2, 3), "█▌");
+        assert_eq!(bar(1, 1_000_000, 3), "▏");
+        assert_eq!(bar(0, 2, 3) + &bar(-1, 2, 3) + &bar(0, 0, 3), "");
+    }
+}
