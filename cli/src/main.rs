@@ -1,6 +1,7 @@
 //! The command line.
 
 mod catalogue;
+mod check;
 mod connection;
 mod entity;
 mod output;
@@ -49,6 +50,7 @@ pub struct Global {
 
 #[derive(Subcommand)]
 enum Command {
+    Check(check::Check),
     Top(top::Top),
 }
 
@@ -104,6 +106,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command, global: &Global) -> Result<Outcome> {
     match command {
+        Command::Check(args) => check::run(args, global),
         Command::Top(args) => top::run(args, global),
     }
 }

@@ -78,6 +78,8 @@ pub struct Index {
     pub included: Vec<String>,
     pub unique: bool,
     pub primary: bool,
+    /// A `UNIQUE` or `PRIMARY KEY` made it, and only its removal removes the index.
+    pub of_constraint: bool,
 }
 
 /// All tables of the database that are not its own, by name.

@@ -55,6 +55,7 @@ const INDEXES: &str = "
                 ELSE CAST(t.table_schema AS CHAR) END AS schema_name,
            CAST(t.table_name AS CHAR) AS table_name, CAST(s.index_name AS CHAR) AS index_name,
            s.non_unique = 0 AS is_unique, s.index_name = 'PRIMARY' AS is_primary,
+           FALSE AS is_of_constraint,
            COALESCE(CAST(s.column_name AS CHAR), '(expression)') AS column_name,
            FALSE AS is_included
     FROM information_schema.tables t

@@ -62,6 +62,8 @@ const INDEXES: &str = "
     SELECT CASE WHEN pg_table_is_visible(c.oid) THEN NULL ELSE n.nspname::text END AS schema_name,
            c.relname::text AS table_name, i.relname::text AS index_name,
            x.indisunique AS is_unique, x.indisprimary AS is_primary,
+           EXISTS (SELECT FROM pg_constraint o WHERE o.conindid = x.indexrelid AND o.contype IN ('p', 'u'))
+               AS is_of_constraint,
            coalesce(a.attname::text, pg_get_indexdef(x.indexrelid, k.position::int, true))
                AS column_name,
            k.position > x.indnkeyatts AS is_included

@@ -44,6 +44,8 @@ pub struct IndexRow {
     pub is_unique: bool,
     #[diesel(sql_type = Bool)]
     pub is_primary: bool,
+    #[diesel(sql_type = Bool)]
+    pub is_of_constraint: bool,
     #[diesel(sql_type = Text)]
     pub column_name: String,
     #[diesel(sql_type = Bool)]
@@ -108,6 +110,7 @@ fn add_to_index(row: IndexRow, table: &mut Table) {
             included: Vec::new(),
             unique: row.is_unique,
             primary: row.is_primary,
+            of_constraint: row.is_of_constraint,
         });
     }
     if let Some(index) = table.indexes.last_mut() {

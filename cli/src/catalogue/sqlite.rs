@@ -55,12 +55,12 @@ const COLUMNS: &str = "
 
 const PRIMARY_KEYS: &str = "
     SELECT NULL AS schema_name, t.name AS table_name, 'PRIMARY KEY' AS index_name,
-           1 AS is_unique, 1 AS is_primary, c.name AS column_name, 0 AS is_included,
+           1 AS is_unique, 1 AS is_primary, 1 AS is_of_constraint, c.name AS column_name, 0 AS is_included,
            c.pk AS position
     FROM pragma_table_list t JOIN pragma_table_info(t.name) c ON c.pk > 0";
 
 const OTHER_INDEXES: &str = "
-    SELECT NULL, t.name, l.name, l.\"unique\", 0, coalesce(x.name, '(expression)'), 0, x.seqno
+    SELECT NULL, t.name, l.name, l.\"unique\", 0, l.origin <> 'c', coalesce(x.name, '(expression)'), 0, x.seqno
     FROM pragma_table_list t
     JOIN pragma_index_list(t.name) l ON l.origin <> 'pk'
     JOIN pragma_index_info(l.name) x";

@@ -1,0 +1,283 @@
+//! The columns: their types, defaults and checks.
+
+use anyhow::Result;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use diesel_counters::Dialect;
+
+use super::fault::Fault;
+use super::shape::{Shape, is_zero};
+use crate::catalogue::{Column, Kind};
+use crate::connection::AnyConnection;
+use crate::output::thousands;
+use crate::sql::sql;
+
+pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    let mut faults: Vec<_> = [day(shape), slot(shape)].into_iter().flatten().collect();
+    faults.extend(
+        shape
+            .entity
+            .iter()
+            .filter_map(|column| collation(shape, column)),
+    );
+    for counter in &shape.counters {
+        faults.extend(counter_type(shape, counter));
+        if counter.nullable {
+            faults.push(null_counter(shape, counter, conn)?);
+        } else if !counter.default.as_deref().is_some_and(is_zero) {
+            faults.push(default(shape, counter));
+        }
+    }
+    faults.extend(other_columns(shape));
+    if shape.dialect == Dialect::Sqlite && !shape.table.strict {
+        faults.extend(unchecked(shape, conn)?);
+    }
+    Ok(faults)
+}
+
+fn day(shape: &Shape<'_>) -> Option<Fault> {
+    let day = shape.day;
+    (!shape.table.holds_days(day)).then(|| {
+        let fault = Fault::wrong(
+            "day_type",
+            format!("{} is {}, not DATE.", day.name, day.sql_type),
+            "diesel_counters does not compile with it; and what holds a time as well, or a day in \
+             several spellings, has many rows for one day.",
+        );
+        change_type(fault, shape, day, "DATE", "DATE NOT NULL")
+    })
+}
+
+fn slot(shape: &Shape<'_>) -> Option<Fault> {
+    let slot = shape.slot;
+    (!shape.table.holds_slots(slot)).then(|| {
+        let fault = Fault::wrong(
+            "slot_type",
+            format!("{} is {}, not SMALLINT.", slot.name, slot.sql_type),
+            "diesel_counters does not compile with it.",
+        );
+        change_type(fault, shape, slot, "SMALLINT", "SMALLINT NOT NULL")
+    })
+}
+
+fn counter_type(shape: &Shape<'_>, counter: &Column) -> Option<Fault> {
+    (!shape.table.holds_counts(counter)).then(|| {
+        let cost = match counter.kind {
+            Kind::Real => "A floating-point number loses ones from 2^53 on, and is no counter to diesel_counters.",
+            // There it holds 64 bits by any name.
+            _ if shape.dialect == Dialect::Sqlite => "It is no counter to diesel_counters, whose counters are BIGINT.",
+            Kind::SmallInt => "Increments fail from 32,767 on, and it is no counter to diesel_counters.",
+            Kind::Integer => "Increments fail from 2,147,483,647 on, and it is no counter to diesel_counters.",
+            _ => "It is no counter to diesel_counters, whose counters are BIGINT.",
+        };
+        let what = format!("{} is {}, not BIGINT.", counter.name, counter.sql_type);
+        let fault = Fault::wrong("counter_type", what, cost);
+        change_type(fault, shape, counter, "BIGINT", "BIGINT NOT NULL DEFAULT 0")
+    })
+}
+
+fn change_type(
+    fault: Fault,
+    shape: &Shape<'_>,
+    column: &Column,
+    sql_type: &str,
+    definition: &str,
+) -> Fault {
+    let (table, name) = (shape.table_sql(), shape.quoted(&column.name));
+    let fault = fault.remedy("Change its type; the table is locked meanwhile.");
+    match shape.dialect {
+        Dialect::PostgreSql => fault.sql(format!(
+            "ALTER TABLE {table} ALTER COLUMN {name} TYPE {sql_type} USING {name}::{sql_type};"
+        )),
+        Dialect::MySql => fault.sql(format!("ALTER TABLE {table} MODIFY {name} {definition};")),
+        Dialect::Sqlite => fault.rebuild(),
+    }
+}
+
+fn null_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -> Result<Fault> {
+    let name = shape.quoted(&counter.name);
+    let stored = match count(shape, &format!("{name} IS NULL"), conn)? {
+        0 => String::new(),
+        1 => " One row has it.".to_owned(),
+        rows => format!(" {} rows have it.", thousands(rows)),
+    };
+    let fault = Fault::wrong(
+        "null_counter",
+        format!("{} may be NULL.{stored}", counter.name),
+        "NULL + 1 is NULL: what is counted in such a row is lost.",
+    );
+    Ok(not_null_default_0(fault, shape, counter).remedy_if_none("Forbid it."))
+}
+
+fn default(shape: &Shape<'_>, counter: &Column) -> Fault {
+    let fault = match &counter.default {
+        None => Fault::wrong(
+            "no_default",
+            format!("{} has no default.", counter.name),
+            "An increment of other counters fails when it makes a row.",
+        ),
+        Some(default) => Fault::wrong(
+            "default_not_0",
+            format!("The default of {} is {default}, not 0.", counter.name),
+            "An increment of other counters adds that much to it when it makes a row.",
+        ),
+    };
+    not_null_default_0(fault, shape, counter).remedy_if_none("Give it the default 0.")
+}
+
+fn not_null_default_0(fault: Fault, shape: &Shape<'_>, counter: &Column) -> Fault {
+    let (table, name) = (shape.table_sql(), shape.quoted(&counter.name));
+    if shape.dialect == Dialect::Sqlite {
+        return fault.rebuild();
+    }
+    let mut fault = fault;
+    if counter.nullable {
+        fault = fault.sql(format!(
+            "UPDATE {table} SET {name} = 0 WHERE {name} IS NULL;"
+        ));
+    }
+    let not_null = if counter.nullable {
+        format!(", ALTER COLUMN {name} SET NOT NULL")
+    } else {
+        String::new()
+    };
+    fault.sql(match shape.dialect {
+        Dialect::MySql => format!("ALTER TABLE {table} MODIFY {name} BIGINT NOT NULL DEFAULT 0;"),
+        _ => format!("ALTER TABLE {table} ALTER COLUMN {name} SET DEFAULT 0{not_null};"),
+    })
+}
+
+/// Of what is no counter.
+fn other_columns(shape: &Shape<'_>) -> Vec<Fault> {
+    let is_counter = |column: &&Column| {
+        shape
+            .counters
+            .iter()
+            .any(|counter| counter.name == column.name)
+    };
+    let others = shape.table.columns.iter().filter(|column| {
+        !shape.is_key(column)
+            && !is_counter(column)
+            && !column.nullable
+            && column.default.is_none()
+            && !column.auto_increment
+    });
+    let faults = others.map(|column| {
+        let (table, name) = (shape.table_sql(), shape.quoted(&column.name));
+        let fault = Fault::wrong(
+            "no_default",
+            format!("{} is NOT NULL and has no default.", column.name),
+            "An increment fails when it makes a row, because it gives the key and the counters only.",
+        );
+        match shape.dialect {
+            Dialect::Sqlite => fault.rebuild(),
+            _ => fault
+                .remedy("Give it a default, with a value of yours.")
+                .sql(format!("ALTER TABLE {table} ALTER COLUMN {name} SET DEFAULT …;")),
+        }
+    });
+    faults.collect()
+}
+
+fn collation(shape: &Shape<'_>, entity: &Column) -> Option<Fault> {
+    let collation = entity.loose_collation.as_ref()?;
+    let (table, name) = (shape.table_sql(), shape.quoted(&entity.name));
+    let fault = Fault::wrong(
+        "collation",
+        format!("{} has the collation {collation}.", entity.name),
+        "It takes 'Foo' for 'foo', and counts them as one.",
+    )
+    .remedy(
+        "Give it one that tells them apart; where it has a foreign key, on the other side too.",
+    );
+    Some(match shape.dialect {
+        Dialect::MySql => fault.sql(format!(
+            "ALTER TABLE {table} MODIFY {name} {} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL;",
+            entity.sql_type.to_uppercase()
+        )),
+        Dialect::PostgreSql => fault.sql(format!(
+            "ALTER TABLE {table} ALTER COLUMN {name} TYPE {} COLLATE \"C\";",
+            entity.sql_type
+        )),
+        Dialect::Sqlite => fault.rebuild(),
+    })
+}
+
+/// SQLite stores anything in a column of a table that is not STRICT.
+fn unchecked(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    let mut faults = Vec::new();
+    let definition = shape.table.definition.as_deref().unwrap_or_default();
+    let unchecked: Vec<_> = shape
+        .counters
+        .iter()
+        .filter(|counter| !has_check(definition, &counter.name))
+        .map(|counter| counter.name.as_str())
+        .collect();
+    if !unchecked.is_empty() {
+        let (names, has) = match unchecked.as_slice() {
+            [name] => ((*name).to_owned(), "has"),
+            names => (names.join(", "), "have"),
+        };
+        faults.push(
+            Fault::wrong(
+                "unchecked",
+                format!("{names} {has} no CHECK (typeof(…) = 'integer')."),
+                "Another program can store what is no integer, and SQLite's own + turns into \
+                 floating point when it overflows.",
+            )
+            .rebuild(),
+        );
+    }
+    for counter in &shape.counters {
+        let name = shape.quoted(&counter.name);
+        let rows = count(
+            shape,
+            &format!("typeof({name}) NOT IN ('integer', 'null')"),
+            conn,
+        )?;
+        if rows > 0 {
+            let rows = match rows {
+                1 => "One row has".to_owned(),
+                rows => format!("{} rows have", thousands(rows)),
+            };
+            faults.push(
+                Fault::wrong(
+                    "no_integer",
+                    format!("{rows} a value of {} that is no integer.", counter.name),
+                    "A sum over it is an error.",
+                )
+                .remedy("Look at it, and put the count right.")
+                .sql(format!(
+                    "SELECT * FROM {} WHERE typeof({name}) NOT IN ('integer', 'null');",
+                    shape.table_sql()
+                )),
+            );
+        }
+    }
+    Ok(faults)
+}
+
+/// However it is spaced and quoted.
+fn has_check(definition: &str, counter: &str) -> bool {
+    let plain = |text: &str| -> String {
+        let kept = text
+            .chars()
+            .filter(|c| !c.is_whitespace() && !"\"`[]".contains(*c));
+        kept.collect::<String>().to_lowercase()
+    };
+    plain(definition).contains(&plain(&format!("typeof({counter})='integer'")))
+}
+
+fn count(shape: &Shape<'_>, condition: &str, conn: &mut AnyConnection) -> Result<i64> {
+    #[derive(QueryableByName)]
+    struct Rows {
+        #[diesel(sql_type = BigInt)]
+        counted: i64,
+    }
+    let rows: Rows = sql(format!(
+        "SELECT COUNT(*) AS counted FROM {} WHERE {condition}",
+        shape.table_sql()
+    ))
+    .get_result(conn)?;
+    Ok(rows.counted)
+}

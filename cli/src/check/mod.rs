@@ -1,0 +1,96 @@
+//! `check`: live tables against the shape of a counter table.
+
+mod columns;
+mod fault;
+mod indexes;
+mod key;
+mod shape;
+mod slots;
+mod text;
+
+use anyhow::Result;
+use clap::Args;
+use diesel_counters::Dialect;
+use serde::Serialize;
+
+use crate::catalogue::{CounterTable, Table, table, tables};
+use crate::connection::AnyConnection;
+use crate::{Global, Outcome};
+
+use fault::Fault;
+use shape::Shape;
+
+/// Hold tables against the shape of a counter table, and say what is wrong with them.
+///
+/// Without TABLE: all counter tables, and those that are nearly one. Exits with 3 where
+/// something is wrong.
+#[derive(Args)]
+pub struct Check {
+    /// The tables.
+    #[arg(value_name = "TABLE")]
+    tables: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    good: bool,
+    tables: Vec<Checked>,
+}
+
+#[derive(Serialize)]
+struct Checked {
+    table: String,
+    good: bool,
+    faults: Vec<Fault>,
+    /// On SQLite: what makes the table anew, where a fault needs that.
+    rebuild: Vec<String>,
+}
+
+pub fn run(args: Check, global: &Global) -> Result<Outcome> {
+    let conn = &mut global.connect()?;
+    let found = if args.tables.is_empty() {
+        let all = tables(conn)?.into_iter();
+        all.filter(shape::is_nearly_a_counter_table).collect()
+    } else {
+        let named = args.tables.iter().map(|name| table(conn, name));
+        named.collect::<Result<Vec<_>>>()?
+    };
+    let checked = found.into_iter().map(|table| check(table, conn));
+    let tables = checked.collect::<Result<Vec<_>>>()?;
+    let good = tables.iter().all(|table| table.good);
+    let report = Report { good, tables };
+    global.print(&report, || text::of(&report.tables))?;
+    Ok(if good { Outcome::Good } else { Outcome::Found })
+}
+
+fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
+    let dialect = conn.dialect();
+    let name = table.to_string();
+    let (faults, rebuild) = match Shape::guess(&table, dialect) {
+        Some(shape) => {
+            let mut faults = key::faults(&shape);
+            faults.extend(columns::faults(&shape, conn)?);
+            faults.extend(indexes::faults(&shape));
+            let rebuild = match faults.iter().any(|fault| fault.needs_rebuild) {
+                true => shape.rebuild(),
+                false => Vec::new(),
+            };
+            if let (true, Ok(counters)) = (has_slots(dialect), CounterTable::try_from(table)) {
+                faults.extend(slots::too_few(&counters, conn)?);
+            }
+            (faults, rebuild)
+        }
+        None => (vec![key::no_key(&table)], Vec::new()),
+    };
+    Ok(Checked {
+        table: name,
+        good: faults.is_empty(),
+        faults,
+        rebuild,
+    })
+}
+
+/// SQLite has one writer at a time.
+fn has_slots(dialect: Dialect) -> bool {
+    dialect != Dialect::Sqlite
+}

@@ -1,0 +1,198 @@
+//! What a table's columns are meant to be, where its shape is not quite right.
+
+use diesel_counters::Dialect;
+
+use crate::catalogue::{Column, CounterTable, Kind, Table};
+use crate::sql::{quoted, quoted_list};
+
+/// A guess at a table's columns.
+pub struct Shape<'t> {
+    pub table: &'t Table,
+    pub dialect: Dialect,
+    /// What is in its key besides. A counter table has one, or none.
+    pub entity: Vec<&'t Column>,
+    pub day: &'t Column,
+    pub slot: &'t Column,
+    pub counters: Vec<&'t Column>,
+}
+
+/// By its key, or by its name.
+pub fn is_nearly_a_counter_table(table: &Table) -> bool {
+    table.name.ends_with("_counters")
+        || CounterTable::try_from(table.clone()).is_ok()
+        || unique_keys(table).any(|key| day_and_slot(&key).is_some())
+}
+
+impl<'t> Shape<'t> {
+    pub fn guess(table: &'t Table, dialect: Dialect) -> Option<Self> {
+        let keys = unique_keys(table).map(|key| day_and_slot(&key).map(|found| (key, found)));
+        let (key, (day, slot)) = keys.flatten().next().or_else(|| key_by_names(table))?;
+        let entity: Vec<_> = key
+            .into_iter()
+            .filter(|column| ![&day.name, &slot.name].contains(&&column.name))
+            .collect();
+        let is_key = |column: &Column| {
+            [day, slot]
+                .into_iter()
+                .chain(entity.iter().copied())
+                .any(|c| c.name == column.name)
+        };
+        let counters = table.columns.iter().filter(|column| {
+            !is_key(column)
+                && !column.auto_increment
+                && (table.holds_counts(column) || looks_like_a_counter(column))
+        });
+        Some(Shape {
+            counters: counters.collect(),
+            table,
+            dialect,
+            day,
+            slot,
+            entity,
+        })
+    }
+
+    pub fn table_sql(&self) -> String {
+        self.table.sql_name(self.dialect)
+    }
+
+    pub fn quoted(&self, name: &str) -> String {
+        quoted(self.dialect, name)
+    }
+
+    /// The names that the primary key should have, in order.
+    pub fn key(&self) -> Vec<&'t str> {
+        let columns = self.entity.iter().copied().chain([self.day, self.slot]);
+        columns.map(|column| column.name.as_str()).collect()
+    }
+
+    pub fn is_key(&self, column: &Column) -> bool {
+        self.key().contains(&column.name.as_str())
+    }
+
+    /// On SQLite: statements that make the table anew.
+    pub fn rebuild(&self) -> Vec<String> {
+        let (table, old) = (self.table_sql(), format!("{}_old", self.table.name));
+        let counters = self.counters.iter().map(|column| column.name.as_str());
+        let names = quoted_list(self.dialect, self.key().into_iter().chain(counters));
+        let integers = self.counters.iter().map(|column| {
+            format!(
+                ", COALESCE(CAST({} AS INTEGER), 0)",
+                self.quoted(&column.name)
+            )
+        });
+        let values = quoted_list(self.dialect, self.key()) + &integers.collect::<String>();
+        vec![
+            format!("ALTER TABLE {table} RENAME TO {};", self.quoted(&old)),
+            format!(
+                "-- here the CREATE TABLE that this writes: {}",
+                self.generate()
+            ),
+            format!(
+                "INSERT INTO {table} ({names}) SELECT {values} FROM {};",
+                self.quoted(&old)
+            ),
+            format!("DROP TABLE {};", self.quoted(&old)),
+        ]
+    }
+
+    fn generate(&self) -> String {
+        let entity = match self.entity.first() {
+            Some(column) => {
+                let kind = match column.kind {
+                    Kind::SmallInt => "smallint",
+                    Kind::Integer => "integer",
+                    Kind::Text => "text",
+                    Kind::Binary => "binary",
+                    Kind::Uuid => "uuid",
+                    Kind::BigInt | Kind::Date | Kind::Real | Kind::Other => "bigint",
+                };
+                format!("--entity {}:{kind}", column.name)
+            }
+            None => "--no-entity".to_owned(),
+        };
+        let counters: Vec<_> = self
+            .counters
+            .iter()
+            .map(|column| column.name.as_str())
+            .collect();
+        format!(
+            "diesel-counters generate migration create_{} --backend sqlite {entity} --counters {}",
+            self.table.name,
+            counters.join(",")
+        )
+    }
+}
+
+/// A number of which 0 is the default, or none is given.
+fn looks_like_a_counter(column: &Column) -> bool {
+    let is_number = matches!(column.kind, Kind::SmallInt | Kind::Integer | Kind::Real)
+        || ["numeric", "decimal", "bigint", "int"]
+            .iter()
+            .any(|number| column.sql_type.to_ascii_lowercase().starts_with(number));
+    is_number && column.default.as_deref().is_none_or(is_zero)
+}
+
+/// As in `0`, `'0'::bigint` and `(0)`.
+pub fn is_zero(default: &str) -> bool {
+    let value = default.split("::").next().unwrap_or_default();
+    let digits = value.trim_matches(|c: char| c.is_whitespace() || "'()".contains(c));
+    digits.parse() == Ok(0.0)
+}
+
+/// The columns of the primary key, and of each unique index.
+fn unique_keys(table: &Table) -> impl Iterator<Item = Vec<&Column>> {
+    let unique = table.indexes.iter().filter(|index| index.unique);
+    unique.map(|index| {
+        index
+            .columns
+            .iter()
+            .filter_map(|name| table.column(name))
+            .collect()
+    })
+}
+
+fn day_and_slot<'t>(key: &[&'t Column]) -> Option<(&'t Column, &'t Column)> {
+    let day = find(key, |column| column.kind == Kind::Date).or_else(|| find(key, is_named_day))?;
+    let others: Vec<_> = key
+        .iter()
+        .copied()
+        .filter(|column| column.name != day.name)
+        .collect();
+    let slot = find(&others, is_named_slot)
+        .or_else(|| find(&others, |column| column.kind == Kind::SmallInt))?;
+    Some((day, slot))
+}
+
+/// Where no index is unique by them.
+type Found<'t> = (Vec<&'t Column>, (&'t Column, &'t Column));
+fn key_by_names(table: &Table) -> Option<Found<'_>> {
+    let day = table.columns.iter().find(|column| is_named_day(column))?;
+    let slot = table.columns.iter().find(|column| is_named_slot(column))?;
+    let before = table
+        .columns
+        .iter()
+        .take_while(|column| column.name != day.name);
+    let entity = before
+        .filter(|column| !column.auto_increment && column.name != slot.name)
+        .last();
+    Some((entity.into_iter().chain([day, slot]).collect(), (day, slot)))
+}
+
+fn find<'t>(columns: &[&'t Column], is: impl Fn(&Column) -> bool) -> Option<&'t Column> {
+    columns.iter().copied().find(|column| is(column))
+}
+
+fn is_named_day(column: &Column) -> bool {
+    let name = column.name.to_lowercase();
+    ["day", "date"]
+        .iter()
+        .any(|day| name == *day || name.ends_with(&format!("_{day}")))
+}
+
+fn is_named_slot(column: &Column) -> bool {
+    let name = column.name.to_lowercase();
+    ["slot", "bucket", "shard"]
+        .iter()
+        .any(|slot| name.contains(slot))
+}

@@ -1,0 +1,76 @@
+//! What `check` prints.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+
+use super::Checked;
+use super::fault::{Fault, Severity};
+use crate::output::{width, wrapped};
+
+pub fn of(tables: &[Checked]) -> String {
+    if tables.is_empty() {
+        return "This database has no counter table: `diesel-counters generate migration` makes one.\n".to_owned();
+    }
+    let mut text = String::new();
+    for (i, table) in tables.iter().enumerate() {
+        if i > 0 && !(table.good && tables[i - 1].good) {
+            text.push('\n');
+        }
+        push_table(table, &mut text);
+    }
+    text
+}
+
+fn push_table(checked: &Checked, text: &mut String) {
+    let summary = match checked.faults.len() {
+        0 => "good".to_owned(),
+        1 => "1 fault".to_owned(),
+        faults => format!("{faults} faults"),
+    };
+    push_line(text, "", &format!("{}: {summary}", checked.table));
+    for fault in &checked.faults {
+        text.push('\n');
+        push_fault(fault, text);
+    }
+    if !checked.rebuild.is_empty() {
+        push_line(
+            text,
+            "",
+            "\nTo make the table anew, with what else you had in it, in one transaction:",
+        );
+        push_sql(&checked.rebuild, "  ", text);
+    }
+}
+
+fn push_fault(fault: &Fault, text: &mut String) {
+    let (word, color) = match fault.severity {
+        Severity::Wrong => ("wrong", AnsiColor::Red),
+        Severity::Slow => ("slow ", AnsiColor::Yellow),
+    };
+    let style = Style::new().bold().fg_color(Some(color.into()));
+    let lines = [&fault.what, &fault.cost, &fault.remedy];
+    let lines = lines.into_iter().filter(|line| !line.is_empty());
+    for (i, line) in lines
+        .flat_map(|line| wrapped(line, width() - 9))
+        .enumerate()
+    {
+        match i {
+            0 => push_line(text, &format!("  {style}{word}{style:#}  "), &line),
+            _ => push_line(text, "         ", &line),
+        }
+    }
+    push_sql(&fault.sql, "           ", text);
+}
+
+/// Never wrapped, to be copied.
+fn push_sql(statements: &[String], indent: &str, text: &mut String) {
+    for statement in statements {
+        push_line(text, indent, statement);
+    }
+}
+
+fn push_line(text: &mut String, indent: &str, line: &str) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{indent}{line}");
+}
