@@ -4,7 +4,9 @@ mod catalogue;
 mod check;
 mod connection;
 mod entity;
+mod generate;
 mod output;
+mod show;
 mod sql;
 mod top;
 
@@ -51,6 +53,8 @@ pub struct Global {
 #[derive(Subcommand)]
 enum Command {
     Check(check::Check),
+    Generate(generate::Generate),
+    Show(show::Show),
     Top(top::Top),
 }
 
@@ -107,6 +111,8 @@ fn main() -> ExitCode {
 fn run(command: Command, global: &Global) -> Result<Outcome> {
     match command {
         Command::Check(args) => check::run(args, global),
+        Command::Generate(args) => generate::run(args, global),
+        Command::Show(args) => show::run(args, global),
         Command::Top(args) => top::run(args, global),
     }
 }

@@ -54,7 +54,7 @@ pub fn run(args: Top, global: &Global) -> Result<Outcome> {
 fn rank(args: Top, global: &Global) -> Result<Ranking> {
     #[derive(QueryableByName)]
     struct Row {
-        #[diesel(sql_type = Text)]
+        #[diesel(sql_type = Text, column_name = "key_as_text")]
         entity: String,
         #[diesel(sql_type = Nullable<BigInt>)]
         total: Option<i64>,
@@ -71,7 +71,7 @@ fn rank(args: Top, global: &Global) -> Result<Ranking> {
     );
 
     let mut query = sql(format!(
-        "SELECT {} AS entity, {} AS total FROM {} WHERE 1 = 1",
+        "SELECT {} AS key_as_text, {} AS total FROM {} WHERE 1 = 1",
         entity::as_text(dialect, key),
         sum(dialect, &quoted(dialect, &counter.name)),
         counters.sql_name(dialect),

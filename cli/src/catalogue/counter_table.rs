@@ -59,11 +59,6 @@ impl CounterTable {
         })
     }
 
-    /// The columns of its key, in order.
-    pub fn key(&self) -> impl Iterator<Item = &Column> {
-        self.entity.iter().chain([&self.day, &self.slot])
-    }
-
     pub fn sql_name(&self, dialect: Dialect) -> String {
         self.table.sql_name(dialect)
     }

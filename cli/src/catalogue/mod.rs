@@ -170,10 +170,6 @@ impl Table {
             None => name,
         }
     }
-
-    pub fn primary_index(&self) -> Option<&Index> {
-        self.indexes.iter().find(|index| index.primary)
-    }
 }
 
 /// As it is named on the command line.

@@ -42,7 +42,8 @@ const COLUMNS: &str = "
            CAST(c.column_name AS CHAR) AS column_name,
            CAST(c.column_type AS CHAR) AS column_type,
            c.is_nullable = 'YES' AS is_nullable,
-           CAST(c.column_default AS CHAR) AS column_default,
+           CAST(COALESCE(c.column_default, NULLIF(c.generation_expression, '')) AS CHAR)
+               AS column_default,
            c.extra LIKE '%auto_increment%' AS is_auto_increment,
            CASE WHEN c.collation_name LIKE '%\\_ci' THEN CAST(c.collation_name AS CHAR) END
                AS loose_collation

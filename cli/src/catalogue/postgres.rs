@@ -79,7 +79,7 @@ fn kind_of(formatted: &str) -> Kind {
         "smallint" => Kind::SmallInt,
         "integer" => Kind::Integer,
         "bigint" => Kind::BigInt,
-        "text" | "character varying" | "character" | "citext" => Kind::Text,
+        "text" | "character varying" | "character" => Kind::Text,
         "bytea" => Kind::Binary,
         "uuid" => Kind::Uuid,
         "date" => Kind::Date,

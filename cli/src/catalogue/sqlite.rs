@@ -74,7 +74,7 @@ fn kind_of(declared: &str) -> Kind {
         "bigint" | "int8" | "int64" => Kind::BigInt,
         "date" => Kind::Date,
         _ if is_any(&["char", "clob", "text"]) => Kind::Text,
-        _ if is_any(&["blob"]) || declared.is_empty() => Kind::Binary,
+        _ if is_any(&["blob", "binary"]) || declared.is_empty() => Kind::Binary,
         _ if is_any(&["real", "float", "double", "numeric", "decimal"]) => Kind::Real,
         _ if is_any(&["int"]) => Kind::Integer,
         _ => Kind::Other,

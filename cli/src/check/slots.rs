@@ -8,8 +8,8 @@ use diesel::sql_types::{BigInt, Date, Nullable, SmallInt, Text};
 use super::fault::Fault;
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
+use crate::entity;
 use crate::sql::{quoted, sql};
-use crate::{entity, output::thousands};
 
 /// How many of the last days that have rows are looked at.
 const DAYS: i64 = 7;
@@ -31,7 +31,7 @@ struct Slot {
 
 #[derive(QueryableByName)]
 struct Busiest {
-    #[diesel(sql_type = Nullable<Text>)]
+    #[diesel(sql_type = Nullable<Text>, column_name = "key_as_text")]
     entity: Option<String>,
     #[diesel(sql_type = Date)]
     day: NaiveDate,
@@ -63,7 +63,7 @@ pub fn too_few(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Opti
     let key = counters.entity.as_ref();
     let group = key.map_or(String::new(), |key| quoted(dialect, &key.name) + ", ");
     let busiest: Busiest = sql(format!(
-        "SELECT {} AS entity, {day} AS day, COUNT(*) AS slots FROM {table} WHERE {slot} > 0 AND {day} >= ",
+        "SELECT {} AS key_as_text, {day} AS day, COUNT(*) AS slots FROM {table} WHERE {slot} > 0 AND {day} >= ",
         key.map_or("NULL".to_owned(), |key| entity::as_text(dialect, key)),
     ))
     .bind(first)
@@ -75,22 +75,20 @@ pub fn too_few(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Opti
         return Ok(None);
     }
     let of = match (&busiest.entity, key) {
-        (Some(entity), Some(key)) => format!("{} {entity}", key.name),
-        _ => "the busiest day".to_owned(),
+        (Some(entity), Some(key)) => format!("{} {entity} on {}", key.name, busiest.day),
+        _ => busiest.day.to_string(),
     };
-    let range = if slots == 1 {
-        "the slot 1".to_owned()
-    } else {
-        format!("the slots 1 to {}", thousands(slots))
+    let what = match slots {
+        1 => format!("All that was counted since {first} is in slot 1."),
+        _ => format!(
+            "{of} has rows in each of the slots 1 to {slots}, and there is no higher slot since {first}."
+        ),
     };
     Ok(Some(
         Fault::slow(
             "few_slots",
-            format!(
-                "On {}, {of} has rows in all of {range}, and no row of late has a higher one.",
-                busiest.day
-            ),
-            "This is a guess from what is stored. If that is all the slots there are, and more \
+            what,
+            "This is a guess from what is stored. If there are no more slots than that, and more \
              threads count at once, they wait for each other.",
         )
         .remedy(

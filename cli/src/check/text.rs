@@ -52,7 +52,7 @@ fn push_fault(fault: &Fault, text: &mut String) {
     let lines = [&fault.what, &fault.cost, &fault.remedy];
     let lines = lines.into_iter().filter(|line| !line.is_empty());
     for (i, line) in lines
-        .flat_map(|line| wrapped(line, width() - 9))
+        .flat_map(|line| wrapped(line, width().saturating_sub(9)))
         .enumerate()
     {
         match i {
