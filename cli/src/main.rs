@@ -79,11 +79,16 @@ impl Outcome {
 impl Global {
     /// Connects to the database that was named.
     pub fn connect(&self) -> Result<AnyConnection> {
-        let url = self.database_url.as_deref().context(
+        let url = self.url().context(
             "which database? Set DATABASE_URL, or give --database-url: \
              postgres://…, mysql://…, or the file of an SQLite database",
         )?;
         connection::connect(url)
+    }
+
+    /// An empty variable is none.
+    fn url(&self) -> Option<&str> {
+        self.database_url.as_deref().filter(|url| !url.is_empty())
     }
 
     /// Prints `value` as JSON where that was asked for, and otherwise its `text`.

@@ -132,7 +132,7 @@ fn write(args: Migration, global: &Global) -> Result<Written> {
 }
 
 fn dialect(backend: Option<Backend>, global: &Global) -> Result<Dialect> {
-    match (backend, &global.database_url) {
+    match (backend, global.url()) {
         (Some(Backend::Postgres), _) => Ok(Dialect::PostgreSql),
         (Some(Backend::Mysql), _) => Ok(Dialect::MySql),
         (Some(Backend::Sqlite), _) => Ok(Dialect::Sqlite),

@@ -11,7 +11,7 @@ CREATE TABLE type_counters (
 CREATE TABLE default_counters (
     article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
     views BIGINT DEFAULT 0, likes BIGINT NOT NULL, comments BIGINT NOT NULL DEFAULT 1,
-    note TEXT NOT NULL,
+    note VARCHAR(20) NOT NULL,
     PRIMARY KEY (article_id, day, slot)
 );
 INSERT INTO default_counters VALUES (1, '2026-01-01', 1, NULL, 0, 0, '');

@@ -1,0 +1,126 @@
+//! `check`.
+
+use tempfile::tempdir;
+
+use super::{assert_snapshot, run};
+use crate::{BAD, HAS_SLOTS, TestDatabase};
+
+#[test]
+fn a_good_table_is_good() {
+    let database = TestDatabase::with_article_counters();
+    for args in [vec!["check"], vec!["check", "article_counters"]] {
+        let checked = database.run(&args);
+        assert_eq!(
+            (checked.code, checked.stdout.as_str()),
+            (0, "article_counters: good\n")
+        );
+    }
+    let checked = database.run(&["check", "--json"]);
+    let expected = serde_json::json!({
+        "good": true,
+        "tables": [{"table": "article_counters", "good": true, "faults": [], "rebuild": []}],
+    });
+    assert_eq!((checked.code, checked.json()), (0, expected));
+}
+
+#[test]
+fn each_fault_is_found_priced_and_has_a_remedy() {
+    let database = TestDatabase::create();
+    database.execute(BAD);
+    let checked = database.run(&["check"]);
+    assert_eq!(checked.code, 3);
+    // MariaDB says how wide a number is displayed.
+    let printed = checked
+        .stdout
+        .replace("int(11)", "int")
+        .replace("bigint(20)", "bigint");
+    assert_snapshot("check", &printed);
+}
+
+#[test]
+fn a_table_that_is_named_is_checked_alone() {
+    let database = TestDatabase::create();
+    database.execute(BAD);
+    let checked = database.run(&["check", "key_order_counters", "--json"]);
+    assert_eq!(checked.code, 3);
+    let json = checked.json();
+    assert_eq!(json["tables"].as_array().unwrap().len(), 1);
+    let fault = &json["tables"][0]["faults"][0];
+    assert_eq!(
+        (&fault["fault"], &fault["severity"]),
+        (&"key_order".into(), &"slow".into())
+    );
+
+    let checked = database.run(&["check", "articles"]);
+    assert_eq!(checked.code, 3);
+    assert!(
+        checked.stdout.contains("no columns of a day and a slot"),
+        "{}",
+        checked.stdout
+    );
+}
+
+#[test]
+fn what_it_says_to_run_leaves_no_fault() {
+    let database = TestDatabase::create();
+    database.execute(BAD);
+    for table in database.run(&["check", "--json"]).json()["tables"]
+        .as_array()
+        .unwrap()
+    {
+        for fault in table["faults"].as_array().unwrap() {
+            for statement in fault["sql"].as_array().unwrap() {
+                database.execute(&statement.as_str().unwrap().replace('…', "''"));
+            }
+        }
+        for statement in table["rebuild"].as_array().unwrap() {
+            let statement = statement.as_str().unwrap();
+            match statement
+                .split_once("-- here the CREATE TABLE that this writes: diesel-counters ")
+            {
+                Some((_, command)) => database.execute(&generated(command)),
+                None => database.execute(statement),
+            }
+        }
+    }
+    let checked = database.run(&["check", "--json"]).json();
+    let left: Vec<_> = checked["tables"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|table| table["faults"].as_array().unwrap())
+        .filter(|fault| fault["fault"] != "few_slots")
+        .collect();
+    assert_eq!(left, Vec::<&serde_json::Value>::new());
+}
+
+fn generated(command: &str) -> String {
+    let folder = tempdir().unwrap();
+    let mut args: Vec<_> = command.split(' ').collect();
+    args.extend(["--json", "--migration-dir", folder.path().to_str().unwrap()]);
+    let written = run(&args).json();
+    std::fs::read_to_string(written["up"].as_str().unwrap()).unwrap()
+}
+
+#[test]
+fn many_slots_in_use_are_enough() {
+    let database = TestDatabase::with_article_counters();
+    let rows: Vec<_> = (1..=8)
+        .map(|slot| format!("(1, '2026-01-01', {slot}, 1, 0, 0)"))
+        .collect();
+    database.execute(&format!(
+        "INSERT INTO article_counters VALUES {}",
+        rows.join(", ")
+    ));
+    assert_eq!(database.run(&["check"]).stdout, "article_counters: good\n");
+
+    database.execute("DELETE FROM article_counters WHERE slot > 7");
+    assert_eq!(database.run(&["check"]).code, if HAS_SLOTS { 3 } else { 0 });
+}
+
+#[test]
+fn slots_between_those_in_use_are_enough() {
+    let database = TestDatabase::with_article_counters();
+    database.execute("INSERT INTO article_counters VALUES (1, '2026-01-01', 17, 1, 0, 0)");
+    assert_eq!(database.run(&["check"]).stdout, "article_counters: good\n");
+}

@@ -1,0 +1,82 @@
+//! What the command does, whatever the database. Each database's own file is the crate
+//! root, and says which it is.
+
+mod checking;
+mod generating;
+mod showing;
+mod usage;
+
+use std::process::Command;
+
+use diesel::connection::{Connection, SimpleConnection};
+
+use crate::{Conn, REFERENCE, TestDatabase};
+
+/// What the command printed, and how it ended.
+pub struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}{}", self.stdout, self.stderr))
+    }
+}
+
+/// Runs the command, of no database but one that is named.
+pub fn run(args: &[&str]) -> Ran {
+    run_with(args, None)
+}
+
+fn run_with(args: &[&str], database_url: Option<&str>) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_diesel-counters"));
+    command.args(args).env_remove("MIGRATION_DIRECTORY");
+    match database_url {
+        Some(url) => command.env("DATABASE_URL", url),
+        None => command.env_remove("DATABASE_URL"),
+    };
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl TestDatabase {
+    /// With the reference counter table.
+    pub fn with_article_counters() -> Self {
+        let database = Self::create();
+        database.execute("CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY)");
+        database.execute("INSERT INTO articles VALUES (1), (2), (3), (10)");
+        database.execute(REFERENCE);
+        database
+    }
+
+    pub fn connect(&self) -> Conn {
+        Conn::establish(&self.url()).unwrap()
+    }
+
+    pub fn execute(&self, sql: &str) {
+        self.connect()
+            .batch_execute(sql)
+            .unwrap_or_else(|error| panic!("{error}: {sql}"));
+    }
+
+    /// Runs the command on it.
+    pub fn run(&self, args: &[&str]) -> Ran {
+        run_with(args, Some(&self.url()))
+    }
+}
+
+/// Compares with a file in `tests/snapshots/` of this database's own.
+fn assert_snapshot(name: &str, printed: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(format!("{name}_{}", crate::BACKEND), printed));
+}

@@ -1,0 +1,201 @@
+//! `show` and `top`.
+
+use chrono::{Days, NaiveDate, Utc};
+use serde_json::json;
+
+use super::assert_snapshot;
+use crate::{BYTES, TestDatabase, UUID};
+
+fn today() -> NaiveDate {
+    Utc::now().date_naive()
+}
+
+/// Articles 1, 2, 3 and 10, counted on four days.
+fn counted() -> TestDatabase {
+    let database = TestDatabase::with_article_counters();
+    let [today, yesterday] = [0, 1].map(|ago| today() - Days::new(ago));
+    database.execute(&format!(
+        "INSERT INTO article_counters VALUES
+             (1, '1970-01-01', 0, 0, 0, 0),
+             (1, '2026-01-01', 0, 1000000, 0, 0), (1, '2026-01-01', 3, 200, 7, 0),
+             (1, '2026-01-01', 4, 34, -3, 0), (2, '2026-01-01', 3, 1, 0, 0), (2, '2026-01-01', 5, 1, 0, 0),
+             (10, '2026-01-02', 0, 2, 0, 0), (3, '2026-01-02', 1, 9007199254740993, 0, 0),
+             (1, '{yesterday}', 5, 1000, 5, 0), (1, '{today}', 6, 500, 10, 0), (1, '{today}', 7, 250, 0, 0)"
+    ));
+    database
+}
+
+#[test]
+fn a_whole_table_is_shown() {
+    let database = counted();
+    let shown = database.run(&["show", "article_counters", "--days", "3"]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert_snapshot("show", &without_what_differs(&shown.stdout));
+}
+
+/// Days that are counted back from today, and bytes.
+fn without_what_differs(printed: &str) -> String {
+    let mut printed = printed.to_owned();
+    for (ago, name) in ["TODAY     ", "YESTERDAY ", "DAY BEFORE"]
+        .iter()
+        .enumerate()
+    {
+        let day = (today() - Days::new(ago as u64)).to_string();
+        printed = printed.replace(&day, name);
+    }
+    let lines = printed.lines().map(|line| match line.split_once("bytes") {
+        Some((before, bytes)) => {
+            assert!(
+                bytes.contains(",") && bytes.trim().starts_with(|c: char| c.is_ascii_digit()),
+                "{bytes}"
+            );
+            format!("{before}bytes …{}\n", &bytes[bytes.find('(').unwrap()..])
+        }
+        None => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+#[test]
+fn all_figures_are_in_its_json() {
+    let database = counted();
+    let shown = database
+        .run(&["show", "article_counters", "--days", "3", "--json"])
+        .json();
+    let [today, yesterday, before] = [0, 1, 2].map(|ago| today() - Days::new(ago));
+    assert!(shown["size"]["bytes"].as_i64().unwrap() > 0);
+    assert_eq!(shown["rows"], 11);
+    assert_eq!(shown["entities"], 4);
+    assert_eq!(shown["slots"], 7);
+    assert_eq!(
+        (&shown["first_day"], &shown["last_day"]),
+        (&json!("2026-01-01"), &json!(today))
+    );
+    // Two of article 1 into its slot 0; of two, one of article 2; none of article 3, whose
+    // row would only be moved.
+    assert_eq!(shown["mergeable_rows"], 3);
+    assert_eq!(
+        shown["counters"][0],
+        json!({
+            "counter": "views", "total": 9007199255742981_i64,
+            "days": [
+                {"day": before, "count": 0}, {"day": yesterday, "count": 1000}, {"day": today, "count": 750},
+            ],
+        })
+    );
+    assert_eq!(shown["counters"][1]["total"], 19);
+}
+
+#[test]
+fn one_entity_is_shown() {
+    let database = counted();
+    let shown = database
+        .run(&["show", "article_counters", "2", "--json"])
+        .json();
+    assert_eq!(
+        (&shown["entity"], &shown["rows"], &shown["size"]),
+        (&json!("2"), &json!(2), &json!(null))
+    );
+    assert_eq!(shown["mergeable_rows"], 1);
+    assert_eq!(shown["counters"][0]["total"], 2);
+    assert_eq!(shown["counters"][0]["days"].as_array().unwrap().len(), 30);
+
+    let wrong = database.run(&["show", "article_counters", "two"]);
+    assert_eq!(wrong.code, 1);
+    assert!(
+        wrong
+            .stderr
+            .contains("article_id is a whole number, and two is none"),
+        "{}",
+        wrong.stderr
+    );
+}
+
+#[test]
+fn a_table_without_rows_is_shown() {
+    let database = TestDatabase::with_article_counters();
+    let shown = database.run(&["show", "article_counters", "--json"]).json();
+    assert_eq!(
+        (
+            &shown["rows"],
+            &shown["first_day"],
+            &shown["mergeable_rows"]
+        ),
+        (&json!(0), &json!(null), &json!(0))
+    );
+    assert_eq!(shown["counters"][2]["total"], 0);
+    let top = database.run(&["top", "article_counters", "views"]);
+    assert_eq!(
+        (top.code, top.stdout.as_str()),
+        (0, "Nothing is counted in article_counters in these days.\n")
+    );
+}
+
+#[test]
+fn a_key_of_bytes_or_uuid_is_given_as_it_is_printed() {
+    for [sql_type, value] in [BYTES, UUID] {
+        let database = TestDatabase::create();
+        database.execute(&format!(
+            "CREATE TABLE file_counters (
+                 digest {sql_type} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                 uses BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (digest, day, slot)
+             );
+             INSERT INTO file_counters VALUES ({value}, '2026-01-01', 1, 5)"
+        ));
+        let top = database
+            .run(&["top", "file_counters", "uses", "--json"])
+            .json();
+        let printed = top["top"][0]["entity"].as_str().unwrap();
+        assert!(
+            printed == "00ff" || printed.replace('-', "") == "67e5504410b1426f9247bb680e5fe0c8",
+            "{printed}"
+        );
+        let shown = database
+            .run(&["show", "file_counters", printed, "--json"])
+            .json();
+        assert_eq!(shown["counters"][0]["total"], 5);
+    }
+}
+
+#[test]
+fn the_most_counted_come_first_and_ties_by_key() {
+    let database = counted();
+    let top = database.run(&["top", "article_counters", "views", "-n", "3"]);
+    assert_eq!(top.code, 0, "{}", top.stderr);
+    assert_snapshot("top", &top.stdout);
+
+    let args = [
+        "top",
+        "article_counters",
+        "views",
+        "--from",
+        "2026-01-01",
+        "--to",
+        "2026-01-02",
+        "--json",
+    ];
+    let expected = json!({
+        "table": "article_counters", "counter": "views", "from": "2026-01-01", "to": "2026-01-02",
+        "top": [
+            {"entity": "3", "total": 9007199254740993_i64}, {"entity": "1", "total": 1000234},
+            {"entity": "2", "total": 2}, {"entity": "10", "total": 2},
+        ],
+    });
+    assert_eq!(database.run(&args).json(), expected);
+}
+
+#[test]
+fn a_total_beyond_bigint_is_an_error() {
+    let database = TestDatabase::with_article_counters();
+    database.execute(
+        "INSERT INTO article_counters VALUES
+             (1, '2026-01-01', 1, 9223372036854775807, 0, 0), (1, '2026-01-01', 2, 1, 0, 0)",
+    );
+    for args in [
+        ["top", "article_counters", "views"],
+        ["show", "article_counters", "1"],
+    ] {
+        let ran = database.run(&args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+    }
+}

@@ -1,0 +1,64 @@
+//! The command line.
+
+use super::run;
+use crate::TestDatabase;
+
+#[test]
+fn without_a_database_it_says_what_to_set() {
+    let checked = run(&["check"]);
+    assert_eq!((checked.code, checked.stdout.as_str()), (1, ""));
+    assert!(
+        checked
+            .stderr
+            .contains("Set DATABASE_URL, or give --database-url"),
+        "{}",
+        checked.stderr
+    );
+}
+
+#[test]
+fn a_wrong_table_name_is_answered_with_the_right_ones() {
+    let database = TestDatabase::with_article_counters();
+    for args in [
+        ["show", "artcle_counters"],
+        ["check", "artcle_counters"],
+        ["show", "articles"],
+    ] {
+        let ran = database.run(&args);
+        assert_eq!(ran.code, 1);
+        assert!(
+            ran.stderr.contains("the counter table is article_counters"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn a_wrong_counter_is_answered_with_the_right_ones() {
+    let database = TestDatabase::with_article_counters();
+    let ran = database.run(&["top", "article_counters", "slot"]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr
+            .contains("its counters are views, likes, comments"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn wrong_usage_ends_with_2() {
+    assert_eq!(run(&["chekc"]).code, 2);
+    assert_eq!(
+        run(&["top", "article_counters", "views", "--from", "yesterday"]).code,
+        2
+    );
+}
+
+#[test]
+fn help_shows_no_database_url() {
+    let database = TestDatabase::create();
+    let help = database.run(&["check", "--help"]);
+    assert!(help.stdout.contains("DATABASE_URL") && !help.stdout.contains(&database.url()));
+}
