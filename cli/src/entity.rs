@@ -27,7 +27,9 @@ pub fn as_text(dialect: Dialect, key: &Column) -> String {
     let name = quoted(dialect, &key.name);
     match (dialect, key.kind) {
         (Dialect::PostgreSql, Kind::Binary) => format!("encode({name}, 'hex')"),
-        (Dialect::MySql | Dialect::Sqlite, Kind::Binary) => format!("lower(hex({name}))"),
+        (Dialect::MySql, Kind::Binary) | (Dialect::Sqlite, Kind::Binary | Kind::Uuid) => {
+            format!("lower(hex({name}))")
+        }
         (Dialect::MySql, _) => format!("CAST({name} AS CHAR)"),
         (Dialect::PostgreSql | Dialect::Sqlite, _) => format!("CAST({name} AS TEXT)"),
     }
@@ -38,18 +40,21 @@ pub fn equals(dialect: Dialect, key: &Column, text: &str) -> Result<Sql> {
     let name = quoted(dialect, &key.name);
     let not_a = |what: &str| format!("{} is {what}, and {text} is none", key.name);
     let equals = sql(format!("{name} = "));
+    let bound_bytes = || {
+        let bytes = bytes(text).with_context(|| not_a("bytes, as hexadecimal digits"))?;
+        anyhow::Ok(equals.clone().bind(bytes))
+    };
     Ok(match key.kind {
         Kind::SmallInt | Kind::Integer | Kind::BigInt => equals.bind(
             text.parse::<i64>()
                 .with_context(|| not_a("a whole number"))?,
         ),
-        Kind::Binary => {
-            equals.bind(bytes(text).with_context(|| not_a("bytes, as hexadecimal digits"))?)
-        }
         Kind::Date => equals.bind(
             text.parse::<chrono::NaiveDate>()
                 .with_context(|| not_a("a date"))?,
         ),
+        Kind::Binary => bound_bytes()?,
+        Kind::Uuid if dialect == Dialect::Sqlite => bound_bytes()?,
         // PostgreSQL takes text for nothing else unless told to.
         Kind::Uuid | Kind::Real | Kind::Other if dialect == Dialect::PostgreSql => equals
             .sql("CAST(")
@@ -60,7 +65,7 @@ pub fn equals(dialect: Dialect, key: &Column, text: &str) -> Result<Sql> {
 }
 
 fn bytes(digits: &str) -> Result<Vec<u8>> {
-    if digits.len() % 2 == 1 || !digits.is_ascii() {
+    if digits.len() % 2 == 1 || !digits.chars().all(|c| c.is_ascii_hexdigit()) {
         bail!("it is no even number of hexadecimal digits");
     }
     (0..digits.len())

@@ -13,7 +13,6 @@ use std::fmt;
 
 use anyhow::{Result, bail};
 use diesel_counters::Dialect;
-use serde::Serialize;
 
 use crate::connection::AnyConnection;
 use crate::sql::quoted;
@@ -53,14 +52,14 @@ pub struct Column {
 }
 
 /// The types that are told apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     SmallInt,
     Integer,
     BigInt,
     Text,
     Binary,
+    /// On SQLite these are bytes.
     Uuid,
     Date,
     /// Floating point of any size.

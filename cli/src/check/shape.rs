@@ -70,29 +70,34 @@ impl<'t> Shape<'t> {
         self.key().contains(&column.name.as_str())
     }
 
-    /// On SQLite: statements that make the table anew.
+    /// On SQLite: statements that make the table anew, one row of what were several.
     pub fn rebuild(&self) -> Vec<String> {
         let (table, old) = (self.table_sql(), format!("{}_old", self.table.name));
-        let counters = self.counters.iter().map(|column| column.name.as_str());
-        let names = quoted_list(self.dialect, self.key().into_iter().chain(counters));
-        let integers = self.counters.iter().map(|column| {
-            format!(
-                ", COALESCE(CAST({} AS INTEGER), 0)",
-                self.quoted(&column.name)
-            )
+        let counters = || self.counters.iter().map(|column| column.name.as_str());
+        let names = quoted_list(self.dialect, self.key().into_iter().chain(counters()));
+        let key = self.key().into_iter().map(|name| match self.quoted(name) {
+            day if name == self.day.name && !self.table.holds_days(self.day) => {
+                format!("date({day})")
+            }
+            other => other,
         });
-        let values = quoted_list(self.dialect, self.key()) + &integers.collect::<String>();
+        let key = key.collect::<Vec<_>>().join(", ");
+        let sums = counters().map(|name| {
+            let name = self.quoted(name);
+            format!(", COALESCE(SUM(CAST({name} AS INTEGER)), 0)")
+        });
+        let old = self.quoted(&old);
         vec![
-            format!("ALTER TABLE {table} RENAME TO {};", self.quoted(&old)),
+            format!("ALTER TABLE {table} RENAME TO {old};"),
             format!(
                 "-- here the CREATE TABLE that this writes: {}",
                 self.generate()
             ),
             format!(
-                "INSERT INTO {table} ({names}) SELECT {values} FROM {};",
-                self.quoted(&old)
+                "INSERT INTO {table} ({names}) SELECT {key}{} FROM {old} GROUP BY {key};",
+                sums.collect::<String>()
             ),
-            format!("DROP TABLE {};", self.quoted(&old)),
+            format!("DROP TABLE {old};"),
         ]
     }
 

@@ -8,6 +8,9 @@ use super::Checked;
 use super::fault::{Fault, Severity};
 use crate::output::{width, wrapped};
 
+const REBUILD: &str = "SQLite cannot change that in a table that is there. To make it anew, in one \
+    transaction, and with whatever else you have in it:";
+
 pub fn of(tables: &[Checked]) -> String {
     if tables.is_empty() {
         return "This database has no counter table: `diesel-counters generate migration` makes one.\n".to_owned();
@@ -34,12 +37,11 @@ fn push_table(checked: &Checked, text: &mut String) {
         push_fault(fault, text);
     }
     if !checked.rebuild.is_empty() {
-        push_line(
-            text,
-            "",
-            "\nTo make the table anew, with what else you had in it, in one transaction:",
-        );
-        push_sql(&checked.rebuild, "  ", text);
+        text.push('\n');
+        for line in wrapped(REBUILD, width().saturating_sub(2)) {
+            push_line(text, "  ", &line);
+        }
+        push_sql(&checked.rebuild, "    ", text);
     }
 }
 

@@ -236,7 +236,7 @@ fn a_table_of_no_entity_can_be_counted_in() {
 #[test]
 fn every_type_of_key_makes_a_good_table() {
     for key_type in ["smallint", "integer", "bigint", "text", "binary", "uuid"] {
-        migrated(&[
+        let (_database, _conn) = migrated(&[
             "create_counters",
             "--counters",
             "Views",
