@@ -228,7 +228,12 @@ fn unchecked(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> 
             .rebuild(),
         );
     }
-    for counter in &shape.counters {
+    // In a REAL column every number is one of those.
+    let integers = shape
+        .counters
+        .iter()
+        .filter(|counter| counter.kind != Kind::Real);
+    for counter in integers {
         let name = shape.quoted(&counter.name);
         let rows = count(
             shape,
@@ -246,7 +251,7 @@ fn unchecked(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> 
                     format!("{rows} a value of {} that is no integer.", counter.name),
                     "A sum over it is an error.",
                 )
-                .remedy("Look at it, and put the count right.")
+                .remedy("Look at it, and put the count right before anything else.")
                 .sql(format!(
                     "SELECT * FROM {} WHERE typeof({name}) NOT IN ('integer', 'null');",
                     shape.table_sql()
