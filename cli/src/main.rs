@@ -10,6 +10,7 @@ mod show;
 mod sql;
 mod top;
 
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -93,12 +94,15 @@ impl Global {
 
     /// Prints `value` as JSON where that was asked for, and otherwise its `text`.
     pub fn print<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
-        if self.json {
-            println!("{}", serde_json::to_string_pretty(value)?);
-        } else {
-            anstream::print!("{}", text());
+        let text = match self.json {
+            true => serde_json::to_string_pretty(value)? + "\n",
+            false => text(),
+        };
+        match anstream::stdout().write_all(text.as_bytes()) {
+            // Whoever reads it has seen enough.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            result => result.context("cannot print"),
         }
-        Ok(())
     }
 }
 

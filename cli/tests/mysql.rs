@@ -31,3 +31,15 @@ impl TestDatabase {
         Self::create_on("MYSQL_URL", "CHARACTER SET utf8mb4")
     }
 }
+
+#[test]
+fn a_url_may_say_mariadb() {
+    let database = TestDatabase::with_article_counters();
+    let url = database.url().replace("mysql://", "mariadb://");
+    let checked = behaviour::run(&["check", "--database-url", &url]);
+    assert_eq!(
+        checked.stdout, "article_counters: good\n",
+        "{}",
+        checked.stderr
+    );
+}

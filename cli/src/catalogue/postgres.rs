@@ -38,7 +38,10 @@ fn filter(only: Option<Named<'_>>) -> Sql {
                 .bind(quoted_name.join(".").as_str())
                 .sql(")")
         }
-        None => tables.sql("n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'"),
+        None => tables.sql(
+            "n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' \
+             AND NOT c.relispartition",
+        ),
     }
 }
 

@@ -129,13 +129,17 @@ impl<'t> Shape<'t> {
     }
 }
 
-/// A number of which 0 is the default, or none is given.
+/// A number of which 0 is the default, or none is given and it has to have one.
 fn looks_like_a_counter(column: &Column) -> bool {
     let is_number = matches!(column.kind, Kind::SmallInt | Kind::Integer | Kind::Real)
         || ["numeric", "decimal", "bigint", "int"]
             .iter()
             .any(|number| column.sql_type.to_ascii_lowercase().starts_with(number));
-    is_number && column.default.as_deref().is_none_or(is_zero)
+    let begins_at_0 = match &column.default {
+        Some(default) => is_zero(default),
+        None => !column.nullable,
+    };
+    is_number && begins_at_0
 }
 
 /// As in `0`, `'0'::bigint` and `(0)`.

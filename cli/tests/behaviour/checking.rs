@@ -124,3 +124,25 @@ fn slots_between_those_in_use_are_enough() {
     database.execute("INSERT INTO article_counters VALUES (1, '2026-01-01', 17, 1, 0, 0)");
     assert_eq!(database.run(&["check"]).stdout, "article_counters: good\n");
 }
+
+#[test]
+fn columns_that_count_nothing_are_left_alone() {
+    let database = TestDatabase::with_article_counters();
+    database.execute("ALTER TABLE article_counters ADD COLUMN editor_id INTEGER");
+    database
+        .execute("ALTER TABLE article_counters ADD COLUMN note VARCHAR(20) NOT NULL DEFAULT 'x'");
+    let checked = database.run(&["check"]);
+    assert_eq!(checked.stdout, "article_counters: good\n");
+}
+
+#[test]
+fn a_database_without_counter_tables_says_how_to_make_one() {
+    let database = TestDatabase::create();
+    let checked = database.run(&["check"]);
+    assert_eq!(checked.code, 0);
+    assert!(
+        checked.stdout.contains("generate migration"),
+        "{}",
+        checked.stdout
+    );
+}
