@@ -63,7 +63,7 @@ fn slot(shape: &Shape<'_>) -> Option<Fault> {
 fn counter_type(shape: &Shape<'_>, counter: &Column) -> Option<Fault> {
     (!shape.table.holds_counts(counter)).then(|| {
         let cost = match counter.kind {
-            Kind::Real => "A floating-point number loses ones from 2^53 on, and is no counter to diesel_counters.",
+            Kind::Real => "A large floating-point number no longer counts by ones, and it is no counter to diesel_counters.",
             // There it holds 64 bits by any name.
             _ if shape.dialect == Dialect::Sqlite => "It is no counter to diesel_counters, whose counters are BIGINT.",
             Kind::SmallInt => "Increments fail from 32,767 on, and it is no counter to diesel_counters.",

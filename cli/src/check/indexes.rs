@@ -57,10 +57,10 @@ fn of_counter(shape: &Shape<'_>, index: &Index) -> Option<Fault> {
             format!("The index {} holds {}.", index.name, counters.join(", ")),
             match shape.dialect {
                 Dialect::PostgreSql => {
-                    "Each increment writes it too, and all other indexes: none can be a \
-                     heap-only update."
+                    "Each increment of that counter writes this index and all others: it cannot \
+                     be a heap-only update."
                 }
-                Dialect::MySql | Dialect::Sqlite => "Each increment writes it too.",
+                Dialect::MySql | Dialect::Sqlite => "Each increment of that counter writes it too.",
             },
         );
         remove(
