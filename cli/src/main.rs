@@ -5,6 +5,8 @@ mod check;
 mod connection;
 mod entity;
 mod generate;
+mod materialize;
+mod merge;
 mod output;
 mod show;
 mod sql;
@@ -54,7 +56,10 @@ pub struct Global {
 #[derive(Subcommand)]
 enum Command {
     Check(check::Check),
+    Compact(merge::CompactArgs),
+    Fold(merge::FoldArgs),
     Generate(generate::Generate),
+    Materialize(materialize::Materialize),
     Show(show::Show),
     Top(top::Top),
 }
@@ -120,7 +125,10 @@ fn main() -> ExitCode {
 fn run(command: Command, global: &Global) -> Result<Outcome> {
     match command {
         Command::Check(args) => check::run(args, global),
+        Command::Compact(args) => merge::compact(args, global),
+        Command::Fold(args) => merge::fold(args, global),
         Command::Generate(args) => generate::run(args, global),
+        Command::Materialize(args) => materialize::run(args, global),
         Command::Show(args) => show::run(args, global),
         Command::Top(args) => top::run(args, global),
     }

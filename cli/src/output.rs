@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use comfy_table::{CellAlignment, Table, presets};
+use indicatif::{ProgressBar, ProgressStyle};
 
 /// How wide the terminal is, and 80 where there is none.
 pub fn width() -> usize {
@@ -10,6 +11,15 @@ pub fn width() -> usize {
         .is_terminal()
         .then(terminal_size::terminal_size);
     size.flatten().map_or(80, |(width, _)| width.0.into())
+}
+
+/// Shows how far a long work is, where a terminal watches.
+pub fn progress_bar() -> ProgressBar {
+    let style = ProgressStyle::with_template(
+        "{wide_bar} {percent:>3}%  {human_pos} of {human_len} rows  {eta} left",
+    );
+    // Without its own style it has the library's.
+    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 /// A number in groups of three digits: `1,234,567`.

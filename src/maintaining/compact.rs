@@ -231,28 +231,14 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
     /// # Errors
     ///
     /// The database's own.
-    pub fn dry_run<'a, Conn>(&self, conn: &mut Conn) -> QueryResult<Compacted>
+    pub fn dry_run<Conn>(&self, conn: &mut Conn) -> QueryResult<Compacted>
     where
-        Conn: Connection,
-        CountRows<F>: LoadQuery<'a, Conn, i64>,
+        Self: MergeOn<Conn>,
     {
         Ok(Compacted {
             left: self.count(conn)?,
             ..Compacted::default()
         })
-    }
-
-    fn count<'a, Conn>(&self, conn: &mut Conn) -> QueryResult<u64>
-    where
-        Conn: Connection,
-        CountRows<F>: LoadQuery<'a, Conn, i64>,
-    {
-        let count = CountRows {
-            layout: Rc::clone(&self.layout),
-            which: self.which,
-        };
-        let rows: i64 = count.get_result(conn)?;
-        Ok(rows.unsigned_abs())
     }
 
     /// Merges the rows.
@@ -290,6 +276,8 @@ pub trait MergeOn<Conn> {
     #[doc(hidden)]
     fn try_lock(&self, conn: &mut Conn) -> QueryResult<bool>;
     #[doc(hidden)]
+    fn count(&self, conn: &mut Conn) -> QueryResult<u64>;
+    #[doc(hidden)]
     fn merge(&mut self, conn: &mut Conn) -> QueryResult<Compacted>;
     #[doc(hidden)]
     fn unlock(&self, conn: &mut Conn) -> QueryResult<()>;
@@ -317,6 +305,15 @@ where
     fn unlock(&self, conn: &mut Conn) -> QueryResult<()> {
         Unlock(self.layout.name.clone()).get_result::<i64>(conn)?;
         Ok(())
+    }
+
+    fn count(&self, conn: &mut Conn) -> QueryResult<u64> {
+        let count = CountRows {
+            layout: Rc::clone(&self.layout),
+            which: self.which,
+        };
+        let rows: i64 = count.get_result(conn)?;
+        Ok(rows.unsigned_abs())
     }
 
     fn merge(&mut self, conn: &mut Conn) -> QueryResult<Compacted> {

@@ -3,6 +3,7 @@
 
 mod checking;
 mod generating;
+mod merging;
 mod showing;
 mod usage;
 

@@ -1,0 +1,185 @@
+//! `compact`, `fold` and `materialize`.
+
+use serde_json::json;
+
+use crate::{BYTES, TestDatabase, UUID};
+
+/// Articles 1 and 2 in five slots of three days.
+fn with_slots() -> TestDatabase {
+    let database = TestDatabase::with_article_counters();
+    for day in ["2026-01-01", "2026-01-02", "2026-02-01"] {
+        for slot in 1..=5 {
+            for id in [1, 2] {
+                database.execute(&format!(
+                    "INSERT INTO article_counters VALUES ({id}, '{day}', {slot}, {id}, 1, 0)"
+                ));
+            }
+        }
+    }
+    database
+}
+
+fn rows_and_views(database: &TestDatabase) -> (i64, i64) {
+    let shown = database.run(&["show", "article_counters", "--json"]).json();
+    let views = shown["counters"][0]["total"].as_i64();
+    (shown["rows"].as_i64().unwrap(), views.unwrap())
+}
+
+#[test]
+fn compact_merges_the_slots_of_days() {
+    let database = with_slots();
+    assert_eq!(rows_and_views(&database), (30, 45));
+
+    let dry = database.run(&["compact", "article_counters", "--dry-run"]);
+    assert!(dry.stdout.contains(": 30 rows before 20"), "{}", dry.stdout);
+    assert_eq!(rows_and_views(&database), (30, 45));
+
+    let some = [
+        "compact",
+        "article_counters",
+        "--before",
+        "2026-01-02",
+        "--batch",
+        "3",
+    ];
+    let some = database.run(&some);
+    assert_eq!((some.code, some.stderr.as_str()), (0, ""));
+    assert!(
+        some.stdout
+            .starts_with("article_counters: 10 rows before 2026-01-02 merged, 0 left"),
+        "{}",
+        some.stdout
+    );
+    assert_eq!(rows_and_views(&database), (22, 45));
+
+    let rest = database
+        .run(&["compact", "article_counters", "--json"])
+        .json();
+    assert_eq!(
+        (&rest["merged_rows"], &rest["rows_left"]),
+        (&json!(20), &json!(0))
+    );
+    assert_eq!(rest["already_running"], false);
+    assert_eq!(rows_and_views(&database), (6, 45));
+}
+
+#[test]
+fn fold_keeps_the_totals() {
+    let database = with_slots();
+    let folded = ["fold", "article_counters", "--before", "2026-02-01"];
+    let dry: Vec<&str> = folded
+        .iter()
+        .copied()
+        .chain(["--dry-run", "--json"])
+        .collect();
+    assert_eq!(database.run(&dry).json()["rows_left"], 20);
+    let folded = database.run(&folded);
+    assert!(
+        folded.stdout.contains("20 rows before 2026-02-01 merged"),
+        "{}",
+        folded.stdout
+    );
+    assert_eq!(rows_and_views(&database), (12, 45));
+    assert_eq!(database.run(&["fold", "article_counters"]).code, 2);
+}
+
+#[test]
+fn a_key_of_any_type_is_merged() {
+    let database = TestDatabase::create();
+    for (name, [sql_type, key]) in [
+        ("by_text", ["VARCHAR(50)", "'/a b''c'"]),
+        ("by_integer", ["INTEGER", "-5"]),
+        ("by_small", ["SMALLINT", "-5"]),
+        ("by_bytes", BYTES),
+        ("by_uuid", UUID),
+    ] {
+        database.execute(&format!(
+            "CREATE TABLE {name} (entity {sql_type} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                 hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (entity, day, slot));
+             INSERT INTO {name} VALUES ({key}, '2026-01-01', 1, 1), ({key}, '2026-01-01', 2, 1),
+                 ({key}, '2026-01-02', 1, 1), ({key}, '2026-01-02', 2, 1)"
+        ));
+        let merged = database.run(&["compact", name, "--batch", "1", "--json"]);
+        assert_eq!(merged.code, 0, "{name}: {}", merged.stderr);
+        assert_eq!(merged.json()["merged_rows"], 4, "{name}");
+        let shown = database.run(&["show", name, "--json"]).json();
+        assert_eq!(
+            (&shown["rows"], &shown["counters"][0]["total"]),
+            (&json!(2), &json!(4))
+        );
+    }
+}
+
+#[test]
+fn a_site_is_merged() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE site_counters (day DATE NOT NULL, slot SMALLINT NOT NULL,
+             hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (day, slot));
+         INSERT INTO site_counters VALUES ('2026-01-01', 1, 1), ('2026-01-01', 2, 1), ('2026-01-02', 2, 1)",
+    );
+    let merged = database.run(&["compact", "site_counters", "--json"]).json();
+    assert_eq!(merged["merged_rows"], 3);
+    let folded = ["fold", "site_counters", "--before", "2026-02-01", "--json"];
+    assert_eq!(database.run(&folded).json()["merged_rows"], 2);
+}
+
+#[test]
+fn a_counter_that_may_be_null_is_not_merged_away() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE likes_counters (entity BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             likes BIGINT, PRIMARY KEY (entity, day, slot))",
+    );
+    let refused = database.run(&["compact", "likes_counters"]);
+    assert_eq!(refused.code, 1);
+    assert!(
+        refused
+            .stderr
+            .contains("diesel-counters check likes_counters"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn materialize_writes_what_differs() {
+    let database = with_slots();
+    database.execute("ALTER TABLE articles ADD COLUMN total_views BIGINT NOT NULL DEFAULT 0");
+    let args = [
+        "materialize",
+        "article_counters",
+        "views",
+        "--into",
+        "articles.total_views",
+    ];
+    let dry: Vec<&str> = args.iter().copied().chain(["--dry-run"]).collect();
+    let dry = database.run(&dry);
+    assert_eq!(
+        dry.stdout, "articles.total_views: 2 rows would be written\n",
+        "{}",
+        dry.stderr
+    );
+    assert_eq!(
+        database.run(&args).stdout,
+        "articles.total_views: 2 rows written\n"
+    );
+    let again: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+    assert_eq!(database.run(&again).json()["rows_written"], 0);
+
+    database.execute("UPDATE articles SET total_views = 7 WHERE id = 3");
+    assert_eq!(database.run(&again).json()["rows_written"], 1);
+    let nowhere = [
+        "materialize",
+        "article_counters",
+        "views",
+        "--into",
+        "articles.nothing",
+    ];
+    assert!(
+        database
+            .run(&nowhere)
+            .stderr
+            .contains("has no column nothing")
+    );
+}
