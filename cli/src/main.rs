@@ -3,6 +3,7 @@
 mod catalogue;
 mod check;
 mod connection;
+mod doctor;
 mod entity;
 mod generate;
 mod materialize;
@@ -39,7 +40,7 @@ Exit codes:
   0  good
   1  an error
   2  wrong usage
-  3  something was found: `check` found a fault";
+  3  something was found: `check` found a fault, `doctor` contention";
 
 /// What every command takes.
 #[derive(Args)]
@@ -57,6 +58,7 @@ pub struct Global {
 enum Command {
     Check(check::Check),
     Compact(merge::CompactArgs),
+    Doctor(doctor::Doctor),
     Fold(merge::FoldArgs),
     Generate(generate::Generate),
     Materialize(materialize::Materialize),
@@ -126,6 +128,7 @@ fn run(command: Command, global: &Global) -> Result<Outcome> {
     match command {
         Command::Check(args) => check::run(args, global),
         Command::Compact(args) => merge::compact(args, global),
+        Command::Doctor(args) => doctor::run(args, global),
         Command::Fold(args) => merge::fold(args, global),
         Command::Generate(args) => generate::run(args, global),
         Command::Materialize(args) => materialize::run(args, global),

@@ -1,8 +1,18 @@
 //! The command on MySQL or MariaDB, at MYSQL_URL.
 
 mod behaviour;
+#[path = "behaviour/hot_row.rs"]
+mod hot_row;
 mod server;
 
+use std::sync::mpsc;
+use std::thread;
+
+use diesel::connection::{AnsiTransactionManager, TransactionManager};
+use diesel::prelude::*;
+
+use behaviour::doctor::with_counters;
+use hot_row::{await_wait, begin, count, session_id};
 use server::TestDatabase;
 
 type Conn = diesel::MysqlConnection;
@@ -26,6 +36,24 @@ const COLUMNS_OF: &str =
 
 const TEXT: &str = "varchar";
 
+/// Which session this is, as the database numbers them.
+const SESSION_ID: &str = "SELECT CAST(CONNECTION_ID() AS SIGNED) AS value";
+
+/// Whether a session waits for a lock.
+const IS_WAITING: &str = "
+    SELECT COUNT(*) AS value FROM information_schema.innodb_trx
+    WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id = ?";
+
+/// What `doctor` advises for an index `most_viewed`.
+const DROP_INDEX: &str = "DROP INDEX `most_viewed` ON `article_counters`";
+
+/// Whether the database tells what an idle session ran last: MariaDB does not.
+fn tells_last_statement(conn: &mut Conn) -> bool {
+    diesel::define_sql_function! { fn version() -> Text; }
+    let version: String = diesel::select(version()).get_result(conn).unwrap();
+    !version.contains("MariaDB")
+}
+
 impl TestDatabase {
     pub fn create() -> Self {
         Self::create_on("MYSQL_URL", "CHARACTER SET utf8mb4")
@@ -42,4 +70,87 @@ fn a_url_may_say_mariadb() {
         "{}",
         checked.stderr
     );
+}
+
+#[test]
+fn the_last_deadlock_is_told() {
+    let database = with_counters();
+    let (other_is, other) = mpsc::channel();
+    let (one_id, other_id) = thread::scope(|scope| {
+        let one = &mut database.connect();
+        count(1, one).unwrap();
+        count(2, one).unwrap();
+        begin(one);
+        count(1, one).unwrap();
+        let thread = scope.spawn(|| {
+            let other = &mut database.connect();
+            begin(other);
+            count(2, other).unwrap();
+            other_is.send(session_id(other)).unwrap();
+            let counted = count(1, other);
+            AnsiTransactionManager::rollback_transaction(other).unwrap();
+            counted
+        });
+        let other_id = other.recv().unwrap();
+        await_wait(other_id, &mut database.connect());
+        let counted = count(2, one);
+        let one_id = session_id(one);
+        AnsiTransactionManager::rollback_transaction(one).unwrap();
+        let ends = [counted, thread.join().unwrap()];
+        assert_eq!(
+            ends.iter().filter(|end| end.is_err()).count(),
+            1,
+            "{ends:?}"
+        );
+        (one_id, other_id)
+    });
+
+    let answer = database.run(&["doctor", "article_counters"]);
+    assert_eq!(answer.code, 3, "{answer:?}");
+    assert!(
+        answer
+            .stdout
+            .contains("the last deadlock was about this table"),
+        "{answer:?}"
+    );
+    assert!(answer.stdout.contains("and was rolled back"), "{answer:?}");
+    assert!(answer.stdout.contains("Slot::Sticky"), "{answer:?}");
+
+    let report = database
+        .run(&["doctor", "article_counters", "--json"])
+        .json();
+    let deadlock = &report["deadlocks"]["last"]["transactions"];
+    let mut told: Vec<_> = deadlock.as_array().unwrap().iter().collect();
+    told.sort_by_key(|transaction| transaction["waited_for"]["entity"].to_string());
+    assert_eq!(told[0]["id"], other_id, "{report}");
+    assert_eq!(told[0]["waited_for"]["entity"], "1", "{report}");
+    assert_eq!(told[1]["id"], one_id, "{report}");
+    assert_eq!(told[1]["waited_for"]["entity"], "2", "{report}");
+    for transaction in told {
+        let statement = transaction["statement"].as_str().unwrap_or_default();
+        assert!(statement.contains("article_counters"), "{report}");
+    }
+}
+
+#[test]
+fn a_missing_right_is_named_and_nothing_is_claimed() {
+    let database = with_counters();
+    let url = database.url();
+    let (server, name) = url.rsplit_once('/').unwrap();
+    let (_, host) = server.rsplit_once('@').unwrap();
+    let user = &uuid::Uuid::new_v4().simple().to_string()[..16];
+    database.execute(&format!(
+        "CREATE USER {user}@'%'; GRANT SELECT ON {name}.* TO {user}@'%'"
+    ));
+    let answer = behaviour::run_with(
+        &["doctor", "article_counters"],
+        Some(&format!("mysql://{user}@{host}/{name}")),
+    );
+    database.execute(&format!("DROP USER {user}@'%'"));
+    assert_eq!(answer.code, 0, "{answer:?}");
+    assert!(
+        answer.stdout.contains("GRANT PROCESS ON *.* TO"),
+        "{answer:?}"
+    );
+    assert!(!answer.stdout.contains("No contention"), "{answer:?}");
 }

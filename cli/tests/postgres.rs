@@ -1,8 +1,18 @@
 //! The command on PostgreSQL, at POSTGRES_URL.
 
 mod behaviour;
+#[path = "behaviour/hot_row.rs"]
+mod hot_row;
 mod server;
 
+use std::sync::mpsc;
+use std::thread;
+
+use diesel::connection::{AnsiTransactionManager, TransactionManager};
+use diesel::prelude::*;
+
+use behaviour::doctor::with_counters;
+use hot_row::{await_wait, begin, count, session_id};
 use server::TestDatabase;
 
 type Conn = diesel::PgConnection;
@@ -22,6 +32,20 @@ const COLUMNS_OF: &str = "SELECT column_name::text AS name, data_type::text, is_
      FROM information_schema.columns WHERE table_name = $1 ORDER BY ordinal_position";
 
 const TEXT: &str = "text";
+
+/// Which session this is, as the database numbers them.
+const SESSION_ID: &str = "SELECT CAST(pg_backend_pid() AS bigint) AS value";
+
+/// Whether a session waits for a lock.
+const IS_WAITING: &str = "SELECT count(*) AS value FROM pg_locks WHERE NOT granted AND pid = $1";
+
+/// What `doctor` advises for an index `most_viewed`.
+const DROP_INDEX: &str = "DROP INDEX CONCURRENTLY \"most_viewed\"";
+
+/// Whether the database tells what an idle session ran last.
+fn tells_last_statement(_conn: &mut Conn) -> bool {
+    true
+}
 
 impl TestDatabase {
     pub fn create() -> Self {
@@ -52,4 +76,122 @@ fn a_table_may_be_in_another_schema() {
             .stderr
             .contains("the counter table is elsewhere.hit_counters")
     );
+}
+
+/// The second one waits for the place in the queue, and no longer for the holder.
+#[test]
+fn those_in_the_queue_for_a_row_are_told_with_the_row_and_the_holder() {
+    let database = with_counters();
+    let update = "UPDATE article_counters SET views = views + 1";
+    let (waiter_is, waiters) = mpsc::channel();
+    let answer = thread::scope(|scope| {
+        let holder = &mut database.connect();
+        count(7, holder).unwrap();
+        begin(holder);
+        count(7, holder).unwrap();
+        let mut ids = Vec::new();
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let conn = &mut database.connect();
+                waiter_is.send(session_id(conn)).unwrap();
+                diesel::sql_query(update).execute(conn).unwrap();
+            });
+            let waiter = waiters.recv().unwrap();
+            await_wait(waiter, &mut database.connect());
+            ids.push(waiter);
+        }
+        let answer = database.run(&["doctor", "article_counters", "--json"]);
+        AnsiTransactionManager::commit_transaction(holder).unwrap();
+        answer
+    });
+    let report = answer.json();
+    let waits = report["waits"].as_array().unwrap();
+    assert_eq!(waits.len(), 2, "{report}");
+    for wait in waits {
+        assert_eq!(wait["rows"][0]["entity"], "7", "{report}");
+    }
+    assert!(
+        waits[0]["lock"]
+            .as_str()
+            .unwrap()
+            .starts_with("transactionid"),
+        "{report}"
+    );
+    assert!(
+        waits[1]["lock"].as_str().unwrap().starts_with("tuple"),
+        "{report}"
+    );
+}
+
+/// What `doctor` says while one session has locked the table, and another one counts.
+fn with_locked_table(lock: &str) -> (i64, behaviour::Ran) {
+    let database = with_counters();
+    let (waiter_is, waiter) = mpsc::channel();
+    thread::scope(|scope| {
+        let holder = &mut database.connect();
+        begin(holder);
+        diesel::sql_query(lock).execute(holder).unwrap();
+        scope.spawn(|| {
+            let conn = &mut database.connect();
+            waiter_is.send(session_id(conn)).unwrap();
+            count(7, conn).unwrap();
+        });
+        await_wait(waiter.recv().unwrap(), &mut database.connect());
+        let answer = database.run(&["doctor", "article_counters"]);
+        let id = session_id(holder);
+        AnsiTransactionManager::commit_transaction(holder).unwrap();
+        (id, answer)
+    })
+}
+
+#[test]
+fn a_wait_for_the_whole_table_is_told() {
+    let (holder, answer) = with_locked_table("LOCK TABLE article_counters IN SHARE MODE");
+    assert_eq!(answer.code, 3, "{answer:?}");
+    assert!(
+        answer.stdout.contains("waits for the whole table"),
+        "{answer:?}"
+    );
+    let holder = format!("held by session {holder}");
+    assert!(answer.stdout.contains(&holder), "{answer:?}");
+    assert!(answer.stdout.contains("lock_timeout"), "{answer:?}");
+}
+
+#[test]
+fn who_has_the_table_to_itself_is_named() {
+    let (holder, answer) = with_locked_table("LOCK TABLE article_counters");
+    assert_eq!(answer.code, 1, "{answer:?}");
+    let holder = format!("is locked by session {holder}");
+    assert!(answer.stderr.contains(&holder), "{answer:?}");
+}
+
+#[test]
+fn another_isolation_level_is_told() {
+    let database = with_counters();
+    let name = database.url().rsplit_once('/').unwrap().1.to_owned();
+    database.execute(&format!(
+        "ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'"
+    ));
+    let answer = database.run(&["doctor", "article_counters"]);
+    assert!(
+        answer.stdout.contains("Count at READ COMMITTED"),
+        "{answer:?}"
+    );
+}
+
+#[test]
+fn a_missing_right_is_named_and_the_rest_is_told() {
+    let database = with_counters();
+    let role = format!("counters_test_{}", uuid::Uuid::new_v4().simple());
+    database.execute(&format!(
+        "CREATE ROLE {role} LOGIN; GRANT SELECT, INSERT ON article_counters TO {role}"
+    ));
+    let url = database.url().replace("postgres@", &format!("{role}@"));
+    let look = || behaviour::run_with(&["doctor", "article_counters"], Some(&url));
+    let (_, _, answer) = hot_row::with_a_hot_row(&database, look);
+    database.execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+    assert_eq!(answer.code, 3, "{answer:?}");
+    let grant = format!("GRANT pg_read_all_stats TO {role};");
+    assert!(answer.stdout.contains(&grant), "{answer:?}");
+    assert!(answer.stdout.contains("entity 7"), "{answer:?}");
 }

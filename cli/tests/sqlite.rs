@@ -2,7 +2,10 @@
 
 mod behaviour;
 
+use diesel::connection::SimpleConnection;
 use tempfile::TempDir;
+
+use behaviour::doctor::{advice, with_counters};
 
 type Conn = diesel::SqliteConnection;
 
@@ -23,6 +26,9 @@ const COLUMNS_OF: &str =
      FROM pragma_table_info(?) ORDER BY cid";
 
 const TEXT: &str = "text";
+
+/// What `doctor` advises for an index `most_viewed`.
+const DROP_INDEX: &str = "DROP INDEX \"most_viewed\"";
 
 /// An empty database, which goes when this is dropped.
 struct TestDatabase {
@@ -80,4 +86,55 @@ fn a_database_that_is_not_built_in_says_how_to_build_it_in() {
         "{}",
         checked.stderr
     );
+}
+
+#[test]
+fn a_held_write_lock_is_told() {
+    let database = with_counters();
+    let writer = &mut database.connect();
+    writer.batch_execute("BEGIN IMMEDIATE").unwrap();
+    let answer = database.run(&["doctor", "article_counters"]);
+    assert_eq!(answer.code, 3, "{answer:?}");
+    assert!(
+        answer.stdout.contains("is held by another connection"),
+        "{answer:?}"
+    );
+    assert!(
+        answer.stdout.contains("immediate_transaction"),
+        "{answer:?}"
+    );
+
+    let report = database
+        .run(&["doctor", "article_counters", "--watch", "1", "--json"])
+        .json();
+    assert_eq!(report["writer"]["held_now"], true);
+    let watch = &report["watch"];
+    assert_eq!(watch["samples"], watch["samples_with_contention"]);
+    assert_eq!(advice(&report), ["short_transactions"]);
+
+    writer.batch_execute("COMMIT").unwrap();
+    let answer = database.run(&["doctor", "article_counters"]);
+    assert_eq!(answer.code, 0, "{answer:?}");
+    assert!(
+        answer.stdout.contains("the write lock is free"),
+        "{answer:?}"
+    );
+}
+
+#[test]
+fn the_journal_mode_is_told() {
+    let database = with_counters();
+    database.execute("PRAGMA journal_mode = DELETE");
+    let answer = database.run(&["doctor", "article_counters"]);
+    assert!(
+        answer.stdout.contains("PRAGMA journal_mode = WAL"),
+        "{answer:?}"
+    );
+
+    database.execute("PRAGMA journal_mode = WAL");
+    let report = database
+        .run(&["doctor", "article_counters", "--json"])
+        .json();
+    assert_eq!(report["writer"]["journal_mode"], "wal");
+    assert_eq!(advice(&report), ["none"]);
 }

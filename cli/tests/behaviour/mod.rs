@@ -2,6 +2,7 @@
 //! root, and says which it is.
 
 mod checking;
+pub mod doctor;
 mod generating;
 mod merging;
 mod showing;
@@ -14,6 +15,7 @@ use diesel::connection::{Connection, SimpleConnection};
 use crate::{Conn, REFERENCE, TestDatabase};
 
 /// What the command printed, and how it ended.
+#[derive(Debug)]
 pub struct Ran {
     pub code: i32,
     pub stdout: String,
@@ -32,7 +34,7 @@ pub fn run(args: &[&str]) -> Ran {
     run_with(args, None)
 }
 
-fn run_with(args: &[&str], database_url: Option<&str>) -> Ran {
+pub fn run_with(args: &[&str], database_url: Option<&str>) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_diesel-counters"));
     command.args(args).env_remove("MIGRATION_DIRECTORY");
     match database_url {

@@ -1,0 +1,162 @@
+//! The last deadlock, in the words of `SHOW ENGINE INNODB STATUS`.
+
+use diesel::mysql::{Mysql, MysqlConnection};
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::Text;
+
+use super::lock_data::row_of_fields;
+use crate::doctor::report::{Deadlock, Deadlocked, Row};
+
+/// `SHOW ENGINE INNODB STATUS`
+#[derive(QueryId)]
+struct Status;
+
+impl QueryFragment<Mysql> for Status {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Mysql>) -> QueryResult<()> {
+        out.push_sql("SHOW ENGINE INNODB STATUS");
+        Ok(())
+    }
+}
+
+impl Query for Status {
+    type SqlType = (Text, Text, Text);
+}
+
+impl RunQueryDsl<MysqlConnection> for Status {}
+
+/// The server describes this statement's rows only when it has run once, and Diesel asks
+/// before: so it runs twice, as the one prepared statement that its type makes it.
+pub fn load(conn: &mut MysqlConnection) -> QueryResult<String> {
+    Status.execute(conn)?;
+    let (_engine, _name, status): (String, String, String) = Status.get_result(conn)?;
+    Ok(status)
+}
+
+/// The last deadlock, when a row of this table had a part in it.
+pub fn last_deadlock(
+    status: &str,
+    schema: &str,
+    table: &str,
+    entity_type: Option<&str>,
+) -> Option<Deadlock> {
+    let (_, section) = status.split_once("LATEST DETECTED DEADLOCK\n")?;
+    let section = section.split("\n------------\nTRANSACTIONS").next()?;
+    let table = format!("of table `{schema}`.`{table}` ");
+    if !section.contains(&table) {
+        return None;
+    }
+    let at = section
+        .lines()
+        .find(|line| line.starts_with(|c: char| c.is_ascii_digit()))?;
+    let mut transactions: Vec<_> = section
+        .split(" TRANSACTION:\n")
+        .skip(1)
+        .map(|text| transaction(text, &table, entity_type))
+        .collect();
+    let victim = section.split("*** WE ROLL BACK TRANSACTION (").nth(1);
+    let victim = victim.and_then(|rest| rest.split(')').next()?.parse::<usize>().ok());
+    if let Some(victim) = victim.and_then(|number| transactions.get_mut(number.checked_sub(1)?)) {
+        victim.rolled_back = true;
+    }
+    Some(Deadlock {
+        at: at.get(..19).unwrap_or(at).to_owned(),
+        seconds_ago: None,
+        transactions,
+    })
+}
+
+fn transaction(text: &str, table: &str, entity_type: Option<&str>) -> Deadlocked {
+    let mut lines = text
+        .lines()
+        .skip_while(|line| !line.contains(" thread id "));
+    let id = lines.next().and_then(|line| {
+        let (_, id) = line.split_once(" thread id ")?;
+        id.split(',').next()?.parse().ok()
+    });
+    let statement: Vec<_> = lines
+        .take_while(|line| !line.is_empty() && !line.starts_with("***"))
+        .collect();
+    Deadlocked {
+        id,
+        statement: (!statement.is_empty()).then(|| statement.join(" ")),
+        waited_for: waited_for(text, table, entity_type),
+        rolled_back: false,
+    }
+}
+
+fn waited_for(text: &str, table: &str, entity_type: Option<&str>) -> Option<Row> {
+    let (_, lock) = text.split_once("WAITING FOR THIS LOCK TO BE GRANTED:\n")?;
+    let mut lines = lock.lines();
+    let head = lines.next()?;
+    if !head.contains(table) || !head.contains("index PRIMARY ") {
+        return None;
+    }
+    let fields: Vec<_> = lines
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_once("; hex ")?.1.split(';').next())
+        .collect();
+    row_of_fields(&fields, entity_type)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATUS: &str = "\
+------------------------
+LATEST DETECTED DEADLOCK
+------------------------
+2026-11-21 13:53:57 0x7ff97c1546c0
+*** (1) TRANSACTION:
+TRANSACTION 153, ACTIVE 1 sec inserting
+LOCK WAIT 3 lock struct(s), heap size 1128, 2 row lock(s), undo log entries 1
+MariaDB thread id 20, OS thread handle 140709505353408, query id 263 127.0.0.1 root Update
+insert into article_counters
+values (7, ?, 3, 1)
+*** WAITING FOR THIS LOCK TO BE GRANTED:
+RECORD LOCKS space id 16 page no 3 n bits 320 index PRIMARY of table `blog`.`article_counters` trx id 153 lock_mode X locks rec but not gap waiting
+Record lock, heap no 2 PHYSICAL RECORD: n_fields 6; compact format; info bits 0
+ 0: len 8; hex 8000000000000007; asc         ;;
+ 1: len 3; hex 8fd575; asc   u;;
+ 2: len 2; hex 8003; asc   ;;
+ 3: len 6; hex 00000000009a; asc       ;;
+
+*** (2) TRANSACTION:
+TRANSACTION 154, ACTIVE 1 sec inserting
+MariaDB thread id 21, OS thread handle 140709505046208, query id 262 127.0.0.1 root Update
+delete from article_counters
+*** WE ROLL BACK TRANSACTION (2)
+------------
+TRANSACTIONS
+";
+
+    #[test]
+    fn a_deadlock_is_read() {
+        let deadlock = last_deadlock(STATUS, "blog", "article_counters", Some("bigint")).unwrap();
+        assert_eq!(deadlock.at, "2026-11-21 13:53:57");
+        let [first, second] = &deadlock.transactions[..] else {
+            panic!("{deadlock:?}")
+        };
+        assert_eq!((first.id, first.rolled_back), (Some(20), false));
+        let statement = "insert into article_counters values (7, ?, 3, 1)";
+        assert_eq!(first.statement.as_deref(), Some(statement));
+        let row = first.waited_for.as_ref().unwrap();
+        assert_eq!((row.entity.as_deref(), row.slot), (Some("7"), 3));
+        assert_eq!((second.id, second.rolled_back), (Some(21), true));
+        assert_eq!(
+            second.statement.as_deref(),
+            Some("delete from article_counters")
+        );
+        assert_eq!(second.waited_for, None);
+    }
+
+    #[test]
+    fn a_deadlock_of_another_table_is_not_this_ones() {
+        assert_eq!(last_deadlock(STATUS, "blog", "articles", None), None);
+        assert_eq!(
+            last_deadlock("nothing of the kind", "blog", "articles", None),
+            None
+        );
+    }
+}

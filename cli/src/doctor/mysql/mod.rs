@@ -1,0 +1,260 @@
+//! What MySQL and MariaDB tell.
+
+mod history;
+mod innodb_status;
+mod lock_data;
+mod views;
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use diesel::prelude::*;
+use diesel::result::{DatabaseErrorKind, Error};
+use diesel::sql_query;
+use diesel::sql_types::{BigInt, Double, Nullable, Text};
+
+use super::Observed;
+use super::report::{History, NotSeen, Session, WHO_WAITS, Wait};
+use super::target::Target;
+use views::{MARIADB, MYSQL, Views};
+
+pub struct Mysql<'a> {
+    conn: &'a mut MysqlConnection,
+    target: &'a Target,
+    views: Views,
+    schema: String,
+    version: String,
+    performance_schema: bool,
+    not_seen: Vec<NotSeen>,
+}
+
+#[derive(QueryableByName)]
+struct Waiting {
+    #[diesel(sql_type = BigInt)]
+    waiter: i64,
+    #[diesel(sql_type = BigInt)]
+    holder: i64,
+    #[diesel(sql_type = Text)]
+    lock_name: String,
+    #[diesel(sql_type = Nullable<Text>)]
+    lock_data: Option<String>,
+    #[diesel(sql_type = Nullable<Double>)]
+    seconds: Option<f64>,
+}
+
+#[derive(QueryableByName)]
+struct Connected {
+    #[diesel(sql_type = BigInt)]
+    id: i64,
+    #[diesel(sql_type = Nullable<Text>)]
+    user: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    application: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    command: Option<String>,
+    #[diesel(sql_type = Nullable<Double>)]
+    transaction_seconds: Option<f64>,
+    #[diesel(sql_type = Nullable<Text>)]
+    statement: Option<String>,
+}
+
+impl<'a> Mysql<'a> {
+    pub fn new(conn: &'a mut MysqlConnection, target: &'a Target) -> Result<Self> {
+        #[derive(QueryableByName)]
+        struct Server {
+            #[diesel(sql_type = Text)]
+            version: String,
+            #[diesel(sql_type = Nullable<Text>)]
+            schema_name: Option<String>,
+            #[diesel(sql_type = BigInt)]
+            performance_schema: i64,
+        }
+        let server: Server = sql_query(
+            "SELECT CAST(VERSION() AS CHAR) AS version, CAST(DATABASE() AS CHAR) AS schema_name,
+                 CAST(@@performance_schema AS SIGNED) AS performance_schema",
+        )
+        .get_result(conn)?;
+        Ok(Mysql {
+            conn,
+            target,
+            views: if server.version.contains("MariaDB") {
+                MARIADB
+            } else {
+                MYSQL
+            },
+            schema: target
+                .schema
+                .clone()
+                .or(server.schema_name)
+                .unwrap_or_default(),
+            version: server.version,
+            performance_schema: server.performance_schema == 1,
+            not_seen: Vec::new(),
+        })
+    }
+}
+
+impl Observed for Mysql<'_> {
+    fn version(&mut self) -> Result<String> {
+        let product = if self.views.mariadb {
+            "MariaDB"
+        } else {
+            "MySQL"
+        };
+        let version = self.version.split('-').next().unwrap_or_default();
+        Ok(format!("{product} {version}"))
+    }
+
+    fn waits(&mut self) -> Result<Vec<Wait>> {
+        if !self.views.mariadb && !self.performance_schema {
+            self.miss(NotSeen {
+                what: WHO_WAITS.to_owned(),
+                why: "performance_schema is off; start the server with performance_schema = ON"
+                    .to_owned(),
+                grant: None,
+            });
+            return Ok(Vec::new());
+        }
+        let query = sql_query(self.views.waiting)
+            .bind::<Text, _>(&self.schema)
+            .bind::<Text, _>(&self.target.name);
+        let waiting: QueryResult<Vec<Waiting>> = query.load(self.conn);
+        let waiting = self.allowed(WHO_WAITS, waiting)?.unwrap_or_default();
+        let sessions = self.sessions(waiting.iter().flat_map(|w| [w.waiter, w.holder]))?;
+        let ids: Vec<i64> = waiting.iter().map(|w| w.waiter).collect();
+        let mut waits: Vec<Wait> = Vec::new();
+        for wait in waiting {
+            let Some(waiter) = sessions.get(&wait.waiter) else {
+                continue;
+            };
+            if waits
+                .last()
+                .is_none_or(|last| last.waiter.id != wait.waiter)
+            {
+                let has_entity = self.target.entity.is_some();
+                let row = wait
+                    .lock_data
+                    .and_then(|data| lock_data::row(&data, has_entity));
+                waits.push(Wait {
+                    waiter: waiter.clone(),
+                    seconds: wait.seconds.unwrap_or_default(),
+                    whole_table: false,
+                    lock: wait.lock_name,
+                    rows: row.into_iter().collect(),
+                    holders: Vec::new(),
+                });
+            }
+            // The others are in the queue, as this one is.
+            let holder = sessions
+                .get(&wait.holder)
+                .filter(|_| !ids.contains(&wait.holder));
+            if let (Some(last), Some(holder)) = (waits.last_mut(), holder) {
+                last.holders.push(holder.clone());
+            }
+        }
+        let unknown = waits
+            .iter()
+            .flat_map(|wait| &wait.holders)
+            .any(|h| h.statement.is_none());
+        if self.views.mariadb && unknown {
+            self.miss(NotSeen {
+                what: "the last statement of a session that runs none".to_owned(),
+                why: "MariaDB does not show it".to_owned(),
+                grant: None,
+            });
+        }
+        Ok(waits)
+    }
+
+    fn history(&mut self) -> Result<History> {
+        self.read_history()
+    }
+
+    fn not_seen(&mut self) -> Vec<NotSeen> {
+        std::mem::take(&mut self.not_seen)
+    }
+}
+
+impl Mysql<'_> {
+    fn sessions(&mut self, ids: impl Iterator<Item = i64>) -> Result<HashMap<i64, Session>> {
+        let ids: Vec<String> = ids.map(|id| id.to_string()).collect();
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let query = sql_query(self.views.sessions).bind::<Text, _>(ids.join(","));
+        let found: QueryResult<Vec<Connected>> = query.load(self.conn);
+        let found = self
+            .allowed("who the sessions are", found)?
+            .unwrap_or_default();
+        Ok(found.into_iter().map(|s| (s.id, self.session(s))).collect())
+    }
+
+    fn session(&self, found: Connected) -> Session {
+        let sleeps = found.command.as_deref() == Some("Sleep");
+        let idle_in_transaction = sleeps && found.transaction_seconds.is_some();
+        let state = match (idle_in_transaction, sleeps) {
+            (true, _) => "idle in transaction",
+            (false, true) => "idle",
+            (false, false) => "active",
+        };
+        Session {
+            id: found.id,
+            user: found.user,
+            application: found.application,
+            state: state.to_owned(),
+            idle_in_transaction,
+            transaction_seconds: found.transaction_seconds,
+            statement_counts: found
+                .statement
+                .as_deref()
+                .map(|sql| self.target.is_named_in(sql)),
+            statement: found.statement,
+        }
+    }
+
+    /// What was found; or None, when that takes a privilege that this user lacks.
+    fn allowed<T>(&mut self, what: &str, found: QueryResult<T>) -> Result<Option<T>> {
+        let why = match found {
+            Ok(found) => return Ok(Some(found)),
+            Err(Error::DatabaseError(DatabaseErrorKind::Unknown, why))
+                if why.message().contains("denied") =>
+            {
+                why.message().to_owned()
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let right = if why.contains("PROCESS") {
+            "PROCESS ON *.*"
+        } else {
+            "SELECT ON performance_schema.*"
+        };
+        let grant = Some(format!("GRANT {right} TO {}", self.account()?));
+        self.miss(NotSeen {
+            what: what.to_owned(),
+            why,
+            grant,
+        });
+        Ok(None)
+    }
+
+    fn is_blind(&self) -> bool {
+        self.not_seen.iter().any(|missed| missed.what == WHO_WAITS)
+    }
+
+    fn account(&mut self) -> QueryResult<String> {
+        #[derive(QueryableByName)]
+        struct Account {
+            #[diesel(sql_type = Text)]
+            account: String,
+        }
+        let sql =
+            "SELECT CONCAT('`', REPLACE(CAST(CURRENT_USER() AS CHAR), '@', '`@`'), '`') AS account";
+        Ok(sql_query(sql).get_result::<Account>(self.conn)?.account)
+    }
+
+    fn miss(&mut self, not_seen: NotSeen) {
+        if !self.not_seen.contains(&not_seen) {
+            self.not_seen.push(not_seen);
+        }
+    }
+}

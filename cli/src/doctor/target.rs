@@ -1,0 +1,152 @@
+//! The table that is looked at.
+
+use anyhow::{Result, bail};
+use diesel_counters::Dialect;
+
+use super::report::{IndexFound, Layout};
+use crate::catalogue::{Index, Table};
+use crate::connection::AnyConnection;
+use crate::sql::quoted;
+
+/// A counter table, or one that would be if its key were its primary key.
+pub struct Target {
+    pub dialect: Dialect,
+    /// As it is named on the command line.
+    pub display: String,
+    pub schema: Option<String>,
+    pub name: String,
+    /// All these are quoted.
+    pub sql_name: String,
+    pub entity: Option<Entity>,
+    pub day: String,
+    pub slot: String,
+    pub counters: Vec<String>,
+    table: Table,
+    key: Index,
+}
+
+pub struct Entity {
+    pub sql_name: String,
+    pub sql_type: String,
+}
+
+impl Target {
+    pub fn of(table: Table, conn: &AnyConnection) -> Result<Self> {
+        let dialect = conn.dialect();
+        // The layout that is published elsewhere has its key in a second unique index.
+        let unique = table.indexes.iter().filter(|index| index.unique);
+        let primary_first = table
+            .indexes
+            .iter()
+            .filter(|index| index.primary)
+            .chain(unique);
+        let Some(key) = primary_first
+            .clone()
+            .find(|index| is_key(&table, index))
+            .cloned()
+        else {
+            bail!(
+                "{table} has no key (entity, day DATE, slot SMALLINT) or (day, slot), \
+                 so it counts in no slots; `diesel-counters check {table}` says what is wrong with it"
+            );
+        };
+        let sql = |name: &str| quoted(dialect, name);
+        let entity = key
+            .columns
+            .iter()
+            .rev()
+            .nth(2)
+            .and_then(|name| table.column(name));
+        let [.., day, slot] = &key.columns[..] else {
+            bail!("{table} has a key of one column")
+        };
+        let counts = |name: &String| !key.columns.contains(name);
+        Ok(Target {
+            dialect,
+            display: table.to_string(),
+            schema: table.schema.clone(),
+            name: table.name.clone(),
+            sql_name: table.sql_name(dialect),
+            entity: entity.map(|entity| Entity {
+                sql_name: sql(&entity.name),
+                sql_type: entity.sql_type.clone(),
+            }),
+            day: sql(day),
+            slot: sql(slot),
+            counters: table
+                .counters()
+                .filter(|c| counts(&c.name))
+                .map(|c| sql(&c.name))
+                .collect(),
+            key,
+            table,
+        })
+    }
+
+    /// Whether a statement is about this table, as far as its text tells.
+    pub fn is_named_in(&self, statement: &str) -> bool {
+        statement.to_lowercase().contains(&self.name.to_lowercase())
+    }
+
+    /// What of its shape makes counting slower.
+    pub fn layout(&self) -> Layout {
+        let others = || {
+            self.table
+                .indexes
+                .iter()
+                .filter(|index| **index != self.key && !index.primary)
+        };
+        let on_counters = |index: &&Index| {
+            let mut columns = index.columns.iter().chain(&index.included);
+            columns.any(|name| self.counters.contains(&quoted(self.dialect, name)))
+        };
+        // One that holds the whole key is never the only one to conflict.
+        let holds_key = |index: &Index| self.key.columns.iter().all(|c| index.columns.contains(c));
+        let found = |index: &Index| IndexFound {
+            name: index.name.clone(),
+            columns: index.columns.clone(),
+            drop: self.drop_index(index),
+        };
+        Layout {
+            indexes_on_counters: others().filter(on_counters).map(found).collect(),
+            other_unique_indexes: others()
+                .filter(|index| index.unique && !on_counters(index) && !holds_key(index))
+                .map(found)
+                .collect(),
+            key_is_primary: self.key.primary,
+            primary_key: self.table.primary_key.clone(),
+            key: self.key.columns.clone(),
+        }
+    }
+
+    fn drop_index(&self, index: &Index) -> Option<String> {
+        let (table, name) = (&self.sql_name, quoted(self.dialect, &index.name));
+        let schema = self.schema.as_ref();
+        match self.dialect {
+            Dialect::MySql => Some(format!("ALTER TABLE {table} DROP INDEX {name}")),
+            Dialect::PostgreSql if index.of_constraint => {
+                Some(format!("ALTER TABLE {table} DROP CONSTRAINT {name}"))
+            }
+            // Otherwise every increment would wait for its lock.
+            Dialect::PostgreSql => {
+                let schema = schema.map_or(String::new(), |s| quoted(self.dialect, s) + ".");
+                Some(format!("DROP INDEX CONCURRENTLY {schema}{name}"))
+            }
+            // SQLite drops no constraint.
+            Dialect::Sqlite if index.of_constraint => None,
+            Dialect::Sqlite => Some(format!("DROP INDEX {name}")),
+        }
+    }
+}
+
+fn is_key(table: &Table, index: &Index) -> bool {
+    let columns: Option<Vec<_>> = index
+        .columns
+        .iter()
+        .map(|name| table.column(name))
+        .collect();
+    match columns.as_deref() {
+        Some([day, slot] | [_, day, slot]) => table.holds_days(day) && table.holds_slots(slot),
+        _ => false,
+    }
+}

@@ -1,0 +1,130 @@
+//! `doctor` on a table that nobody waits for.
+
+use crate::{DROP_INDEX, TestDatabase};
+
+#[test]
+fn a_quiet_table_has_no_contention() {
+    let database = with_counters();
+    let answer = database.run(&["doctor", "article_counters"]);
+    assert_eq!(answer.code, 0, "{answer:?}");
+    assert!(answer.stdout.contains("No contention seen"), "{answer:?}");
+}
+
+#[test]
+fn json_is_one_document_of_the_whole_report() {
+    let database = with_counters();
+    let answer = database.run(&["doctor", "article_counters", "--json"]);
+    assert_eq!(answer.code, 0, "{answer:?}");
+    let report = answer.json();
+    assert_eq!(report["table"], "article_counters");
+    assert_eq!(report["contention"], false);
+    assert_eq!(report["waits"], serde_json::json!([]));
+    assert_eq!(advice(&report), ["none"]);
+}
+
+#[test]
+fn a_watch_of_a_quiet_table_sees_nothing() {
+    let database = with_counters();
+    let answer = database.run(&["doctor", "article_counters", "--watch", "1", "--json"]);
+    assert_eq!(answer.code, 0, "{answer:?}");
+    let watch = &answer.json()["watch"];
+    assert_eq!(
+        (&watch["waits"], &watch["samples_with_contention"]),
+        (&0.into(), &0.into())
+    );
+    assert!(watch["samples"].as_u64() > Some(0), "{watch}");
+}
+
+#[test]
+fn an_index_on_a_counter_is_to_be_dropped() {
+    let database = with_counters();
+    database.execute("CREATE INDEX most_viewed ON article_counters (views)");
+    let answer = database.run(&["doctor", "article_counters"]);
+    // It is no contention.
+    assert_eq!(answer.code, 0, "{answer:?}");
+    assert!(answer.stdout.contains(DROP_INDEX), "{answer:?}");
+
+    database.execute(DROP_INDEX);
+    let answer = database.run(&["doctor", "article_counters"]);
+    assert!(!answer.stdout.contains("most_viewed"), "{answer:?}");
+}
+
+#[test]
+fn a_second_unique_index_and_another_primary_key_are_told() {
+    let database = with_counters();
+    database.execute(
+        "CREATE TABLE published_elsewhere (
+            id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT NOT NULL, day DATE NOT NULL,
+            slot SMALLINT NOT NULL, views BIGINT NOT NULL DEFAULT 0
+        )",
+    );
+    database.execute("CREATE UNIQUE INDEX by_key ON published_elsewhere (article_id, day, slot)");
+    database.execute("CREATE UNIQUE INDEX by_id ON published_elsewhere (id, day)");
+    let report = database
+        .run(&["doctor", "published_elsewhere", "--json"])
+        .json();
+    assert_eq!(
+        advice(&report),
+        ["drop_unique_index", "primary_key", "none"]
+    );
+    let what = report["advice"][1]["what"].to_string();
+    assert!(what.contains("(article_id, day, slot)"), "{what}");
+}
+
+#[test]
+fn slots_are_counted_by_day() {
+    let database = with_counters();
+    database.execute("INSERT INTO article_counters VALUES
+            (1, '2020-02-01', 1, 5), (1, '2020-02-01', 2, 15), (2, '2020-02-01', 9, 20), (2, '2020-02-01', 1, 40),
+            (1, '2020-01-31', 7, 99)",
+    );
+    let report = database
+        .run(&["doctor", "article_counters", "--json"])
+        .json();
+    let [today, last] = &report["days"].as_array().unwrap()[..] else {
+        panic!("{report}")
+    };
+    assert_eq!(
+        (&today["rows"], &today["busiest"]),
+        (&0.into(), &serde_json::Value::Null)
+    );
+    assert_eq!(
+        last,
+        &serde_json::json!({
+            "day": "2020-02-01", "rows": 4, "entities": 2, "slots_in_use": 3, "highest_slot": 9,
+            "fullest_slot": 1, "fullest_share": 0.5625,
+            "busiest": { "entity": "2", "slots_in_use": 2, "fullest_share": 40.0 / 60.0 },
+        })
+    );
+}
+
+#[test]
+fn a_table_that_counts_in_no_slots_is_refused() {
+    let database = with_counters();
+    database
+        .execute("CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY, views BIGINT NOT NULL)");
+    let answer = database.run(&["doctor", "articles"]);
+    assert_eq!(answer.code, 1, "{answer:?}");
+    assert!(answer.stderr.contains("check articles"), "{answer:?}");
+}
+
+/// The names of what is advised.
+pub fn advice(report: &serde_json::Value) -> Vec<&str> {
+    let advice = report["advice"].as_array().unwrap();
+    advice
+        .iter()
+        .map(|advice| advice["name"].as_str().unwrap())
+        .collect()
+}
+
+/// A database with a counter table of no foreign key.
+pub fn with_counters() -> TestDatabase {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE article_counters (
+            article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (article_id, day, slot)
+        )",
+    );
+    database
+}
