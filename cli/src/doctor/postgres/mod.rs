@@ -1,22 +1,19 @@
 //! What PostgreSQL tells.
 
+mod history;
+mod rows;
+
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
-use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel::result::Error;
 use diesel::sql_query;
 use diesel::sql_types::{Array, BigInt, Bool, Double, Nullable, Text};
 
 use super::Observed;
-use super::report::{Deadlocks, History, Isolation, NotSeen, Row, RowUpdates, Session, Wait};
+use super::report::{History, NotSeen, Row, Session, Wait};
 use super::target::Target;
-
-/// For how long rows are looked for: by the transaction that holds them, for which there
-/// is no index.
-const LOOK_FOR_ROWS: Duration = Duration::from_secs(2);
 
 pub struct Postgres<'a> {
     conn: &'a mut PgConnection,
@@ -33,7 +30,7 @@ impl<'a> Postgres<'a> {
             conn,
             target,
             rows_held: HashMap::new(),
-            time_left: LOOK_FOR_ROWS,
+            time_left: rows::LOOK_FOR_ROWS,
             not_seen: Vec::new(),
         }
     }
@@ -119,58 +116,6 @@ const ACTIVITY: &str = "
         coalesce(query = '<insufficient privilege>', false) AS hidden
     FROM pg_stat_activity WHERE pid = ANY(CAST($1 AS int[]))";
 
-#[derive(QueryableByName)]
-struct Key {
-    #[diesel(sql_type = Nullable<Text>)]
-    entity: Option<String>,
-    #[diesel(sql_type = Text)]
-    day: String,
-    #[diesel(sql_type = BigInt)]
-    slot: i64,
-}
-
-#[derive(QueryableByName)]
-struct Statistics {
-    #[diesel(sql_type = BigInt)]
-    deadlocks: i64,
-    #[diesel(sql_type = Text)]
-    since: String,
-    #[diesel(sql_type = BigInt)]
-    sessions: i64,
-    #[diesel(sql_type = Text)]
-    session_isolation: String,
-    #[diesel(sql_type = Text)]
-    global_isolation: String,
-    #[diesel(sql_type = BigInt)]
-    updates: i64,
-    #[diesel(sql_type = BigInt)]
-    hot_updates: i64,
-    #[diesel(sql_type = BigInt)]
-    live_rows: i64,
-    #[diesel(sql_type = BigInt)]
-    dead_rows: i64,
-    #[diesel(sql_type = Nullable<Text>)]
-    last_vacuum: Option<String>,
-    #[diesel(sql_type = Nullable<Text>)]
-    last_autovacuum: Option<String>,
-}
-
-/// Statistics that were never reset began with the server, as far as it knows.
-const STATISTICS: &str = "
-    SELECT d.deadlocks, CAST(date_trunc('second', coalesce(d.stats_reset, pg_postmaster_start_time())) AS text) AS since,
-        (SELECT count(*) FROM pg_stat_activity a
-            WHERE a.datname = current_database() AND a.pid <> pg_backend_pid()
-                AND coalesce(a.backend_type, 'client backend') = 'client backend') AS sessions,
-        current_setting('default_transaction_isolation') AS session_isolation,
-        (SELECT coalesce(reset_val, boot_val) FROM pg_settings
-            WHERE name = 'default_transaction_isolation') AS global_isolation,
-        t.n_tup_upd AS updates, t.n_tup_hot_upd AS hot_updates,
-        t.n_live_tup AS live_rows, t.n_dead_tup AS dead_rows,
-        CAST(date_trunc('second', t.last_vacuum) AS text) AS last_vacuum,
-        CAST(date_trunc('second', t.last_autovacuum) AS text) AS last_autovacuum
-    FROM pg_stat_database d, pg_stat_all_tables t
-    WHERE d.datname = current_database() AND t.relid = CAST($1 AS regclass)";
-
 /// Who has the whole table, whatever schema it is in.
 const LOCKED_BY: &str = "
     SELECT 'the whole table ' || c.relname || ' is locked by session ' || l.pid || ' ('
@@ -228,32 +173,7 @@ impl Observed for Postgres<'_> {
     }
 
     fn history(&mut self) -> Result<History> {
-        let found: Statistics = sql_query(STATISTICS)
-            .bind::<Text, _>(&self.target.sql_name)
-            .get_result(self.conn)?;
-        Ok(History {
-            deadlocks: Some(Deadlocks {
-                count: Some(found.deadlocks),
-                scope: "this database",
-                since: Some(found.since.clone()),
-                last: None,
-            }),
-            row_updates: Some(RowUpdates {
-                since: Some(found.since),
-                updates: found.updates,
-                hot_updates: found.hot_updates,
-                live_rows: found.live_rows,
-                dead_rows: found.dead_rows,
-                last_vacuum: found.last_vacuum,
-                last_autovacuum: found.last_autovacuum,
-            }),
-            isolation: Some(Isolation {
-                session: found.session_isolation,
-                global: found.global_isolation,
-            }),
-            sessions: Some(found.sessions),
-            ..History::default()
-        })
+        self.read_history()
     }
 
     fn not_seen(&mut self) -> Vec<NotSeen> {
@@ -297,76 +217,6 @@ impl Postgres<'_> {
                 .map(|query| self.target.is_named_in(query)),
             statement: found.query,
         }
-    }
-
-    fn rows(&mut self, ctid: Option<&str>, xid: Option<&str>) -> Result<Vec<Row>> {
-        match (ctid, xid) {
-            (Some(ctid), _) => self.look_for("ctid = CAST($1 AS tid)", ctid),
-            (None, Some(xid)) => {
-                if let Some(rows) = self.rows_held.get(xid) {
-                    return Ok(rows.clone());
-                }
-                let rows = self.look_for("CAST($1 AS xid) IN (xmax, xmin)", xid)?;
-                // A row that the holder has made is not seen before it commits.
-                if !rows.is_empty() {
-                    self.rows_held.insert(xid.to_owned(), rows.clone());
-                }
-                Ok(rows)
-            }
-            (None, None) => Ok(Vec::new()),
-        }
-    }
-
-    /// Looks as long as there is time left.
-    fn look_for(&mut self, condition: &str, value: &str) -> Result<Vec<Row>> {
-        if self.time_left.as_millis() == 0 {
-            return Ok(Vec::new());
-        }
-        let limit = format!("SET statement_timeout = {}", self.time_left.as_millis());
-        self.conn.batch_execute(&limit)?;
-        let begun = Instant::now();
-        let found = self.select_rows(condition, value);
-        self.time_left = self.time_left.saturating_sub(begun.elapsed());
-        self.conn.batch_execute("RESET statement_timeout")?;
-        let why = match found {
-            Ok(rows) => return Ok(rows),
-            Err(Error::DatabaseError(_, why)) => why.message().to_owned(),
-            Err(error) => return Err(error.into()),
-        };
-        let mut grant = None;
-        if why.contains("denied") {
-            self.time_left = Duration::ZERO;
-            let user = self.user()?;
-            grant = Some(format!(
-                "GRANT SELECT ON {} TO {user}",
-                self.target.sql_name
-            ));
-        }
-        self.miss(NotSeen {
-            what: "which rows are waited for".to_owned(),
-            why,
-            grant,
-        });
-        Ok(Vec::new())
-    }
-
-    fn select_rows(&mut self, condition: &str, value: &str) -> QueryResult<Vec<Row>> {
-        let Target {
-            sql_name,
-            entity,
-            day,
-            slot,
-            ..
-        } = self.target;
-        let entity = entity.as_ref().map_or("NULL", |e| &e.sql_name);
-        let found: Vec<Key> = sql_query(format!(
-            "SELECT CAST({entity} AS text) AS entity, CAST({day} AS text) AS day, \
-             CAST({slot} AS bigint) AS slot FROM {sql_name} WHERE {condition} ORDER BY 1, 2, 3 LIMIT 20"
-        ))
-        .bind::<Text, _>(value)
-        .load(self.conn)?;
-        let row = |Key { entity, day, slot }| Row { entity, day, slot };
-        Ok(found.into_iter().map(row).collect())
     }
 
     fn user(&mut self) -> QueryResult<String> {

@@ -1,0 +1,199 @@
+//! What to do about waits and deadlocks.
+
+use std::collections::BTreeSet;
+
+use diesel_counters::{DEFAULT_SLOTS, Dialect};
+
+use crate::doctor::report::{Advice, Holder, Report, Row, Session};
+use crate::doctor::target::Target;
+
+/// Where the row stands that corrections lock.
+const NO_DAY: &str = "1970-01-01";
+
+/// A transaction that is idle for longer has been forgotten.
+const FORGOTTEN_SECONDS: f64 = 10.0;
+
+/// What the waits of now and those that were watched have in common.
+pub struct Found<'a> {
+    rows: BTreeSet<&'a Row>,
+    holders: BTreeSet<Holder>,
+    waits: bool,
+}
+
+impl<'a> Found<'a> {
+    pub fn of(report: &'a Report) -> Self {
+        let watched = report.watch.iter();
+        let now = || report.waits_known().filter(|wait| !wait.whole_table);
+        Found {
+            rows: watched
+                .clone()
+                .flat_map(|watch| watch.rows.iter().map(|seen| &seen.what))
+                // Of several rows it is not known which one is waited for.
+                .chain(
+                    now()
+                        .filter(|wait| wait.rows.len() == 1)
+                        .flat_map(|wait| &wait.rows),
+                )
+                .collect(),
+            holders: watched
+                .flat_map(|watch| watch.holders.iter().map(|seen| seen.what.clone()))
+                .chain(now().flat_map(|wait| wait.holders.iter().map(Holder::from)))
+                .collect(),
+            waits: now().next().is_some(),
+        }
+    }
+}
+
+pub fn correction(found: &Found) -> Option<Advice> {
+    let locked = found
+        .rows
+        .iter()
+        .find(|row| row.day == NO_DAY && row.slot == 0)?;
+    Some(Advice {
+        name: "correction",
+        what: "Let corrections be short: commit right after set_counter, reset_counter or recount."
+            .to_owned(),
+        why: format!(
+            "{} is the row that corrections lock; increments do not wait for it, other corrections do",
+            crate::doctor::print::row(locked)
+        ),
+        sql: None,
+    })
+}
+
+pub fn count_last(found: &Found) -> Option<Advice> {
+    let went_on =
+        |holder: &&Holder| holder.idle_in_transaction || holder.statement_counts == Some(false);
+    let holder = found.holders.iter().find(went_on)?;
+    Some(Advice {
+        name: "count_last",
+        what: "Count last in the transaction, and commit at once.".to_owned(),
+        why: if holder.idle_in_transaction {
+            "the row is held by a transaction that has counted and is idle since: \
+             its program does something else before it commits"
+                .to_owned()
+        } else {
+            "the row is held by a transaction that has counted and went on to other statements"
+                .to_owned()
+        },
+        sql: None,
+    })
+}
+
+pub fn end_holder(report: &Report, target: &Target) -> Option<Advice> {
+    let forgotten = |holder: &&Session| {
+        holder.idle_in_transaction && holder.transaction_seconds >= Some(FORGOTTEN_SECONDS)
+    };
+    let holder = report
+        .waits
+        .iter()
+        .flat_map(|wait| &wait.holders)
+        .find(forgotten)?;
+    Some(Advice {
+        name: "end_holder",
+        what: format!(
+            "If nobody is going to end the transaction of session {}, end the session.",
+            holder.id
+        ),
+        why: "it is idle for long, and others wait; what it has not committed is lost".to_owned(),
+        sql: Some(match target.dialect {
+            Dialect::PostgreSql => format!("SELECT pg_terminate_backend({})", holder.id),
+            _ => format!("KILL {}", holder.id),
+        }),
+    })
+}
+
+pub fn slots(found: &Found, report: &Report, target: &Target) -> Option<Advice> {
+    if !found.waits || target.dialect == Dialect::Sqlite {
+        return None;
+    }
+    let slots: BTreeSet<i64> = found.rows.iter().map(|row| row.slot).collect();
+    let clients = report.history.sessions.unwrap_or(0);
+    let used = report.days.iter().filter_map(|day| day.highest_slot).max();
+    if slots.len() > 1 && used >= Some(clients) {
+        return Some(Advice {
+            name: "sticky",
+            what: "Keep each thread in a slot of its own: Slot::Sticky, or Slot::Partition { index, of } \
+                   in each of several processes, and not Slot::Random."
+                .to_owned(),
+            why: format!(
+                "{} different slots are waited for, though there are more in use \
+                 than the {clients} other clients need: threads meet by chance",
+                slots.len()
+            ),
+            sql: None,
+        });
+    }
+    let wanted = (clients.max(1) as u64)
+        .next_power_of_two()
+        .max(DEFAULT_SLOTS as u64);
+    Some(Advice {
+        name: "more_slots",
+        what: format!(
+            "Give each writing thread a slot of its own: as many slots as threads that count, over all \
+             processes. With {clients} other clients connected now, #[counters(slots = {wanted})]. \
+             Slot::Partition {{ index, of }} keeps several processes apart."
+        ),
+        why: format!(
+            "transactions wait for each other in one slot{}{}",
+            used.map_or(String::new(), |used| format!(
+                "; slots up to {used} are in use"
+            )),
+            unevenly(report)
+        ),
+        sql: None,
+    })
+}
+
+/// How much of what is counted most goes through one row.
+fn unevenly(report: &Report) -> String {
+    let busiest = report
+        .days
+        .iter()
+        .filter_map(|day| day.busiest.as_ref())
+        .next();
+    match busiest.and_then(|busiest| busiest.fullest_share) {
+        Some(share) if share > 0.5 && share < 1.0 => format!(
+            ", and one has {:.0} % of the count of the busiest entity",
+            share * 100.0
+        ),
+        _ => String::new(),
+    }
+}
+
+pub fn deadlock(report: &Report) -> Option<Advice> {
+    let deadlock = report.deadlock()?;
+    let rows: BTreeSet<_> = deadlock
+        .transactions
+        .iter()
+        .filter_map(|t| t.waited_for.as_ref())
+        .collect();
+    Some(Advice {
+        name: "deadlock",
+        what: "Count in one slot a transaction (Slot::Sticky, not Slot::Random, and slots for all threads), \
+               or several entities in one statement, which sorts them: increment(…).of_many(…). \
+               Run again, as a whole, a transaction that was rolled back."
+            .to_owned(),
+        why: if rows.len() > 1 {
+            "two transactions held a row each and waited for the other's".to_owned()
+        } else {
+            "two transactions waited for each other".to_owned()
+        },
+        sql: None,
+    })
+}
+
+pub fn table_locks(report: &Report) -> Option<Advice> {
+    let wait = report.waits_known().find(|wait| wait.whole_table)?;
+    Some(Advice {
+        name: "table_lock",
+        what:
+            "Change a table that is counted in with a lock_timeout, and try again when it runs out."
+                .to_owned(),
+        why: format!(
+            "the whole table is waited for ({}): everything that counts queues behind it",
+            wait.lock
+        ),
+        sql: None,
+    })
+}

@@ -1,0 +1,134 @@
+//! Who waits for whom.
+
+use super::words::{duration, short};
+use crate::doctor::report::{Holder, Row, Session, Wait, Watched};
+
+pub fn wait(wait: &Wait) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{} waits for {} ({}), for {}",
+        session(&wait.waiter),
+        if wait.whole_table {
+            "the whole table".to_owned()
+        } else {
+            which_row(&wait.rows)
+        },
+        wait.lock,
+        duration(wait.seconds)
+    )];
+    lines.extend(
+        wait.waiter
+            .statement
+            .iter()
+            .map(|sql| format!("  runs: {}", short(sql))),
+    );
+    for holder in &wait.holders {
+        let since = holder.transaction_seconds.map(duration);
+        lines.push(format!(
+            "  held by {}: {}{}",
+            session(holder),
+            holder.state,
+            since.map_or(String::new(), |since| format!(
+                ", its transaction began {since} ago"
+            ))
+        ));
+        let verb = if holder.state.starts_with("active") {
+            "runs"
+        } else {
+            "ran last"
+        };
+        lines.extend(
+            holder
+                .statement
+                .iter()
+                .map(|sql| format!("    {verb}: {}", short(sql))),
+        );
+    }
+    if wait.holders.is_empty() {
+        lines.push("  behind others in the queue".to_owned());
+    }
+    lines
+}
+
+fn session(session: &Session) -> String {
+    let who = [&session.user, &session.application];
+    let who: Vec<_> = who.into_iter().flatten().map(String::as_str).collect();
+    match who.is_empty() {
+        true => format!("session {}", session.id),
+        false => format!("session {} ({})", session.id, who.join(", ")),
+    }
+}
+
+fn which_row(rows: &[Row]) -> String {
+    match rows {
+        [] => {
+            "a row that the database does not tell (one that is not committed yet, say)".to_owned()
+        }
+        [one] => row(one),
+        several => {
+            let rows: Vec<_> = several.iter().map(row).collect();
+            format!("one of {}", rows.join("; "))
+        }
+    }
+}
+
+pub fn row(row: &Row) -> String {
+    let Row { entity, day, slot } = row;
+    match entity {
+        Some(entity) => format!("entity {entity}, day {day}, slot {slot}"),
+        None => format!("day {day}, slot {slot}"),
+    }
+}
+
+pub fn watched(watch: &Watched) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{} of {} looks in {} s saw contention; {} waits, at most {} at once",
+        watch.samples_with_contention,
+        watch.samples,
+        watch.seconds,
+        watch.waits,
+        watch.most_at_once
+    )];
+    if let Some(longest) = &watch.longest {
+        lines.push(format!(
+            "the longest, as far as it was seen: {}",
+            duration(longest.seconds)
+        ));
+        lines.extend(wait(longest).into_iter().map(|line| format!("  {line}")));
+    }
+    let most = |what: String, waits: usize| format!("  {waits:>5}  {what}");
+    if !watch.rows.is_empty() {
+        lines.push("waits, by row:".to_owned());
+        lines.extend(
+            watch
+                .rows
+                .iter()
+                .map(|seen| most(row(&seen.what), seen.waits)),
+        );
+    }
+    if !watch.statements.is_empty() {
+        lines.push("by the statement that waited:".to_owned());
+        lines.extend(
+            watch
+                .statements
+                .iter()
+                .map(|seen| most(short(&seen.what), seen.waits)),
+        );
+    }
+    if !watch.holders.is_empty() {
+        lines.push("by what the holder was at:".to_owned());
+        lines.extend(
+            watch
+                .holders
+                .iter()
+                .map(|seen| most(holder(&seen.what), seen.waits)),
+        );
+    }
+    lines
+}
+
+fn holder(holder: &Holder) -> String {
+    match &holder.statement {
+        Some(sql) => format!("{}: {}", holder.state, short(sql)),
+        None => holder.state.clone(),
+    }
+}
