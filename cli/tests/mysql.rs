@@ -12,7 +12,7 @@ use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::prelude::*;
 
 use behaviour::doctor::with_counters;
-use hot_row::{await_wait, begin, count, session_id};
+use hot_row::{alone, await_wait, begin, count, session_id};
 use server::TestDatabase;
 
 type Conn = diesel::MysqlConnection;
@@ -74,6 +74,7 @@ fn a_url_may_say_mariadb() {
 
 #[test]
 fn the_last_deadlock_is_told() {
+    let _alone = alone();
     let database = with_counters();
     let (other_is, other) = mpsc::channel();
     let (one_id, other_id) = thread::scope(|scope| {

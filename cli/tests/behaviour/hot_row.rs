@@ -1,6 +1,6 @@
 //! `doctor` while transactions wait for each other's rows.
 
-use std::sync::mpsc;
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -47,6 +47,15 @@ pub fn begin(conn: &mut Conn) {
     AnsiTransactionManager::begin_transaction(conn).unwrap();
 }
 
+const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
+
+/// InnoDB shows the same waits for as long as anybody asks more often than every 100 ms:
+/// so those that ask for them again and again must not run at once.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Until the database says that the session waits.
 pub fn await_wait(id: i64, conn: &mut Conn) {
     loop {
@@ -54,14 +63,14 @@ pub fn await_wait(id: i64, conn: &mut Conn) {
         if query.get_result::<Number>(conn).unwrap().value > 0 {
             return;
         }
-        // InnoDB shows the same again to whom asks more often than every 100 ms.
-        thread::sleep(Duration::from_millis(150));
+        thread::sleep(BETWEEN_LOOKS);
     }
 }
 
 /// Looks while one session has counted article 7 and is idle in its transaction, and
 /// another one waits to count it. Tells the two, too.
 pub fn with_a_hot_row(database: &TestDatabase, look: impl FnOnce() -> Ran) -> (i64, i64, Ran) {
+    let _alone = alone();
     count(7, &mut database.connect()).unwrap();
     let (waiter_is, waiter) = mpsc::channel();
     let found = thread::scope(|scope| {
@@ -169,6 +178,7 @@ fn a_watch_adds_up_what_it_saw() {
 
 #[test]
 fn a_wait_for_another_tables_row_is_not_the_counters() {
+    let _alone = alone();
     let database = with_counters();
     database
         .execute("CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY, title BIGINT NOT NULL)");
