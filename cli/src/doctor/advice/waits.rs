@@ -113,7 +113,7 @@ pub fn slots(found: &Found, report: &Report, target: &Target) -> Option<Advice> 
     if slots.len() > 1 && used >= Some(clients) {
         return Some(Advice {
             name: "sticky",
-            what: "Keep each thread in a slot of its own: Slot::Sticky, or Slot::Partition { index, of } \
+            what: "Keep each thread in a slot of its own: Slot::Sticky, or Slot::Partition \
                    in each of several processes, and not Slot::Random."
                 .to_owned(),
             why: format!(
@@ -132,7 +132,7 @@ pub fn slots(found: &Found, report: &Report, target: &Target) -> Option<Advice> 
         what: format!(
             "Give each writing thread a slot of its own: as many slots as threads that count, over all \
              processes. With {clients} other clients connected now, #[counters(slots = {wanted})]. \
-             Slot::Partition {{ index, of }} keeps several processes apart."
+             Slot::Partition keeps several processes apart."
         ),
         why: format!(
             "transactions wait for each other in one slot{}{}",
@@ -154,7 +154,7 @@ fn unevenly(report: &Report) -> String {
         .next();
     match busiest.and_then(|busiest| busiest.fullest_share) {
         Some(share) if share > 0.5 && share < 1.0 => format!(
-            ", and one has {:.0} % of the count of the busiest entity",
+            ", and one has {:.0}% of the count of the busiest entity",
             share * 100.0
         ),
         _ => String::new(),

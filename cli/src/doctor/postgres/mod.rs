@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::Result;
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_query;
 use diesel::sql_types::{Array, BigInt, Bool, Double, Nullable, Text};
@@ -140,6 +141,8 @@ impl Observed for Postgres<'_> {
     }
 
     fn waits(&mut self) -> Result<Vec<Wait>> {
+        // In one transaction the second look at the activity is the first one's.
+        self.conn.batch_execute("BEGIN READ ONLY")?;
         let waiting: Vec<Waiting> = sql_query(WAITING)
             .bind::<Text, _>(&self.target.sql_name)
             .load(self.conn)?;
@@ -147,6 +150,7 @@ impl Observed for Postgres<'_> {
             .iter()
             .flat_map(|w| w.blockers.iter().copied().chain([w.pid]));
         let sessions = self.sessions(pids.collect())?;
+        self.conn.batch_execute("COMMIT")?;
         let ids: Vec<i64> = waiting.iter().map(|w| w.pid).collect();
         let mut waits = Vec::new();
         for wait in waiting {

@@ -81,7 +81,7 @@ fn table_io(io: &TableIo) -> String {
 fn row_updates(rows: &RowUpdates) -> Vec<String> {
     let hot = match rows.updates {
         0 => String::new(),
-        updates => format!(", {} % of them heap-only", rows.hot_updates * 100 / updates),
+        updates => format!(", {}% of them heap-only", rows.hot_updates * 100 / updates),
     };
     let at = |time: &Option<String>| time.clone().unwrap_or("never".to_owned());
     vec![

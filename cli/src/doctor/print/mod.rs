@@ -64,7 +64,7 @@ fn day(day: &DayOfSlots) -> Vec<String> {
     let per_entity = day.rows as f64 / day.entities.max(1) as f64;
     let fullest = day.fullest_share.map_or(String::new(), |share| {
         format!(
-            "; the fullest, {}, has {} % of the count",
+            "; the fullest, {}, has {}% of the count",
             number(day.fullest_slot),
             percent(share)
         )
@@ -79,7 +79,7 @@ fn day(day: &DayOfSlots) -> Vec<String> {
     )];
     lines.extend(day.busiest.iter().map(|busiest| {
         let fullest = busiest.fullest_share.map_or(String::new(), |share| {
-            format!(", the fullest has {} % of its count", percent(share))
+            format!(", the fullest has {}% of its count", percent(share))
         });
         format!(
             "  busiest is entity {}: slots in use {}{fullest}",
