@@ -144,7 +144,8 @@ fn text_of(column: &str, sql_type: &str, dialect: Dialect) -> String {
         .any(|bytes| sql_type.to_lowercase().contains(bytes));
     match dialect {
         Dialect::PostgreSql => format!("CAST({column} AS text)"),
-        Dialect::MySql | Dialect::Sqlite if is_bytes => format!("HEX({column})"),
+        Dialect::MySql if is_bytes => format!("CONCAT('0x', HEX({column}))"),
+        Dialect::Sqlite if is_bytes => format!("'0x' || HEX({column})"),
         Dialect::MySql => format!("CAST({column} AS CHAR)"),
         Dialect::Sqlite => format!("CAST({column} AS TEXT)"),
     }

@@ -14,7 +14,6 @@ pub struct Target {
     /// As it is named on the command line.
     pub display: String,
     pub schema: Option<String>,
-    pub name: String,
     /// All these are quoted.
     pub sql_name: String,
     pub entity: Option<Entity>,
@@ -65,7 +64,6 @@ impl Target {
             dialect,
             display: table.to_string(),
             schema: table.schema.clone(),
-            name: table.name.clone(),
             sql_name: table.sql_name(dialect),
             entity: entity.map(|entity| Entity {
                 sql_name: sql(&entity.name),
@@ -83,9 +81,18 @@ impl Target {
         })
     }
 
+    /// Its name without its schema.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub fn name(&self) -> &str {
+        &self.table.name
+    }
+
     /// Whether a statement is about this table, as far as its text tells.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub fn is_named_in(&self, statement: &str) -> bool {
-        statement.to_lowercase().contains(&self.name.to_lowercase())
+        statement
+            .to_lowercase()
+            .contains(&self.name().to_lowercase())
     }
 
     /// What of its shape makes counting slower.

@@ -106,7 +106,7 @@ impl Mysql<'_> {
         let status = self.allowed("the last deadlock", status)?;
         let entity_type = self.target.entity.as_ref().map(|e| e.sql_type.as_str());
         let mut last = status.and_then(|status| {
-            innodb_status::last_deadlock(&status, &self.schema, &self.target.name, entity_type)
+            innodb_status::last_deadlock(&status, &self.schema, self.target.name(), entity_type)
         });
         if let Some(deadlock) = &mut last {
             deadlock.seconds_ago = self.seconds_ago(deadlock)?;
@@ -130,7 +130,7 @@ impl Mysql<'_> {
         }
         let io = sql_query(TABLE_IO)
             .bind::<Text, _>(&self.schema)
-            .bind::<Text, _>(&self.target.name)
+            .bind::<Text, _>(self.target.name())
             .get_result::<Io>(self.conn);
         let io = self.allowed("the time spent in this table", io.optional())?;
         Ok(io.flatten().map(|io| TableIo {

@@ -22,7 +22,7 @@ fn day(packed: u32) -> Option<String> {
 
 fn unquoted(entity: &str) -> String {
     let text = entity.strip_prefix('\'').and_then(|e| e.strip_suffix('\''));
-    text.unwrap_or(entity).to_owned()
+    text.map_or(entity.to_owned(), |text| text.replace("''", "'"))
 }
 
 /// Reads the fields of a record in InnoDB's status, in hex: whole numbers have their
@@ -64,7 +64,7 @@ fn entity_of_hex(hex: &str, data_type: &str) -> Option<String> {
             (0..hex.len() / 2).map(|i| u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok());
         return String::from_utf8(bytes.collect::<Option<_>>()?).ok();
     }
-    Some(format!("0x{hex}"))
+    Some(format!("0x{}", hex.to_uppercase()))
 }
 
 #[cfg(test)]
@@ -83,8 +83,8 @@ mod tests {
     fn a_key_is_read_from_lock_data() {
         assert_eq!(row("7, 1037685, 3", true), key(Some("7"), "2026-11-21", 3));
         assert_eq!(
-            row("'a, b', 1037685, 3", true),
-            key(Some("a, b"), "2026-11-21", 3)
+            row("'it''s, b', 1037685, 3", true),
+            key(Some("it's, b"), "2026-11-21", 3)
         );
         assert_eq!(row("1037685, 3", false), key(None, "2026-11-21", 3));
         assert_eq!(row("1037685, 3", true), None);
@@ -109,7 +109,7 @@ mod tests {
         );
         assert_eq!(
             row_of_fields(&text, Some("varbinary(20)")),
-            key(Some("0x666f6f"), "2026-11-20", 32)
+            key(Some("0x666F6F"), "2026-11-20", 32)
         );
         assert_eq!(
             row_of_fields(&["7fffffff", "8fd574", "8000"], Some("int")),

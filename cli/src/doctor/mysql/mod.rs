@@ -117,7 +117,7 @@ impl Observed for Mysql<'_> {
         }
         let query = sql_query(self.views.waiting)
             .bind::<Text, _>(&self.schema)
-            .bind::<Text, _>(&self.target.name);
+            .bind::<Text, _>(self.target.name());
         let waiting: QueryResult<Vec<Waiting>> = query.load(self.conn);
         let waiting = self.allowed(WHO_WAITS, waiting)?.unwrap_or_default();
         let sessions = self.sessions(waiting.iter().flat_map(|w| [w.waiter, w.holder]))?;

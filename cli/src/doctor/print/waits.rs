@@ -13,7 +13,7 @@ pub fn wait(wait: &Wait) -> Vec<String> {
             which_row(&wait.rows)
         },
         wait.lock,
-        duration(wait.seconds)
+        waited(wait.seconds)
     )];
     lines.extend(
         wait.waiter
@@ -47,6 +47,14 @@ pub fn wait(wait: &Wait) -> Vec<String> {
         lines.push("  behind others in the queue".to_owned());
     }
     lines
+}
+
+/// InnoDB counts whole seconds.
+fn waited(seconds: f64) -> String {
+    if seconds == 0.0 {
+        return "less than 1 s".to_owned();
+    }
+    duration(seconds)
 }
 
 fn session(session: &Session) -> String {
