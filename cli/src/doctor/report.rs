@@ -58,7 +58,7 @@ pub struct Session {
     pub transaction_seconds: Option<f64>,
     /// What it runs, or ran last.
     pub statement: Option<String>,
-    /// Whether that names the counter table.
+    /// Whether that names the counter table; None where a COMMIT tells nothing.
     pub statement_counts: Option<bool>,
 }
 

@@ -87,12 +87,12 @@ impl Target {
         &self.table.name
     }
 
-    /// Whether a statement is about this table, as far as its text tells.
+    /// Whether a statement is about this table, as far as its text tells: a COMMIT may be.
     #[cfg(any(feature = "postgres", feature = "mysql"))]
-    pub fn is_named_in(&self, statement: &str) -> bool {
-        statement
-            .to_lowercase()
-            .contains(&self.name().to_lowercase())
+    pub fn is_counted_by(&self, statement: &str) -> Option<bool> {
+        let statement = statement.trim().trim_end_matches(';').to_lowercase();
+        let ends = ["commit", "end"].contains(&statement.as_str());
+        (!ends).then(|| statement.contains(&self.name().to_lowercase()))
     }
 
     /// What of its shape makes counting slower.

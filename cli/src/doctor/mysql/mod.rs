@@ -207,7 +207,7 @@ impl Mysql<'_> {
             statement_counts: found
                 .statement
                 .as_deref()
-                .map(|sql| self.target.is_named_in(sql)),
+                .and_then(|sql| self.target.is_counted_by(sql)),
             statement: found.statement,
         }
     }

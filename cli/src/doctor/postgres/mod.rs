@@ -218,7 +218,7 @@ impl Postgres<'_> {
             statement_counts: found
                 .query
                 .as_deref()
-                .map(|query| self.target.is_named_in(query)),
+                .and_then(|query| self.target.is_counted_by(query)),
             statement: found.query,
         }
     }
