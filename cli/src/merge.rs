@@ -48,7 +48,7 @@ struct MergeArgs {
     /// The counter table.
     table: String,
     /// How many rows one transaction merges at most.
-    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
     batch: u16,
     /// Only say how many rows would be merged.
     #[arg(long)]

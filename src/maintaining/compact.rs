@@ -160,7 +160,7 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
                 above_slot: 0,
                 into: None,
             },
-            batch: 500,
+            batch: 100,
             on_progress: Box::new(|_| ()),
             is_stopped: Box::new(|| false),
             of: PhantomData,
@@ -186,7 +186,7 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
         self
     }
 
-    /// Merges so many rows in a transaction at most, from 1 to 1,000; 500 when not said.
+    /// Merges so many rows in a transaction at most, from 1 to 1,000; 100 when not said.
     pub fn batch(mut self, rows: usize) -> Self {
         self.batch = rows.clamp(1, MAX_BATCH) as i64;
         self

@@ -14,6 +14,7 @@ mod errors;
 mod forms;
 pub mod import;
 mod list;
+pub mod maintain;
 mod migrations;
 pub mod models;
 mod pages;

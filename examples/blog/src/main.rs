@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use blog::db::{AnyConnection, Database};
 use blog::import::{Summary, import_excerpt, import_log};
+use blog::maintain::{self, Maintained};
 use blog::{Thousands, server};
 use clap::{Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -51,6 +52,11 @@ enum Command {
         #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         batch: u32,
     },
+    /// Merge counts of days that are over into fewer rows, and bring the list of the most
+    /// read articles up to date.
+    ///
+    /// The server does it each hour; this is for where none runs.
+    Maintain,
 }
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:3000";
@@ -77,6 +83,7 @@ fn run(cli: Cli) -> Result<()> {
         None => serve(database, conn, DEFAULT_ADDRESS),
         Some(Command::Serve { listen }) => serve(database, conn, &listen),
         Some(Command::ImportLog { file, batch }) => import(&file, batch as usize, &mut conn),
+        Some(Command::Maintain) => maintain(&mut conn),
     }
 }
 
@@ -95,7 +102,10 @@ fn serve(database: Database, mut conn: AnyConnection, address: &str) -> Result<(
             format!("cannot serve on {address}; `blog serve --listen` chooses another address")
         })?;
         println!("blog: http://{}", listener.local_addr()?);
-        server::serve(listener, database.pool()).await?;
+        let pool = database.pool();
+        // Until the last request is answered.
+        let _compactor = maintain::in_background(pool.clone())?;
+        server::serve(listener, pool).await?;
         Ok(())
     })
 }
@@ -113,6 +123,24 @@ fn import(path: &Path, batch: usize, conn: &mut AnyConnection) -> Result<()> {
     let summary = import_log(log, batch, conn, skipped);
     bar.finish_and_clear();
     print_summary(&summary.with_context(|| format!("cannot import {}", path.display()))?);
+    Ok(())
+}
+
+fn maintain(conn: &mut AnyConnection) -> Result<()> {
+    let bar = ProgressBar::new(0).with_style(ProgressStyle::with_template(
+        "{wide_bar} {percent:>3}%  {human_pos} of {human_len} rows  {eta} left",
+    )?);
+    let maintained = maintain::maintain(conn, |so_far| {
+        bar.set_length(so_far.merged + so_far.left);
+        bar.set_position(so_far.merged);
+    });
+    bar.finish_and_clear();
+    let Maintained { compacted, totals } = maintained.context("cannot maintain the database")?;
+    println!("{compacted}");
+    println!(
+        "{} articles have a new total of views",
+        Thousands(i64::try_from(totals)?)
+    );
     Ok(())
 }
 

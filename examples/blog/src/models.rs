@@ -27,6 +27,9 @@ pub struct Article {
 /// How many comments an article shows: the latest.
 const COMMENTS_SHOWN: i64 = 100;
 
+/// How many of the most read articles are named.
+const MOST_READ: i64 = 5;
+
 impl Article {
     /// The article of that number.
     pub fn find(id: i64, conn: &mut AnyConnection) -> QueryResult<Self> {
@@ -45,6 +48,16 @@ impl Article {
                 .execute(conn)?;
             id_of(&path, conn)
         })
+    }
+
+    /// The most read, as of when the blog was last maintained: an index has them in order.
+    pub fn most_read(conn: &mut AnyConnection) -> QueryResult<Vec<Self>> {
+        articles::table
+            .filter(articles::total_views.gt(0))
+            .order((articles::total_views.desc(), articles::id))
+            .limit(MOST_READ)
+            .select(Article::as_select())
+            .load(conn)
     }
 
     /// Reads its counts.

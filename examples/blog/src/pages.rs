@@ -65,6 +65,7 @@ struct ArticlePage {
     counts: Counts,
     chart: Chart,
     comments: Vec<Comment>,
+    most_read: Vec<Article>,
 }
 
 async fn show(
@@ -82,6 +83,7 @@ async fn show(
             counts: article.counts(conn)?,
             chart: Chart::of(&article, conn)?,
             comments: article.latest_comments(conn)?,
+            most_read: Article::most_read(conn)?,
             article,
         })
     });

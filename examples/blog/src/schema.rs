@@ -18,6 +18,7 @@ diesel::table! {
         title -> Text,
         body -> Text,
         created_at -> Timestamp,
+        total_views -> BigInt,
     }
 }
 

@@ -8,6 +8,7 @@ mod chart;
 mod database;
 mod import_log;
 mod list;
+mod maintain;
 mod multi_connection;
 mod pages;
 mod start;

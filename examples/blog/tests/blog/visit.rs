@@ -17,7 +17,7 @@ pub struct Blog {
     router: Router,
     pub pool: Pool,
     // The last field: its drop takes the database away.
-    _database: TestDatabase,
+    pub database: TestDatabase,
 }
 
 pub struct Answer {
@@ -38,7 +38,7 @@ impl Blog {
         Blog {
             router: server::router(pool.clone()),
             pool,
-            _database: database,
+            database,
         }
     }
 

@@ -1,0 +1,63 @@
+//! Keeps the counter table small, and the copy of the totals up to date.
+
+use std::io;
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel_counters::{Compacted, Compactor, HasCounters, Run, compact};
+
+use crate::db::{AnyConnection, Pool};
+use crate::models::Article;
+use crate::schema::{article_counters, articles};
+
+/// How often the server does it.
+const EVERY: Duration = Duration::from_secs(60 * 60);
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Maintained {
+    /// Of the counter table's rows.
+    pub compacted: Compacted,
+    /// How many articles have another total of views than before.
+    pub totals: usize,
+}
+
+/// Merges the slots of days that are over, and copies the totals of views to the articles.
+/// `on_progress` is told how far the merge is.
+pub fn maintain(
+    conn: &mut AnyConnection,
+    on_progress: impl FnMut(&Compacted),
+) -> QueryResult<Maintained> {
+    let compact = compact(article_counters::table).on_progress(on_progress);
+    Ok(Maintained {
+        compacted: compact.run(conn)?,
+        totals: copy_totals(conn)?,
+    })
+}
+
+/// Does that in the background, until what it returns is dropped.
+pub fn in_background(pool: Pool) -> io::Result<Compactor> {
+    let of_totals = pool.clone();
+    Compactor::of(pool)
+        .compact(article_counters::table)
+        .every(EVERY)
+        .on_run(move |run| log(run, &of_totals))
+        .start()
+}
+
+fn log(run: &Run, pool: &Pool) {
+    match &run.result {
+        Ok(done) => tracing::info!(table = run.table, "{done}"),
+        Err(error) => tracing::warn!(table = run.table, "cannot merge: {error}"),
+    }
+    let copied = pool.get().map(|mut conn| copy_totals(&mut conn));
+    match copied {
+        Ok(Ok(totals)) => tracing::info!(articles = totals, "copied the totals that changed"),
+        Ok(Err(error)) => tracing::warn!("cannot copy the totals: {error}"),
+        Err(error) => tracing::warn!("cannot copy the totals: {error}"),
+    }
+}
+
+fn copy_totals(conn: &mut AnyConnection) -> QueryResult<usize> {
+    Article::materialize(article_counters::views, articles::total_views).execute(conn)
+}
