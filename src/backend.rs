@@ -3,7 +3,8 @@
 use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::{AstPass, QueryFragment};
-use diesel::sql_types::{BigInt, Date, HasSqlType, SmallInt};
+use diesel::serialize::ToSql;
+use diesel::sql_types::{BigInt, Date, HasSqlType, SmallInt, Text};
 
 /// A Diesel backend that counters work on.
 ///
@@ -170,6 +171,32 @@ impl Dialect {
         Ok(())
     }
 
+    /// Ends an `INSERT` of rows of zeros: where one is there, it stays as it is.
+    ///
+    /// On MySQL and MariaDB it is locked too, as it is before others wait for it; `INSERT
+    /// IGNORE` would take errors for warnings.
+    pub(crate) fn push_on_conflict_keep<'b, DB, T>(
+        self,
+        table: &'b T,
+        key: &[&str],
+        counters: &[&str],
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
+        match self {
+            Dialect::PostgreSql | Dialect::Sqlite => {
+                out.push_sql(" ON CONFLICT (");
+                push_names(key, out)?;
+                out.push_sql(") DO NOTHING");
+                Ok(())
+            }
+            Dialect::MySql => self.push_on_conflict_add(table, key, counters, out),
+        }
+    }
+
     /// Ends a `SELECT` of an entity's rows: it reads what is committed by now, and locks it
     /// from the last row to the first. Merging moves counts to rows further up, so none is
     /// missed or met twice.
@@ -283,39 +310,84 @@ impl Dialect {
         }
     }
 
-    /// What is before and after a name in a query that locks it for the session: 1, or 0
-    /// when another session has.
-    pub(crate) fn try_lock(self) -> (&'static str, &'static str) {
-        match self {
-            Dialect::PostgreSql => (
-                "SELECT CASE WHEN pg_try_advisory_lock(hashtextextended(\
-                 concat('diesel_counters/', CAST(",
-                " AS TEXT)), 0)) THEN CAST(1 AS BIGINT) ELSE 0 END",
-            ),
-            // Names are the server's, not the database's, and have up to 64 characters.
-            Dialect::MySql => (
-                "SELECT CAST(COALESCE(GET_LOCK(SHA2(CONCAT('diesel_counters/', DATABASE(), '/', ",
-                "), 224), 0), 0) AS SIGNED)",
-            ),
-            // Its write lock is all that there is.
-            Dialect::Sqlite => ("SELECT ", " IS NOT NULL"),
-        }
+    /// A query that locks the table, by its name, for the session: 1, or 0 when another
+    /// session has. It waits for nothing.
+    pub(crate) fn push_try_lock<'b, DB, T>(
+        self,
+        table: &'b T,
+        name: &'b str,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend + HasSqlType<Text>,
+        T: QueryFragment<DB>,
+        str: ToSql<Text, DB>,
+    {
+        self.push_session_lock(
+            ["pg_try_advisory_lock", "GET_LOCK", ", 0"],
+            table,
+            name,
+            out,
+        )
     }
 
-    /// As [`try_lock`](Dialect::try_lock), to unlock it.
-    pub(crate) fn unlock(self) -> (&'static str, &'static str) {
+    /// As [`push_try_lock`](Dialect::push_try_lock), to unlock it: 0 when this session had
+    /// not locked it.
+    pub(crate) fn push_unlock<'b, DB, T>(
+        self,
+        table: &'b T,
+        name: &'b str,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend + HasSqlType<Text>,
+        T: QueryFragment<DB>,
+        str: ToSql<Text, DB>,
+    {
+        self.push_session_lock(["pg_advisory_unlock", "RELEASE_LOCK", ""], table, name, out)
+    }
+
+    fn push_session_lock<'b, DB, T>(
+        self,
+        [postgres, mysql, mysql_arguments]: [&str; 3],
+        table: &'b T,
+        name: &'b str,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend + HasSqlType<Text>,
+        T: QueryFragment<DB>,
+        str: ToSql<Text, DB>,
+    {
         match self {
-            Dialect::PostgreSql => (
-                "SELECT CASE WHEN pg_advisory_unlock(hashtextextended(\
-                 concat('diesel_counters/', CAST(",
-                " AS TEXT)), 0)) THEN CAST(1 AS BIGINT) ELSE 0 END",
-            ),
-            Dialect::MySql => (
-                "SELECT CAST(COALESCE(RELEASE_LOCK(SHA2(CONCAT('diesel_counters/', DATABASE(), '/', ",
-                "), 224)), 0) AS SIGNED)",
-            ),
-            Dialect::Sqlite => ("SELECT ", " IS NOT NULL"),
+            // Names are the database's: of tables of one name in several schemas, each has
+            // its own.
+            Dialect::PostgreSql => {
+                out.push_sql("SELECT CASE WHEN ");
+                out.push_sql(postgres);
+                out.push_sql("(hashtext(concat('diesel_counters/', CAST(");
+                out.push_bind_param::<Text, _>(name)?;
+                out.push_sql(" AS TEXT))), CAST(CAST($diesel_counters$");
+                table.walk_ast(out.reborrow())?;
+                out.push_sql(
+                    "$diesel_counters$ AS regclass) AS oid)::int4) \
+                     THEN CAST(1 AS BIGINT) ELSE 0 END",
+                );
+            }
+            // Names are the server's, not the database's, and have up to 64 characters.
+            Dialect::MySql => {
+                out.push_sql("SELECT CAST(COALESCE(");
+                out.push_sql(mysql);
+                out.push_sql("(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE(), ");
+                out.push_bind_param::<Text, _>(name)?;
+                out.push_sql("), 224)");
+                out.push_sql(mysql_arguments);
+                out.push_sql("), 0) AS SIGNED)");
+            }
+            // Its write lock is all that there is.
+            Dialect::Sqlite => out.push_sql("SELECT 1"),
         }
+        Ok(())
     }
 
     /// The sum of a counter over the rows at hand, as it is stored: where it is beyond

@@ -7,15 +7,16 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::Serialize;
 
-use crate::catalogue::{counter_table, sum, table};
+use crate::catalogue::{Kind, counter_table, sum, table};
 use crate::output::{progress_bar, thousands};
 use crate::sql::{quoted, sql};
 use crate::{Global, Outcome, entity};
 
 /// Copy a counter's totals into a column of the table that it counts for.
 ///
-/// Only rows that differ are written, in short transactions. A row that somebody else
-/// writes at that moment is left for the next time.
+/// It reads both tables, and writes only the rows that differ, in short transactions. It
+/// waits for rows that others have locked; what they have written into the column meanwhile
+/// is left for the next time.
 #[derive(Args)]
 pub struct Materialize {
     /// The counter table.
@@ -26,7 +27,7 @@ pub struct Materialize {
     #[arg(long, value_name = "TABLE.COLUMN")]
     into: String,
     /// How many rows one transaction writes at most.
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..))]
     batch: u16,
     /// Only say how many rows would be written.
     #[arg(long)]
@@ -64,15 +65,32 @@ pub fn run(args: Materialize, global: &Global) -> Result<Outcome> {
         bail!("--into {}: say it as TABLE.COLUMN", args.into);
     };
     let parent = table(conn, into_table)?;
-    if parent.column(into_column).is_none() {
+    let Some(column) = parent.column(into_column) else {
         bail!("{parent} has no column {into_column}");
-    }
-    let [key] = &*parent.primary_key else {
-        bail!("{parent}'s primary key is not a single column, so it is no entity's");
     };
-    let key = parent
-        .column(key)
-        .context("its key is none of its columns")?;
+    if column.kind != Kind::BigInt || parent.primary_key.contains(&column.name) {
+        bail!(
+            "{parent}.{into_column} is {}{}: totals go into a BIGINT column of their own",
+            column.sql_type,
+            if parent.primary_key.contains(&column.name) {
+                ", and the key"
+            } else {
+                ""
+            },
+        );
+    }
+    let key = match &*parent.primary_key {
+        [key] => parent
+            .column(key)
+            .filter(|key| are_alike(key.kind, entity.kind)),
+        _ => None,
+    };
+    let key = key.with_context(|| {
+        format!(
+            "{parent}'s primary key is not a single {}, as {}.{} is",
+            entity.sql_type, counters.table, entity.name
+        )
+    })?;
 
     let (of, into) = (parent.sql_name(dialect), quoted(dialect, into_column));
     let total = format!(
@@ -87,7 +105,7 @@ pub fn run(args: Materialize, global: &Global) -> Result<Outcome> {
     );
     let differing: Vec<Differing> = sql(format!(
         "SELECT {} AS key_as_text, {into} AS held, {total} AS total FROM {of} \
-         WHERE {into} IS NULL OR {into} <> {total} ORDER BY {}",
+         WHERE {into} IS NULL OR {total} IS NULL OR {into} <> {total} ORDER BY {}",
         entity::as_text(dialect, key),
         quoted(dialect, &key.name),
     ))
@@ -127,6 +145,12 @@ pub fn run(args: Materialize, global: &Global) -> Result<Outcome> {
     }
     global.print(&report, || text(&report))?;
     Ok(Outcome::Good)
+}
+
+/// Whether values of the two can be the same.
+fn are_alike(a: Kind, b: Kind) -> bool {
+    let is_integer = |kind| matches!(kind, Kind::SmallInt | Kind::Integer | Kind::BigInt);
+    a == b || is_integer(a) && is_integer(b)
 }
 
 fn text(report: &Report) -> String {

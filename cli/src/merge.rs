@@ -13,7 +13,7 @@ use diesel_counters::{Compact, Compacted, Dialect, Layout};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::catalogue::{CounterTable, Kind, counter_table};
+use crate::catalogue::{Column, CounterTable, Kind, counter_table};
 use crate::connection::AnyConnection;
 use crate::output::{progress_bar, thousands};
 use crate::{Global, Outcome};
@@ -50,19 +50,27 @@ struct MergeArgs {
     /// How many rows one transaction merges at most.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
     batch: u16,
+    /// Lose what this column holds, which is no counter. May be given several times.
+    #[arg(long, value_name = "COLUMN")]
+    lose: Vec<String>,
     /// Only say how many rows would be merged.
     #[arg(long)]
     dry_run: bool,
 }
 
 pub fn compact(args: CompactArgs, global: &Global) -> Result<Outcome> {
-    let yesterday = chrono::Utc::now().date_naive().pred_opt();
-    let before = args.before.or(yesterday).unwrap_or_default();
+    let before = args.before.unwrap_or(yesterday());
     run(args.merge, Kept::Days, before, global)
 }
 
 pub fn fold(args: FoldArgs, global: &Global) -> Result<Outcome> {
     run(args.merge, Kept::Totals, args.before, global)
+}
+
+/// In UTC.
+fn yesterday() -> NaiveDate {
+    let today = chrono::Utc::now().date_naive();
+    today.pred_opt().unwrap_or(today)
 }
 
 /// What can be told apart afterwards.
@@ -84,10 +92,17 @@ struct Report {
 }
 
 fn run(args: MergeArgs, kept: Kept, before: NaiveDate, global: &Global) -> Result<Outcome> {
+    if before > yesterday() {
+        bail!(
+            "--before {before}: transactions may still count on the days from {} on, in UTC; \
+             that is the last day to give",
+            yesterday()
+        );
+    }
     let conn = &mut global.connect()?;
     let table = counter_table(conn, &args.table)?;
     let merge = Merge {
-        layout: layout(&table)?,
+        layout: layout(&table, &args.lose)?,
         kept,
         before,
         batch: args.batch.into(),
@@ -178,12 +193,11 @@ impl Merge {
         for<'p> Compact<'p, TableName, ST, K>: MergeOn<Conn>,
     {
         let bar = progress_bar();
-        let compact = Compact::<TableName, ST, K>::new(self.layout).batch(self.batch);
-        let compact = match self.kept {
-            Kept::Days => compact,
-            Kept::Totals => compact.folding(),
+        let compact: Compact<'_, TableName, ST, K> = match self.kept {
+            Kept::Days => Compact::new(self.layout).before(self.before),
+            Kept::Totals => Compact::folding(self.layout, self.before),
         };
-        let compact = compact.before(self.before);
+        let compact = compact.batch(self.batch);
         let done = match self.dry_run {
             true => compact.dry_run(conn),
             false => compact.on_progress(|so_far| show(so_far, &bar)).run(conn),
@@ -198,8 +212,7 @@ fn show(so_far: &Compacted, bar: &ProgressBar) {
     bar.set_position(so_far.merged);
 }
 
-fn layout(table: &CounterTable) -> Result<Layout<TableName>> {
-    let name = |column: &crate::catalogue::Column| column.name.clone().into();
+fn layout(table: &CounterTable, lose: &[String]) -> Result<Layout<TableName>> {
     if let Some(counter) = table.counters.iter().find(|counter| counter.nullable) {
         bail!(
             "{}.{} may be NULL, and merging would lose that; `diesel-counters check {0}` says \
@@ -209,9 +222,25 @@ fn layout(table: &CounterTable) -> Result<Layout<TableName>> {
         );
     }
     let key = &table.table.primary_key;
-    let others = table.table.columns.iter().filter(|column| {
-        !key.contains(&column.name) && !table.counters.iter().any(|c| c.name == column.name)
-    });
+    let is_counter = |name: &String| table.counters.iter().any(|counter| counter.name == *name);
+    for name in lose {
+        if table.table.column(name).is_none() || key.contains(name) || is_counter(name) {
+            bail!(
+                "--lose {name}: {} has no such column that could be lost",
+                table.table
+            );
+        }
+    }
+    let others = table.table.columns.iter().map(|column| &column.name);
+    let mut others = others.filter(|name| !key.contains(name) && !is_counter(name));
+    if let Some(kept) = others.find(|name| !lose.contains(name)) {
+        bail!(
+            "{}.{kept} is no BIGINT, and merging would lose what it holds: `diesel-counters check \
+             {0}` says how to make a counter of it, and `--lose {kept}` loses it",
+            table.table
+        );
+    }
+    let name = |column: &Column| column.name.clone().into();
     Ok(Layout {
         table: TableName {
             schema: table.table.schema.clone(),
@@ -222,7 +251,7 @@ fn layout(table: &CounterTable) -> Result<Layout<TableName>> {
         day: name(&table.day),
         slot: name(&table.slot),
         counters: table.counters.iter().map(name).collect(),
-        others: others.map(name).collect(),
+        others: lose.iter().map(|name| name.clone().into()).collect(),
     })
 }
 

@@ -83,7 +83,11 @@ fn rank(args: Top, global: &Global) -> Result<Ranking> {
         query = query.sql(format!(" AND {day} <= ")).bind(to);
     }
     let rows: Vec<Row> = query
-        .sql(format!(" GROUP BY {name} ORDER BY 2 DESC, {name} LIMIT "))
+        // As exact as it gets: what is beyond BIGINT is the first to be told.
+        .sql(format!(
+            " GROUP BY {name} ORDER BY SUM({}) DESC, {name} LIMIT ",
+            quoted(dialect, &counter.name)
+        ))
         .bind(args.n)
         .load(conn)?;
     let ranked = rows.into_iter().map(|row| {

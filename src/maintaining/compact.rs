@@ -1,5 +1,6 @@
 //! Merging the slots of days that are over.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -84,8 +85,7 @@ pub fn compact<T>(_table: T) -> Compact<'static, T::FromClause, T::StoredSqlType
 where
     T: StoredTable,
 {
-    let (today, day) = (utc_today(), Days::new(1));
-    Compact::new(Layout::of::<T>()).before(today.checked_sub_days(day).unwrap_or(today))
+    Compact::new(Layout::of::<T>())
 }
 
 /// A counter table whose rows can be merged: the Rust type that holds its keys is known.
@@ -149,17 +149,24 @@ impl fmt::Display for Compacted {
 const MAX_BATCH: usize = 1_000;
 
 impl<F, ST, K> Compact<'static, F, ST, K> {
-    /// A merge of the slots of all days, for a table that is known only as the program
-    /// runs.
+    /// As [`compact`], of a table that is known only as the program runs.
     pub fn new(layout: Layout<F>) -> Self {
-        Compact {
-            layout: Rc::new(layout),
-            which: Which {
+        let (today, day) = (utc_today(), Days::new(1));
+        Compact::of_rows(
+            layout,
+            Which {
                 first: DayRange::FIRST,
-                before: DayRange::LAST,
+                before: Day(today.checked_sub_days(day).unwrap_or(today)),
                 above_slot: 0,
                 into: None,
             },
+        )
+    }
+
+    pub(super) fn of_rows(layout: Layout<F>, which: Which) -> Self {
+        Compact {
+            layout: Rc::new(layout),
+            which,
             batch: 100,
             on_progress: Box::new(|_| ()),
             is_stopped: Box::new(|| false),
@@ -179,11 +186,6 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
     #[cfg(feature = "r2d2")]
     pub(crate) fn table_name(&self) -> &str {
         &self.layout.name
-    }
-
-    pub(crate) fn which(mut self, which: Which) -> Self {
-        self.which = which;
-        self
     }
 
     /// Merges so many rows in a transaction at most, from 1 to 1,000; 100 when not said.
@@ -266,7 +268,13 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
         let merged = catch_unwind(AssertUnwindSafe(|| self.merge(conn)));
         let unlocked = self.unlock(conn);
         let merged = merged.unwrap_or_else(|panic| resume_unwind(panic))?;
-        unlocked?;
+        if !unlocked? {
+            return Err(Error::QueryBuilderError(
+                "the lock of this merge is not this session's any more: a connection pooler hands \
+                 out another with each transaction; merge over a direct connection"
+                    .into(),
+            ));
+        }
         Ok(merged)
     }
 }
@@ -280,17 +288,17 @@ pub trait MergeOn<Conn> {
     #[doc(hidden)]
     fn merge(&mut self, conn: &mut Conn) -> QueryResult<Compacted>;
     #[doc(hidden)]
-    fn unlock(&self, conn: &mut Conn) -> QueryResult<()>;
+    fn unlock(&self, conn: &mut Conn) -> QueryResult<bool>;
 }
 
 impl<F, ST, K, Conn> MergeOn<Conn> for Compact<'_, F, ST, K>
 where
-    K: Clone + PartialEq,
+    K: Clone + Ord,
     Conn: Connection,
-    for<'a> TryLock: LoadQuery<'a, Conn, i64>,
-    for<'a> Unlock: LoadQuery<'a, Conn, i64>,
+    for<'a> TryLock<F>: LoadQuery<'a, Conn, i64>,
+    for<'a> Unlock<F>: LoadQuery<'a, Conn, i64>,
     for<'a> CountRows<F>: LoadQuery<'a, Conn, i64>,
-    for<'a> StoredColumns<F>: LoadQuery<'a, Conn, Columns>,
+    for<'a> StoredColumns<F, ST, K>: LoadQuery<'a, Conn, Columns>,
     for<'a> NextRows<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
     for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
     OpenTargets<F, ST, K>: ExecuteDsl<Conn>,
@@ -298,13 +306,13 @@ where
     Delete<F, ST, K>: ExecuteDsl<Conn>,
 {
     fn try_lock(&self, conn: &mut Conn) -> QueryResult<bool> {
-        let locked = TryLock(self.layout.name.clone()).get_result::<i64>(conn)?;
+        let locked = TryLock(Rc::clone(&self.layout)).get_result::<i64>(conn)?;
         Ok(locked != 0)
     }
 
-    fn unlock(&self, conn: &mut Conn) -> QueryResult<()> {
-        Unlock(self.layout.name.clone()).get_result::<i64>(conn)?;
-        Ok(())
+    fn unlock(&self, conn: &mut Conn) -> QueryResult<bool> {
+        let unlocked = Unlock(Rc::clone(&self.layout)).get_result::<i64>(conn)?;
+        Ok(unlocked != 0)
     }
 
     fn count(&self, conn: &mut Conn) -> QueryResult<u64> {
@@ -317,9 +325,13 @@ where
     }
 
     fn merge(&mut self, conn: &mut Conn) -> QueryResult<Compacted> {
-        let mut so_far = self.dry_run(conn)?;
+        let mut so_far = Compacted::default();
+        if (self.is_stopped)() {
+            return Ok(so_far);
+        }
+        so_far.left = self.count(conn)?;
         let mut after = None;
-        while !(self.is_stopped)() {
+        loop {
             let next = NextRows::<F, ST, K> {
                 layout: Rc::clone(&self.layout),
                 which: self.which,
@@ -328,7 +340,10 @@ where
                 sql_type: PhantomData,
             };
             let keys: Vec<RowKey<K>> = next.load(conn)?;
-            let Some(last) = keys.last() else { break };
+            let Some(last) = keys.last() else {
+                so_far.left = self.count(conn)?;
+                return Ok(so_far);
+            };
             after = Some(last.clone());
 
             let began = Instant::now();
@@ -337,46 +352,60 @@ where
             so_far.merged += merged;
             so_far.left = so_far.left.saturating_sub(merged);
             (self.on_progress)(&so_far);
+            if (self.is_stopped)() {
+                return Ok(so_far);
+            }
         }
-        so_far.left = self.count(conn)?;
-        Ok(so_far)
     }
 }
 
 impl<F, ST, K> Compact<'_, F, ST, K> {
     fn merge_rows<Conn>(&self, keys: Vec<RowKey<K>>, conn: &mut Conn) -> QueryResult<u64>
     where
-        K: Clone + PartialEq,
+        K: Clone + Ord,
         Conn: Connection,
-        for<'a> StoredColumns<F>: LoadQuery<'a, Conn, Columns>,
+        for<'a> StoredColumns<F, ST, K>: LoadQuery<'a, Conn, Columns>,
         for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
         OpenTargets<F, ST, K>: ExecuteDsl<Conn>,
         Add<F, ST, K>: ExecuteDsl<Conn>,
         Delete<F, ST, K>: ExecuteDsl<Conn>,
     {
         let layout = &self.layout;
-        OpenTargets::<F, ST, K>::of(layout, &keys, self.which.into).execute(conn)?;
-        let locked: Vec<RowKey<K>> = Rows::new(layout, keys).lock().load(conn)?;
-        let rows = Rows::<F, ST, K>::new(layout, locked);
+        let targets = self.which.targets_of(&keys);
+        let open = OpenTargets::<F, ST, K> {
+            layout: Rc::clone(layout),
+            targets: targets.clone(),
+            sql_type: PhantomData,
+        };
+        open.execute(conn)?;
+
+        let wanted = targets.into_iter().chain(keys).collect();
+        let locked: Vec<RowKey<K>> = Rows::new(layout, wanted).lock().load(conn)?;
+        let rows = Rows::<F, ST, K>::new(layout, self.rows_with_target(locked));
         if rows.is_empty() {
             return Ok(0);
         }
-        self.refuse_to_lose_columns(conn)?;
+        let Columns(names) = rows.columns().get_result(conn)?;
+        self.refuse_to_lose(&names)?;
         rows.add(self.which.into).execute(conn)?;
         Ok(rows.delete().execute(conn)? as u64)
     }
 
-    fn refuse_to_lose_columns<Conn>(&self, conn: &mut Conn) -> QueryResult<()>
+    /// Of the rows that are locked those to merge: what they are added to is locked too.
+    fn rows_with_target(&self, locked: Vec<RowKey<K>>) -> Vec<RowKey<K>>
     where
-        Conn: Connection,
-        for<'a> StoredColumns<F>: LoadQuery<'a, Conn, Columns>,
+        K: Clone + Ord,
     {
+        let is_target = |row: &RowKey<K>| self.which.target_of(row) == *row;
+        let (targets, mut rows): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
+        let targets = BTreeSet::from_iter(targets);
+        rows.retain(|row| targets.contains(&self.which.target_of(row)));
+        rows
+    }
+
+    fn refuse_to_lose(&self, columns: &[String]) -> QueryResult<()> {
         let layout = &self.layout;
-        let stored = StoredColumns {
-            layout: Rc::clone(layout),
-        };
-        let Columns(names) = stored.get_result(conn)?;
-        match names.iter().find(|name| !layout.knows(name)) {
+        match columns.iter().find(|name| !layout.knows(name)) {
             None => Ok(()),
             Some(unknown) => Err(Error::QueryBuilderError(
                 format!(

@@ -18,8 +18,8 @@ use crate::period::utc_today;
 /// [`compact`](crate::compact()) and [`fold`](crate::fold()) on a thread of its own, with
 /// connections of a pool.
 ///
-/// It stops when it is dropped: after the transaction that it is in, for which the drop
-/// waits.
+/// It stops when it is dropped: after the statement or the transaction that it is in, or
+/// once the pool has told that it has no connection. The drop waits for that.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -46,8 +46,9 @@ use crate::period::utc_today;
 /// Several programs, or several processes of one, may each have a `Compactor` of the same
 /// tables: one runs at a time, and the others leave at once.
 ///
-/// A database that goes away ends no more than the run at hand: the next one is tried
-/// after ten seconds, or by the schedule if that is sooner.
+/// A database that goes away ends no more than the run at hand. After a failure the next
+/// run is tried in ten seconds, then in twice as long each time, or by the schedule if that
+/// is sooner.
 #[must_use = "it stops when it is dropped"]
 pub struct Compactor {
     stop: Arc<Stop>,
@@ -122,7 +123,9 @@ enum Schedule {
     DailyAt(NaiveTime),
 }
 
-/// How soon after a failure the next run is.
+const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How soon after a failure the next run is, the first time.
 const RETRY: Duration = Duration::from_secs(10);
 
 impl Compactor {
@@ -131,11 +134,13 @@ impl Compactor {
         CompactorBuilder {
             pool,
             tasks: Vec::new(),
-            schedule: Schedule::Every(Duration::from_secs(60 * 60)),
+            schedule: Schedule::Every(A_DAY),
             on_run: Box::new(|_| ()),
         }
     }
 }
+
+type FromClause<T> = <T as diesel::QuerySource>::FromClause;
 
 impl Drop for Compactor {
     fn drop(&mut self) {
@@ -147,14 +152,6 @@ impl Drop for Compactor {
     }
 }
 
-type Merge<T> = Compact<
-    'static,
-    FromClause<T>,
-    <T as StoredTable>::StoredSqlType,
-    <T as StoredTable>::StoredKey,
->;
-type FromClause<T> = <T as diesel::QuerySource>::FromClause;
-
 impl<M> CompactorBuilder<M>
 where
     M: ManageConnection<Connection: Connection>,
@@ -165,7 +162,7 @@ where
         T: StoredTable + 'static,
         for<'s> Compact<'s, FromClause<T>, T::StoredSqlType, T::StoredKey>: MergeOn<M::Connection>,
     {
-        self.task::<T>(|| compact(T::table()))
+        self.merge(|| compact(T::table()))
     }
 
     /// Folds this table's days that are more than so many days ago, in UTC.
@@ -174,7 +171,7 @@ where
         T: StoredTable + 'static,
         for<'s> Compact<'s, FromClause<T>, T::StoredSqlType, T::StoredKey>: MergeOn<M::Connection>,
     {
-        self.task::<T>(move || {
+        self.merge(move || {
             let today = utc_today();
             // Of more days than there were none are that old.
             let before = today.checked_sub_days(Days::new(days));
@@ -182,10 +179,14 @@ where
         })
     }
 
-    fn task<T>(mut self, merge: impl Fn() -> Merge<T> + Send + 'static) -> Self
+    /// Runs what `merge` makes: a [`compact`](crate::compact()) or
+    /// [`fold`](crate::fold()) with other days or another batch.
+    pub fn merge<F, ST, K>(
+        mut self,
+        merge: impl Fn() -> Compact<'static, F, ST, K> + Send + 'static,
+    ) -> Self
     where
-        T: StoredTable + 'static,
-        for<'s> Compact<'s, FromClause<T>, T::StoredSqlType, T::StoredKey>: MergeOn<M::Connection>,
+        for<'s> Compact<'s, F, ST, K>: MergeOn<M::Connection>,
     {
         self.tasks.push(Task {
             table: merge().table_name().to_owned(),
@@ -194,9 +195,10 @@ where
         self
     }
 
-    /// Runs at once, and then after each such time; each hour when not said.
+    /// Runs at once, and then after each such time, of a millisecond at least; once a day
+    /// when not said.
     pub fn every(mut self, time: Duration) -> Self {
-        self.schedule = Schedule::Every(time);
+        self.schedule = Schedule::Every(time.max(Duration::from_millis(1)));
         self
     }
 
@@ -234,6 +236,7 @@ where
         if let Schedule::DailyAt(_) = self.schedule {
             stop.wait(self.schedule.time_to_next(Utc::now()));
         }
+        let mut failures = 0;
         while !stop.is_now() {
             let mut failed = false;
             for task in &mut self.tasks {
@@ -250,8 +253,12 @@ where
                     return;
                 }
             }
+            failures = if failed { failures + 1 } else { 0 };
             let next = self.schedule.time_to_next(Utc::now());
-            stop.wait(if failed { next.min(RETRY) } else { next });
+            stop.wait(match failures {
+                0 => next,
+                _ => next.min(RETRY.saturating_mul(1 << (failures - 1).min(16))),
+            });
         }
     }
 }
@@ -262,7 +269,7 @@ impl Schedule {
             Schedule::Every(time) => time,
             Schedule::DailyAt(time) => {
                 let seconds = (time - now.time()).num_seconds();
-                let a_day = 24 * 60 * 60;
+                let a_day = A_DAY.as_secs() as i64;
                 // Past the moment, so that one day has one run.
                 Duration::from_secs(seconds.rem_euclid(a_day).unsigned_abs() + 1)
             }

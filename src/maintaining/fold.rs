@@ -55,18 +55,20 @@ impl<T: StoredTable> Fold<T> {
         self,
         day: NaiveDate,
     ) -> Compact<'static, T::FromClause, T::StoredSqlType, T::StoredKey> {
-        Compact::new(Layout::of::<T>()).folding().before(day)
+        Compact::folding(Layout::of::<T>(), day)
     }
 }
 
-impl<F, ST, K> Compact<'_, F, ST, K> {
-    /// Merges the rows of days into one that has none, as [`fold`] does.
-    pub fn folding(self) -> Self {
-        self.which(Which {
+impl<F, ST, K> Compact<'static, F, ST, K> {
+    /// As [`fold`], of the days before `day`, and of a table that is known only as the
+    /// program runs.
+    pub fn folding(layout: Layout<F>, day: NaiveDate) -> Self {
+        let which = Which {
             first: Day(UNDATED.succ_opt().unwrap_or(UNDATED)),
-            before: DayRange::LAST,
+            before: DayRange::FIRST,
             above_slot: -1,
             into: Some(Day(UNDATED)),
-        })
+        };
+        Compact::of_rows(layout, which).before(day)
     }
 }

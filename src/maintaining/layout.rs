@@ -21,7 +21,7 @@ type Name = Cow<'static, str>;
 pub struct Layout<F> {
     /// The table in a `FROM`.
     pub table: F,
-    /// The table's name, which tells those who merge that they are at the same table.
+    /// The table's name, for messages and for the lock that lets one merge run at a time.
     pub name: Name,
     /// The first column of the key; `None` where the key is `(day, slot)`.
     pub entity: Option<Name>,
@@ -78,9 +78,14 @@ impl<F> Layout<F> {
 
     /// Whether what the column holds is kept, or may be lost.
     pub(crate) fn knows(&self, column: &str) -> bool {
-        self.key().contains(&column)
-            || self.counters.iter().any(|name| name == column)
-            || self.others.iter().any(|name| name == column)
+        // The databases themselves tell them apart by case at most.
+        let is = |name: &str| name.eq_ignore_ascii_case(column);
+        self.key().into_iter().any(is)
+            || self
+                .counters
+                .iter()
+                .chain(&self.others)
+                .any(|name| is(name))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Two are as exact: each merges only what it has locked. They would be in each other's
 //! way.
 
-use std::borrow::Cow;
+use std::rc::Rc;
 
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
@@ -11,41 +11,40 @@ use diesel::sql_types::{BigInt, HasSqlType, Text};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect};
+use crate::maintaining::layout::Layout;
 
-/// Asks for the lock of the table of this name, and does not wait: answers 1 or 0.
-pub struct TryLock(pub(super) Cow<'static, str>);
+/// Asks for the table's lock, and does not wait: answers 1 or 0.
+pub struct TryLock<F>(pub(super) Rc<Layout<F>>);
 
-/// Gives it back.
-pub struct Unlock(pub(super) Cow<'static, str>);
+/// Gives it back: answers 1, or 0 when this session had not got it.
+pub struct Unlock<F>(pub(super) Rc<Layout<F>>);
 
 macro_rules! lock_query {
     ($Query:ident, $push:ident) => {
-        impl Query for $Query {
+        impl<F> Query for $Query<F> {
             type SqlType = BigInt;
         }
 
-        impl<Conn> RunQueryDsl<Conn> for $Query {}
+        impl<F, Conn> RunQueryDsl<Conn> for $Query<F> {}
 
-        impl QueryId for $Query {
-            type QueryId = $Query;
-            const HAS_STATIC_QUERY_ID: bool = true;
+        impl<F> QueryId for $Query<F> {
+            type QueryId = ();
+            const HAS_STATIC_QUERY_ID: bool = false;
         }
 
-        impl<DB> QueryFragment<DB> for $Query
+        impl<F, DB> QueryFragment<DB> for $Query<F>
         where
+            F: QueryFragment<DB>,
             DB: CounterBackend + HasSqlType<Text>,
             str: ToSql<Text, DB>,
         {
             fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-                let (before, after) = Dialect::of(&out).$push();
-                out.push_sql(before);
-                out.push_bind_param::<Text, _>(&*self.0)?;
-                out.push_sql(after);
-                Ok(())
+                let layout = &*self.0;
+                Dialect::of(&out).$push(&layout.table, &layout.name, &mut out)
             }
         }
     };
 }
 
-lock_query!(TryLock, try_lock);
-lock_query!(Unlock, unlock);
+lock_query!(TryLock, push_try_lock);
+lock_query!(Unlock, push_unlock);

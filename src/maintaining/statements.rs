@@ -179,37 +179,36 @@ where
     Ok(())
 }
 
-/// Locks the rows of slot 0 that others are to be added to, and makes those that are not
-/// there yet, with zeros.
+/// Makes the rows of slot 0 that others are to be added to, with zeros, where they are not
+/// there yet.
 ///
 /// It comes first in its transaction, and is all in it that waits. So whoever waits for a
 /// merge waits for one that goes on; and on SQLite, where a transaction that reads before
 /// it writes fails when another has written meanwhile, it waits for its turn.
 pub struct OpenTargets<F, ST, K> {
-    layout: Rc<Layout<F>>,
-    targets: Vec<(K, NaiveDate)>,
-    sql_type: PhantomData<ST>,
+    pub(super) layout: Rc<Layout<F>>,
+    pub(super) targets: Vec<RowKey<K>>,
+    pub(super) sql_type: PhantomData<ST>,
 }
 statement!(OpenTargets(F, ST, K));
 
-impl<F, ST, K: Clone + PartialEq> OpenTargets<F, ST, K> {
-    /// Those of rows with these keys, which are in order.
-    pub(super) fn of(layout: &Rc<Layout<F>>, keys: &[RowKey<K>], into: Option<Day>) -> Self {
-        let mut targets: Vec<(K, NaiveDate)> = keys
-            .iter()
-            .map(|(entity, day, _slot)| (entity.clone(), into.map_or(*day, |into| into.0)))
-            .collect();
+impl Which {
+    /// The row that this one is added to.
+    pub(super) fn target_of<K: Clone>(&self, (entity, day, _slot): &RowKey<K>) -> RowKey<K> {
+        (entity.clone(), self.into.map_or(*day, |into| into.0), 0)
+    }
+
+    /// The rows that these are added to.
+    pub(super) fn targets_of<K: Clone + Ord>(&self, rows: &[RowKey<K>]) -> Vec<RowKey<K>> {
+        let mut targets: Vec<RowKey<K>> = rows.iter().map(|row| self.target_of(row)).collect();
+        // In the order of corrections: entity by entity, its undated row first, which is their
+        // lock, and then from the last row to the first, as they read.
+        targets.sort_unstable_by(|(a, day_a, _), (b, day_b, _)| {
+            let of = |day: &NaiveDate| (*day != UNDATED, Reverse(*day));
+            (a, of(day_a)).cmp(&(b, of(day_b)))
+        });
         targets.dedup();
-        // In the order of corrections: entity by entity, its undated row first, which is
-        // their lock, and then from the last row to the first, as they read.
-        for of_one in targets.chunk_by_mut(|(a, _), (b, _)| a == b) {
-            of_one.sort_by_key(|&(_, day)| (day != UNDATED, Reverse(day)));
-        }
-        OpenTargets {
-            layout: Rc::clone(layout),
-            targets,
-            sql_type: PhantomData,
-        }
+        targets
     }
 }
 
@@ -222,6 +221,8 @@ where
     NaiveDate: ToSql<Date, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        // There is a text for each number of rows.
+        out.unsafe_to_cache_prepared();
         let (key, counters) = (self.layout.key(), self.layout.counters());
         out.push_sql("INSERT INTO ");
         self.layout.table.walk_ast(out.reborrow())?;
@@ -230,7 +231,7 @@ where
         out.push_sql(", ");
         push_names(&counters, &mut out)?;
         out.push_sql(") VALUES ");
-        for (i, (entity, day)) in self.targets.iter().enumerate() {
+        for (i, (entity, day, _slot)) in self.targets.iter().enumerate() {
             out.push_sql(if i == 0 { "(" } else { ", (" });
             if self.layout.entity.is_some() {
                 out.push_bind_param::<ST, _>(entity)?;
@@ -241,22 +242,28 @@ where
             out.push_sql(&", 0".repeat(counters.len()));
             out.push_sql(")");
         }
-        Dialect::of(&out).push_on_conflict_add(&self.layout.table, &key, &counters, &mut out)
+        Dialect::of(&out).push_on_conflict_keep(&self.layout.table, &key, &counters, &mut out)
     }
 }
 
-/// The names of the columns that the table has, where it has a row.
-pub struct StoredColumns<F> {
-    pub(super) layout: Rc<Layout<F>>,
-}
-statement!(StoredColumns(F) -> Untyped);
+/// The names of the columns that the rows have.
+pub struct StoredColumns<F, ST, K>(Rows<F, ST, K>);
+statement!(StoredColumns(F, ST, K) -> Untyped);
 
-impl<F: QueryFragment<DB>, DB: CounterBackend> QueryFragment<DB> for StoredColumns<F> {
+impl<F, ST, K, DB> QueryFragment<DB> for StoredColumns<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+    NaiveDate: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+{
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        // Prepared before the table had another column, it would not do.
-        out.unsafe_to_cache_prepared();
-        out.push_sql("SELECT * FROM ");
-        self.layout.table.walk_ast(out.reborrow())?;
+        out.push_sql("SELECT ");
+        self.0.layout.table.walk_ast(out.reborrow())?;
+        out.push_sql(".*");
+        self.0.walk_from(out.reborrow())?;
         out.push_sql(" LIMIT 1");
         Ok(())
     }
@@ -293,6 +300,11 @@ impl<F, ST, K> Rows<F, ST, K> {
 
     pub(super) fn is_empty(&self) -> bool {
         self.keys.is_empty()
+    }
+
+    /// One of them tells which columns there are. Another than these might be read locked.
+    pub(super) fn columns(&self) -> StoredColumns<F, ST, K> {
+        StoredColumns(self.clone())
     }
 
     /// Locks them, but for those that somebody else has locked or deleted; answers with
@@ -334,6 +346,8 @@ impl<F, ST, K> Rows<F, ST, K> {
         NaiveDate: ToSql<Date, DB>,
         i16: ToSql<SmallInt, DB>,
     {
+        // There is a text for each number of rows.
+        out.unsafe_to_cache_prepared();
         let layout = &*self.layout;
         let push_values = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
             let (entity, day, slot) = &self.keys[row];

@@ -169,6 +169,15 @@ fn materialize_writes_what_differs() {
 
     database.execute("UPDATE articles SET total_views = 7 WHERE id = 3");
     assert_eq!(database.run(&again).json()["rows_written"], 1);
+    database.execute("ALTER TABLE articles ADD COLUMN small INTEGER NOT NULL DEFAULT 0");
+    for (into, why) in [
+        ("articles.id", "and the key"),
+        ("articles.small", "a BIGINT column"),
+    ] {
+        let wrong = ["materialize", "article_counters", "views", "--into", into];
+        let refused = database.run(&wrong);
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    }
     let nowhere = [
         "materialize",
         "article_counters",
@@ -182,4 +191,45 @@ fn materialize_writes_what_differs() {
             .stderr
             .contains("has no column nothing")
     );
+}
+
+#[test]
+fn what_is_no_counter_is_lost_only_when_that_is_said() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE like_counters (entity BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             likes INTEGER NOT NULL DEFAULT 0, views BIGINT NOT NULL DEFAULT 0,
+             PRIMARY KEY (entity, day, slot));
+         INSERT INTO like_counters VALUES (1, '2026-01-01', 1, 5, 1), (1, '2026-01-01', 2, 5, 1)",
+    );
+    let refused = database.run(&["compact", "like_counters"]);
+    assert_eq!(refused.code, 1);
+    assert!(
+        refused.stderr.contains("--lose likes"),
+        "{}",
+        refused.stderr
+    );
+    let shown = database.run(&["show", "like_counters", "--json"]).json();
+    assert_eq!(shown["rows"], 2);
+
+    let lost = ["compact", "like_counters", "--lose", "likes", "--json"];
+    assert_eq!(database.run(&lost).json()["merged_rows"], 2);
+    let wrong = ["compact", "like_counters", "--lose", "views"];
+    assert_eq!(database.run(&wrong).code, 1);
+}
+
+#[test]
+fn days_that_may_still_be_counted_on_are_not_merged() {
+    let database = with_slots();
+    let today = chrono::Utc::now().date_naive().to_string();
+    for command in ["compact", "fold"] {
+        let refused = database.run(&[command, "article_counters", "--before", &today]);
+        assert_eq!(refused.code, 1);
+        assert!(
+            refused.stderr.contains("that is the last day to give"),
+            "{}",
+            refused.stderr
+        );
+    }
+    assert_eq!(rows_and_views(&database), (30, 45));
 }
