@@ -67,11 +67,19 @@
 //! that the counted rows have, while others count on. [`recount`](recount()) can tell what
 //! is wrong first. [`delete_counters`](HasCounters::delete_counters) removes them.
 //!
+//! # Keeping tables small
+//!
+//! A day has up to as many rows of an entity as there are slots. Once it is over,
+//! [`compact()`] merges them into one, and [`fold()`] merges old days into one row without a
+//! day, both while others count. A [`Compactor`] does it in the background, and the command
+//! `diesel-counters` from a terminal, which also says whether counters are what is slow.
+//!
 //! # The caller owns the transaction
 //!
 //! Counting and reading begin, commit and retry none: each is one statement in whatever
 //! transaction or savepoint the connection is in. What puts counts right takes several
-//! statements, and so a transaction, or a savepoint of the caller's.
+//! statements, and so a transaction, or a savepoint of the caller's. What keeps tables small
+//! works in many short transactions of its own.
 //!
 //! On SQLite, begin a transaction that counts with
 //! [`immediate_transaction`](diesel::SqliteConnection::immediate_transaction): one
@@ -109,6 +117,7 @@
 //! - `postgres`, `mysql`, `sqlite`: the backends, through Diesel's. None is on by
 //!   default. The first two link no client library; `sqlite` links libsqlite3, as
 //!   Diesel's own does.
+//! - `r2d2`: the [`Compactor`], on Diesel's pool.
 
 mod backend;
 mod correcting;

@@ -16,7 +16,7 @@ use diesel::{Column, Table};
 ///
 /// Text in the first column needs a collation that tells apart what your program
 /// tells apart: `utf8mb4_bin`, say, where MySQL's default takes `Foo` for `foo`, and
-/// on PostgreSQL a deterministic one. Diesel has UUIDs on PostgreSQL only; elsewhere
+/// on PostgreSQL a deterministic one, and no `CHAR(n)`. Diesel has UUIDs on PostgreSQL only; elsewhere
 /// it takes a type of your own that is stored as `Binary`.
 ///
 /// ```

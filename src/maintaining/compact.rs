@@ -45,37 +45,56 @@ use crate::transaction::is_in_a_transaction;
 /// # }
 /// ```
 ///
-/// Run it once a day, say; a [`Compactor`](crate::Compactor) does, and so does the command
-/// `diesel-counters compact`. A late increment into a day that is merged makes a row of
-/// its own again, which the next run merges.
+/// Run it once a day, say; a [`Compactor`](crate::Compactor) does, with the feature `r2d2`,
+/// and so does the command `diesel-counters compact`. A late increment into a day that is
+/// merged makes a row of its own again, which the next run merges.
+///
+/// A row is as old as the first day of its [`Period`](crate::Period). Of a model that
+/// counts by the week, say, give [`before`](Compact::before) the Monday of the last week that
+/// is over: what is still counted can be merged as well, but makes its rows anew.
 ///
 /// # While others count and read
 ///
 /// It works in short transactions, of one [`batch`](Compact::batch) of rows each, found by
-/// the order of the key. In each it locks the rows of slot 0 and then, of the others, those
-/// that nobody else has locked; it adds these to slot 0, and deletes them. Rows that
-/// somebody has locked are left for the next run. So it never waits for who counts, and who
-/// counts into a day that is being merged waits for one batch at most. It can be killed at
-/// any time, and run again.
+/// the order of the key. In each it makes the rows of slot 0 that are not there yet, locks
+/// these and the rows to merge, but for those that somebody else has locked, adds them up
+/// and deletes them. What is locked is left for the next run. So it does not wait for who
+/// counts, and who counts into a day that is being merged waits for one batch at most. It
+/// can be killed at any time, and run again.
 ///
-/// One run of a table goes on at a time, by an advisory lock (`pg_try_advisory_lock`,
-/// `GET_LOCK`): a second one leaves at once, [and says so](Compacted::already_running).
-/// Where there is no such lock between them (on SQLite, on the nodes of a Galera cluster,
-/// through a connection pooler that hands out a session by the transaction), two merge
-/// each other's leavings, and are as exact.
+/// With a foreign key, a row that is made waits for who has the entity's own row locked, as
+/// any increment does; and a run that meets the counters of an entity which is deleted at
+/// that moment may end with the foreign key's error.
 ///
-/// On MySQL and MariaDB, whose deadlocks an application retries anyway, two transactions
-/// that both wait for the merge of neighbouring rows of one day may end as a deadlock of
-/// theirs, since InnoDB turns their locks on deleted rows into locks on the gap.
+/// On MySQL and MariaDB deadlocks are possible, which an application there retries anyway:
+/// of two transactions that both wait for the merge of neighbouring rows of one day, since
+/// InnoDB turns their locks on deleted rows into locks on the gap; and with a transaction
+/// that deletes an entity's counters meanwhile. So are, on PostgreSQL, serialization
+/// failures above READ COMMITTED. Where it is the merge that they end, it returns the error;
+/// run it again.
 ///
-/// With a foreign key, a run that meets the counters of an entity that is deleted at that
-/// very moment may end with the foreign key's error; run it again.
+/// One run of a table goes on at a time, by an advisory lock of the session
+/// (`pg_try_advisory_lock`, `GET_LOCK`): a second one leaves at once, [and says
+/// so](Compacted::already_running). SQLite has no such lock, and a Galera cluster's nodes
+/// do not share theirs: there two can be at it, and are as exact, but of two that meet on a
+/// cluster one ends with a deadlock. Through a connection pooler that hands out sessions by the transaction the lock cannot be kept,
+/// which is an error: merge over a direct connection.
+///
+/// # What it costs
+///
+/// Of 1,000 entities with 30 days of 16 slots, 480,000 rows, 30,000 are left. While four
+/// threads counted into today, on two processors for them and the database:
+///
+/// MEASURED
+///
+/// The last two columns are multiples of the same without a merge. Larger batches are
+/// faster, and are noticed more.
 ///
 /// # What it keeps
 ///
-/// The counters. What other columns hold of a row that is merged goes with it; a column
-/// that the `table!` does not name is an error, since it might be a newer version's
-/// counter.
+/// Every `BigInt` column of the `table!` that is no part of the key is added up. What other
+/// columns hold of a row that is merged goes with it. A column that the `table!` does not
+/// name is an error, since it might be a newer version's counter.
 ///
 /// # Errors
 ///

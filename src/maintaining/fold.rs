@@ -40,7 +40,9 @@ use crate::period::UNDATED;
 /// # }
 /// ```
 ///
-/// There is no way back: keep as many days as you ever want to draw.
+/// There is no way back: keep as many days as you ever want to draw. A row is as old as the
+/// first day of its [`Period`](crate::Period): of counts by the month, give `before` the
+/// first day of a month.
 pub fn fold<T: StoredTable>(_table: T) -> Fold<T> {
     Fold(PhantomData)
 }

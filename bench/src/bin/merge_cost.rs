@@ -133,7 +133,7 @@ database!(
 
 fn main() -> Result<(), Box<dyn Error>> {
     let batch = match env::args().skip(1).collect::<Vec<_>>().as_slice() {
-        [] => 500,
+        [] => 100,
         [flag, number] if flag == "--batch" => number.parse()?,
         _ => return Err("usage: merge_cost [--batch N]".into()),
     };
