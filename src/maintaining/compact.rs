@@ -63,8 +63,9 @@ use crate::transaction::is_in_a_transaction;
 /// can be killed at any time, and run again.
 ///
 /// With a foreign key, a row that is made waits for who has the entity's own row locked, as
-/// any increment does; and a run that meets the counters of an entity which is deleted at
-/// that moment may end with the foreign key's error.
+/// any increment does; a run that meets the counters of an entity which is deleted at that
+/// moment may end with the foreign key's error; and a transaction that deletes several
+/// entities otherwise than in the order of their keys may deadlock with it.
 ///
 /// On MySQL and MariaDB deadlocks are possible, which an application there retries anyway:
 /// of two transactions that both wait for the merge of neighbouring rows of one day, since
@@ -77,8 +78,9 @@ use crate::transaction::is_in_a_transaction;
 /// (`pg_try_advisory_lock`, `GET_LOCK`): a second one leaves at once, [and says
 /// so](Compacted::already_running). SQLite has no such lock, and a Galera cluster's nodes
 /// do not share theirs: there two can be at it, and are as exact, but of two that meet on a
-/// cluster one ends with a deadlock. Through a connection pooler that hands out sessions by the transaction the lock cannot be kept,
-/// which is an error: merge over a direct connection.
+/// cluster one ends with a deadlock. Through a connection pooler that hands out sessions by
+/// the transaction the lock cannot be kept, which is an error: merge over a direct
+/// connection.
 ///
 /// # What it costs
 ///

@@ -9,11 +9,14 @@ use std::time::Duration;
 use chrono::{Days, NaiveDate};
 use diesel::prelude::*;
 use diesel::query_source::QuerySource;
+use diesel::result::DatabaseErrorKind::ForeignKeyViolation;
+use diesel::result::Error::DatabaseError;
 use diesel::sql_types::BigInt;
 use diesel_counters::prelude::*;
 use diesel_counters::{Compact, Compacted, Layout, compact, fold};
 use diesel_counters_tests::models::{Article, BusyArticle};
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
+use diesel_counters_tests::schema::articles;
 use rand::RngExt;
 
 use super::compacting::insert_row;
@@ -256,6 +259,57 @@ fn counts_set_beside_a_merge_are_what_they_were_set_to() {
     });
     let expected = 60 * 4 * (1 + 2 + 3);
     assert_eq!(article(1).counter_value(likes, conn), Ok(expected));
+}
+
+#[test]
+fn articles_are_deleted_beside_a_merge() {
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                merge_until(&done, &database, |conn| {
+                    match another_compact().batch(30).run(conn) {
+                        // An article that went between the two looks at its rows.
+                        Err(DatabaseError(ForeignKeyViolation, _)) => Ok(Compacted::default()),
+                        run => run,
+                    }
+                });
+            });
+        }
+        let deleter = scope.spawn(|| {
+            let conn = &mut database.connect();
+            for round in 0..100_i64 {
+                let two = [100 + 2 * round, 101 + 2 * round];
+                for id in two {
+                    let article = diesel::insert_into(articles::table).values(article(id));
+                    article.execute(conn).unwrap();
+                    for (on, slot) in days().into_iter().flat_map(|on| [(on, 1), (on, 2)]) {
+                        insert_row(id, on, slot, (1, 0, 0), conn);
+                    }
+                }
+                loop {
+                    let deleted = write_transaction(conn, |conn| {
+                        // In the order of their keys, as a merge has them.
+                        for id in two {
+                            diesel::delete(articles::table.find(id)).execute(conn)?;
+                        }
+                        QueryResult::Ok(())
+                    });
+                    match deleted {
+                        Err(error) if IS_MYSQL && is_deadlock(&error) => {}
+                        deleted => break deleted.unwrap(),
+                    }
+                }
+            }
+        });
+        let deleted = deleter.join();
+        done.store(true, SeqCst);
+        deleted.unwrap();
+    });
+    let rows = article_counters::table.count().get_result(conn);
+    assert_eq!(rows, Ok(0));
 }
 
 fn partition(index: u16) -> diesel_counters::Slot {
