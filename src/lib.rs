@@ -174,10 +174,11 @@ pub mod helper_types {
     pub use crate::counting::changes::By;
     pub use crate::days::{AllDays, DayRange};
     pub use crate::key::{KeyExpression, KeyType};
-    pub use crate::maintaining::compact::{MergeOn, StoredTable};
+    pub use crate::maintaining::compact::StoredTable;
     #[cfg(feature = "r2d2")]
     pub use crate::maintaining::compactor::CompactorBuilder;
     pub use crate::maintaining::fold::Fold;
+    pub use crate::maintaining::merge::MergeOn;
     pub use crate::maintaining::stored_key::StoredKey;
     pub use crate::reading::ranking::{RankedEntity, RankedTotal};
     pub use crate::reading::series::SeriesOfMany;

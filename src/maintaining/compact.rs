@@ -1,29 +1,18 @@
 //! Merging the slots of days that are over.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chrono::{Days, NaiveDate};
-use diesel::connection::Connection;
-use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
-use diesel::result::Error;
-use diesel::{QueryResult, RunQueryDsl};
 
 use crate::days::{Day, DayRange};
 use crate::maintaining::layout::{ColumnNames, Layout};
-use crate::maintaining::one_at_a_time::{TryLock, Unlock};
-use crate::maintaining::statements::{
-    Add, Columns, CountRows, Delete, Lock, NextRows, OpenTargets, RowKey, Rows, StoredColumns,
-    Which,
-};
+use crate::maintaining::next_rows::Which;
 use crate::maintaining::stored_key::StoredKey;
 use crate::period::utc_today;
 use crate::table::CounterTable;
-use crate::transaction::is_in_a_transaction;
 
 /// Merges the slots of days that are over: of an entity's rows of a day, one is left.
 ///
@@ -130,11 +119,11 @@ where
 /// `K`; made by [`compact`] and [`fold`](crate::fold()).
 #[must_use = "nothing is merged until it is run"]
 pub struct Compact<'p, F, ST, K> {
-    layout: Rc<Layout<F>>,
-    which: Which,
-    batch: i64,
-    on_progress: Box<dyn FnMut(&Compacted) + 'p>,
-    is_stopped: Box<dyn Fn() -> bool + 'p>,
+    pub(super) layout: Rc<Layout<F>>,
+    pub(super) which: Which,
+    pub(super) batch: i64,
+    pub(super) on_progress: Box<dyn FnMut(&Compacted) + 'p>,
+    pub(super) is_stopped: Box<dyn Fn() -> bool + 'p>,
     of: PhantomData<(ST, K)>,
 }
 
@@ -246,197 +235,6 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
             on_progress: self.on_progress,
             is_stopped: self.is_stopped,
             of: PhantomData,
-        }
-    }
-
-    /// Tells how many rows there are to merge, and merges none.
-    ///
-    /// # Errors
-    ///
-    /// The database's own.
-    pub fn dry_run<Conn>(&self, conn: &mut Conn) -> QueryResult<Compacted>
-    where
-        Self: MergeOn<Conn>,
-    {
-        Ok(Compacted {
-            left: self.count(conn)?,
-            ..Compacted::default()
-        })
-    }
-
-    /// Merges the rows.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`compact`].
-    pub fn run<Conn>(mut self, conn: &mut Conn) -> QueryResult<Compacted>
-    where
-        Conn: Connection,
-        Self: MergeOn<Conn>,
-    {
-        if is_in_a_transaction(conn)? {
-            return Err(Error::QueryBuilderError(
-                "merging works in transactions of its own: run it outside of a transaction".into(),
-            ));
-        }
-        if !self.try_lock(conn)? {
-            return Ok(Compacted {
-                already_running: true,
-                ..Compacted::default()
-            });
-        }
-        // The lock is the session's, and a pool keeps that.
-        let merged = catch_unwind(AssertUnwindSafe(|| self.merge(conn)));
-        let unlocked = self.unlock(conn);
-        let merged = merged.unwrap_or_else(|panic| resume_unwind(panic))?;
-        if !unlocked? {
-            return Err(Error::QueryBuilderError(
-                "the lock of this merge is not this session's any more: a connection pooler hands \
-                 out another with each transaction; merge over a direct connection"
-                    .into(),
-            ));
-        }
-        Ok(merged)
-    }
-}
-
-/// A merge that `Conn` can run: one for whose keys and days it has types.
-pub trait MergeOn<Conn> {
-    #[doc(hidden)]
-    fn try_lock(&self, conn: &mut Conn) -> QueryResult<bool>;
-    #[doc(hidden)]
-    fn count(&self, conn: &mut Conn) -> QueryResult<u64>;
-    #[doc(hidden)]
-    fn merge(&mut self, conn: &mut Conn) -> QueryResult<Compacted>;
-    #[doc(hidden)]
-    fn unlock(&self, conn: &mut Conn) -> QueryResult<bool>;
-}
-
-impl<F, ST, K, Conn> MergeOn<Conn> for Compact<'_, F, ST, K>
-where
-    K: Clone + Ord,
-    Conn: Connection,
-    for<'a> TryLock<F>: LoadQuery<'a, Conn, i64>,
-    for<'a> Unlock<F>: LoadQuery<'a, Conn, i64>,
-    for<'a> CountRows<F>: LoadQuery<'a, Conn, i64>,
-    for<'a> StoredColumns<F, ST, K>: LoadQuery<'a, Conn, Columns>,
-    for<'a> NextRows<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
-    for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
-    OpenTargets<F, ST, K>: ExecuteDsl<Conn>,
-    Add<F, ST, K>: ExecuteDsl<Conn>,
-    Delete<F, ST, K>: ExecuteDsl<Conn>,
-{
-    fn try_lock(&self, conn: &mut Conn) -> QueryResult<bool> {
-        let locked = TryLock(Rc::clone(&self.layout)).get_result::<i64>(conn)?;
-        Ok(locked != 0)
-    }
-
-    fn unlock(&self, conn: &mut Conn) -> QueryResult<bool> {
-        let unlocked = Unlock(Rc::clone(&self.layout)).get_result::<i64>(conn)?;
-        Ok(unlocked != 0)
-    }
-
-    fn count(&self, conn: &mut Conn) -> QueryResult<u64> {
-        let count = CountRows {
-            layout: Rc::clone(&self.layout),
-            which: self.which,
-        };
-        let rows: i64 = count.get_result(conn)?;
-        Ok(rows.unsigned_abs())
-    }
-
-    fn merge(&mut self, conn: &mut Conn) -> QueryResult<Compacted> {
-        let mut so_far = Compacted::default();
-        if (self.is_stopped)() {
-            return Ok(so_far);
-        }
-        so_far.left = self.count(conn)?;
-        let mut after = None;
-        loop {
-            let next = NextRows::<F, ST, K> {
-                layout: Rc::clone(&self.layout),
-                which: self.which,
-                after,
-                limit: self.batch,
-                sql_type: PhantomData,
-            };
-            let keys: Vec<RowKey<K>> = next.load(conn)?;
-            let Some(last) = keys.last() else {
-                so_far.left = self.count(conn)?;
-                return Ok(so_far);
-            };
-            after = Some(last.clone());
-
-            let began = Instant::now();
-            let merged = conn.transaction(|conn| self.merge_rows(keys, conn))?;
-            so_far.longest_transaction = so_far.longest_transaction.max(began.elapsed());
-            so_far.merged += merged;
-            so_far.left = so_far.left.saturating_sub(merged);
-            (self.on_progress)(&so_far);
-            if (self.is_stopped)() {
-                return Ok(so_far);
-            }
-        }
-    }
-}
-
-impl<F, ST, K> Compact<'_, F, ST, K> {
-    fn merge_rows<Conn>(&self, keys: Vec<RowKey<K>>, conn: &mut Conn) -> QueryResult<u64>
-    where
-        K: Clone + Ord,
-        Conn: Connection,
-        for<'a> StoredColumns<F, ST, K>: LoadQuery<'a, Conn, Columns>,
-        for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
-        OpenTargets<F, ST, K>: ExecuteDsl<Conn>,
-        Add<F, ST, K>: ExecuteDsl<Conn>,
-        Delete<F, ST, K>: ExecuteDsl<Conn>,
-    {
-        let layout = &self.layout;
-        let targets = self.which.targets_of(&keys);
-        let open = OpenTargets::<F, ST, K> {
-            layout: Rc::clone(layout),
-            targets: targets.clone(),
-            sql_type: PhantomData,
-        };
-        open.execute(conn)?;
-
-        let wanted = targets.into_iter().chain(keys).collect();
-        let locked: Vec<RowKey<K>> = Rows::new(layout, wanted).lock().load(conn)?;
-        let rows = Rows::<F, ST, K>::new(layout, self.rows_with_target(locked));
-        if rows.is_empty() {
-            return Ok(0);
-        }
-        let Columns(names) = rows.columns().get_result(conn)?;
-        self.refuse_to_lose(&names)?;
-        rows.add(self.which.into).execute(conn)?;
-        Ok(rows.delete().execute(conn)? as u64)
-    }
-
-    /// Of the rows that are locked those to merge: what they are added to is locked too.
-    fn rows_with_target(&self, locked: Vec<RowKey<K>>) -> Vec<RowKey<K>>
-    where
-        K: Clone + Ord,
-    {
-        let is_target = |row: &RowKey<K>| self.which.target_of(row) == *row;
-        let (targets, mut rows): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
-        let targets = BTreeSet::from_iter(targets);
-        rows.retain(|row| targets.contains(&self.which.target_of(row)));
-        rows
-    }
-
-    fn refuse_to_lose(&self, columns: &[String]) -> QueryResult<()> {
-        let layout = &self.layout;
-        match columns.iter().find(|name| !layout.knows(name)) {
-            None => Ok(()),
-            Some(unknown) => Err(Error::QueryBuilderError(
-                format!(
-                    "merging rows of `{}` would lose what is in the column `{unknown}`: bring its \
-                     `table!` up to date with `diesel print-schema`; a counter in it is a `BigInt` \
-                     that is not `Nullable`",
-                    layout.name
-                )
-                .into(),
-            )),
         }
     }
 }

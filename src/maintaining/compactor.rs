@@ -10,8 +10,9 @@ use diesel::connection::Connection;
 use diesel::r2d2::{ManageConnection, Pool, PoolError};
 use diesel::result::Error;
 
-use crate::maintaining::compact::{Compact, Compacted, MergeOn, StoredTable, compact};
+use crate::maintaining::compact::{Compact, Compacted, StoredTable, compact};
 use crate::maintaining::fold::fold;
+use crate::maintaining::merge::MergeOn;
 use crate::period::utc_today;
 
 /// Keeps counter tables small in the background of a program: runs

@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 use crate::days::{Day, DayRange};
 use crate::maintaining::compact::{Compact, StoredTable};
 use crate::maintaining::layout::Layout;
-use crate::maintaining::statements::Which;
+use crate::maintaining::next_rows::Which;
 use crate::period::UNDATED;
 
 /// Folds old days: of an entity's rows of all days before a limit, one is left, which has

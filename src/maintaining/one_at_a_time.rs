@@ -19,32 +19,27 @@ pub struct TryLock<F>(pub(super) Rc<Layout<F>>);
 /// Gives it back: answers 1, or 0 when this session had not got it.
 pub struct Unlock<F>(pub(super) Rc<Layout<F>>);
 
-macro_rules! lock_query {
-    ($Query:ident, $push:ident) => {
-        impl<F> Query for $Query<F> {
-            type SqlType = BigInt;
-        }
+statement!(TryLock(F) -> BigInt);
+statement!(Unlock(F) -> BigInt);
 
-        impl<F, Conn> RunQueryDsl<Conn> for $Query<F> {}
-
-        impl<F> QueryId for $Query<F> {
-            type QueryId = ();
-            const HAS_STATIC_QUERY_ID: bool = false;
-        }
-
-        impl<F, DB> QueryFragment<DB> for $Query<F>
-        where
-            F: QueryFragment<DB>,
-            DB: CounterBackend + HasSqlType<Text>,
-            str: ToSql<Text, DB>,
-        {
-            fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-                let layout = &*self.0;
-                Dialect::of(&out).$push(&layout.table, &layout.name, &mut out)
-            }
-        }
-    };
+impl<F, DB> QueryFragment<DB> for TryLock<F>
+where
+    F: QueryFragment<DB>,
+    DB: CounterBackend + HasSqlType<Text>,
+    str: ToSql<Text, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Dialect::of(&out).push_try_lock(&self.0.table, &self.0.name, &mut out)
+    }
 }
 
-lock_query!(TryLock, push_try_lock);
-lock_query!(Unlock, push_unlock);
+impl<F, DB> QueryFragment<DB> for Unlock<F>
+where
+    F: QueryFragment<DB>,
+    DB: CounterBackend + HasSqlType<Text>,
+    str: ToSql<Text, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Dialect::of(&out).push_unlock(&self.0.table, &self.0.name, &mut out)
+    }
+}

@@ -156,17 +156,23 @@ fn measure<Conn: Database>(url: &str, batch: usize) -> Result<(), Box<dyn Error>
     load(conn)?;
     let (rows_before, views_before) = conn.rows()?;
 
-    let before = watch::<Conn, ()>(url, |_| Ok(thread::sleep(ALONE)))?;
+    let before = watch::<Conn>(url, |_| {
+        thread::sleep(ALONE);
+        Ok(())
+    })?;
     let mut merged = Compacted::default();
     let mut took = Duration::ZERO;
-    let during = watch::<Conn, _>(url, |url| {
+    let during = watch::<Conn>(url, |url| {
         let conn = &mut Conn::establish(url)?;
         let began = Instant::now();
         merged = conn.merge(batch)?;
         took = began.elapsed();
         Ok(())
     })?;
-    let after = watch::<Conn, ()>(url, |_| Ok(thread::sleep(ALONE)))?;
+    let after = watch::<Conn>(url, |_| {
+        thread::sleep(ALONE);
+        Ok(())
+    })?;
 
     let (rows_after, views_after) = conn.rows()?;
     assert_eq!(views_before, views_after, "a merge changes no count");
@@ -224,9 +230,9 @@ fn load<Conn: Database>(conn: &mut Conn) -> QueryResult<()> {
 }
 
 /// How long each transaction of the writers took while `work` went on.
-fn watch<Conn: Database, T>(
+fn watch<Conn: Database>(
     url: &str,
-    work: impl FnOnce(&str) -> Result<T, Box<dyn Error>>,
+    work: impl FnOnce(&str) -> Result<(), Box<dyn Error>>,
 ) -> Result<Vec<Duration>, Box<dyn Error>> {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
