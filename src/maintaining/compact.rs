@@ -147,11 +147,12 @@ impl fmt::Display for Compacted {
         if self.already_running {
             return f.write_str("another run is merging this table's rows: nothing done");
         }
-        write!(
-            f,
-            "{} rows merged, {} left; the longest transaction took {:?}",
-            self.merged, self.left, self.longest_transaction
-        )
+        write!(f, "{} rows merged, {} left", self.merged, self.left)?;
+        if self.longest_transaction.is_zero() {
+            return Ok(());
+        }
+        let longest = self.longest_transaction;
+        write!(f, "; the longest transaction took {longest:.1?}")
     }
 }
 

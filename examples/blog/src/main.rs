@@ -137,10 +137,7 @@ fn maintain(conn: &mut AnyConnection) -> Result<()> {
     bar.finish_and_clear();
     let Maintained { compacted, totals } = maintained.context("cannot maintain the database")?;
     println!("{compacted}");
-    println!(
-        "{} articles have a new total of views",
-        Thousands(i64::try_from(totals)?)
-    );
+    println!("new totals of views: {}", Thousands(i64::try_from(totals)?));
     Ok(())
 }
 

@@ -59,7 +59,7 @@ async fn maintaining_merges_rows_and_tells_the_most_read_articles() {
         "{merged}"
     );
     // And the page that was read a moment ago.
-    assert_eq!(totals, "3 articles have a new total of views\n");
+    assert_eq!(totals, "new totals of views: 3\n");
 
     let page = blog.get(&format!("/articles/{other}")).await.body;
     let (_, most_read) = page.split_once("Most read").unwrap();
