@@ -49,6 +49,25 @@ pub mod printed {
     }
 }
 
+/// Ends all connections to the database but this one.
+pub fn kill_others(conn: &mut Conn) {
+    #[derive(QueryableByName)]
+    struct Connection {
+        #[diesel(sql_type = diesel::sql_types::BigInt)]
+        number: i64,
+    }
+    let others: Vec<Connection> = diesel::sql_query(
+        "SELECT CAST(id AS SIGNED) AS number FROM information_schema.processlist
+         WHERE db = DATABASE() AND id <> CONNECTION_ID()",
+    )
+    .load(conn)
+    .unwrap();
+    for other in others {
+        // One that has gone meanwhile is as good.
+        let _ = diesel::sql_query(format!("KILL {}", other.number)).execute(conn);
+    }
+}
+
 pub const ANALYZE: &str = "ANALYZE TABLE articles; ANALYZE TABLE article_counters";
 
 /// The plan of a query.

@@ -44,6 +44,15 @@ pub mod printed {
     }
 }
 
+/// Ends all connections to the database but this one.
+pub fn kill_others(conn: &mut Conn) {
+    let killed = diesel::sql_query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+    killed.execute(conn).unwrap();
+}
+
 pub const ANALYZE: &str = "VACUUM ANALYZE";
 
 /// The plan of a query.
