@@ -9,6 +9,8 @@ use diesel::connection::Connection;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text};
 use diesel_counters::helper_types::MergeOn;
+#[cfg(feature = "postgres")]
+use diesel_counters::helper_types::StoredKey;
 use diesel_counters::{Compact, Compacted, Dialect, Layout};
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -155,6 +157,13 @@ impl Merge {
             // Read in place of the entity.
             return self.run::<Integer, i32, _>(conn);
         };
+        // Diesel has UUIDs on a connection to PostgreSQL only.
+        #[cfg(feature = "postgres")]
+        if let (Kind::Uuid, AnyConnection::Postgres(conn)) = (entity.kind, &mut *conn) {
+            use diesel::sql_types::Uuid;
+
+            return self.run::<Uuid, <Uuid as StoredKey>::Key, _>(conn);
+        }
         match (entity.kind, conn.dialect()) {
             // SQLite's integers are all alike.
             (Kind::SmallInt | Kind::Integer | Kind::BigInt, Dialect::Sqlite)
@@ -164,19 +173,6 @@ impl Merge {
             (Kind::Text, _) => self.run::<Text, String, _>(conn),
             (Kind::Binary, _) | (Kind::Uuid, Dialect::Sqlite) => {
                 self.run::<Binary, Vec<u8>, _>(conn)
-            }
-            #[cfg(feature = "postgres")]
-            (Kind::Uuid, _) if matches!(conn, AnyConnection::Postgres(_)) => {
-                use diesel::sql_types::Uuid;
-                use diesel_counters::helper_types::StoredKey;
-
-                match conn {
-                    AnyConnection::Postgres(conn) => {
-                        self.run::<Uuid, <Uuid as StoredKey>::Key, _>(conn)
-                    }
-                    #[allow(unreachable_patterns)]
-                    _ => unreachable!("it was just looked at"),
-                }
             }
             _ => bail!(
                 "{}: keys of the type {} are not merged by this command; a program that uses \
