@@ -176,7 +176,7 @@ impl Merge {
             }
             _ => bail!(
                 "{}: keys of the type {} are not merged by this command; a program that uses \
-                 diesel_counters merges them with `compact(…).keyed_by::<…>()`",
+                 diesel_counters can, with `Compact::new`",
                 table.table,
                 entity.sql_type
             ),

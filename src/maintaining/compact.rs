@@ -106,7 +106,6 @@ pub trait StoredTable: CounterTable<AllColumns: ColumnNames> {
     type StoredKey;
 }
 
-#[diagnostic::do_not_recommend]
 impl<T> StoredTable for T
 where
     T: CounterTable<KeyType: StoredKey, AllColumns: ColumnNames>,
@@ -224,18 +223,6 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
         Compact {
             is_stopped: Box::new(f),
             ..self
-        }
-    }
-
-    /// Reads keys as another Rust type.
-    pub fn keyed_by<Key>(self) -> Compact<'p, F, ST, Key> {
-        Compact {
-            layout: self.layout,
-            which: self.which,
-            batch: self.batch,
-            on_progress: self.on_progress,
-            is_stopped: self.is_stopped,
-            of: PhantomData,
         }
     }
 }

@@ -7,13 +7,13 @@ use crate::table::NoEntity;
 
 /// The SQL type of an entity's key, and the Rust type that its values are read as.
 ///
-/// For a type that is not among these there is
-/// [`Compact::keyed_by`](crate::Compact::keyed_by).
+/// A key of another type, `ST` in SQL and `K` in Rust, is merged with
+/// [`Compact::<_, ST, K>::new`](crate::Compact::new).
 #[diagnostic::on_unimplemented(
     message = "it is not known which Rust type holds a key of the SQL type `{Self}`",
     label = "the first column of this table's primary key is a `{Self}`",
     note = "help: keys can be `SmallInt`, `Integer`, `BigInt`, `Text`, `Binary`, or `Uuid` on PostgreSQL",
-    note = "help: for another type merge with `Compact::new(…).keyed_by::<…>()`"
+    note = "help: for another type, which is `K` in Rust, merge with `Compact::<_, {Self}, K>::new(layout)`"
 )]
 pub trait StoredKey {
     /// The SQL type that is read.

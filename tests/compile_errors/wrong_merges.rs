@@ -1,0 +1,26 @@
+//! What cannot be merged.
+
+use diesel_counters::{compact, fold};
+
+diesel::table! {
+    articles (id) {
+        id -> BigInt,
+        title -> Text,
+    }
+}
+
+diesel::table! {
+    // No key that a program without a model could read.
+    hour_counters (hour, day, slot) {
+        hour -> Time,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+    }
+}
+
+fn main() {
+    let _ = compact(articles::table);
+    let _ = fold(articles::table);
+    let _ = compact(hour_counters::table);
+}
