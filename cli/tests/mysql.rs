@@ -155,3 +155,27 @@ fn a_missing_right_is_named_and_nothing_is_claimed() {
     );
     assert!(!answer.stdout.contains("No contention"), "{answer:?}");
 }
+
+#[test]
+fn tables_whose_names_differ_in_case_are_two() {
+    let database = TestDatabase::create();
+    for (name, hits) in [("hit_counters", 1), ("Hit_counters", 2)] {
+        database.execute(&format!(
+            "CREATE TABLE {name} (
+                 day DATE NOT NULL, slot SMALLINT NOT NULL, hits BIGINT NOT NULL DEFAULT 0,
+                 PRIMARY KEY (day, slot)
+             );
+             INSERT INTO {name} VALUES ('2026-01-01', 9, {hits})"
+        ));
+        let shown = database.run(&["show", name, "--json"]);
+        assert_eq!(shown.json()["counters"][0]["total"], hits);
+    }
+    let mut good: Vec<_> = database
+        .run(&["check"])
+        .stdout
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    good.sort();
+    assert_eq!(good, ["Hit_counters: good", "hit_counters: good"]);
+}

@@ -195,3 +195,19 @@ fn a_missing_right_is_named_and_the_rest_is_told() {
     assert!(answer.stdout.contains(&grant), "{answer:?}");
     assert!(answer.stdout.contains("entity 7"), "{answer:?}");
 }
+
+/// A bound text would be compared with all of the spaces that such a column is filled with.
+#[test]
+fn a_key_of_a_fixed_width_is_found() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE code_counters (
+             code character(4), day DATE, slot SMALLINT, hits BIGINT NOT NULL DEFAULT 0,
+             PRIMARY KEY (code, day, slot)
+         ); INSERT INTO code_counters VALUES ('ab', '2026-01-01', 9, 7)",
+    );
+    let shown = database
+        .run(&["show", "code_counters", "ab", "--json"])
+        .json();
+    assert_eq!(shown["counters"][0]["total"], 7);
+}

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use diesel_counters::Dialect;
 
-use super::{Column, Kind, Table};
+use super::{Column, Kind, Parent, Table};
 
 /// A counter table: its primary key is `(entity, day, slot)`, or `(day, slot)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub struct CounterTable {
     pub table: Table,
     /// None where it counts for one thing only, such as a whole site.
     pub entity: Option<Column>,
+    /// What the entity's column refers to, where it has a foreign key.
+    pub parent: Option<Parent>,
     pub day: Column,
     pub slot: Column,
     /// Every other BIGINT column.
@@ -32,6 +34,7 @@ impl TryFrom<Table> for CounterTable {
             return Err(table);
         }
         Ok(CounterTable {
+            parent: entity.as_ref().and_then(|key| key.refers_to.clone()),
             entity,
             day: day.clone(),
             slot: slot.clone(),
@@ -99,6 +102,7 @@ impl Table {
     }
 
     pub fn holds_counts(&self, column: &Column) -> bool {
-        column.kind == Kind::BigInt || self.strict && column.kind == Kind::Integer
+        let is_bigint = column.kind == Kind::BigInt || self.strict && column.kind == Kind::Integer;
+        is_bigint && !column.generated
     }
 }

@@ -24,6 +24,8 @@ pub use counter_table::{CounterTable, sum};
 pub struct Table {
     /// None where the table is found without it.
     pub schema: Option<String>,
+    /// The schema that it is in, also where it is found without. MySQL's are its databases.
+    pub in_schema: String,
     pub name: String,
     pub columns: Vec<Column>,
     /// The names of its columns, in the key's order.
@@ -34,6 +36,10 @@ pub struct Table {
     pub definition: Option<String>,
     /// One of SQLite's `STRICT` tables, which have no DATE, SMALLINT or BIGINT.
     pub strict: bool,
+    /// Of PostgreSQL, and divided into others.
+    pub partitioned: bool,
+    /// `UNLOGGED` on PostgreSQL, and on MySQL an engine that has no transactions.
+    pub unsafe_storage: Option<String>,
 }
 
 /// A column.
@@ -47,8 +53,20 @@ pub struct Column {
     /// As the database says it; none also where it is NULL.
     pub default: Option<String>,
     pub auto_increment: bool,
+    /// Computed from the others by the database, so that nobody can write it.
+    pub generated: bool,
     /// Its collation, where that takes different texts for the same.
     pub loose_collation: Option<String>,
+    /// By a foreign key of this column alone.
+    pub refers_to: Option<Parent>,
+}
+
+/// A column of another table, which a foreign key refers to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parent {
+    pub in_schema: String,
+    pub table: String,
+    pub column: String,
 }
 
 /// The types that are told apart.
@@ -76,6 +94,9 @@ pub struct Index {
     /// What it holds besides, with PostgreSQL's `INCLUDE`.
     pub included: Vec<String>,
     pub unique: bool,
+    /// It holds for all rows, and at once: it is not partial, not half made, not deferrable.
+    /// PostgreSQL's and SQLite's ON CONFLICT take no other.
+    pub whole: bool,
     pub primary: bool,
     /// A `UNIQUE` or `PRIMARY KEY` made it, and only its removal removes the index.
     pub of_constraint: bool,
@@ -92,16 +113,21 @@ pub fn tables(conn: &mut AnyConnection) -> Result<Vec<Table>> {
 ///
 /// Where there is none; it names the counter tables that there are.
 pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
-    let unqualified = load(conn, Some((None, name)))?;
-    if let Some(table) = unqualified.into_iter().next() {
+    if let Some(table) = named(load(conn, Some((None, name)))?, name) {
         return Ok(table);
     }
     if let Some((schema, name)) = name.split_once('.') {
-        if let Some(table) = load(conn, Some((Some(schema), name)))?.into_iter().next() {
+        if let Some(table) = named(load(conn, Some((Some(schema), name)))?, name) {
             return Ok(table);
         }
     }
     bail!("there is no table {name}; {}", which_there_are(conn)?)
+}
+
+/// Some databases have tables that differ in the case of their letters only.
+fn named(tables: Vec<Table>, name: &str) -> Option<Table> {
+    let exact = tables.iter().position(|table| table.name == name);
+    tables.into_iter().nth(exact.unwrap_or(0))
 }
 
 /// The counter tables of the database, by name.

@@ -11,13 +11,18 @@ use crate::sql::{Sql, sql};
 pub fn load(conn: &mut AnyConnection, only: Option<Named<'_>>) -> Result<Vec<Table>> {
     let columns = sql(COLUMNS)
         .then(filter(only))
-        .sql(" ORDER BY t.table_schema, t.table_name, c.ordinal_position");
+        .sql(" ORDER BY t.table_schema, CAST(t.table_name AS BINARY), c.ordinal_position");
     let indexes = sql(INDEXES).then(filter(only)).sql(
-        " ORDER BY t.table_schema, t.table_name, is_primary DESC, s.index_name, s.seq_in_index",
+        " ORDER BY t.table_schema, CAST(t.table_name AS BINARY), is_primary DESC, s.index_name, \
+         s.seq_in_index",
     );
+    let foreign_keys = sql(FOREIGN_KEYS)
+        .then(filter(only))
+        .sql(" ORDER BY k.constraint_name");
     Ok(into_tables(
         columns.load(conn)?,
         indexes.load(conn)?,
+        foreign_keys.load(conn)?,
         kind_of,
     ))
 }
@@ -34,34 +39,56 @@ fn filter(only: Option<Named<'_>>) -> Sql {
     }
 }
 
+/// MariaDB's catalogue takes the names of two tables for the same where they differ in case.
 const COLUMNS: &str = "
     SELECT CASE WHEN t.table_schema = DATABASE() THEN NULL
                 ELSE CAST(t.table_schema AS CHAR) END AS schema_name,
+           CAST(t.table_schema AS CHAR) AS in_schema,
            CAST(t.table_name AS CHAR) AS table_name, CAST(NULL AS CHAR) AS definition,
-           FALSE AS is_strict,
+           FALSE AS is_strict, FALSE AS is_partitioned,
+           (SELECT CAST(e.engine AS CHAR) FROM information_schema.engines e
+            WHERE e.engine = t.engine AND COALESCE(e.transactions, 'NO') <> 'YES') AS unsafe_storage,
            CAST(c.column_name AS CHAR) AS column_name,
            CAST(c.column_type AS CHAR) AS column_type,
            c.is_nullable = 'YES' AS is_nullable,
            CAST(COALESCE(c.column_default, NULLIF(c.generation_expression, '')) AS CHAR)
                AS column_default,
            c.extra LIKE '%auto_increment%' AS is_auto_increment,
+           COALESCE(c.generation_expression, '') <> '' AS is_generated,
            CASE WHEN c.collation_name LIKE '%\\_ci' THEN CAST(c.collation_name AS CHAR) END
                AS loose_collation
     FROM information_schema.tables t
     JOIN information_schema.columns c
-      ON c.table_schema = t.table_schema AND c.table_name = t.table_name";
+      ON c.table_schema = t.table_schema AND c.table_name = t.table_name
+     AND CAST(c.table_name AS BINARY) = CAST(t.table_name AS BINARY)";
 
 const INDEXES: &str = "
-    SELECT CASE WHEN t.table_schema = DATABASE() THEN NULL
-                ELSE CAST(t.table_schema AS CHAR) END AS schema_name,
+    SELECT CAST(t.table_schema AS CHAR) AS in_schema,
            CAST(t.table_name AS CHAR) AS table_name, CAST(s.index_name AS CHAR) AS index_name,
-           s.non_unique = 0 AS is_unique, s.index_name = 'PRIMARY' AS is_primary,
+           s.non_unique = 0 AS is_unique, TRUE AS is_whole,
+           s.index_name = 'PRIMARY' AS is_primary,
            FALSE AS is_of_constraint,
            COALESCE(CAST(s.column_name AS CHAR), '(expression)') AS column_name,
            FALSE AS is_included
     FROM information_schema.tables t
     JOIN information_schema.statistics s
-      ON s.table_schema = t.table_schema AND s.table_name = t.table_name";
+      ON s.table_schema = t.table_schema AND s.table_name = t.table_name
+     AND CAST(s.table_name AS BINARY) = CAST(t.table_name AS BINARY)";
+
+const FOREIGN_KEYS: &str = "
+    SELECT CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
+           CAST(k.column_name AS CHAR) AS column_name,
+           CAST(k.referenced_table_schema AS CHAR) AS parent_schema,
+           CAST(k.referenced_table_name AS CHAR) AS parent_table,
+           CAST(k.referenced_column_name AS CHAR) AS parent_column
+    FROM information_schema.tables t
+    JOIN information_schema.key_column_usage k
+      ON k.table_schema = t.table_schema AND k.table_name = t.table_name
+     AND CAST(k.table_name AS BINARY) = CAST(t.table_name AS BINARY)
+     AND k.referenced_table_name IS NOT NULL AND k.ordinal_position = 1
+     AND NOT EXISTS (SELECT 1 FROM information_schema.key_column_usage o
+                     WHERE o.table_schema = k.table_schema AND o.table_name = k.table_name
+                       AND o.constraint_name = k.constraint_name AND o.ordinal_position > 1)";
 
 /// MySQL before 8.0.19 and MariaDB write `bigint(20)`.
 fn kind_of(column_type: &str) -> Kind {

@@ -16,9 +16,13 @@ pub fn load(conn: &mut AnyConnection, only: Option<Named<'_>>) -> Result<Vec<Tab
     let indexes = sql(INDEXES)
         .then(filter(only))
         .sql(" ORDER BY n.nspname, c.relname, x.indisprimary DESC, i.relname, k.position");
+    let foreign_keys = sql(FOREIGN_KEYS)
+        .then(filter(only))
+        .sql(" ORDER BY n.nspname, c.relname, o.conparentid <> 0, o.conname");
     Ok(into_tables(
         columns.load(conn)?,
         indexes.load(conn)?,
+        foreign_keys.load(conn)?,
         kind_of,
     ))
 }
@@ -47,13 +51,17 @@ fn filter(only: Option<Named<'_>>) -> Sql {
 
 const COLUMNS: &str = "
     SELECT CASE WHEN pg_table_is_visible(c.oid) THEN NULL ELSE n.nspname::text END AS schema_name,
-           c.relname::text AS table_name, NULL::text AS definition, false AS is_strict,
+           n.nspname::text AS in_schema, c.relname::text AS table_name,
+           NULL::text AS definition, false AS is_strict,
+           c.relkind = 'p' AS is_partitioned,
+           CASE WHEN c.relpersistence = 'u' THEN 'UNLOGGED' END AS unsafe_storage,
            a.attname::text AS column_name,
            format_type(a.atttypid, a.atttypmod) AS column_type,
            NOT a.attnotnull AS is_nullable,
            pg_get_expr(d.adbin, d.adrelid) AS column_default,
            a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false)
                AS is_auto_increment,
+           a.attgenerated <> '' AS is_generated,
            (SELECT l.collname::text FROM pg_collation l
             WHERE l.oid = a.attcollation AND NOT l.collisdeterministic) AS loose_collation
     FROM pg_class c
@@ -62,9 +70,11 @@ const COLUMNS: &str = "
     LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum";
 
 const INDEXES: &str = "
-    SELECT CASE WHEN pg_table_is_visible(c.oid) THEN NULL ELSE n.nspname::text END AS schema_name,
+    SELECT n.nspname::text AS in_schema,
            c.relname::text AS table_name, i.relname::text AS index_name,
-           x.indisunique AS is_unique, x.indisprimary AS is_primary,
+           x.indisunique AS is_unique,
+           x.indisvalid AND x.indimmediate AND x.indpred IS NULL AS is_whole,
+           x.indisprimary AS is_primary,
            EXISTS (SELECT FROM pg_constraint o WHERE o.conindid = x.indexrelid AND o.contype IN ('p', 'u'))
                AS is_of_constraint,
            coalesce(a.attname::text, pg_get_indexdef(x.indexrelid, k.position::int, true))
@@ -77,12 +87,26 @@ const INDEXES: &str = "
     CROSS JOIN LATERAL unnest(x.indkey::int2[]) WITH ORDINALITY AS k (attnum, position)
     LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum AND k.attnum <> 0";
 
+/// One whose parent is partitioned is there once more for each of the parent's partitions.
+const FOREIGN_KEYS: &str = "
+    SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
+           a.attname::text AS column_name, pn.nspname::text AS parent_schema,
+           p.relname::text AS parent_table, pa.attname::text AS parent_column
+    FROM pg_constraint o
+    JOIN pg_class c ON c.oid = o.conrelid AND o.contype = 'f' AND cardinality(o.conkey) = 1
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = o.conkey[1]
+    JOIN pg_class p ON p.oid = o.confrelid
+    JOIN pg_namespace pn ON pn.oid = p.relnamespace
+    JOIN pg_attribute pa ON pa.attrelid = p.oid AND pa.attnum = o.confkey[1]";
+
 fn kind_of(formatted: &str) -> Kind {
     match formatted.split('(').next().unwrap_or_default() {
         "smallint" => Kind::SmallInt,
         "integer" => Kind::Integer,
         "bigint" => Kind::BigInt,
-        "text" | "character varying" | "character" => Kind::Text,
+        // Not `character`: it takes a text for equal to none with spaces at its end.
+        "text" | "character varying" => Kind::Text,
         "bytea" => Kind::Binary,
         "uuid" => Kind::Uuid,
         "date" => Kind::Date,

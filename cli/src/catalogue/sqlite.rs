@@ -19,9 +19,13 @@ pub fn load(conn: &mut AnyConnection, only: Option<Named<'_>>) -> Result<Vec<Tab
         .sql(OTHER_INDEXES)
         .then(filter(only))
         .sql(") ORDER BY table_name, is_primary DESC, index_name, position");
+    let foreign_keys = sql(FOREIGN_KEYS)
+        .then(filter(only))
+        .sql(" ORDER BY t.name, f.id");
     Ok(into_tables(
         columns.load(conn)?,
         indexes.load(conn)?,
+        foreign_keys.load(conn)?,
         kind_of,
     ))
 }
@@ -40,30 +44,42 @@ fn filter(only: Option<Named<'_>>) -> Sql {
 }
 
 const COLUMNS: &str = "
-    SELECT NULL AS schema_name, t.name AS table_name,
+    SELECT NULL AS schema_name, t.schema AS in_schema, t.name AS table_name,
            (SELECT sql FROM sqlite_schema s WHERE s.name = t.name) AS definition,
-           t.strict AS is_strict, c.name AS column_name, c.type AS column_type,
+           t.strict AS is_strict, 0 AS is_partitioned, NULL AS unsafe_storage,
+           c.name AS column_name, c.type AS column_type,
            c.\"notnull\" = 0 AS is_nullable, c.dflt_value AS column_default,
            -- Of a table of rows by number it is that number.
            c.pk = 1 AND upper(c.type) = 'INTEGER' AND t.wr = 0
                AND NOT EXISTS (SELECT * FROM pragma_table_info(t.name) o WHERE o.pk > 1)
                AS is_auto_increment,
+           c.hidden IN (2, 3) AS is_generated,
            (SELECT x.coll FROM pragma_index_list(t.name) l, pragma_index_xinfo(l.name) x
             WHERE l.\"unique\" AND x.key AND x.cid = c.cid AND x.coll <> 'BINARY' LIMIT 1)
                AS loose_collation
-    FROM pragma_table_list t, pragma_table_info(t.name) c";
+    FROM pragma_table_list t, pragma_table_xinfo(t.name) c";
 
 const PRIMARY_KEYS: &str = "
-    SELECT NULL AS schema_name, t.name AS table_name, 'PRIMARY KEY' AS index_name,
-           1 AS is_unique, 1 AS is_primary, 1 AS is_of_constraint, c.name AS column_name, 0 AS is_included,
+    SELECT t.schema AS in_schema, t.name AS table_name, 'PRIMARY KEY' AS index_name,
+           1 AS is_unique, 1 AS is_whole, 1 AS is_primary, 1 AS is_of_constraint, c.name AS column_name, 0 AS is_included,
            c.pk AS position
     FROM pragma_table_list t JOIN pragma_table_info(t.name) c ON c.pk > 0";
 
 const OTHER_INDEXES: &str = "
-    SELECT NULL, t.name, l.name, l.\"unique\", 0, l.origin <> 'c', coalesce(x.name, '(expression)'), 0, x.seqno
+    SELECT t.schema, t.name, l.name, l.\"unique\", NOT l.partial, 0, l.origin <> 'c', coalesce(x.name, '(expression)'), 0, x.seqno
     FROM pragma_table_list t
     JOIN pragma_index_list(t.name) l ON l.origin <> 'pk'
     JOIN pragma_index_info(l.name) x";
+
+const FOREIGN_KEYS: &str = "
+    SELECT t.schema AS in_schema, t.name AS table_name, f.\"from\" AS column_name,
+           t.schema AS parent_schema, f.\"table\" AS parent_table,
+           -- Without a column it refers to the primary key.
+           COALESCE(f.\"to\", (SELECT p.name FROM pragma_table_info(f.\"table\") p WHERE p.pk = 1), 'rowid')
+               AS parent_column
+    FROM pragma_table_list t
+    JOIN pragma_foreign_key_list(t.name) f
+      ON NOT EXISTS (SELECT * FROM pragma_foreign_key_list(t.name) o WHERE o.id = f.id AND o.seq > 0)";
 
 /// As `diesel print-schema` takes them.
 fn kind_of(declared: &str) -> Kind {
@@ -79,5 +95,39 @@ fn kind_of(declared: &str) -> Kind {
         _ if is_any(&["real", "float", "double", "numeric", "decimal"]) => Kind::Real,
         _ if is_any(&["int"]) => Kind::Integer,
         _ => Kind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::connection::{Connection, SimpleConnection};
+
+    use super::*;
+    use crate::catalogue::{Parent, counter_table};
+
+    #[test]
+    fn an_entity_refers_to_its_table_by_a_key_of_one_column() {
+        let mut conn =
+            AnyConnection::Sqlite(diesel::SqliteConnection::establish(":memory:").unwrap());
+        conn.batch_execute(
+            "CREATE TABLE articles (id BIGINT PRIMARY KEY);
+             CREATE TABLE a (
+                 article_id BIGINT REFERENCES articles, day DATE, slot SMALLINT,
+                 views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (article_id, day, slot)
+             );
+             CREATE TABLE b (
+                 article_id BIGINT, day DATE, slot SMALLINT, PRIMARY KEY (article_id, day, slot),
+                 FOREIGN KEY (article_id, day, slot) REFERENCES a
+             );",
+        )
+        .unwrap();
+        let parent = counter_table(&mut conn, "a").unwrap().parent;
+        let expected = Parent {
+            in_schema: "main".to_owned(),
+            table: "articles".to_owned(),
+            column: "id".to_owned(),
+        };
+        assert_eq!(parent, Some(expected));
+        assert_eq!(counter_table(&mut conn, "b").unwrap().parent, None);
     }
 }
