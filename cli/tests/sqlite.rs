@@ -138,3 +138,66 @@ fn the_journal_mode_is_told() {
     assert_eq!(report["writer"]["journal_mode"], "wal");
     assert_eq!(advice(&report), ["none"]);
 }
+
+const TWICE: &str = "
+    CREATE TABLE articles (id BIGINT PRIMARY KEY);
+    CREATE TABLE page_counters (
+        article_id BIGINT REFERENCES articles ON DELETE CASCADE, day TIMESTAMP NOT NULL,
+        slot SMALLINT NOT NULL, views BIGINT
+    );
+    INSERT INTO articles VALUES (1);
+    INSERT INTO page_counters VALUES
+        (1, '2026-01-01 10:00:00', 0, 2), (1, '2026-01-01 11:00:00', 0, 3), (1, '2026-01-02', 0, NULL)";
+
+#[test]
+fn a_table_is_made_anew_without_a_loss_and_the_old_one_stays() {
+    let database = TestDatabase::create();
+    database.execute(TWICE);
+    let table = &database.run(&["check", "page_counters", "--json"]).json()["tables"][0];
+    let sql: Vec<_> = table["rebuild"].as_array().unwrap().iter().collect();
+    let sql: Vec<_> = sql.into_iter().map(|sql| sql.as_str().unwrap()).collect();
+    assert!(!sql.concat().contains("DROP"), "{sql:?}");
+    database.execute(&sql.join("\n"));
+
+    let shown = database
+        .run(&["show", "page_counters", "1", "--json"])
+        .json();
+    assert_eq!(
+        (&shown["rows"], &shown["counters"][0]["total"]),
+        (&2.into(), &5.into())
+    );
+    assert_eq!(database.run(&["check", "page_counters"]).code, 0);
+    let conn = &mut database.connect();
+    conn.batch_execute("PRAGMA foreign_keys = ON; DELETE FROM articles")
+        .unwrap();
+    let shown = database.run(&["show", "page_counters", "--json"]).json();
+    assert_eq!(shown["rows"], 0);
+    database.execute("INSERT INTO page_counters SELECT 1, day, slot, views FROM page_counters_old WHERE views = 2");
+}
+
+#[test]
+fn rows_that_would_be_lost_come_first() {
+    for (row, why) in [
+        (
+            "(NULL, '2026-01-01', 0, 1)",
+            "article_id right where it is NULL",
+        ),
+        ("(1, 'yesterday', 0, 1)", "day right where it is no day"),
+        (
+            "(1, '2026-01-01', 0, 'many')",
+            "views right where it is no integer",
+        ),
+        (
+            "(1, '2026-01-01', 0, 1.5)",
+            "views right where it is no integer",
+        ),
+    ] {
+        let database = TestDatabase::create();
+        database.execute(TWICE);
+        database.execute(&format!("INSERT INTO page_counters VALUES {row}"));
+        let table = &database.run(&["check", "page_counters", "--json"]).json()["tables"][0];
+        assert_eq!(table["rebuild"], serde_json::json!([]));
+        let note = table["rebuild_note"].as_str().unwrap();
+        assert!(note.contains(why), "{note}");
+    }
+}

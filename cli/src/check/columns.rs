@@ -273,7 +273,7 @@ fn has_check(definition: &str, counter: &str) -> bool {
     plain(definition).contains(&plain(&format!("typeof({counter})='integer'")))
 }
 
-fn count(shape: &Shape<'_>, condition: &str, conn: &mut AnyConnection) -> Result<i64> {
+pub fn count(shape: &Shape<'_>, condition: &str, conn: &mut AnyConnection) -> Result<i64> {
     #[derive(QueryableByName)]
     struct Rows {
         #[diesel(sql_type = BigInt)]

@@ -65,7 +65,7 @@ impl Fault {
     }
 
     pub fn rebuild(mut self) -> Self {
-        self.remedy = "Make the table anew, as below.".into();
+        self.remedy = "Make the table anew: see below.".into();
         self.needs_rebuild = true;
         self
     }

@@ -4,6 +4,7 @@ mod columns;
 mod fault;
 mod indexes;
 mod key;
+mod rebuild;
 mod shape;
 mod slots;
 mod text;
@@ -44,6 +45,8 @@ struct Checked {
     faults: Vec<Fault>,
     /// On SQLite: what makes the table anew, where a fault needs that.
     rebuild: Vec<String>,
+    /// What to know before that, or why it is not here.
+    rebuild_note: Option<String>,
 }
 
 pub fn run(args: Check, global: &Global) -> Result<Outcome> {
@@ -72,21 +75,22 @@ fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
             faults.extend(columns::faults(&shape, conn)?);
             faults.extend(indexes::faults(&shape));
             let rebuild = match faults.iter().any(|fault| fault.needs_rebuild) {
-                true => shape.rebuild(),
-                false => Vec::new(),
+                true => Some(rebuild::of(&shape, conn)?),
+                false => None,
             };
             if let (true, Ok(counters)) = (has_slots(dialect), CounterTable::try_from(table)) {
                 faults.extend(slots::too_few(&counters, conn)?);
             }
             (faults, rebuild)
         }
-        None => (vec![key::no_key(&table)], Vec::new()),
+        None => (vec![key::no_key(&table)], None),
     };
     Ok(Checked {
         table: name,
         good: faults.is_empty(),
         faults,
-        rebuild,
+        rebuild_note: rebuild.as_ref().map(|rebuild| rebuild.note.clone()),
+        rebuild: rebuild.map_or(Vec::new(), |rebuild| rebuild.sql),
     })
 }
 

@@ -3,7 +3,7 @@
 use diesel_counters::Dialect;
 
 use crate::catalogue::{Column, CounterTable, Kind, Table};
-use crate::sql::{quoted, quoted_list};
+use crate::sql::quoted;
 
 /// A guess at a table's columns.
 pub struct Shape<'t> {
@@ -68,64 +68,6 @@ impl<'t> Shape<'t> {
 
     pub fn is_key(&self, column: &Column) -> bool {
         self.key().contains(&column.name.as_str())
-    }
-
-    /// On SQLite: statements that make the table anew, one row of what were several.
-    pub fn rebuild(&self) -> Vec<String> {
-        let (table, old) = (self.table_sql(), format!("{}_old", self.table.name));
-        let counters = || self.counters.iter().map(|column| column.name.as_str());
-        let names = quoted_list(self.dialect, self.key().into_iter().chain(counters()));
-        let key = self.key().into_iter().map(|name| match self.quoted(name) {
-            day if name == self.day.name && !self.table.holds_days(self.day) => {
-                format!("date({day})")
-            }
-            other => other,
-        });
-        let key = key.collect::<Vec<_>>().join(", ");
-        let sums = counters().map(|name| {
-            let name = self.quoted(name);
-            format!(", COALESCE(SUM(CAST({name} AS INTEGER)), 0)")
-        });
-        let old = self.quoted(&old);
-        vec![
-            format!("ALTER TABLE {table} RENAME TO {old};"),
-            format!(
-                "-- here the CREATE TABLE that this writes: {}",
-                self.generate()
-            ),
-            format!(
-                "INSERT INTO {table} ({names}) SELECT {key}{} FROM {old} GROUP BY {key};",
-                sums.collect::<String>()
-            ),
-            format!("DROP TABLE {old};"),
-        ]
-    }
-
-    fn generate(&self) -> String {
-        let entity = match self.entity.first() {
-            Some(column) => {
-                let kind = match column.kind {
-                    Kind::SmallInt => "smallint",
-                    Kind::Integer => "integer",
-                    Kind::Text => "text",
-                    Kind::Binary => "binary",
-                    Kind::Uuid => "uuid",
-                    Kind::BigInt | Kind::Date | Kind::Real | Kind::Other => "bigint",
-                };
-                format!("--entity {}:{kind}", column.name)
-            }
-            None => "--no-entity".to_owned(),
-        };
-        let counters: Vec<_> = self
-            .counters
-            .iter()
-            .map(|column| column.name.as_str())
-            .collect();
-        format!(
-            "diesel-counters generate migration create_{} --backend sqlite {entity} --counters {}",
-            self.table.name,
-            counters.join(",")
-        )
     }
 }
 

@@ -8,9 +8,6 @@ use super::Checked;
 use super::fault::{Fault, Severity};
 use crate::output::{width, wrapped};
 
-const REBUILD: &str = "SQLite cannot change that in a table that is there. To make it anew, in one \
-    transaction, and with whatever else you have in it:";
-
 pub fn of(tables: &[Checked]) -> String {
     if tables.is_empty() {
         return "This database has no counter table: `diesel-counters generate migration` makes one.\n".to_owned();
@@ -36,9 +33,9 @@ fn push_table(checked: &Checked, text: &mut String) {
         text.push('\n');
         push_fault(fault, text);
     }
-    if !checked.rebuild.is_empty() {
+    if let Some(note) = &checked.rebuild_note {
         text.push('\n');
-        for line in wrapped(REBUILD, width().saturating_sub(2)) {
+        for line in wrapped(note, width().saturating_sub(2)) {
             push_line(text, "  ", &line);
         }
         push_sql(&checked.rebuild, "    ", text);
@@ -67,8 +64,8 @@ fn push_fault(fault: &Fault, text: &mut String) {
 
 /// Never wrapped, to be copied.
 fn push_sql(statements: &[String], indent: &str, text: &mut String) {
-    for statement in statements {
-        push_line(text, indent, statement);
+    for line in statements.iter().flat_map(|statement| statement.lines()) {
+        push_line(text, indent, line);
     }
 }
 

@@ -10,9 +10,14 @@ use super::identifier::{identifier, qualified};
 
 pub struct CreateTable<'a> {
     pub dialect: Dialect,
+    /// In SQL.
     pub table: &'a str,
     pub entity: Option<&'a Entity>,
+    pub day: &'a str,
+    pub slot: &'a str,
     pub counters: &'a [String],
+    /// In SQL, besides the entity's.
+    pub foreign_keys: &'a [String],
 }
 
 /// A column, before it is put in line with the others.
@@ -31,7 +36,7 @@ const CHECKS: &str = "    -- The checks keep other programs from storing anythin
 
 impl CreateTable<'_> {
     pub fn validate(&self) -> Result<()> {
-        let mut names: HashSet<String> = ["day", "slot"].map(str::to_owned).into();
+        let mut names: HashSet<String> = [self.day, self.slot].map(str::to_lowercase).into();
         let entity = self.entity.map(|entity| &entity.column);
         for name in entity.into_iter().chain(self.counters) {
             if name.is_empty() {
@@ -47,10 +52,14 @@ impl CreateTable<'_> {
     }
 
     pub fn down(&self) -> String {
-        format!("DROP TABLE {};\n", qualified(self.dialect, self.table))
+        format!("DROP TABLE {};\n", self.table)
     }
 
     pub fn up(&self) -> String {
+        self.heading() + &self.statement()
+    }
+
+    pub fn statement(&self) -> String {
         let (key, counters) = (self.key(), self.counters());
         let name_width = width(
             key.iter()
@@ -67,8 +76,7 @@ impl CreateTable<'_> {
             format!("    {name:name_width$} {sql_type:type_width$} {rest},\n")
         };
 
-        let mut sql = self.heading();
-        sql += &format!("CREATE TABLE {} (\n", qualified(self.dialect, self.table));
+        let mut sql = format!("CREATE TABLE {} (\n", self.table);
         sql.extend(key.iter().map(line));
         if self.dialect == Dialect::Sqlite {
             sql += CHECKS;
@@ -82,6 +90,9 @@ impl CreateTable<'_> {
         let key: Vec<_> = key.iter().map(|column| column.name.as_str()).collect();
         sql += &format!("    PRIMARY KEY ({})", key.join(", "));
         sql += &self.foreign_key();
+        for foreign_key in self.foreign_keys {
+            sql += &format!(",\n    {foreign_key}");
+        }
         sql + "\n);\n"
     }
 
@@ -113,7 +124,7 @@ impl CreateTable<'_> {
 
     fn key(&self) -> Vec<Definition> {
         let plain = |name: &str, sql_type| Definition {
-            name: name.to_owned(),
+            name: identifier(self.dialect, name),
             sql_type,
             rest: "NOT NULL".to_owned(),
         };
@@ -123,7 +134,7 @@ impl CreateTable<'_> {
             rest: self.rest_of(entity),
         });
         let mut key: Vec<_> = entity.into_iter().collect();
-        key.extend([plain("day", "DATE"), plain("slot", "SMALLINT")]);
+        key.extend([plain(self.day, "DATE"), plain(self.slot, "SMALLINT")]);
         key
     }
 

@@ -16,8 +16,9 @@ use serde::Serialize;
 use crate::connection::dialect_of;
 use crate::{Global, Outcome};
 
-use create_table::CreateTable;
-use entity::Entity;
+pub use create_table::CreateTable;
+pub use entity::{Entity, KeyType};
+use identifier::qualified;
 
 /// Write what a counter table needs.
 #[derive(Args)]
@@ -110,11 +111,15 @@ fn write(args: Migration, global: &Global) -> Result<Written> {
         (None, Some(table)) if !table.is_empty() => table.to_owned(),
         _ => bail!("which table is it? Call the migration create_TABLE, or give --table TABLE"),
     };
+    let dialect = dialect(args.backend, global)?;
     let create = CreateTable {
-        dialect: dialect(args.backend, global)?,
-        table: &table,
+        dialect,
+        table: &qualified(dialect, &table),
         entity: args.entity.as_ref(),
+        day: "day",
+        slot: "slot",
         counters: &args.counters,
+        foreign_keys: &[],
     };
     create.validate()?;
 
