@@ -7,7 +7,7 @@ use diesel_counters::Dialect;
 
 use super::columns::count;
 use super::shape::Shape;
-use crate::catalogue::Kind;
+use crate::catalogue::{Column, Kind};
 use crate::connection::AnyConnection;
 use crate::generate::{CreateTable, Entity, KeyType};
 use crate::output::thousands;
@@ -37,10 +37,9 @@ pub fn of(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Rebuild> {
         note: format!(
             "{CANNOT} This makes it anew, and leaves the old one as {}_old: drop that yourself once \
              the sums of both agree. Let it stop at the first error, as sqlite3 -bail does, and then \
-             ROLLBACK.{} Indexes and triggers stay with the old table, and views, triggers and \
+             ROLLBACK. Indexes and triggers stay with the old table, and views, triggers and \
              foreign keys that name it follow it: make these anew too.",
-            shape.table.name,
-            not_carried_over(shape)
+            shape.table.name
         ),
         sql: statements(shape, &foreign_keys),
     })
@@ -51,6 +50,20 @@ fn obstacles(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<String>>
     let mut obstacles = Vec::new();
     if shape.entity.len() > 1 {
         obstacles.push("have one column of what is counted for".to_owned());
+    }
+    if shape.counters.is_empty() {
+        obstacles.push("have a counter: it has none".to_owned());
+    }
+    for column in shape
+        .table
+        .columns
+        .iter()
+        .filter(|column| is_lost(shape, column))
+    {
+        let name = &column.name;
+        obstacles.push(format!(
+            "{name} is no counter: keep it in a table of its own"
+        ));
     }
     for column in &shape.entity {
         if key_type(column.kind, shape.table.strict).is_none() {
@@ -123,18 +136,10 @@ fn key_type(kind: Kind, strict: bool) -> Option<KeyType> {
     })
 }
 
-fn not_carried_over(shape: &Shape<'_>) -> String {
-    let names: Vec<_> = shape
-        .table
-        .columns
-        .iter()
-        .filter(|column| !is_kept(shape, &column.name))
-        .map(|column| column.name.as_str())
-        .collect();
-    match names.as_slice() {
-        [] => String::new(),
-        names => format!(" Not carried over: {}.", names.join(", ")),
-    }
+/// A number of the row is not, when the key is made primary in its place.
+fn is_lost(shape: &Shape<'_>, column: &Column) -> bool {
+    let is_old_key = column.auto_increment && shape.table.primary_key == [column.name.as_str()];
+    !is_kept(shape, &column.name) && !is_old_key && !column.generated
 }
 
 fn is_kept(shape: &Shape<'_>, name: &str) -> bool {

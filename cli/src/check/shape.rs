@@ -16,11 +16,24 @@ pub struct Shape<'t> {
     pub counters: Vec<&'t Column>,
 }
 
-/// By its key, or by its name.
-pub fn is_nearly_a_counter_table(table: &Table) -> bool {
-    table.name.ends_with("_counters")
-        || CounterTable::try_from(table.clone()).is_ok()
-        || unique_keys(table).any(|key| day_and_slot(&key).is_some())
+/// Whether it is checked without being named. A day and a small number are in the key of many
+/// a table that counts nothing, so it takes more than these.
+pub fn is_meant_to_count(table: &Table) -> bool {
+    let has_slot = |key: Vec<&Column>| {
+        key.iter().any(|column| table.holds_days(column))
+            && key
+                .iter()
+                .any(|column| column.name.eq_ignore_ascii_case("slot"))
+    };
+    table.name.ends_with("_counters") || is_counter_table(table) || unique_keys(table).any(has_slot)
+}
+
+fn is_counter_table(table: &Table) -> bool {
+    CounterTable::try_from(table.clone()).is_ok_and(|table| {
+        let mut counters = table.counters.iter();
+        is_named_slot(&table.slot) && !table.counters.is_empty()
+            || counters.any(|counter| !counter.nullable && begins_at_0(counter))
+    })
 }
 
 impl<'t> Shape<'t> {
@@ -40,6 +53,7 @@ impl<'t> Shape<'t> {
         let counters = table.columns.iter().filter(|column| {
             !is_key(column)
                 && !column.auto_increment
+                && !column.generated
                 && (table.holds_counts(column) || looks_like_a_counter(column))
         });
         Some(Shape {
@@ -71,17 +85,17 @@ impl<'t> Shape<'t> {
     }
 }
 
-/// A number of which 0 is the default, or none is given and it has to have one.
+/// A number that begins at 0.
 fn looks_like_a_counter(column: &Column) -> bool {
     let is_number = matches!(column.kind, Kind::SmallInt | Kind::Integer | Kind::Real)
         || ["numeric", "decimal", "bigint", "int"]
             .iter()
             .any(|number| column.sql_type.to_ascii_lowercase().starts_with(number));
-    let begins_at_0 = match &column.default {
-        Some(default) => is_zero(default),
-        None => !column.nullable,
-    };
-    is_number && begins_at_0
+    is_number && begins_at_0(column)
+}
+
+fn begins_at_0(column: &Column) -> bool {
+    column.default.as_deref().is_some_and(is_zero)
 }
 
 /// As in `0`, `'0'::bigint` and `(0)`.

@@ -13,10 +13,15 @@ CREATE TABLE default_counters (
     views BIGINT DEFAULT 0 CHECK (typeof(views) IN ('integer', 'null')),
     likes BIGINT NOT NULL CHECK (typeof("likes")='integer'),
     comments BIGINT NOT NULL DEFAULT 1 CHECK (typeof(comments) = 'integer'),
+    PRIMARY KEY (article_id, day, slot)
+);
+INSERT INTO default_counters VALUES (1, '2026-01-01', 0, NULL, 0, 0);
+CREATE TABLE note_counters (
+    article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+    views BIGINT NOT NULL DEFAULT 0 CHECK (typeof(views) = 'integer'),
     note TEXT NOT NULL,
     PRIMARY KEY (article_id, day, slot)
 );
-INSERT INTO default_counters VALUES (1, '2026-01-01', 0, NULL, 0, 0, '');
 CREATE TABLE null_key_counters (
     article_id BIGINT, day DATE, slot SMALLINT NOT NULL,
     views BIGINT NOT NULL DEFAULT 0 CHECK (typeof(views) = 'integer'),
