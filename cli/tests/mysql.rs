@@ -179,3 +179,38 @@ fn tables_whose_names_differ_in_case_are_two() {
     good.sort();
     assert_eq!(good, ["Hit_counters: good", "hit_counters: good"]);
 }
+
+#[test]
+fn an_engine_without_transactions_is_told() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE hit_counters (
+             day DATE NOT NULL, slot SMALLINT NOT NULL, hits BIGINT NOT NULL DEFAULT 0,
+             PRIMARY KEY (day, slot)
+         ) ENGINE = MyISAM",
+    );
+    let faults = &database.run(&["check", "--json"]).json()["tables"][0]["faults"];
+    assert_eq!(faults[0]["fault"], "no_transactions");
+    database.execute(faults[0]["sql"][0].as_str().unwrap());
+    assert_eq!(database.run(&["check"]).stdout, "hit_counters: good\n");
+}
+
+#[test]
+fn a_column_is_changed_once() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE hit_counters (
+             day DATE NOT NULL, slot SMALLINT NOT NULL, hits INT DEFAULT 0, PRIMARY KEY (day, slot)
+         );
+         INSERT INTO hit_counters VALUES ('2026-01-01', 9, NULL)",
+    );
+    let faults = database.run(&["check", "--json"]).json()["tables"][0]["faults"].clone();
+    let faults = faults.as_array().unwrap().iter();
+    let sql = faults.flat_map(|fault| fault["sql"].as_array().unwrap().clone());
+    let sql: Vec<_> = sql.map(|sql| sql.as_str().unwrap().to_owned()).collect();
+    assert_eq!(sql.concat().matches("MODIFY").count(), 1, "{sql:?}");
+    for sql in sql {
+        database.execute(&sql);
+    }
+    assert_eq!(database.run(&["check"]).stdout, "hit_counters: good\n");
+}

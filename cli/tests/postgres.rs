@@ -64,7 +64,8 @@ fn a_table_may_be_in_another_schema() {
     let checked = database.run(&["check"]);
     assert_eq!(
         checked.stdout,
-        "elsewhere.hit_counters: 1 fault\n".to_owned() + checked.stdout.split_once('\n').unwrap().1
+        "elsewhere.hit_counters: good, 1 hint\n".to_owned()
+            + checked.stdout.split_once('\n').unwrap().1
     );
     let shown = database
         .run(&["show", "elsewhere.hit_counters", "--json"])
@@ -210,4 +211,106 @@ fn a_key_of_a_fixed_width_is_found() {
         .run(&["show", "code_counters", "ab", "--json"])
         .json();
     assert_eq!(shown["counters"][0]["total"], 7);
+}
+
+/// Of a table of (page_id, day, slot) with the columns and keys that are given.
+fn fault_of(definition: &str, and: &str) -> serde_json::Value {
+    let database = TestDatabase::create();
+    database.execute(&format!("{definition}; {and}"));
+    let checked = database.run(&["check", "page_counters", "--json"]).json();
+    let faults = checked["tables"][0]["faults"].as_array().unwrap();
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    for sql in faults[0]["sql"].as_array().unwrap() {
+        database.execute(sql.as_str().unwrap());
+    }
+    let left = database.run(&["check", "page_counters"]);
+    assert_eq!(
+        left.code == 0,
+        faults[0]["sql"] != serde_json::json!([]),
+        "{left:?}"
+    );
+    faults[0].clone()
+}
+
+const COLUMNS: &str = "page_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL, hits BIGINT NOT NULL DEFAULT 0";
+
+#[test]
+fn a_key_that_on_conflict_does_not_take_is_none() {
+    let fault = fault_of(
+        &format!(
+            "CREATE TABLE page_counters ({COLUMNS}, PRIMARY KEY (page_id, day, slot) DEFERRABLE)"
+        ),
+        "",
+    );
+    assert_eq!(fault["fault"], "deferrable_key");
+    let fault = fault_of(
+        &format!("CREATE TABLE page_counters ({COLUMNS})"),
+        "CREATE UNIQUE INDEX of_writers ON page_counters (page_id, day, slot) WHERE slot > 0",
+    );
+    assert_eq!(fault["fault"], "no_unique_key");
+    assert!(
+        fault["what"]
+            .as_str()
+            .unwrap()
+            .contains("Only of_writers makes")
+    );
+}
+
+#[test]
+fn rows_of_one_key_are_added_up_before_there_can_be_a_key() {
+    let fault = fault_of(
+        &format!("CREATE TABLE page_counters ({COLUMNS})"),
+        "INSERT INTO page_counters VALUES (1, '2026-01-01', 1, 1), (1, '2026-01-01', 1, 2)",
+    );
+    assert_eq!(
+        (&fault["fault"], &fault["sql"]),
+        (&"no_unique_key".into(), &serde_json::json!([]))
+    );
+}
+
+#[test]
+fn a_time_becomes_the_day_of_utc() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE page_counters (
+             day TIMESTAMPTZ, slot SMALLINT, hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (day, slot)
+         ); INSERT INTO page_counters VALUES ('2026-01-01 23:00:00-05', 9, 1)",
+    );
+    let sql = |database: &TestDatabase| {
+        let checked = database.run(&["check", "--json"]).json();
+        checked["tables"][0]["faults"][0]["sql"].clone()
+    };
+    database.execute("INSERT INTO page_counters VALUES ('2026-01-02 00:00:00+00', 9, 1)");
+    assert_eq!(sql(&database), serde_json::json!([]));
+
+    database.execute("DELETE FROM page_counters WHERE day = '2026-01-02 00:00:00+00'");
+    let sql = sql(&database)[0].as_str().unwrap().to_owned();
+    database.execute(&format!("SET TIME ZONE 'America/New_York'; {sql}"));
+    let shown = database.run(&["show", "page_counters", "--json"]).json();
+    assert_eq!(shown["first_day"], "2026-01-02");
+}
+
+#[test]
+fn a_table_that_a_crash_empties_is_told() {
+    let fault = fault_of(
+        &format!(
+            "CREATE UNLOGGED TABLE page_counters ({COLUMNS}, PRIMARY KEY (page_id, day, slot))"
+        ),
+        "",
+    );
+    assert_eq!(fault["fault"], "unlogged");
+}
+
+#[test]
+fn no_number_is_rounded() {
+    let fault = fault_of(
+        "CREATE TABLE page_counters (
+             day DATE, slot SMALLINT, hits NUMERIC(10, 2) DEFAULT 0, PRIMARY KEY (day, slot)
+         )",
+        "",
+    );
+    assert_eq!(
+        (&fault["fault"], &fault["sql"]),
+        (&"counter_type".into(), &serde_json::json!([]))
+    );
 }

@@ -13,7 +13,7 @@ use crate::output::thousands;
 use crate::sql::sql;
 
 pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let mut faults: Vec<_> = [day(shape), slot(shape)].into_iter().flatten().collect();
+    let mut faults: Vec<_> = day(shape, conn)?.into_iter().chain(slot(shape)).collect();
     faults.extend(
         shape
             .entity
@@ -22,10 +22,10 @@ pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>
     );
     for counter in &shape.counters {
         faults.extend(counter_type(shape, counter));
-        if counter.nullable {
-            faults.push(null_counter(shape, counter, conn)?);
-        } else if !counter.default.as_deref().is_some_and(is_zero) {
-            faults.push(default(shape, counter));
+        // What is no whole number is perhaps no counter, and is looked at first.
+        if is_whole(counter, shape.dialect) {
+            faults.extend(null_counter(shape, counter, conn)?);
+            faults.extend(default(shape, counter));
         }
     }
     faults.extend(other_columns(shape));
@@ -35,17 +35,51 @@ pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>
     Ok(faults)
 }
 
-fn day(shape: &Shape<'_>) -> Option<Fault> {
+fn day(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<Fault>> {
     let day = shape.day;
-    (!shape.table.holds_days(day)).then(|| {
-        let fault = Fault::wrong(
-            "day_type",
-            format!("{} is {}, not DATE.", day.name, day.sql_type),
-            "diesel_counters does not compile with it; and what holds a time as well, or a day in \
-             several spellings, has many rows for one day.",
-        );
-        change_type(fault, shape, day, "DATE", "DATE NOT NULL")
-    })
+    if shape.table.holds_days(day) {
+        return Ok(None);
+    }
+    let fault = Fault::wrong(
+        "day_type",
+        format!("{} is {}, not DATE.", day.name, day.sql_type),
+        "diesel_counters does not compile with it; and what holds a time as well, or a day in \
+         several spellings, has many rows for one day.",
+    );
+    if shape.dialect == Dialect::Sqlite {
+        return Ok(Some(fault.rebuild()));
+    }
+    let Some(as_day) = as_day(shape) else {
+        return Ok(Some(fault.remedy(
+            "Look at how it says a day, and of which time zone; then make it a DATE.",
+        )));
+    };
+    if shape.has_several_rows_of_one_key(&as_day, conn)? {
+        return Ok(Some(fault.remedy(
+            "First add up the rows of one day, of which there are several; then make it a DATE.",
+        )));
+    }
+    let (table, name) = (shape.table_sql(), shape.quoted(&day.name));
+    Ok(Some(fault.remedy(change_type(shape)).sql(
+        match shape.dialect {
+            Dialect::MySql => format!("ALTER TABLE {table} MODIFY {name} DATE NOT NULL;"),
+            _ => format!("ALTER TABLE {table} ALTER COLUMN {name} TYPE DATE USING {as_day};"),
+        },
+    )))
+}
+
+/// The day, where there is no doubt which it is: days are of UTC.
+fn as_day(shape: &Shape<'_>) -> Option<String> {
+    let name = shape.quoted(&shape.day.name);
+    match (shape.dialect, shape.day.sql_type.as_str()) {
+        (Dialect::PostgreSql, "timestamp without time zone") => Some(format!("{name}::DATE")),
+        (Dialect::PostgreSql, "timestamp with time zone") => {
+            Some(format!("({name} AT TIME ZONE 'UTC')::DATE"))
+        }
+        // One of fractions of a second would be rounded, to the next day too.
+        (Dialect::MySql, "datetime") => Some(format!("DATE({name})")),
+        _ => None,
+    }
 }
 
 fn slot(shape: &Shape<'_>) -> Option<Fault> {
@@ -56,7 +90,19 @@ fn slot(shape: &Shape<'_>) -> Option<Fault> {
             format!("{} is {}, not SMALLINT.", slot.name, slot.sql_type),
             "diesel_counters does not compile with it.",
         );
-        change_type(fault, shape, slot, "SMALLINT", "SMALLINT NOT NULL")
+        let (table, name) = (shape.table_sql(), shape.quoted(&slot.name));
+        match shape.dialect {
+            Dialect::Sqlite => fault.rebuild(),
+            dialect if !is_whole(slot, dialect) => {
+                fault.remedy("Look at what it holds; then make it a SMALLINT.")
+            }
+            Dialect::PostgreSql => fault.remedy(change_type(shape)).sql(format!(
+                "ALTER TABLE {table} ALTER COLUMN {name} TYPE SMALLINT;"
+            )),
+            Dialect::MySql => fault.remedy(change_type(shape)).sql(format!(
+                "ALTER TABLE {table} MODIFY {name} SMALLINT NOT NULL;"
+            )),
+        }
     })
 }
 
@@ -72,30 +118,65 @@ fn counter_type(shape: &Shape<'_>, counter: &Column) -> Option<Fault> {
         };
         let what = format!("{} is {}, not BIGINT.", counter.name, counter.sql_type);
         let fault = Fault::wrong("counter_type", what, cost);
-        change_type(fault, shape, counter, "BIGINT", "BIGINT NOT NULL DEFAULT 0")
+        let (table, name) = (shape.table_sql(), shape.quoted(&counter.name));
+        match shape.dialect {
+            dialect if !is_whole(counter, dialect) => fault.remedy(
+                "Look first whether it is a count at all, and how to round it: a change of its \
+                 type would round what it holds.",
+            ),
+            Dialect::Sqlite => fault.rebuild(),
+            Dialect::PostgreSql => fault.remedy(change_type(shape)).sql(format!(
+                "ALTER TABLE {table} ALTER COLUMN {name} TYPE BIGINT;"
+            )),
+            Dialect::MySql => modify(fault.remedy(change_type(shape)), shape, counter),
+        }
     })
 }
 
-fn change_type(
-    fault: Fault,
-    shape: &Shape<'_>,
-    column: &Column,
-    sql_type: &str,
-    definition: &str,
-) -> Fault {
-    let (table, name) = (shape.table_sql(), shape.quoted(&column.name));
-    let fault = fault.remedy("Change its type; the table is locked meanwhile.");
-    match shape.dialect {
-        Dialect::PostgreSql => fault.sql(format!(
-            "ALTER TABLE {table} ALTER COLUMN {name} TYPE {sql_type} USING {name}::{sql_type};"
-        )),
-        Dialect::MySql => fault.sql(format!("ALTER TABLE {table} MODIFY {name} {definition};")),
-        Dialect::Sqlite => fault.rebuild(),
+/// Whether it holds whole numbers only.
+fn is_whole(column: &Column, dialect: Dialect) -> bool {
+    match column.kind {
+        Kind::SmallInt | Kind::Integer | Kind::BigInt => true,
+        // Without a sign, or of a size that diesel_counters has no use for.
+        Kind::Other if dialect == Dialect::MySql => ["tiny", "small", "medium", "", "big"]
+            .iter()
+            .any(|size| column.sql_type.starts_with(&format!("{size}int"))),
+        _ => false,
     }
 }
 
-fn null_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -> Result<Fault> {
-    let name = shape.quoted(&counter.name);
+fn change_type(shape: &Shape<'_>) -> &'static str {
+    match shape.dialect {
+        Dialect::PostgreSql => {
+            "Change its type. The whole table is rewritten, and nobody reads or writes it meanwhile."
+        }
+        _ => "Change its type. The whole table is copied, and nobody writes it meanwhile.",
+    }
+}
+
+/// MySQL's change of a column has all of its definition.
+fn modify(fault: Fault, shape: &Shape<'_>, counter: &Column) -> Fault {
+    let (table, name) = (shape.table_sql(), shape.quoted(&counter.name));
+    let fault = match counter.nullable {
+        true => fault.sql(format!(
+            "UPDATE {table} SET {name} = 0 WHERE {name} IS NULL;"
+        )),
+        false => fault,
+    };
+    fault.sql(format!(
+        "ALTER TABLE {table} MODIFY {name} BIGINT NOT NULL DEFAULT 0;"
+    ))
+}
+
+fn null_counter(
+    shape: &Shape<'_>,
+    counter: &Column,
+    conn: &mut AnyConnection,
+) -> Result<Option<Fault>> {
+    if !counter.nullable {
+        return Ok(None);
+    }
+    let (table, name) = (shape.table_sql(), shape.quoted(&counter.name));
     let stored = match count(shape, &format!("{name} IS NULL"), conn)? {
         0 => String::new(),
         1 => " One row has it.".to_owned(),
@@ -106,10 +187,35 @@ fn null_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -
         format!("{} may be NULL.{stored}", counter.name),
         "NULL + 1 is NULL: what is counted in such a row is lost.",
     );
-    Ok(not_null_default_0(fault, shape, counter).remedy_if_none("Forbid it."))
+    Ok(Some(match shape.dialect {
+        Dialect::Sqlite => fault.rebuild(),
+        Dialect::MySql if !shape.table.holds_counts(counter) => {
+            fault.remedy("What changes its type forbids it.")
+        }
+        Dialect::MySql => modify(
+            fault.remedy("Forbid it. The whole table is rewritten."),
+            shape,
+            counter,
+        ),
+        Dialect::PostgreSql => fault
+            .remedy(
+                "Forbid it. The second statement reads the whole table, and nobody reads or \
+                 writes it meanwhile.",
+            )
+            .sql(format!(
+                "UPDATE {table} SET {name} = 0 WHERE {name} IS NULL;"
+            ))
+            .sql(format!(
+                "ALTER TABLE {table} ALTER COLUMN {name} SET DEFAULT 0, ALTER COLUMN {name} SET NOT NULL;"
+            )),
+    }))
 }
 
-fn default(shape: &Shape<'_>, counter: &Column) -> Fault {
+/// Of what may be NULL the default is put right with that.
+fn default(shape: &Shape<'_>, counter: &Column) -> Option<Fault> {
+    if counter.nullable || counter.default.as_deref().is_some_and(is_zero) {
+        return None;
+    }
     let fault = match &counter.default {
         None => Fault::wrong(
             "no_default",
@@ -122,28 +228,17 @@ fn default(shape: &Shape<'_>, counter: &Column) -> Fault {
             "An increment of other counters adds that much to it when it makes a row.",
         ),
     };
-    not_null_default_0(fault, shape, counter).remedy_if_none("Give it the default 0.")
-}
-
-fn not_null_default_0(fault: Fault, shape: &Shape<'_>, counter: &Column) -> Fault {
     let (table, name) = (shape.table_sql(), shape.quoted(&counter.name));
-    if shape.dialect == Dialect::Sqlite {
-        return fault.rebuild();
-    }
-    let mut fault = fault;
-    if counter.nullable {
-        fault = fault.sql(format!(
-            "UPDATE {table} SET {name} = 0 WHERE {name} IS NULL;"
-        ));
-    }
-    let not_null = if counter.nullable {
-        format!(", ALTER COLUMN {name} SET NOT NULL")
-    } else {
-        String::new()
-    };
-    fault.sql(match shape.dialect {
-        Dialect::MySql => format!("ALTER TABLE {table} MODIFY {name} BIGINT NOT NULL DEFAULT 0;"),
-        _ => format!("ALTER TABLE {table} ALTER COLUMN {name} SET DEFAULT 0{not_null};"),
+    Some(match shape.dialect {
+        Dialect::Sqlite => fault.rebuild(),
+        Dialect::MySql if !shape.table.holds_counts(counter) => {
+            fault.remedy("What changes its type gives it the default 0.")
+        }
+        Dialect::PostgreSql | Dialect::MySql => fault
+            .remedy("Give it the default 0. No row is changed.")
+            .sql(format!(
+                "ALTER TABLE {table} ALTER COLUMN {name} SET DEFAULT 0;"
+            )),
     })
 }
 
@@ -161,6 +256,7 @@ fn other_columns(shape: &Shape<'_>) -> Vec<Fault> {
             && !column.nullable
             && column.default.is_none()
             && !column.auto_increment
+            && !column.generated
     });
     let faults = others.map(|column| {
         let (table, name) = (shape.table_sql(), shape.quoted(&column.name));
@@ -188,7 +284,8 @@ fn collation(shape: &Shape<'_>, entity: &Column) -> Option<Fault> {
         "It takes 'Foo' for 'foo', and counts them as one.",
     )
     .remedy(
-        "Give it one that tells them apart; where it has a foreign key, on the other side too.",
+        "Give it one that tells them apart; where it has a foreign key, on the other side too. The \
+         table is rewritten or its indexes are, and nobody writes it meanwhile.",
     );
     Some(match shape.dialect {
         Dialect::MySql => fault.sql(format!(

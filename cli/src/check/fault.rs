@@ -23,6 +23,8 @@ pub enum Severity {
     /// Counts can be wrong, or statements fail.
     Wrong,
     Slow,
+    /// A guess, which is no fault yet.
+    Hint,
 }
 
 impl Fault {
@@ -45,18 +47,20 @@ impl Fault {
         }
     }
 
+    pub fn hint(fault: &'static str, what: impl Into<String>, cost: impl Into<String>) -> Self {
+        Fault {
+            severity: Severity::Hint,
+            ..Fault::wrong(fault, what, cost)
+        }
+    }
+
+    pub fn is_hint(&self) -> bool {
+        self.severity == Severity::Hint
+    }
+
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = remedy.into();
         self
-    }
-
-    /// Unless it has one.
-    pub fn remedy_if_none(self, remedy: &str) -> Self {
-        if self.remedy.is_empty() {
-            self.remedy(remedy)
-        } else {
-            self
-        }
     }
 
     pub fn sql(mut self, statement: impl Into<String>) -> Self {

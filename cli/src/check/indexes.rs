@@ -80,11 +80,18 @@ fn remove(fault: Fault, remedy: &str, shape: &Shape<'_>, index: &Index) -> Fault
         Dialect::PostgreSql if index.of_constraint => {
             fault.sql(format!("ALTER TABLE {table} DROP CONSTRAINT {name};"))
         }
+        // Not of an index that is divided as its table is.
+        Dialect::PostgreSql if !shape.table.partitioned => {
+            fault.sql(format!("DROP INDEX CONCURRENTLY {}{name};", schema(shape)))
+        }
         Dialect::Sqlite if index.of_constraint => fault.rebuild(),
         Dialect::PostgreSql | Dialect::Sqlite => {
-            let schema = shape.table.schema.as_ref();
-            let schema = schema.map_or(String::new(), |schema| shape.quoted(schema) + ".");
-            fault.sql(format!("DROP INDEX {schema}{name};"))
+            fault.sql(format!("DROP INDEX {}{name};", schema(shape)))
         }
     }
+}
+
+fn schema(shape: &Shape<'_>) -> String {
+    let schema = shape.table.schema.as_ref();
+    schema.map_or(String::new(), |schema| shape.quoted(schema) + ".")
 }

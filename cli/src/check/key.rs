@@ -1,10 +1,13 @@
 //! The primary key.
 
+use anyhow::Result;
 use diesel_counters::Dialect;
 
+use super::columns::count;
 use super::fault::Fault;
 use super::shape::Shape;
 use crate::catalogue::{Index, Table};
+use crate::connection::AnyConnection;
 use crate::sql::quoted_list;
 
 /// What is no counter table at all.
@@ -21,15 +24,22 @@ pub fn no_key(table: &Table) -> Fault {
     ))
 }
 
-pub fn faults(shape: &Shape<'_>) -> Vec<Fault> {
+pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
     if shape.entity.len() > 1 {
         faults.push(too_many_columns(shape));
     } else if shape.table.primary_key != shape.key() {
-        faults.push(wrong_key(shape));
+        faults.push(with_remedy(wrong_key(shape), shape, conn)?);
+    } else if let Some(index) = shape.table.indexes.iter().find(|i| i.primary && !i.whole) {
+        let fault = Fault::wrong(
+            "deferrable_key",
+            format!("Its primary key {} is DEFERRABLE.", index.name),
+            "Each increment fails: ON CONFLICT takes no such key.",
+        );
+        faults.push(with_remedy(fault, shape, conn)?);
     }
     faults.extend(nullable(shape));
-    faults
+    Ok(faults)
 }
 
 fn too_many_columns(shape: &Shape<'_>) -> Fault {
@@ -57,7 +67,7 @@ fn wrong_key(shape: &Shape<'_>) -> Fault {
         key.as_slice(),
         [id] if shape.table.column(id).is_some_and(|column| column.auto_increment)
     );
-    let fault = if is_same_set(key, &shape.key()) {
+    if is_same_set(key, &shape.key()) {
         Fault::slow(
             "key_order",
             format!("Its primary key is ({is}), not ({wanted})."),
@@ -67,7 +77,13 @@ fn wrong_key(shape: &Shape<'_>) -> Fault {
     } else if unique_by_key(shape).is_none() {
         Fault::wrong(
             "no_unique_key",
-            format!("Nothing makes ({wanted}) unique."),
+            match by_key(shape).find(|index| !index.whole) {
+                Some(index) => format!(
+                    "Only {} makes ({wanted}) unique, and it is partial, deferrable or invalid.",
+                    index.name
+                ),
+                None => format!("Nothing makes ({wanted}) unique."),
+            },
             match shape.dialect {
                 Dialect::MySql => {
                     "Each increment adds a row of its own, and never to one that is there."
@@ -90,53 +106,69 @@ fn wrong_key(shape: &Shape<'_>) -> Fault {
             format!("({wanted}) is unique, but its primary key is ({is})."),
             "Each increment keeps two indexes. diesel_counters does not compile with it.",
         )
-    };
-    with_remedy(fault, shape)
+    }
 }
 
-fn with_remedy(fault: Fault, shape: &Shape<'_>) -> Fault {
-    let remedy = format!(
-        "Make ({}) the primary key, in this order",
-        shape.key().join(", ")
-    );
-    let duplicates = match fault.fault {
-        "no_unique_key" => ", after adding up rows that are there twice.",
-        _ => ".",
+fn with_remedy(fault: Fault, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Fault> {
+    if shape.dialect == Dialect::Sqlite {
+        return Ok(fault.rebuild());
+    }
+    let wanted = shape.key().join(", ");
+    if let Some(first) = obstacle(shape, conn)? {
+        return Ok(fault.remedy(format!("{first} Then make ({wanted}) the primary key.")));
+    }
+    let meanwhile = match shape.dialect {
+        Dialect::PostgreSql => "Nobody reads or writes the table while its index is made.",
+        _ => "The whole table is rewritten.",
     };
     let new = format!(
         "ADD PRIMARY KEY ({})",
         quoted_list(shape.dialect, shape.key())
     );
-    match shape.dialect {
-        Dialect::Sqlite => fault.rebuild(),
-        dialect => {
-            let mut changes = removals(shape, dialect);
-            changes.push(new);
-            fault.remedy(remedy + duplicates).sql(format!(
-                "ALTER TABLE {} {};",
-                shape.table_sql(),
-                changes.join(", ")
-            ))
-        }
-    }
+    let mut changes = removals(shape, shape.dialect);
+    changes.push(new);
+    let remedy = format!("Make ({wanted}) the primary key, in this order. {meanwhile}");
+    Ok(fault.remedy(remedy).sql(format!(
+        "ALTER TABLE {} {};",
+        shape.table_sql(),
+        changes.join(", ")
+    )))
 }
 
-/// What the new primary key replaces: the old one, a number that nothing else is for,
-/// and a unique index of the same columns.
+/// Rows with which there can be no such key.
+fn obstacle(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<&'static str>> {
+    let day = shape.quoted(&shape.day.name);
+    if unique_by_key(shape).is_none() && shape.has_several_rows_of_one_key(&day, conn)? {
+        return Ok(Some("First add up the rows that have the same of these."));
+    }
+    let nulls = shape
+        .key()
+        .into_iter()
+        .map(|name| shape.quoted(name) + " IS NULL");
+    let nulls = nulls.collect::<Vec<_>>().join(" OR ");
+    Ok(match count(shape, &nulls, conn)? {
+        0 => None,
+        _ => Some("First put the rows right that have NULL in one of these."),
+    })
+}
+
+/// What the new primary key replaces: the old one with its number of a row, and a unique
+/// index of the same columns.
 fn removals(shape: &Shape<'_>, dialect: Dialect) -> Vec<String> {
     let table = shape.table;
     let old = table.indexes.iter().find(|index| index.primary);
+    // Another one may be somebody's.
     let id = table
         .columns
         .iter()
-        .find(|column| column.auto_increment && !shape.is_key(column));
+        .find(|column| column.auto_increment && table.primary_key == [column.name.as_str()]);
     let mut removals = Vec::new();
     if let Some(id) = id {
         removals.push(format!("DROP COLUMN {}", shape.quoted(&id.name)));
     }
     match (dialect, old) {
         // It goes with its column.
-        (_, Some(old)) if id.is_some_and(|id| old.columns == [id.name.as_str()]) => {}
+        (_, Some(_)) if id.is_some() => {}
         (Dialect::MySql, Some(_)) => removals.push("DROP PRIMARY KEY".to_owned()),
         (_, Some(old)) => removals.push(format!("DROP CONSTRAINT {}", shape.quoted(&old.name))),
         (_, None) => {}
@@ -154,8 +186,13 @@ fn removals(shape: &Shape<'_>, dialect: Dialect) -> Vec<String> {
 }
 
 fn unique_by_key<'t>(shape: &Shape<'t>) -> Option<&'t Index> {
-    let mut unique = shape.table.indexes.iter().filter(|index| index.unique);
-    unique.find(|index| is_same_set(&index.columns, &shape.key()))
+    by_key(shape).find(|index| index.whole)
+}
+
+fn by_key<'t>(shape: &Shape<'t>) -> impl Iterator<Item = &'t Index> {
+    let key = shape.key();
+    let unique = shape.table.indexes.iter().filter(|index| index.unique);
+    unique.filter(move |index| is_same_set(&index.columns, &key))
 }
 
 fn is_same_set(names: &[String], others: &[&str]) -> bool {

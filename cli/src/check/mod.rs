@@ -7,9 +7,10 @@ mod key;
 mod rebuild;
 mod shape;
 mod slots;
+mod storage;
 mod text;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use diesel_counters::Dialect;
 use serde::Serialize;
@@ -51,13 +52,19 @@ struct Checked {
 
 pub fn run(args: Check, global: &Global) -> Result<Outcome> {
     let conn = &mut global.connect()?;
-    let found = if args.tables.is_empty() {
+    let found: Vec<_> = if args.tables.is_empty() {
         let all = tables(conn)?.into_iter();
         all.filter(shape::is_meant_to_count).collect()
     } else {
         let named = args.tables.iter().map(|name| table(conn, name));
         named.collect::<Result<Vec<_>>>()?
     };
+    if found.is_empty() {
+        bail!(
+            "this database has no counter table: is it the right one? \
+             `diesel-counters generate migration` makes one"
+        );
+    }
     let checked = found.into_iter().map(|table| check(table, conn));
     let tables = checked.collect::<Result<Vec<_>>>()?;
     let good = tables.iter().all(|table| table.good);
@@ -71,7 +78,8 @@ fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
     let name = table.to_string();
     let (faults, rebuild) = match Shape::guess(&table, dialect) {
         Some(shape) => {
-            let mut faults = key::faults(&shape);
+            let mut faults = key::faults(&shape, conn)?;
+            faults.extend(storage::fault(&shape));
             faults.extend(columns::faults(&shape, conn)?);
             faults.extend(indexes::faults(&shape));
             let rebuild = match faults.iter().any(|fault| fault.needs_rebuild) {
@@ -87,7 +95,7 @@ fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
     };
     Ok(Checked {
         table: name,
-        good: faults.is_empty(),
+        good: faults.iter().all(Fault::is_hint),
         faults,
         rebuild_note: rebuild.as_ref().map(|rebuild| rebuild.note.clone()),
         rebuild: rebuild.map_or(Vec::new(), |rebuild| rebuild.sql),

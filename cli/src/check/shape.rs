@@ -1,9 +1,13 @@
 //! What a table's columns are meant to be, where its shape is not quite right.
 
+use anyhow::Result;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use diesel_counters::Dialect;
 
 use crate::catalogue::{Column, CounterTable, Kind, Table};
-use crate::sql::quoted;
+use crate::connection::AnyConnection;
+use crate::sql::{quoted, sql};
 
 /// A guess at a table's columns.
 pub struct Shape<'t> {
@@ -78,6 +82,25 @@ impl<'t> Shape<'t> {
     pub fn key(&self) -> Vec<&'t str> {
         let columns = self.entity.iter().copied().chain([self.day, self.slot]);
         columns.map(|column| column.name.as_str()).collect()
+    }
+
+    /// With `day` in SQL in place of the day.
+    pub fn has_several_rows_of_one_key(&self, day: &str, conn: &mut AnyConnection) -> Result<bool> {
+        #[derive(QueryableByName)]
+        struct Keys {
+            #[diesel(sql_type = BigInt)]
+            counted: i64,
+        }
+        let entity = self.entity.iter().map(|c| self.quoted(&c.name) + ", ");
+        let found: Keys = sql(format!(
+            "SELECT COUNT(*) AS counted FROM (SELECT 1 AS one FROM {} GROUP BY {}{day}, {} \
+             HAVING COUNT(*) > 1) AS several",
+            self.table_sql(),
+            entity.collect::<String>(),
+            self.quoted(&self.slot.name),
+        ))
+        .get_result(conn)?;
+        Ok(found.counted > 0)
     }
 
     pub fn is_key(&self, column: &Column) -> bool {

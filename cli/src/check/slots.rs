@@ -85,7 +85,7 @@ pub fn too_few(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Opti
         ),
     };
     Ok(Some(
-        Fault::slow(
+        Fault::hint(
             "few_slots",
             what,
             "This is a guess from what is stored. If there are no more slots than that, and more \

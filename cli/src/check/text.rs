@@ -9,12 +9,9 @@ use super::fault::{Fault, Severity};
 use crate::output::{width, wrapped};
 
 pub fn of(tables: &[Checked]) -> String {
-    if tables.is_empty() {
-        return "This database has no counter table: `diesel-counters generate migration` makes one.\n".to_owned();
-    }
     let mut text = String::new();
     for (i, table) in tables.iter().enumerate() {
-        if i > 0 && !(table.good && tables[i - 1].good) {
+        if i > 0 && !(table.faults.is_empty() && tables[i - 1].faults.is_empty()) {
             text.push('\n');
         }
         push_table(table, &mut text);
@@ -23,11 +20,19 @@ pub fn of(tables: &[Checked]) -> String {
 }
 
 fn push_table(checked: &Checked, text: &mut String) {
-    let summary = match checked.faults.len() {
+    let hints = checked
+        .faults
+        .iter()
+        .filter(|fault| fault.is_hint())
+        .count();
+    let mut summary = match checked.faults.len() - hints {
         0 => "good".to_owned(),
         1 => "1 fault".to_owned(),
         faults => format!("{faults} faults"),
     };
+    if hints > 0 {
+        summary += &format!(", {hints} hint");
+    }
     push_line(text, "", &format!("{}: {summary}", checked.table));
     for fault in &checked.faults {
         text.push('\n');
@@ -46,6 +51,7 @@ fn push_fault(fault: &Fault, text: &mut String) {
     let (word, color) = match fault.severity {
         Severity::Wrong => ("wrong", AnsiColor::Red),
         Severity::Slow => ("slow ", AnsiColor::Yellow),
+        Severity::Hint => ("hint ", AnsiColor::Cyan),
     };
     let style = Style::new().bold().fg_color(Some(color.into()));
     let lines = [&fault.what, &fault.cost, &fault.remedy];

@@ -5,7 +5,7 @@ CREATE TABLE key_order_counters (
 );
 CREATE TABLE type_counters (
     article_id BIGINT NOT NULL, day DATETIME NOT NULL, slot INTEGER NOT NULL,
-    views FLOAT NOT NULL DEFAULT 0, likes BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    views FLOAT NOT NULL DEFAULT 0, shares INTEGER DEFAULT 0, likes BIGINT UNSIGNED NOT NULL DEFAULT 0,
     PRIMARY KEY (article_id, day, slot)
 );
 CREATE TABLE default_counters (
