@@ -63,6 +63,11 @@ pub fn dialect_of(url: &str) -> Result<Dialect> {
         None | Some(("sqlite", _)) => Ok(Dialect::Sqlite),
         Some(("postgres" | "postgresql", _)) => Ok(Dialect::PostgreSql),
         Some(("mysql" | "mariadb", _)) => Ok(Dialect::MySql),
+        // What stands there may be a password.
+        Some((scheme, _)) if !scheme.chars().all(|c| c.is_ascii_alphanumeric()) => bail!(
+            "the database URL does not begin as one of those that are known: postgres://…, \
+             mysql://…, and the file of an SQLite database"
+        ),
         Some((scheme, _)) => bail!(
             "the database URL begins with {scheme}://; \
              known are postgres://…, mysql://…, and the file of an SQLite database"
@@ -76,8 +81,13 @@ fn sqlite(file: &str) -> Result<AnyConnection> {
 
     // SQLite would make it.
     if !Path::new(file).is_file() {
+        // It may be a URL with a password that has lost its beginning.
+        let file = match file.contains('@') {
+            true => String::new(),
+            false => format!(" {file}"),
+        };
         bail!(
-            "there is no file {file}: give the path of an SQLite database, \
+            "there is no file{file}: give the path of an SQLite database, \
              or a URL that begins with postgres:// or mysql://"
         );
     }
@@ -88,16 +98,31 @@ fn sqlite(file: &str) -> Result<AnyConnection> {
 
 #[cfg(feature = "postgres")]
 fn postgres(url: &str) -> Result<AnyConnection> {
-    diesel::PgConnection::establish(url)
-        .map(AnyConnection::Postgres)
-        .map_err(|error| unreachable(url, error))
+    use diesel::connection::SimpleConnection;
+
+    let mut conn = diesel::PgConnection::establish(url).map_err(|e| unreachable(url, e))?;
+    conn.batch_execute("SET lock_timeout = '2s'")?;
+    Ok(AnyConnection::Postgres(conn))
 }
 
 #[cfg(feature = "mysql")]
 fn mysql(url: &str) -> Result<AnyConnection> {
-    diesel::MysqlConnection::establish(url)
-        .map(AnyConnection::Mysql)
-        .map_err(|error| unreachable(url, error))
+    use diesel::connection::SimpleConnection;
+
+    if !names_database(url) {
+        bail!("which database of the server? Name it in the URL: mysql://…/DATABASE");
+    }
+    let mut conn = diesel::MysqlConnection::establish(url).map_err(|e| unreachable(url, e))?;
+    conn.batch_execute("SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2")?;
+    Ok(AnyConnection::Mysql(conn))
+}
+
+#[cfg(feature = "mysql")]
+fn names_database(url: &str) -> bool {
+    let path = url
+        .split_once("://")
+        .and_then(|(_, rest)| rest.split_once('/'));
+    path.is_some_and(|(_, path)| !path.split('?').next().unwrap_or_default().is_empty())
 }
 
 #[cfg(not(feature = "sqlite"))]
@@ -121,6 +146,22 @@ fn not_built_in(name: &str, feature: &str) -> String {
         "this diesel-counters was built without {name}: \
          build it with `cargo install --path cli --features {feature}`"
     )
+}
+
+/// What to do about an error that is a lock which was waited for in vain.
+pub fn who_locks(error: &anyhow::Error) -> &'static str {
+    const WAITED: [&str; 3] = [
+        "due to lock timeout",
+        "Lock wait timeout exceeded",
+        "database is locked",
+    ];
+    let said = format!("{error:#}");
+    match WAITED.iter().any(|waited| said.contains(waited)) {
+        true => {
+            ": somebody else has it locked. `diesel-counters doctor TABLE` says who; or try again"
+        }
+        false => "",
+    }
 }
 
 fn unreachable(url: &str, error: ConnectionError) -> anyhow::Error {

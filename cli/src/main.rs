@@ -118,7 +118,10 @@ fn main() -> ExitCode {
     match run(command, &global) {
         Ok(outcome) => outcome.exit_code(),
         Err(error) => {
-            eprintln!("diesel-counters: {error:#}");
+            eprintln!(
+                "diesel-counters: {error:#}{}",
+                connection::who_locks(&error)
+            );
             ExitCode::FAILURE
         }
     }

@@ -8,7 +8,7 @@ mod server;
 use std::sync::mpsc;
 use std::thread;
 
-use diesel::connection::{AnsiTransactionManager, TransactionManager};
+use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
 use diesel::prelude::*;
 
 use behaviour::doctor::with_counters;
@@ -214,4 +214,28 @@ fn a_column_is_changed_once() {
         database.execute(&sql);
     }
     assert_eq!(database.run(&["check"]).stdout, "hit_counters: good\n");
+}
+
+#[test]
+fn no_command_hangs_behind_a_lock() {
+    let database = with_counters();
+    let holder = &mut database.connect();
+    holder
+        .batch_execute("LOCK TABLES article_counters WRITE")
+        .unwrap();
+    let shown = database.run(&["show", "article_counters"]);
+    assert_eq!(shown.code, 1, "{shown:?}");
+    assert!(shown.stderr.contains("doctor TABLE` says who"), "{shown:?}");
+}
+
+#[test]
+fn a_url_without_a_database_is_an_error() {
+    let database = TestDatabase::create();
+    let url = database.url();
+    let (server, _) = url.rsplit_once('/').unwrap();
+    for url in [server.to_owned(), format!("{server}/")] {
+        let checked = behaviour::run_with(&["check"], Some(&url));
+        assert_eq!(checked.code, 1);
+        assert!(checked.stderr.contains("Name it in the URL"), "{checked:?}");
+    }
 }

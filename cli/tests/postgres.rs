@@ -314,3 +314,17 @@ fn no_number_is_rounded() {
         (&"counter_type".into(), &serde_json::json!([]))
     );
 }
+
+#[test]
+fn no_command_hangs_behind_a_lock() {
+    let database = with_counters();
+    let holder = &mut database.connect();
+    begin(holder);
+    diesel::sql_query("LOCK TABLE article_counters")
+        .execute(holder)
+        .unwrap();
+    let shown = database.run(&["show", "article_counters"]);
+    assert_eq!(shown.code, 1, "{shown:?}");
+    assert!(shown.stderr.contains("doctor TABLE` says who"), "{shown:?}");
+    AnsiTransactionManager::commit_transaction(holder).unwrap();
+}

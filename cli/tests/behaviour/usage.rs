@@ -62,3 +62,16 @@ fn help_shows_no_database_url() {
     let help = database.run(&["check", "--help"]);
     assert!(help.stdout.contains("DATABASE_URL") && !help.stdout.contains(&database.url()));
 }
+
+#[test]
+fn a_url_that_has_lost_its_beginning_is_not_repeated() {
+    for url in [
+        "admin:secret@db.example/app",
+        "://admin:secret@db.example/app",
+        "admin:secret://@db.example/app",
+    ] {
+        let checked = run(&["check", "--database-url", url]);
+        assert_eq!(checked.code, 1);
+        assert!(!checked.stderr.contains("secret"), "{}", checked.stderr);
+    }
+}
