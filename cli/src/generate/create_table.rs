@@ -38,6 +38,16 @@ impl CreateTable<'_> {
     pub fn validate(&self) -> Result<()> {
         let mut names: HashSet<String> = [self.day, self.slot].map(str::to_lowercase).into();
         let entity = self.entity.map(|entity| &entity.column);
+        let parent = self.entity.and_then(|entity| entity.refers_to.as_ref());
+        let all = [self.table].into_iter();
+        let all = all.chain(parent.into_iter().flat_map(|(t, c)| [t.as_str(), c]));
+        let columns = entity.into_iter().chain(self.counters);
+        for name in all.chain(columns.map(String::as_str)) {
+            // In a comment a new line would end it.
+            if name.contains(char::is_control) {
+                bail!("the name {name:?} has a control character: give it another one");
+            }
+        }
         for name in entity.into_iter().chain(self.counters) {
             if name.is_empty() {
                 bail!("a counter has no name: write --counters views,likes");

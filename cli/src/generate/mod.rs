@@ -85,11 +85,16 @@ struct Written {
 
 pub fn run(args: Generate, global: &Global) -> Result<Outcome> {
     let What::Migration(migration) = args.what;
+    let has_entity = migration.entity.is_some();
     let written = write(migration, global)?;
     global.print(&written, || {
+        let model = match has_entity {
+            true => "the model that is counted for",
+            false => "a unit struct, such as `struct Site;`",
+        };
         format!(
             "Creating {}\nCreating {}\n\nNext: diesel migration run\nThen: #[derive(HasCounters)] \
-             and #[counters(table_name = {})] on the model that is counted for\n",
+             and #[counters(table_name = {})] on {model}\n",
             written.up.display(),
             written.down.display(),
             written.table.rsplit('.').next().unwrap_or(&written.table),

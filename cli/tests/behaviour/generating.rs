@@ -340,3 +340,57 @@ fn a_migration_of_no_table_asks_for_its_name() {
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("create_TABLE"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_name_cannot_end_the_comment_that_it_is_in() {
+    let folder = tempdir().unwrap();
+    for (entity, counters) in [
+        ("id\nDROP TABLE articles; --:bigint", "views"),
+        ("id:bigint:articles\n.id", "views"),
+        ("id:bigint", "vie\nws"),
+    ] {
+        let migrations = folder.path().to_str().unwrap();
+        let ran = run(&[
+            "generate",
+            "migration",
+            "create_counters",
+            "--backend",
+            BACKEND,
+            "--entity",
+            entity,
+            "--counters",
+            counters,
+            "--migration-dir",
+            migrations,
+        ]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.stderr.contains("control character"), "{ran:?}");
+    }
+}
+
+#[test]
+fn it_says_which_model_has_such_counters() {
+    for (entity, model) in [
+        (
+            "--entity=article_id:bigint",
+            "the model that is counted for",
+        ),
+        ("--no-entity", "a unit struct"),
+    ] {
+        let folder = tempdir().unwrap();
+        let migrations = folder.path().to_str().unwrap();
+        let ran = run(&[
+            "generate",
+            "migration",
+            "create_counters",
+            "--backend",
+            BACKEND,
+            entity,
+            "--counters",
+            "views",
+            "--migration-dir",
+            migrations,
+        ]);
+        assert!(ran.stdout.contains(model), "{ran:?}");
+    }
+}
