@@ -328,3 +328,31 @@ fn no_command_hangs_behind_a_lock() {
     assert!(shown.stderr.contains("doctor TABLE` says who"), "{shown:?}");
     AnsiTransactionManager::commit_transaction(holder).unwrap();
 }
+
+#[test]
+fn the_size_of_a_table_is_that_of_its_partitions() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE hit_counters (
+             day DATE, slot SMALLINT, hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (day, slot)
+         ) PARTITION BY RANGE (day);
+         CREATE TABLE hits_of_2026 PARTITION OF hit_counters
+             FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
+         INSERT INTO hit_counters VALUES ('2026-01-01', 1, 7)",
+    );
+    let shown = database.run(&["show", "hit_counters", "--json"]).json();
+    assert!(shown["size"]["bytes"].as_i64().unwrap() > 0);
+}
+
+/// An index that is divided as its table is cannot be dropped concurrently.
+#[test]
+fn an_index_of_a_partitioned_table_is_dropped_with_a_lock() {
+    let fault = fault_of(
+        &format!(
+            "CREATE TABLE page_counters ({COLUMNS}, PRIMARY KEY (page_id, day, slot))
+             PARTITION BY RANGE (day)"
+        ),
+        "CREATE INDEX by_hits ON page_counters (hits)",
+    );
+    assert_eq!(fault["fault"], "counter_index");
+}

@@ -29,9 +29,14 @@ pub fn of(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Option<Si
     let name = counters.table.name.as_str();
     let (query, of) = match dialect {
         Dialect::PostgreSql => (
-            sql("SELECT pg_total_relation_size(to_regclass(")
-                .bind(counters.sql_name(dialect).as_str())
-                .sql(")) AS bytes"),
+            // One of partitions has nothing of its own, and any other is no tree.
+            sql(
+                "SELECT COALESCE(CAST(sum(pg_total_relation_size(tree.relid)) AS BIGINT), \
+                 pg_total_relation_size(CAST(max(CAST(named.oid AS oid)) AS regclass))) AS bytes \
+                 FROM (SELECT to_regclass(",
+            )
+            .bind(counters.sql_name(dialect).as_str())
+            .sql(") AS oid) AS named LEFT JOIN pg_partition_tree(named.oid) AS tree ON true"),
             "the table and its indexes",
         ),
         Dialect::MySql => {
