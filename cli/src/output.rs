@@ -64,8 +64,30 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// A text of somebody else's, as it can be shown: what would steer the terminal is written
+/// out.
+pub fn printable(text: &str) -> String {
+    let steers = |c: char| {
+        // These two ranges turn the direction of what follows.
+        c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut printable = String::new();
+    for c in text.chars() {
+        match steers(c) {
+            true => printable.extend(c.escape_default()),
+            false => printable.push(c),
+        }
+    }
+    printable
+}
+
 /// Columns beside each other, without lines. `right` are those of numbers.
 pub fn columns(header: &[&str], right: &[usize], rows: Vec<Vec<String>>) -> String {
+    let header = header.iter().map(|cell| printable(cell));
+    let rows = rows.into_iter().map(|row| {
+        let cells = row.iter().map(|cell| printable(cell));
+        cells.collect::<Vec<_>>()
+    });
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)

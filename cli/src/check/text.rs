@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::Checked;
 use super::fault::{Fault, Severity};
-use crate::output::{width, wrapped};
+use crate::output::{printable, width, wrapped};
 
 pub fn of(tables: &[Checked]) -> String {
     let mut text = String::new();
@@ -77,5 +77,5 @@ fn push_sql(statements: &[String], indent: &str, text: &mut String) {
 
 fn push_line(text: &mut String, indent: &str, line: &str) {
     // Writing to a String cannot fail.
-    let _ = writeln!(text, "{indent}{line}");
+    let _ = writeln!(text, "{indent}{}", printable(line));
 }

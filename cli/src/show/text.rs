@@ -1,7 +1,7 @@
 //! What `show` prints.
 
 use super::{Counted, Shown};
-use crate::output::{bar, columns, thousands, width};
+use crate::output::{bar, columns, printable, thousands, width};
 
 /// How wide the bars of one counter are at least, and at most.
 const BARS: (usize, usize) = (8, 40);
@@ -35,23 +35,22 @@ fn heading(shown: &Shown) -> String {
     ));
     lines.push(("slots in use", thousands(rows.slots)));
     lines.push((
-        "a merge would save",
+        "a merge would leave",
         match shown.mergeable_rows {
-            1 => "1 row".to_owned(),
-            rows => format!("{} rows", thousands(rows)),
+            1 => "1 row fewer".to_owned(),
+            rows => format!("{} rows fewer", thousands(rows)),
         },
     ));
 
-    let of = shown
-        .entity
-        .as_ref()
-        .map_or(String::new(), |entity| format!(", of {entity}"));
+    let of = shown.entity.as_ref().map_or(String::new(), |entity| {
+        format!(", of {}", printable(entity))
+    });
     let lines = lines
         .into_iter()
         .map(|(what, value)| vec![format!("  {what}"), value]);
     format!(
         "{}{of}\n{}",
-        shown.table,
+        printable(&shown.table),
         columns(&[], &[], lines.collect())
     )
 }

@@ -199,3 +199,24 @@ fn a_total_beyond_bigint_is_an_error() {
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn a_key_cannot_steer_the_terminal() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE page_counters (
+             path VARCHAR(50) NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (path, day, slot)
+         );
+         INSERT INTO page_counters VALUES ('/a\u{1b}[2J\u{7}', '2026-01-01', 1, 5)",
+    );
+    for args in [
+        vec!["top", "page_counters", "hits"],
+        vec!["show", "page_counters", "/a\u{1b}[2J\u{7}"],
+        vec!["check"],
+    ] {
+        let ran = database.run(&args);
+        assert!(!ran.stdout.is_empty());
+        assert!(!ran.stdout.contains(['\u{1b}', '\u{7}']), "{ran:?}");
+    }
+}
