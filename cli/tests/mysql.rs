@@ -239,3 +239,18 @@ fn a_url_without_a_database_is_an_error() {
         assert!(checked.stderr.contains("Name it in the URL"), "{checked:?}");
     }
 }
+
+#[test]
+fn a_number_beyond_bigint_is_looked_at_first() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE hit_counters (
+             day DATE NOT NULL, slot SMALLINT NOT NULL, hits BIGINT UNSIGNED NOT NULL DEFAULT 0,
+             PRIMARY KEY (day, slot)
+         );
+         INSERT INTO hit_counters VALUES ('2026-01-01', 9, 9223372036854775808)",
+    );
+    let faults = &database.run(&["check", "--json"]).json()["tables"][0]["faults"];
+    assert_eq!(faults[0]["fault"], "counter_type");
+    assert_eq!(faults[0]["sql"], serde_json::json!([]));
+}

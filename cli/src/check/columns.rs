@@ -13,7 +13,10 @@ use crate::output::thousands;
 use crate::sql::sql;
 
 pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let mut faults: Vec<_> = day(shape, conn)?.into_iter().chain(slot(shape)).collect();
+    let mut faults: Vec<_> = [day(shape, conn)?, slot(shape, conn)?]
+        .into_iter()
+        .flatten()
+        .collect();
     faults.extend(
         shape
             .entity
@@ -21,7 +24,7 @@ pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>
             .filter_map(|column| collation(shape, column)),
     );
     for counter in &shape.counters {
-        faults.extend(counter_type(shape, counter));
+        faults.extend(counter_type(shape, counter, conn)?);
         // What is no whole number is perhaps no counter, and is looked at first.
         if is_whole(counter, shape.dialect) {
             faults.extend(null_counter(shape, counter, conn)?);
@@ -82,55 +85,76 @@ fn as_day(shape: &Shape<'_>) -> Option<String> {
     }
 }
 
-fn slot(shape: &Shape<'_>) -> Option<Fault> {
+fn slot(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<Fault>> {
     let slot = shape.slot;
-    (!shape.table.holds_slots(slot)).then(|| {
-        let fault = Fault::wrong(
-            "slot_type",
-            format!("{} is {}, not SMALLINT.", slot.name, slot.sql_type),
-            "diesel_counters does not compile with it.",
-        );
-        let (table, name) = (shape.table_sql(), shape.quoted(&slot.name));
-        match shape.dialect {
-            Dialect::Sqlite => fault.rebuild(),
-            dialect if !is_whole(slot, dialect) => {
-                fault.remedy("Look at what it holds; then make it a SMALLINT.")
-            }
-            Dialect::PostgreSql => fault.remedy(change_type(shape)).sql(format!(
-                "ALTER TABLE {table} ALTER COLUMN {name} TYPE SMALLINT;"
-            )),
-            Dialect::MySql => fault.remedy(change_type(shape)).sql(format!(
-                "ALTER TABLE {table} MODIFY {name} SMALLINT NOT NULL;"
-            )),
+    if shape.table.holds_slots(slot) {
+        return Ok(None);
+    }
+    let fault = Fault::wrong(
+        "slot_type",
+        format!("{} is {}, not SMALLINT.", slot.name, slot.sql_type),
+        "diesel_counters does not compile with it.",
+    );
+    let (table, name) = (shape.table_sql(), shape.quoted(&slot.name));
+    Ok(Some(match shape.dialect {
+        Dialect::Sqlite => fault.rebuild(),
+        dialect
+            if !is_whole(slot, dialect)
+                || count(shape, &format!("{name} NOT BETWEEN 0 AND 32767"), conn)? > 0 =>
+        {
+            fault.remedy("Look at what it holds; then make it a SMALLINT.")
         }
-    })
+        Dialect::PostgreSql => fault.remedy(change_type(shape)).sql(format!(
+            "ALTER TABLE {table} ALTER COLUMN {name} TYPE SMALLINT;"
+        )),
+        Dialect::MySql => fault.remedy(change_type(shape)).sql(format!(
+            "ALTER TABLE {table} MODIFY {name} SMALLINT NOT NULL;"
+        )),
+    }))
 }
 
-fn counter_type(shape: &Shape<'_>, counter: &Column) -> Option<Fault> {
-    (!shape.table.holds_counts(counter)).then(|| {
-        let cost = match counter.kind {
-            Kind::Real => "A large floating-point number no longer counts by ones, and it is no counter to diesel_counters.",
-            // There it holds 64 bits by any name.
-            _ if shape.dialect == Dialect::Sqlite => "It is no counter to diesel_counters, whose counters are BIGINT.",
-            Kind::SmallInt => "Increments fail from 32,767 on, and it is no counter to diesel_counters.",
-            Kind::Integer => "Increments fail from 2,147,483,647 on, and it is no counter to diesel_counters.",
-            _ => "It is no counter to diesel_counters, whose counters are BIGINT.",
-        };
-        let what = format!("{} is {}, not BIGINT.", counter.name, counter.sql_type);
-        let fault = Fault::wrong("counter_type", what, cost);
-        let (table, name) = (shape.table_sql(), shape.quoted(&counter.name));
-        match shape.dialect {
-            dialect if !is_whole(counter, dialect) => fault.remedy(
-                "Look first whether it is a count at all, and how to round it: a change of its \
-                 type would round what it holds.",
-            ),
-            Dialect::Sqlite => fault.rebuild(),
-            Dialect::PostgreSql => fault.remedy(change_type(shape)).sql(format!(
-                "ALTER TABLE {table} ALTER COLUMN {name} TYPE BIGINT;"
-            )),
-            Dialect::MySql => modify(fault.remedy(change_type(shape)), shape, counter),
+fn counter_type(
+    shape: &Shape<'_>,
+    counter: &Column,
+    conn: &mut AnyConnection,
+) -> Result<Option<Fault>> {
+    if shape.table.holds_counts(counter) {
+        return Ok(None);
+    }
+    let cost = match counter.kind {
+        Kind::Real => {
+            "A large floating-point number no longer counts by ones, and it is no counter to diesel_counters."
         }
-    })
+        // There it holds 64 bits by any name.
+        _ if shape.dialect == Dialect::Sqlite => {
+            "It is no counter to diesel_counters, whose counters are BIGINT."
+        }
+        Kind::SmallInt => {
+            "Increments fail from 32,767 on, and it is no counter to diesel_counters."
+        }
+        Kind::Integer => {
+            "Increments fail from 2,147,483,647 on, and it is no counter to diesel_counters."
+        }
+        _ => "It is no counter to diesel_counters, whose counters are BIGINT.",
+    };
+    let what = format!("{} is {}, not BIGINT.", counter.name, counter.sql_type);
+    let fault = Fault::wrong("counter_type", what, cost);
+    let (table, name) = (shape.table_sql(), shape.quoted(&counter.name));
+    Ok(Some(match shape.dialect {
+        dialect if !is_whole(counter, dialect) => fault.remedy(
+            "Look first whether it is a count at all, and how to round it: a change of its \
+                 type would round what it holds.",
+        ),
+        Dialect::Sqlite => fault.rebuild(),
+        Dialect::PostgreSql => fault.remedy(change_type(shape)).sql(format!(
+            "ALTER TABLE {table} ALTER COLUMN {name} TYPE BIGINT;"
+        )),
+        // Not every MySQL minds.
+        Dialect::MySql if count(shape, &format!("{name} > {}", i64::MAX), conn)? > 0 => {
+            fault.remedy("First put the rows right in which it is beyond BIGINT.")
+        }
+        Dialect::MySql => modify(fault.remedy(change_type(shape)), shape, counter),
+    }))
 }
 
 /// Whether it holds whole numbers only.

@@ -37,7 +37,7 @@ pub fn of(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Rebuild> {
         note: format!(
             "{CANNOT} This makes it anew, and leaves the old one as {}_old: drop that yourself once \
              the sums of both agree. Let it stop at the first error, as sqlite3 -bail does, and then \
-             ROLLBACK. Indexes and triggers stay with the old table, and views, triggers and \
+             ROLLBACK. Indexes, triggers and other checks stay with the old table, and views, triggers and \
              foreign keys that name it follow it: make these anew too.",
             shape.table.name
         ),

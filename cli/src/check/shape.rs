@@ -35,8 +35,7 @@ pub fn is_meant_to_count(table: &Table) -> bool {
 fn is_counter_table(table: &Table) -> bool {
     CounterTable::try_from(table.clone()).is_ok_and(|table| {
         let mut counters = table.counters.iter();
-        is_named_slot(&table.slot) && !table.counters.is_empty()
-            || counters.any(|counter| !counter.nullable && begins_at_0(counter))
+        counters.any(|counter| !counter.nullable && begins_at_0(counter))
     })
 }
 

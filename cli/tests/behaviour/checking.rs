@@ -161,6 +161,10 @@ fn tables_that_only_look_alike_are_left_alone() {
              room_id SMALLINT NOT NULL, day DATE NOT NULL, guest_id BIGINT NOT NULL,
              PRIMARY KEY (day, room_id)
          );
+         CREATE TABLE visits (
+             doctor_id BIGINT NOT NULL, day DATE NOT NULL, time_slot SMALLINT NOT NULL,
+             patient_id BIGINT NOT NULL, PRIMARY KEY (doctor_id, day, time_slot)
+         );
          CREATE TABLE prices (
              product_id BIGINT NOT NULL, valid_date DATE NOT NULL, tier SMALLINT NOT NULL,
              price NUMERIC(10, 2) NOT NULL, PRIMARY KEY (product_id, valid_date, tier)
