@@ -118,10 +118,9 @@ fn main() -> ExitCode {
     match run(command, &global) {
         Ok(outcome) => outcome.exit_code(),
         Err(error) => {
-            eprintln!(
-                "diesel-counters: {error:#}{}",
-                connection::who_locks(&error)
-            );
+            let text = format!("{error:#}{}", connection::who_locks(&error));
+            let lines: Vec<_> = text.lines().map(output::printable).collect();
+            eprintln!("diesel-counters: {}", lines.join("\n"));
             ExitCode::FAILURE
         }
     }
