@@ -103,7 +103,10 @@ fn wrong_key(shape: &Shape<'_>) -> Fault {
     } else {
         Fault::slow(
             "not_primary_key",
-            format!("({wanted}) is unique, but its primary key is ({is})."),
+            match key.is_empty() {
+                true => format!("({wanted}) is unique, but there is no primary key."),
+                false => format!("({wanted}) is unique, but its primary key is ({is})."),
+            },
             "Each increment keeps two indexes. diesel_counters does not compile with it.",
         )
     }
