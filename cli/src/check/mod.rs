@@ -1,6 +1,7 @@
 //! `check`: live tables against the shape of a counter table.
 
 mod columns;
+mod counters;
 mod fault;
 mod indexes;
 mod key;
@@ -81,6 +82,7 @@ fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
             let mut faults = key::faults(&shape, conn)?;
             faults.extend(storage::fault(&shape));
             faults.extend(columns::faults(&shape, conn)?);
+            faults.extend(counters::faults(&shape, conn)?);
             faults.extend(indexes::faults(&shape));
             let rebuild = match faults.iter().any(|fault| fault.needs_rebuild) {
                 true => Some(rebuild::of(&shape, conn)?),
