@@ -68,7 +68,17 @@ pub fn run(args: Materialize, global: &Global) -> Result<Outcome> {
     let Some(column) = parent.column(into_column) else {
         bail!("{parent} has no column {into_column}");
     };
-    if column.kind != Kind::BigInt || parent.primary_key.contains(&column.name) {
+    if let Some(counted) = &counters.parent {
+        if (&counted.in_schema, &counted.table) != (&parent.in_schema, &parent.name) {
+            bail!(
+                "{} counts for {}, as its foreign key says, and not for {parent}",
+                counters.table,
+                counted.table
+            );
+        }
+    }
+    if column.kind != Kind::BigInt || column.generated || parent.primary_key.contains(&column.name)
+    {
         bail!(
             "{parent}.{into_column} is {}{}: totals go into a BIGINT column of their own",
             column.sql_type,

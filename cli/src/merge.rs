@@ -227,8 +227,16 @@ fn layout(table: &CounterTable, lose: &[String]) -> Result<Layout<TableName>> {
             );
         }
     }
-    let others = table.table.columns.iter().map(|column| &column.name);
-    let mut others = others.filter(|name| !key.contains(name) && !is_counter(name));
+    // What is generated comes with what it is generated from.
+    let (generated, stored): (Vec<_>, Vec<_>) = table
+        .table
+        .columns
+        .iter()
+        .partition(|column| column.generated);
+    let mut others = stored
+        .into_iter()
+        .map(|column| &column.name)
+        .filter(|name| !key.contains(name) && !is_counter(name));
     if let Some(kept) = others.find(|name| !lose.contains(name)) {
         bail!(
             "{}.{kept} is no BIGINT, and merging would lose what it holds: `diesel-counters check \
@@ -242,12 +250,21 @@ fn layout(table: &CounterTable, lose: &[String]) -> Result<Layout<TableName>> {
             schema: table.table.schema.clone(),
             name: table.table.name.clone(),
         },
-        name: table.table.name.clone().into(),
+        // As a program's `table!` has it.
+        name: match &table.table.schema {
+            Some(schema) => format!("{schema}.{}", table.table.name).into(),
+            None => table.table.name.clone().into(),
+        },
         entity: table.entity.as_ref().map(name),
         day: name(&table.day),
         slot: name(&table.slot),
         counters: table.counters.iter().map(name).collect(),
-        others: lose.iter().map(|name| name.clone().into()).collect(),
+        others: lose
+            .iter()
+            .cloned()
+            .map(Into::into)
+            .chain(generated.into_iter().map(name))
+            .collect(),
     })
 }
 

@@ -178,6 +178,22 @@ fn materialize_writes_what_differs() {
         let refused = database.run(&wrong);
         assert!(refused.stderr.contains(why), "{}", refused.stderr);
     }
+    database.execute(
+        "CREATE TABLE users (id BIGINT NOT NULL PRIMARY KEY, total BIGINT NOT NULL DEFAULT 0)",
+    );
+    let wrong = [
+        "materialize",
+        "article_counters",
+        "views",
+        "--into",
+        "users.total",
+    ];
+    let refused = database.run(&wrong);
+    assert!(
+        refused.stderr.contains("counts for articles"),
+        "{}",
+        refused.stderr
+    );
     let nowhere = [
         "materialize",
         "article_counters",
@@ -232,4 +248,22 @@ fn days_that_may_still_be_counted_on_are_not_merged() {
         );
     }
     assert_eq!(rows_and_views(&database), (30, 45));
+}
+
+#[test]
+fn what_is_generated_is_not_lost() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE sum_counters (entity BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             views BIGINT NOT NULL DEFAULT 0, twice BIGINT GENERATED ALWAYS AS (2 * views) STORED,
+             PRIMARY KEY (entity, day, slot));
+         INSERT INTO sum_counters (entity, day, slot, views) VALUES (1, '2026-01-01', 1, 5), (1, '2026-01-01', 2, 5)",
+    );
+    let merged = database.run(&["compact", "sum_counters", "--json"]);
+    assert_eq!(merged.json()["merged_rows"], 2, "{}", merged.stderr);
+    let shown = database.run(&["show", "sum_counters", "--json"]).json();
+    assert_eq!(
+        (&shown["rows"], &shown["counters"][0]["total"]),
+        (&json!(1), &json!(10))
+    );
 }
