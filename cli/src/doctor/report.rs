@@ -45,7 +45,7 @@ pub struct Wait {
 }
 
 /// A connection to the database.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Default, Serialize)]
 pub struct Session {
     /// PostgreSQL's pid, MySQL's connection id.
     pub id: i64,
@@ -55,6 +55,8 @@ pub struct Session {
     pub state: String,
     /// Whether it is in a transaction and runs no statement.
     pub idle_in_transaction: bool,
+    /// For how long it has run no statement, within its transaction.
+    pub idle_seconds: Option<f64>,
     pub transaction_seconds: Option<f64>,
     /// What it runs, or ran last.
     pub statement: Option<String>,

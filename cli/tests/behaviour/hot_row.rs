@@ -143,6 +143,7 @@ fn json_has_the_waits() {
     assert_eq!(wait["waiter"]["id"], waiter);
     assert_eq!(wait["holders"][0]["id"], holder);
     assert_eq!(wait["holders"][0]["idle_in_transaction"], true);
+    assert!(wait["holders"][0]["idle_seconds"].is_number(), "{wait}");
     let row = serde_json::json!([{ "entity": "7", "day": day, "slot": slot }]);
     assert_eq!(wait["rows"], row);
     let statement = wait["waiter"]["statement"].as_str().unwrap();

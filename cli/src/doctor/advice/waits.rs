@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use diesel_counters::{DEFAULT_SLOTS, Dialect};
 
+use crate::doctor::print::duration;
 use crate::doctor::report::{Advice, Holder, Report, Row, Session};
 use crate::doctor::target::Target;
 
 /// Where the row stands that corrections lock.
 const NO_DAY: &str = "1970-01-01";
 
-/// A transaction that is idle for longer has been forgotten.
+/// A transaction that is idle for longer may have been forgotten.
 const FORGOTTEN_SECONDS: f64 = 10.0;
 
 /// What the waits of now and those that were watched have in common.
@@ -81,26 +82,32 @@ pub fn count_last(found: &Found) -> Option<Advice> {
 }
 
 pub fn end_holder(report: &Report, target: &Target) -> Option<Advice> {
-    let forgotten = |holder: &&Session| {
-        holder.idle_in_transaction && holder.transaction_seconds >= Some(FORGOTTEN_SECONDS)
-    };
     let holder = report
         .waits
         .iter()
         .flat_map(|wait| &wait.holders)
-        .find(forgotten)?;
+        .find(|holder| is_idle_for_long(holder))?;
     Some(Advice {
         name: "end_holder",
         what: format!(
-            "If nobody is going to end the transaction of session {}, end the session.",
+            "Look at what the program of session {} is at. End the session only if its transaction \
+             is known to be forgotten: what it has not committed is lost.",
             holder.id
         ),
-        why: "it is idle for long, and others wait; what it has not committed is lost".to_owned(),
+        why: format!(
+            "it has run nothing for {}, and others wait",
+            duration(holder.idle_seconds.unwrap_or_default())
+        ),
         sql: Some(match target.dialect {
             Dialect::PostgreSql => format!("SELECT pg_terminate_backend({})", holder.id),
             _ => format!("KILL {}", holder.id),
         }),
     })
+}
+
+/// However long its transaction has run, one that still runs statements is at work.
+fn is_idle_for_long(session: &Session) -> bool {
+    session.idle_in_transaction && session.idle_seconds >= Some(FORGOTTEN_SECONDS)
 }
 
 pub fn slots(found: &Found, report: &Report, target: &Target) -> Option<Advice> {
@@ -196,4 +203,25 @@ pub fn table_locks(report: &Report) -> Option<Advice> {
         ),
         sql: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_transaction_that_works_is_not_forgotten() {
+        let working = Session {
+            idle_in_transaction: true,
+            idle_seconds: Some(0.002),
+            transaction_seconds: Some(3600.0),
+            ..Session::default()
+        };
+        assert!(!is_idle_for_long(&working));
+        let idle = Session {
+            idle_seconds: Some(FORGOTTEN_SECONDS),
+            ..working
+        };
+        assert!(is_idle_for_long(&idle));
+    }
 }

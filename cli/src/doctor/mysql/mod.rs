@@ -53,6 +53,8 @@ struct Connected {
     #[diesel(sql_type = Nullable<Text>)]
     command: Option<String>,
     #[diesel(sql_type = Nullable<Double>)]
+    state_seconds: Option<f64>,
+    #[diesel(sql_type = Nullable<Double>)]
     transaction_seconds: Option<f64>,
     #[diesel(sql_type = Nullable<Text>)]
     statement: Option<String>,
@@ -203,6 +205,7 @@ impl Mysql<'_> {
             application: found.application,
             state: state.to_owned(),
             idle_in_transaction,
+            idle_seconds: found.state_seconds.filter(|_| idle_in_transaction),
             transaction_seconds: found.transaction_seconds,
             statement_counts: found
                 .statement

@@ -32,7 +32,7 @@ pub const MYSQL: Views = Views {
             CAST(COALESCE((SELECT a.attr_value FROM performance_schema.session_connect_attrs a
                 WHERE a.processlist_id = t.processlist_id AND a.attr_name = 'program_name' LIMIT 1),
                 t.processlist_host) AS CHAR) AS application,
-            CAST(t.processlist_command AS CHAR) AS command,
+            CAST(t.processlist_command AS CHAR) AS command, 1e0 * t.processlist_time AS state_seconds,
             1e0 * TIMESTAMPDIFF(SECOND, x.trx_started,
                 CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')) AS transaction_seconds,
             CAST(COALESCE(t.processlist_info,
@@ -74,6 +74,7 @@ pub const MARIADB: Views = Views {
     sessions: "
         SELECT CAST(p.id AS SIGNED) AS id, CAST(p.user AS CHAR) AS user,
             CAST(p.host AS CHAR) AS application, CAST(p.command AS CHAR) AS command,
+            1e0 * p.time AS state_seconds,
             1e0 * TIMESTAMPDIFF(SECOND, x.trx_started,
                 CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')) AS transaction_seconds,
             CAST(p.info AS CHAR) AS statement

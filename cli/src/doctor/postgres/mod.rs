@@ -99,6 +99,8 @@ struct Activity {
     #[diesel(sql_type = Bool)]
     idle_in_transaction: bool,
     #[diesel(sql_type = Nullable<Double>)]
+    idle_seconds: Option<f64>,
+    #[diesel(sql_type = Nullable<Double>)]
     transaction_seconds: Option<f64>,
     #[diesel(sql_type = Nullable<Text>)]
     query: Option<String>,
@@ -112,6 +114,8 @@ const ACTIVITY: &str = "
         coalesce(state, 'unknown')
             || coalesce(', waits for ' || nullif(wait_event_type, 'Client') || ' ' || wait_event, '') AS state,
         coalesce(state LIKE 'idle in transaction%', false) AS idle_in_transaction,
+        CASE WHEN state LIKE 'idle in transaction%'
+            THEN CAST(extract(epoch FROM clock_timestamp() - state_change) AS float8) END AS idle_seconds,
         CAST(extract(epoch FROM clock_timestamp() - xact_start) AS float8) AS transaction_seconds,
         CASE WHEN query <> '<insufficient privilege>' THEN nullif(query, '') END AS query,
         coalesce(query = '<insufficient privilege>', false) AS hidden
@@ -214,6 +218,7 @@ impl Postgres<'_> {
             application: found.application,
             state: found.state,
             idle_in_transaction: found.idle_in_transaction,
+            idle_seconds: found.idle_seconds,
             transaction_seconds: found.transaction_seconds,
             statement_counts: found
                 .query

@@ -11,6 +11,7 @@ use crate::output::wrapped;
 use history::since_it_started;
 pub use waits::row;
 use waits::{wait, watched};
+pub use words::duration;
 
 pub fn text(report: &Report) -> String {
     let mut out = format!("{} on {}\n", report.table, report.database);

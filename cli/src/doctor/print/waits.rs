@@ -23,10 +23,12 @@ pub fn wait(wait: &Wait) -> Vec<String> {
     );
     for holder in &wait.holders {
         let since = holder.transaction_seconds.map(duration);
+        let idle = holder.idle_seconds.map(duration);
         lines.push(format!(
-            "  held by {}: {}{}",
+            "  held by {}: {}{}{}",
             session(holder),
             holder.state,
+            idle.map_or(String::new(), |idle| format!(" for {idle}")),
             since.map_or(String::new(), |since| format!(
                 ", its transaction began {since} ago"
             ))
