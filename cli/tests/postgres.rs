@@ -356,3 +356,37 @@ fn an_index_of_a_partitioned_table_is_dropped_with_a_lock() {
     );
     assert_eq!(fault["fault"], "counter_index");
 }
+
+/// What a transaction has counted in does not tell what another one waits for.
+#[test]
+fn a_holder_of_both_is_told_for_the_row_that_is_waited_for() {
+    let database = with_counters();
+    database.execute(
+        "CREATE TABLE articles (id BIGINT PRIMARY KEY); INSERT INTO articles VALUES (7);
+         ALTER TABLE article_counters ADD FOREIGN KEY (article_id) REFERENCES articles",
+    );
+    let (waiter_is, waiter) = mpsc::channel();
+    let answer = thread::scope(|scope| {
+        let holder = &mut database.connect();
+        begin(holder);
+        count(7, holder).unwrap();
+        diesel::sql_query("SELECT FROM articles FOR UPDATE")
+            .execute(holder)
+            .unwrap();
+        scope.spawn(|| {
+            let conn = &mut database.connect();
+            waiter_is.send(session_id(conn)).unwrap();
+            let elsewhere = "INSERT INTO article_counters VALUES (7, '2026-01-01', 9, 1)";
+            diesel::sql_query(elsewhere).execute(conn).unwrap();
+        });
+        await_wait(waiter.recv().unwrap(), &mut database.connect());
+        let answer = database.run(&["doctor", "article_counters", "--json"]);
+        AnsiTransactionManager::commit_transaction(holder).unwrap();
+        answer
+    });
+    let report = answer.json();
+    assert_eq!(report["waits"][0]["holders"][0]["has_counted"], true);
+    assert_eq!(report["waits"][0]["elsewhere"]["table"], "articles");
+    let advice = behaviour::doctor::advice(&report);
+    assert_eq!(advice, ["foreign_key"], "{report}");
+}

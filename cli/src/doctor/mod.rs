@@ -115,7 +115,7 @@ fn look(conn: &mut AnyConnection, target: &Target, seconds: Option<u64>) -> Resu
         AnyConnection::Sqlite(conn) => observe(&mut sqlite::Sqlite::new(conn), target, seconds),
         #[cfg(feature = "postgres")]
         AnyConnection::Postgres(conn) => {
-            observe(&mut postgres::Postgres::new(conn, target), target, seconds)
+            observe(&mut postgres::Postgres::new(conn, target)?, target, seconds)
         }
         #[cfg(feature = "mysql")]
         AnyConnection::Mysql(conn) => {

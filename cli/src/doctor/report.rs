@@ -41,7 +41,17 @@ pub struct Wait {
     pub lock: String,
     /// The row. Of several it is one, and the database does not tell which.
     pub rows: Vec<Row>,
+    /// Where the row is of another table.
+    pub elsewhere: Option<Elsewhere>,
     pub holders: Vec<Session>,
+}
+
+/// Another table, whose row is waited for by whoever counts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct Elsewhere {
+    pub table: String,
+    /// The counter table's constraint that looks at that row.
+    pub foreign_key: Option<String>,
 }
 
 /// A connection to the database.
@@ -62,6 +72,10 @@ pub struct Session {
     pub statement: Option<String>,
     /// Whether that names the counter table; None where a COMMIT tells nothing.
     pub statement_counts: Option<bool>,
+    /// PostgreSQL: whether its transaction has written to the counter table.
+    pub has_counted: Option<bool>,
+    /// PostgreSQL: the other tables in which it may hold rows.
+    pub locked: Vec<String>,
 }
 
 /// The key of a counter's row.
@@ -87,6 +101,7 @@ pub struct Watched {
     pub longest: Option<Wait>,
     /// What was waited for most, with the number of waits.
     pub rows: Vec<Seen<Row>>,
+    pub elsewhere: Vec<Seen<Elsewhere>>,
     pub statements: Vec<Seen<String>>,
     pub holders: Vec<Seen<Holder>>,
 }
@@ -104,6 +119,8 @@ pub struct Holder {
     pub statement: Option<String>,
     pub idle_in_transaction: bool,
     pub statement_counts: Option<bool>,
+    /// False also where the row that it holds is of another table.
+    pub has_counted: Option<bool>,
 }
 
 /// What the database has added up, and how it is set.
@@ -282,9 +299,11 @@ impl Report {
     }
 }
 
-impl From<&Session> for Holder {
-    fn from(session: &Session) -> Self {
+impl Holder {
+    pub fn of(session: &Session, wait: &Wait) -> Self {
+        let elsewhere = wait.elsewhere.as_ref().map(|_| false);
         Holder {
+            has_counted: elsewhere.or(session.has_counted),
             state: session.state.clone(),
             statement: session.statement.clone(),
             idle_in_transaction: session.idle_in_transaction,

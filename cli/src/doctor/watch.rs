@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use super::Observed;
-use super::report::{Holder, Row, Seen, Wait, Watched};
+use super::report::{Elsewhere, Holder, Row, Seen, Wait, Watched};
 
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
@@ -47,6 +47,7 @@ struct Tally {
     most_at_once: usize,
     longest: Option<Wait>,
     rows: HashMap<Row, usize>,
+    elsewhere: HashMap<Elsewhere, usize>,
     statements: HashMap<String, usize>,
     holders: HashMap<Holder, usize>,
     /// Those of the last look, by session.
@@ -68,11 +69,14 @@ impl Tally {
                 for row in &wait.rows {
                     *self.rows.entry(row.clone()).or_default() += 1;
                 }
+                if let Some(elsewhere) = &wait.elsewhere {
+                    *self.elsewhere.entry(elsewhere.clone()).or_default() += 1;
+                }
                 if let Some(statement) = &wait.waiter.statement {
                     *self.statements.entry(statement.clone()).or_default() += 1;
                 }
                 for holder in wait.holders.iter().filter(|_| !wait.whole_table) {
-                    *self.holders.entry(holder.into()).or_default() += 1;
+                    *self.holders.entry(Holder::of(holder, wait)).or_default() += 1;
                 }
             }
             if self
@@ -98,6 +102,7 @@ impl Tally {
             most_at_once: self.most_at_once,
             longest: self.longest,
             rows: most(self.rows),
+            elsewhere: most(self.elsewhere),
             statements: most(self.statements),
             holders: most(self.holders),
         }
@@ -108,6 +113,7 @@ impl Tally {
 fn is_same(last: &Wait, now: &Wait) -> bool {
     now.seconds >= last.seconds
         && now.rows == last.rows
+        && now.elsewhere == last.elsewhere
         && now.waiter.statement == last.waiter.statement
 }
 

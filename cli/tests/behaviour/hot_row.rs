@@ -207,3 +207,42 @@ fn a_wait_for_another_tables_row_is_not_the_counters() {
     assert_eq!(answer.code, 0, "{answer:?}");
     assert!(answer.stdout.contains("nobody waits"), "{answer:?}");
 }
+
+#[test]
+fn a_wait_for_the_foreign_keys_row_is_not_the_slots() {
+    let _alone = alone();
+    let database = with_counters();
+    database.execute("CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY)");
+    database.execute("INSERT INTO articles VALUES (7)");
+    database.execute(
+        "ALTER TABLE article_counters ADD CONSTRAINT of_article
+         FOREIGN KEY (article_id) REFERENCES articles (id)",
+    );
+    let (waiter_is, waiter) = mpsc::channel();
+    let args = ["doctor", "article_counters", "--watch", "1", "--json"];
+    let (text, answer) = thread::scope(|scope| {
+        let holder = &mut database.connect();
+        begin(holder);
+        let lock = "SELECT id AS value FROM articles WHERE id = 7 FOR UPDATE";
+        let _: Number = diesel::sql_query(lock).get_result(holder).unwrap();
+        scope.spawn(|| {
+            let conn = &mut database.connect();
+            waiter_is.send(session_id(conn)).unwrap();
+            count(7, conn).unwrap();
+        });
+        await_wait(waiter.recv().unwrap(), &mut database.connect());
+        let text = database.run(&args[..2]);
+        let answer = database.run(&args);
+        AnsiTransactionManager::commit_transaction(holder).unwrap();
+        (text, answer)
+    });
+    assert_eq!((text.code, answer.code), (3, 3), "{answer:?}");
+    let row = "waits for a row of articles, at which the foreign key of_article looks";
+    assert!(text.stdout.contains(row), "{text:?}");
+    let report = answer.json();
+    assert_eq!(advice(&report), ["foreign_key"], "{report}");
+    let elsewhere = serde_json::json!({ "table": "articles", "foreign_key": "of_article" });
+    assert_eq!(report["waits"][0]["elsewhere"], elsewhere, "{report}");
+    assert_eq!(report["watch"]["elsewhere"][0]["what"], elsewhere);
+    assert_eq!(report["waits"][0]["rows"], serde_json::json!([]));
+}

@@ -11,6 +11,7 @@ pub fn advice(report: &Report, target: &Target) -> Vec<Advice> {
     let mut advice = Vec::new();
     advice.extend(waits::correction(&found));
     advice.extend(waits::count_last(&found));
+    advice.extend(waits::foreign_key(&found, target));
     advice.extend(waits::end_holder(report, target));
     advice.extend(waits::slots(&found, report, target));
     advice.extend(waits::deadlock(report));

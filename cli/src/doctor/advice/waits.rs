@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use diesel_counters::{DEFAULT_SLOTS, Dialect};
 
 use crate::doctor::print::duration;
-use crate::doctor::report::{Advice, Holder, Report, Row, Session};
+use crate::doctor::report::{Advice, Elsewhere, Holder, Report, Row, Session};
 use crate::doctor::target::Target;
 
 /// Where the row stands that corrections lock.
@@ -18,7 +18,9 @@ const FORGOTTEN_SECONDS: f64 = 10.0;
 pub struct Found<'a> {
     rows: BTreeSet<&'a Row>,
     holders: BTreeSet<Holder>,
-    waits: bool,
+    elsewhere: BTreeSet<&'a Elsewhere>,
+    /// Whether any counter's row is known to be waited for.
+    counters: bool,
 }
 
 impl<'a> Found<'a> {
@@ -36,11 +38,21 @@ impl<'a> Found<'a> {
                         .flat_map(|wait| &wait.rows),
                 )
                 .collect(),
+            elsewhere: watched
+                .clone()
+                .flat_map(|watch| watch.elsewhere.iter().map(|seen| &seen.what))
+                .chain(now().filter_map(|wait| wait.elsewhere.as_ref()))
+                .collect(),
+            counters: watched.clone().any(|watch| !watch.rows.is_empty())
+                || now().any(|wait| !wait.rows.is_empty()),
             holders: watched
                 .flat_map(|watch| watch.holders.iter().map(|seen| seen.what.clone()))
-                .chain(now().flat_map(|wait| wait.holders.iter().map(Holder::from)))
+                .chain(
+                    now().flat_map(|wait| {
+                        wait.holders.iter().map(|holder| Holder::of(holder, wait))
+                    }),
+                )
                 .collect(),
-            waits: now().next().is_some(),
         }
     }
 }
@@ -65,7 +77,11 @@ pub fn correction(found: &Found) -> Option<Advice> {
 pub fn count_last(found: &Found) -> Option<Advice> {
     let went_on =
         |holder: &&Holder| holder.idle_in_transaction || holder.statement_counts == Some(false);
-    let holder = found.holders.iter().find(went_on)?;
+    let mut have_counted = found
+        .holders
+        .iter()
+        .filter(|h| h.has_counted != Some(false));
+    let holder = have_counted.find(went_on)?;
     Some(Advice {
         name: "count_last",
         what: "Count last in the transaction, and commit at once.".to_owned(),
@@ -77,6 +93,38 @@ pub fn count_last(found: &Found) -> Option<Advice> {
             "the row is held by a transaction that has counted and went on to other statements"
                 .to_owned()
         },
+        sql: None,
+    })
+}
+
+pub fn foreign_key(found: &Found, target: &Target) -> Option<Advice> {
+    let (table, name) = found
+        .elsewhere
+        .iter()
+        .find_map(|elsewhere| Some((&elsewhere.table, elsewhere.foreign_key.as_ref()?)))?;
+    let (what, why) = match target.dialect {
+        Dialect::PostgreSql => (
+            format!(
+                "Do not lock rows of {table} FOR UPDATE: FOR NO KEY UPDATE lets the check of the foreign \
+                 key pass. Or drop the foreign key {name}, and delete counters with what they count."
+            ),
+            "and whoever has locked it FOR UPDATE, deletes it or changes its key keeps that from it",
+        ),
+        _ => (
+            format!(
+                "Change rows of {table} last in a transaction, and commit at once. Or drop the foreign \
+                 key {name}, and delete counters with what they count."
+            ),
+            "and whoever changes it or has locked it FOR UPDATE keeps that from it",
+        ),
+    };
+    Some(Advice {
+        name: "foreign_key",
+        what,
+        why: format!(
+            "what is waited for is a row of {table} and no counter's: a new row of a counter locks it \
+             for the foreign key, {why}"
+        ),
         sql: None,
     })
 }
@@ -111,7 +159,7 @@ fn is_idle_for_long(session: &Session) -> bool {
 }
 
 pub fn slots(found: &Found, report: &Report, target: &Target) -> Option<Advice> {
-    if !found.waits || target.dialect == Dialect::Sqlite {
+    if !found.counters || target.dialect == Dialect::Sqlite {
         return None;
     }
     let slots: BTreeSet<i64> = found.rows.iter().map(|row| row.slot).collect();

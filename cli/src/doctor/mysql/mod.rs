@@ -12,10 +12,12 @@ use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind, Error};
 use diesel::sql_query;
 use diesel::sql_types::{BigInt, Double, Nullable, Text};
+use diesel_counters::Dialect;
 
 use super::Observed;
-use super::report::{History, NotSeen, Session, WHO_WAITS, Wait};
+use super::report::{Elsewhere, History, NotSeen, Session, WHO_WAITS, Wait};
 use super::target::Target;
+use crate::sql::quoted;
 use views::{MARIADB, MYSQL, Views};
 
 pub struct Mysql<'a> {
@@ -23,6 +25,7 @@ pub struct Mysql<'a> {
     target: &'a Target,
     views: Views,
     schema: String,
+    foreign_keys: Vec<ForeignKey>,
     version: String,
     performance_schema: bool,
     not_seen: Vec<NotSeen>,
@@ -36,6 +39,9 @@ struct Waiting {
     holder: i64,
     #[diesel(sql_type = Text)]
     lock_name: String,
+    /// Both of its names are quoted.
+    #[diesel(sql_type = Text)]
+    lock_table: String,
     #[diesel(sql_type = Nullable<Text>)]
     lock_data: Option<String>,
     #[diesel(sql_type = Nullable<Double>)]
@@ -60,6 +66,22 @@ struct Connected {
     statement: Option<String>,
 }
 
+#[derive(QueryableByName)]
+struct ForeignKey {
+    #[diesel(sql_type = Text)]
+    parent_schema: String,
+    #[diesel(sql_type = Text)]
+    parent: String,
+    #[diesel(sql_type = Text)]
+    name: String,
+}
+
+const FOREIGN_KEYS: &str = "
+    SELECT DISTINCT CAST(referenced_table_schema AS CHAR) AS parent_schema,
+        CAST(referenced_table_name AS CHAR) AS parent, CAST(constraint_name AS CHAR) AS name
+    FROM information_schema.key_column_usage
+    WHERE table_schema = ? AND table_name = ? AND referenced_table_name IS NOT NULL";
+
 impl<'a> Mysql<'a> {
     pub fn new(conn: &'a mut MysqlConnection, target: &'a Target) -> Result<Self> {
         #[derive(QueryableByName)]
@@ -76,19 +98,22 @@ impl<'a> Mysql<'a> {
                  CAST(@@performance_schema AS SIGNED) AS performance_schema",
         )
         .get_result(conn)?;
+        let schema = target.schema.clone().or(server.schema_name);
+        let schema = schema.unwrap_or_default();
+        let foreign_keys = sql_query(FOREIGN_KEYS)
+            .bind::<Text, _>(&schema)
+            .bind::<Text, _>(target.name())
+            .load(conn)?;
         Ok(Mysql {
             conn,
+            foreign_keys,
             target,
             views: if server.version.contains("MariaDB") {
                 MARIADB
             } else {
                 MYSQL
             },
-            schema: target
-                .schema
-                .clone()
-                .or(server.schema_name)
-                .unwrap_or_default(),
+            schema,
             version: server.version,
             performance_schema: server.performance_schema == 1,
             not_seen: Vec::new(),
@@ -117,11 +142,9 @@ impl Observed for Mysql<'_> {
             });
             return Ok(Vec::new());
         }
-        let query = sql_query(self.views.waiting)
-            .bind::<Text, _>(&self.schema)
-            .bind::<Text, _>(self.target.name());
-        let waiting: QueryResult<Vec<Waiting>> = query.load(self.conn);
-        let waiting = self.allowed(WHO_WAITS, waiting)?.unwrap_or_default();
+        let waiting: QueryResult<Vec<Waiting>> = sql_query(self.views.waiting).load(self.conn);
+        let mut waiting = self.allowed(WHO_WAITS, waiting)?.unwrap_or_default();
+        waiting.retain(|wait| self.is_target(wait) || self.elsewhere(wait).is_some());
         let sessions = self.sessions(waiting.iter().flat_map(|w| [w.waiter, w.holder]))?;
         let ids: Vec<i64> = waiting.iter().map(|w| w.waiter).collect();
         let mut waits: Vec<Wait> = Vec::new();
@@ -129,6 +152,11 @@ impl Observed for Mysql<'_> {
             let Some(waiter) = sessions.get(&wait.waiter) else {
                 continue;
             };
+            let elsewhere = self.elsewhere(&wait);
+            // The parent's row may be waited for by whoever does not count.
+            if elsewhere.is_some() && waiter.statement_counts != Some(true) {
+                continue;
+            }
             if waits
                 .last()
                 .is_none_or(|last| last.waiter.id != wait.waiter)
@@ -136,6 +164,7 @@ impl Observed for Mysql<'_> {
                 let has_entity = self.target.entity.is_some();
                 let row = wait
                     .lock_data
+                    .filter(|_| elsewhere.is_none())
                     .and_then(|data| lock_data::row(&data, has_entity));
                 waits.push(Wait {
                     waiter: waiter.clone(),
@@ -143,6 +172,7 @@ impl Observed for Mysql<'_> {
                     whole_table: false,
                     lock: wait.lock_name,
                     rows: row.into_iter().collect(),
+                    elsewhere,
                     holders: Vec::new(),
                 });
             }
@@ -178,6 +208,19 @@ impl Observed for Mysql<'_> {
 }
 
 impl Mysql<'_> {
+    fn is_target(&self, wait: &Waiting) -> bool {
+        is_of(wait, &self.schema, self.target.name())
+    }
+
+    fn elsewhere(&self, wait: &Waiting) -> Option<Elsewhere> {
+        let mut keys = self.foreign_keys.iter();
+        let key = keys.find(|key| is_of(wait, &key.parent_schema, &key.parent))?;
+        Some(Elsewhere {
+            table: key.parent.clone(),
+            foreign_key: Some(key.name.clone()),
+        })
+    }
+
     fn sessions(&mut self, ids: impl Iterator<Item = i64>) -> Result<HashMap<i64, Session>> {
         let ids: Vec<String> = ids.map(|id| id.to_string()).collect();
         if ids.is_empty() {
@@ -212,6 +255,7 @@ impl Mysql<'_> {
                 .as_deref()
                 .and_then(|sql| self.target.is_counted_by(sql)),
             statement: found.statement,
+            ..Session::default()
         }
     }
 
@@ -260,4 +304,11 @@ impl Mysql<'_> {
             self.not_seen.push(not_seen);
         }
     }
+}
+
+/// MariaDB writes the partition behind the name.
+fn is_of(wait: &Waiting, schema: &str, table: &str) -> bool {
+    let sql = |name| quoted(Dialect::MySql, name);
+    let name = wait.lock_table.split(" /*").next();
+    name == Some(&format!("{}.{}", sql(schema), sql(table)))
 }

@@ -19,13 +19,13 @@ pub const MYSQL: Views = Views {
             CAST(b.trx_mysql_thread_id AS SIGNED) AS holder,
             CONCAT(l.lock_type, ' ', l.lock_mode, COALESCE(CONCAT(' on ', l.index_name), '')) AS lock_name,
             CASE l.index_name WHEN 'PRIMARY' THEN CAST(l.lock_data AS CHAR) END AS lock_data,
+            CONCAT('`', REPLACE(l.object_schema, '`', '``'), '`.`', REPLACE(l.object_name, '`', '``'), '`') AS lock_table,
             1e0 * TIMESTAMPDIFF(SECOND, r.trx_wait_started,
                 CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')) AS seconds
         FROM performance_schema.data_lock_waits w
         JOIN performance_schema.data_locks l ON l.engine_lock_id = w.requesting_engine_lock_id
         JOIN information_schema.innodb_trx r ON r.trx_id = w.requesting_engine_transaction_id
         JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_engine_transaction_id
-        WHERE l.object_schema = ? AND l.object_name = ?
         ORDER BY seconds DESC, waiter",
     sessions: "
         SELECT CAST(t.processlist_id AS SIGNED) AS id, CAST(t.processlist_user AS CHAR) AS user,
@@ -62,13 +62,13 @@ pub const MARIADB: Views = Views {
             CAST(b.trx_mysql_thread_id AS SIGNED) AS holder,
             CONCAT(l.lock_type, ' ', l.lock_mode, COALESCE(CONCAT(' on ', l.lock_index), '')) AS lock_name,
             CASE l.lock_index WHEN 'PRIMARY' THEN CAST(l.lock_data AS CHAR) END AS lock_data,
+            CAST(l.lock_table AS CHAR) AS lock_table,
             1e0 * TIMESTAMPDIFF(SECOND, r.trx_wait_started,
                 CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')) AS seconds
         FROM information_schema.innodb_lock_waits w
         JOIN information_schema.innodb_locks l ON l.lock_id = w.requested_lock_id
         JOIN information_schema.innodb_trx r ON r.trx_id = w.requesting_trx_id
         JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_trx_id
-        WHERE l.lock_table = CONCAT('`', REPLACE(?, '`', '``'), '`.`', REPLACE(?, '`', '``'), '`')
         ORDER BY seconds DESC, waiter",
     // What a session ran last is not among it.
     sessions: "

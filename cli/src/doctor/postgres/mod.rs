@@ -13,12 +13,13 @@ use diesel::sql_query;
 use diesel::sql_types::{Array, BigInt, Bool, Double, Nullable, Text};
 
 use super::Observed;
-use super::report::{History, NotSeen, Row, Session, Wait};
+use super::report::{Elsewhere, History, NotSeen, Row, Session, Wait};
 use super::target::Target;
 
 pub struct Postgres<'a> {
     conn: &'a mut PgConnection,
     target: &'a Target,
+    foreign_keys: Vec<ForeignKey>,
     /// By transaction.
     rows_held: HashMap<String, Vec<Row>>,
     time_left: Duration,
@@ -26,16 +27,30 @@ pub struct Postgres<'a> {
 }
 
 impl<'a> Postgres<'a> {
-    pub fn new(conn: &'a mut PgConnection, target: &'a Target) -> Self {
-        Postgres {
+    pub fn new(conn: &'a mut PgConnection, target: &'a Target) -> Result<Self> {
+        let foreign_keys = sql_query(FOREIGN_KEYS).bind::<Text, _>(&target.sql_name);
+        Ok(Postgres {
+            foreign_keys: foreign_keys.load(conn)?,
             conn,
             target,
             rows_held: HashMap::new(),
             time_left: rows::LOOK_FOR_ROWS,
             not_seen: Vec::new(),
-        }
+        })
     }
 }
+
+#[derive(QueryableByName)]
+struct ForeignKey {
+    #[diesel(sql_type = Text)]
+    parent: String,
+    #[diesel(sql_type = Text)]
+    name: String,
+}
+
+const FOREIGN_KEYS: &str = "
+    SELECT CAST(CAST(confrelid AS regclass) AS text) AS parent, CAST(conname AS text) AS name
+    FROM pg_constraint WHERE contype = 'f' AND conrelid = CAST($1 AS regclass)";
 
 #[derive(QueryableByName)]
 struct Answer {
@@ -52,6 +67,8 @@ struct Waiting {
     #[diesel(sql_type = Nullable<Text>)]
     ctid: Option<String>,
     #[diesel(sql_type = Nullable<Text>)]
+    other_table: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
     xid: Option<String>,
     #[diesel(sql_type = Double)]
     seconds: f64,
@@ -61,7 +78,8 @@ struct Waiting {
 
 /// Who waits for a row is seen waiting for the transaction that holds it, and only the
 /// second in a queue may be seen waiting for the row. So what counts is that it has
-/// written to the table, and (below) that its statement names it.
+/// written to the table, and (below) that its statement names it. The first in a queue
+/// has locked the place of the row that it waits for, unless that is not committed yet.
 ///
 /// `waitstart` is read as JSON because there is none before PostgreSQL 14.
 const WAITING: &str = "
@@ -73,6 +91,9 @@ const WAITING: &str = "
         w.locktype || ' ' || w.mode AS lock,
         (SELECT '(' || r.page || ',' || r.tuple || ')' FROM here r
             WHERE r.pid = w.pid AND r.locktype = 'tuple' LIMIT 1) AS ctid,
+        (SELECT CAST(CAST(r.relation AS regclass) AS text) FROM locks r
+            WHERE r.pid = w.pid AND r.locktype = 'tuple' AND r.relation <> CAST($1 AS regclass)
+            LIMIT 1) AS other_table,
         CAST(w.transactionid AS text) AS xid,
         CAST(greatest(0, extract(epoch FROM clock_timestamp() - coalesce(
             CAST(to_jsonb(w) ->> 'waitstart' AS timestamptz), a.query_start, now()
@@ -80,7 +101,7 @@ const WAITING: &str = "
         CAST(pg_blocking_pids(w.pid) AS bigint[]) AS blockers
     FROM locks w LEFT JOIN pg_stat_activity a USING (pid)
     WHERE NOT w.granted AND w.pid <> pg_backend_pid() AND (
-        w.locktype IN ('transactionid', 'spectoken')
+        w.locktype IN ('transactionid', 'spectoken', 'tuple')
             AND EXISTS (SELECT FROM here h WHERE h.pid = w.pid AND h.granted AND h.mode LIKE 'Row%Lock')
         OR (w.pid, w.locktype) IN (SELECT h.pid, h.locktype FROM here h WHERE NOT h.granted)
     )
@@ -106,9 +127,17 @@ struct Activity {
     query: Option<String>,
     #[diesel(sql_type = Bool)]
     hidden: bool,
+    #[diesel(sql_type = Bool)]
+    has_counted: bool,
+    #[diesel(sql_type = Array<Text>)]
+    locked: Vec<String>,
 }
 
 const ACTIVITY: &str = "
+    WITH locks AS MATERIALIZED (
+        SELECT * FROM pg_locks WHERE granted AND locktype = 'relation'
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    )
     SELECT CAST(pid AS bigint) AS pid, CAST(usename AS text) AS usename,
         coalesce(nullif(application_name, ''), host(client_addr)) AS application,
         coalesce(state, 'unknown')
@@ -118,8 +147,14 @@ const ACTIVITY: &str = "
             THEN CAST(extract(epoch FROM clock_timestamp() - state_change) AS float8) END AS idle_seconds,
         CAST(extract(epoch FROM clock_timestamp() - xact_start) AS float8) AS transaction_seconds,
         CASE WHEN query <> '<insufficient privilege>' THEN nullif(query, '') END AS query,
-        coalesce(query = '<insufficient privilege>', false) AS hidden
-    FROM pg_stat_activity WHERE pid = ANY(CAST($1 AS int[]))";
+        coalesce(query = '<insufficient privilege>', false) AS hidden,
+        EXISTS (SELECT FROM locks l WHERE l.pid = a.pid AND l.mode = 'RowExclusiveLock'
+            AND l.relation = CAST($2 AS regclass)) AS has_counted,
+        ARRAY(SELECT DISTINCT CAST(CAST(c.oid AS regclass) AS text)
+            FROM locks l JOIN pg_class c ON c.oid = l.relation
+            WHERE l.pid = a.pid AND l.mode <> 'AccessShareLock' AND c.relkind IN ('r', 'p')
+                AND c.oid <> CAST($2 AS regclass) ORDER BY 1) AS locked
+    FROM pg_stat_activity a WHERE pid = ANY(CAST($1 AS int[]))";
 
 /// Who has the whole table, whatever schema it is in.
 const LOCKED_BY: &str = "
@@ -166,15 +201,26 @@ impl Observed for Postgres<'_> {
             }
             // The others are in the queue, as this one is.
             let holders = wait.blockers.iter().filter(|pid| !ids.contains(pid));
+            let holders: Vec<_> = holders
+                .filter_map(|pid| sessions.get(pid).cloned())
+                .collect();
+            let whole_table = wait.lock.starts_with("relation ");
+            let elsewhere = if whole_table || wait.ctid.is_some() {
+                None
+            } else {
+                self.elsewhere(wait.other_table, &holders)
+            };
             waits.push(Wait {
                 waiter: waiter.clone(),
                 seconds: wait.seconds,
-                rows: self.rows(wait.ctid.as_deref(), wait.xid.as_deref())?,
-                whole_table: wait.lock.starts_with("relation "),
+                rows: match elsewhere {
+                    Some(_) => Vec::new(),
+                    None => self.rows(wait.ctid.as_deref(), wait.xid.as_deref())?,
+                },
+                elsewhere,
+                whole_table,
                 lock: wait.lock,
-                holders: holders
-                    .filter_map(|pid| sessions.get(pid).cloned())
-                    .collect(),
+                holders,
             });
         }
         Ok(waits)
@@ -190,12 +236,29 @@ impl Observed for Postgres<'_> {
 }
 
 impl Postgres<'_> {
+    /// The other table that is waited for: the one with the row that the waiter has queued for,
+    /// or one that holders have locked that have not counted.
+    fn elsewhere(&self, queued_for: Option<String>, holders: &[Session]) -> Option<Elsewhere> {
+        let foreign_key = |table: &str| self.foreign_keys.iter().find(|key| key.parent == table);
+        let counted = holders.iter().any(|h| h.has_counted == Some(true));
+        let mut locked = holders.iter().flat_map(|h| &h.locked).filter(|_| !counted);
+        let table = queued_for.or_else(|| {
+            let parent = locked.clone().find(|table| foreign_key(table).is_some());
+            parent.or_else(|| locked.next()).cloned()
+        })?;
+        Some(Elsewhere {
+            foreign_key: foreign_key(&table).map(|key| key.name.clone()),
+            table,
+        })
+    }
+
     fn sessions(&mut self, pids: Vec<i64>) -> Result<HashMap<i64, Session>> {
         if pids.is_empty() {
             return Ok(HashMap::new());
         }
         let found: Vec<Activity> = sql_query(ACTIVITY)
             .bind::<Array<BigInt>, _>(pids)
+            .bind::<Text, _>(&self.target.sql_name)
             .load(self.conn)?;
         if found.iter().any(|session| session.hidden) {
             let user = self.user()?;
@@ -225,6 +288,8 @@ impl Postgres<'_> {
                 .as_deref()
                 .and_then(|query| self.target.is_counted_by(query)),
             statement: found.query,
+            has_counted: Some(found.has_counted),
+            locked: found.locked,
         }
     }
 

@@ -1,17 +1,13 @@
 //! Who waits for whom.
 
 use super::words::{duration, short};
-use crate::doctor::report::{Holder, Row, Session, Wait, Watched};
+use crate::doctor::report::{Elsewhere, Holder, Row, Session, Wait, Watched};
 
 pub fn wait(wait: &Wait) -> Vec<String> {
     let mut lines = vec![format!(
         "{} waits for {} ({}), for {}",
         session(&wait.waiter),
-        if wait.whole_table {
-            "the whole table".to_owned()
-        } else {
-            which_row(&wait.rows)
-        },
+        what(wait),
         wait.lock,
         waited(wait.seconds)
     )];
@@ -33,6 +29,12 @@ pub fn wait(wait: &Wait) -> Vec<String> {
                 ", its transaction began {since} ago"
             ))
         ));
+        if holder.has_counted == Some(false) && !holder.locked.is_empty() {
+            lines.push(format!(
+                "    has not counted, and has locked: {}",
+                holder.locked.join(", ")
+            ));
+        }
         let verb = if holder.state.starts_with("active") {
             "runs"
         } else {
@@ -65,6 +67,22 @@ fn session(session: &Session) -> String {
     match who.is_empty() {
         true => format!("session {}", session.id),
         false => format!("session {} ({})", session.id, who.join(", ")),
+    }
+}
+
+fn what(wait: &Wait) -> String {
+    match &wait.elsewhere {
+        _ if wait.whole_table => "the whole table".to_owned(),
+        Some(elsewhere) => row_of(elsewhere),
+        None => which_row(&wait.rows),
+    }
+}
+
+fn row_of(elsewhere: &Elsewhere) -> String {
+    let Elsewhere { table, foreign_key } = elsewhere;
+    match foreign_key {
+        Some(name) => format!("a row of {table}, at which the foreign key {name} looks"),
+        None => format!("a row of {table}"),
     }
 }
 
@@ -106,14 +124,12 @@ pub fn watched(watch: &Watched) -> Vec<String> {
         lines.extend(wait(longest).into_iter().map(|line| format!("  {line}")));
     }
     let most = |what: String, waits: usize| format!("  {waits:>5}  {what}");
-    if !watch.rows.is_empty() {
+    if !watch.rows.is_empty() || !watch.elsewhere.is_empty() {
         lines.push("waits, by row:".to_owned());
-        lines.extend(
-            watch
-                .rows
-                .iter()
-                .map(|seen| most(row(&seen.what), seen.waits)),
-        );
+        let rows = watch.rows.iter();
+        lines.extend(rows.map(|seen| most(row(&seen.what), seen.waits)));
+        let elsewhere = watch.elsewhere.iter();
+        lines.extend(elsewhere.map(|seen| most(row_of(&seen.what), seen.waits)));
     }
     if !watch.statements.is_empty() {
         lines.push("by the statement that waited:".to_owned());
