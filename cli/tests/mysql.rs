@@ -154,7 +154,49 @@ fn a_missing_right_is_named_and_nothing_is_claimed() {
         answer.stdout.contains("GRANT PROCESS ON *.* TO"),
         "{answer:?}"
     );
-    assert!(!answer.stdout.contains("No contention"), "{answer:?}");
+    assert!(!answer.stdout.contains("Nobody waited"), "{answer:?}");
+}
+
+#[test]
+fn a_locked_table_is_contention() {
+    let database = with_counters();
+    let holder = &mut database.connect();
+    let lock = "LOCK TABLES article_counters WRITE";
+    holder.batch_execute(lock).unwrap();
+    let answer = database.run(&["doctor", "article_counters", "--json"]);
+    assert_eq!(answer.code, 3, "{answer:?}");
+    let report = answer.json();
+    assert_eq!(behaviour::doctor::advice(&report), ["table_lock"]);
+}
+
+/// Until somebody waits for a whole table of this database.
+const TABLE_WAITS: &str = "
+    SELECT COUNT(*) AS value FROM information_schema.processlist
+    WHERE db = DATABASE() AND state LIKE 'Waiting for table%'";
+
+#[test]
+fn a_wait_for_the_whole_table_is_told_or_named_as_not_seen() {
+    let database = with_counters();
+    let report = thread::scope(|scope| {
+        let holder = &mut database.connect();
+        let lock = "LOCK TABLES article_counters READ";
+        holder.batch_execute(lock).unwrap();
+        scope.spawn(|| count(7, &mut database.connect()).unwrap());
+        let conn = &mut database.connect();
+        while hot_row::number(TABLE_WAITS, conn) == 0 {
+            thread::yield_now();
+        }
+        let answer = database.run(&["doctor", "article_counters", "--json"]);
+        holder.batch_execute("UNLOCK TABLES").unwrap();
+        answer.json()
+    });
+    let missed = report["not_seen"][0]["what"].as_str().unwrap_or_default();
+    if !missed.starts_with("waits for the whole table") {
+        assert_eq!(report["waits"][0]["whole_table"], true, "{report}");
+        let lock = report["waits"][0]["lock"].as_str().unwrap();
+        assert_eq!(lock, "metadata lock SHARED_WRITE");
+        assert_eq!(behaviour::doctor::advice(&report), ["table_lock"]);
+    }
 }
 
 #[test]

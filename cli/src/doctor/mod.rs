@@ -71,11 +71,10 @@ pub fn run(doctor: Doctor, global: &Global) -> Result<Outcome> {
     let mut report = look(conn, &target, doctor.watch)?;
     match slots::days(conn, &target) {
         Ok(days) => report.days = days,
-        Err(error) => report.not_seen.push(NotSeen {
-            what: "how slots are filled".to_owned(),
-            why: error.to_string(),
-            grant: None,
-        }),
+        Err(error) => {
+            let missed = NotSeen::failed("how slots are filled", &error.to_string());
+            report.not_seen.push(missed);
+        }
     }
     report.contention = report.saw_contention();
     report.advice = advice::advice(&report, &target);

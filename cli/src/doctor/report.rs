@@ -14,7 +14,8 @@ pub struct Report {
     pub table: String,
     /// The product and its version.
     pub database: String,
-    /// Whether waits, a held write lock, or a deadlock of this table in the last day were seen.
+    /// Whether waits, a held write lock, a lock in its own way, or a deadlock of this table in
+    /// the last day were seen.
     pub contention: bool,
     /// Who waits now.
     pub waits: Vec<Wait>,
@@ -259,6 +260,38 @@ pub struct NotSeen {
     pub why: String,
     /// The statement that grants it.
     pub grant: Option<String>,
+    /// Whether a lock was waited for in vain.
+    pub locked_out: bool,
+    /// Whether it took too long.
+    pub timed_out: bool,
+}
+
+impl NotSeen {
+    /// What the database does not tell.
+    pub fn of(what: &str, why: impl Into<String>) -> Self {
+        NotSeen {
+            what: what.to_owned(),
+            why: why.into(),
+            grant: None,
+            locked_out: false,
+            timed_out: false,
+        }
+    }
+
+    /// What an error kept from being seen.
+    pub fn failed(what: &str, why: &str) -> Self {
+        let reason = why.to_lowercase();
+        let is = |reasons: &[&str]| reasons.iter().any(|r| reason.contains(r));
+        NotSeen {
+            locked_out: is(&["lock timeout", "lock wait timeout"]),
+            timed_out: is(&[
+                "timeout",
+                "max_statement_time",
+                "maximum statement execution time",
+            ]),
+            ..NotSeen::of(what, why)
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -278,7 +311,22 @@ impl Report {
             .as_ref()
             .is_some_and(|w| w.samples_with_contention > 0);
         let writer_busy = self.history.writer.as_ref().is_some_and(|w| w.held_now);
-        !self.waits.is_empty() || watched || writer_busy || self.deadlock().is_some()
+        !self.waits.is_empty()
+            || watched
+            || writer_busy
+            || self.is_locked_out()
+            || self.deadlock().is_some()
+    }
+
+    /// Whether it waited for a lock itself, and in vain.
+    pub fn is_locked_out(&self) -> bool {
+        self.not_seen.iter().any(|missed| missed.locked_out)
+    }
+
+    /// Whether there was more to see, with more rights or time.
+    pub fn missed_any(&self) -> bool {
+        let mut not_seen = self.not_seen.iter();
+        not_seen.any(|missed| missed.timed_out || missed.grant.is_some())
     }
 
     /// Whether it was not allowed to see who waits.

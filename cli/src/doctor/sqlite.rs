@@ -73,12 +73,10 @@ impl Observed for Sqlite<'_> {
     }
 
     fn not_seen(&mut self) -> Vec<NotSeen> {
-        vec![NotSeen {
-            what: "who holds or waits for the write lock, and how long each connection waits"
-                .to_owned(),
-            why: "SQLite tells neither; busy_timeout is each connection's own".to_owned(),
-            grant: None,
-        }]
+        vec![NotSeen::of(
+            "who holds or waits for the write lock, and how long each connection waits",
+            "SQLite tells neither; busy_timeout is each connection's own",
+        )]
     }
 }
 

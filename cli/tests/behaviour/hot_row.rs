@@ -39,7 +39,11 @@ pub fn count(article: i64, conn: &mut Conn) -> QueryResult<usize> {
 }
 
 pub fn session_id(conn: &mut Conn) -> i64 {
-    let number: Number = diesel::sql_query(SESSION_ID).get_result(conn).unwrap();
+    number(SESSION_ID, conn)
+}
+
+pub fn number(sql: &str, conn: &mut Conn) -> i64 {
+    let number: Number = diesel::sql_query(sql).get_result(conn).unwrap();
     number.value
 }
 

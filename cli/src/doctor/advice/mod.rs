@@ -15,36 +15,50 @@ pub fn advice(report: &Report, target: &Target) -> Vec<Advice> {
     advice.extend(waits::end_holder(report, target));
     advice.extend(waits::slots(&found, report, target));
     advice.extend(waits::deadlock(report));
-    advice.extend(waits::table_locks(report));
+    advice.extend(waits::table_locks(report, target));
     advice.extend(table::one_writer(report, target));
     advice.extend(table::isolation(report, target));
     advice.extend(table::layout(report, target));
     advice.extend(table::vacuum(report, target));
-    if !report.contention {
+    if !report.contention && report.is_blind() {
+        advice.push(look_again());
+    } else if !report.contention && advice.is_empty() && !report.missed_any() {
         advice.push(no_contention(report));
     }
     advice
 }
 
-fn no_contention(report: &Report) -> Advice {
-    if report.is_blind() {
-        return Advice {
-            name: "look_again",
-            what: "Look again with the rights named above: who waits was not seen.".to_owned(),
-            why: "without them there is no telling whether counters are what is slow".to_owned(),
-            sql: None,
-        };
-    }
+fn look_again() -> Advice {
     Advice {
-        name: "none",
-        what: "No contention seen: counters are not what is slow.".to_owned(),
-        why: match &report.watch {
-            Some(watch) => format!(
+        name: "look_again",
+        what: "Look again with the rights named above: who waits was not seen.".to_owned(),
+        why: "without them there is no telling whether counters are what is slow".to_owned(),
+        sql: None,
+    }
+}
+
+fn no_contention(report: &Report) -> Advice {
+    let (what, why) = match &report.watch {
+        None => (
+            "Nobody waited at this look: look with --watch 30 while it is slow.",
+            "one look says nothing of the time before and after it".to_owned(),
+        ),
+        Some(watch) => (
+            if report.not_seen.is_empty() {
+                "Counters are not what is slow, if it was slow while this watched."
+            } else {
+                "Nobody was seen to wait; what is not seen is named above."
+            },
+            format!(
                 "{} looks in {} s saw nobody wait",
                 watch.samples, watch.seconds
             ),
-            None => "this was one look; --watch 30 looks for longer, while it is slow".to_owned(),
-        },
+        ),
+    };
+    Advice {
+        name: "none",
+        what: what.to_owned(),
+        why,
         sql: None,
     }
 }

@@ -238,17 +238,28 @@ pub fn deadlock(report: &Report) -> Option<Advice> {
     })
 }
 
-pub fn table_locks(report: &Report) -> Option<Advice> {
-    let wait = report.waits_known().find(|wait| wait.whole_table)?;
-    Some(Advice {
-        name: "table_lock",
-        what:
-            "Change a table that is counted in with a lock_timeout, and try again when it runs out."
-                .to_owned(),
-        why: format!(
+pub fn table_locks(report: &Report, target: &Target) -> Option<Advice> {
+    let wait = report.waits_known().find(|wait| wait.whole_table);
+    let why = match wait {
+        Some(wait) => format!(
             "the whole table is waited for ({}): everything that counts queues behind it",
             wait.lock
         ),
+        None if report.is_locked_out() => {
+            "this command has waited for the table itself, in vain".to_owned()
+        }
+        None => return None,
+    };
+    let timeout = match target.dialect {
+        Dialect::MySql => "lock_wait_timeout",
+        _ => "lock_timeout",
+    };
+    Some(Advice {
+        name: "table_lock",
+        what: format!(
+            "Change a table that is counted in with a short {timeout}, and try again when it runs out."
+        ),
+        why,
         sql: None,
     })
 }

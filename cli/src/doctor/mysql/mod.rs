@@ -3,6 +3,7 @@
 mod history;
 mod innodb_status;
 mod lock_data;
+mod table_waits;
 mod views;
 
 use std::collections::HashMap;
@@ -28,6 +29,8 @@ pub struct Mysql<'a> {
     foreign_keys: Vec<ForeignKey>,
     version: String,
     performance_schema: bool,
+    /// None before that was asked.
+    tells_table_waits: Option<bool>,
     not_seen: Vec<NotSeen>,
 }
 
@@ -116,6 +119,7 @@ impl<'a> Mysql<'a> {
             schema,
             version: server.version,
             performance_schema: server.performance_schema == 1,
+            tells_table_waits: None,
             not_seen: Vec::new(),
         })
     }
@@ -134,12 +138,10 @@ impl Observed for Mysql<'_> {
 
     fn waits(&mut self) -> Result<Vec<Wait>> {
         if !self.views.mariadb && !self.performance_schema {
-            self.miss(NotSeen {
-                what: WHO_WAITS.to_owned(),
-                why: "performance_schema is off; start the server with performance_schema = ON"
-                    .to_owned(),
-                grant: None,
-            });
+            self.miss(NotSeen::of(
+                WHO_WAITS,
+                "performance_schema is off; start the server with performance_schema = ON",
+            ));
             return Ok(Vec::new());
         }
         let waiting: QueryResult<Vec<Waiting>> = sql_query(self.views.waiting).load(self.conn);
@@ -189,12 +191,12 @@ impl Observed for Mysql<'_> {
             .flat_map(|wait| &wait.holders)
             .any(|h| h.statement.is_none());
         if self.views.mariadb && unknown {
-            self.miss(NotSeen {
-                what: "the last statement of a session that runs none".to_owned(),
-                why: "MariaDB does not show it".to_owned(),
-                grant: None,
-            });
+            self.miss(NotSeen::of(
+                "the last statement of a session that runs none",
+                "MariaDB does not show it",
+            ));
         }
+        waits.extend(self.table_waits()?);
         Ok(waits)
     }
 
@@ -259,7 +261,7 @@ impl Mysql<'_> {
         }
     }
 
-    /// What was found; or None, when that takes a privilege that this user lacks.
+    /// What was found; or None, when that takes a privilege that this user lacks, or a lock.
     fn allowed<T>(&mut self, what: &str, found: QueryResult<T>) -> Result<Option<T>> {
         let why = match found {
             Ok(found) => return Ok(Some(found)),
@@ -267,6 +269,10 @@ impl Mysql<'_> {
                 if why.message().contains("denied") =>
             {
                 why.message().to_owned()
+            }
+            Err(Error::DatabaseError(_, why)) if why.message().contains("Lock wait timeout") => {
+                self.miss(NotSeen::failed(what, why.message()));
+                return Ok(None);
             }
             Err(error) => return Err(error.into()),
         };
@@ -277,9 +283,8 @@ impl Mysql<'_> {
         };
         let grant = Some(format!("GRANT {right} TO {}", self.account()?));
         self.miss(NotSeen {
-            what: what.to_owned(),
-            why,
             grant,
+            ..NotSeen::failed(what, &why)
         });
         Ok(None)
     }

@@ -263,9 +263,11 @@ impl Postgres<'_> {
         if found.iter().any(|session| session.hidden) {
             let user = self.user()?;
             self.miss(NotSeen {
-                what: "the statements and states of other users' sessions".to_owned(),
-                why: "PostgreSQL shows a user its own only".to_owned(),
                 grant: Some(format!("GRANT pg_read_all_stats TO {user}")),
+                ..NotSeen::of(
+                    "the statements and states of other users' sessions",
+                    "PostgreSQL shows a user its own only",
+                )
             });
         }
         Ok(found

@@ -72,9 +72,8 @@ impl Postgres<'_> {
             ));
         }
         self.miss(NotSeen {
-            what: "which rows are waited for".to_owned(),
-            why,
             grant,
+            ..NotSeen::failed("which rows are waited for", &why)
         });
         Ok(Vec::new())
     }
