@@ -178,6 +178,8 @@ fn another_isolation_level_is_told() {
         answer.stdout.contains("Count at READ COMMITTED"),
         "{answer:?}"
     );
+    // For a whole role or server it is not this command's to advise.
+    assert!(!answer.stdout.contains("ALTER"), "{answer:?}");
 }
 
 #[test]

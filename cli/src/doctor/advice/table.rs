@@ -37,16 +37,14 @@ pub fn one_writer(report: &Report, target: &Target) -> Vec<Advice> {
 pub fn isolation(report: &Report, target: &Target) -> Option<Advice> {
     let isolation = report.history.isolation.as_ref()?;
     let level = isolation.session.as_str();
-    let (why, sql) = match target.dialect {
-        Dialect::PostgreSql if level != "read committed" => (
+    let why = match target.dialect {
+        Dialect::PostgreSql if level != "read committed" => {
             "two transactions that count in one slot make one of them fail with a serialization error, \
-             where READ COMMITTED waits",
-            "ALTER ROLE CURRENT_USER SET default_transaction_isolation = 'read committed'",
-        ),
-        Dialect::MySql if level == "serializable" => (
-            "every read of a count locks its rows, and increments wait for it",
-            "SET GLOBAL TRANSACTION ISOLATION LEVEL READ COMMITTED",
-        ),
+             where READ COMMITTED waits"
+        }
+        Dialect::MySql if level == "serializable" => {
+            "every read of a count locks its rows, and increments wait for it"
+        }
         // At REPEATABLE READ the first count of a slot and a day locks the gap it goes into.
         Dialect::MySql
             if level == "repeatable read"
@@ -54,18 +52,25 @@ pub fn isolation(report: &Report, target: &Target) -> Option<Advice> {
                     .waits_known()
                     .any(|wait| wait.lock.contains("GAP") && !wait.lock.contains("NOT_GAP")) =>
         {
-            (
-                "what is waited for is a gap between rows, which READ COMMITTED locks less of",
-                "SET GLOBAL TRANSACTION ISOLATION LEVEL READ COMMITTED",
-            )
+            "what is waited for is a gap between rows, which READ COMMITTED locks less of"
         }
         _ => return None,
     };
+    let cost = match target.dialect {
+        Dialect::MySql => {
+            ", and the server refuses to write at it where its binary log is of statements \
+             (binlog_format = STATEMENT)"
+        }
+        _ => "",
+    };
     Some(Advice {
         name: "isolation",
-        what: "Count at READ COMMITTED.".to_owned(),
+        what: format!(
+            "Count at READ COMMITTED: set it in the application, for the sessions or the transactions \
+             that count. Each statement of those then sees what others have committed meanwhile{cost}."
+        ),
         why: format!("new sessions begin at {}: {why}", level.to_uppercase()),
-        sql: Some(sql.to_owned()),
+        sql: None,
     })
 }
 
