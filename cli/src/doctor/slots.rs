@@ -85,11 +85,10 @@ fn of_day(day: NaiveDate, conn: &mut AnyConnection, target: &Target) -> Result<D
     let busiest: Option<EntityOfDay> = match &target.entity {
         None => None,
         Some(entity) => sql(format!(
-            "SELECT {} AS entity, row_count, counted, fullest, entities FROM (
-                SELECT {name} AS entity, COUNT(*) AS row_count, SUM({counted}) AS counted,
+            "SELECT entity, row_count, counted, fullest, entities FROM (
+                SELECT {as_text} AS entity, COUNT(*) AS row_count, SUM({counted}) AS counted,
                     MAX({counted}) AS fullest, COUNT(*) OVER () AS entities ",
-            text_of("entity", &entity.sql_type, target.dialect),
-            name = entity.sql_name
+            as_text = entity.as_text
         ))
         .then(of_day())
         .sql(format!(
@@ -135,19 +134,6 @@ fn counted(target: &Target) -> String {
         format!("CAST(0 AS {float})")
     } else {
         sum.join(" + ")
-    }
-}
-
-fn text_of(column: &str, sql_type: &str, dialect: Dialect) -> String {
-    let is_bytes = ["binary", "blob"]
-        .iter()
-        .any(|bytes| sql_type.to_lowercase().contains(bytes));
-    match dialect {
-        Dialect::PostgreSql => format!("CAST({column} AS text)"),
-        Dialect::MySql if is_bytes => format!("CONCAT('0x', HEX({column}))"),
-        Dialect::Sqlite if is_bytes => format!("'0x' || HEX({column})"),
-        Dialect::MySql => format!("CAST({column} AS CHAR)"),
-        Dialect::Sqlite => format!("CAST({column} AS TEXT)"),
     }
 }
 

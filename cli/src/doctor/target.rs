@@ -4,8 +4,9 @@ use anyhow::{Result, bail};
 use diesel_counters::Dialect;
 
 use super::report::{IndexFound, Layout};
-use crate::catalogue::{Index, Table};
+use crate::catalogue::{Index, Kind, Table};
 use crate::connection::AnyConnection;
+use crate::entity::as_text;
 use crate::sql::quoted;
 
 /// A counter table, or one that would be if its key were its primary key.
@@ -26,7 +27,10 @@ pub struct Target {
 
 pub struct Entity {
     pub sql_name: String,
+    /// SQL that reads it as it is printed.
+    pub as_text: String,
     pub sql_type: String,
+    pub kind: Kind,
 }
 
 impl Target {
@@ -67,6 +71,8 @@ impl Target {
             sql_name: table.sql_name(dialect),
             entity: entity.map(|entity| Entity {
                 sql_name: sql(&entity.name),
+                as_text: as_text(dialect, entity),
+                kind: entity.kind,
                 sql_type: entity.sql_type.clone(),
             }),
             day: sql(day),

@@ -2,16 +2,22 @@
 
 use chrono::NaiveDate;
 
+use crate::catalogue::Kind;
 use crate::doctor::report::Row;
 
 /// Reads `7, 1037685, 3`: the columns of the key, of which the entity may be text
 /// with a comma in it.
-pub fn row(lock_data: &str, has_entity: bool) -> Option<Row> {
+pub fn row(lock_data: &str, entity: Option<Kind>) -> Option<Row> {
     let mut parts = lock_data.rsplitn(3, ", ");
     let slot = parts.next()?.trim().parse().ok()?;
     let day = day(parts.next()?.trim().parse().ok()?)?;
-    let entity = parts.next().map(unquoted);
-    (entity.is_some() == has_entity).then_some(Row { entity, day, slot })
+    let entity = match (parts.next(), entity) {
+        (Some(key), Some(Kind::Binary)) => Some(key.strip_prefix("0x")?.to_lowercase()),
+        (Some(key), Some(_)) => Some(unquoted(key)),
+        (None, None) => None,
+        _ => return None,
+    };
+    Some(Row { entity, day, slot })
 }
 
 /// A DATE is stored as year, month and day in 15, 4 and 5 bits.
@@ -64,7 +70,7 @@ fn entity_of_hex(hex: &str, data_type: &str) -> Option<String> {
             (0..hex.len() / 2).map(|i| u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok());
         return String::from_utf8(bytes.collect::<Option<_>>()?).ok();
     }
-    Some(format!("0x{}", hex.to_uppercase()))
+    Some(hex.to_lowercase())
 }
 
 #[cfg(test)]
@@ -81,14 +87,21 @@ mod tests {
 
     #[test]
     fn a_key_is_read_from_lock_data() {
-        assert_eq!(row("7, 1037685, 3", true), key(Some("7"), "2026-11-21", 3));
         assert_eq!(
-            row("'it''s, b', 1037685, 3", true),
+            row("7, 1037685, 3", Some(Kind::BigInt)),
+            key(Some("7"), "2026-11-21", 3)
+        );
+        assert_eq!(
+            row("'it''s, b', 1037685, 3", Some(Kind::Text)),
             key(Some("it's, b"), "2026-11-21", 3)
         );
-        assert_eq!(row("1037685, 3", false), key(None, "2026-11-21", 3));
-        assert_eq!(row("1037685, 3", true), None);
-        assert_eq!(row("supremum pseudo-record", true), None);
+        assert_eq!(row("1037685, 3", None), key(None, "2026-11-21", 3));
+        assert_eq!(row("1037685, 3", Some(Kind::BigInt)), None);
+        assert_eq!(row("supremum pseudo-record", Some(Kind::BigInt)), None);
+        assert_eq!(
+            row("0x00FFAB27, 1037685, 3", Some(Kind::Binary)),
+            key(Some("00ffab27"), "2026-11-21", 3)
+        );
     }
 
     #[test]
@@ -109,7 +122,7 @@ mod tests {
         );
         assert_eq!(
             row_of_fields(&text, Some("varbinary(20)")),
-            key(Some("0x666F6F"), "2026-11-20", 32)
+            key(Some("666f6f"), "2026-11-20", 32)
         );
         assert_eq!(
             row_of_fields(&["7fffffff", "8fd574", "8000"], Some("int")),

@@ -163,11 +163,11 @@ impl Observed for Mysql<'_> {
                 .last()
                 .is_none_or(|last| last.waiter.id != wait.waiter)
             {
-                let has_entity = self.target.entity.is_some();
+                let entity = self.target.entity.as_ref().map(|entity| entity.kind);
                 let row = wait
                     .lock_data
                     .filter(|_| elsewhere.is_none())
-                    .and_then(|data| lock_data::row(&data, has_entity));
+                    .and_then(|data| lock_data::row(&data, entity));
                 waits.push(Wait {
                     waiter: waiter.clone(),
                     seconds: wait.seconds.unwrap_or_default(),

@@ -86,9 +86,9 @@ impl Postgres<'_> {
             slot,
             ..
         } = self.target;
-        let entity = entity.as_ref().map_or("NULL", |e| &e.sql_name);
+        let entity = entity.as_ref().map_or("CAST(NULL AS text)", |e| &e.as_text);
         let found: Vec<Key> = sql_query(format!(
-            "SELECT CAST({entity} AS text) AS entity, CAST({day} AS text) AS day, \
+            "SELECT {entity} AS entity, CAST({day} AS text) AS day, \
              CAST({slot} AS bigint) AS slot FROM {sql_name} WHERE {condition} ORDER BY 1, 2, 3 LIMIT 20"
         ))
         .bind::<Text, _>(value)
