@@ -300,7 +300,8 @@ pub struct Advice {
     pub name: &'static str,
     pub what: String,
     pub why: String,
-    pub sql: Option<String>,
+    /// One statement each.
+    pub sql: Vec<String>,
 }
 
 impl Report {

@@ -1,6 +1,6 @@
 //! `doctor` on a table that nobody waits for.
 
-use crate::{DROP_INDEX, HAS_SLOTS, TestDatabase};
+use crate::{BYTES, DROP_INDEX, HAS_SLOTS, TestDatabase};
 
 #[test]
 fn a_quiet_table_has_no_contention() {
@@ -55,6 +55,10 @@ fn an_index_on_a_counter_is_to_be_dropped() {
     // It is no contention.
     assert_eq!(answer.code, 0, "{answer:?}");
     assert!(answer.stdout.contains(DROP_INDEX), "{answer:?}");
+    let report = database
+        .run(&["doctor", "article_counters", "--json"])
+        .json();
+    assert_eq!(report["advice"][0]["sql"], serde_json::json!([DROP_INDEX]));
 
     database.execute(DROP_INDEX);
     let answer = database.run(&["doctor", "article_counters"]);
@@ -105,6 +109,22 @@ fn slots_are_counted_by_day() {
             "busiest": { "entity": "2", "slots_in_use": 2, "fullest_share": 40.0 / 60.0 },
         })
     );
+}
+
+#[test]
+fn a_key_of_bytes_is_told_as_hexadecimal_digits() {
+    let database = TestDatabase::create();
+    let [bytes, key] = BYTES;
+    database.execute(&format!(
+        "CREATE TABLE url_counters (
+            hash {bytes} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (hash, day, slot)
+        )"
+    ));
+    let insert = format!("INSERT INTO url_counters VALUES ({key}, '2020-02-01', 1, 5)");
+    database.execute(&insert);
+    let report = database.run(&["doctor", "url_counters", "--json"]).json();
+    assert_eq!(report["days"][1]["busiest"]["entity"], "00ff", "{report}");
 }
 
 #[test]

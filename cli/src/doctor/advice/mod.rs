@@ -33,7 +33,7 @@ fn look_again() -> Advice {
         name: "look_again",
         what: "Look again with the rights named above: who waits was not seen.".to_owned(),
         why: "without them there is no telling whether counters are what is slow".to_owned(),
-        sql: None,
+        sql: Vec::new(),
     }
 }
 
@@ -59,6 +59,6 @@ fn no_contention(report: &Report) -> Advice {
         name: "none",
         what: what.to_owned(),
         why,
-        sql: None,
+        sql: Vec::new(),
     }
 }

@@ -20,7 +20,7 @@ pub fn one_writer(report: &Report, target: &Target) -> Vec<Advice> {
                    and commit at once; set PRAGMA busy_timeout on every connection."
                 .to_owned(),
             why: "SQLite has one writer, and its lock was held; slots buy nothing here".to_owned(),
-            sql: None,
+            sql: Vec::new(),
         });
     }
     if writer.journal_mode != "wal" {
@@ -28,7 +28,7 @@ pub fn one_writer(report: &Report, target: &Target) -> Vec<Advice> {
             name: "wal",
             what: "Turn on the write-ahead log: readers and the writer do not wait for each other then.".to_owned(),
             why: format!("the journal mode is {} (table {})", writer.journal_mode, target.display),
-            sql: Some("PRAGMA journal_mode = WAL".to_owned()),
+            sql: vec!["PRAGMA journal_mode = WAL".to_owned()],
         });
     }
     advice
@@ -70,7 +70,7 @@ pub fn isolation(report: &Report, target: &Target) -> Option<Advice> {
              that count. Each statement of those then sees what others have committed meanwhile{cost}."
         ),
         why: format!("new sessions begin at {}: {why}", level.to_uppercase()),
-        sql: None,
+        sql: Vec::new(),
     })
 }
 
@@ -84,7 +84,7 @@ pub fn layout(report: &Report, target: &Target) -> Vec<Advice> {
             _ => "every increment writes it too",
         }
         .to_owned(),
-        sql: index.drop.clone(),
+        sql: index.drop.iter().cloned().collect(),
     });
     let unique = layout.other_unique_indexes.iter().map(|index| Advice {
         name: "drop_unique_index",
@@ -98,7 +98,7 @@ pub fn layout(report: &Report, target: &Target) -> Vec<Advice> {
             _ => "an increment expects a conflict in the key only, and fails at any other",
         }
         .to_owned(),
-        sql: index.drop.clone(),
+        sql: index.drop.iter().cloned().collect(),
     });
     let mut advice: Vec<_> = on_counters.chain(unique).collect();
     if !layout.key_is_primary {
@@ -112,7 +112,7 @@ pub fn layout(report: &Report, target: &Target) -> Vec<Advice> {
             why: "a counter's row is found by a second index and each count writes both; \
                   on MySQL that was slower than no slots at all"
                 .to_owned(),
-            sql: None,
+            sql: Vec::new(),
         });
     }
     advice
@@ -133,8 +133,9 @@ pub fn vacuum(report: &Report, target: &Target) -> Option<Advice> {
             "there are {} dead rows to {} live ones",
             rows.dead_rows, rows.live_rows
         ),
-        sql: Some(format!(
-            "VACUUM {table}; ALTER TABLE {table} SET (autovacuum_vacuum_scale_factor = 0.05)"
-        )),
+        sql: vec![
+            format!("VACUUM {table}"),
+            format!("ALTER TABLE {table} SET (autovacuum_vacuum_scale_factor = 0.05)"),
+        ],
     })
 }

@@ -70,7 +70,7 @@ pub fn correction(found: &Found) -> Option<Advice> {
             "{} is the row that corrections lock; increments do not wait for it, other corrections do",
             crate::doctor::print::row(locked)
         ),
-        sql: None,
+        sql: Vec::new(),
     })
 }
 
@@ -93,7 +93,7 @@ pub fn count_last(found: &Found) -> Option<Advice> {
             "the row is held by a transaction that has counted and went on to other statements"
                 .to_owned()
         },
-        sql: None,
+        sql: Vec::new(),
     })
 }
 
@@ -125,7 +125,7 @@ pub fn foreign_key(found: &Found, target: &Target) -> Option<Advice> {
             "what is waited for is a row of {table} and no counter's: a new row of a counter locks it \
              for the foreign key, {why}"
         ),
-        sql: None,
+        sql: Vec::new(),
     })
 }
 
@@ -146,10 +146,10 @@ pub fn end_holder(report: &Report, target: &Target) -> Option<Advice> {
             "it has run nothing for {}, and others wait",
             duration(holder.idle_seconds.unwrap_or_default())
         ),
-        sql: Some(match target.dialect {
+        sql: vec![match target.dialect {
             Dialect::PostgreSql => format!("SELECT pg_terminate_backend({})", holder.id),
             _ => format!("KILL {}", holder.id),
-        }),
+        }],
     })
 }
 
@@ -176,7 +176,7 @@ pub fn slots(found: &Found, report: &Report, target: &Target) -> Option<Advice> 
                  than the {clients} other clients need: threads meet by chance",
                 slots.len()
             ),
-            sql: None,
+            sql: Vec::new(),
         });
     }
     let wanted = (clients.max(1) as u64)
@@ -196,7 +196,7 @@ pub fn slots(found: &Found, report: &Report, target: &Target) -> Option<Advice> 
             )),
             unevenly(report)
         ),
-        sql: None,
+        sql: Vec::new(),
     })
 }
 
@@ -234,7 +234,7 @@ pub fn deadlock(report: &Report) -> Option<Advice> {
         } else {
             "two transactions waited for each other".to_owned()
         },
-        sql: None,
+        sql: Vec::new(),
     })
 }
 
@@ -260,7 +260,7 @@ pub fn table_locks(report: &Report, target: &Target) -> Option<Advice> {
             "Change a table that is counted in with a short {timeout}, and try again when it runs out."
         ),
         why,
-        sql: None,
+        sql: Vec::new(),
     })
 }
 
