@@ -63,7 +63,7 @@ pub fn run(doctor: Doctor, global: &Global) -> Result<Outcome> {
     let table = catalogue::table(conn, &doctor.table).or_else(|error| {
         // Even the catalogue waits for whoever has the table to itself.
         match locked_by(conn, &doctor.table)? {
-            Some(holder) => bail!(holder),
+            Some(holder) => bail!(print::visible(&holder)),
             None => Err(error),
         }
     })?;

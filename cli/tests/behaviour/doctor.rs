@@ -128,6 +128,22 @@ fn a_key_of_bytes_is_told_as_hexadecimal_digits() {
 }
 
 #[test]
+fn a_key_has_no_power_over_the_terminal() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE url_counters (
+            url VARCHAR(99) NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (url, day, slot)
+        )",
+    );
+    database.execute("INSERT INTO url_counters VALUES ('/\u{1b}[2J\n', '2020-02-01', 1, 5)");
+    let answer = database.run(&["doctor", "url_counters"]);
+    let key = r"busiest is entity /\u{1b}[2J\n: slots";
+    assert!(answer.stdout.contains(key), "{answer:?}");
+    assert!(!answer.stdout.contains('\u{1b}'), "{answer:?}");
+}
+
+#[test]
 fn a_table_that_counts_in_no_slots_is_refused() {
     let database = with_counters();
     database

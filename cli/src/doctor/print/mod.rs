@@ -11,13 +11,14 @@ use crate::output::wrapped;
 use history::since_it_started;
 pub use waits::row;
 use waits::{wait, watched};
-pub use words::duration;
+pub use words::{duration, visible};
 
 pub fn text(report: &Report) -> String {
-    let mut out = format!("{} on {}\n", report.table, report.database);
+    let mut out = format!("{} on {}\n", visible(&report.table), report.database);
     let mut section = |title: &str, lines: Vec<String>| {
         if !lines.is_empty() {
             // Writing into a String does not fail.
+            let lines: Vec<_> = lines.iter().map(|line| visible(line)).collect();
             let _ = write!(out, "\n{title}\n  {}\n", lines.join("\n  "));
         }
     };
