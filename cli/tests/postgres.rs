@@ -392,3 +392,60 @@ fn a_holder_of_both_is_told_for_the_row_that_is_waited_for() {
     let advice = behaviour::doctor::advice(&report);
     assert_eq!(advice, ["foreign_key"], "{report}");
 }
+
+/// A database with a counter table of two partitions.
+fn with_partitions() -> TestDatabase {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE article_counters (
+             article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (article_id, day, slot)
+         ) PARTITION BY RANGE (day);
+         CREATE TABLE older PARTITION OF article_counters FOR VALUES FROM (MINVALUE) TO ('2020-01-01');
+         CREATE TABLE newer PARTITION OF article_counters FOR VALUES FROM ('2020-01-01') TO (MAXVALUE);
+         INSERT INTO article_counters VALUES (6, '1999-01-01', 3, 1)",
+    );
+    database
+}
+
+#[test]
+fn a_row_of_a_partition_is_told() {
+    let database = with_partitions();
+    let update = "UPDATE article_counters SET views = views + 1 WHERE article_id = 7";
+    count(7, &mut database.connect()).unwrap();
+    let (waiter_is, waiter) = mpsc::channel();
+    let answer = thread::scope(|scope| {
+        let holder = &mut database.connect();
+        begin(holder);
+        diesel::sql_query(update).execute(holder).unwrap();
+        scope.spawn(|| {
+            let conn = &mut database.connect();
+            waiter_is.send(session_id(conn)).unwrap();
+            diesel::sql_query(update).execute(conn).unwrap();
+        });
+        await_wait(waiter.recv().unwrap(), &mut database.connect());
+        let answer = database.run(&["doctor", "article_counters", "--json"]);
+        AnsiTransactionManager::commit_transaction(holder).unwrap();
+        answer
+    });
+    let report = answer.json();
+    assert_eq!(report["waits"][0]["rows"][0]["entity"], "7", "{report}");
+    assert_eq!(report["waits"][0]["holders"][0]["has_counted"], true);
+    assert_eq!(report["waits"][0]["elsewhere"], serde_json::Value::Null);
+}
+
+#[test]
+fn the_history_of_all_partitions_is_added_up() {
+    let database = with_partitions();
+    // That counts the rows, for the statistics.
+    database.execute("INSERT INTO older VALUES (7, '1999-01-01', 1, 1)");
+    database.execute("VACUUM ANALYZE older");
+    count(7, &mut database.connect()).unwrap();
+    database.execute("VACUUM ANALYZE newer");
+    let look = || {
+        let answer = database.run(&["doctor", "article_counters", "--json"]);
+        answer.json()["row_updates"].clone()
+    };
+    assert_eq!(look()["partitions"], 2);
+    assert_eq!(look()["live_rows"], 3);
+}

@@ -171,6 +171,8 @@ pub struct Deadlocked {
 #[derive(Serialize)]
 pub struct RowUpdates {
     pub since: Option<String>,
+    /// Of all of which this is the sum; 0 where the table has none.
+    pub partitions: i64,
     pub updates: i64,
     /// Heap-only ones, which wrote no index.
     pub hot_updates: i64,

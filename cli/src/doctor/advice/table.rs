@@ -124,6 +124,8 @@ pub fn vacuum(report: &Report, target: &Target) -> Option<Advice> {
         return None;
     }
     let table = &target.sql_name;
+    let vacuum = format!("VACUUM {table}");
+    let earlier = format!("ALTER TABLE {table} SET (autovacuum_vacuum_scale_factor = 0.05)");
     Some(Advice {
         name: "vacuum",
         what: "Remove dead rows, and let autovacuum do it earlier; \
@@ -133,9 +135,10 @@ pub fn vacuum(report: &Report, target: &Target) -> Option<Advice> {
             "there are {} dead rows to {} live ones",
             rows.dead_rows, rows.live_rows
         ),
-        sql: vec![
-            format!("VACUUM {table}"),
-            format!("ALTER TABLE {table} SET (autovacuum_vacuum_scale_factor = 0.05)"),
-        ],
+        // Each partition has settings of its own.
+        sql: match rows.partitions {
+            0 => vec![vacuum, earlier],
+            _ => vec![vacuum],
+        },
     })
 }

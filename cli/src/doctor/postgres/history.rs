@@ -21,6 +21,8 @@ struct Statistics {
     #[diesel(sql_type = Text)]
     global_isolation: String,
     #[diesel(sql_type = BigInt)]
+    partitions: i64,
+    #[diesel(sql_type = BigInt)]
     updates: i64,
     #[diesel(sql_type = BigInt)]
     hot_updates: i64,
@@ -43,12 +45,19 @@ const STATISTICS: &str = "
         current_setting('default_transaction_isolation') AS session_isolation,
         (SELECT coalesce(reset_val, boot_val) FROM pg_settings
             WHERE name = 'default_transaction_isolation') AS global_isolation,
-        t.n_tup_upd AS updates, t.n_tup_hot_upd AS hot_updates,
-        t.n_live_tup AS live_rows, t.n_dead_tup AS dead_rows,
-        CAST(date_trunc('second', t.last_vacuum) AS text) AS last_vacuum,
-        CAST(date_trunc('second', t.last_autovacuum) AS text) AS last_autovacuum
-    FROM pg_stat_database d, pg_stat_all_tables t
-    WHERE d.datname = current_database() AND t.relid = CAST($1 AS regclass)";
+        t.*
+    FROM pg_stat_database d, (
+        SELECT (SELECT count(*) FROM pg_partition_tree(CAST($1 AS regclass)) WHERE isleaf AND level > 0) AS partitions,
+            CAST(coalesce(sum(n_tup_upd), 0) AS bigint) AS updates,
+            CAST(coalesce(sum(n_tup_hot_upd), 0) AS bigint) AS hot_updates,
+            CAST(coalesce(sum(n_live_tup), 0) AS bigint) AS live_rows,
+            CAST(coalesce(sum(n_dead_tup), 0) AS bigint) AS dead_rows,
+            CAST(date_trunc('second', max(last_vacuum)) AS text) AS last_vacuum,
+            CAST(date_trunc('second', max(last_autovacuum)) AS text) AS last_autovacuum
+        FROM pg_stat_all_tables WHERE relid = CAST($1 AS regclass)
+            OR relid IN (SELECT relid FROM pg_partition_tree(CAST($1 AS regclass)))
+    ) t
+    WHERE d.datname = current_database()";
 
 impl Postgres<'_> {
     pub(super) fn read_history(&mut self) -> Result<History> {
@@ -64,6 +73,7 @@ impl Postgres<'_> {
             }),
             row_updates: Some(RowUpdates {
                 since: Some(found.since),
+                partitions: found.partitions,
                 updates: found.updates,
                 hot_updates: found.hot_updates,
                 live_rows: found.live_rows,

@@ -66,6 +66,9 @@ struct Waiting {
     lock: String,
     #[diesel(sql_type = Nullable<Text>)]
     ctid: Option<String>,
+    /// Of the row; the table itself where it has none.
+    #[diesel(sql_type = Nullable<BigInt>)]
+    partition: Option<i64>,
     #[diesel(sql_type = Nullable<Text>)]
     other_table: Option<String>,
     #[diesel(sql_type = Nullable<Text>)]
@@ -83,16 +86,20 @@ struct Waiting {
 ///
 /// `waitstart` is read as JSON because there is none before PostgreSQL 14.
 const WAITING: &str = "
-    WITH locks AS MATERIALIZED (SELECT * FROM pg_locks), here AS MATERIALIZED (
-        SELECT * FROM locks WHERE relation = CAST($1 AS regclass)
+    WITH locks AS MATERIALIZED (SELECT * FROM pg_locks), tables AS MATERIALIZED (
+        SELECT CAST($1 AS regclass) AS id UNION SELECT relid FROM pg_partition_tree(CAST($1 AS regclass))
+    ), here AS MATERIALIZED (
+        SELECT * FROM locks WHERE relation IN (SELECT id FROM tables)
             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     )
     SELECT CAST(w.pid AS bigint) AS pid,
         w.locktype || ' ' || w.mode AS lock,
         (SELECT '(' || r.page || ',' || r.tuple || ')' FROM here r
             WHERE r.pid = w.pid AND r.locktype = 'tuple' LIMIT 1) AS ctid,
+        (SELECT CAST(r.relation AS bigint) FROM here r
+            WHERE r.pid = w.pid AND r.locktype = 'tuple' LIMIT 1) AS partition,
         (SELECT CAST(CAST(r.relation AS regclass) AS text) FROM locks r
-            WHERE r.pid = w.pid AND r.locktype = 'tuple' AND r.relation <> CAST($1 AS regclass)
+            WHERE r.pid = w.pid AND r.locktype = 'tuple' AND r.relation NOT IN (SELECT id FROM tables)
             LIMIT 1) AS other_table,
         CAST(w.transactionid AS text) AS xid,
         CAST(greatest(0, extract(epoch FROM clock_timestamp() - coalesce(
@@ -137,6 +144,8 @@ const ACTIVITY: &str = "
     WITH locks AS MATERIALIZED (
         SELECT * FROM pg_locks WHERE granted AND locktype = 'relation'
             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    ), tables AS MATERIALIZED (
+        SELECT CAST($2 AS regclass) AS id UNION SELECT relid FROM pg_partition_tree(CAST($2 AS regclass))
     )
     SELECT CAST(pid AS bigint) AS pid, CAST(usename AS text) AS usename,
         coalesce(nullif(application_name, ''), host(client_addr)) AS application,
@@ -149,11 +158,11 @@ const ACTIVITY: &str = "
         CASE WHEN query <> '<insufficient privilege>' THEN nullif(query, '') END AS query,
         coalesce(query = '<insufficient privilege>', false) AS hidden,
         EXISTS (SELECT FROM locks l WHERE l.pid = a.pid AND l.mode = 'RowExclusiveLock'
-            AND l.relation = CAST($2 AS regclass)) AS has_counted,
+            AND l.relation IN (SELECT id FROM tables)) AS has_counted,
         ARRAY(SELECT DISTINCT CAST(CAST(c.oid AS regclass) AS text)
             FROM locks l JOIN pg_class c ON c.oid = l.relation
             WHERE l.pid = a.pid AND l.mode <> 'AccessShareLock' AND c.relkind IN ('r', 'p')
-                AND c.oid <> CAST($2 AS regclass) ORDER BY 1) AS locked
+                AND c.oid NOT IN (SELECT id FROM tables) ORDER BY 1) AS locked
     FROM pg_stat_activity a WHERE pid = ANY(CAST($1 AS int[]))";
 
 /// Who has the whole table, whatever schema it is in.
@@ -208,15 +217,16 @@ impl Observed for Postgres<'_> {
             let elsewhere = if whole_table || wait.ctid.is_some() {
                 None
             } else {
-                self.elsewhere(wait.other_table, &holders)
+                self.elsewhere(wait.other_table.as_deref(), &holders)
+            };
+            let rows = match elsewhere {
+                Some(_) => Vec::new(),
+                None => self.rows(&wait)?,
             };
             waits.push(Wait {
                 waiter: waiter.clone(),
                 seconds: wait.seconds,
-                rows: match elsewhere {
-                    Some(_) => Vec::new(),
-                    None => self.rows(wait.ctid.as_deref(), wait.xid.as_deref())?,
-                },
+                rows,
                 elsewhere,
                 whole_table,
                 lock: wait.lock,
@@ -238,17 +248,17 @@ impl Observed for Postgres<'_> {
 impl Postgres<'_> {
     /// The other table that is waited for: the one with the row that the waiter has queued for,
     /// or one that holders have locked that have not counted.
-    fn elsewhere(&self, queued_for: Option<String>, holders: &[Session]) -> Option<Elsewhere> {
+    fn elsewhere(&self, queued_for: Option<&str>, holders: &[Session]) -> Option<Elsewhere> {
         let foreign_key = |table: &str| self.foreign_keys.iter().find(|key| key.parent == table);
         let counted = holders.iter().any(|h| h.has_counted == Some(true));
         let mut locked = holders.iter().flat_map(|h| &h.locked).filter(|_| !counted);
         let table = queued_for.or_else(|| {
             let parent = locked.clone().find(|table| foreign_key(table).is_some());
-            parent.or_else(|| locked.next()).cloned()
+            parent.or_else(|| locked.next()).map(String::as_str)
         })?;
         Some(Elsewhere {
-            foreign_key: foreign_key(&table).map(|key| key.name.clone()),
-            table,
+            foreign_key: foreign_key(table).map(|key| key.name.clone()),
+            table: table.to_owned(),
         })
     }
 

@@ -9,7 +9,7 @@ use diesel::result::Error;
 use diesel::sql_query;
 use diesel::sql_types::{BigInt, Nullable, Text};
 
-use super::Postgres;
+use super::{Postgres, Waiting};
 use crate::doctor::report::{NotSeen, Row};
 use crate::doctor::target::Target;
 
@@ -28,9 +28,13 @@ struct Key {
 }
 
 impl Postgres<'_> {
-    pub(super) fn rows(&mut self, ctid: Option<&str>, xid: Option<&str>) -> Result<Vec<Row>> {
-        match (ctid, xid) {
-            (Some(ctid), _) => self.look_for("ctid = CAST($1 AS tid)", ctid),
+    pub(super) fn rows(&mut self, wait: &Waiting) -> Result<Vec<Row>> {
+        match (wait.ctid.as_deref(), wait.xid.as_deref()) {
+            (Some(ctid), _) => {
+                let partition = wait.partition.unwrap_or_default();
+                let place = format!("ctid = CAST($1 AS tid) AND tableoid = {partition}");
+                self.look_for(&place, ctid)
+            }
             (None, Some(xid)) => {
                 if let Some(rows) = self.rows_held.get(xid) {
                     return Ok(rows.clone());

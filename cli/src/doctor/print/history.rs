@@ -83,6 +83,10 @@ fn row_updates(rows: &RowUpdates) -> Vec<String> {
         0 => String::new(),
         updates => format!(", {}% of them heap-only", rows.hot_updates * 100 / updates),
     };
+    let partitions = match rows.partitions {
+        0 => String::new(),
+        partitions => format!(" of all {partitions} partitions"),
+    };
     let at = |time: &Option<String>| time.clone().unwrap_or("never".to_owned());
     vec![
         format!(
@@ -91,7 +95,7 @@ fn row_updates(rows: &RowUpdates) -> Vec<String> {
             since(&rows.since)
         ),
         format!(
-            "rows: {} live, {} dead; last vacuum {}, last autovacuum {}",
+            "rows{partitions}: {} live, {} dead; last vacuum {}, last autovacuum {}",
             rows.live_rows,
             rows.dead_rows,
             at(&rows.last_vacuum),
