@@ -449,3 +449,43 @@ fn the_history_of_all_partitions_is_added_up() {
     assert_eq!(look()["partitions"], 2);
     assert_eq!(look()["live_rows"], 3);
 }
+
+/// Only of a server with max_prepared_transactions, which by default it has none of.
+#[test]
+fn a_prepared_transaction_is_named_as_the_holder() {
+    let database = with_counters();
+    let sql = "SELECT CAST(current_setting('max_prepared_transactions') AS bigint) AS value";
+    if hot_row::number(sql, &mut database.connect()) == 0 {
+        return;
+    }
+    count(7, &mut database.connect()).unwrap();
+    let gid = format!("it's {}", uuid::Uuid::new_v4()).replace('\'', "''");
+    let holder = &mut database.connect();
+    for sql in [
+        "BEGIN",
+        "UPDATE article_counters SET views = 0",
+        &format!("PREPARE TRANSACTION '{gid}'"),
+    ] {
+        diesel::sql_query(sql).execute(holder).unwrap();
+    }
+    let (waiter_is, waiter) = mpsc::channel();
+    let answer = thread::scope(|scope| {
+        scope.spawn(|| {
+            let conn = &mut database.connect();
+            waiter_is.send(session_id(conn)).unwrap();
+            count(7, conn).unwrap();
+        });
+        await_wait(waiter.recv().unwrap(), &mut database.connect());
+        let answer = database.run(&["doctor", "article_counters"]);
+        database.execute(&format!("ROLLBACK PREPARED '{gid}'"));
+        answer
+    });
+    let held = format!(
+        "held by the prepared transaction {}",
+        gid.replace("''", "'")
+    );
+    assert!(answer.stdout.contains(&held), "{answer:?}");
+    let end = format!("ROLLBACK PREPARED '{gid}'");
+    let words: Vec<_> = answer.stdout.split_whitespace().collect();
+    assert!(words.join(" ").contains(&end), "{answer:?}");
+}

@@ -32,7 +32,10 @@ use target::Target;
 pub struct Doctor {
     /// The counter table, which may be schema.table.
     table: String,
-    /// Look five times a second for this long, and add up what is seen.
+    /// Look five times a second for this long, and add up what is seen; Ctrl-C ends it early.
+    ///
+    /// On MySQL each look reads performance_schema.data_locks, which lists every row lock of
+    /// the whole server: where many rows are locked, that costs a busy server time and memory.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     watch: Option<u64>,
 }

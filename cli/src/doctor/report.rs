@@ -58,8 +58,10 @@ pub struct Elsewhere {
 /// A connection to the database.
 #[derive(Clone, Default, Serialize)]
 pub struct Session {
-    /// PostgreSQL's pid, MySQL's connection id.
+    /// PostgreSQL's pid, MySQL's connection id; 0 of a prepared transaction.
     pub id: i64,
+    /// The name of a transaction that PREPARE TRANSACTION took from its session.
+    pub prepared_transaction: Option<String>,
     pub user: Option<String>,
     /// What it calls itself, or where it connects from.
     pub application: Option<String>,

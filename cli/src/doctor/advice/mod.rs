@@ -13,6 +13,7 @@ pub fn advice(report: &Report, target: &Target) -> Vec<Advice> {
     advice.extend(waits::count_last(&found));
     advice.extend(waits::foreign_key(&found, target));
     advice.extend(waits::end_holder(report, target));
+    advice.extend(waits::prepared(report));
     advice.extend(waits::slots(&found, report, target));
     advice.extend(waits::deadlock(report));
     advice.extend(waits::table_locks(report, target));

@@ -153,6 +153,26 @@ pub fn end_holder(report: &Report, target: &Target) -> Option<Advice> {
     })
 }
 
+pub fn prepared(report: &Report) -> Option<Advice> {
+    let mut holders = report.waits_known().flat_map(|wait| &wait.holders);
+    let (holder, gid) =
+        holders.find_map(|holder| Some((holder, holder.prepared_transaction.as_ref()?)))?;
+    let literal = format!("'{}'", gid.replace('\'', "''"));
+    Some(Advice {
+        name: "prepared_transaction",
+        what: format!(
+            "Let its transaction manager end the prepared transaction {gid}. Only if that has forgotten it, \
+             end it as its owner, in this database: COMMIT PREPARED {literal} keeps what it has done, \
+             ROLLBACK PREPARED {literal} undoes it."
+        ),
+        why: format!(
+            "it is {}, and belongs to no session that could be ended",
+            holder.state
+        ),
+        sql: Vec::new(),
+    })
+}
+
 /// However long its transaction has run, one that still runs statements is at work.
 fn is_idle_for_long(session: &Session) -> bool {
     session.idle_in_transaction && session.idle_seconds >= Some(FORGOTTEN_SECONDS)

@@ -1,6 +1,7 @@
 //! What PostgreSQL tells.
 
 mod history;
+mod prepared;
 mod rows;
 
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use diesel::sql_types::{Array, BigInt, Bool, Double, Nullable, Text};
 use super::Observed;
 use super::report::{Elsewhere, History, NotSeen, Row, Session, Wait};
 use super::target::Target;
+use prepared::NO_SESSION;
 
 pub struct Postgres<'a> {
     conn: &'a mut PgConnection,
@@ -198,6 +200,7 @@ impl Observed for Postgres<'_> {
             .iter()
             .flat_map(|w| w.blockers.iter().copied().chain([w.pid]));
         let sessions = self.sessions(pids.collect())?;
+        let prepared = self.prepared(&waiting)?;
         self.conn.batch_execute("COMMIT")?;
         let ids: Vec<i64> = waiting.iter().map(|w| w.pid).collect();
         let mut waits = Vec::new();
@@ -210,9 +213,13 @@ impl Observed for Postgres<'_> {
             }
             // The others are in the queue, as this one is.
             let holders = wait.blockers.iter().filter(|pid| !ids.contains(pid));
-            let holders: Vec<_> = holders
+            let mut holders: Vec<_> = holders
                 .filter_map(|pid| sessions.get(pid).cloned())
                 .collect();
+            if wait.blockers.contains(&NO_SESSION) {
+                let prepared = prepared.iter().filter(|prepared| prepared.blocks(&wait));
+                holders.extend(prepared.map(Session::from));
+            }
             let whole_table = wait.lock.starts_with("relation ");
             let elsewhere = if whole_table || wait.ctid.is_some() {
                 None
@@ -300,6 +307,7 @@ impl Postgres<'_> {
                 .as_deref()
                 .and_then(|query| self.target.is_counted_by(query)),
             statement: found.query,
+            prepared_transaction: None,
             has_counted: Some(found.has_counted),
             locked: found.locked,
         }

@@ -19,15 +19,17 @@ pub fn wait(wait: &Wait) -> Vec<String> {
     );
     for holder in &wait.holders {
         let since = holder.transaction_seconds.map(duration);
+        let began = match holder.prepared_transaction {
+            Some(_) => "",
+            None => "its transaction began ",
+        };
         let idle = holder.idle_seconds.map(duration);
         lines.push(format!(
             "  held by {}: {}{}{}",
             session(holder),
             holder.state,
             idle.map_or(String::new(), |idle| format!(" for {idle}")),
-            since.map_or(String::new(), |since| format!(
-                ", its transaction began {since} ago"
-            ))
+            since.map_or(String::new(), |since| format!(", {began}{since} ago"))
         ));
         if holder.has_counted == Some(false) && !holder.locked.is_empty() {
             lines.push(format!(
@@ -64,9 +66,13 @@ fn waited(seconds: f64) -> String {
 fn session(session: &Session) -> String {
     let who = [&session.user, &session.application];
     let who: Vec<_> = who.into_iter().flatten().map(String::as_str).collect();
+    let session = match &session.prepared_transaction {
+        Some(gid) => format!("the prepared transaction {gid}"),
+        None => format!("session {}", session.id),
+    };
     match who.is_empty() {
-        true => format!("session {}", session.id),
-        false => format!("session {} ({})", session.id, who.join(", ")),
+        true => session,
+        false => format!("{session} ({})", who.join(", ")),
     }
 }
 
