@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::io::{IsTerminal, Write, stderr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::Observed;
 use super::report::{Elsewhere, Holder, Row, Seen, Wait, Watched};
@@ -16,10 +17,15 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 /// How many of the most frequent are told.
 const MOST: usize = 10;
 
+/// Whether Ctrl-C was pressed.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
 pub fn watch(database: &mut impl Observed, seconds: u64) -> Result<Watched> {
+    stop_on_ctrl_c()?;
+    eprintln!("watching for {seconds} s; Ctrl-C ends it and prints what was seen");
     let begun = Instant::now();
     let mut seen = Tally::default();
-    while begun.elapsed().as_secs() < seconds {
+    while begun.elapsed().as_secs() < seconds && !STOPPED.load(Ordering::Relaxed) {
         let waits = database.waits()?;
         let write_locked = database.is_write_locked()?;
         seen.add(waits, write_locked);
@@ -36,7 +42,17 @@ pub fn watch(database: &mut impl Observed, seconds: u64) -> Result<Watched> {
     if stderr().is_terminal() {
         eprintln!();
     }
-    Ok(seen.into_watched(seconds))
+    Ok(seen.into_watched(begun.elapsed().as_secs()))
+}
+
+/// The second one ends the command at once, as it otherwise would.
+fn stop_on_ctrl_c() -> Result<()> {
+    ctrlc::set_handler(|| {
+        if STOPPED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })
+    .context("cannot wait for Ctrl-C")
 }
 
 #[derive(Default)]

@@ -1,5 +1,8 @@
 //! `doctor` on a table that nobody waits for.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
 use crate::{BYTES, DROP_INDEX, HAS_SLOTS, TestDatabase};
 
 #[test]
@@ -45,6 +48,32 @@ fn a_watch_of_a_quiet_table_sees_nothing() {
         report["not_seen"] == serde_json::json!([]),
         "{report}"
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_watch_that_is_interrupted_prints_what_it_saw() {
+    let database = with_counters();
+    let mut watch = Command::new(env!("CARGO_BIN_EXE_diesel-counters"))
+        .args(["doctor", "article_counters", "--watch", "86400", "--json"])
+        .env("DATABASE_URL", database.url())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(watch.stderr.as_mut().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert!(line.contains("Ctrl-C"), "{line}");
+    let interrupted = Command::new("kill")
+        .args(["-INT", &watch.id().to_string()])
+        .status();
+    assert!(interrupted.unwrap().success());
+    let output = watch.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["watch"]["samples"].is_number(), "{report}");
 }
 
 #[test]
