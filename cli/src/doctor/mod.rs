@@ -27,7 +27,7 @@ use target::Target;
 /// It shows who waits for which row of the table and who holds it, what the database
 /// knows of the time since it started, how slots are filled, and what to do. It changes
 /// nothing. It ends with 3 when it saw contention: a wait, a deadlock of this table in the
-/// last day, or SQLite's write lock held.
+/// last day, SQLite's write lock held, or a lock that it waited for itself in vain.
 #[derive(clap::Args)]
 pub struct Doctor {
     /// The counter table, which may be schema.table.

@@ -4,7 +4,9 @@ use anyhow::{Result, bail};
 use diesel_counters::Dialect;
 
 use super::report::{IndexFound, Layout};
-use crate::catalogue::{Index, Kind, Table};
+#[cfg(feature = "mysql")]
+use crate::catalogue::Kind;
+use crate::catalogue::{Index, Table};
 use crate::connection::AnyConnection;
 use crate::entity::as_text;
 use crate::sql::quoted;
@@ -29,7 +31,9 @@ pub struct Entity {
     pub sql_name: String,
     /// SQL that reads it as it is printed.
     pub as_text: String,
+    #[cfg(feature = "mysql")]
     pub sql_type: String,
+    #[cfg(feature = "mysql")]
     pub kind: Kind,
 }
 
@@ -72,7 +76,9 @@ impl Target {
             entity: entity.map(|entity| Entity {
                 sql_name: sql(&entity.name),
                 as_text: as_text(dialect, entity),
+                #[cfg(feature = "mysql")]
                 kind: entity.kind,
+                #[cfg(feature = "mysql")]
                 sql_type: entity.sql_type.clone(),
             }),
             day: sql(day),
