@@ -1,5 +1,6 @@
 //! From what was found to what to do.
 
+mod holders;
 mod table;
 mod waits;
 
@@ -11,9 +12,9 @@ pub fn advice(report: &Report, target: &Target) -> Vec<Advice> {
     let mut advice = Vec::new();
     advice.extend(waits::correction(&found));
     advice.extend(waits::count_last(&found));
-    advice.extend(waits::foreign_key(&found, target));
-    advice.extend(waits::end_holder(report, target));
-    advice.extend(waits::prepared(report));
+    advice.extend(holders::foreign_key(&found, target));
+    advice.extend(holders::end_holder(report, target));
+    advice.extend(holders::prepared(report));
     advice.extend(waits::slots(&found, report, target));
     advice.extend(waits::deadlock(report));
     advice.extend(waits::table_locks(report, target));

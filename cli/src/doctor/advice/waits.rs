@@ -4,21 +4,17 @@ use std::collections::BTreeSet;
 
 use diesel_counters::{DEFAULT_SLOTS, Dialect};
 
-use crate::doctor::print::duration;
-use crate::doctor::report::{Advice, Elsewhere, Holder, Report, Row, Session};
+use crate::doctor::report::{Advice, Elsewhere, Holder, Report, Row};
 use crate::doctor::target::Target;
 
 /// Where the row stands that corrections lock.
 const NO_DAY: &str = "1970-01-01";
 
-/// A transaction that is idle for longer may have been forgotten.
-const FORGOTTEN_SECONDS: f64 = 10.0;
-
 /// What the waits of now and those that were watched have in common.
 pub struct Found<'a> {
     rows: BTreeSet<&'a Row>,
     holders: BTreeSet<Holder>,
-    elsewhere: BTreeSet<&'a Elsewhere>,
+    pub elsewhere: BTreeSet<&'a Elsewhere>,
     /// Whether any counter's row is known to be waited for.
     counters: bool,
 }
@@ -95,87 +91,6 @@ pub fn count_last(found: &Found) -> Option<Advice> {
         },
         sql: Vec::new(),
     })
-}
-
-pub fn foreign_key(found: &Found, target: &Target) -> Option<Advice> {
-    let (table, name) = found
-        .elsewhere
-        .iter()
-        .find_map(|elsewhere| Some((&elsewhere.table, elsewhere.foreign_key.as_ref()?)))?;
-    let (what, why) = match target.dialect {
-        Dialect::PostgreSql => (
-            format!(
-                "Do not lock rows of {table} FOR UPDATE: FOR NO KEY UPDATE lets the check of the foreign \
-                 key pass. Or drop the foreign key {name}, and delete counters with what they count."
-            ),
-            "and whoever has locked it FOR UPDATE, deletes it or changes its key keeps that from it",
-        ),
-        _ => (
-            format!(
-                "Change rows of {table} last in a transaction, and commit at once. Or drop the foreign \
-                 key {name}, and delete counters with what they count."
-            ),
-            "and whoever changes it or has locked it FOR UPDATE keeps that from it",
-        ),
-    };
-    Some(Advice {
-        name: "foreign_key",
-        what,
-        why: format!(
-            "what is waited for is a row of {table} and no counter's: a new row of a counter locks it \
-             for the foreign key, {why}"
-        ),
-        sql: Vec::new(),
-    })
-}
-
-pub fn end_holder(report: &Report, target: &Target) -> Option<Advice> {
-    let holder = report
-        .waits
-        .iter()
-        .flat_map(|wait| &wait.holders)
-        .find(|holder| is_idle_for_long(holder))?;
-    Some(Advice {
-        name: "end_holder",
-        what: format!(
-            "Look at what the program of session {} is at. End the session only if its transaction \
-             is known to be forgotten: what it has not committed is lost.",
-            holder.id
-        ),
-        why: format!(
-            "it has run nothing for {}, and others wait",
-            duration(holder.idle_seconds.unwrap_or_default())
-        ),
-        sql: vec![match target.dialect {
-            Dialect::PostgreSql => format!("SELECT pg_terminate_backend({})", holder.id),
-            _ => format!("KILL {}", holder.id),
-        }],
-    })
-}
-
-pub fn prepared(report: &Report) -> Option<Advice> {
-    let mut holders = report.waits_known().flat_map(|wait| &wait.holders);
-    let (holder, gid) =
-        holders.find_map(|holder| Some((holder, holder.prepared_transaction.as_ref()?)))?;
-    let literal = format!("'{}'", gid.replace('\'', "''"));
-    Some(Advice {
-        name: "prepared_transaction",
-        what: format!(
-            "Let its transaction manager end the prepared transaction {gid}. Only if that has forgotten it, \
-             end it as its owner, in this database: COMMIT PREPARED {literal} keeps what it has done, \
-             ROLLBACK PREPARED {literal} undoes it."
-        ),
-        why: format!(
-            "it is {}, and belongs to no session that could be ended",
-            holder.state
-        ),
-        sql: Vec::new(),
-    })
-}
-
-/// However long its transaction has run, one that still runs statements is at work.
-fn is_idle_for_long(session: &Session) -> bool {
-    session.idle_in_transaction && session.idle_seconds >= Some(FORGOTTEN_SECONDS)
 }
 
 pub fn slots(found: &Found, report: &Report, target: &Target) -> Option<Advice> {
@@ -282,25 +197,4 @@ pub fn table_locks(report: &Report, target: &Target) -> Option<Advice> {
         why,
         sql: Vec::new(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_transaction_that_works_is_not_forgotten() {
-        let working = Session {
-            idle_in_transaction: true,
-            idle_seconds: Some(0.002),
-            transaction_seconds: Some(3600.0),
-            ..Session::default()
-        };
-        assert!(!is_idle_for_long(&working));
-        let idle = Session {
-            idle_seconds: Some(FORGOTTEN_SECONDS),
-            ..working
-        };
-        assert!(is_idle_for_long(&idle));
-    }
 }

@@ -94,18 +94,14 @@ impl Mysql<'_> {
         if let Some(tells) = self.tells_table_waits {
             return Ok(tells);
         }
-        let mut tells = false;
+        let mut enabled = None;
         if self.performance_schema {
-            let enabled: QueryResult<Enabled> = sql_query(IS_ENABLED).get_result(self.conn);
-            match self.allowed(WHAT, enabled)? {
-                Some(enabled) => tells = enabled.value > 0,
-                None => {
-                    self.tells_table_waits = Some(false);
-                    return Ok(false);
-                }
-            }
+            let found: QueryResult<Enabled> = sql_query(IS_ENABLED).get_result(self.conn);
+            enabled = self.allowed(WHAT, found)?;
         }
-        if !tells {
+        let tells = enabled.is_some_and(|enabled| enabled.value > 0);
+        // A missing right has been named already.
+        if !tells && self.not_seen.iter().all(|missed| missed.what != WHAT) {
             let why = "performance_schema, or its instrument wait/lock/metadata/sql/mdl, is off";
             self.miss(NotSeen::of(WHAT, why));
         }

@@ -226,6 +226,10 @@ impl Observed for Postgres<'_> {
             } else {
                 self.elsewhere(wait.other_table.as_deref(), &holders)
             };
+            // Another table's row may be waited for by whoever does not count.
+            if elsewhere.is_some() && waiter.statement_counts != Some(true) {
+                continue;
+            }
             let rows = match elsewhere {
                 Some(_) => Vec::new(),
                 None => self.rows(&wait)?,

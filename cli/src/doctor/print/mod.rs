@@ -41,6 +41,11 @@ fn now(report: &Report) -> Vec<String> {
     if report.is_blind() {
         return vec!["not seen: see below".to_owned()];
     }
+    if report.waits.is_empty() && report.is_locked_out() {
+        return vec![
+            "nobody is seen to wait, but this command has waited for the table in vain".to_owned(),
+        ];
+    }
     if report.waits.is_empty() {
         return vec!["nobody waits for a row of this table".to_owned()];
     }
