@@ -1,5 +1,6 @@
 //! What MySQL and MariaDB tell.
 
+mod foreign_keys;
 mod history;
 mod innodb_status;
 mod lock_data;
@@ -13,12 +14,11 @@ use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind, Error};
 use diesel::sql_query;
 use diesel::sql_types::{BigInt, Double, Nullable, Text};
-use diesel_counters::Dialect;
 
 use super::Observed;
-use super::report::{Elsewhere, History, NotSeen, Session, WHO_WAITS, Wait};
+use super::report::{History, NotSeen, Session, WHO_WAITS, Wait};
 use super::target::Target;
-use crate::sql::quoted;
+use foreign_keys::ForeignKey;
 use views::{MARIADB, MYSQL, Views};
 
 pub struct Mysql<'a> {
@@ -69,22 +69,6 @@ struct Connected {
     statement: Option<String>,
 }
 
-#[derive(QueryableByName)]
-struct ForeignKey {
-    #[diesel(sql_type = Text)]
-    parent_schema: String,
-    #[diesel(sql_type = Text)]
-    parent: String,
-    #[diesel(sql_type = Text)]
-    name: String,
-}
-
-const FOREIGN_KEYS: &str = "
-    SELECT DISTINCT CAST(referenced_table_schema AS CHAR) AS parent_schema,
-        CAST(referenced_table_name AS CHAR) AS parent, CAST(constraint_name AS CHAR) AS name
-    FROM information_schema.key_column_usage
-    WHERE table_schema = ? AND table_name = ? AND referenced_table_name IS NOT NULL";
-
 impl<'a> Mysql<'a> {
     pub fn new(conn: &'a mut MysqlConnection, target: &'a Target) -> Result<Self> {
         #[derive(QueryableByName)]
@@ -103,10 +87,7 @@ impl<'a> Mysql<'a> {
         .get_result(conn)?;
         let schema = target.schema.clone().or(server.schema_name);
         let schema = schema.unwrap_or_default();
-        let foreign_keys = sql_query(FOREIGN_KEYS)
-            .bind::<Text, _>(&schema)
-            .bind::<Text, _>(target.name())
-            .load(conn)?;
+        let foreign_keys = foreign_keys::load(&schema, target.name(), conn)?;
         Ok(Mysql {
             conn,
             foreign_keys,
@@ -210,19 +191,6 @@ impl Observed for Mysql<'_> {
 }
 
 impl Mysql<'_> {
-    fn is_target(&self, wait: &Waiting) -> bool {
-        is_of(wait, &self.schema, self.target.name())
-    }
-
-    fn elsewhere(&self, wait: &Waiting) -> Option<Elsewhere> {
-        let mut keys = self.foreign_keys.iter();
-        let key = keys.find(|key| is_of(wait, &key.parent_schema, &key.parent))?;
-        Some(Elsewhere {
-            table: key.parent.clone(),
-            foreign_key: Some(key.name.clone()),
-        })
-    }
-
     fn sessions(&mut self, ids: impl Iterator<Item = i64>) -> Result<HashMap<i64, Session>> {
         let ids: Vec<String> = ids.map(|id| id.to_string()).collect();
         if ids.is_empty() {
@@ -309,11 +277,4 @@ impl Mysql<'_> {
             self.not_seen.push(not_seen);
         }
     }
-}
-
-/// MariaDB writes the partition behind the name.
-fn is_of(wait: &Waiting, schema: &str, table: &str) -> bool {
-    let sql = |name| quoted(Dialect::MySql, name);
-    let name = wait.lock_table.split(" /*").next();
-    name == Some(&format!("{}.{}", sql(schema), sql(table)))
 }
