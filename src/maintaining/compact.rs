@@ -76,10 +76,19 @@ use crate::table::CounterTable;
 /// Of 1,000 entities with 30 days of 16 slots, 480,000 rows, 30,000 are left. While four
 /// threads counted into today, on two processors for them and the database:
 ///
-/// MEASURED
+/// | batches of 100 | rows a second | longest transaction | a writer's p50 | its p99 |
+/// | --- | --- | --- | --- | --- |
+/// | PostgreSQL 15 | 26,500 | 55 ms | 1.07 | 1.55 |
+/// | MariaDB 10.11 | 20,600 | 16 ms | 1.14 | 1.58 |
+/// | MySQL 9.7 | 11,300 | 109 ms | 1.65 | 2.00 |
 ///
-/// The last two columns are multiples of the same without a merge. Larger batches are
-/// faster, and are noticed more.
+/// | batches of 500 | rows a second | longest transaction | a writer's p50 | its p99 |
+/// | --- | --- | --- | --- | --- |
+/// | PostgreSQL 15 | 34,300 | 24 ms | 1.15 | 3.75 |
+/// | MariaDB 10.11 | 36,200 | 26 ms | 1.33 | 2.31 |
+/// | MySQL 9.7 | 18,500 | 121 ms | 1.83 | 2.64 |
+///
+/// The last two columns are multiples of the same without a merge.
 ///
 /// # What it keeps
 ///
