@@ -73,8 +73,8 @@ use crate::table::CounterTable;
 ///
 /// # What it costs
 ///
-/// Of 1,000 entities with 30 days of 16 slots, 480,000 rows, 30,000 are left. While four
-/// threads counted into today, on two processors for them and the database:
+/// 1,000 entities with 30 days of 16 slots: 480,000 rows become 30,000. While four threads
+/// counted into today, on two processors for them and the database:
 ///
 /// | batches of 100 | rows a second | longest transaction | a writer's p50 | its p99 |
 /// | --- | --- | --- | --- | --- |
