@@ -67,9 +67,9 @@ use crate::table::CounterTable;
 /// (`pg_try_advisory_lock`, `GET_LOCK`): a second one leaves at once, [and says
 /// so](Compacted::already_running). SQLite has no such lock, and a Galera cluster's nodes
 /// do not share theirs: there two can be at it, and are as exact, but of two that meet on a
-/// cluster one ends with a deadlock. Through a connection pooler that hands out sessions by
-/// the transaction the lock cannot be kept, which is an error: merge over a direct
-/// connection.
+/// cluster one ends with a deadlock. Merge over a direct connection: a pooler that hands out
+/// sessions by the transaction keeps the lock for itself, and others away. (A run that finds
+/// its lock to be another session's ends with an error that says so.)
 ///
 /// # What it costs
 ///
