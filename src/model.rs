@@ -13,9 +13,10 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::sql_types::BigInt;
 
 use crate::backend::CounterBackend;
+use crate::correcting::compared::Compared;
 use crate::correcting::delete::{DeleteFromEach, DeleteManyFromEach};
 use crate::correcting::materialize::{Materialize, ParentTable};
-use crate::correcting::recount::{Compared, Drift, Recount, TrueCounts};
+use crate::correcting::recount::{Drift, Recount, TrueCounts};
 use crate::correcting::set::{LockedRows, SetCounter};
 use crate::counter::Counters;
 use crate::counting::changes::Changes;

@@ -1,5 +1,6 @@
 //! Putting counts right, copying them elsewhere, and removing them.
 
+pub(crate) mod compared;
 pub(crate) mod delete;
 pub(crate) mod materialize;
 pub(crate) mod recount;

@@ -49,6 +49,11 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
                 "merging works in transactions of its own: run it outside of a transaction".into(),
             ));
         }
+        if self.layout.counters.is_empty() {
+            return Err(Error::QueryBuilderError(
+                format!("`{}` has no counter to merge", self.layout.name).into(),
+            ));
+        }
         if !self.try_lock(conn)? {
             return Ok(Compacted {
                 already_running: true,

@@ -73,16 +73,17 @@ impl<F, ST, K> Clone for Rows<F, ST, K> {
     }
 }
 
-impl<F, ST, K> Rows<F, ST, K> {
-    fn walk_from<'b, DB>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
-    where
-        F: QueryFragment<DB>,
-        ST: SingleValue,
-        K: ToSql<ST, DB>,
-        DB: CounterBackend + HasSqlType<ST>,
-        NaiveDate: ToSql<Date, DB>,
-        i16: ToSql<SmallInt, DB>,
-    {
+/// ` FROM t WHERE (entity, day, slot) IN (…)`
+impl<F, ST, K, DB> QueryFragment<DB> for Rows<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+    NaiveDate: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         // There is a text for each number of rows.
         out.unsafe_to_cache_prepared();
         let layout = &*self.layout;
@@ -108,17 +109,14 @@ statement!(StoredColumns(F, ST, K) -> Untyped);
 impl<F, ST, K, DB> QueryFragment<DB> for StoredColumns<F, ST, K>
 where
     F: QueryFragment<DB>,
-    ST: SingleValue,
-    K: ToSql<ST, DB>,
-    DB: CounterBackend + HasSqlType<ST>,
-    NaiveDate: ToSql<Date, DB>,
-    i16: ToSql<SmallInt, DB>,
+    Rows<F, ST, K>: QueryFragment<DB>,
+    DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         out.push_sql("SELECT ");
         self.0.layout.table.walk_ast(out.reborrow())?;
         out.push_sql(".*");
-        self.0.walk_from(out.reborrow())?;
+        self.0.walk_ast(out.reborrow())?;
         out.push_sql(" LIMIT 1");
         Ok(())
     }
@@ -143,16 +141,13 @@ statement!(Lock(F, ST, K) -> (ST, Date, SmallInt));
 impl<F, ST, K, DB> QueryFragment<DB> for Lock<F, ST, K>
 where
     F: QueryFragment<DB>,
-    ST: SingleValue,
-    K: ToSql<ST, DB>,
-    DB: CounterBackend + HasSqlType<ST>,
-    NaiveDate: ToSql<Date, DB>,
-    i16: ToSql<SmallInt, DB>,
+    Rows<F, ST, K>: QueryFragment<DB>,
+    DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
         push_select_keys(&self.0.layout, &mut out)?;
-        self.0.walk_from(out.reborrow())?;
+        self.0.walk_ast(out.reborrow())?;
         dialect.push_lock_free_rows(&mut out);
         Ok(())
     }
@@ -167,12 +162,9 @@ statement!(Add(F, ST, K));
 impl<F, ST, K, DB> QueryFragment<DB> for Add<F, ST, K>
 where
     F: QueryFragment<DB>,
-    ST: SingleValue,
-    K: ToSql<ST, DB>,
-    DB: CounterBackend + HasSqlType<ST>,
+    Rows<F, ST, K>: QueryFragment<DB>,
+    DB: CounterBackend,
     Day: ToSql<Date, DB>,
-    NaiveDate: ToSql<Date, DB>,
-    i16: ToSql<SmallInt, DB>,
 {
     // INSERT INTO t (entity, day, slot, views)
     // SELECT entity, day, 0, SUM(views) FROM t WHERE … GROUP BY entity, day ORDER BY entity, day
@@ -203,7 +195,7 @@ where
             out.push_sql(", ");
             dialect.push_sum_to_store(counter, &mut out)?;
         }
-        self.rows.walk_from(out.reborrow())?;
+        self.rows.walk_ast(out.reborrow())?;
         for clause in [" GROUP BY ", " ORDER BY "] {
             if !by.is_empty() {
                 out.push_sql(clause);
@@ -220,15 +212,12 @@ statement!(Delete(F, ST, K));
 impl<F, ST, K, DB> QueryFragment<DB> for Delete<F, ST, K>
 where
     F: QueryFragment<DB>,
-    ST: SingleValue,
-    K: ToSql<ST, DB>,
-    DB: CounterBackend + HasSqlType<ST>,
-    NaiveDate: ToSql<Date, DB>,
-    i16: ToSql<SmallInt, DB>,
+    Rows<F, ST, K>: QueryFragment<DB>,
+    DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         Dialect::of(&out).push_delete(&self.0.layout.table, &mut out)?;
-        self.0.walk_from(out.reborrow())
+        self.0.walk_ast(out.reborrow())
     }
 }
 

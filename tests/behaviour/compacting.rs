@@ -316,6 +316,32 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    #[sql_name = "article_counters"]
+    no_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+    }
+}
+
+#[test]
+fn a_table_without_counters_is_an_error_that_says_so() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let result = compact(no_counters::table).run(&mut conn);
+    let Err(Error::QueryBuilderError(error)) = result else {
+        panic!("{result:?}");
+    };
+    assert!(error.to_string().contains("no counter"), "{error}");
+}
+
+#[test]
+fn an_empty_table_is_merged_at_once() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let done = compact(article_counters::table).run(&mut conn).unwrap();
+    assert_eq!(done, Compacted::default());
+}
+
 #[test]
 fn a_counter_that_the_program_does_not_know_is_not_lost() {
     let (_database, mut conn, article) = TestDatabase::with_article();

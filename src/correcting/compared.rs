@@ -1,0 +1,196 @@
+//! Stored counts next to the true ones, in one query.
+
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use diesel::expression::Expression;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::result::Error;
+use diesel::{QueryResult, RunQueryDsl};
+
+use crate::backend::{CounterBackend, Dialect, push_names};
+use crate::counter::{Counters, TableOf, table_of};
+use crate::key::{Entities, KeyType};
+use crate::reading::sums::{ByEntity, Whole};
+use crate::table::CounterTable;
+
+/// A query of stored and of true counts, of the entities `E` and told apart by `By`.
+#[doc(hidden)]
+pub struct Compared<C: Counters, Source, E, By> {
+    table: TableOf<C>,
+    source: Rc<Source>,
+    entities: E,
+    /// It follows a lock, in a transaction that may have read before it.
+    may_be_stale: bool,
+    by: PhantomData<By>,
+}
+
+impl<C: Counters, Source, E, By> Compared<C, Source, E, By> {
+    pub(super) fn new(source: &Rc<Source>, entities: E) -> Self {
+        Compared {
+            table: table_of::<C>(),
+            source: Rc::clone(source),
+            entities,
+            may_be_stale: false,
+            by: PhantomData,
+        }
+    }
+
+    pub(super) fn under_lock(mut self, in_a_transaction: bool) -> Self {
+        self.may_be_stale = in_a_transaction;
+        self
+    }
+}
+
+/// What stored and true counts of `C` are told apart by.
+#[doc(hidden)]
+pub trait CompareBy<C: Counters> {
+    type SqlType;
+    const ENTITY: bool;
+}
+
+impl<C: Counters> CompareBy<C> for Whole {
+    type SqlType = (<C as Expression>::SqlType, <C as Expression>::SqlType);
+    const ENTITY: bool = false;
+}
+
+impl<C: Counters> CompareBy<C> for ByEntity {
+    type SqlType = (
+        KeyType<C>,
+        <C as Expression>::SqlType,
+        <C as Expression>::SqlType,
+    );
+    const ENTITY: bool = true;
+}
+
+impl<C: Counters, Source, E, By: CompareBy<C>> Query for Compared<C, Source, E, By> {
+    type SqlType = By::SqlType;
+}
+
+impl<C: Counters, Source, E, By, Conn> RunQueryDsl<Conn> for Compared<C, Source, E, By> {}
+
+impl<C, Source, E, By> QueryId for Compared<C, Source, E, By>
+where
+    C: Counters + QueryId,
+    Source: QueryId,
+    E: QueryId,
+    By: QueryId,
+{
+    type QueryId = (C::QueryId, Source::QueryId, E::QueryId, By::QueryId);
+    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID
+        && Source::HAS_STATIC_QUERY_ID
+        && E::HAS_STATIC_QUERY_ID
+        && By::HAS_STATIC_QUERY_ID;
+}
+
+const SOURCE: &str = "source";
+const ENTITY: &str = "entity";
+
+impl<C, Source, E, By, DB> QueryFragment<DB> for Compared<C, Source, E, By>
+where
+    C: Counters,
+    Source: QueryFragment<DB>,
+    E: Entities<C::Table, DB>,
+    By: CompareBy<C>,
+    TableOf<C>: QueryFragment<DB>,
+    DB: CounterBackend,
+{
+    // WITH source (entity, actual_0) AS (…)
+    // SELECT entity, SUM(stored_0), SUM(actual_0)
+    // FROM (
+    //     SELECT article_id AS entity, views AS stored_0, 0 AS actual_0 FROM article_counters
+    //     UNION ALL
+    //     SELECT entity, 0, actual_0 FROM source
+    // ) AS compared
+    // GROUP BY entity HAVING SUM(stored_0) <> SUM(actual_0) ORDER BY entity
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        if self.may_be_stale && dialect == Dialect::MySql {
+            return Err(Error::QueryBuilderError(
+                "on MySQL and MariaDB a query in a transaction may read what was true when the \
+                 transaction began to read: recount outside of a transaction"
+                    .into(),
+            ));
+        }
+        let entity = C::Table::ENTITY;
+        let number = C::NAMES.len();
+        let stored: Vec<String> = (0..number).map(|i| format!("stored_{i}")).collect();
+        let actual: Vec<String> = (0..number).map(|i| format!("actual_{i}")).collect();
+        let names = |names: &[String], out: &mut AstPass<'_, 'b, DB>| {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            push_names(&names, out)
+        };
+
+        out.push_sql("WITH ");
+        out.push_identifier(SOURCE)?;
+        out.push_sql(" (");
+        if entity.is_some() {
+            out.push_identifier(ENTITY)?;
+            out.push_sql(", ");
+        }
+        names(&actual, &mut out)?;
+        out.push_sql(") AS (");
+        self.source.walk_ast(out.reborrow())?;
+        out.push_sql(") SELECT ");
+        if By::ENTITY {
+            out.push_identifier(ENTITY)?;
+            out.push_sql(", ");
+        }
+        for (i, counter) in stored.iter().chain(&actual).enumerate() {
+            if i > 0 {
+                out.push_sql(", ");
+            }
+            dialect.push_sum(counter, &mut out)?;
+        }
+
+        out.push_sql(" FROM (SELECT ");
+        if let Some(entity) = entity {
+            out.push_identifier(entity)?;
+            out.push_sql(" AS ");
+            out.push_identifier(ENTITY)?;
+            out.push_sql(", ");
+        }
+        for (counter, stored) in C::NAMES.iter().zip(&stored) {
+            out.push_identifier(counter)?;
+            out.push_sql(" AS ");
+            out.push_identifier(stored)?;
+            out.push_sql(", ");
+        }
+        for (i, actual) in actual.iter().enumerate() {
+            out.push_sql(if i == 0 { "0 AS " } else { ", 0 AS " });
+            out.push_identifier(actual)?;
+        }
+        out.push_sql(" FROM ");
+        self.table.walk_ast(out.reborrow())?;
+        let column = entity.unwrap_or_default();
+        self.entities.walk_where(column, out.reborrow())?;
+        out.push_sql(" UNION ALL SELECT ");
+        if entity.is_some() {
+            out.push_identifier(ENTITY)?;
+            out.push_sql(", ");
+        }
+        for _ in &stored {
+            out.push_sql("0, ");
+        }
+        names(&actual, &mut out)?;
+        out.push_sql(" FROM ");
+        out.push_identifier(SOURCE)?;
+        self.entities.walk_where(ENTITY, out.reborrow())?;
+        out.push_sql(") AS compared");
+
+        if By::ENTITY {
+            out.push_sql(" GROUP BY ");
+            out.push_identifier(ENTITY)?;
+            for (i, (stored, actual)) in stored.iter().zip(&actual).enumerate() {
+                out.push_sql(if i == 0 { " HAVING SUM(" } else { " OR SUM(" });
+                out.push_identifier(stored)?;
+                out.push_sql(") <> SUM(");
+                out.push_identifier(actual)?;
+                out.push_sql(")");
+            }
+            out.push_sql(" ORDER BY ");
+            out.push_identifier(ENTITY)?;
+        }
+        Ok(())
+    }
+}
