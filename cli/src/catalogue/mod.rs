@@ -1,6 +1,7 @@
 //! The tables that there are, as the database's own catalogue describes them.
 
 mod counter_table;
+mod indexes;
 #[cfg(feature = "mysql")]
 mod mysql;
 #[cfg(feature = "postgres")]

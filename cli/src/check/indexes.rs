@@ -15,12 +15,7 @@ pub fn faults(shape: &Shape<'_>) -> Vec<Fault> {
 }
 
 fn unique(shape: &Shape<'_>, index: &Index) -> Option<Fault> {
-    // One that holds the whole key is never the only one to conflict.
-    let key = shape.key();
-    let has_key = key
-        .iter()
-        .all(|name| index.columns.iter().any(|column| column == name));
-    (index.unique && !has_key).then(|| {
+    index.conflicts_besides(shape.key()).then(|| {
         let fault = Fault::wrong(
             "unique_index",
             format!(
@@ -48,9 +43,8 @@ fn unique(shape: &Shape<'_>, index: &Index) -> Option<Fault> {
 }
 
 fn of_counter(shape: &Shape<'_>, index: &Index) -> Option<Fault> {
-    let is_counter = |name: &&String| shape.counters.iter().any(|counter| &counter.name == *name);
-    let columns = index.columns.iter().chain(&index.included);
-    let counters: Vec<_> = columns.filter(is_counter).map(String::as_str).collect();
+    let is_counter = |name: &&str| shape.counters.iter().any(|counter| counter.name == *name);
+    let counters: Vec<_> = index.holds().filter(is_counter).collect();
     (!counters.is_empty()).then(|| {
         let fault = Fault::slow(
             "counter_index",
@@ -73,25 +67,9 @@ fn of_counter(shape: &Shape<'_>, index: &Index) -> Option<Fault> {
 }
 
 fn remove(fault: Fault, remedy: &str, shape: &Shape<'_>, index: &Index) -> Fault {
-    let (table, name) = (shape.table_sql(), shape.quoted(&index.name));
     let fault = fault.remedy(remedy);
-    match shape.dialect {
-        Dialect::MySql => fault.sql(format!("ALTER TABLE {table} DROP INDEX {name};")),
-        Dialect::PostgreSql if index.of_constraint => {
-            fault.sql(format!("ALTER TABLE {table} DROP CONSTRAINT {name};"))
-        }
-        // Not of an index that is divided as its table is.
-        Dialect::PostgreSql if !shape.table.partitioned => {
-            fault.sql(format!("DROP INDEX CONCURRENTLY {}{name};", schema(shape)))
-        }
-        Dialect::Sqlite if index.of_constraint => fault.rebuild(),
-        Dialect::PostgreSql | Dialect::Sqlite => {
-            fault.sql(format!("DROP INDEX {}{name};", schema(shape)))
-        }
+    match shape.table.drop_index(shape.dialect, index) {
+        Some(sql) => fault.sql(sql + ";"),
+        None => fault.rebuild(),
     }
-}
-
-fn schema(shape: &Shape<'_>) -> String {
-    let schema = shape.table.schema.as_ref();
-    schema.map_or(String::new(), |schema| shape.quoted(schema) + ".")
 }

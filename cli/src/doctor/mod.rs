@@ -14,8 +14,6 @@ mod target;
 mod watch;
 
 use anyhow::{Result, bail};
-use diesel::connection::SimpleConnection;
-use diesel_counters::Dialect;
 
 use crate::connection::AnyConnection;
 use crate::{Global, Outcome, catalogue};
@@ -62,7 +60,6 @@ trait Observed {
 
 pub fn run(doctor: Doctor, global: &Global) -> Result<Outcome> {
     let conn = &mut global.connect()?;
-    limit_lock_waits(conn)?;
     let table = catalogue::table(conn, &doctor.table).or_else(|error| {
         // Even the catalogue waits for whoever has the table to itself.
         match locked_by(conn, &doctor.table)? {
@@ -87,16 +84,6 @@ pub fn run(doctor: Doctor, global: &Global) -> Result<Outcome> {
     } else {
         Outcome::Good
     })
-}
-
-/// It must not join the queue that it is asked about.
-fn limit_lock_waits(conn: &mut AnyConnection) -> Result<()> {
-    match conn.dialect() {
-        Dialect::PostgreSql => conn.batch_execute("SET lock_timeout = '2s'")?,
-        Dialect::MySql => conn.batch_execute("SET SESSION lock_wait_timeout = 2")?,
-        Dialect::Sqlite => {}
-    }
-    Ok(())
 }
 
 fn locked_by(conn: &mut AnyConnection, table: &str) -> Result<Option<String>> {

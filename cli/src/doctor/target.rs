@@ -16,7 +16,6 @@ pub struct Target {
     pub dialect: Dialect,
     /// As it is named on the command line.
     pub display: String,
-    pub schema: Option<String>,
     /// All these are quoted.
     pub sql_name: String,
     pub entity: Option<Entity>,
@@ -71,7 +70,6 @@ impl Target {
         Ok(Target {
             dialect,
             display: table.to_string(),
-            schema: table.schema.clone(),
             sql_name: table.sql_name(dialect),
             entity: entity.map(|entity| Entity {
                 sql_name: sql(&entity.name),
@@ -91,6 +89,12 @@ impl Target {
             key,
             table,
         })
+    }
+
+    /// None where it is found without it.
+    #[cfg(feature = "mysql")]
+    pub fn schema(&self) -> Option<&str> {
+        self.table.schema.as_deref()
     }
 
     /// Its name without its schema.
@@ -116,44 +120,25 @@ impl Target {
                 .filter(|index| **index != self.key && !index.primary)
         };
         let on_counters = |index: &&Index| {
-            let mut columns = index.columns.iter().chain(&index.included);
+            let mut columns = index.holds();
             columns.any(|name| self.counters.contains(&quoted(self.dialect, name)))
         };
-        // One that holds the whole key is never the only one to conflict.
-        let holds_key = |index: &Index| self.key.columns.iter().all(|c| index.columns.contains(c));
+        let conflicts =
+            |index: &Index| index.conflicts_besides(self.key.columns.iter().map(String::as_str));
         let found = |index: &Index| IndexFound {
             name: index.name.clone(),
             columns: index.columns.clone(),
-            drop: self.drop_index(index),
+            drop: self.table.drop_index(self.dialect, index),
         };
         Layout {
             indexes_on_counters: others().filter(on_counters).map(found).collect(),
             other_unique_indexes: others()
-                .filter(|index| index.unique && !on_counters(index) && !holds_key(index))
+                .filter(|index| conflicts(index) && !on_counters(index))
                 .map(found)
                 .collect(),
             key_is_primary: self.key.primary,
             primary_key: self.table.primary_key.clone(),
             key: self.key.columns.clone(),
-        }
-    }
-
-    fn drop_index(&self, index: &Index) -> Option<String> {
-        let (table, name) = (&self.sql_name, quoted(self.dialect, &index.name));
-        let schema = self.schema.as_ref();
-        match self.dialect {
-            Dialect::MySql => Some(format!("ALTER TABLE {table} DROP INDEX {name}")),
-            Dialect::PostgreSql if index.of_constraint => {
-                Some(format!("ALTER TABLE {table} DROP CONSTRAINT {name}"))
-            }
-            // Otherwise every increment would wait for its lock.
-            Dialect::PostgreSql => {
-                let schema = schema.map_or(String::new(), |s| quoted(self.dialect, s) + ".");
-                Some(format!("DROP INDEX CONCURRENTLY {schema}{name}"))
-            }
-            // SQLite drops no constraint.
-            Dialect::Sqlite if index.of_constraint => None,
-            Dialect::Sqlite => Some(format!("DROP INDEX {name}")),
         }
     }
 }

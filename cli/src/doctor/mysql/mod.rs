@@ -85,7 +85,7 @@ impl<'a> Mysql<'a> {
                  CAST(@@performance_schema AS SIGNED) AS performance_schema",
         )
         .get_result(conn)?;
-        let schema = target.schema.clone().or(server.schema_name);
+        let schema = target.schema().map(str::to_owned).or(server.schema_name);
         let schema = schema.unwrap_or_default();
         let foreign_keys = foreign_keys::load(&schema, target.name(), conn)?;
         Ok(Mysql {
