@@ -122,6 +122,18 @@ impl Dialect {
         self != Dialect::Sqlite
     }
 
+    /// Begins a query, with `SELECT `.
+    ///
+    /// MariaDB's client library never returns when it executes a prepared statement again
+    /// whose rows it failed to read, because of a deadlock or a timeout. So on MySQL and
+    /// MariaDB no query is kept.
+    pub(crate) fn push_select<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
+        if self == Dialect::MySql {
+            out.unsafe_to_cache_prepared();
+        }
+        out.push_sql("SELECT ");
+    }
+
     /// Ends an `INSERT` into the counter table `table`: where the row exists,
     /// what would have been inserted into the columns `counters` is added.
     pub(crate) fn push_on_conflict_add<'b, DB, T>(
@@ -359,11 +371,12 @@ impl Dialect {
         T: QueryFragment<DB>,
         str: ToSql<Text, DB>,
     {
+        self.push_select(out);
         match self {
             // Names are the database's: of tables of one name in several schemas, each has
             // its own.
             Dialect::PostgreSql => {
-                out.push_sql("SELECT CASE WHEN ");
+                out.push_sql("CASE WHEN ");
                 out.push_sql(postgres);
                 out.push_sql("(hashtext(concat('diesel_counters/', CAST(");
                 out.push_bind_param::<Text, _>(name)?;
@@ -376,7 +389,7 @@ impl Dialect {
             }
             // Names are the server's, not the database's, and have up to 64 characters.
             Dialect::MySql => {
-                out.push_sql("SELECT CAST(COALESCE(");
+                out.push_sql("CAST(COALESCE(");
                 out.push_sql(mysql);
                 out.push_sql("(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE(), ");
                 out.push_bind_param::<Text, _>(name)?;
@@ -385,31 +398,13 @@ impl Dialect {
                 out.push_sql("), 0) AS SIGNED)");
             }
             // Its write lock is all that there is.
-            Dialect::Sqlite => out.push_sql("SELECT 1"),
+            Dialect::Sqlite => out.push_sql("1"),
         }
         Ok(())
     }
 
-    /// The sum of a counter over the rows at hand, as it is stored: where it is beyond
-    /// BIGINT, the statement fails.
-    pub(crate) fn push_sum_to_store<DB: Backend>(
-        self,
-        counter: &str,
-        out: &mut AstPass<'_, '_, DB>,
-    ) -> QueryResult<()> {
-        if self != Dialect::MySql {
-            return self.push_sum(counter, out);
-        }
-        // Without its strict mode MySQL would store the nearest BIGINT to a DECIMAL.
-        push_sum_or_zero(counter, out)?;
-        out.push_sql(" DIV 1");
-        Ok(())
-    }
-
-    /// The sum of a counter over the rows at hand: a BIGINT, and 0 over no rows.
-    ///
-    /// A sum beyond BIGINT is an error, and on MySQL NULL, which Diesel does not
-    /// take for an `i64`.
+    /// The sum of a counter over the rows at hand: a BIGINT, and 0 over no rows. The
+    /// statement fails where the sum is beyond BIGINT.
     pub(crate) fn push_sum<DB: Backend>(
         self,
         counter: &str,
@@ -429,15 +424,13 @@ impl Dialect {
                 push_sum_or_zero(counter, out)?;
                 out.push_sql(SQLITE_ELSE_ERROR);
             }
-            // The CAST alone would give the greatest BIGINT and a warning. `DIV 1`
-            // would give an error, after which MariaDB's client library hangs when
-            // the same prepared statement is run again.
+            // The CAST alone would give the greatest BIGINT, and a warning.
             Dialect::MySql => {
                 out.push_sql("CASE WHEN ");
                 push_sum_or_zero(counter, out)?;
                 out.push_sql(" BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(");
                 push_sum_or_zero(counter, out)?;
-                out.push_sql(" AS SIGNED) END");
+                out.push_sql(" AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END");
             }
         }
         Ok(())

@@ -2,10 +2,10 @@
 
 use diesel::associations::HasTable;
 use diesel::query_source::QuerySource;
-use diesel::result::Error;
 use diesel::sql_types::BigInt;
 use diesel::{Column, Expression, QueryResult};
 
+use crate::error::overflow;
 use crate::table::CounterTable;
 
 /// One counter, or a tuple of up to eight counters of one table: `views`, or
@@ -56,11 +56,7 @@ fn each<C: Counters>(
     of: fn(i64, i64) -> Option<i64>,
 ) -> QueryResult<C::Amounts> {
     for (a, b) in a.as_mut().iter_mut().zip(b.as_ref()) {
-        *a = of(*a, *b).ok_or_else(|| {
-            Error::DeserializationError(
-                "a count, or a difference of counts, does not fit an i64".into(),
-            )
-        })?;
+        *a = of(*a, *b).ok_or_else(overflow)?;
     }
     Ok(a)
 }

@@ -109,8 +109,15 @@
 //! `impl` of [`CounterBackend`].
 //!
 //! A count is an `i64`. An increment that would take its slot's row out of range is
-//! an error on each of them, and so is reading a sum that is out of range: a count
-//! never wraps, saturates or turns into floating point.
+//! [an error](is_overflow()) on each of them, and so is reading a sum that is out of range:
+//! a count never wraps, saturates or turns into floating point.
+//!
+//! Statements that write are prepared once a connection, and so are queries on PostgreSQL
+//! and SQLite. On MySQL and MariaDB a query is prepared each time it runs, which is one more
+//! round trip: MariaDB's client library never returns from executing a kept one again after
+//! its rows could not be read, because of a deadlock, a timeout or a `KILL`. Your own
+//! queries have the same fault with that library; Diesel keeps none on a connection with
+//! [`CacheSize::Disabled`](diesel::connection::CacheSize::Disabled).
 //!
 //! # Crate features
 //!
@@ -124,6 +131,7 @@ mod correcting;
 mod counter;
 mod counting;
 mod days;
+mod error;
 mod key;
 mod keys;
 mod maintaining;
@@ -148,6 +156,7 @@ pub use counter::Counters;
 pub use counting::changes::{Changes, CounterColumn};
 pub use counting::increment::{Increment, increment};
 pub use counting::increment_many::{IncrementMany, increment_many};
+pub use error::{is_overflow, is_retryable};
 pub use key::KeyOf;
 #[doc(hidden)]
 pub use key::assert_key;

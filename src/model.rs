@@ -177,10 +177,9 @@ pub use diesel_counters_derive::HasCounters;
 /// The database's own; those of [`increment`](crate::increment) when writing,
 /// and of [`counter_value`](crate::counter_value()) when reading.
 ///
-/// PostgreSQL reports a deadlock as
-/// [`DatabaseErrorKind::Unknown`](diesel::result::DatabaseErrorKind::Unknown),
-/// MySQL as `SerializationFailure`, SQLite a busy database as `Unknown`. After
-/// any of them the whole transaction is to be run again, by its owner.
+/// After a deadlock, a serialization failure, a lock wait timeout or a busy SQLite database
+/// the code that began the transaction has to run all of it again.
+/// [`is_retryable`](crate::is_retryable()) recognizes these errors.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no counters",
     label = "write `#[derive(HasCounters)]` and `#[counters(table_name = …)]` on this model"

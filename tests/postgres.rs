@@ -53,6 +53,13 @@ pub fn kill_others(conn: &mut Conn) {
     killed.execute(conn).unwrap();
 }
 
+/// Has a statement wait for a lock only shortly.
+pub const GIVE_UP_SOON: &str = "SET lock_timeout = '100ms'";
+
+/// Has a transaction fail that writes a row which changed since it read.
+pub const FAIL_ON_CHANGED_ROWS: Option<&str> =
+    Some("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+
 pub const ANALYZE: &str = "VACUUM ANALYZE";
 
 /// The plan of a query.

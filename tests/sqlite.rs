@@ -47,6 +47,12 @@ pub mod printed {
 /// There is no server that could.
 pub fn kill_others(_conn: &mut Conn) {}
 
+/// Has a statement wait for a lock only shortly.
+pub const GIVE_UP_SOON: &str = "PRAGMA busy_timeout = 10";
+
+/// Has a transaction fail that writes a row which changed since it read.
+pub const FAIL_ON_CHANGED_ROWS: Option<&str> = None;
+
 pub const ANALYZE: &str = "ANALYZE";
 
 /// The plan of a query.

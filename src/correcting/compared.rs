@@ -131,7 +131,8 @@ where
         names(&actual, &mut out)?;
         out.push_sql(") AS (");
         self.source.walk_ast(out.reborrow())?;
-        out.push_sql(") SELECT ");
+        out.push_sql(") ");
+        dialect.push_select(&mut out);
         if By::ENTITY {
             out.push_identifier(ENTITY)?;
             out.push_sql(", ");

@@ -13,7 +13,7 @@ use diesel::serialize::ToSql;
 use diesel::sql_types::BigInt;
 use diesel::{Column, QueryResult, RunQueryDsl};
 
-use crate::backend::CounterBackend;
+use crate::backend::{CounterBackend, Dialect};
 use crate::counter::Counters;
 use crate::key::KeyType;
 use crate::reading::total::Total;
@@ -153,7 +153,7 @@ where
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let key = C::Table::PARENT_KEY;
-        out.push_sql("SELECT ");
+        Dialect::of(&out).push_select(&mut out);
         key.walk_ast(out.reborrow())?;
         out.push_sql(", ");
         out.push_identifier(Into::NAME)?;

@@ -73,7 +73,8 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
     ///
     /// # Errors
     ///
-    /// The database's own, and an error when a difference does not fit an `i64`.
+    /// The database's own, and an [overflow](crate::is_overflow()) when a difference is out
+    /// of the range of an `i64`.
     pub fn to<'a, Conn>(self, value: C::Value, conn: &mut Conn) -> QueryResult<C::Value>
     where
         Conn: Connection,
@@ -140,7 +141,7 @@ where
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
-        out.push_sql("SELECT ");
+        dialect.push_select(&mut out);
         push_names(C::NAMES, &mut out)?;
         out.push_sql(" FROM ");
         self.table.walk_ast(out.reborrow())?;

@@ -52,10 +52,10 @@ use crate::table::{CounterTable, NoEntity};
 ///
 /// # Errors
 ///
-/// [`execute`](RunQueryDsl::execute) gives the database's own error, among them
-/// one for a slot's count that would leave the range of an `i64`, and a
-/// [`SerializationError`](diesel::result::Error::SerializationError) for a day
-/// outside 1000-01-01 to 9999-12-31.
+/// [`execute`](RunQueryDsl::execute) returns the database's own error. A slot's count that
+/// would leave the range of an `i64` is an [overflow](crate::is_overflow()). A day outside
+/// 1000-01-01 to 9999-12-31 is a
+/// [`SerializationError`](diesel::result::Error::SerializationError).
 ///
 /// [`HasCounters::increment`]: crate::HasCounters::increment
 pub fn increment<C: Counters>(counters: C) -> Increment<C> {

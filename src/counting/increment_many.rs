@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use diesel::QueryResult;
 use diesel::connection::Connection;
-use diesel::result::Error;
 
 use crate::backend::CounterBackend;
 use crate::counter::{Counters, TableOf};
 use crate::counting::increment::{Cell, Increment, increment, is_zero};
+use crate::error::overflow;
 use crate::key::{KeyOf, KeyType};
 
 /// Adds to counters of many entities: `counts` holds an entity's key and what is
@@ -43,8 +43,8 @@ use crate::key::{KeyOf, KeyType};
 ///
 /// # Errors
 ///
-/// Those of [`increment`], and an error when what is added to one entity does not
-/// fit an `i64`.
+/// Those of [`increment`], and an [overflow](crate::is_overflow()) when the amounts of one
+/// entity do not add up to an `i64`.
 pub fn increment_many<C, K, Conn>(
     counters: C,
     counts: impl IntoIterator<Item = (K, C::Value)>,
@@ -95,9 +95,7 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
         Conn: Connection,
         Conn::Backend: CounterBackend<ManyRows: AddRows<C, K, Conn>>,
     {
-        let counts = self.counts.ok_or_else(|| {
-            Error::QueryBuilderError("what is added to one entity does not fit an i64".into())
-        })?;
+        let counts = self.counts.ok_or_else(overflow)?;
         let rows: Vec<_> = counts
             .into_iter()
             .filter(|(_, amounts)| !is_zero(amounts))

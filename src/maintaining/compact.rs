@@ -100,8 +100,10 @@ use crate::table::CounterTable;
 ///
 /// # Errors
 ///
-/// [`run`](Compact::run) gives the database's own, and one that says so when it is called
-/// in a transaction, or when a column would be lost. What was merged before stays merged.
+/// [`run`](Compact::run) returns the database's own errors,
+/// [`AlreadyInTransaction`](diesel::result::Error::AlreadyInTransaction) in a transaction, and
+/// an error that names the column when one would be lost. What was merged before stays
+/// merged.
 pub fn compact<T>(_table: T) -> Compact<'static, T::FromClause, T::StoredSqlType, T::StoredKey>
 where
     T: StoredTable,

@@ -1,5 +1,6 @@
 //! Merging in the background of a program.
 
+use std::error::Error as _;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -75,21 +76,22 @@ pub struct Run {
     pub result: Result<Compacted, RunError>,
 }
 
-/// Why a [`Compactor`] did not do what it was to.
+/// The error of a [`Compactor`]'s run. Its [`source`](std::error::Error::source) says what
+/// happened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The pool had no connection.
+    /// The pool returned no connection.
     Pool(PoolError),
-    /// The database said no; what was merged before that stays merged.
-    Database(Error),
+    /// The merge failed. The batches before stay merged.
+    Merge(Error),
 }
 
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunError::Pool(error) => write!(f, "no connection to be had: {error}"),
-            RunError::Database(error) => error.fmt(f),
+            RunError::Pool(_) => f.write_str("could not get a connection from the pool"),
+            RunError::Merge(_) => f.write_str("the merge failed"),
         }
     }
 }
@@ -98,7 +100,7 @@ impl std::error::Error for RunError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             RunError::Pool(error) => Some(error),
-            RunError::Database(error) => Some(error),
+            RunError::Merge(error) => Some(error),
         }
     }
 }
@@ -107,7 +109,12 @@ impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.result {
             Ok(done) => write!(f, "{}: {done}", self.table),
-            Err(error) => write!(f, "{}: {error}", self.table),
+            Err(error) => {
+                write!(f, "{}: {error}", self.table)?;
+                error
+                    .source()
+                    .map_or(Ok(()), |source| write!(f, ": {source}"))
+            }
         }
     }
 }
@@ -242,7 +249,7 @@ where
             let mut failed = false;
             for task in &mut self.tasks {
                 let result = match self.pool.get() {
-                    Ok(mut conn) => (task.run)(&mut conn, stop).map_err(RunError::Database),
+                    Ok(mut conn) => (task.run)(&mut conn, stop).map_err(RunError::Merge),
                     Err(error) => Err(RunError::Pool(error)),
                 };
                 failed |= result.is_err();

@@ -45,9 +45,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
         Self: MergeOn<Conn>,
     {
         if is_in_a_transaction(conn)? {
-            return Err(Error::QueryBuilderError(
-                "merging works in transactions of its own: run it outside of a transaction".into(),
-            ));
+            return Err(Error::AlreadyInTransaction);
         }
         if self.layout.counters.is_empty() {
             return Err(Error::QueryBuilderError(

@@ -9,7 +9,7 @@ use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Date, HasSqlType, SingleValue, SmallInt};
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, push_names};
+use crate::backend::{CounterBackend, Dialect, push_names};
 use crate::days::Day;
 use crate::maintaining::layout::Layout;
 use crate::maintaining::rows::{RowKey, push_select_keys};
@@ -41,7 +41,8 @@ where
     i16: ToSql<SmallInt, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        out.push_sql("SELECT COUNT(*) FROM ");
+        Dialect::of(&out).push_select(&mut out);
+        out.push_sql("COUNT(*) FROM ");
         self.layout.table.walk_ast(out.reborrow())?;
         out.push_sql(" WHERE ");
         self.which.walk_condition(&self.layout, out.reborrow())

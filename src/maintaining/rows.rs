@@ -113,7 +113,7 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        out.push_sql("SELECT ");
+        Dialect::of(&out).push_select(&mut out);
         self.0.layout.table.walk_ast(out.reborrow())?;
         out.push_sql(".*");
         self.0.walk_ast(out.reborrow())?;
@@ -193,7 +193,7 @@ where
         out.push_sql(", 0");
         for counter in &counters {
             out.push_sql(", ");
-            dialect.push_sum_to_store(counter, &mut out)?;
+            dialect.push_sum(counter, &mut out)?;
         }
         self.rows.walk_ast(out.reborrow())?;
         for clause in [" GROUP BY ", " ORDER BY "] {
@@ -221,11 +221,11 @@ where
     }
 }
 
-pub(super) fn push_select_keys<F, DB: Backend>(
+pub(super) fn push_select_keys<F, DB: CounterBackend>(
     layout: &Layout<F>,
     out: &mut AstPass<'_, '_, DB>,
 ) -> QueryResult<()> {
-    out.push_sql("SELECT ");
+    Dialect::of(out).push_select(out);
     if layout.entity.is_none() {
         // In place of the entity.
         out.push_sql("0, ");

@@ -162,7 +162,7 @@ where
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
         let entity = T::ENTITY.unwrap_or_default();
-        out.push_sql("SELECT ");
+        dialect.push_select(&mut out);
         out.push_identifier(entity)?;
         out.push_sql(" AS ");
         out.push_identifier(ENTITY)?;

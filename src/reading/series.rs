@@ -153,8 +153,9 @@ impl<C: Counters, Id> Series<C, Id> {
     ///
     /// # Errors
     ///
-    /// Those of [`counter_value`](crate::counter_value()), and an error when a week's
-    /// or a month's days do not add up to an `i64`.
+    /// Those of [`counter_value`](crate::counter_value()), and an
+    /// [overflow](crate::is_overflow()) when a week's or a month's days do not add up to an
+    /// `i64`.
     pub fn load<'a, Conn>(self, conn: &mut Conn) -> QueryResult<Counts<C>>
     where
         Sums<C, Id, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,

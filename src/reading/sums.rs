@@ -113,7 +113,7 @@ where
             (true, true) => &[entity, day],
         };
 
-        out.push_sql("SELECT ");
+        dialect.push_select(&mut out);
         push_names(by, &mut out)?;
         for (i, counter) in C::NAMES.iter().enumerate() {
             if i > 0 || !by.is_empty() {

@@ -181,7 +181,8 @@ where
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
-        out.push_sql("(SELECT ");
+        out.push_sql("(");
+        dialect.push_select(&mut out);
         dialect.push_sum(C::NAMES[0], &mut out)?;
         out.push_sql(" FROM ");
         self.table.walk_ast(out.reborrow())?;

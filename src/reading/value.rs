@@ -75,12 +75,10 @@ use crate::table::{EntityTable, NoEntity};
 ///
 /// # Errors
 ///
-/// The database's own, among them one for a sum that leaves the range of an `i64`
-/// (on MySQL and MariaDB that is a
-/// [`DeserializationError`](diesel::result::Error::DeserializationError); on SQLite
-/// it is enough that a part of the sum does), and a
-/// [`SerializationError`](diesel::result::Error::SerializationError) for a day given
-/// to [`on`](CounterValue::on) that is outside 1000-01-01 to 9999-12-31.
+/// The database's own. A sum that leaves the range of an `i64` is an
+/// [overflow](crate::is_overflow()); on SQLite it is enough that a part of the sum does. A
+/// day given to [`on`](CounterValue::on) that is outside 1000-01-01 to 9999-12-31 is a
+/// [`SerializationError`](diesel::result::Error::SerializationError).
 pub fn counter_value<C: Counters>(_counters: C) -> CounterValue<C> {
     Sums::new(NoEntity, AllDays)
 }

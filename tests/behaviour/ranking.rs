@@ -119,5 +119,10 @@ fn a_ranking_is_prepared_once() {
             joined.load::<i64>(conn).unwrap();
         }
     });
-    assert_eq!(watched.prepared.len(), 1, "{:?}", watched.prepared);
+    assert_eq!(
+        watched.prepared.len(),
+        super::KEPT,
+        "{:?}",
+        watched.prepared
+    );
 }

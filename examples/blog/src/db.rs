@@ -6,6 +6,7 @@ use diesel::ConnectionError;
 use diesel::connection::{Connection, TransactionManager};
 use diesel::r2d2::{ManageConnection, R2D2Connection};
 use diesel::result::{DatabaseErrorKind, Error, QueryResult};
+use diesel_counters::is_retryable;
 
 pub use crate::connection::AnyConnection;
 use crate::migrations;
@@ -26,14 +27,12 @@ pub fn write<T>(
 }
 
 fn another_came_first(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::DatabaseError(
-            // A deadlock on MySQL; or a path that was free when this transaction looked.
-            DatabaseErrorKind::SerializationFailure | DatabaseErrorKind::UniqueViolation,
-            _
+    // The second: a path that was free when this transaction looked.
+    is_retryable(error)
+        || matches!(
+            error,
+            Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _)
         )
-    )
 }
 
 /// What `Connection::transaction` does, but for how it begins.
