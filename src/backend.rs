@@ -209,6 +209,42 @@ impl Dialect {
         }
     }
 
+    /// Ends an `INSERT` of rows of no counts: where one is there, it is locked.
+    pub(crate) fn push_on_conflict_lock<DB: Backend>(
+        self,
+        key: &[&str],
+        slot: &str,
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
+        // It has that slot already.
+        match self {
+            Dialect::PostgreSql | Dialect::Sqlite => {
+                out.push_sql(" ON CONFLICT (");
+                push_names(key, out)?;
+                out.push_sql(") DO UPDATE SET ");
+                out.push_identifier(slot)?;
+                out.push_sql(" = excluded.");
+                out.push_identifier(slot)
+            }
+            Dialect::MySql => {
+                out.push_sql(" ON DUPLICATE KEY UPDATE ");
+                out.push_identifier(slot)?;
+                out.push_sql(" = VALUES(");
+                out.push_identifier(slot)?;
+                out.push_sql(")");
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends a `SELECT`: on MySQL and MariaDB it locks its rows, and so reads what is
+    /// committed by now. Elsewhere each statement does.
+    pub(crate) fn push_lock_rows<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
+        if self == Dialect::MySql {
+            out.push_sql(" FOR UPDATE");
+        }
+    }
+
     /// Ends a `SELECT` of an entity's rows: it reads what is committed by now, and locks it
     /// from the last row to the first. Merging moves counts to rows further up, so none is
     /// missed or met twice.

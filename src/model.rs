@@ -707,9 +707,9 @@ pub trait HasCounters: Sized {
         Materialize::new()
     }
 
-    /// Removes the model's counters, from each of its counter tables; answers with the
-    /// number of rows removed. See [`delete_counters`](crate::delete_counters()), also
-    /// on `ON DELETE CASCADE`.
+    /// Removes the model's counters from each of its counter tables. Returns the number of
+    /// tables that had some. See [`delete_counters`](crate::delete_counters()), also on
+    /// `ON DELETE CASCADE`.
     ///
     /// ```
     /// # include!("doctest_setup.rs");
@@ -733,8 +733,8 @@ pub trait HasCounters: Sized {
         Self::CounterTables::delete(self.counter_key(), conn)
     }
 
-    /// Removes the counters of the models with these keys, from each counter table of
-    /// this kind of model; answers with the number of rows removed.
+    /// Removes the counters of the models with these keys from each counter table of this
+    /// kind of model. Returns the number of models that had some, added up over the tables.
     fn delete_counters_of<'a, Conn>(
         ids: impl IntoIterator<Item = &'a Self::Key>,
         conn: &mut Conn,
