@@ -25,8 +25,9 @@ impl<K: Ord + Clone> Keys<K> {
             .collect()
     }
 
-    /// These, which are sorted, and at least one.
+    /// These, which are sorted, from one to as many as `M` takes in a statement.
     pub(crate) fn listed<M: ListKeys>(mut keys: Vec<K>) -> Keys<K> {
+        assert!(keys.len() <= M::LIMIT);
         let last = keys[keys.len() - 1].clone();
         keys.resize(M::padded(keys.len()), last);
         Keys(keys)

@@ -118,6 +118,57 @@ impl TestDatabase {
     }
 }
 
+/// At READ COMMITTED a locking read does not keep rows from appearing behind it.
+#[test]
+fn a_counter_set_at_read_committed_misses_no_part_of_a_transaction() {
+    use diesel::connection::SimpleConnection;
+    use diesel::dsl::sql;
+    use diesel::sql_types::{BigInt, Bool};
+    use diesel_counters::prelude::*;
+    use diesel_counters_tests::schema::user_counters::visits;
+
+    let database = TestDatabase::with_tables();
+    let (conn, other) = (&mut database.connect(), &mut database.connect());
+    let day = |day| chrono::NaiveDate::from_ymd_opt(2026, 1, day).unwrap();
+    let count = |n, by, conn: &mut Conn| {
+        let row = increment(visits).of(1).on(day(n)).by(by);
+        row.slot(diesel_counters::Slot::Partition { index: 0, of: 32 })
+            .execute(conn)
+    };
+    for n in [1, 5] {
+        count(n, 10, conn).unwrap();
+    }
+    conn.batch_execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        .unwrap();
+    let number = diesel::select(sql::<BigInt>("CONNECTION_ID()"));
+    let number: i64 = number.get_result(conn).unwrap();
+
+    std::thread::scope(|scope| {
+        other.batch_execute("BEGIN").unwrap();
+        count(1, -1, other).unwrap();
+        let set = scope.spawn(|| {
+            conn.transaction(|conn| diesel_counters::set_counter(visits).of(1).to(100, conn))
+        });
+        // It reads from the last day, and comes to wait at the first one.
+        let waits = sql::<Bool>(
+            "EXISTS (SELECT 1 FROM information_schema.innodb_trx \
+             WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id = ",
+        );
+        let waits = diesel::select(waits.bind::<BigInt, _>(number).sql(")"));
+        let watcher = &mut database.connect();
+        while !waits.clone().get_result::<bool>(watcher).unwrap() {
+            assert!(!set.is_finished(), "it waited for nothing");
+            // Who looks again within 100 ms is shown the same.
+            std::thread::sleep(std::time::Duration::from_millis(150));
+        }
+        count(9, 1, other).unwrap();
+        other.batch_execute("COMMIT").unwrap();
+        assert_eq!(set.join().unwrap(), Ok(20));
+    });
+    let value = counter_value(visits).of(1).get_result(conn);
+    assert_eq!(value, Ok(100_i64));
+}
+
 /// Without its strict mode the server adjusts values rather than refusing them.
 #[test]
 fn a_lenient_server_adjusts_no_count() {

@@ -94,6 +94,10 @@ pub struct RecountOne<C: Counters, Source, Id> {
     source: Rc<Source>,
 }
 
+/// A statement has each key twice, padded to a power of two, and leaves as many bind values to
+/// the source: SQLite takes 32,766.
+const MAX_BATCH: usize = 8_192;
+
 /// An entity whose stored count is not the true one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Drift<K, V = i64> {
@@ -125,9 +129,10 @@ impl<C: Counters, Source> Recount<C, Source> {
         }
     }
 
-    /// Corrects so many entities in a transaction at most, 1 or more; 256 when not said.
+    /// Corrects up to this number of entities in a transaction, from 1 to 8,192. Defaults to
+    /// 256.
     pub fn batch(mut self, entities: usize) -> Self {
-        self.batch = entities.max(1);
+        self.batch = entities.clamp(1, MAX_BATCH);
         self
     }
 

@@ -88,8 +88,7 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
             ExecuteDsl::execute(self.increment.clone().locking(), conn)?;
             let id = self.increment.id().clone();
             let before = if in_a_transaction {
-                let table = table_of::<C>();
-                let rows = LockedRows::<C, Id> { table, id }.load::<C::Value>(conn)?;
+                let rows = read_locked_rows::<C, Id, Conn>(&id, conn)?;
                 rows.into_iter()
                     .try_fold(C::ZERO, |sum, row| checked_add::<C>(sum, C::amounts(row)))?
             } else {
@@ -101,6 +100,31 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
                 .execute(conn)?;
             Ok(C::value(before))
         })
+    }
+}
+
+/// Reads the entity's rows until there are no more of them than before.
+///
+/// On MySQL and MariaDB at READ COMMITTED, a transaction can commit a row behind a read that
+/// goes on to another row of the same transaction. The next read finds it. What was read
+/// before is locked, and has not changed.
+fn read_locked_rows<'a, C, Id, Conn>(id: &Id, conn: &mut Conn) -> QueryResult<Vec<C::Value>>
+where
+    C: Counters,
+    Id: Clone,
+    LockedRows<C, Id>: LoadQuery<'a, Conn, C::Value>,
+{
+    let mut number = None;
+    loop {
+        let rows = LockedRows::<C, Id> {
+            table: table_of::<C>(),
+            id: id.clone(),
+        };
+        let rows = rows.load::<C::Value>(conn)?;
+        if number == Some(rows.len()) {
+            return Ok(rows);
+        }
+        number = Some(rows.len());
     }
 }
 

@@ -2,11 +2,13 @@
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel::sql_types::Integer;
 use diesel_counters::prelude::*;
 use diesel_counters::{Drift, recount};
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema;
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
+use diesel_counters_tests::schema::user_counters::visits;
 use diesel_counters_tests::watch::watch;
 
 use super::{article, comments_by_article, day, rows};
@@ -103,6 +105,26 @@ fn a_whole_table_is_put_right_in_batches() {
         let again = Article::recount_all(comments, comments_by_article(), conn);
         assert_eq!(again, Ok(vec![]));
     }
+}
+
+#[test]
+fn a_batch_of_any_size_leaves_no_entity_out() {
+    const ENTITIES: usize = 33_000;
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    write_transaction(conn, |conn| {
+        increment_many(visits, (0..ENTITIES as i32).map(|id| (id, 1)), conn)
+    })
+    .unwrap();
+    let nobody = {
+        use schema::notes::{id, table};
+        table.select((1.into_sql::<Integer>(), id)).filter(id.eq(0))
+    };
+    let counts = recount(visits, nobody).batch(100_000);
+    let corrected: Vec<Drift<i32>> = counts.execute(conn).unwrap();
+    assert_eq!(corrected.len(), ENTITIES);
+    let left: Vec<Drift<i32>> = recount(visits, nobody).dry_run(conn).unwrap();
+    assert_eq!(left, []);
 }
 
 #[test]
