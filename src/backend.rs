@@ -293,6 +293,25 @@ impl Dialect {
         Ok(())
     }
 
+    /// All columns of the counter table, before [`push_from_rows`](Dialect::push_from_rows).
+    pub(crate) fn push_all_columns<'b, DB, T>(
+        self,
+        table: &'b T,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
+        // In MySQL the list of keys has columns too. SQLite knows no `schema.table.*`.
+        if self == Dialect::MySql {
+            table.walk_ast(out.reborrow())?;
+            out.push_sql(".");
+        }
+        out.push_sql("*");
+        Ok(())
+    }
+
     /// `FROM` the counter table, only the rows of so many keys, whose values `push_values`
     /// writes: `?, ?, ?`.
     ///

@@ -113,9 +113,9 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Dialect::of(&out).push_select(&mut out);
-        self.0.layout.table.walk_ast(out.reborrow())?;
-        out.push_sql(".*");
+        let dialect = Dialect::of(&out);
+        dialect.push_select(&mut out);
+        dialect.push_all_columns(&self.0.layout.table, &mut out)?;
         self.0.walk_ast(out.reborrow())?;
         out.push_sql(" LIMIT 1");
         Ok(())

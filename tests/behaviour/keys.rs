@@ -8,14 +8,15 @@ use diesel::prelude::*;
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::Binary;
 use diesel_counters::prelude::*;
+use diesel_counters::{Drift, Slot, compact, delete_counters, fold, recount, set_counter};
 use diesel_counters_tests::models::{File, Page, Visitor};
 use diesel_counters_tests::schema::file_counters::downloads;
 use diesel_counters_tests::schema::page_counters::hits;
 use diesel_counters_tests::schema::user_counters::visits;
-use diesel_counters_tests::schema::{file_counters, odd_name};
+use diesel_counters_tests::schema::{articles, file_counters, odd_name};
 use uuid::Uuid;
 
-use crate::{SCHEMA, TestDatabase, qualified_counters};
+use crate::{SCHEMA, TestDatabase, qualified_counters, write_transaction};
 
 #[test]
 fn a_key_may_be_an_i32() {
@@ -149,9 +150,50 @@ fn a_table_may_be_in_another_schema() {
             .execute(conn)
             .unwrap();
     }
-    let value = counter_value(qualified_counters::views)
-        .of(1_i64)
-        .get_result::<i64>(conn);
+    let result = use_all_of_a_qualified_table(conn);
     conn.batch_execute(drop).unwrap();
-    assert_eq!(value, Ok(2));
+    result.unwrap();
+}
+
+/// Every statement that there is, on entity 1, which was counted twice.
+fn use_all_of_a_qualified_table(conn: &mut crate::Conn) -> QueryResult<()> {
+    use qualified_counters::{table, views};
+
+    let long_ago = super::day(2020, 1, 1);
+    let old = increment(views).of(1_i64).on(long_ago);
+    old.slot(Slot::Random).execute(conn)?;
+    increment_many(views, [(1_i64, 1), (2, 3)], conn)?;
+
+    assert_eq!(counter_value(views).of(1_i64).get_result(conn), Ok(4_i64));
+    let values = counter_value(views).of_many(&[1_i64, 2, 3]).load(conn);
+    assert_eq!(values, Ok(vec![4, 3, 0]));
+    let bars = daily_counts(views).of(1_i64).between(..).load(conn)?;
+    assert_eq!(bars[0], (long_ago, 1));
+    let top: Vec<(i64, i64)> = ranking(views).limit(1).load(conn)?;
+    assert_eq!(top, [(1, 4)]);
+    let totals: Vec<i64> = articles::table
+        .select(total(views).of(articles::id))
+        .order(articles::id)
+        .limit(2)
+        .load(conn)?;
+    assert_eq!(totals, [4, 3]);
+
+    let merged = compact(table).run(conn)?.merged;
+    assert_eq!(merged, u64::from(crate::HAS_SLOTS));
+    fold(table).before(super::day(2026, 1, 1)).run(conn)?;
+    assert_eq!(counter_value(views).of(1_i64).get_result(conn), Ok(4_i64));
+
+    assert_eq!(set_counter(views).of(1_i64).to(10, conn), Ok(4));
+    let set = write_transaction(conn, |conn| set_counter(views).of(1_i64).to(20, conn));
+    assert_eq!(set, Ok(10));
+    let none = articles::table
+        .filter(articles::id.eq(2))
+        .select((articles::id, articles::total_views));
+    let drift: Vec<Drift<i64>> = recount(views, none).execute(conn)?;
+    assert_eq!(drift.len(), 2);
+    assert_eq!(delete_counters(table).of(1_i64).execute(conn), Ok(1));
+    let both = delete_counters(table).of_many(&[1_i64, 2]);
+    assert_eq!(both.execute(conn), Ok(1));
+    assert_eq!(table.count().get_result(conn), Ok(0_i64));
+    Ok(())
 }
