@@ -293,6 +293,21 @@ impl Dialect {
         Ok(())
     }
 
+    /// A condition, after others, that the value in a column of days is stored as a day.
+    pub(crate) fn push_and_is_day<DB: Backend>(
+        self,
+        day: &str,
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
+        if self == Dialect::Sqlite {
+            out.push_sql(" AND ");
+            out.push_identifier(day)?;
+            out.push_sql(" ");
+            out.push_sql(SQLITE_IS_DAY);
+        }
+        Ok(())
+    }
+
     /// All columns of the counter table, before [`push_from_rows`](Dialect::push_from_rows).
     pub(crate) fn push_all_columns<'b, DB, T>(
         self,
@@ -491,6 +506,9 @@ impl Dialect {
         Ok(())
     }
 }
+
+/// SQLite stores any text in a column of days, and sorts it as text.
+pub(crate) const SQLITE_IS_DAY: &str = "GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'";
 
 /// Of the least integer `abs` is an "integer overflow".
 const SQLITE_ELSE_ERROR: &str = " ELSE abs(-9223372036854775807 - 1) END";

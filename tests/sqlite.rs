@@ -117,6 +117,60 @@ where
     conn.immediate_transaction(f)
 }
 
+/// Read as 2020-01-05, it is sorted as something else.
+#[test]
+fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged() {
+    use diesel_counters::prelude::*;
+    use diesel_counters::{compact, fold};
+    use diesel_counters_tests::schema::user_counters::{self, visits};
+
+    for batch in [1, 2, 3, 100] {
+        let database = TestDatabase::with_tables();
+        let conn = &mut database.connect();
+        for user in 1..=3 {
+            for (day, slot) in [("2020-01-02", 1), ("2020-01-07", 2), ("2020-01-07", 3)] {
+                conn.batch_execute(&format!(
+                    "INSERT INTO user_counters VALUES ({user}, '{day}', {slot}, 1)"
+                ))
+                .unwrap();
+            }
+        }
+        conn.batch_execute(
+            "INSERT INTO user_counters VALUES (2, '2020-1-5', 1, 1), (2, '2020-1-5', 2, 1)",
+        )
+        .unwrap();
+
+        let result = compact(user_counters::table).batch(batch).run(conn);
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("2 rows of `user_counters`"), "{error}");
+        assert!(error.contains("9 rows merged, 0 left"), "{error}");
+        let (_, find) = error.split_once("find them with ").unwrap();
+        let (find, _) = find.split_once(';').unwrap();
+        let found = diesel::sql_query(find).execute(conn);
+        assert!(found.is_ok(), "{find}: {found:?}");
+        let next_year = chrono::NaiveDate::from_ymd_opt(2021, 1, 1).unwrap();
+        let folded = fold(user_counters::table).before(next_year);
+        let error = folded.batch(batch).run(conn).unwrap_err().to_string();
+        assert!(error.contains("6 rows merged, 0 left"), "{error}");
+        let values = counter_value(visits).of_many(&[1, 2, 3]).load(conn);
+        assert_eq!(values, Ok(vec![3, 5, 3]));
+    }
+}
+
+#[test]
+fn a_key_that_is_stored_in_another_way_is_an_error_and_no_endless_run() {
+    use diesel_counters::compact;
+    use diesel_counters_tests::schema::user_counters;
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    conn.batch_execute("INSERT INTO user_counters VALUES (1.5, '2020-01-05', 1, 1)")
+        .unwrap();
+    let result = compact(user_counters::table).run(conn);
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("user_id 1, 2020-01-05, slot 1"), "{error}");
+}
+
 /// Another program can store anything in a table without checks.
 #[test]
 fn what_is_no_integer_is_an_error_and_never_a_wrong_number() {

@@ -1,6 +1,7 @@
 //! How rows are merged: in transactions of a batch each.
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
@@ -11,10 +12,13 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
+use crate::backend::SQLITE_IS_DAY;
+use crate::error::is_overflow;
 use crate::maintaining::compact::{Compact, Compacted};
-use crate::maintaining::next_rows::{CountRows, NextRows};
+use crate::maintaining::next_rows::{CountOtherDays, CountRows, NextRows};
 use crate::maintaining::one_at_a_time::{TryLock, Unlock};
 use crate::maintaining::rows::{Add, Columns, Delete, Lock, RowKey, Rows, StoredColumns};
+use crate::maintaining::skipped::Skipped;
 use crate::maintaining::targets::OpenTargets;
 use crate::transaction::is_in_a_transaction;
 
@@ -87,11 +91,12 @@ pub trait MergeOn<Conn> {
 
 impl<F, ST, K, Conn> MergeOn<Conn> for Compact<'_, F, ST, K>
 where
-    K: Clone + Ord,
+    K: Clone + Ord + Debug,
     Conn: Connection,
     for<'a> TryLock<F>: LoadQuery<'a, Conn, i64>,
     for<'a> Unlock<F>: LoadQuery<'a, Conn, i64>,
     for<'a> CountRows<F>: LoadQuery<'a, Conn, i64>,
+    for<'a> CountOtherDays<F>: LoadQuery<'a, Conn, i64>,
     for<'a> StoredColumns<F, ST, K>: LoadQuery<'a, Conn, Columns>,
     for<'a> NextRows<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
     for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
@@ -124,6 +129,7 @@ where
             return Ok(so_far);
         }
         so_far.left = self.count(conn)?;
+        let mut skipped = Skipped::none();
         let mut after = None;
         loop {
             let next = NextRows::<F, ST, K> {
@@ -136,25 +142,63 @@ where
             let keys: Vec<RowKey<K>> = next.load(conn)?;
             let Some(last) = keys.last() else {
                 so_far.left = self.count(conn)?;
-                return Ok(so_far);
+                self.refuse_other_days(so_far, conn)?;
+                return skipped.report(&self.layout, so_far);
             };
             after = Some(last.clone());
+            skipped.refuse_again(&keys, &self.layout)?;
 
-            let began = Instant::now();
-            let merged = conn.transaction(|conn| self.merge_rows(keys, conn))?;
-            so_far.longest_transaction = so_far.longest_transaction.max(began.elapsed());
-            so_far.merged += merged;
-            so_far.left = so_far.left.saturating_sub(merged);
-            (self.on_progress)(&so_far);
-            if (self.is_stopped)() {
-                return Ok(so_far);
+            // One row that cannot be added to keeps no others from being merged.
+            let mut batches = vec![keys];
+            while let Some(keys) = batches.pop() {
+                let began = Instant::now();
+                match conn.transaction(|conn| self.merge_rows(&keys, conn)) {
+                    Ok(merged) => {
+                        so_far.merged += merged;
+                        so_far.left = so_far.left.saturating_sub(merged);
+                        if merged < keys.len() as u64 {
+                            skipped.left.extend(keys);
+                        }
+                    }
+                    Err(error) if is_overflow(&error) => match self.which.split_by_target(keys) {
+                        Ok(smaller) => batches.extend(smaller),
+                        Err(key) => skipped.overflows.push((key, error)),
+                    },
+                    Err(error) => return Err(error),
+                }
+                so_far.longest_transaction = so_far.longest_transaction.max(began.elapsed());
+                (self.on_progress)(&so_far);
+                if (self.is_stopped)() {
+                    return skipped.report(&self.layout, so_far);
+                }
             }
         }
     }
 }
 
 impl<F, ST, K> Compact<'_, F, ST, K> {
-    fn merge_rows<Conn>(&self, keys: Vec<RowKey<K>>, conn: &mut Conn) -> QueryResult<u64>
+    /// What reads as a day on SQLite, and is not sorted as one, is never merged.
+    fn refuse_other_days<Conn>(&self, done: Compacted, conn: &mut Conn) -> QueryResult<()>
+    where
+        for<'a> CountOtherDays<F>: LoadQuery<'a, Conn, i64>,
+    {
+        let others = CountOtherDays(Rc::clone(&self.layout));
+        match others.get_result::<i64>(conn)? {
+            0 => Ok(()),
+            rows => Err(Error::QueryBuilderError(
+                format!(
+                    "{rows} rows of `{table}` are not merged, as their day is not stored as \
+                     YYYY-MM-DD: find them with SELECT * FROM {table} WHERE {day} NOT \
+                     {SQLITE_IS_DAY}; of all others, {done}",
+                    table = self.layout.name,
+                    day = self.layout.day,
+                )
+                .into(),
+            )),
+        }
+    }
+
+    fn merge_rows<Conn>(&self, keys: &[RowKey<K>], conn: &mut Conn) -> QueryResult<u64>
     where
         K: Clone + Ord,
         Conn: Connection,
@@ -165,7 +209,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
         Delete<F, ST, K>: ExecuteDsl<Conn>,
     {
         let layout = &self.layout;
-        let targets = self.which.targets_of(&keys);
+        let targets = self.which.targets_of(keys);
         let open = OpenTargets::<F, ST, K> {
             layout: Rc::clone(layout),
             targets: targets.clone(),
@@ -173,7 +217,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
         };
         open.execute(conn)?;
 
-        let wanted = targets.into_iter().chain(keys).collect();
+        let wanted = targets.into_iter().chain(keys.iter().cloned()).collect();
         let locked: Vec<RowKey<K>> = Rows::new(layout, wanted).lock().load(conn)?;
         let rows = Rows::<F, ST, K>::new(layout, self.rows_with_target(locked));
         if rows.is_empty() {

@@ -32,5 +32,6 @@ pub mod merge;
 mod next_rows;
 mod one_at_a_time;
 mod rows;
+mod skipped;
 pub mod stored_key;
 mod targets;

@@ -49,6 +49,27 @@ where
     }
 }
 
+/// How many rows there are whose day is not stored as one.
+pub struct CountOtherDays<F>(pub(super) Rc<Layout<F>>);
+statement!(CountOtherDays(F) -> BigInt);
+
+impl<F, DB> QueryFragment<DB> for CountOtherDays<F>
+where
+    F: QueryFragment<DB>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        dialect.push_select(&mut out);
+        out.push_sql("COUNT(*) FROM ");
+        self.0.table.walk_ast(out.reborrow())?;
+        out.push_sql(" WHERE NOT (1 = 1");
+        dialect.push_and_is_day(&self.0.day, &mut out)?;
+        out.push_sql(")");
+        Ok(())
+    }
+}
+
 /// The keys of the next rows to merge, in order. It locks none.
 pub struct NextRows<F, ST, K> {
     pub(super) layout: Rc<Layout<F>>,
@@ -108,7 +129,8 @@ impl Which {
         out.push_sql(" AND ");
         out.push_identifier(&layout.slot)?;
         out.push_sql(" > ");
-        out.push_bind_param::<SmallInt, _>(&self.above_slot)
+        out.push_bind_param::<SmallInt, _>(&self.above_slot)?;
+        Dialect::of(&out).push_and_is_day(&layout.day, &mut out)
     }
 }
 

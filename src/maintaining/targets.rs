@@ -22,6 +22,23 @@ impl Which {
         (entity.clone(), self.into.map_or(*day, |into| into.0), 0)
     }
 
+    /// The rows that are added to one row, for each of these; or the first row, where they
+    /// all are added to one.
+    pub(super) fn split_by_target<K: Clone + Ord>(
+        &self,
+        rows: Vec<RowKey<K>>,
+    ) -> Result<Vec<Vec<RowKey<K>>>, RowKey<K>> {
+        let same = |a: &RowKey<K>, b: &RowKey<K>| self.target_of(a) == self.target_of(b);
+        let mut parts: Vec<_> = rows.chunk_by(same).map(<[_]>::to_vec).collect();
+        match &parts[..] {
+            [one] => Err(one[0].clone()),
+            _ => {
+                parts.reverse();
+                Ok(parts)
+            }
+        }
+    }
+
     /// The rows that these are added to.
     pub(super) fn targets_of<K: Clone + Ord>(&self, rows: &[RowKey<K>]) -> Vec<RowKey<K>> {
         let mut targets: Vec<RowKey<K>> = rows.iter().map(|row| self.target_of(row)).collect();

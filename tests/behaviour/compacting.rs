@@ -8,7 +8,7 @@ use diesel::connection::{Connection, SimpleConnection};
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_counters::prelude::*;
-use diesel_counters::{Compacted, Slot, compact};
+use diesel_counters::{Compacted, Slot, compact, is_overflow};
 use diesel_counters_tests::models::{Article, Site};
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
 use diesel_counters_tests::schema::{file_counters, odd_name, page_counters, site_counters};
@@ -266,6 +266,35 @@ fn a_sum_beyond_an_i64_is_an_error_and_loses_nothing() {
         "{result:?}"
     );
     assert_eq!(rows(&super::article(2), conn), before);
+}
+
+#[test]
+fn one_entity_that_cannot_be_merged_is_named_and_all_others_are_merged() {
+    for batch in [1, 2, 100] {
+        let (_database, mut conn, _article) = TestDatabase::with_article();
+        let conn = &mut conn;
+        for id in 1..=5 {
+            for (on, slot) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
+                let n = if (id, on) == (3, 1) { i64::MAX } else { 1 };
+                insert_row(id, day(2026, 3, on), slot, (n, 0, 0), conn);
+            }
+        }
+        let compact = compact(article_counters::table).batch(batch);
+        let error = compact.run(conn).unwrap_err();
+        assert!(is_overflow(&error), "{error}");
+        let error = error.to_string();
+        assert!(error.contains("article_id 3, 2026-03-01"), "{error}");
+        assert!(!error.contains("article_id 4"), "{error}");
+        for id in 1..=5 {
+            let rows = rows(&super::article(id), conn);
+            let left = rows.iter().filter(|row| row.slot > 0 && row.views != 0);
+            let cannot = if id == 3 { 2 } else { 0 };
+            assert!(left.count() <= cannot, "article {id}: {rows:?}");
+            if id != 3 {
+                assert_eq!(rows.iter().map(|row| row.views).sum::<i64>(), 4);
+            }
+        }
+    }
 }
 
 #[test]
