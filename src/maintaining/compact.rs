@@ -104,6 +104,11 @@ use crate::table::CounterTable;
 /// [`AlreadyInTransaction`](diesel::result::Error::AlreadyInTransaction) in a transaction, and
 /// an error that names the column when one would be lost. What was merged before stays
 /// merged.
+///
+/// Rows whose sum would leave the range of an `i64` are skipped, and so are rows of an SQLite
+/// table whose day is not stored as `YYYY-MM-DD`. The run merges all others, and then fails
+/// with an error that tells which were skipped. In the first case it is an
+/// [overflow](crate::is_overflow()).
 pub fn compact<T>(_table: T) -> Compact<'static, T::FromClause, T::StoredSqlType, T::StoredKey>
 where
     T: StoredTable,
@@ -228,13 +233,14 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
         }
     }
 
-    /// Stops between two transactions when `f` says so.
+    /// Stops between two transactions when `f`, or that of an earlier call, returns `true`.
     pub fn stop_when<'q>(self, f: impl Fn() -> bool + 'q) -> Compact<'q, F, ST, K>
     where
         'p: 'q,
     {
+        let earlier = self.is_stopped;
         Compact {
-            is_stopped: Box::new(f),
+            is_stopped: Box::new(move || earlier() || f()),
             ..self
         }
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use chrono::{DateTime, Days, NaiveTime, Utc};
+use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
 use diesel::connection::Connection;
 use diesel::r2d2::{ManageConnection, Pool, PoolError};
 use diesel::result::Error;
@@ -20,8 +20,9 @@ use crate::period::utc_today;
 /// [`compact`](crate::compact()) and [`fold`](crate::fold()) on a thread of its own, with
 /// connections of a pool.
 ///
-/// It stops when it is dropped: after the statement or the transaction that it is in, or
-/// once the pool has told that it has no connection. The drop waits for that.
+/// It stops when it is dropped: after the current transaction, or once the pool has returned
+/// a connection or an error. The drop waits for that, except in [`on_run`], which is called
+/// by the thread that would be waited for.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -51,6 +52,8 @@ use crate::period::utc_today;
 /// A database that goes away ends no more than the run at hand. After a failure the next
 /// run is tried in ten seconds, then in twice as long each time, or by the schedule if that
 /// is sooner.
+///
+/// [`on_run`]: CompactorBuilder::on_run
 #[must_use = "it stops when it is dropped"]
 pub struct Compactor {
     stop: Arc<Stop>,
@@ -127,14 +130,14 @@ struct Task<Conn> {
 }
 
 enum Schedule {
-    Every(Duration),
+    Every(TimeDelta),
     DailyAt(NaiveTime),
 }
 
-const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const A_DAY: TimeDelta = TimeDelta::days(1);
 
 /// How soon after a failure the next run is, the first time.
-const RETRY: Duration = Duration::from_secs(10);
+const RETRY: TimeDelta = TimeDelta::seconds(10);
 
 impl Compactor {
     /// Takes its connections from this pool, one at a time, for as long as a run takes.
@@ -153,7 +156,9 @@ type FromClause<T> = <T as diesel::QuerySource>::FromClause;
 impl Drop for Compactor {
     fn drop(&mut self) {
         self.stop.now();
-        if let Some(thread) = self.thread.take() {
+        let thread = self.thread.take();
+        let another = |thread: &JoinHandle<()>| thread.thread().id() != thread::current().id();
+        if let Some(thread) = thread.filter(another) {
             // A panic of `on_run` was told when it happened.
             let _ = thread.join();
         }
@@ -203,10 +208,11 @@ where
         self
     }
 
-    /// Runs at once, and then after each such time, of a millisecond at least; once a day
-    /// when not said.
+    /// Runs at once, and then again this long after the end of each run. At least a
+    /// millisecond; defaults to a day.
     pub fn every(mut self, time: Duration) -> Self {
-        self.schedule = Schedule::Every(time.max(Duration::from_millis(1)));
+        let time = TimeDelta::from_std(time).unwrap_or(TimeDelta::MAX);
+        self.schedule = Schedule::Every(time.max(TimeDelta::milliseconds(1)));
         self
     }
 
@@ -241,8 +247,10 @@ where
     }
 
     fn run(mut self, stop: &Stop) {
+        let mut due = Utc::now();
         if let Schedule::DailyAt(_) = self.schedule {
-            stop.wait(self.schedule.time_to_next(Utc::now()));
+            due = self.schedule.next(due);
+            stop.wait_until(due);
         }
         let mut failures = 0;
         while !stop.is_now() {
@@ -262,26 +270,36 @@ where
                 }
             }
             failures = if failed { failures + 1 } else { 0 };
-            let next = self.schedule.time_to_next(Utc::now());
-            stop.wait(match failures {
-                0 => next,
-                _ => next.min(RETRY.saturating_mul(1 << (failures - 1).min(16))),
-            });
+            // The clock may have been set back since: one moment has one run.
+            let now = Utc::now();
+            let next = self.schedule.next(now.max(due));
+            let retry = (failures > 0).then(|| now + RETRY * (1 << (failures - 1).min(16)));
+            match retry {
+                Some(retry) if retry < next => stop.wait_until(retry),
+                _ => {
+                    due = next;
+                    stop.wait_until(due);
+                }
+            }
         }
     }
 }
 
 impl Schedule {
-    fn time_to_next(&self, now: DateTime<Utc>) -> Duration {
-        match *self {
-            Schedule::Every(time) => time,
+    /// The first moment after this one that a run is due at.
+    fn next(&self, after: DateTime<Utc>) -> DateTime<Utc> {
+        let next = match *self {
+            Schedule::Every(time) => after.checked_add_signed(time),
             Schedule::DailyAt(time) => {
-                let seconds = (time - now.time()).num_seconds();
-                let a_day = A_DAY.as_secs() as i64;
-                // Past the moment, so that one day has one run.
-                Duration::from_secs(seconds.rem_euclid(a_day).unsigned_abs() + 1)
+                let today = after.date_naive().and_time(time).and_utc();
+                if today > after {
+                    Some(today)
+                } else {
+                    today.checked_add_days(Days::new(1))
+                }
             }
-        }
+        };
+        next.unwrap_or(DateTime::<Utc>::MAX_UTC)
     }
 }
 
@@ -302,8 +320,9 @@ impl Stop {
         *self.lock()
     }
 
-    /// Waits for so long, or until it is to stop.
-    fn wait(&self, time: Duration) {
+    /// Waits for this moment, or until it is to stop.
+    fn wait_until(&self, moment: DateTime<Utc>) {
+        let time = (moment - Utc::now()).to_std().unwrap_or_default();
         let waited = self
             .changed
             .wait_timeout_while(self.lock(), time, |now| !*now);
@@ -320,15 +339,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_daily_run_is_at_the_next_such_time() {
-        let at = |time: &str| {
-            format!("2026-11-21T{time}Z")
-                .parse::<DateTime<Utc>>()
-                .unwrap()
-        };
+    fn a_daily_run_is_at_the_next_such_time_and_once_a_day() {
+        let at = |time: &str| time.parse::<DateTime<Utc>>().unwrap();
         let four = Schedule::DailyAt(NaiveTime::from_hms_opt(4, 0, 0).unwrap());
-        for (now, seconds) in [("03:59:00", 61), ("04:00:01", 86_400), ("23:00:00", 18_001)] {
-            assert_eq!(four.time_to_next(at(now)).as_secs(), seconds, "{now}");
+        for (after, next) in [
+            ("2026-11-21T03:59:00Z", "2026-11-21T04:00:00Z"),
+            ("2026-11-21T03:59:59.999999999Z", "2026-11-21T04:00:00Z"),
+            ("2026-11-21T04:00:00Z", "2026-11-22T04:00:00Z"),
+            ("2026-11-21T04:00:00.5Z", "2026-11-22T04:00:00Z"),
+            ("2026-11-21T23:00:00Z", "2026-11-22T04:00:00Z"),
+        ] {
+            assert_eq!(four.next(at(after)), at(next), "{after}");
         }
+    }
+
+    #[test]
+    fn the_longest_time_between_runs_is_no_overflow() {
+        let never = Schedule::Every(TimeDelta::MAX);
+        Stop {
+            now: Mutex::new(true),
+            ..Stop::default()
+        }
+        .wait_until(never.next(Utc::now()));
     }
 }

@@ -1,14 +1,14 @@
 //! Merging in the background.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, Error as ConnectError, ManageConnection, Pool};
-use diesel_counters::{Compactor, Run, RunError};
+use diesel_counters::{Compactor, Run, RunError, compact};
 use diesel_counters_tests::schema::article_counters::{self, views};
 use diesel_counters_tests::schema::site_counters;
 
@@ -99,11 +99,13 @@ fn is_passing(run: &Run) -> bool {
     .any(|word| text.contains(word))
 }
 
+/// How long to wait for what must happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Waits for a run that is like this.
 fn wait_for(runs: &Receiver<Said>, is: impl Fn(&Said) -> bool) -> Said {
-    let patience = Duration::from_secs(60);
     loop {
-        let run = runs.recv_timeout(patience).expect("there was no such run");
+        let run = runs.recv_timeout(PATIENCE).expect("there was no such run");
         if is(&run) {
             return run;
         }
@@ -204,7 +206,7 @@ fn it_survives_connections_that_are_killed() {
         crate::kill_others(&mut conn);
         wait_for(&runs, |&(_, merged)| merged.is_some());
     }
-    let left = || diesel_counters::compact(article_counters::table);
+    let left = || compact(article_counters::table);
     let merged = (0..2000).any(|_| {
         std::thread::sleep(Duration::from_millis(5));
         left().dry_run(&mut conn).unwrap().left == 0
@@ -212,4 +214,45 @@ fn it_survives_connections_that_are_killed() {
     assert!(merged);
     let value = diesel_counters::HasCounters::counter_value(&article, views, &mut conn);
     assert_eq!(value, Ok(20));
+}
+
+#[test]
+fn its_own_merges_may_be_told_to_stop_too() {
+    let (database, mut conn, article) = TestDatabase::with_article();
+    for slot in 1..=3 {
+        insert_row(1, day(2026, 3, 1), slot, (1, 0, 0), &mut conn);
+    }
+    let (said, runs) = channel();
+    let _compactor = Compactor::of(pool(&database, &Arc::default()))
+        .merge(|| compact(article_counters::table).batch(1).stop_when(|| true))
+        .on_run(move |run| said.send(run.result.as_ref().unwrap().merged).unwrap())
+        .start()
+        .unwrap();
+    assert_eq!(runs.recv_timeout(PATIENCE), Ok(0));
+    assert_eq!(rows(&article, &mut conn).len(), 3);
+}
+
+#[test]
+fn it_may_be_dropped_in_its_own_on_run() {
+    let (database, _conn, _article) = TestDatabase::with_article();
+    let itself = Arc::new(Mutex::new(None));
+    let of_the_run = Arc::clone(&itself);
+    let (said, runs) = channel();
+    let mut compactor = itself.lock().unwrap();
+    *compactor = Compactor::of(pool(&database, &Arc::default()))
+        .compact(article_counters::table)
+        .every(Duration::from_millis(5))
+        .on_run(move |_| {
+            drop(of_the_run.lock().unwrap().take());
+            said.send(()).unwrap();
+        })
+        .start()
+        .ok();
+    assert!(compactor.is_some());
+    drop(compactor);
+    assert_eq!(runs.recv_timeout(PATIENCE), Ok(()));
+    assert_eq!(
+        runs.recv_timeout(PATIENCE),
+        Err(RecvTimeoutError::Disconnected)
+    );
 }

@@ -43,11 +43,11 @@ fn run_again(name: &str, set_up: &str, work: fn(&mut Conn) -> QueryResult<()>) {
     thread::scope(|scope| {
         scope.spawn(|| {
             let tell = tell;
-            let first = conn.transaction(|conn| work(conn));
+            let first = conn.transaction(&work);
             tell.send(()).unwrap();
             assert!(first.is_err(), "{name}: {first:?}");
             other.batch_execute("ROLLBACK").unwrap();
-            let again = conn.transaction(|conn| work(conn));
+            let again = conn.transaction(work);
             tell.send(()).unwrap();
             again.unwrap_or_else(|error| panic!("{name}: {error}"));
         });
