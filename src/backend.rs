@@ -134,19 +134,35 @@ impl Dialect {
         out.push_sql("SELECT ");
     }
 
-    /// Ends an `INSERT` into the counter table `table`: where the row exists,
-    /// what would have been inserted into the columns `counters` is added.
-    pub(crate) fn push_on_conflict_add<'b, DB, T>(
+    /// Begins an `INSERT` into the counter table, before its columns.
+    pub(crate) fn push_insert_into<'b, DB, T>(
         self,
         table: &'b T,
-        key: &[&str],
-        counters: &[&str],
         out: &mut AstPass<'_, 'b, DB>,
     ) -> QueryResult<()>
     where
         DB: Backend,
         T: QueryFragment<DB>,
     {
+        out.push_sql("INSERT INTO ");
+        table.walk_ast(out.reborrow())?;
+        if self != Dialect::MySql {
+            // Its own name may be `excluded`.
+            out.push_sql(" AS ");
+            out.push_sql(STORED);
+        }
+        out.push_sql(" (");
+        Ok(())
+    }
+
+    /// Ends an `INSERT` into a counter table: where the row exists, what would have been
+    /// inserted into the columns `counters` is added.
+    pub(crate) fn push_on_conflict_add<DB: Backend>(
+        self,
+        key: &[&str],
+        counters: &[&str],
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
         match self {
             Dialect::PostgreSql | Dialect::Sqlite => {
                 out.push_sql(" ON CONFLICT (");
@@ -162,13 +178,13 @@ impl Dialect {
             out.push_identifier(name)?;
             out.push_sql(" = ");
             match self {
-                Dialect::PostgreSql => push_stored_plus_excluded(table, name, out)?,
+                Dialect::PostgreSql => push_stored_plus_excluded(name, out)?,
                 // Its own `+` turns into a REAL when it overflows.
                 Dialect::Sqlite => {
                     out.push_sql("CASE typeof(");
-                    push_stored_plus_excluded(table, name, out)?;
+                    push_stored_plus_excluded(name, out)?;
                     out.push_sql(") WHEN 'integer' THEN ");
-                    push_stored_plus_excluded(table, name, out)?;
+                    push_stored_plus_excluded(name, out)?;
                     out.push_sql(SQLITE_ELSE_ERROR);
                 }
                 // MariaDB has no row alias, which MySQL would rather see.
@@ -187,17 +203,12 @@ impl Dialect {
     ///
     /// On MySQL and MariaDB it is locked too, as it is before others wait for it; `INSERT
     /// IGNORE` would take errors for warnings.
-    pub(crate) fn push_on_conflict_keep<'b, DB, T>(
+    pub(crate) fn push_on_conflict_keep<DB: Backend>(
         self,
-        table: &'b T,
         key: &[&str],
         counters: &[&str],
-        out: &mut AstPass<'_, 'b, DB>,
-    ) -> QueryResult<()>
-    where
-        DB: Backend,
-        T: QueryFragment<DB>,
-    {
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
         match self {
             Dialect::PostgreSql | Dialect::Sqlite => {
                 out.push_sql(" ON CONFLICT (");
@@ -205,7 +216,7 @@ impl Dialect {
                 out.push_sql(") DO NOTHING");
                 Ok(())
             }
-            Dialect::MySql => self.push_on_conflict_add(table, key, counters, out),
+            Dialect::MySql => self.push_on_conflict_add(key, counters, out),
         }
     }
 
@@ -363,7 +374,7 @@ impl Dialect {
         for (i, name) in key.iter().enumerate() {
             out.push_sql(if i == 0 { "" } else { ", " });
             out.push_identifier(name)?;
-            out.push_sql(&format!(" AS wanted_{i}"));
+            out.push_sql(&format!(" AS {WANTED}_{i}"));
         }
         out.push_sql(" FROM ");
         table.walk_ast(out.reborrow())?;
@@ -372,13 +383,13 @@ impl Dialect {
             out.push_sql(" UNION ALL SELECT ");
             push_values(row, out)?;
         }
-        out.push_sql(") AS wanted STRAIGHT_JOIN ");
+        out.push_sql(&format!(") AS {WANTED} STRAIGHT_JOIN "));
         table.walk_ast(out.reborrow())?;
         self.push_by_key(out);
         for (i, name) in key.iter().enumerate() {
             out.push_sql(if i == 0 { " ON " } else { " AND " });
             out.push_identifier(name)?;
-            out.push_sql(&format!(" = wanted_{i}"));
+            out.push_sql(&format!(" = {WANTED}_{i}"));
         }
         Ok(())
     }
@@ -507,6 +518,11 @@ impl Dialect {
     }
 }
 
+// Names in our SQL, long enough to be nobody else's: a user's table of the same name would
+// be taken for them.
+const STORED: &str = "diesel_counters_stored";
+const WANTED: &str = "diesel_counters_wanted";
+
 /// SQLite stores any text in a column of days, and sorts it as text.
 pub(crate) const SQLITE_IS_DAY: &str = "GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'";
 
@@ -520,16 +536,11 @@ fn push_sum_or_zero<DB: Backend>(counter: &str, out: &mut AstPass<'_, '_, DB>) -
     Ok(())
 }
 
-fn push_stored_plus_excluded<'b, DB, T>(
-    table: &'b T,
+fn push_stored_plus_excluded<DB: Backend>(
     counter: &str,
-    out: &mut AstPass<'_, 'b, DB>,
-) -> QueryResult<()>
-where
-    DB: Backend,
-    T: QueryFragment<DB>,
-{
-    table.walk_ast(out.reborrow())?;
+    out: &mut AstPass<'_, '_, DB>,
+) -> QueryResult<()> {
+    out.push_sql(STORED);
     out.push_sql(".");
     out.push_identifier(counter)?;
     out.push_sql(" + excluded.");

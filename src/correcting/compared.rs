@@ -83,8 +83,9 @@ where
         && By::HAS_STATIC_QUERY_ID;
 }
 
-const SOURCE: &str = "source";
-const ENTITY: &str = "entity";
+// A source may read a table of any name.
+const SOURCE: &str = "diesel_counters_source";
+const ENTITY: &str = "diesel_counters_entity";
 
 impl<C, Source, E, By, DB> QueryFragment<DB> for Compared<C, Source, E, By>
 where
@@ -95,6 +96,8 @@ where
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
 {
+    // Each name of ours begins with `diesel_counters_`.
+    //
     // WITH source (entity, actual_0) AS (…)
     // SELECT entity, SUM(stored_0), SUM(actual_0)
     // FROM (
@@ -114,8 +117,12 @@ where
         }
         let entity = C::Table::ENTITY;
         let number = C::NAMES.len();
-        let stored: Vec<String> = (0..number).map(|i| format!("stored_{i}")).collect();
-        let actual: Vec<String> = (0..number).map(|i| format!("actual_{i}")).collect();
+        let stored: Vec<String> = (0..number)
+            .map(|i| format!("diesel_counters_stored_{i}"))
+            .collect();
+        let actual: Vec<String> = (0..number)
+            .map(|i| format!("diesel_counters_actual_{i}"))
+            .collect();
         let names = |names: &[String], out: &mut AstPass<'_, 'b, DB>| {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             push_names(&names, out)
@@ -177,7 +184,7 @@ where
         out.push_sql(" FROM ");
         out.push_identifier(SOURCE)?;
         self.entities.walk_where(ENTITY, out.reborrow())?;
-        out.push_sql(") AS compared");
+        out.push_sql(") AS diesel_counters_compared");
 
         if By::ENTITY {
             out.push_sql(" GROUP BY ");

@@ -235,9 +235,7 @@ where
     // INSERT INTO t (entity, day, slot) SELECT DISTINCT entity, ?, 0 FROM t WHERE … ON CONFLICT …
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
-        out.push_sql("INSERT INTO ");
-        self.table.walk_ast(out.reborrow())?;
-        out.push_sql(" (");
+        dialect.push_insert_into(&self.table, &mut out)?;
         push_names(T::KEY, &mut out)?;
         out.push_sql(") SELECT DISTINCT ");
         if let Some(entity) = T::ENTITY {

@@ -236,9 +236,7 @@ where
         SlotNumber::ZERO
     };
 
-    out.push_sql("INSERT INTO ");
-    table.walk_ast(out.reborrow())?;
-    out.push_sql(" (");
+    dialect.push_insert_into(table, &mut out)?;
     push_names(C::Table::KEY, &mut out)?;
     out.push_sql(", ");
     push_names(C::NAMES, &mut out)?;
@@ -255,7 +253,7 @@ where
         }
         out.push_sql(")");
     }
-    dialect.push_on_conflict_add(table, C::Table::KEY, C::NAMES, &mut out)
+    dialect.push_on_conflict_add(C::Table::KEY, C::NAMES, &mut out)
 }
 
 pub(crate) fn is_zero(amounts: &impl AsRef<[i64]>) -> bool {

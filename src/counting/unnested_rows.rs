@@ -70,9 +70,7 @@ where
     Vec<K>: ToSql<Array<KeyType<C>>, Pg>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql("INSERT INTO ");
-        self.table.walk_ast(out.reborrow())?;
-        out.push_sql(" (");
+        Dialect::PostgreSql.push_insert_into(self.table, &mut out)?;
         push_names(&[C::Table::DAY, C::Table::SLOT], &mut out)?;
         out.push_sql(", ");
         push_names(C::Table::ENTITY.as_slice(), &mut out)?;
@@ -89,6 +87,6 @@ where
             out.push_bind_param::<Array<BigInt>, _>(amounts)?;
         }
         out.push_sql(") AS row");
-        Dialect::PostgreSql.push_on_conflict_add(self.table, C::Table::KEY, C::NAMES, &mut out)
+        Dialect::PostgreSql.push_on_conflict_add(C::Table::KEY, C::NAMES, &mut out)
     }
 }

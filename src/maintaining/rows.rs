@@ -178,9 +178,7 @@ where
             by.push(&layout.day);
         }
 
-        out.push_sql("INSERT INTO ");
-        layout.table.walk_ast(out.reborrow())?;
-        out.push_sql(" (");
+        dialect.push_insert_into(&layout.table, &mut out)?;
         push_names(&key, &mut out)?;
         out.push_sql(", ");
         push_names(&counters, &mut out)?;
@@ -202,7 +200,7 @@ where
                 push_names(&by, &mut out)?;
             }
         }
-        dialect.push_on_conflict_add(&layout.table, &key, &counters, &mut out)
+        dialect.push_on_conflict_add(&key, &counters, &mut out)
     }
 }
 

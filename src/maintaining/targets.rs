@@ -78,9 +78,7 @@ where
         // There is a text for each number of rows.
         out.unsafe_to_cache_prepared();
         let (key, counters) = (self.layout.key(), self.layout.counters());
-        out.push_sql("INSERT INTO ");
-        self.layout.table.walk_ast(out.reborrow())?;
-        out.push_sql(" (");
+        Dialect::of(&out).push_insert_into(&self.layout.table, &mut out)?;
         push_names(&key, &mut out)?;
         out.push_sql(", ");
         push_names(&counters, &mut out)?;
@@ -96,6 +94,6 @@ where
             out.push_sql(&", 0".repeat(counters.len()));
             out.push_sql(")");
         }
-        Dialect::of(&out).push_on_conflict_keep(&self.layout.table, &key, &counters, &mut out)
+        Dialect::of(&out).push_on_conflict_keep(&key, &counters, &mut out)
     }
 }

@@ -147,8 +147,9 @@ impl<C: Counters + QueryId, T: 'static> QueryId for Ranking<C, T> {
     const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
 }
 
-const ENTITY: &str = "entity";
-const TOTAL: &str = "total";
+const RANKING: &str = "diesel_counters_ranking";
+const ENTITY: &str = "diesel_counters_entity";
+const TOTAL: &str = "diesel_counters_total";
 
 impl<C, T, DB> QueryFragment<DB> for Ranking<C, T>
 where
@@ -194,14 +195,8 @@ where
         out.push_sql("(");
         self.0.walk_ast(out.reborrow())?;
         out.push_sql(") AS ");
-        push_ranking_name::<C, _>(&mut out)
+        out.push_identifier(RANKING)
     }
-}
-
-fn push_ranking_name<C: Counters, DB: CounterBackend>(
-    out: &mut AstPass<'_, '_, DB>,
-) -> QueryResult<()> {
-    out.push_identifier(&format!("{}_ranking", C::NAMES[0]))
 }
 
 // What follows makes it a source of joins, as Diesel's `table!` does for a table.
@@ -262,7 +257,7 @@ impl<C: Counters> SelectableExpression<Ranking<C>> for RankedEntity<C> {}
 
 impl<C: Counters, DB: CounterBackend> QueryFragment<DB> for RankedEntity<C> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        push_ranking_name::<C, _>(&mut out)?;
+        out.push_identifier(RANKING)?;
         out.push_sql(".");
         out.push_identifier(ENTITY)
     }
@@ -287,7 +282,7 @@ where
 impl<C: Counters, DB: CounterBackend> QueryFragment<DB> for RankedTotal<C> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         out.push_sql("COALESCE(");
-        push_ranking_name::<C, _>(&mut out)?;
+        out.push_identifier(RANKING)?;
         out.push_sql(".");
         out.push_identifier(TOTAL)?;
         out.push_sql(", 0)");

@@ -169,7 +169,7 @@ impl<C: Counters<Table: EntityTable>, Days> Total<C, Days> {
 }
 
 /// The counter table in the subquery, so that what is outside keeps its name.
-const COUNTED: &str = "counted";
+const COUNTED: &str = "diesel_counters_counted";
 
 impl<C, D, Id, DB> QueryFragment<DB> for Total<C, D, Id>
 where

@@ -13,6 +13,7 @@ mod many_values;
 mod materializing;
 mod merging_beside;
 mod migrations;
+mod names;
 mod overflow;
 mod peers;
 mod plans;

@@ -43,7 +43,7 @@ fn run_again(name: &str, set_up: &str, work: fn(&mut Conn) -> QueryResult<()>) {
     thread::scope(|scope| {
         scope.spawn(|| {
             let tell = tell;
-            let first = conn.transaction(&work);
+            let first = conn.transaction(work);
             tell.send(()).unwrap();
             assert!(first.is_err(), "{name}: {first:?}");
             other.batch_execute("ROLLBACK").unwrap();
@@ -71,13 +71,15 @@ fn a_set_that_waited_too_long_can_be_run_again() {
     });
 }
 
+type Query = fn(&mut Conn) -> QueryResult<()>;
+
 /// Under SERIALIZABLE, MySQL's and MariaDB's queries lock what they read.
 #[test]
 fn a_query_that_waited_too_long_can_be_run_again() {
     if !IS_MYSQL {
         return; // Elsewhere queries wait for nobody.
     }
-    let queries: [(&str, fn(&mut Conn) -> QueryResult<()>); 8] = [
+    let queries: [(&str, Query); 8] = [
         ("counter_value", |conn| {
             article(1).counter_value(views, conn).map(drop)
         }),
