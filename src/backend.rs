@@ -63,6 +63,10 @@ pub trait CounterBackend:
     fn dialect(&self) -> Dialect;
 }
 
+/// How the connection's database takes the rows of a statement over many entities.
+pub(crate) type ManyRows<Conn> =
+    <<Conn as diesel::connection::Connection>::Backend as CounterBackend>::ManyRows;
+
 /// Many rows as `VALUES (…), (…)`, which every database takes; in statements of a
 /// few sizes, so that each is prepared once.
 #[derive(Debug, Clone, Copy)]

@@ -15,14 +15,11 @@ use crate::table::CounterTable;
 pub struct Keys<K>(Vec<K>);
 
 impl<K: Ord + Clone> Keys<K> {
-    /// The distinct ones of `keys`, in order, and as few statements' worth as `M`
-    /// needs.
-    pub(crate) fn chunks<M: ListKeys>(mut keys: Vec<K>) -> Vec<Keys<K>> {
+    /// The distinct ones of `keys`, in order, for as few statements as `M` needs.
+    pub(crate) fn chunks<M: ListKeys>(mut keys: Vec<K>) -> Vec<Vec<K>> {
         keys.sort_unstable();
         keys.dedup();
-        keys.chunks(M::LIMIT)
-            .map(|chunk| Keys::listed::<M>(chunk.to_vec()))
-            .collect()
+        keys.chunks(M::LIMIT).map(<[K]>::to_vec).collect()
     }
 
     /// These, which are sorted, from one to as many as `M` takes in a statement.

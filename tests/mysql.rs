@@ -74,6 +74,9 @@ pub const GIVE_UP_SOON: &str = "SET SESSION innodb_lock_wait_timeout = 1";
 /// Has a transaction fail that writes a row which changed since it read.
 pub const FAIL_ON_CHANGED_ROWS: Option<&str> = Some("SET SESSION innodb_snapshot_isolation = ON");
 
+/// What to run before a column of this type takes `a` and `A` for one text.
+pub const CASELESS: [&str; 2] = ["", "VARCHAR(100) COLLATE utf8mb4_general_ci"];
+
 pub const ANALYZE: &str = "ANALYZE TABLE articles; ANALYZE TABLE article_counters";
 
 /// The plan of a query.

@@ -9,7 +9,7 @@ use diesel::serialize::ToSql;
 use diesel::sql_types::Date;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, push_names};
+use crate::backend::{CounterBackend, Dialect, ManyRows, push_names};
 use crate::counting::increment::Cell;
 use crate::days::Day;
 use crate::key::{Entities, KeyOf};
@@ -142,10 +142,12 @@ impl<'a, T: CounterTable, K> DeleteManyCounters<'a, T, K> {
         conn.transaction(|conn| {
             let mut removed = 0;
             for keys in Keys::chunks::<ManyRows<Conn>>(self.ids) {
+                let keys = Keys::listed::<ManyRows<Conn>>(keys);
                 LockEntities::<T, _>::new(keys.clone()).execute(conn)?;
                 let locked: Vec<K> = LockedEntities::<T, _>::new(keys).load(conn)?;
                 removed += locked.len();
                 for locked in Keys::chunks::<ManyRows<Conn>>(locked) {
+                    let locked = Keys::listed::<ManyRows<Conn>>(locked);
                     delete_rows::<T, _, _>(locked, conn)?;
                 }
             }
@@ -153,8 +155,6 @@ impl<'a, T: CounterTable, K> DeleteManyCounters<'a, T, K> {
         })
     }
 }
-
-type ManyRows<Conn> = <<Conn as Connection>::Backend as CounterBackend>::ManyRows;
 
 /// Deletes all rows of entities that are locked.
 ///

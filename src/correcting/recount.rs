@@ -8,7 +8,7 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::sql_types::BigInt;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::CounterBackend;
+use crate::backend::{CounterBackend, ManyRows};
 use crate::correcting::compared::Compared;
 use crate::counter::{Counters, difference};
 use crate::counting::increment::{Cell, Increment, increment};
@@ -216,8 +216,6 @@ impl<C: Counters, Source> Recount<C, Source> {
         Ok(drifts(found))
     }
 }
-
-type ManyRows<Conn> = <<Conn as Connection>::Backend as CounterBackend>::ManyRows;
 
 fn drifts<K, V>(rows: Vec<(K, V, V)>) -> Vec<Drift<K, V>> {
     rows.into_iter()

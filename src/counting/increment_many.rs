@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use diesel::QueryResult;
 use diesel::connection::Connection;
 
-use crate::backend::CounterBackend;
+use crate::backend::{CounterBackend, ManyRows};
 use crate::counter::{Counters, TableOf};
 use crate::counting::increment::{Cell, Increment, increment, is_zero};
 use crate::error::overflow;
@@ -108,8 +108,6 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
         Ok(number)
     }
 }
-
-type ManyRows<Conn> = <<Conn as Connection>::Backend as CounterBackend>::ManyRows;
 
 /// The statement or statements that add many rows.
 #[doc(hidden)]

@@ -1,6 +1,7 @@
 //! Queries of counters.
 
 pub(crate) mod ranking;
+mod rows_by_key;
 pub(crate) mod series;
 pub(crate) mod sums;
 pub(crate) mod total;

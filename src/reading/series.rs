@@ -10,12 +10,13 @@ use diesel::connection::Connection;
 use diesel::query_dsl::methods::LoadQuery;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::CounterBackend;
+use crate::backend::{CounterBackend, ManyRows};
 use crate::counter::{Counters, checked_add};
 use crate::days::DayRange;
 use crate::key::{KeyExpression, KeyOf, KeyType};
 use crate::keys::{Keys, ListKeys};
 use crate::period::{Period, UNDATED};
+use crate::reading::rows_by_key::rows_by_key;
 use crate::reading::sums::{ByDay, ByEntityAndDay, Sums};
 use crate::table::{EntityTable, NoEntity};
 
@@ -168,7 +169,7 @@ impl<C: Counters, Id> Series<C, Id> {
         rows.retain(|(day, _)| *day != UNDATED);
         let mut bars = self.axis.bars::<C>(rows.iter().map(|(day, _)| *day));
         for (day, value) in rows {
-            self.axis.add::<C>(&mut bars, day, value)?;
+            self.axis.add::<C>(&mut bars, day, C::amounts(value))?;
         }
         Ok(counts::<C>(bars))
     }
@@ -220,23 +221,25 @@ impl<'a, C: Counters, K> SeriesOfMany<'a, C, K> {
         if self.axis.days.is_empty() {
             return Ok(self.ids.iter().map(|_| Vec::new()).collect());
         }
-        let mut rows = Vec::new();
-        for keys in Keys::chunks::<<Conn::Backend as CounterBackend>::ManyRows>(self.ids.clone()) {
+        let rows = rows_by_key::<KeyType<C>, ManyRows<Conn>, _, _>(self.ids.clone(), |keys| {
             let query = Sums::<C, _, ByEntityAndDay, _>::new(keys, self.axis.days);
-            rows.extend(query.load::<(K, NaiveDate, C::Value)>(conn)?);
-        }
-        rows.retain(|(_, day, _)| *day != UNDATED);
-        let empty = self.axis.bars::<C>(rows.iter().map(|(_, day, _)| *day));
-        let mut bars = BTreeMap::<K, Bars<C>>::new();
-        for (id, day, value) in rows {
-            let of_one = bars.entry(id).or_insert_with(|| empty.clone());
-            self.axis.add::<C>(of_one, day, value)?;
-        }
-        Ok(self
-            .ids
-            .iter()
-            .map(|id| counts::<C>(bars.get(id).unwrap_or(&empty).clone()))
-            .collect())
+            let rows = query.load::<(K, NaiveDate, C::Value)>(conn)?.into_iter();
+            let dated = rows.filter(|(_, day, _)| *day != UNDATED);
+            Ok(dated
+                .map(|(id, day, value)| (id, (day, C::amounts(value))))
+                .collect())
+        })?;
+        let empty = self
+            .axis
+            .bars::<C>(rows.values().flatten().map(|(day, _)| *day));
+        let series_of = |id: &&K| {
+            let mut bars = empty.clone();
+            for &(day, amounts) in rows.get(id).into_iter().flatten() {
+                self.axis.add::<C>(&mut bars, day, amounts)?;
+            }
+            Ok(counts::<C>(bars))
+        };
+        self.ids.iter().map(series_of).collect()
     }
 }
 
@@ -279,10 +282,10 @@ impl Axis {
         &self,
         bars: &mut Bars<C>,
         day: NaiveDate,
-        value: C::Value,
+        amounts: C::Amounts,
     ) -> QueryResult<()> {
         let bar = bars.entry(self.period.start(day)).or_insert(C::ZERO);
-        *bar = checked_add::<C>(*bar, C::amounts(value))?;
+        *bar = checked_add::<C>(*bar, amounts)?;
         Ok(())
     }
 }

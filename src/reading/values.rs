@@ -1,6 +1,5 @@
 //! Reading the counters of many entities.
 
-use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
@@ -8,10 +7,12 @@ use diesel::connection::Connection;
 use diesel::query_dsl::methods::LoadQuery;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::CounterBackend;
+use crate::backend::{CounterBackend, ManyRows};
 use crate::counter::Counters;
 use crate::days::{AllDays, DayRange};
+use crate::key::KeyType;
 use crate::keys::{Keys, ListKeys};
+use crate::reading::rows_by_key::rows_by_key;
 use crate::reading::sums::{ByEntity, Sums};
 
 /// The counters `C` of many entities; made by
@@ -66,6 +67,9 @@ impl<'a, C: Counters, K, Days> CounterValues<'a, C, K, Days> {
     /// number is filled up to a power of two with the last key, so that few texts
     /// are prepared.
     ///
+    /// For keys of text, and others that a database may compare in another way than Rust,
+    /// it is a second query for those that the first returned nothing of.
+    ///
     /// # Errors
     ///
     /// Those of [`counter_value`](crate::counter_value()).
@@ -76,17 +80,12 @@ impl<'a, C: Counters, K, Days> CounterValues<'a, C, K, Days> {
         Days: Copy,
         Sums<C, Keys<&'a K>, ByEntity, Days>: LoadQuery<'a, Conn, (K, C::Value)>,
     {
-        let mut sums = BTreeMap::<K, C::Amounts>::new();
-        for keys in Keys::chunks::<<Conn::Backend as CounterBackend>::ManyRows>(self.ids.clone()) {
+        let values = rows_by_key::<KeyType<C>, ManyRows<Conn>, _, _>(self.ids.clone(), |keys| {
             let query = Sums::<C, _, ByEntity, _>::new(keys, self.days);
-            for (id, value) in query.load::<(K, C::Value)>(conn)? {
-                sums.insert(id, C::amounts(value));
-            }
-        }
-        Ok(self
-            .ids
-            .iter()
-            .map(|id| C::value(sums.get(id).copied().unwrap_or(C::ZERO)))
-            .collect())
+            let rows = query.load::<(K, C::Value)>(conn)?.into_iter();
+            Ok(rows.map(|(id, value)| (id, C::amounts(value))).collect())
+        })?;
+        let amounts_of = |id: &&K| values.get(id).map_or(C::ZERO, |amounts| amounts[0]);
+        Ok(self.ids.iter().map(|id| C::value(amounts_of(id))).collect())
     }
 }

@@ -1,5 +1,6 @@
 //! The counters of many entities at once.
 
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::{Article, Page, WeeklyArticle};
@@ -134,4 +135,49 @@ fn more_than_a_statement_can_bind_is_read_in_chunks() {
     });
     let queries = if crate::STATEMENTS_OF_ANY == 1 { 1 } else { 3 };
     assert_eq!(watched.queries.len(), queries);
+}
+
+/// As the database does, in a column that does not tell cases apart.
+#[test]
+fn keys_that_the_database_takes_for_one_have_the_counts_of_one() {
+    let database = TestDatabase::create();
+    let conn = &mut database.connect();
+    let [before, caseless] = crate::CASELESS;
+    conn.batch_execute(&format!(
+        "{before} CREATE TABLE page_counters (
+            path {caseless} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            hits BIGINT NOT NULL, PRIMARY KEY (path, day, slot)
+        )"
+    ))
+    .unwrap();
+    for (path, n) in [("foo", 1), ("Bar", 10), ("BAZ", 100), ("baz", 100)] {
+        let page = increment(hits).of(path).on(day(2026, 3, 1));
+        page.by(n).execute(conn).unwrap();
+    }
+
+    let counted = [
+        ("foo", 1),
+        ("Foo", 1),
+        ("FOO", 1),
+        ("bar", 10),
+        ("BAR", 10),
+        ("none", 0),
+        ("Baz", 200),
+        ("None", 0),
+    ];
+    for number in 1..=counted.len() {
+        for counted in counted.windows(number) {
+            let (paths, values): (Vec<String>, Vec<i64>) = counted
+                .iter()
+                .map(|&(path, n)| (path.to_owned(), n))
+                .unzip();
+            let many = counter_value(hits).of_many(&paths);
+            assert_eq!(many.load(conn).as_ref(), Ok(&values), "{paths:?}");
+            let many = daily_counts(hits)
+                .of_many(&paths)
+                .between(day(2026, 3, 1)..=day(2026, 3, 1));
+            let series: Vec<_> = values.iter().map(|&n| vec![(day(2026, 3, 1), n)]).collect();
+            assert_eq!(many.load(conn), Ok(series), "{paths:?}");
+        }
+    }
 }
