@@ -178,7 +178,7 @@ pub use table::{CounterTable, EntityTable, HasParent, NoEntity};
 pub mod helper_types {
     pub use crate::correcting::delete::{DeleteCounters, DeleteManyCounters};
     pub use crate::correcting::materialize::Materialize;
-    pub use crate::correcting::recount::{Recount, RecountOne, TrueCounts};
+    pub use crate::correcting::recount::{Recount, RecountBy, RecountOne, TrueCounts};
     pub use crate::correcting::set::SetCounter;
     pub use crate::counting::changes::By;
     pub use crate::days::{AllDays, DayRange};

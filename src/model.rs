@@ -16,7 +16,7 @@ use crate::backend::CounterBackend;
 use crate::correcting::compared::Compared;
 use crate::correcting::delete::{DeleteFromEach, DeleteManyFromEach};
 use crate::correcting::materialize::{Materialize, ParentTable};
-use crate::correcting::recount::{Drift, Recount, TrueCounts};
+use crate::correcting::recount::{Drift, OfMany, OfOne, Recount, RecountBy, TrueCounts};
 use crate::correcting::set::{LockedRows, SetCounter};
 use crate::counter::Counters;
 use crate::counting::changes::Changes;
@@ -28,7 +28,7 @@ use crate::keys::{Keys, ListKeys};
 use crate::period::{Period, utc_today};
 use crate::reading::ranking::{Ranking, ranking};
 use crate::reading::series::{Counts, daily_counts, monthly_counts, weekly_counts};
-use crate::reading::sums::{ByDay, ByEntity, ByEntityAndDay, Sums, Whole};
+use crate::reading::sums::{ByDay, ByEntity, ByEntityAndDay, Sums};
 use crate::reading::value::{CounterValue, counter_value};
 use crate::slot::DEFAULT_SLOTS;
 use crate::table::{CounterTable, EntityTable, HasParent};
@@ -641,33 +641,37 @@ pub trait HasCounters: Sized {
         KeyOf<'a, Self, C>: Clone,
         Conn: Connection,
         Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn>,
-        Compared<C, S::Query, KeyOf<'a, Self, C>, Whole>: LoadQuery<'a, Conn, (C::Value, C::Value)>,
+        RecountBy<C, S>: OfOne<C>,
+        Compared<C, S::Query, KeyOf<'a, Self, C>, <RecountBy<C, S> as OfOne<C>>::OfOne>:
+            LoadQuery<'a, Conn, <RecountBy<C, S> as OfOne<C>>::Row>,
     {
-        Recount::new(Self::increment(counters), source)
+        Recount::<_, _, RecountBy<C, S>>::new(Self::increment(counters), source)
             .of(self.counter_key())
             .execute(conn)
     }
 
     /// Puts the counters of all models of this kind right by the rows that they count,
     /// and tells which were wrong; see [`recount`](crate::recount()).
-    fn recount_all<'a, C, S, Conn>(
+    fn recount_all<'a, K, C, S, Conn>(
         counters: C,
         source: S,
         conn: &mut Conn,
-    ) -> QueryResult<Vec<Drift<Self::Key, C::Value>>>
+    ) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
         Self::Key: Ord + Clone,
+        K: Ord,
+        RecountBy<C, S>: OfMany<K, Entity = Self::Key>,
         C: Counters,
         C::Table: CountersOf<Self> + EntityTable,
         S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
         Conn: Connection,
         Conn::Backend: CounterBackend<ManyRows: ListKeys + AddRows<C, Self::Key, Conn>>,
-        Compared<C, S::Query, AllEntities, ByEntity>:
-            LoadQuery<'a, Conn, (Self::Key, C::Value, C::Value)>,
-        Compared<C, S::Query, Keys<Self::Key>, ByEntity>:
-            LoadQuery<'a, Conn, (Self::Key, C::Value, C::Value)>,
+        Compared<C, S::Query, AllEntities, RecountBy<C, S>>:
+            LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+        Compared<C, S::Query, Keys<Self::Key>, RecountBy<C, S>>:
+            LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
-        Recount::new(Self::increment(counters), source).execute(conn)
+        Recount::<_, _, RecountBy<C, S>>::new(Self::increment(counters), source).execute(conn)
     }
 
     /// Copies a counter's totals into a `BigInt` column of the model's table, where an

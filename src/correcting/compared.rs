@@ -3,15 +3,15 @@
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use diesel::expression::Expression;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::result::Error;
+use diesel::sql_types::Date;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, push_names};
 use crate::counter::{Counters, TableOf, table_of};
 use crate::key::{Entities, KeyType};
-use crate::reading::sums::{ByEntity, Whole};
+use crate::reading::sums::{By, ByDay, ByEntity, ByEntityAndDay, Whole};
 use crate::table::CounterTable;
 
 /// A query of stored and of true counts, of the entities `E` and told apart by `By`.
@@ -42,29 +42,32 @@ impl<C: Counters, Source, E, By> Compared<C, Source, E, By> {
     }
 }
 
-/// What stored and true counts of `C` are told apart by.
+/// What stored and true counts of `C` are told apart by. The source has a day where the day is
+/// one of them.
 #[doc(hidden)]
-pub trait CompareBy<C: Counters> {
-    type SqlType;
-    const ENTITY: bool;
+pub trait CompareBy<C: Counters>: By<C> {
+    /// Both counts, after what tells them apart.
+    type Rows;
 }
 
 impl<C: Counters> CompareBy<C> for Whole {
-    type SqlType = (<C as Expression>::SqlType, <C as Expression>::SqlType);
-    const ENTITY: bool = false;
+    type Rows = (C::SqlType, C::SqlType);
+}
+
+impl<C: Counters> CompareBy<C> for ByDay {
+    type Rows = (Date, C::SqlType, C::SqlType);
 }
 
 impl<C: Counters> CompareBy<C> for ByEntity {
-    type SqlType = (
-        KeyType<C>,
-        <C as Expression>::SqlType,
-        <C as Expression>::SqlType,
-    );
-    const ENTITY: bool = true;
+    type Rows = (KeyType<C>, C::SqlType, C::SqlType);
 }
 
-impl<C: Counters, Source, E, By: CompareBy<C>> Query for Compared<C, Source, E, By> {
-    type SqlType = By::SqlType;
+impl<C: Counters> CompareBy<C> for ByEntityAndDay {
+    type Rows = ((KeyType<C>, Date), C::SqlType, C::SqlType);
+}
+
+impl<C: Counters, Source, E, B: CompareBy<C>> Query for Compared<C, Source, E, B> {
+    type SqlType = B::Rows;
 }
 
 impl<C: Counters, Source, E, By, Conn> RunQueryDsl<Conn> for Compared<C, Source, E, By> {}
@@ -86,13 +89,14 @@ where
 // A source may read a table of any name.
 const SOURCE: &str = "diesel_counters_source";
 const ENTITY: &str = "diesel_counters_entity";
+const DAY: &str = "diesel_counters_day";
 
-impl<C, Source, E, By, DB> QueryFragment<DB> for Compared<C, Source, E, By>
+impl<C, Source, E, B, DB> QueryFragment<DB> for Compared<C, Source, E, B>
 where
     C: Counters,
     Source: QueryFragment<DB>,
     E: Entities<C::Table, DB>,
-    By: CompareBy<C>,
+    B: CompareBy<C>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
 {
@@ -115,7 +119,18 @@ where
                     .into(),
             ));
         }
-        let entity = C::Table::ENTITY;
+        let of_row = |entity: &'static str, day| {
+            let entity = C::Table::ENTITY.map(|_| entity);
+            let day = B::DAY.then_some(day);
+            entity.into_iter().chain(day).collect::<Vec<_>>()
+        };
+        let columns = of_row(C::Table::ENTITY.unwrap_or_default(), C::Table::DAY);
+        let names = of_row(ENTITY, DAY);
+        let by = if B::ENTITY {
+            &names[..]
+        } else {
+            &names[names.len() - usize::from(B::DAY)..]
+        };
         let number = C::NAMES.len();
         let stored: Vec<String> = (0..number)
             .map(|i| format!("diesel_counters_stored_{i}"))
@@ -123,45 +138,38 @@ where
         let actual: Vec<String> = (0..number)
             .map(|i| format!("diesel_counters_actual_{i}"))
             .collect();
-        let names = |names: &[String], out: &mut AstPass<'_, 'b, DB>| {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            push_names(&names, out)
-        };
+        let source_names: Vec<&str> = names
+            .iter()
+            .copied()
+            .chain(actual.iter().map(String::as_str))
+            .collect();
 
         out.push_sql("WITH ");
         out.push_identifier(SOURCE)?;
         out.push_sql(" (");
-        if entity.is_some() {
-            out.push_identifier(ENTITY)?;
-            out.push_sql(", ");
-        }
-        names(&actual, &mut out)?;
+        push_names(&source_names, &mut out)?;
         out.push_sql(") AS (");
         self.source.walk_ast(out.reborrow())?;
         out.push_sql(") ");
         dialect.push_select(&mut out);
-        if By::ENTITY {
-            out.push_identifier(ENTITY)?;
-            out.push_sql(", ");
-        }
+        push_names(by, &mut out)?;
         for (i, counter) in stored.iter().chain(&actual).enumerate() {
-            if i > 0 {
+            if i > 0 || !by.is_empty() {
                 out.push_sql(", ");
             }
             dialect.push_sum(counter, &mut out)?;
         }
 
         out.push_sql(" FROM (SELECT ");
-        if let Some(entity) = entity {
-            out.push_identifier(entity)?;
+        let stored_names = columns.iter().copied().chain(C::NAMES.iter().copied());
+        let as_names = names
+            .iter()
+            .copied()
+            .chain(stored.iter().map(String::as_str));
+        for (column, name) in stored_names.zip(as_names) {
+            out.push_identifier(column)?;
             out.push_sql(" AS ");
-            out.push_identifier(ENTITY)?;
-            out.push_sql(", ");
-        }
-        for (counter, stored) in C::NAMES.iter().zip(&stored) {
-            out.push_identifier(counter)?;
-            out.push_sql(" AS ");
-            out.push_identifier(stored)?;
+            out.push_identifier(name)?;
             out.push_sql(", ");
         }
         for (i, actual) in actual.iter().enumerate() {
@@ -170,25 +178,21 @@ where
         }
         out.push_sql(" FROM ");
         self.table.walk_ast(out.reborrow())?;
-        let column = entity.unwrap_or_default();
-        self.entities.walk_where(column, out.reborrow())?;
+        self.entities
+            .walk_where(C::Table::ENTITY.unwrap_or_default(), out.reborrow())?;
         out.push_sql(" UNION ALL SELECT ");
-        if entity.is_some() {
-            out.push_identifier(ENTITY)?;
-            out.push_sql(", ");
-        }
-        for _ in &stored {
-            out.push_sql("0, ");
-        }
-        names(&actual, &mut out)?;
+        push_names(&names, &mut out)?;
+        out.push_sql(if names.is_empty() { "" } else { ", " });
+        out.push_sql(&"0, ".repeat(number));
+        push_names(&source_names[names.len()..], &mut out)?;
         out.push_sql(" FROM ");
         out.push_identifier(SOURCE)?;
         self.entities.walk_where(ENTITY, out.reborrow())?;
         out.push_sql(") AS diesel_counters_compared");
 
-        if By::ENTITY {
+        if !by.is_empty() {
             out.push_sql(" GROUP BY ");
-            out.push_identifier(ENTITY)?;
+            push_names(by, &mut out)?;
             for (i, (stored, actual)) in stored.iter().zip(&actual).enumerate() {
                 out.push_sql(if i == 0 { " HAVING SUM(" } else { " OR SUM(" });
                 out.push_identifier(stored)?;
@@ -197,7 +201,7 @@ where
                 out.push_sql(")");
             }
             out.push_sql(" ORDER BY ");
-            out.push_identifier(ENTITY)?;
+            push_names(by, &mut out)?;
         }
         Ok(())
     }

@@ -1,30 +1,46 @@
 //! Recounting from the rows that were counted.
 
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::rc::Rc;
 
+use chrono::NaiveDate;
 use diesel::connection::Connection;
 use diesel::query_builder::AsQuery;
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
-use diesel::sql_types::BigInt;
+use diesel::result::Error;
+use diesel::sql_types::{BigInt, Date};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, ManyRows};
-use crate::correcting::compared::Compared;
-use crate::counter::{Counters, difference};
+use crate::correcting::compared::{CompareBy, Compared};
+use crate::counter::{Counters, checked_add, difference};
 use crate::counting::increment::{Cell, Increment, increment};
 use crate::counting::increment_many::AddRows;
+use crate::days::Day;
 use crate::key::{AllEntities, KeyExpression, KeyOf, KeyType};
 use crate::keys::{Keys, ListKeys};
-use crate::reading::sums::{ByEntity, Whole};
+use crate::period::UNDATED;
+use crate::reading::sums::{ByDay, ByEntity, ByEntityAndDay, Whole};
 use crate::table::{CounterTable, EntityTable, NoEntity};
 use crate::transaction::is_in_a_transaction;
 
-/// Puts counters right by what they count: `source` is a Diesel query of an entity's
-/// key and its true count, or counts where there are several counters.
+/// Corrects counters from the rows that they count. `source` is a Diesel query of the true
+/// counts, of one of two shapes:
 ///
-/// It is for one entity with [`of`](Recount::of), and otherwise for the whole table. It
-/// adds the difference between the true count and the stored one, and removes nothing.
-/// An entity that `source` does not have has a true count of 0.
+/// - `(key, count)`: the difference between an entity's true count and its stored one is
+///   added **to today**. Totals are right then. The counts of this week and the chart are
+///   not: 399 downloads that were never counted all happen today, and what was counted too
+///   often makes today negative.
+/// - `(key, day, count)`: each day's difference is added to that day. Totals and series are
+///   right then.
+///
+/// For a tuple of counters it selects as many counts. Rows of one entity, or of one entity
+/// and day, are added up. An entity, or a day, that `source` does not return has a true count
+/// of 0.
+///
+/// Recounts one entity with [`of`](Recount::of), and otherwise the whole table. No row is
+/// removed.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -56,6 +72,48 @@ use crate::transaction::is_in_a_transaction;
 /// # }
 /// ```
 ///
+/// # By day
+///
+/// This is also how the counts of a log are imported. Running it again changes nothing.
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// # diesel::table! { downloads (id) { id -> BigInt, article_id -> BigInt, at -> Timestamp } }
+/// # diesel::sql_query("CREATE TABLE downloads (id INTEGER PRIMARY KEY, article_id BIGINT, at TIMESTAMP)")
+/// #     .execute(conn)?;
+/// # diesel::sql_query("INSERT INTO downloads (article_id, at) VALUES (1, '2026-03-01 10:00:00'), \
+/// #     (1, '2026-03-01 11:00:00'), (1, '2026-03-02 00:00:00')")
+/// #     .execute(conn)?;
+/// use chrono::NaiveDate;
+/// use diesel::dsl::date;
+/// use diesel::sql_types::BigInt;
+/// use diesel_counters::prelude::*;
+/// use diesel_counters::{Drift, recount};
+/// use schema::article_counters::views;
+///
+/// let each = downloads::table.select((
+///     downloads::article_id,
+///     date(downloads::at),
+///     1_i64.into_sql::<BigInt>(),
+/// ));
+/// let drift: Vec<Drift<(i64, NaiveDate)>> = recount(views, each).execute(conn)?;
+/// assert_eq!(drift.len(), 2);
+///
+/// let march: Vec<(NaiveDate, i64)> = daily_counts(views)
+///     .of(1_i64)
+///     .between(drift[0].entity.1..=drift[1].entity.1)
+///     .load(conn)?;
+/// assert_eq!(march, [(drift[0].entity.1, 2), (drift[1].entity.1, 1)]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The days are those of UTC, unless the model has a `today` of its own. For a model that
+/// counts by week or by month, select the first day of each. Days that were
+/// [folded](crate::fold()) get their counts back; fold again afterwards.
+///
 /// # While others count
 ///
 /// They do not wait for it but on SQLite, and no count is lost or doubled, as long as
@@ -67,10 +125,11 @@ use crate::transaction::is_in_a_transaction;
 ///
 /// # Errors
 ///
-/// The database's own. In a transaction of the caller's, on MySQL and MariaDB only, an
-/// error that says so: a query there reads as of the first one of its transaction, which
-/// may have been before the lock.
-pub fn recount<C, S>(counters: C, source: S) -> Recount<C, S::Query>
+/// The database's own. In the caller's transaction on MySQL and MariaDB, an error that says
+/// so: a query there reads as of the first one of its transaction, which may have been before
+/// the lock. Where `source` counts on a day on which the model does not, such as a Tuesday for
+/// a model that counts by week, an error that names the day.
+pub fn recount<C, S>(counters: C, source: S) -> Recount<C, S::Query, RecountBy<C, S>>
 where
     C: Counters,
     S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
@@ -78,30 +137,35 @@ where
     Recount::new(increment(counters), source)
 }
 
+/// What a recount from this source tells counts apart by.
+pub type RecountBy<C, S> = <<S as AsQuery>::SqlType as TrueCounts<C, KeyType<C>>>::By;
+
 /// A recount of the counters `C` of all entities of their table, from the query
 /// `Source`; made by [`recount`].
 #[must_use = "nothing is recounted until it is executed"]
-pub struct Recount<C: Counters, Source> {
+pub struct Recount<C: Counters, Source, By = ByEntity> {
     increment: Increment<C>,
     source: Rc<Source>,
     batch: usize,
+    by: PhantomData<By>,
 }
 
 /// A recount of the counters `C` of one entity; made by [`Recount::of`].
 #[must_use = "nothing is recounted until it is executed"]
-pub struct RecountOne<C: Counters, Source, Id> {
+pub struct RecountOne<C: Counters, Source, Id, By = ByEntity> {
     increment: Increment<C, Id>,
     source: Rc<Source>,
+    by: PhantomData<By>,
 }
 
 /// A statement has each key twice, padded to a power of two, and leaves as many bind values to
 /// the source: SQLite takes 32,766.
 const MAX_BATCH: usize = 8_192;
 
-/// An entity whose stored count is not the true one.
+/// An entity whose stored count is not the true one, or one of its days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Drift<K, V = i64> {
-    /// The entity's key.
+    /// The entity's key; of a recount by day, the key and the day.
     pub entity: K,
     /// What its counter has, or its counters have.
     pub stored: V,
@@ -109,7 +173,7 @@ pub struct Drift<K, V = i64> {
     pub actual: V,
 }
 
-impl<C: Counters, Source> Recount<C, Source> {
+impl<C: Counters, Source, By> Recount<C, Source, By> {
     pub(crate) fn new<S>(increment: Increment<C>, source: S) -> Self
     where
         S: AsQuery<Query = Source>,
@@ -118,14 +182,16 @@ impl<C: Counters, Source> Recount<C, Source> {
             increment,
             source: Rc::new(source.as_query()),
             batch: 256,
+            by: PhantomData,
         }
     }
 
     /// Recounts only the entity with this key.
-    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> RecountOne<C, Source, KeyExpression<K, C>> {
+    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> RecountOne<C, Source, KeyExpression<K, C>, By> {
         RecountOne {
             increment: self.increment.of(id),
             source: self.source,
+            by: PhantomData,
         }
     }
 
@@ -136,8 +202,7 @@ impl<C: Counters, Source> Recount<C, Source> {
         self
     }
 
-    /// Tells which entities' counts are wrong, by key, and changes nothing. It is one
-    /// query.
+    /// Returns the wrong counts, by key, and changes nothing. It is one query.
     ///
     /// # Errors
     ///
@@ -145,13 +210,13 @@ impl<C: Counters, Source> Recount<C, Source> {
     pub fn dry_run<'a, K, Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
         C::Table: EntityTable,
-        Compared<C, Source, AllEntities, ByEntity>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+        Compared<C, Source, AllEntities, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
-        let query = Compared::<C, _, _, ByEntity>::new(&self.source, AllEntities);
+        let query = Compared::<C, _, _, By>::new(&self.source, AllEntities);
         Ok(drifts(query.load(conn)?))
     }
 
-    /// Corrects the counts that are wrong, and tells which they were, by key.
+    /// Corrects the wrong counts, and returns which they were, by key.
     ///
     /// It looks for them as [`dry_run`](Recount::dry_run) does, and then at each of them
     /// again, in transactions of their own. What becomes wrong after the first look is
@@ -163,18 +228,21 @@ impl<C: Counters, Source> Recount<C, Source> {
     pub fn execute<'a, K, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
         C::Table: EntityTable,
-        K: Ord + Clone,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys + AddRows<C, K, Conn>>>,
-        Compared<C, Source, AllEntities, ByEntity>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
-        Compared<C, Source, Keys<K>, ByEntity>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+        K: Ord,
+        By: OfMany<K, Entity: Ord + Clone>,
+        Conn:
+            Connection<Backend: CounterBackend<ManyRows: ListKeys + AddRows<C, By::Entity, Conn>>>,
+        Compared<C, Source, AllEntities, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+        Compared<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
         let in_a_transaction = is_in_a_transaction(conn)?;
-        let mut keys: Vec<K> = self
-            .dry_run(conn)?
-            .into_iter()
-            .map(|drift| drift.entity)
+        let drifts = self.dry_run(conn)?;
+        let mut keys: Vec<By::Entity> = drifts
+            .iter()
+            .map(|drift| By::entity(&drift.entity).clone())
             .collect();
         keys.sort_unstable();
+        keys.dedup();
         let mut corrected = Vec::new();
         for keys in keys.chunks(self.batch) {
             corrected.extend(conn.transaction(|conn| self.correct(keys, in_a_transaction, conn))?);
@@ -184,34 +252,41 @@ impl<C: Counters, Source> Recount<C, Source> {
 
     fn correct<'a, K, Conn>(
         &self,
-        keys: &[K],
+        keys: &[By::Entity],
         in_a_transaction: bool,
         conn: &mut Conn,
     ) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
-        K: Ord + Clone,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys + AddRows<C, K, Conn>>>,
-        Compared<C, Source, Keys<K>, ByEntity>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+        K: Ord,
+        By: OfMany<K, Entity: Ord + Clone>,
+        Conn:
+            Connection<Backend: CounterBackend<ManyRows: ListKeys + AddRows<C, By::Entity, Conn>>>,
+        Compared<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
         let table = self.increment.table();
         let zeros = keys.iter().map(|key| (key.clone(), C::ZERO)).collect();
         ManyRows::<Conn>::add_rows(table, &Cell::LOCK, zeros, conn)?;
 
         let these = Keys::listed::<ManyRows<Conn>>(keys.to_vec());
-        let query =
-            Compared::<C, _, _, ByEntity>::new(&self.source, these).under_lock(in_a_transaction);
+        let query = Compared::<C, _, _, By>::new(&self.source, these).under_lock(in_a_transaction);
         let mut rows = query.load::<(K, C::Value, C::Value)>(conn)?;
         rows.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
 
-        let mut differences = Vec::with_capacity(rows.len());
+        let mut differences = BTreeMap::<_, Vec<_>>::new();
         let mut found = Vec::with_capacity(rows.len());
-        for (entity, stored, actual) in rows {
+        for (key, stored, actual) in rows {
             let (stored, actual) = (C::amounts(stored), C::amounts(actual));
-            differences.push((entity.clone(), difference::<C>(actual, stored)?));
-            found.push((entity, C::value(stored), C::value(actual)));
+            let day = self.increment.day_of_counts(By::day(&key), actual)?;
+            let difference = (By::entity(&key).clone(), difference::<C>(actual, stored)?);
+            differences.entry(day).or_default().push(difference);
+            found.push((key, C::value(stored), C::value(actual)));
         }
-        if !differences.is_empty() {
-            ManyRows::<Conn>::add_rows(table, &self.increment.cell, differences, conn)?;
+        for (day, differences) in differences {
+            let cell = Cell {
+                day: Day(day),
+                ..self.increment.cell
+            };
+            ManyRows::<Conn>::add_rows(table, &cell, differences, conn)?;
         }
         Ok(drifts(found))
     }
@@ -227,18 +302,21 @@ fn drifts<K, V>(rows: Vec<(K, V, V)>) -> Vec<Drift<K, V>> {
         .collect()
 }
 
-impl<C: Counters<Table: CounterTable<KeyType = NoEntity>>, Source> Recount<C, Source> {
-    /// Recounts the counters of no entity: `source` is a query of their true counts.
-    pub fn of_all(self) -> RecountOne<C, Source, NoEntity> {
+impl<C: Counters<Table: CounterTable<KeyType = NoEntity>>, Source, By> Recount<C, Source, By> {
+    /// Recounts the counters of no entity: `source` is a query of their true counts, or of
+    /// days and true counts.
+    pub fn of_all(self) -> RecountOne<C, Source, NoEntity, By> {
         RecountOne {
             increment: self.increment,
             source: self.source,
+            by: PhantomData,
         }
     }
 }
 
-impl<C: Counters, Source, Id: Clone> RecountOne<C, Source, Id> {
-    /// Corrects the count, and answers with what it added: 0 where it was right.
+impl<C: Counters, Source, Id: Clone, By: OfOne<C>> RecountOne<C, Source, Id, By> {
+    /// Corrects the count, and returns what it added, over all days. It is 0 where the total
+    /// was right.
     ///
     /// # Errors
     ///
@@ -247,37 +325,138 @@ impl<C: Counters, Source, Id: Clone> RecountOne<C, Source, Id> {
     where
         Conn: Connection,
         Increment<C, Id>: ExecuteDsl<Conn>,
-        Compared<C, Source, Id, Whole>: LoadQuery<'a, Conn, (C::Value, C::Value)>,
+        Compared<C, Source, Id, By::OfOne>: LoadQuery<'a, Conn, By::Row>,
     {
         let in_a_transaction = is_in_a_transaction(conn)?;
         conn.transaction(|conn| {
             ExecuteDsl::execute(self.increment.clone().locking(), conn)?;
             let id = self.increment.id().clone();
             let query =
-                Compared::<C, _, _, Whole>::new(&self.source, id).under_lock(in_a_transaction);
-            let (stored, actual) = query.get_result::<(C::Value, C::Value)>(conn)?;
-            let added = difference::<C>(C::amounts(actual), C::amounts(stored))?;
-            self.increment.amounts(added).execute(conn)?;
+                Compared::<C, _, _, By::OfOne>::new(&self.source, id).under_lock(in_a_transaction);
+            let mut added = C::ZERO;
+            for row in query.load::<By::Row>(conn)? {
+                let (day, stored, actual) = By::split(row);
+                let actual = C::amounts(actual);
+                let difference = difference::<C>(actual, C::amounts(stored))?;
+                added = checked_add::<C>(added, difference)?;
+                let mut increment = self.increment.clone().amounts(difference);
+                increment.cell.day = Day(self.increment.day_of_counts(day, actual)?);
+                increment.execute(conn)?;
+            }
             Ok(C::value(added))
         })
     }
 }
 
-/// The SQL type of a query that says how often the counters `C` of each entity with a
-/// key of the type `K` were truly counted: `(K, BigInt)`, with another `BigInt` for each
-/// further counter.
+impl<C: Counters, Id> Increment<C, Id> {
+    /// The day to correct these true counts on: this increment's, where they have none.
+    fn day_of_counts(&self, day: Option<NaiveDate>, actual: C::Amounts) -> QueryResult<NaiveDate> {
+        let Some(day) = day else {
+            return Ok(self.cell.day.0);
+        };
+        // Before the model's period was another one, counts were stored on any day.
+        let may_be_counted = day == UNDATED || day == self.period.start(day);
+        if may_be_counted || actual.as_ref().iter().all(|&count| count == 0) {
+            return Ok(day);
+        }
+        Err(Error::QueryBuilderError(
+            format!(
+                "the source of the recount has counts of {day}, and the model counts by \
+                 {period:?}: select {start} in its place",
+                period = self.period,
+                start = self.period.start(day),
+            )
+            .into(),
+        ))
+    }
+}
+
+/// How a recount of many entities tells counts apart, by keys of the type `K`.
+#[doc(hidden)]
+pub trait OfMany<K> {
+    type Entity;
+    fn entity(key: &K) -> &Self::Entity;
+    fn day(key: &K) -> Option<NaiveDate>;
+}
+
+impl<K> OfMany<K> for ByEntity {
+    type Entity = K;
+
+    fn entity(key: &K) -> &K {
+        key
+    }
+
+    fn day(_: &K) -> Option<NaiveDate> {
+        None
+    }
+}
+
+impl<K> OfMany<(K, NaiveDate)> for ByEntityAndDay {
+    type Entity = K;
+
+    fn entity((entity, _): &(K, NaiveDate)) -> &K {
+        entity
+    }
+
+    fn day(&(_, day): &(K, NaiveDate)) -> Option<NaiveDate> {
+        Some(day)
+    }
+}
+
+/// How a recount of one entity tells its counts apart.
+#[doc(hidden)]
+pub trait OfOne<C: Counters> {
+    type OfOne: CompareBy<C>;
+    type Row;
+    fn split(row: Self::Row) -> (Option<NaiveDate>, C::Value, C::Value);
+}
+
+impl<C: Counters> OfOne<C> for ByEntity {
+    type OfOne = Whole;
+    type Row = (C::Value, C::Value);
+
+    fn split((stored, actual): Self::Row) -> (Option<NaiveDate>, C::Value, C::Value) {
+        (None, stored, actual)
+    }
+}
+
+impl<C: Counters> OfOne<C> for ByEntityAndDay {
+    type OfOne = ByDay;
+    type Row = (NaiveDate, C::Value, C::Value);
+
+    fn split((day, stored, actual): Self::Row) -> (Option<NaiveDate>, C::Value, C::Value) {
+        (Some(day), stored, actual)
+    }
+}
+
+/// The SQL type of a query of the true counts of `C`, for entities with keys of the SQL type
+/// `K`: `(K, BigInt)` or `(K, Date, BigInt)`, with another `BigInt` for each further counter.
 #[diagnostic::on_unimplemented(
     message = "this is not a query of the true counts of `{C}`",
     label = "it selects `{Self}`",
     note = "help: it selects an entity's key and a count for each counter, as in\n\
-    `comments::table.group_by(comments::article_id).select((comments::article_id, count_star()))`"
+    `comments::table.group_by(comments::article_id).select((comments::article_id, count_star()))`\n\
+    or the key, a day (`date(comments::created_at)`), and the counts of that day"
 )]
-pub trait TrueCounts<C, K> {}
+pub trait TrueCounts<C, K> {
+    #[doc(hidden)]
+    type By;
+}
 
 macro_rules! true_counts {
     ($($Value:ty: $($Count:ident)*;)*) => {$(
-        impl<C: Counters<Value = $Value>, K> TrueCounts<C, K> for (K, $($Count,)*) {}
-        impl<C: Counters<Value = $Value>> TrueCounts<C, NoEntity> for true_counts!(@row $($Count)*) {}
+        impl<C: Counters<Value = $Value>, K> TrueCounts<C, K> for (K, $($Count,)*) {
+            type By = ByEntity;
+        }
+        impl<C: Counters<Value = $Value>, K> TrueCounts<C, K> for (K, Date, $($Count,)*) {
+            type By = ByEntityAndDay;
+        }
+        impl<C: Counters<Value = $Value>> TrueCounts<C, NoEntity> for true_counts!(@row $($Count)*) {
+            type By = ByEntity;
+        }
+        impl<C: Counters<Value = $Value>> TrueCounts<C, NoEntity> for (Date, $($Count,)*) {
+            type By = ByEntityAndDay;
+        }
     )*};
     (@row $Count:ident) => { $Count };
     (@row $($Count:ident)*) => { ($($Count,)*) };

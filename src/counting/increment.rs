@@ -68,7 +68,7 @@ pub struct Increment<C: Counters, Id = NoEntity> {
     pub(crate) table: TableOf<C>,
     pub(crate) cell: Cell,
     rows: [(Id, C::Amounts); 1],
-    period: Period,
+    pub(crate) period: Period,
     slots: i16,
 }
 

@@ -21,6 +21,7 @@ mod prepared;
 mod ranking;
 mod reading;
 mod recounting;
+mod recounting_by_day;
 mod retrying;
 mod series;
 mod setting;
