@@ -65,11 +65,7 @@ fn a_url_may_say_mariadb() {
     let database = TestDatabase::with_article_counters();
     let url = database.url().replace("mysql://", "mariadb://");
     let checked = behaviour::run(&["check", "--database-url", &url]);
-    assert_eq!(
-        checked.stdout, "article_counters: good\n",
-        "{}",
-        checked.stderr
-    );
+    assert_eq!(checked.summary(), "article_counters: good", "{checked:?}");
 }
 
 #[test]
@@ -280,6 +276,56 @@ fn a_url_without_a_database_is_an_error() {
         assert_eq!(checked.code, 1);
         assert!(checked.stderr.contains("Name it in the URL"), "{checked:?}");
     }
+}
+
+/// Whether the server tells that a REPLACE was run: MariaDB does not by default, nor one
+/// that remembers too many statements already.
+const TELLS_REPLACE: &str = "
+    SELECT COUNT(*) AS value FROM performance_schema.events_statements_summary_by_digest
+    WHERE schema_name = DATABASE() AND digest_text LIKE 'REPLACE%'";
+
+/// MySQL 9.7 by default keeps the counts of a row whose key stays: here it does not.
+#[test]
+fn a_replaced_article_loses_its_counts_and_check_says_what_replaces_it() {
+    let database = TestDatabase::create();
+    database
+        .execute("CREATE TABLE articles (id BIGINT PRIMARY KEY, slug VARCHAR(50) NOT NULL UNIQUE)");
+    database.execute(REFERENCE);
+    database.execute(
+        "INSERT INTO articles VALUES (1, 'news');
+         INSERT INTO article_counters VALUES (1, '2026-01-01', 9, 7, 0, 0)",
+    );
+    let check = || {
+        let checked = database.run(&["check", "--json"]);
+        let fault = checked.json()["tables"][0]["faults"][0].clone();
+        (checked.code, fault["fault"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(check(), (0, "cascade".to_owned()));
+
+    database.execute("REPLACE INTO articles VALUES (2, 'news')");
+    let shown = database.run(&["show", "article_counters", "--json"]);
+    assert_eq!(shown.json()["rows"], 0);
+    let expected = match hot_row::number(TELLS_REPLACE, &mut database.connect()) {
+        0 => (0, "cascade"),
+        _ => (3, "replaced"),
+    };
+    assert_eq!(check(), (expected.0, expected.1.to_owned()));
+}
+
+/// Whether a REPLACE that keeps the key deletes counts is up to the server, and what `check`
+/// says is right on each.
+#[test]
+fn a_replace_is_no_fault_where_it_deletes_no_counts() {
+    let database = TestDatabase::with_article_counters();
+    database.execute(
+        "INSERT INTO article_counters VALUES (1, '2026-01-01', 9, 7, 0, 0);
+         REPLACE INTO articles VALUES (1)",
+    );
+    let tells = hot_row::number(TELLS_REPLACE, &mut database.connect()) > 0;
+    let shown = database.run(&["show", "article_counters", "--json"]);
+    let is_lost = shown.json()["rows"] == 0;
+    let checked = database.run(&["check"]);
+    assert_eq!(checked.code == 3, tells && is_lost, "{checked:?}");
 }
 
 #[test]

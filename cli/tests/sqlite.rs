@@ -139,6 +139,44 @@ fn the_journal_mode_is_told() {
     assert_eq!(advice(&report), ["none"]);
 }
 
+#[test]
+fn a_replaced_article_loses_its_counts_and_check_says_what_replaces_it() {
+    for (articles, write, says) in [
+        (
+            "CREATE TABLE articles (id BIGINT PRIMARY KEY ON CONFLICT REPLACE, title TEXT)",
+            "INSERT INTO articles VALUES (1, 'new')",
+            "articles has a UNIQUE or PRIMARY KEY with ON CONFLICT REPLACE.",
+        ),
+        (
+            "CREATE TABLE articles (id BIGINT PRIMARY KEY, title TEXT);
+             CREATE TABLE drafts (id BIGINT);
+             CREATE TRIGGER publish AFTER INSERT ON drafts
+             BEGIN REPLACE INTO articles VALUES (NEW.id, 'new'); END",
+            "INSERT INTO drafts VALUES (1)",
+            "The trigger publish replaces rows of articles.",
+        ),
+    ] {
+        let database = TestDatabase::create();
+        database.execute(&format!("{articles}; {REFERENCE}"));
+        database.execute(&format!(
+            "PRAGMA foreign_keys = ON;
+             INSERT INTO articles VALUES (1, 'old');
+             INSERT INTO article_counters VALUES (1, '2026-01-01', 0, 7, 0, 0);
+             {write}"
+        ));
+        let shown = database.run(&["show", "article_counters", "--json"]);
+        assert_eq!(shown.json()["rows"], 0);
+
+        let checked = database.run(&["check", "article_counters", "--json"]);
+        let fault = &checked.json()["tables"][0]["faults"][0];
+        assert_eq!(
+            (checked.code, &fault["fault"], &fault["severity"]),
+            (3, &"replaced".into(), &"wrong".into())
+        );
+        assert_eq!(fault["what"], says);
+    }
+}
+
 const TWICE: &str = "
     CREATE TABLE articles (id BIGINT PRIMARY KEY);
     CREATE TABLE page_counters (

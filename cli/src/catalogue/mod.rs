@@ -68,6 +68,8 @@ pub struct Parent {
     pub in_schema: String,
     pub table: String,
     pub column: String,
+    /// `ON DELETE CASCADE`.
+    pub cascades: bool,
 }
 
 /// The types that are told apart.
@@ -123,6 +125,12 @@ pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
         }
     }
     bail!("there is no table {name}; {}", which_there_are(conn)?)
+}
+
+/// The table that a foreign key refers to, where the account may see it.
+pub fn parent_table(conn: &mut AnyConnection, parent: &Parent) -> Result<Option<Table>> {
+    let tables = load(conn, Some((Some(&parent.in_schema), &parent.table)))?;
+    Ok(named(tables, &parent.table))
 }
 
 /// Some databases have tables that differ in the case of their letters only.

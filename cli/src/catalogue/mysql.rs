@@ -80,7 +80,11 @@ const FOREIGN_KEYS: &str = "
            CAST(k.column_name AS CHAR) AS column_name,
            CAST(k.referenced_table_schema AS CHAR) AS parent_schema,
            CAST(k.referenced_table_name AS CHAR) AS parent_table,
-           CAST(k.referenced_column_name AS CHAR) AS parent_column
+           CAST(k.referenced_column_name AS CHAR) AS parent_column,
+           EXISTS (SELECT 1 FROM information_schema.referential_constraints r
+                   WHERE r.constraint_schema = k.table_schema AND r.table_name = k.table_name
+                     AND r.constraint_name = k.constraint_name AND r.delete_rule = 'CASCADE')
+               AS cascades
     FROM information_schema.tables t
     JOIN information_schema.key_column_usage k
       ON k.table_schema = t.table_schema AND k.table_name = t.table_name

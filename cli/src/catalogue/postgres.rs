@@ -91,7 +91,8 @@ const INDEXES: &str = "
 const FOREIGN_KEYS: &str = "
     SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
            a.attname::text AS column_name, pn.nspname::text AS parent_schema,
-           p.relname::text AS parent_table, pa.attname::text AS parent_column
+           p.relname::text AS parent_table, pa.attname::text AS parent_column,
+           o.confdeltype = 'c' AS cascades
     FROM pg_constraint o
     JOIN pg_class c ON c.oid = o.conrelid AND o.contype = 'f' AND cardinality(o.conkey) = 1
     JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -76,6 +76,8 @@ pub struct ForeignKeyRow {
     pub parent_table: String,
     #[diesel(sql_type = Text)]
     pub parent_column: String,
+    #[diesel(sql_type = Bool)]
+    pub cascades: bool,
 }
 
 pub fn into_tables(
@@ -133,6 +135,7 @@ pub fn into_tables(
                 in_schema: row.parent_schema,
                 table: row.parent_table,
                 column: row.parent_column,
+                cascades: row.cascades,
             });
         }
     }

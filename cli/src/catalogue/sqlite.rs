@@ -76,7 +76,8 @@ const FOREIGN_KEYS: &str = "
            t.schema AS parent_schema, f.\"table\" AS parent_table,
            -- Without a column it refers to the primary key.
            COALESCE(f.\"to\", (SELECT p.name FROM pragma_table_info(f.\"table\") p WHERE p.pk = 1), 'rowid')
-               AS parent_column
+               AS parent_column,
+           f.on_delete = 'CASCADE' AS cascades
     FROM pragma_table_list t
     JOIN pragma_foreign_key_list(t.name) f
       ON NOT EXISTS (SELECT * FROM pragma_foreign_key_list(t.name) o WHERE o.id = f.id AND o.seq > 0)";
@@ -112,7 +113,7 @@ mod tests {
         conn.batch_execute(
             "CREATE TABLE articles (id BIGINT PRIMARY KEY);
              CREATE TABLE a (
-                 article_id BIGINT REFERENCES articles, day DATE, slot SMALLINT,
+                 article_id BIGINT REFERENCES articles ON DELETE CASCADE, day DATE, slot SMALLINT,
                  views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (article_id, day, slot)
              );
              CREATE TABLE b (
@@ -126,6 +127,7 @@ mod tests {
             in_schema: "main".to_owned(),
             table: "articles".to_owned(),
             column: "id".to_owned(),
+            cascades: true,
         };
         assert_eq!(parent, Some(expected));
         assert_eq!(counter_table(&mut conn, "b").unwrap().parent, None);

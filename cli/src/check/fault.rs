@@ -25,6 +25,8 @@ pub enum Severity {
     Slow,
     /// A guess, which is no fault yet.
     Hint,
+    /// Good, with something to know.
+    Note,
 }
 
 impl Fault {
@@ -54,8 +56,15 @@ impl Fault {
         }
     }
 
-    pub fn is_hint(&self) -> bool {
-        self.severity == Severity::Hint
+    pub fn note(fault: &'static str, what: impl Into<String>, cost: impl Into<String>) -> Self {
+        Fault {
+            severity: Severity::Note,
+            ..Fault::wrong(fault, what, cost)
+        }
+    }
+
+    pub fn is_good(&self) -> bool {
+        matches!(self.severity, Severity::Hint | Severity::Note)
     }
 
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {

@@ -1,5 +1,6 @@
 //! `check`: live tables against the shape of a counter table.
 
+mod cascade;
 mod columns;
 mod counters;
 mod fault;
@@ -84,6 +85,7 @@ fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
             faults.extend(columns::faults(&shape, conn)?);
             faults.extend(counters::faults(&shape, conn)?);
             faults.extend(indexes::faults(&shape));
+            let cascade = cascade::fault(&shape, conn)?;
             let rebuild = match faults.iter().any(|fault| fault.needs_rebuild) {
                 true => Some(rebuild::of(&shape, conn)?),
                 false => None,
@@ -91,13 +93,14 @@ fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
             if let (true, Ok(counters)) = (has_slots(dialect), CounterTable::try_from(table)) {
                 faults.extend(slots::too_few(&counters, conn)?);
             }
+            faults.extend(cascade);
             (faults, rebuild)
         }
         None => (vec![key::no_key(&table)], None),
     };
     Ok(Checked {
         table: name,
-        good: faults.iter().all(Fault::is_hint),
+        good: faults.iter().all(Fault::is_good),
         faults,
         rebuild_note: rebuild.as_ref().map(|rebuild| rebuild.note.clone()),
         rebuild: rebuild.map_or(Vec::new(), |rebuild| rebuild.sql),

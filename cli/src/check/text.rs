@@ -20,19 +20,17 @@ pub fn of(tables: &[Checked]) -> String {
 }
 
 fn push_table(checked: &Checked, text: &mut String) {
-    let hints = checked
-        .faults
-        .iter()
-        .filter(|fault| fault.is_hint())
-        .count();
-    let mut summary = match checked.faults.len() - hints {
+    let count = |is: fn(&Fault) -> bool| checked.faults.iter().filter(|fault| is(fault)).count();
+    let mut summary = match count(|fault| !fault.is_good()) {
         0 => "good".to_owned(),
         1 => "1 fault".to_owned(),
         faults => format!("{faults} faults"),
     };
-    if hints > 0 {
-        summary += &format!(", {hints} hint");
-    }
+    summary += &match count(|fault| fault.severity == Severity::Hint) {
+        0 => String::new(),
+        1 => ", 1 hint".to_owned(),
+        hints => format!(", {hints} hints"),
+    };
     push_line(text, "", &format!("{}: {summary}", checked.table));
     for fault in &checked.faults {
         text.push('\n');
@@ -52,6 +50,7 @@ fn push_fault(fault: &Fault, text: &mut String) {
         Severity::Wrong => ("wrong", AnsiColor::Red),
         Severity::Slow => ("slow ", AnsiColor::Yellow),
         Severity::Hint => ("hint ", AnsiColor::Cyan),
+        Severity::Note => ("note ", AnsiColor::Cyan),
     };
     let style = Style::new().bold().fg_color(Some(color.into()));
     let lines = [&fault.what, &fault.cost, &fault.remedy];

@@ -114,11 +114,12 @@ impl CreateTable<'_> {
             ),
             None => "-- A counter table: the counts of one thing, by day.\n".to_owned(),
         };
-        if self.dialect == Dialect::Sqlite
-            && self.entity.is_some_and(|entity| entity.refers_to.is_some())
-        {
-            heading +=
-                "-- The cascade takes effect on connections with PRAGMA foreign_keys = ON.\n";
+        let parent = self.entity.and_then(|entity| entity.refers_to.as_ref());
+        if let (Dialect::Sqlite, Some((table, _))) = (self.dialect, parent) {
+            heading += &format!(
+                "-- The cascade takes effect on connections with PRAGMA foreign_keys = ON.
+-- There, REPLACE INTO {table} deletes counts. Use on_conflict().do_update() instead.\n"
+            );
         }
         if self.dialect == Dialect::MySql && self.has_text() {
             heading +=
@@ -191,6 +192,7 @@ impl CreateTable<'_> {
                     ",
     -- Optional. With it, a slot's first count of a day waits for whoever has the row that it refers
     -- to locked. Without it, delete its counters in the transaction that deletes that row.
+    -- The cascade: REPLACE INTO {table} can delete counts. Use on_conflict().do_update() instead.
     FOREIGN KEY ({}) REFERENCES {} ({}) ON DELETE CASCADE",
                     identifier(self.dialect, column),
                     qualified(self.dialect, table),

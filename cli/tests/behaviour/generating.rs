@@ -8,7 +8,7 @@ use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 use tempfile::{TempDir, tempdir};
 
 use super::run;
-use crate::{BACKEND, COLUMNS_OF, Conn, TEXT, TestDatabase};
+use crate::{BACKEND, COLUMNS_OF, Conn, REFERENCE, TEXT, TestDatabase};
 
 diesel::table! {
     article_counters (article_id, day, slot) {
@@ -82,7 +82,7 @@ fn migrated(args: &[&str]) -> (TestDatabase, Conn) {
     conn.revert_last_migration(migrations.clone()).unwrap();
     conn.run_pending_migrations(migrations).unwrap();
     let checked = database.run(&["check"]);
-    assert!(checked.stdout.ends_with(": good\n"), "{}", checked.stdout);
+    assert!(checked.summary().ends_with(": good"), "{checked:?}");
     (database, conn)
 }
 
@@ -174,6 +174,24 @@ fn the_rows_go_with_the_row_that_they_refer_to() {
         .unwrap();
     let rows = article_counters::table.count().get_result(&mut conn);
     assert_eq!(rows, Ok(0_i64));
+}
+
+/// PostgreSQL has no REPLACE.
+#[test]
+fn a_cascade_comes_with_a_word_on_replace_into() {
+    let written = |args: &[&str]| {
+        let folder = generate(args);
+        let migration = std::fs::read_dir(folder.path()).unwrap().next().unwrap();
+        std::fs::read_to_string(migration.unwrap().path().join("up.sql")).unwrap()
+    };
+    let of = ["create_counters", "--counters", "views", "--entity"];
+    let entity = |entity| written(&[&of[..], &[entity]].concat());
+    for up in [&entity("article_id:bigint:articles.id"), REFERENCE] {
+        let says = ["REPLACE INTO articles", "on_conflict().do_update()"].map(|w| up.contains(w));
+        assert_eq!(says, [BACKEND != "postgres"; 2], "{up}");
+    }
+    let up = entity("article_id:bigint");
+    assert!(!up.contains("REPLACE"), "{up}");
 }
 
 #[test]

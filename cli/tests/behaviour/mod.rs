@@ -23,6 +23,11 @@ pub struct Ran {
 }
 
 impl Ran {
+    /// The first line, in which `check` says how many faults there are.
+    pub fn summary(&self) -> &str {
+        self.stdout.lines().next().unwrap_or_default()
+    }
+
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|e| panic!("{e}: {}{}", self.stdout, self.stderr))

@@ -12,5 +12,7 @@ CREATE TABLE article_counters (
     PRIMARY KEY (article_id, day, slot),
     -- Optional. With it, a slot's first count of a day waits for whoever has the article's own row
     -- locked. Without it, delete an article's counters in the transaction that deletes the article.
+    -- The cascade: REPLACE INTO articles can delete counts, because it can delete the row that it
+    -- replaces. Use on_conflict().do_update() instead of Diesel's replace_into.
     FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE
 );
