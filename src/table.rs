@@ -14,10 +14,19 @@ use diesel::{Column, Table};
 /// not NULL, the day is a `Date`, the slot a `SmallInt`. Each other `BigInt` column is
 /// a counter, and each other column must have a default.
 ///
-/// Text in the first column needs a collation that tells apart what your program
-/// tells apart: `utf8mb4_bin`, say, where MySQL's default takes `Foo` for `foo`, and
-/// on PostgreSQL a deterministic one, and no `CHAR(n)`. Diesel has UUIDs on PostgreSQL only; elsewhere
-/// it takes a type of your own that is stored as `Binary`.
+/// Diesel has UUIDs on PostgreSQL only; elsewhere it takes a type of your own that is
+/// stored as `Binary`.
+///
+/// # Text keys
+///
+/// Two texts that the column's collation takes for the same are one entity:
+///
+/// - On MySQL and MariaDB, the default collation takes `Foo` for `foo`, and
+///   `utf8mb4_bin` takes `foo` with a space at its end for `foo`. `utf8mb4_0900_bin` of
+///   MySQL and `utf8mb4_nopad_bin` of MariaDB tell all texts apart. A column with a
+///   foreign key must have the collation of the column that it refers to.
+/// - On PostgreSQL, use a deterministic collation, as all are by default, and no
+///   `CHAR(n)`.
 ///
 /// ```
 /// diesel::table! {

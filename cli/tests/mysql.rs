@@ -278,6 +278,44 @@ fn a_url_without_a_database_is_an_error() {
     }
 }
 
+/// A counter table of pages, whose paths have this type.
+fn with_paths(path: &str) -> TestDatabase {
+    let database = TestDatabase::create();
+    database.execute(&format!(
+        "CREATE TABLE page_counters (
+             path {path} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (path, day, slot)
+         )"
+    ));
+    database
+}
+
+#[test]
+fn a_collation_that_pads_is_a_hint_with_sql_that_ends_it() {
+    let row = |path| format!("INSERT INTO page_counters VALUES ('{path}', '2026-01-01', 9, 1)");
+    // CHAR drops the spaces, whatever the collation.
+    for path in [
+        "VARCHAR(50) COLLATE utf8mb4_bin",
+        "CHAR(50) COLLATE utf8mb4_bin",
+        "VARCHAR(50) CHARACTER SET latin1 COLLATE latin1_bin",
+    ] {
+        let database = with_paths(path);
+        database.execute(&row("foo"));
+        let checked = database.run(&["check", "--json"]);
+        let faults = &checked.json()["tables"][0]["faults"];
+        assert_eq!(
+            (checked.code, &faults[0]["fault"], &faults[0]["severity"]),
+            (0, &"padding".into(), &"hint".into())
+        );
+        database.execute(faults[0]["sql"][0].as_str().unwrap());
+        let checked = database.run(&["check"]);
+        assert_eq!(checked.stdout, "page_counters: good\n");
+        database.execute(&row("foo "));
+        let shown = database.run(&["show", "page_counters", "foo", "--json"]);
+        assert_eq!(shown.json()["counters"][0]["total"], 1);
+    }
+}
+
 /// Whether the server tells that a REPLACE was run: MariaDB does not by default, nor one
 /// that remembers too many statements already.
 const TELLS_REPLACE: &str = "

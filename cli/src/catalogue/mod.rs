@@ -56,7 +56,8 @@ pub struct Column {
     pub auto_increment: bool,
     /// Computed from the others by the database, so that nobody can write it.
     pub generated: bool,
-    /// Its collation, where that takes different texts for the same.
+    /// Its collation, where that takes different texts for the same: 'Foo' for 'foo', or on MySQL
+    /// 'foo ' for 'foo'.
     pub loose_collation: Option<String>,
     /// By a foreign key of this column alone.
     pub refers_to: Option<Parent>,

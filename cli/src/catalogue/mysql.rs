@@ -55,8 +55,10 @@ const COLUMNS: &str = "
                AS column_default,
            c.extra LIKE '%auto_increment%' AS is_auto_increment,
            COALESCE(c.generation_expression, '') <> '' AS is_generated,
-           CASE WHEN c.collation_name LIKE '%\\_ci' THEN CAST(c.collation_name AS CHAR) END
-               AS loose_collation
+           -- Those that ignore case, and those that ignore spaces at the end.
+           CASE WHEN c.collation_name LIKE '%\\_ci' OR c.collation_name NOT LIKE '%nopad\\_%'
+                     AND c.collation_name NOT LIKE '%\\_0900\\_%'
+                THEN CAST(c.collation_name AS CHAR) END AS loose_collation
     FROM information_schema.tables t
     JOIN information_schema.columns c
       ON c.table_schema = t.table_schema AND c.table_name = t.table_name

@@ -7,8 +7,9 @@ use diesel_counters::Dialect;
 
 use super::fault::Fault;
 use super::shape::Shape;
-use crate::catalogue::{Column, Kind};
+use crate::catalogue::{Column, Kind, parent_table};
 use crate::connection::AnyConnection;
+use crate::generate::TELLS_TEXTS_APART;
 use crate::sql::sql;
 
 pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
@@ -16,12 +17,9 @@ pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>
         .into_iter()
         .flatten()
         .collect();
-    faults.extend(
-        shape
-            .entity
-            .iter()
-            .filter_map(|column| collation(shape, column)),
-    );
+    for column in &shape.entity {
+        faults.extend(collation(shape, column, conn)?);
+    }
     faults.extend(other_columns(shape));
     Ok(faults)
 }
@@ -155,29 +153,56 @@ fn other_columns(shape: &Shape<'_>) -> Vec<Fault> {
     faults.collect()
 }
 
-fn collation(shape: &Shape<'_>, entity: &Column) -> Option<Fault> {
-    let collation = entity.loose_collation.as_ref()?;
+fn collation(
+    shape: &Shape<'_>,
+    entity: &Column,
+    conn: &mut AnyConnection,
+) -> Result<Option<Fault>> {
+    let Some(collation) = &entity.loose_collation else {
+        return Ok(None);
+    };
+    // What the parent's key takes for one is one entity.
+    if let Some(parent) = &entity.refers_to {
+        let table = parent_table(conn, parent)?;
+        let column = table.as_ref().and_then(|t| t.column(&parent.column));
+        if column.is_none_or(|column| column.loose_collation.as_ref() == Some(collation)) {
+            return Ok(None);
+        }
+    }
+    let what = format!("{} has the collation {collation}.", entity.name);
+    let only_pads = shape.dialect == Dialect::MySql && !collation.ends_with("_ci");
+    let fault = match only_pads {
+        true => Fault::hint(
+            "padding",
+            what,
+            "It takes 'foo ', with a space at its end, for 'foo', and counts them as one.",
+        ),
+        false => Fault::wrong(
+            "collation",
+            what,
+            "It takes 'Foo' for 'foo', and counts them as one.",
+        ),
+    };
     let (table, name) = (shape.table_sql(), shape.quoted(&entity.name));
-    let fault = Fault::wrong(
-        "collation",
-        format!("{} has the collation {collation}.", entity.name),
-        "It takes 'Foo' for 'foo', and counts them as one.",
-    )
-    .remedy(
-        "Give it one that tells them apart; where it has a foreign key, on the other side too. The \
-         table is rewritten or its indexes are, and nobody writes it meanwhile.",
+    let sql_type = &entity.sql_type;
+    let fault = fault.remedy(
+        "Give it one that tells them apart. The table is rewritten or its indexes are, and nobody \
+         writes it meanwhile.",
     );
-    Some(match shape.dialect {
+    Ok(Some(match shape.dialect {
         Dialect::MySql => fault.sql(format!(
-            "ALTER TABLE {table} MODIFY {name} {} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL;",
-            entity.sql_type.to_uppercase()
+            "ALTER TABLE {table} MODIFY {name} {} {TELLS_TEXTS_APART} NOT NULL;",
+            // CHAR drops the spaces at the end, whatever the collation.
+            match sql_type.strip_prefix("char") {
+                Some(width) => format!("VARCHAR{width}"),
+                None => sql_type.to_uppercase(),
+            }
         )),
         Dialect::PostgreSql => fault.sql(format!(
-            "ALTER TABLE {table} ALTER COLUMN {name} TYPE {} COLLATE \"C\";",
-            entity.sql_type
+            "ALTER TABLE {table} ALTER COLUMN {name} TYPE {sql_type} COLLATE \"C\";"
         )),
         Dialect::Sqlite => fault.rebuild(),
-    })
+    }))
 }
 
 pub fn count(shape: &Shape<'_>, condition: &str, conn: &mut AnyConnection) -> Result<i64> {

@@ -34,6 +34,11 @@ const ONE_INDEX: &str = "    -- The only index there is, in this order. An index
 const CHECKS: &str = "    -- The checks keep other programs from storing anything but integers: SQLite would take them, and
     -- its own arithmetic turns into floating point when it overflows.\n";
 
+/// The one of MySQL, from 8.0.17 on, and the one of MariaDB. utf8mb4_bin, which both have, takes
+/// 'foo ' for 'foo'.
+pub const TELLS_TEXTS_APART: &str =
+    "CHARACTER SET utf8mb4 COLLATE /*!80017 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */";
+
 impl CreateTable<'_> {
     pub fn validate(&self) -> Result<()> {
         let mut names: HashSet<String> = [self.day, self.slot].map(str::to_lowercase).into();
@@ -122,8 +127,16 @@ impl CreateTable<'_> {
             );
         }
         if self.dialect == Dialect::MySql && self.has_text() {
-            heading +=
-                "-- The default collation takes 'Foo' for 'foo', and would count them as one.\n";
+            heading += &match parent {
+                Some((table, column)) => format!(
+                    "-- {} has the database's default collation, and must have that of {table}.{column}:
+-- name it here, where that is another one.\n",
+                    self.entity.map_or("", |entity| &entity.column),
+                ),
+                None => "-- The default collation takes 'Foo' for 'foo', and utf8mb4_bin 'foo ' for 'foo', and would
+-- count them as one. This is the collation of MySQL, and the one of MariaDB, that does not.\n"
+                    .to_owned(),
+            };
         }
         heading
     }
@@ -151,9 +164,7 @@ impl CreateTable<'_> {
 
     fn rest_of(&self, entity: &Entity) -> String {
         match (self.dialect, &entity.refers_to) {
-            (Dialect::MySql, _) if self.has_text() => {
-                "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL".to_owned()
-            }
+            (Dialect::MySql, None) if self.has_text() => format!("{TELLS_TEXTS_APART} NOT NULL"),
             // MySQL takes a reference of a column for a remark.
             (Dialect::MySql, _) | (_, None) => "NOT NULL".to_owned(),
             (dialect, Some((table, column))) => format!(

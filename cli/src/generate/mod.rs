@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::connection::dialect_of;
 use crate::{Global, Outcome};
 
-pub use create_table::CreateTable;
+pub use create_table::{CreateTable, TELLS_TEXTS_APART};
 pub use entity::{Entity, KeyType};
 use identifier::qualified;
 

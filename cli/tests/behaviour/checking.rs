@@ -157,6 +157,36 @@ fn a_cascade_is_good_with_a_note_on_replace_into() {
     assert_eq!(severities, expected.collect::<Vec<_>>());
 }
 
+/// What the parent's key takes for one is one entity.
+#[test]
+fn a_text_key_of_the_collation_of_what_it_refers_to_is_good() {
+    let database = TestDatabase::create();
+    let text = match BACKEND {
+        "sqlite" => "TEXT COLLATE NOCASE",
+        "postgres" => "TEXT COLLATE loose",
+        _ => "VARCHAR(50) COLLATE utf8mb4_general_ci",
+    };
+    if BACKEND == "postgres" {
+        database.execute(
+            "CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+        );
+    }
+    let check = match HAS_SLOTS {
+        true => "",
+        false => " CHECK (typeof(hits) = 'integer')",
+    };
+    database.execute(&format!(
+        "CREATE TABLE pages (path {text} NOT NULL PRIMARY KEY);
+         CREATE TABLE page_counters (
+             path {text} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             hits BIGINT NOT NULL DEFAULT 0{check}, PRIMARY KEY (path, day, slot),
+             FOREIGN KEY (path) REFERENCES pages (path)
+         )"
+    ));
+    let checked = database.run(&["check", "page_counters"]);
+    assert_eq!(checked.stdout, "page_counters: good\n");
+}
+
 #[test]
 fn a_database_without_counter_tables_says_how_to_make_one() {
     let database = TestDatabase::create();

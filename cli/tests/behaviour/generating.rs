@@ -70,6 +70,12 @@ fn generate(args: &[&str]) -> TempDir {
     folder
 }
 
+/// The SQL of its only migration.
+fn up(folder: &TempDir) -> String {
+    let migration = std::fs::read_dir(folder.path()).unwrap().next().unwrap();
+    std::fs::read_to_string(migration.unwrap().path().join("up.sql")).unwrap()
+}
+
 /// A database after the migration, of which `check` finds nothing wrong.
 fn migrated(args: &[&str]) -> (TestDatabase, Conn) {
     let folder = generate(args);
@@ -179,13 +185,8 @@ fn the_rows_go_with_the_row_that_they_refer_to() {
 /// PostgreSQL has no REPLACE.
 #[test]
 fn a_cascade_comes_with_a_word_on_replace_into() {
-    let written = |args: &[&str]| {
-        let folder = generate(args);
-        let migration = std::fs::read_dir(folder.path()).unwrap().next().unwrap();
-        std::fs::read_to_string(migration.unwrap().path().join("up.sql")).unwrap()
-    };
     let of = ["create_counters", "--counters", "views", "--entity"];
-    let entity = |entity| written(&[&of[..], &[entity]].concat());
+    let entity = |entity| up(&generate(&[&of[..], &[entity]].concat()));
     for up in [&entity("article_id:bigint:articles.id"), REFERENCE] {
         let says = ["REPLACE INTO articles", "on_conflict().do_update()"].map(|w| up.contains(w));
         assert_eq!(says, [BACKEND != "postgres"; 2], "{up}");
@@ -195,7 +196,7 @@ fn a_cascade_comes_with_a_word_on_replace_into() {
 }
 
 #[test]
-fn a_table_of_text_keys_tells_foo_from_capital_foo() {
+fn a_table_of_text_keys_tells_foo_from_what_looks_like_it() {
     let args = [
         "add_pages",
         "--table",
@@ -214,15 +215,15 @@ fn a_table_of_text_keys_tells_foo_from_capital_foo() {
     ]);
     assert_eq!(columns("page_counters", &mut conn), expected);
 
-    let [foo, capital] = ["foo", "Foo"].map(|path| Page {
-        path: path.to_owned(),
-    });
-    foo.incr_counter(page_counters::orders, &mut conn).unwrap();
-    assert_eq!(foo.counter_value(page_counters::orders, &mut conn), Ok(1));
-    assert_eq!(
-        capital.counter_value(page_counters::orders, &mut conn),
-        Ok(0)
-    );
+    for (path, count) in [("foo", 1), ("Foo", 0), ("foo ", 0)] {
+        let page = Page {
+            path: path.to_owned(),
+        };
+        page.incr_counter_by(page_counters::orders, count, &mut conn)
+            .unwrap();
+        let counted = page.counter_value(page_counters::orders, &mut conn);
+        assert_eq!(counted, Ok(count), "{path:?}");
+    }
     let top = database
         .run(&["top", "page_counters", "order", "--json"])
         .json();
@@ -230,6 +231,32 @@ fn a_table_of_text_keys_tells_foo_from_capital_foo() {
         top["top"],
         serde_json::json!([{"entity": "foo", "total": 1}])
     );
+}
+
+/// Of MySQL, only columns of one collation can refer to each other.
+#[test]
+fn a_text_key_can_refer_to_a_column_of_the_default_collation() {
+    let folder = generate(&[
+        "create_page_counters",
+        "--counters",
+        "order",
+        "--entity",
+        "path:text:pages.path",
+    ]);
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE pages (path VARCHAR(255) NOT NULL PRIMARY KEY);
+         INSERT INTO pages VALUES ('foo')",
+    );
+    database.execute(&up(&folder));
+    let checked = database.run(&["check"]);
+    assert_eq!(checked.summary(), "page_counters: good", "{checked:?}");
+    let page = Page {
+        path: "foo".to_owned(),
+    };
+    let conn = &mut database.connect();
+    page.incr_counter(page_counters::orders, conn).unwrap();
+    assert_eq!(page.counter_value(page_counters::orders, conn), Ok(1));
 }
 
 #[test]

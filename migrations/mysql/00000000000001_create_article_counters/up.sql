@@ -1,6 +1,8 @@
 -- A counter table for `articles`, on MySQL and MariaDB: copy this into a migration of your own, and
--- put your table, its key and your counters in. A key that is text wants COLLATE utf8mb4_bin: the
--- default takes 'Foo' for 'foo', and would count them as one.
+-- put your table, its key and your counters in. A text key with a foreign key must have the
+-- collation of the column that it refers to. Without one, use COLLATE utf8mb4_0900_bin on MySQL and
+-- utf8mb4_nopad_bin on MariaDB: the default takes 'Foo' for 'foo', utf8mb4_bin takes 'foo ' for
+-- 'foo', and they would be counted as one.
 CREATE TABLE article_counters (
     article_id BIGINT   NOT NULL,
     day        DATE     NOT NULL,
