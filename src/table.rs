@@ -25,8 +25,11 @@ use diesel::{Column, Table};
 ///   `utf8mb4_bin` takes `foo` with a space at its end for `foo`. `utf8mb4_0900_bin` of
 ///   MySQL and `utf8mb4_nopad_bin` of MariaDB tell all texts apart. A column with a
 ///   foreign key must have the collation of the column that it refers to.
-/// - On PostgreSQL, use a deterministic collation, as all are by default, and no
-///   `CHAR(n)`.
+/// - On PostgreSQL, all collations but nondeterministic ones tell all texts apart.
+///
+/// On PostgreSQL, use `TEXT` or `VARCHAR(n)`, not `CHAR(n)`: Diesel binds a `TEXT`, and
+/// PostgreSQL compares it with the column as `TEXT`, of which there is no index. Each read
+/// would scan the whole table.
 ///
 /// ```
 /// diesel::table! {

@@ -215,6 +215,49 @@ fn a_key_of_a_fixed_width_is_found() {
     assert_eq!(shown["counters"][0]["total"], 7);
 }
 
+/// A bound text is compared with `(code)::text`, of which there is no index.
+#[test]
+fn a_key_of_a_fixed_width_is_slow_and_becomes_text() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE codes (code CHAR(4) PRIMARY KEY); INSERT INTO codes VALUES ('ab');
+         CREATE TABLE code_counters (
+             code CHAR(4) REFERENCES codes, day DATE, slot SMALLINT,
+             hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (code, day, slot)
+         );
+         INSERT INTO code_counters VALUES ('ab', '2026-01-01', 9, 7)",
+    );
+    let looks_in_index = || {
+        #[derive(QueryableByName)]
+        struct Line {
+            #[diesel(sql_type = diesel::sql_types::Text, column_name = "QUERY PLAN")]
+            text: String,
+        }
+        let conn = &mut database.connect();
+        diesel::sql_query("SET enable_seqscan = off")
+            .execute(conn)
+            .unwrap();
+        let plan: Vec<Line> =
+            diesel::sql_query("EXPLAIN SELECT hits FROM code_counters WHERE code = 'ab'::text")
+                .load(conn)
+                .unwrap();
+        plan.iter().any(|line| line.text.contains("Index Cond"))
+    };
+    assert!(!looks_in_index());
+    let checked = database.run(&["check", "code_counters", "--json"]);
+    let fault = &checked.json()["tables"][0]["faults"][0];
+    assert_eq!(
+        (checked.code, &fault["fault"], &fault["severity"]),
+        (3, &"fixed_width".into(), &"slow".into())
+    );
+    database.execute(fault["sql"][0].as_str().unwrap());
+    assert!(looks_in_index());
+    let checked = database.run(&["check", "code_counters"]);
+    assert_eq!(checked.stdout, "code_counters: good\n");
+    let shown = database.run(&["show", "code_counters", "ab", "--json"]);
+    assert_eq!(shown.json()["counters"][0]["total"], 7);
+}
+
 /// Of a table of (page_id, day, slot) with the columns and keys that are given.
 fn fault_of(definition: &str, and: &str) -> serde_json::Value {
     let database = TestDatabase::create();

@@ -18,6 +18,7 @@ pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>
         .flatten()
         .collect();
     for column in &shape.entity {
+        faults.extend(fixed_width(shape, column));
         faults.extend(collation(shape, column, conn)?);
     }
     faults.extend(other_columns(shape));
@@ -151,6 +152,26 @@ fn other_columns(shape: &Shape<'_>) -> Vec<Fault> {
         }
     });
     faults.collect()
+}
+
+/// PostgreSQL's `CHAR(n)`, which `format_type` writes in these ways.
+fn fixed_width(shape: &Shape<'_>, entity: &Column) -> Option<Fault> {
+    let name = entity.sql_type.split('(').next().unwrap_or_default();
+    let is_fixed = matches!(name, "character" | "bpchar");
+    (is_fixed && shape.dialect == Dialect::PostgreSql).then(|| {
+        Fault::slow(
+            "fixed_width",
+            format!("{} is {}, not TEXT.", entity.name, entity.sql_type),
+            "Diesel binds a TEXT. PostgreSQL compares it with the column as TEXT, of which there \
+             is no index: each read scans the whole table.",
+        )
+        .remedy(change_type(shape))
+        .sql(format!(
+            "ALTER TABLE {} ALTER COLUMN {} TYPE TEXT;",
+            shape.table_sql(),
+            shape.quoted(&entity.name)
+        ))
+    })
 }
 
 fn collation(
