@@ -31,6 +31,19 @@ use diesel::{Column, Table};
 /// PostgreSQL compares it with the column as `TEXT`, of which there is no index. Each read
 /// would scan the whole table.
 ///
+/// # Partitions
+///
+/// A table can be partitioned, by day for example. Then it needs a partition that takes
+/// the day 1970-01-01, under which everything without a day is stored: `set_counter`,
+/// `recount`, `delete_counters` and [`fold`](crate::fold()) write there, and so does each
+/// increment of a model with `period = "total"`. A `DEFAULT` partition takes it. Under
+/// `RANGE (day)`, so does
+///
+/// ```sql
+/// CREATE TABLE article_counters_no_day PARTITION OF article_counters
+///     FOR VALUES FROM ('1970-01-01') TO ('1970-01-02');
+/// ```
+///
 /// ```
 /// diesel::table! {
 ///     article_counters (article_id, day, slot) {

@@ -10,6 +10,7 @@ use std::thread;
 
 use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::prelude::*;
+use diesel_counters::prelude::*;
 
 use behaviour::doctor::with_counters;
 use hot_row::{await_wait, begin, count, session_id};
@@ -389,6 +390,114 @@ fn the_size_of_a_table_is_that_of_its_partitions() {
     assert!(shown["size"]["bytes"].as_i64().unwrap() > 0);
 }
 
+mod stats {
+    diesel::table! {
+        stats.page_counters (page_id, day, slot) {
+            page_id -> BigInt,
+            day -> Date,
+            slot -> SmallInt,
+            hits -> BigInt,
+        }
+    }
+}
+
+#[derive(HasCounters)]
+#[counters(table_name = stats::page_counters)]
+struct Page {
+    id: i64,
+}
+
+/// A counter table of pages, divided in this way.
+fn divided(by: &str, partitions: &[&str]) -> TestDatabase {
+    let database = TestDatabase::create();
+    database.execute(&format!(
+        "CREATE SCHEMA stats;
+         CREATE TABLE stats.page_counters ({COLUMNS}, PRIMARY KEY (page_id, day, slot))
+             PARTITION BY {by}"
+    ));
+    for (i, partition) in partitions.iter().enumerate() {
+        database.execute(&format!(
+            "CREATE TABLE stats.part_{i} PARTITION OF stats.page_counters {partition}"
+        ));
+    }
+    database
+}
+
+#[test]
+fn a_table_divided_by_day_needs_a_partition_for_what_has_no_day() {
+    let today = format!("FOR VALUES IN ('{}')", chrono::Utc::now().date_naive());
+    for (by, partitions) in [
+        (
+            "RANGE (day)",
+            vec!["FOR VALUES FROM ('2020-01-01') TO (MAXVALUE)"],
+        ),
+        (
+            "LIST (day)",
+            vec![&today[..], "FOR VALUES IN ('2020-01-01', '2020-01-02')"],
+        ),
+    ] {
+        let database = divided(by, &partitions);
+        let conn = &mut database.connect();
+        let page = Page { id: 1 };
+        let write = |conn: &mut Conn| {
+            let set = page
+                .set_counter(stats::page_counters::hits, 7, conn)
+                .map(|_| ());
+            let deleted = page.delete_counters(conn).map(|_| ());
+            [set, deleted].map(|written| written.map_err(|error| error.to_string()))
+        };
+        page.incr_counter(stats::page_counters::hits, conn).unwrap();
+        database.execute("UPDATE stats.page_counters SET day = '2020-01-02'");
+        for failed in write(conn) {
+            assert!(
+                failed.clone().unwrap_err().contains("no partition"),
+                "{failed:?}"
+            );
+        }
+        let fold = ["fold", "stats.page_counters", "--before", "2020-02-01"];
+        assert_eq!(database.run(&fold).code, 1);
+
+        let checked = database.run(&["check", "--json"]);
+        let fault = &checked.json()["tables"][0]["faults"][0];
+        assert_eq!(
+            (checked.code, &fault["fault"], &fault["severity"]),
+            (3, &"no_partition".into(), &"wrong".into())
+        );
+        database.execute(fault["sql"][0].as_str().unwrap());
+        assert_eq!(database.run(&fold).code, 0);
+        assert_eq!(write(conn), [Ok(()), Ok(())]);
+        let checked = database.run(&["check"]);
+        assert!(
+            checked.summary().starts_with("stats.page_counters: good"),
+            "{checked:?}"
+        );
+    }
+    let checked = divided("RANGE (day)", &[]).run(&["check"]);
+    assert!(checked.stdout.contains("1970-01-01"), "{checked:?}");
+}
+
+#[test]
+fn any_partition_that_takes_what_has_no_day_will_do() {
+    for (by, partition) in [
+        ("RANGE (day)", "DEFAULT"),
+        (
+            "RANGE (day)",
+            "FOR VALUES FROM (MINVALUE) TO ('2030-01-01')",
+        ),
+        (
+            "RANGE (day)",
+            "FOR VALUES FROM ('1970-01-01') TO ('1970-02-01')",
+        ),
+        ("LIST (day)", "FOR VALUES IN ('2026-01-01', '1970-01-01')"),
+        ("LIST (day)", "DEFAULT"),
+        ("HASH (page_id)", "FOR VALUES WITH (MODULUS 1, REMAINDER 0)"),
+    ] {
+        let checked = divided(by, &[partition]).run(&["check"]);
+        let summary = checked.summary();
+        assert_eq!(summary, "stats.page_counters: good", "{by} {partition}");
+    }
+}
+
 /// An index that is divided as its table is cannot be dropped concurrently.
 #[test]
 fn an_index_of_a_partitioned_table_is_dropped_with_a_lock() {
@@ -397,7 +506,8 @@ fn an_index_of_a_partitioned_table_is_dropped_with_a_lock() {
             "CREATE TABLE page_counters ({COLUMNS}, PRIMARY KEY (page_id, day, slot))
              PARTITION BY RANGE (day)"
         ),
-        "CREATE INDEX by_hits ON page_counters (hits)",
+        "CREATE TABLE rest PARTITION OF page_counters DEFAULT;
+         CREATE INDEX by_hits ON page_counters (hits)",
     );
     assert_eq!(fault["fault"], "counter_index");
 }

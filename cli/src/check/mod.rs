@@ -6,6 +6,7 @@ mod counters;
 mod fault;
 mod indexes;
 mod key;
+mod partitions;
 mod rebuild;
 mod shape;
 mod slots;
@@ -82,6 +83,7 @@ fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
         Some(shape) => {
             let mut faults = key::faults(&shape, conn)?;
             faults.extend(storage::fault(&shape));
+            faults.extend(partitions::fault(&shape, conn)?);
             faults.extend(columns::faults(&shape, conn)?);
             faults.extend(counters::faults(&shape, conn)?);
             faults.extend(indexes::faults(&shape));
