@@ -17,6 +17,21 @@ use diesel::{Column, Table};
 /// Diesel has UUIDs on PostgreSQL only; elsewhere it takes a type of your own that is
 /// stored as `Binary`.
 ///
+/// ```
+/// diesel::table! {
+///     article_counters (article_id, day, slot) {
+///         article_id -> BigInt,
+///         day -> Date,
+///         slot -> SmallInt,
+///         views -> BigInt,
+///         likes -> BigInt,
+///     }
+/// }
+///
+/// fn is_a_counter_table<T: diesel_counters::CounterTable>() {}
+/// is_a_counter_table::<article_counters::table>();
+/// ```
+///
 /// # Text keys
 ///
 /// Two texts that the column's collation takes for the same are one entity:
@@ -42,21 +57,6 @@ use diesel::{Column, Table};
 /// ```sql
 /// CREATE TABLE article_counters_no_day PARTITION OF article_counters
 ///     FOR VALUES FROM ('1970-01-01') TO ('1970-01-02');
-/// ```
-///
-/// ```
-/// diesel::table! {
-///     article_counters (article_id, day, slot) {
-///         article_id -> BigInt,
-///         day -> Date,
-///         slot -> SmallInt,
-///         views -> BigInt,
-///         likes -> BigInt,
-///     }
-/// }
-///
-/// fn is_a_counter_table<T: diesel_counters::CounterTable>() {}
-/// is_a_counter_table::<article_counters::table>();
 /// ```
 pub trait CounterTable: Table + HasTable<Table = Self> {
     /// The SQL type of the entity's key; [`NoEntity`] where there is none.
