@@ -74,9 +74,8 @@ type KeyOf<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 ///   apart in time, a [`Period`]; days when not said.
 /// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that says on which
 ///   day to count; UTC's when not said.
-/// - `total = false`: leaves it to another model of the same counter table to say of
-///   which rows a [`total`](crate::total()) is. One says so with its
-///   `#[diesel(table_name = …)]`, and two that do are a conflict.
+///
+/// The tables may be of another crate.
 ///
 /// The model's key is the field of the column named in
 /// `#[diesel(primary_key(…))]`, or of the column `id`; it must be a single column.

@@ -168,20 +168,19 @@ impl<T: CounterTable<PrimaryKey: EntityKey>> EntityTable for T {}
 pub trait EntityKey {}
 impl<E, D, S> EntityKey for (E, D, S) {}
 
-/// A counter table whose entities are rows of another one: that of the model which
-/// derives [`HasCounters`](derive@crate::HasCounters).
+/// A counter table whose entities are rows of another table, its parent.
 ///
-/// It is what [`total`](crate::total()) stands on. The derive implements it for a model
-/// with a `#[diesel(table_name = …)]`; of several models of one counter table only one
-/// can, and the others say `#[counters(table_name = …, total = false)]`.
+/// [`total`](crate::total()), a joined [`ranking`](crate::ranking()) and
+/// [`materialize`](crate::HasCounters::materialize) require it. It is implemented by
+/// [`has_parent!`](crate::has_parent).
 #[diagnostic::on_unimplemented(
-    message = "it is not known of which table's rows `{Self}` has the counters",
-    label = "no model says so",
-    note = "help: write `#[diesel(table_name = …)]` next to `#[counters(table_name = …)]` on the model",
-    note = "help: or say of which entity the total is: `total(…).of(articles::id)`"
+    message = "`{Self}` has no parent table",
+    label = "it is not known which table's rows these counters belong to",
+    note = "help: write `diesel_counters::has_parent!(article_counters -> articles (id));` in the crate that has the tables",
+    note = "help: or name the entity of a total: `total(…).of(articles::id)`"
 )]
 pub trait HasParent: EntityTable {
-    /// The primary key of the model's table.
+    /// The primary key of the parent table.
     type ParentKey: Column<SqlType = Self::KeyType, Table: HasTable<Table = ParentTable<Self>>>
         + 'static;
     #[doc(hidden)]
@@ -189,3 +188,67 @@ pub trait HasParent: EntityTable {
 }
 
 type ParentTable<T> = <<T as HasParent>::ParentKey as Column>::Table;
+
+/// Declares the parent of a counter table: the table of its entities, and its primary key.
+///
+/// As Diesel's [`joinable!`](diesel::joinable), it stands in the crate that has the tables,
+/// once for each counter table. Counting, and reading the counters of a model, do not
+/// require it; see [`HasParent`] for what does.
+///
+/// ```
+/// mod schema {
+///     diesel::table! {
+///         articles (id) {
+///             id -> BigInt,
+///             title -> Text,
+///         }
+///     }
+///     diesel::table! {
+///         article_counters (article_id, day, slot) {
+///             article_id -> BigInt,
+///             day -> Date,
+///             slot -> SmallInt,
+///             views -> BigInt,
+///         }
+///     }
+///     diesel_counters::has_parent!(article_counters -> articles (id));
+/// }
+///
+/// use diesel::prelude::*;
+/// use diesel_counters::prelude::*;
+/// use schema::{article_counters, articles};
+///
+/// let most_read = articles::table.order(total(article_counters::views).desc());
+/// # let _ = most_read;
+/// ```
+#[macro_export]
+macro_rules! has_parent {
+    ($($table:ident)::+ -> $($parent:ident)::+ ($key:ident)) => {
+        impl $crate::HasParent for $($table)::+::table {
+            type ParentKey = $($parent)::+::$key;
+            const PARENT_KEY: &'static Self::ParentKey = &$($parent)::+::$key;
+        }
+
+        impl<C> ::diesel::query_source::AppearsInFromClause<$crate::Ranking<C, $($table)::+::table>>
+            for $($parent)::+::table
+        where
+            C: $crate::Counters<Table = $($table)::+::table>,
+        {
+            type Count = ::diesel::query_source::Never;
+        }
+
+        impl<C> ::diesel::JoinTo<$crate::Ranking<C, $($table)::+::table>> for $($parent)::+::table
+        where
+            C: $crate::Counters<Table = $($table)::+::table>,
+        {
+            type FromClause = $crate::Ranking<C, $($table)::+::table>;
+            type OnClause = $crate::RankedRow<C>;
+
+            fn join_target(
+                ranking: $crate::Ranking<C, $($table)::+::table>,
+            ) -> (Self::FromClause, Self::OnClause) {
+                $crate::RankedRow::join_target(ranking)
+            }
+        }
+    };
+}

@@ -3,7 +3,7 @@
 use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;
 use syn::parse::ParseStream;
-use syn::{Attribute, Error, Ident, LitBool, LitInt, LitStr, Path, Result};
+use syn::{Attribute, Error, Ident, LitInt, LitStr, Path, Result};
 
 const FORMAT: &str = "help: the correct format looks like \
     `#[counters(table_name = article_counters, slots = 32, period = \"day\", today = path::to::function)]`";
@@ -14,14 +14,11 @@ pub struct CountersAttr {
     pub slots: Option<i16>,
     pub period: Option<Ident>,
     pub today: Option<Path>,
-    /// Whether the model says of which rows a total is; it does when not said.
-    pub total: bool,
 }
 
 impl CountersAttr {
     pub fn parse(attr: &Attribute) -> Result<Self> {
-        let (mut table_name, mut slots, mut period, mut today, mut total) =
-            (None, None, None, None, None);
+        let (mut table_name, mut slots, mut period, mut today) = (None, None, None, None);
         attr.meta
             .require_list()
             .map_err(|_| Error::new_spanned(attr, format!("missing `table_name`\n{FORMAT}")))?;
@@ -42,12 +39,9 @@ impl CountersAttr {
                 set(&mut period, &meta, value)
             } else if meta.path.is_ident("today") {
                 set(&mut today, &meta, meta.value()?.parse()?)
-            } else if meta.path.is_ident("total") {
-                let value: LitBool = meta.value()?.parse()?;
-                set(&mut total, &meta, value.value)
             } else {
                 Err(meta.error(format!(
-                    "unknown attribute, expected `table_name`, `slots`, `period`, `today` or `total`\n{FORMAT}"
+                    "unknown attribute, expected `table_name`, `slots`, `period` or `today`\n{FORMAT}"
                 )))
             }
         })?;
@@ -58,7 +52,6 @@ impl CountersAttr {
             slots,
             period,
             today,
-            total: total.unwrap_or(true),
         })
     }
 }

@@ -11,16 +11,11 @@ use crate::model::{Key, Model};
 pub fn expand(item: &DeriveInput, model: &Model) -> TokenStream {
     let has_counters = has_counters(item, model);
     let counters_of = model.counters.iter().map(|attr| counters_of(item, attr));
-    let has_parent = model
-        .counters
-        .iter()
-        .filter_map(|attr| has_parent(model, attr));
     let assert_keys = model.key.as_ref().map(|key| assert_keys(item, model, key));
 
     quote! {
         #has_counters
         #(#counters_of)*
-        #(#has_parent)*
         #assert_keys
     }
 }
@@ -70,53 +65,6 @@ fn assert_keys(item: &DeriveInput, model: &Model, key: &Key) -> TokenStream {
             }
         };
     }
-}
-
-/// Where totals of the counter table belong: to rows of the model's table.
-fn has_parent(model: &Model, attr: &CountersAttr) -> Option<TokenStream> {
-    let key = model.key.as_ref().filter(|_| attr.total)?;
-    let parent = model.table_name.as_ref()?;
-    let column = &key.column;
-    let table_name = &attr.table_name;
-    let table = quote_spanned!(table_name.span()=> #table_name::table);
-
-    // That another model says so too is an error on the table's name.
-    Some(quote_spanned! {table_name.span()=>
-        impl ::diesel_counters::HasParent for #table {
-            type ParentKey = #parent::#column;
-            const PARENT_KEY: &'static Self::ParentKey = &#parent::#column;
-        }
-
-        impl<C> ::diesel::query_source::AppearsInFromClause<::diesel_counters::Ranking<C, #table>>
-            for #parent::table
-        where
-            C: ::diesel_counters::Counters<Table = #table>,
-        {
-            type Count = ::diesel::query_source::Never;
-        }
-
-        impl<C> ::diesel::query_source::AppearsInFromClause<#parent::table>
-            for ::diesel_counters::Ranking<C, #table>
-        where
-            C: ::diesel_counters::Counters<Table = #table>,
-        {
-            type Count = ::diesel::query_source::Never;
-        }
-
-        impl<C> ::diesel::JoinTo<::diesel_counters::Ranking<C, #table>> for #parent::table
-        where
-            C: ::diesel_counters::Counters<Table = #table>,
-        {
-            type FromClause = ::diesel_counters::Ranking<C, #table>;
-            type OnClause = ::diesel_counters::RankedRow<C>;
-
-            fn join_target(
-                ranking: ::diesel_counters::Ranking<C, #table>,
-            ) -> (Self::FromClause, Self::OnClause) {
-                ::diesel_counters::RankedRow::join_target(ranking)
-            }
-        }
-    })
 }
 
 fn counters_of(item: &DeriveInput, attr: &CountersAttr) -> TokenStream {

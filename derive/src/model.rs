@@ -5,7 +5,7 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Data, DeriveInput, Error, Field, Fields, Ident, Index, LitStr, Member, Path, Result,
+    Attribute, Data, DeriveInput, Error, Field, Fields, Ident, Index, LitStr, Member, Result,
     Token, Type, parenthesized,
 };
 
@@ -15,14 +15,11 @@ use crate::attr::{self, CountersAttr};
 pub struct Model<'a> {
     /// `None` for a unit struct, which has counters of no entity.
     pub key: Option<Key<'a>>,
-    /// The table that it is a row of, where it names one.
-    pub table_name: Option<Path>,
     pub counters: Vec<CountersAttr>,
 }
 
 /// The primary key of a model.
 pub struct Key<'a> {
-    pub column: Ident,
     pub field: Member,
     pub ty: &'a Type,
 }
@@ -49,11 +46,7 @@ impl<'a> Model<'a> {
             Fields::Unit => None,
             fields => Some(Key::of(item, fields)?),
         };
-        Ok(Model {
-            key,
-            table_name: table_name(item)?,
-            counters,
-        })
+        Ok(Model { key, counters })
     }
 }
 
@@ -83,7 +76,6 @@ impl<'a> Key<'a> {
                     None => Member::Unnamed(Index::from(i)),
                 };
                 return Ok(Key {
-                    column,
                     field: member,
                     ty: &field.ty,
                 });
@@ -98,18 +90,6 @@ impl<'a> Key<'a> {
             ),
         ))
     }
-}
-
-/// The table of `#[diesel(table_name = …)]`.
-fn table_name(item: &DeriveInput) -> Result<Option<Path>> {
-    diesel_attr(&item.attrs, "table_name", |input| {
-        input.parse::<Token![=]>()?;
-        // Diesel takes a string too.
-        match input.peek(LitStr) {
-            true => input.parse::<LitStr>()?.parse_with(Path::parse_mod_style),
-            false => input.call(Path::parse_mod_style),
-        }
-    })
 }
 
 /// The column of `#[diesel(primary_key(…))]`, or `id`.

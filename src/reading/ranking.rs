@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 use diesel::expression::{Expression, ValidGrouping, is_aggregate};
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::query_dsl::methods::LimitDsl;
-use diesel::query_source::{AppearsInFromClause, Once, QuerySource};
+use diesel::query_source::{AppearsInFromClause, Never, Once, QuerySource, Table};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Bool, Date};
 use diesel::{AppearsOnTable, QueryResult, RunQueryDsl, SelectableExpression};
@@ -40,8 +40,8 @@ use crate::table::{EntityTable, HasParent};
 /// # }
 /// ```
 ///
-/// The table of the model that derives [`HasCounters`](derive@crate::HasCounters) can be
-/// joined to it, so that the models are loaded with it. [`entity`](Ranking::entity) and
+/// The counter table's parent, which [`has_parent!`](crate::has_parent) declares, can be joined
+/// to it, so that the models are loaded with it. [`entity`](Ranking::entity) and
 /// [`total`](Ranking::total) are its columns:
 ///
 /// ```
@@ -66,8 +66,8 @@ use crate::table::{EntityTable, HasParent};
 /// (A join has no order of its own: say it again.)
 ///
 /// To join another table as well, tell Diesel that the two are different:
-/// `impl<C: Counters> AppearsInFromClause<Ranking<C>> for comments::table` and the other
-/// way round, both with `type Count = Never`.
+/// `impl<C: Counters> AppearsInFromClause<Ranking<C>> for comments::table`, with
+/// `type Count = Never`, in the crate that has the table.
 ///
 /// # What it costs
 ///
@@ -243,6 +243,11 @@ where
 
 impl<C: Counters> AppearsInFromClause<Ranking<C>> for Ranking<C> {
     type Count = Once;
+}
+
+// A table is another source than a ranking.
+impl<C: Counters, T, P: Table> AppearsInFromClause<P> for Ranking<C, T> {
+    type Count = Never;
 }
 
 /// The keys of the entities of a [`ranking`](crate::ranking()).

@@ -16,7 +16,7 @@ use crate::days::{AllDays, DayRange, Days};
 use crate::key::KeyType;
 use crate::table::{CounterTable, EntityTable, HasParent};
 
-/// A counter's total as a Diesel expression, for queries of the model's table.
+/// A counter's total as a Diesel expression, for queries of the counter table's parent.
 ///
 /// It is a `BigInt`, never NULL: 0 for a row that was never counted. It goes wherever
 /// an expression does: in `select`, `filter`, `order`, joins, boxed queries and
@@ -69,8 +69,7 @@ use crate::table::{CounterTable, EntityTable, HasParent};
 ///
 /// # Of which rows
 ///
-/// Of those of the table that the model names, by its primary key: the model that
-/// derives [`HasCounters`](derive@crate::HasCounters) with `#[diesel(table_name = …)]`.
+/// Of those of the counter table's parent, which [`has_parent!`](crate::has_parent) declares.
 /// For anything else there is [`of`](Total::of), which takes any expression that is
 /// such a key.
 ///
@@ -266,7 +265,7 @@ impl<C: QueryId> QueryId for ParentRow<C> {
     const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
 }
 
-impl<C: Counters<Table: HasParent>> Expression for ParentRow<C> {
+impl<C: Counters> Expression for ParentRow<C> {
     type SqlType = KeyType<C>;
 }
 

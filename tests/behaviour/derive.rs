@@ -47,3 +47,55 @@ fn the_key_is_the_field_of_the_primary_keys_column() {
     assert_eq!(page.counter_key(), "/");
     assert_eq!(File(vec![1]).counter_key(), &[1]);
 }
+
+/// As in a workspace: the tables are of `diesel_counters_tests`, and this is another crate.
+mod of_tables_in_another_crate {
+    use diesel::prelude::*;
+    use diesel_counters::prelude::*;
+    use diesel_counters_tests::schema::{article_counters, articles};
+
+    use article_counters::views;
+
+    use crate::TestDatabase;
+
+    #[derive(Identifiable, Queryable, Selectable, HasCounters)]
+    #[diesel(table_name = articles)]
+    #[counters(table_name = article_counters)]
+    struct Post {
+        id: i64,
+    }
+
+    #[test]
+    fn a_model_counts_and_is_read_by_its_totals() {
+        let (_database, mut conn, _article) = TestDatabase::with_article();
+        let conn = &mut conn;
+        let post: Post = articles::table
+            .find(2)
+            .select(Post::as_select())
+            .first(conn)
+            .unwrap();
+        post.incr_counter_by(views, 5, conn).unwrap();
+        assert_eq!(post.counter_value(views, conn), Ok(5));
+
+        let top = ranking(views).limit(3);
+        let read: Vec<(Post, i64, i64, i64)> = articles::table
+            .inner_join(top)
+            .select((
+                Post::as_select(),
+                total(views),
+                total(views).of(articles::id),
+                top.total(),
+            ))
+            .load(conn)
+            .unwrap();
+        let read: Vec<_> = read
+            .iter()
+            .map(|(post, a, b, c)| (post.id, *a, *b, *c))
+            .collect();
+        assert_eq!(read, [(2, 5, 5, 5)]);
+        assert_eq!(
+            Post::materialize(views, articles::total_views).execute(conn),
+            Ok(1)
+        );
+    }
+}

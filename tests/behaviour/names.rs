@@ -33,6 +33,7 @@ macro_rules! module {
                 }
             }
             allow_tables_to_appear_in_same_query!($models, $counters);
+            diesel_counters::has_parent!($counters -> $models (id));
 
             #[derive(Identifiable, HasCounters)]
             #[diesel(table_name = $models)]

@@ -213,3 +213,22 @@ fn downloads_that_are_counted_during_a_recount_by_day_are_counted_once() {
     });
     assert_eq!(bars(1, &mut conn), [0, 2 + 4 * DOWNLOADS, 0, 1, 0]);
 }
+
+#[test]
+fn the_readme_says_how_the_counts_of_a_column_are_imported() {
+    let readme = include_str!("../../README.md");
+    let (_, recipe) = readme.split_once("## Importing old counts").unwrap();
+    let (_, sql) = recipe.split_once("```sql").unwrap();
+    let (sql, _) = sql.split_once("```").unwrap();
+
+    let (_database, mut conn) = logged();
+    let conn = &mut conn;
+    conn.batch_execute("UPDATE articles SET total_views = 100 * id WHERE id < 3")
+        .unwrap();
+    conn.batch_execute(sql).unwrap();
+    article(1).incr_counter(views, conn).unwrap();
+    let totals = Article::counter_values(&[1, 2, 3].map(article), views, conn);
+    assert_eq!(totals, Ok(vec![101, 200, 0]));
+    let bars = article(1).daily_counts(views, .., conn).unwrap();
+    assert_eq!(bars, [(super::utc_today(), 1)]);
+}

@@ -43,8 +43,9 @@ diesel::table! {
     }
 }
 
+diesel_counters::has_parent!(article_counters -> articles (id));
+
 #[derive(HasCounters)]
-#[diesel(table_name = articles)]
 #[counters(table_name = article_counters)]
 struct Article {
     id: i64,
@@ -73,7 +74,7 @@ fn as_a_filter_there(conn: &mut SqliteConnection) {
         .load::<i64>(conn);
 }
 
-fn of_a_model_that_names_no_table(conn: &mut SqliteConnection) {
+fn of_a_table_without_a_parent(conn: &mut SqliteConnection) {
     let _ = articles::table
         .select(total(user_counters::visits))
         .load::<i64>(conn);

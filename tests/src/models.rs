@@ -6,6 +6,8 @@ use diesel_counters::HasCounters;
 
 use crate::schema::*;
 
+diesel_counters::has_parent!(article_counters -> articles (id));
+
 /// Most tests count the counters of an article.
 #[derive(Debug, Clone, Identifiable, Insertable, Queryable, Selectable, HasCounters)]
 #[diesel(table_name = articles)]
@@ -71,7 +73,7 @@ pub struct Page {
 /// A model whose key stands among what Diesel's own derives read.
 #[derive(Identifiable, Queryable, Selectable, HasCounters)]
 #[diesel(table_name = articles, base_query = articles::table.order(articles::id), base_query_type = diesel::dsl::Order<articles::table, articles::id>, primary_key(number))]
-#[counters(table_name = article_counters, total = false)]
+#[counters(table_name = article_counters)]
 pub struct NumberedArticle {
     #[diesel(select_expression = articles::id, select_expression_type = articles::id, column_name = number)]
     pub number: i64,

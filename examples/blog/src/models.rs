@@ -7,6 +7,8 @@ use diesel_counters::prelude::*;
 use crate::db::{self, AnyConnection};
 use crate::schema::{article_counters, articles, comments};
 
+diesel_counters::has_parent!(article_counters -> articles (id));
+
 /// An article: written here, or known from an access log.
 #[derive(Debug, Identifiable, Queryable, Selectable, HasCounters)]
 #[diesel(table_name = articles)]
