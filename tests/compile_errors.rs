@@ -1,9 +1,12 @@
 //! What the compiler says of wrong use.
 
+use std::env;
+
 // The words around ours are the compiler's, and change with it.
 #[rustversion::attr(not(stable(1.95)), ignore = "the texts are those of Rust 1.95")]
 #[test]
 fn wrong_use_is_a_readable_compile_error() {
+    build_dependencies_once();
     let cases = trybuild::TestCases::new();
     // That this one builds makes trybuild build the others, rather than check
     // them: the last two are found out late.
@@ -11,4 +14,16 @@ fn wrong_use_is_a_readable_compile_error() {
     cases.compile_fail("compile_errors/wrong_*.rs");
     cases.compile_fail("compile_errors/key_as_counter.rs");
     cases.compile_fail("compile_errors/counter_named_twice.rs");
+}
+
+/// Has trybuild build the dependencies with the flags that it builds the cases
+/// with. Its own are one flag short, so that Cargo would build everything twice.
+fn build_dependencies_once() {
+    let flags = "--cfg trybuild --verbose -A dead_code --diagnostic-width=140";
+    // SAFETY: this is the only test of its process.
+    unsafe {
+        env::set_var("CARGO_ENCODED_RUSTFLAGS", flags.replace(' ', "\x1f"));
+        // Nobody debugs what is built here.
+        env::set_var("CARGO_PROFILE_DEV_DEBUG", "0");
+    }
 }
