@@ -52,7 +52,7 @@
 //! | --- | --- |
 //! | the counters of one model | [`counter_value`](HasCounters::counter_value), `…_on` a day, `…_between` days |
 //! | those of all models on a page | [`counter_values`](HasCounters::counter_values), one query |
-//! | a total as an expression in any query of the model's table | [`total`](total()) |
+//! | a total as an expression in any query of the counted table | [`total`](total()) |
 //! | a chart | [`daily_counts`](HasCounters::daily_counts), `weekly_counts`, `monthly_counts` |
 //! | the most counted | [`top`](HasCounters::top), and [`ranking`](ranking()) to join models to |
 //!
@@ -64,8 +64,8 @@
 //! [`set_counter`](HasCounters::set_counter) and
 //! [`reset_counter`](HasCounters::reset_counter) give a counter another value,
 //! [`recount`](HasCounters::recount) and [`recount_all`](HasCounters::recount_all) the one
-//! that the counted rows have, while others count on. [`recount`](recount()) can tell what
-//! is wrong first. [`delete_counters`](HasCounters::delete_counters) removes them.
+//! that the counted rows have, in total or on each day, while others count on.
+//! [`recount`](recount()) can tell what is wrong first, and imports old counts. [`delete_counters`](HasCounters::delete_counters) removes them.
 //!
 //! # Keeping tables small
 //!
@@ -178,8 +178,9 @@ pub use table::{CounterTable, EntityTable, HasParent, NoEntity};
 pub mod helper_types {
     pub use crate::correcting::delete::{DeleteCounters, DeleteManyCounters};
     pub use crate::correcting::materialize::Materialize;
-    pub use crate::correcting::recount::{Recount, RecountBy, RecountOne, TrueCounts};
+    pub use crate::correcting::recount::{Recount, RecountOne};
     pub use crate::correcting::set::SetCounter;
+    pub use crate::correcting::true_counts::{RecountBy, TrueCounts};
     pub use crate::counting::changes::By;
     pub use crate::days::{AllDays, DayRange};
     pub use crate::key::{KeyExpression, KeyType};

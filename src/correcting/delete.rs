@@ -49,6 +49,10 @@ use crate::table::{CounterTable, EntityTable, NoEntity};
 /// it locks the entity's row (see the reference migration); and for counters whose
 /// entity stays.
 ///
+/// On SQLite, MySQL and MariaDB, `REPLACE INTO`, which is Diesel's
+/// [`replace_into`](diesel::replace_into), deletes the entity's row and so its counters. Use
+/// `insert_into(…).on_conflict(…).do_update()`.
+///
 /// Either way, an increment that waits for the deletion counts on from 0 where there is
 /// no foreign key, and fails where there is one.
 ///
@@ -56,7 +60,8 @@ use crate::table::{CounterTable, EntityTable, NoEntity};
 ///
 /// It takes three statements, in a transaction, or in a savepoint of the current one; four
 /// for each batch of many entities. The first locks out corrections of the entity: it writes
-/// the row of 1970-01-01 in slot 0, where the entity has any rows. The last removes the rows
+/// the row of 1970-01-01 in slot 0, where the entity has any rows. A
+/// [partitioned table](crate::CounterTable#partitions) requires a partition for it. The last removes the rows
 /// twice, as a merge may have moved counts to a new row while the first time waited for it.
 pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
     DeleteCounters {

@@ -5,3 +5,4 @@ pub(crate) mod delete;
 pub(crate) mod materialize;
 pub(crate) mod recount;
 pub(crate) mod set;
+pub(crate) mod true_counts;

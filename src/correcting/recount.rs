@@ -9,11 +9,11 @@ use diesel::connection::Connection;
 use diesel::query_builder::AsQuery;
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::result::Error;
-use diesel::sql_types::{BigInt, Date};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, ManyRows};
-use crate::correcting::compared::{CompareBy, Compared};
+use crate::correcting::compared::Compared;
+use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
 use crate::counter::{Counters, checked_add, difference};
 use crate::counting::increment::{Cell, Increment, increment};
 use crate::counting::increment_many::AddRows;
@@ -21,7 +21,7 @@ use crate::days::Day;
 use crate::key::{AllEntities, KeyExpression, KeyOf, KeyType};
 use crate::keys::{Keys, ListKeys};
 use crate::period::UNDATED;
-use crate::reading::sums::{ByDay, ByEntity, ByEntityAndDay, Whole};
+use crate::reading::sums::ByEntity;
 use crate::table::{CounterTable, EntityTable, NoEntity};
 use crate::transaction::is_in_a_transaction;
 
@@ -116,12 +116,12 @@ use crate::transaction::is_in_a_transaction;
 ///
 /// # While others count
 ///
-/// They do not wait for it but on SQLite, and no count is lost or doubled, as long as
+/// Increments do not wait for it, except on SQLite. No count is lost or doubled, as long as
 /// each is in one transaction with the row that it counts. (Where they are in two, a
 /// recount between them sees one without the other.) Stored and true counts are read in
-/// one statement, as of one moment, after a lock on the entity's row of 1970-01-01 that
-/// keeps out other corrections: it is written for that where it is not there yet, with
-/// zeros.
+/// one statement, as of one moment, after a lock that keeps out other corrections. The lock
+/// is the entity's row of 1970-01-01, which is written with zeros where it does not exist.
+/// A [partitioned table](crate::CounterTable#partitions) requires a partition for it.
 ///
 /// # Errors
 ///
@@ -136,9 +136,6 @@ where
 {
     Recount::new(increment(counters), source)
 }
-
-/// What a recount from this source tells counts apart by.
-pub type RecountBy<C, S> = <<S as AsQuery>::SqlType as TrueCounts<C, KeyType<C>>>::By;
 
 /// A recount of the counters `C` of all entities of their table, from the query
 /// `Source`; made by [`recount`].
@@ -369,106 +366,4 @@ impl<C: Counters, Id> Increment<C, Id> {
             .into(),
         ))
     }
-}
-
-/// How a recount of many entities tells counts apart, by keys of the type `K`.
-#[doc(hidden)]
-pub trait OfMany<K> {
-    type Entity;
-    fn entity(key: &K) -> &Self::Entity;
-    fn day(key: &K) -> Option<NaiveDate>;
-}
-
-impl<K> OfMany<K> for ByEntity {
-    type Entity = K;
-
-    fn entity(key: &K) -> &K {
-        key
-    }
-
-    fn day(_: &K) -> Option<NaiveDate> {
-        None
-    }
-}
-
-impl<K> OfMany<(K, NaiveDate)> for ByEntityAndDay {
-    type Entity = K;
-
-    fn entity((entity, _): &(K, NaiveDate)) -> &K {
-        entity
-    }
-
-    fn day(&(_, day): &(K, NaiveDate)) -> Option<NaiveDate> {
-        Some(day)
-    }
-}
-
-/// How a recount of one entity tells its counts apart.
-#[doc(hidden)]
-pub trait OfOne<C: Counters> {
-    type OfOne: CompareBy<C>;
-    type Row;
-    fn split(row: Self::Row) -> (Option<NaiveDate>, C::Value, C::Value);
-}
-
-impl<C: Counters> OfOne<C> for ByEntity {
-    type OfOne = Whole;
-    type Row = (C::Value, C::Value);
-
-    fn split((stored, actual): Self::Row) -> (Option<NaiveDate>, C::Value, C::Value) {
-        (None, stored, actual)
-    }
-}
-
-impl<C: Counters> OfOne<C> for ByEntityAndDay {
-    type OfOne = ByDay;
-    type Row = (NaiveDate, C::Value, C::Value);
-
-    fn split((day, stored, actual): Self::Row) -> (Option<NaiveDate>, C::Value, C::Value) {
-        (Some(day), stored, actual)
-    }
-}
-
-/// The SQL type of a query of the true counts of `C`, for entities with keys of the SQL type
-/// `K`: `(K, BigInt)` or `(K, Date, BigInt)`, with another `BigInt` for each further counter.
-#[diagnostic::on_unimplemented(
-    message = "this is not a query of the true counts of `{C}`",
-    label = "it selects `{Self}`",
-    note = "help: it selects an entity's key and a count for each counter, as in\n\
-    `comments::table.group_by(comments::article_id).select((comments::article_id, count_star()))`\n\
-    or the key, a day (`date(comments::created_at)`), and the counts of that day"
-)]
-pub trait TrueCounts<C, K> {
-    #[doc(hidden)]
-    type By;
-}
-
-macro_rules! true_counts {
-    ($($Value:ty: $($Count:ident)*;)*) => {$(
-        impl<C: Counters<Value = $Value>, K> TrueCounts<C, K> for (K, $($Count,)*) {
-            type By = ByEntity;
-        }
-        impl<C: Counters<Value = $Value>, K> TrueCounts<C, K> for (K, Date, $($Count,)*) {
-            type By = ByEntityAndDay;
-        }
-        impl<C: Counters<Value = $Value>> TrueCounts<C, NoEntity> for true_counts!(@row $($Count)*) {
-            type By = ByEntity;
-        }
-        impl<C: Counters<Value = $Value>> TrueCounts<C, NoEntity> for (Date, $($Count,)*) {
-            type By = ByEntityAndDay;
-        }
-    )*};
-    (@row $Count:ident) => { $Count };
-    (@row $($Count:ident)*) => { ($($Count,)*) };
-}
-
-true_counts! {
-    i64: BigInt;
-    (i64, i64): BigInt BigInt;
-    (i64, i64, i64): BigInt BigInt BigInt;
-    (i64, i64, i64, i64): BigInt BigInt BigInt BigInt;
-    (i64, i64, i64, i64, i64): BigInt BigInt BigInt BigInt BigInt;
-    (i64, i64, i64, i64, i64, i64): BigInt BigInt BigInt BigInt BigInt BigInt;
-    (i64, i64, i64, i64, i64, i64, i64): BigInt BigInt BigInt BigInt BigInt BigInt BigInt;
-    (i64, i64, i64, i64, i64, i64, i64, i64): BigInt BigInt BigInt BigInt BigInt BigInt BigInt BigInt;
 }

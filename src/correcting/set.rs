@@ -69,7 +69,8 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
     ///
     /// It takes three statements, in a transaction, or in a savepoint where the
     /// connection is in one already. The first of them writes zeros to the entity's row
-    /// of 1970-01-01: it is the lock that lets one such correction in at a time.
+    /// of 1970-01-01: it is the lock that lets one such correction in at a time. A
+    /// [partitioned table](crate::CounterTable#partitions) requires a partition for it.
     ///
     /// # Errors
     ///

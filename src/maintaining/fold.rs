@@ -15,7 +15,8 @@ use crate::period::UNDATED;
 ///
 /// Totals stay as they are, and series begin later: what was counted on a day that is
 /// folded is filed under 1970-01-01, where no series looks. Days at or after the limit, and
-/// before 1970, are not touched. Otherwise it is as [`compact`](crate::compact()), whose
+/// before 1970, are not touched. A [partitioned table](crate::CounterTable#partitions) requires
+/// a partition for 1970-01-01. Otherwise it is as [`compact`](crate::compact()), whose
 /// docs say how it works beside others.
 ///
 /// ```
