@@ -174,6 +174,23 @@ fn a_key_that_is_stored_in_another_way_is_an_error_and_no_endless_run() {
     assert!(error.contains("user_id 1, 2020-01-05, slot 1"), "{error}");
 }
 
+/// The same of a model's key: 1.5 is read as 1, and found again after 1.
+#[test]
+fn a_model_whose_key_is_stored_in_another_way_is_an_error_and_no_endless_copy() {
+    use diesel_counters::HasCounters;
+    use diesel_counters_tests::models::Article;
+    use diesel_counters_tests::schema::article_counters::views;
+    use diesel_counters_tests::schema::articles::total_views;
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    conn.batch_execute("INSERT INTO articles (id, title, total_views) VALUES (6.5, 'Half', 1)")
+        .unwrap();
+    let result = Article::materialize(views, total_views).execute(conn);
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("key 6"), "{error}");
+}
+
 /// Another program can store anything in a table without checks.
 #[test]
 fn what_is_no_integer_is_an_error_and_never_a_wrong_number() {

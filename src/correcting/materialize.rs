@@ -1,5 +1,6 @@
 //! Copying totals into a column of the model's own table.
 
+use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use diesel::associations::HasTable;
@@ -9,6 +10,7 @@ use diesel::expression::AsExpression;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::query_source::QuerySource;
+use diesel::result::Error;
 use diesel::serialize::ToSql;
 use diesel::sql_types::BigInt;
 use diesel::{Column, QueryResult, RunQueryDsl};
@@ -64,18 +66,18 @@ where
     /// The database's own; the batches before are written then.
     pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
-        K: Clone,
+        K: Clone + PartialEq + Debug,
         Conn: Connection,
         Changed<C, Into, K>: LoadQuery<'a, Conn, (K, i64, i64)>,
         Write<C, Into, K>: ExecuteDsl<Conn>,
     {
         let mut written = 0;
-        let mut after = None;
+        let mut after: Option<K> = None;
         loop {
             let changed = Changed::<C, Into, K> {
                 parent: parent_table::<C>(),
                 total: Total::new(),
-                after,
+                after: after.clone().map(K::as_expression),
                 limit: self.batch,
                 into: PhantomData,
             };
@@ -83,7 +85,16 @@ where
             let Some((last, ..)) = changed.last() else {
                 return Ok(written);
             };
-            after = Some(last.clone().as_expression());
+            if after.as_ref() == Some(last) {
+                return Err(Error::QueryBuilderError(
+                    format!(
+                        "the row with the key {last:?} is found again after that key: SQLite has \
+                         it stored as another type than its column's"
+                    )
+                    .into(),
+                ));
+            }
+            after = Some(last.clone());
             written += conn.transaction(|conn| {
                 changed
                     .into_iter()
