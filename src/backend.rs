@@ -308,7 +308,8 @@ impl Dialect {
         Ok(())
     }
 
-    /// A condition, after others, that the value in a column of days is stored as a day.
+    /// A condition, after others, that the value in a column of days is stored as a day:
+    /// SQLite stores any text there, and sorts it as text.
     pub(crate) fn push_and_is_day<DB: Backend>(
         self,
         day: &str,
@@ -317,8 +318,9 @@ impl Dialect {
         if self == Dialect::Sqlite {
             out.push_sql(" AND ");
             out.push_identifier(day)?;
-            out.push_sql(" ");
-            out.push_sql(SQLITE_IS_DAY);
+            out.push_sql(" IS date(");
+            out.push_identifier(day)?;
+            out.push_sql(")");
         }
         Ok(())
     }
@@ -526,9 +528,6 @@ impl Dialect {
 // be taken for them.
 const STORED: &str = "diesel_counters_stored";
 const WANTED: &str = "diesel_counters_wanted";
-
-/// SQLite stores any text in a column of days, and sorts it as text.
-pub(crate) const SQLITE_IS_DAY: &str = "GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'";
 
 /// Of the least integer `abs` is an "integer overflow".
 const SQLITE_ELSE_ERROR: &str = " ELSE abs(-9223372036854775807 - 1) END";

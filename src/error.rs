@@ -43,7 +43,8 @@ pub fn is_retryable(error: &Error) -> bool {
 
 /// Returns whether a count, or a sum of counts, left the range of an `i64`.
 ///
-/// Each such error is an [`Error::DatabaseError`], on all databases. It changed nothing.
+/// Each such error is an [`Error::DatabaseError`], on all databases. The statement that failed
+/// changed nothing.
 ///
 /// ```
 /// # include!("doctest_setup.rs");
@@ -60,6 +61,9 @@ pub fn is_retryable(error: &Error) -> bool {
 /// # Ok(())
 /// # }
 /// ```
+///
+/// It is recognized by its text, so a PostgreSQL server whose `lc_messages` is not English
+/// needs `SET lc_messages = 'C'` on each connection.
 pub fn is_overflow(error: &Error) -> bool {
     match error {
         Error::DatabaseError(Unknown, info) => has_one_of(info.message(), OVERFLOWS),

@@ -1,11 +1,13 @@
 //! What names an entity: a value for the first column of a counter table's key.
 
+use std::any::TypeId;
+
 use diesel::Expression;
 use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::expression::{AsExpression, ValidGrouping, is_aggregate};
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::{SingleValue, SqlType};
+use diesel::sql_types::{BigInt, Binary, Integer, SingleValue, SmallInt, SqlType};
 
 use crate::counter::Counters;
 use crate::table::{CounterTable, NoEntity};
@@ -143,4 +145,24 @@ impl<T, DB: Backend> Entities<T, DB> for AllEntities {
     fn walk_where<'b>(&'b self, _: &str, _: AstPass<'_, 'b, DB>) -> QueryResult<&'static str> {
         Ok(" WHERE ")
     }
+}
+
+/// Whether keys of this SQL type are equal in each database when they are in Rust, and only
+/// then. Of texts that is up to the collation.
+pub(crate) fn is_exact<ST: SqlType>() -> bool {
+    let exact = [
+        TypeId::of::<SmallInt>(),
+        TypeId::of::<Integer>(),
+        TypeId::of::<BigInt>(),
+        TypeId::of::<Binary>(),
+        #[cfg(feature = "postgres")]
+        TypeId::of::<diesel::sql_types::Uuid>(),
+        #[cfg(feature = "mysql")]
+        TypeId::of::<diesel::sql_types::Unsigned<SmallInt>>(),
+        #[cfg(feature = "mysql")]
+        TypeId::of::<diesel::sql_types::Unsigned<Integer>>(),
+        #[cfg(feature = "mysql")]
+        TypeId::of::<diesel::sql_types::Unsigned<BigInt>>(),
+    ];
+    exact.contains(&TypeId::of::<ST>())
 }

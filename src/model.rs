@@ -68,13 +68,13 @@ type KeyOf<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 ///
 /// - `table_name = path::to::table`, required: the counter table's module, as in
 ///   `#[diesel(table_name = …)]`.
-/// - `slots = 32`: the number of slots, from 1 to 32,767; 32 when not said. Best is
+/// - `slots = 32`: the number of slots, from 1 to 32,767. Defaults to 32. Best is
 ///   one for each thread that counts, over all processes (see
 ///   [`Slot`](crate::Slot)); each can add a row for each entity and period.
 /// - `period = "day"`, `"week"`, `"month"` or `"total"`: how finely counts are told
-///   apart in time, a [`Period`]; days when not said.
+///   apart in time, a [`Period`]. Defaults to days.
 /// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that says on which
-///   day to count; UTC's when not said.
+///   day to count. Defaults to the day in UTC.
 ///
 /// The tables may be of another crate.
 ///
@@ -547,7 +547,7 @@ pub trait HasCounters: Sized {
         ranking.load(conn)
     }
 
-    /// Gives a counter another value, and answers with the one before; see
+    /// Gives a counter another value. Returns the one before; see
     /// [`set_counter`](crate::set_counter()).
     ///
     /// ```
@@ -588,8 +588,8 @@ pub trait HasCounters: Sized {
         SetCounter { increment }.to(value, conn)
     }
 
-    /// Gives a counter, or each of a tuple of counters, the value 0, and answers with
-    /// the one before; see [`set_counter`](crate::set_counter()).
+    /// Gives a counter, or each of a tuple of counters, the value 0. Returns the one before;
+    /// see [`set_counter`](crate::set_counter()).
     fn reset_counter<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
         C: Counters,
@@ -604,8 +604,8 @@ pub trait HasCounters: Sized {
         self.set_counter(counters, C::value(C::ZERO), conn)
     }
 
-    /// Puts this model's counter right by the rows that it counts, and answers with what
-    /// it added. `source` is a query of keys and true counts; see
+    /// Corrects this model's counter from the rows that it counts. Returns what it added.
+    /// `source` is a query of keys and true counts, or of keys, days and true counts; see
     /// [`recount`](crate::recount()).
     ///
     /// ```
@@ -650,8 +650,8 @@ pub trait HasCounters: Sized {
             .execute(conn)
     }
 
-    /// Puts the counters of all models of this kind right by the rows that they count,
-    /// and tells which were wrong; see [`recount`](crate::recount()).
+    /// Corrects the counters of all models of this kind from the rows that they count.
+    /// Returns which were wrong; see [`recount`](crate::recount()).
     fn recount_all<'a, K, C, S, Conn>(
         counters: C,
         source: S,

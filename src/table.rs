@@ -39,8 +39,12 @@ use diesel::{Column, Table};
 /// - On MySQL and MariaDB, the default collation takes `Foo` for `foo`, and
 ///   `utf8mb4_bin` takes `foo` with a space at its end for `foo`. `utf8mb4_0900_bin` of
 ///   MySQL and `utf8mb4_nopad_bin` of MariaDB tell all texts apart. A column with a
-///   foreign key must have the collation of the column that it refers to.
+///   foreign key must have the collation of the column that it refers to. So must one that
+///   is joined to a column of another binary collation, by a [`total`](crate::total()) for
+///   example.
 /// - On PostgreSQL, all collations but nondeterministic ones tell all texts apart.
+///
+/// Rows of one entity whose texts differ are not merged.
 ///
 /// On PostgreSQL, use `TEXT` or `VARCHAR(n)`, not `CHAR(n)`: Diesel binds a `TEXT`, and
 /// PostgreSQL compares it with the column as `TEXT`, of which there is no index. Each read

@@ -77,6 +77,9 @@ pub const FAIL_ON_CHANGED_ROWS: Option<&str> = Some("SET SESSION innodb_snapshot
 /// What to run before a column of this type takes `a` and `A` for one text.
 pub const CASELESS: [&str; 2] = ["", "VARCHAR(100) COLLATE utf8mb4_general_ci"];
 
+/// A column of this type tells them apart.
+pub const CASED: &str = "VARCHAR(100) COLLATE utf8mb4_bin";
+
 pub const ANALYZE: &str = "ANALYZE TABLE articles; ANALYZE TABLE article_counters";
 
 /// The plan of a query.

@@ -66,6 +66,9 @@ pub const CASELESS: [&str; 2] = [
     "TEXT COLLATE caseless",
 ];
 
+/// A column of this type tells them apart.
+pub const CASED: &str = "TEXT";
+
 pub const ANALYZE: &str = "VACUUM ANALYZE";
 
 /// The plan of a query.

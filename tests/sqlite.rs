@@ -56,6 +56,9 @@ pub const FAIL_ON_CHANGED_ROWS: Option<&str> = None;
 /// What to run before a column of this type takes `a` and `A` for one text.
 pub const CASELESS: [&str; 2] = ["", "TEXT COLLATE NOCASE"];
 
+/// A column of this type tells them apart.
+pub const CASED: &str = "TEXT";
+
 pub const ANALYZE: &str = "ANALYZE";
 
 /// The plan of a query.
@@ -124,7 +127,7 @@ where
 #[test]
 fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged() {
     use diesel_counters::prelude::*;
-    use diesel_counters::{compact, fold};
+    use diesel_counters::{compact, fold, is_overflow};
     use diesel_counters_tests::schema::user_counters::{self, visits};
 
     for batch in [1, 2, 3, 100] {
@@ -139,7 +142,7 @@ fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged()
             }
         }
         conn.batch_execute(
-            "INSERT INTO user_counters VALUES (2, '2020-1-5', 1, 1), (2, '2020-1-5', 2, 1)",
+            "INSERT INTO user_counters VALUES (2, '2020-1-5', 1, 1), (2, '2020-02-30', 2, 1)",
         )
         .unwrap();
 
@@ -157,6 +160,20 @@ fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged()
         assert!(error.contains("6 rows merged, 0 left"), "{error}");
         let values = counter_value(visits).of_many(&[1, 2, 3]).load(conn);
         assert_eq!(values, Ok(vec![3, 5, 3]));
+
+        // Next to one that cannot be added up, both are told.
+        conn.batch_execute(&format!(
+            "INSERT INTO user_counters VALUES (4, '2020-01-02', 1, {0}), (4, '2020-01-02', 2, {0})",
+            i64::MAX
+        ))
+        .unwrap();
+        let error = compact(user_counters::table).run(conn).unwrap_err();
+        assert!(is_overflow(&error), "{error}");
+        let error = error.to_string();
+        assert!(
+            error.contains("user_id 4") && error.contains("2 rows"),
+            "{error}"
+        );
     }
 }
 

@@ -10,7 +10,7 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, push_names};
 use crate::counter::{Counters, TableOf, table_of};
-use crate::key::{Entities, KeyType};
+use crate::key::{Entities, KeyType, is_exact};
 use crate::reading::sums::{By, ByDay, ByEntity, ByEntityAndDay, Whole};
 use crate::table::CounterTable;
 
@@ -187,8 +187,15 @@ where
         push_names(&source_names[names.len()..], &mut out)?;
         out.push_sql(" FROM ");
         out.push_identifier(SOURCE)?;
-        self.entities.walk_where(ENTITY, out.reborrow())?;
+        // Texts are compared as in the counter table, which may be otherwise than in the source.
+        let exact = is_exact::<KeyType<C>>();
+        if exact {
+            self.entities.walk_where(ENTITY, out.reborrow())?;
+        }
         out.push_sql(") AS diesel_counters_compared");
+        if !exact {
+            self.entities.walk_where(ENTITY, out.reborrow())?;
+        }
 
         if !by.is_empty() {
             out.push_sql(" GROUP BY ");

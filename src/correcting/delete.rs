@@ -63,6 +63,10 @@ use crate::table::{CounterTable, EntityTable, NoEntity};
 /// the row of 1970-01-01 in slot 0, where the entity has any rows. A
 /// [partitioned table](crate::CounterTable#partitions) requires a partition for it. The last removes the rows
 /// twice, as a merge may have moved counts to a new row while the first time waited for it.
+///
+/// Two deletions that wait for the same increment can deadlock on MySQL and MariaDB at
+/// REPEATABLE READ, their default. One of them fails then, and
+/// [can be run again](crate::is_retryable()).
 pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
     DeleteCounters {
         entity: NoEntity,

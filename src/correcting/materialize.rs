@@ -50,13 +50,13 @@ where
         }
     }
 
-    /// Writes so many rows in a transaction at most, 1 or more; 1,000 when not said.
+    /// Writes up to this number of rows in a transaction, at least 1. Defaults to 1,000.
     pub fn batch(mut self, rows: usize) -> Self {
         self.batch = i64::try_from(rows.max(1)).unwrap_or(i64::MAX);
         self
     }
 
-    /// Copies the totals; answers with the number of rows that it wrote.
+    /// Copies the totals. Returns the number of rows that it wrote.
     ///
     /// A row that somebody else wrote between reading and writing is left for the next
     /// time.

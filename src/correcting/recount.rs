@@ -29,15 +29,15 @@ use crate::transaction::is_in_a_transaction;
 /// counts, of one of two shapes:
 ///
 /// - `(key, count)`: the difference between an entity's true count and its stored one is
-///   added **to today**. Totals are right then. The counts of this week and the chart are
-///   not: 399 downloads that were never counted all happen today, and what was counted too
-///   often makes today negative.
-/// - `(key, day, count)`: each day's difference is added to that day. Totals and series are
-///   right then.
+///   added **to today**. Then the total is right, and today's count is not: it can be too
+///   large, or negative.
+/// - `(key, day, count)`: each day's difference is added to that day. Then totals and series
+///   are right.
 ///
 /// For a tuple of counters it selects as many counts. Rows of one entity, or of one entity
-/// and day, are added up. An entity, or a day, that `source` does not return has a true count
-/// of 0.
+/// and day, are added up. **An entity, or a day, that `source` does not return has a true count
+/// of 0**: `source` must return all that the counter ever counted. Keys of text must have the
+/// collation of the counter table's.
 ///
 /// Recounts one entity with [`of`](Recount::of), and otherwise the whole table. No row is
 /// removed.
@@ -74,7 +74,8 @@ use crate::transaction::is_in_a_transaction;
 ///
 /// # By day
 ///
-/// This is also how the counts of a log are imported. Running it again changes nothing.
+/// This also imports the counts of a log, if the log has all counts of the counter. Running it
+/// again changes nothing.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");

@@ -20,9 +20,9 @@ use crate::transaction::is_in_a_transaction;
 /// new value and the sum it sees, on today's date in UTC, over
 /// [`DEFAULT_SLOTS`](crate::DEFAULT_SLOTS): days before stay as they were.
 ///
-/// What others count meanwhile is neither lost nor counted twice. They do not wait for
-/// it, but on SQLite, which has one writer, and on MySQL and MariaDB in a transaction of
-/// yours: there it reads the entity's rows under shared locks, until your transaction
+/// What others count meanwhile is neither lost nor counted twice. Increments do not wait for
+/// it, except on SQLite, which has one writer, and on MySQL and MariaDB in a transaction of
+/// the caller's: there it reads the entity's rows under shared locks, until the transaction
 /// ends.
 ///
 /// ```
@@ -65,10 +65,10 @@ impl<C: Counters> SetCounter<C> {
 }
 
 impl<C: Counters, Id: Clone> SetCounter<C, Id> {
-    /// Sets the value, and answers with the one before.
+    /// Sets the value. Returns the one before.
     ///
-    /// It takes three statements, in a transaction, or in a savepoint where the
-    /// connection is in one already. The first of them writes zeros to the entity's row
+    /// It takes three statements in a transaction; four or more in a savepoint, if the
+    /// connection is in a transaction already. The first of them writes zeros to the entity's row
     /// of 1970-01-01: it is the lock that lets one such correction in at a time. A
     /// [partitioned table](crate::CounterTable#partitions) requires a partition for it.
     ///

@@ -21,9 +21,8 @@ use crate::table::{CounterTable, NoEntity};
 /// By 1 each, unless [`by`](Increment::by) says otherwise. The entity is named
 /// with [`of`](Increment::of); several at once with
 /// [`of_many`](Increment::of_many). It is a Diesel statement: run it with
-/// [`execute`](RunQueryDsl::execute), which answers with the number of entities
-/// counted, inside whatever transaction the connection is in. Adding 0 is
-/// answered with 0 and does not reach the database.
+/// [`execute`](RunQueryDsl::execute) in the current transaction. It returns the number of
+/// entities that were incremented. Adding 0 returns 0 and does not reach the database.
 ///
 /// This counts on today's date in UTC, over [`DEFAULT_SLOTS`]. Where a model's
 /// `#[counters(…)]` says otherwise, use [`HasCounters::increment`], as in
@@ -48,7 +47,7 @@ use crate::table::{CounterTable, NoEntity};
 /// ```
 ///
 /// (An `execute` other than Diesel's, such as diesel-async's, sends an increment by 0
-/// too, and answers with what the database says.)
+/// too, and returns what the database returns.)
 ///
 /// # Errors
 ///

@@ -12,7 +12,7 @@ use crate::error::overflow;
 use crate::key::{KeyOf, KeyType};
 
 /// Adds to counters of many entities: `counts` holds an entity's key and what is
-/// added to it, in any order. Answers with the number of entities counted.
+/// added to it, in any order. Returns the number of entities that were incremented.
 ///
 /// What is added to one entity is added up first, and entities go in the order
 /// of their keys, so that two such calls do not deadlock.
@@ -84,7 +84,7 @@ impl<C: Counters> Increment<C> {
 }
 
 impl<C: Counters, K: Ord> IncrementMany<C, K> {
-    /// Runs the statements; answers with the number of entities counted.
+    /// Runs the statements. Returns the number of entities that were incremented.
     ///
     /// # Errors
     ///

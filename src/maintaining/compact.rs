@@ -16,8 +16,8 @@ use crate::table::CounterTable;
 
 /// Merges the slots of days that are over: of an entity's rows of a day, one is left.
 ///
-/// It is slot 0, in which nobody counts but SQLite. Totals, and those of each day, stay as
-/// they are, at every moment.
+/// Merged rows go to slot 0, which only SQLite increments. Totals, and those of each day, stay
+/// as they are, at every moment.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -40,7 +40,7 @@ use crate::table::CounterTable;
 ///
 /// A row is as old as the first day of its [`Period`](crate::Period). Of a model that
 /// counts by the week, say, give [`before`](Compact::before) the Monday of the last week that
-/// is over: what is still counted can be merged as well, but makes its rows anew.
+/// is over: the rows of a day that is still counted can be merged too, but come again.
 ///
 /// # While others count and read
 ///
@@ -150,8 +150,8 @@ pub struct Compact<'p, F, ST, K> {
 pub struct Compacted {
     /// How many rows were added to others, and deleted.
     pub merged: u64,
-    /// How many such rows are there still. At the end those are rows that somebody else
-    /// had locked, or wrote meanwhile; the next run merges them.
+    /// The number of rows left to merge. At the end those are rows that somebody else had
+    /// locked, or wrote meanwhile; the next run merges them.
     pub left: u64,
     /// How long the longest transaction took.
     pub longest_transaction: Duration,
@@ -204,8 +204,8 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
 }
 
 impl<'p, F, ST, K> Compact<'p, F, ST, K> {
-    /// Merges the days before this one; those before yesterday, in UTC, when not said, so
-    /// that transactions that began before midnight are over.
+    /// Merges the days before this one. Defaults to yesterday in UTC, so that transactions
+    /// that began before midnight are over.
     pub fn before(mut self, day: NaiveDate) -> Self {
         self.which.before = Day(day.clamp(DayRange::FIRST.0, DayRange::LAST.0));
         self
@@ -216,7 +216,7 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
         &self.layout.name
     }
 
-    /// Merges so many rows in a transaction at most, from 1 to 1,000; 100 when not said.
+    /// Merges up to this number of rows in a transaction, from 1 to 1,000. Defaults to 100.
     pub fn batch(mut self, rows: usize) -> Self {
         self.batch = rows.clamp(1, MAX_BATCH) as i64;
         self

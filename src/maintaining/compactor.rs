@@ -270,9 +270,8 @@ where
                 }
             }
             failures = if failed { failures + 1 } else { 0 };
-            // The clock may have been set back since: one moment has one run.
             let now = Utc::now();
-            let next = self.schedule.next(now.max(due));
+            let next = self.schedule.next_but(due, now);
             let retry = (failures > 0).then(|| now + RETRY * (1 << (failures - 1).min(16)));
             match retry {
                 Some(retry) if retry < next => stop.wait_until(retry),
@@ -286,6 +285,15 @@ where
 }
 
 impl Schedule {
+    /// The first moment after now that a run is due at, but for the last one: a clock that is
+    /// set back a little makes one day's run no second one.
+    fn next_but(&self, last: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
+        match *self {
+            Schedule::DailyAt(_) if last - now < A_DAY => self.next(now.max(last)),
+            _ => self.next(now),
+        }
+    }
+
     /// The first moment after this one that a run is due at.
     fn next(&self, after: DateTime<Utc>) -> DateTime<Utc> {
         let next = match *self {
@@ -350,6 +358,34 @@ mod tests {
             ("2026-11-21T23:00:00Z", "2026-11-22T04:00:00Z"),
         ] {
             assert_eq!(four.next(at(after)), at(next), "{after}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_neither_doubles_nor_stops_the_runs() {
+        let at = |time: &str| time.parse::<DateTime<Utc>>().unwrap();
+        let last = at("2026-11-21T04:00:00Z");
+        let four = Schedule::DailyAt(last.time());
+        let hourly = Schedule::Every(TimeDelta::hours(1));
+        for (now, daily, after_an_hour) in [
+            (
+                "2026-11-21T03:59:59Z",
+                "2026-11-22T04:00:00Z",
+                "2026-11-21T04:59:59Z",
+            ),
+            (
+                "2026-11-21T05:00:00Z",
+                "2026-11-22T04:00:00Z",
+                "2026-11-21T06:00:00Z",
+            ),
+            (
+                "2016-01-01T05:00:00Z",
+                "2016-01-02T04:00:00Z",
+                "2016-01-01T06:00:00Z",
+            ),
+        ] {
+            assert_eq!(four.next_but(last, at(now)), at(daily), "{now}");
+            assert_eq!(hourly.next_but(last, at(now)), at(after_an_hour), "{now}");
         }
     }
 

@@ -12,7 +12,6 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::SQLITE_IS_DAY;
 use crate::error::is_overflow;
 use crate::maintaining::compact::{Compact, Compacted};
 use crate::maintaining::next_rows::{CountOtherDays, CountRows, NextRows};
@@ -142,7 +141,8 @@ where
             let keys: Vec<RowKey<K>> = next.load(conn)?;
             let Some(last) = keys.last() else {
                 so_far.left = self.count(conn)?;
-                self.refuse_other_days(so_far, conn)?;
+                let other_days = CountOtherDays(Rc::clone(&self.layout));
+                skipped.other_days = other_days.get_result(conn)?;
                 return skipped.report(&self.layout, so_far);
             };
             after = Some(last.clone());
@@ -177,27 +177,6 @@ where
 }
 
 impl<F, ST, K> Compact<'_, F, ST, K> {
-    /// What reads as a day on SQLite, and is not sorted as one, is never merged.
-    fn refuse_other_days<Conn>(&self, done: Compacted, conn: &mut Conn) -> QueryResult<()>
-    where
-        for<'a> CountOtherDays<F>: LoadQuery<'a, Conn, i64>,
-    {
-        let others = CountOtherDays(Rc::clone(&self.layout));
-        match others.get_result::<i64>(conn)? {
-            0 => Ok(()),
-            rows => Err(Error::QueryBuilderError(
-                format!(
-                    "{rows} rows of `{table}` are not merged, as their day is not stored as \
-                     YYYY-MM-DD: find them with SELECT * FROM {table} WHERE {day} NOT \
-                     {SQLITE_IS_DAY}; of all others, {done}",
-                    table = self.layout.name,
-                    day = self.layout.day,
-                )
-                .into(),
-            )),
-        }
-    }
-
     fn merge_rows<Conn>(&self, keys: &[RowKey<K>], conn: &mut Conn) -> QueryResult<u64>
     where
         K: Clone + Ord,

@@ -14,7 +14,10 @@ use crate::maintaining::rows::RowKey;
 pub(super) struct Skipped<K> {
     /// Most of them somebody else had locked.
     pub(super) left: BTreeSet<RowKey<K>>,
+    /// The first rows of those that cannot be added up.
     pub(super) overflows: Vec<(RowKey<K>, Error)>,
+    /// How many rows of an SQLite table have a day that is not stored as one.
+    pub(super) other_days: i64,
 }
 
 impl<K: Clone + Ord + Debug> Skipped<K> {
@@ -22,6 +25,7 @@ impl<K: Clone + Ord + Debug> Skipped<K> {
         Skipped {
             left: BTreeSet::new(),
             overflows: Vec::new(),
+            other_days: 0,
         }
     }
 
@@ -32,7 +36,9 @@ impl<K: Clone + Ord + Debug> Skipped<K> {
         keys: &[RowKey<K>],
         layout: &Layout<F>,
     ) -> QueryResult<()> {
-        match keys.iter().find(|key| self.left.contains(key)) {
+        let overflows: BTreeSet<_> = self.overflows.iter().map(|(key, _)| key).collect();
+        let is_known = |key: &&RowKey<K>| self.left.contains(*key) || overflows.contains(key);
+        match keys.iter().find(is_known) {
             None => Ok(()),
             Some(again) => Err(Error::QueryBuilderError(
                 format!(
@@ -48,20 +54,32 @@ impl<K: Clone + Ord + Debug> Skipped<K> {
 
     /// What the run did, or the error of what it could not do.
     pub(super) fn report<F>(self, layout: &Layout<F>, done: Compacted) -> QueryResult<Compacted> {
-        let Some((_, first)) = self.overflows.first() else {
+        let table = &layout.name;
+        let mut problems = Vec::new();
+        if let Some((_, error)) = self.overflows.first() {
+            let rows: Vec<_> = self.overflows.iter().map(|(row, _)| row.clone()).collect();
+            problems.push(format!(
+                "{error}: the rows of `{table}` that are merged with these do not add up to an \
+                 i64: {}",
+                listed(&rows, layout)
+            ));
+        }
+        if self.other_days > 0 {
+            problems.push(format!(
+                "{rows} rows of `{table}` are not merged, as their day is not stored as \
+                 YYYY-MM-DD: find them with SELECT * FROM {table} WHERE {day} IS NOT date({day})",
+                rows = self.other_days,
+                day = layout.day,
+            ));
+        }
+        if problems.is_empty() {
             return Ok(done);
-        };
-        let rows: Vec<_> = self.overflows.iter().map(|(row, _)| row.clone()).collect();
-        let message = format!(
-            "{first}: the rows of `{}` that are merged with these do not add up to an i64: {}; \
-             of all others, {done}",
-            layout.name,
-            listed(&rows, layout)
-        );
-        Err(Error::DatabaseError(
-            DatabaseErrorKind::Unknown,
-            Box::new(message),
-        ))
+        }
+        let message = format!("{}; of all others, {done}", problems.join("; "));
+        Err(match self.overflows[..] {
+            [] => Error::QueryBuilderError(message.into()),
+            _ => Error::DatabaseError(DatabaseErrorKind::Unknown, Box::new(message)),
+        })
     }
 }
 

@@ -1,11 +1,11 @@
 //! The rows that a query returns, for each of the keys that it was asked for.
 
-use std::any::TypeId;
 use std::collections::BTreeMap;
 
 use diesel::QueryResult;
-use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, SqlType};
+use diesel::sql_types::SqlType;
 
+use crate::key::is_exact;
 use crate::keys::{Keys, ListKeys};
 
 /// Loads the rows of these keys, of the SQL type `ST`, in as few queries as `M` needs.
@@ -55,17 +55,4 @@ where
         }
     }
     Ok(found)
-}
-
-/// Whether keys are equal in each database when they are in Rust, and only then.
-fn is_exact<ST: SqlType>() -> bool {
-    let exact = [
-        TypeId::of::<SmallInt>(),
-        TypeId::of::<Integer>(),
-        TypeId::of::<BigInt>(),
-        TypeId::of::<Binary>(),
-        #[cfg(feature = "postgres")]
-        TypeId::of::<diesel::sql_types::Uuid>(),
-    ];
-    exact.contains(&TypeId::of::<ST>())
 }

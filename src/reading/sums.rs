@@ -9,7 +9,7 @@ use diesel::{Expression, QueryResult, RunQueryDsl};
 use crate::backend::{CounterBackend, Dialect, push_names};
 use crate::counter::{Counters, TableOf, table_of};
 use crate::days::{AllDays, Days};
-use crate::key::{Entities, KeyType};
+use crate::key::{Entities, KeyType, is_exact};
 use crate::table::{CounterTable, NoEntity};
 
 /// A query of the sums of the counters `C` of the entities `E` over some days, told
@@ -114,7 +114,19 @@ where
         };
 
         dialect.push_select(&mut out);
-        push_names(by, &mut out)?;
+        if B::ENTITY && B::DAY && !is_exact::<KeyType<C>>() {
+            // One name for all days, where the database takes several texts for one key.
+            out.push_sql("FIRST_VALUE(");
+            out.push_identifier(entity)?;
+            out.push_sql(") OVER (PARTITION BY ");
+            out.push_identifier(entity)?;
+            out.push_sql(" ORDER BY ");
+            out.push_identifier(day)?;
+            out.push_sql("), ");
+            out.push_identifier(day)?;
+        } else {
+            push_names(by, &mut out)?;
+        }
         for (i, counter) in C::NAMES.iter().enumerate() {
             if i > 0 || !by.is_empty() {
                 out.push_sql(", ");

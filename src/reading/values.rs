@@ -67,8 +67,10 @@ impl<'a, C: Counters, K, Days> CounterValues<'a, C, K, Days> {
     /// number is filled up to a power of two with the last key, so that few texts
     /// are prepared.
     ///
-    /// For keys of text, and others that a database may compare in another way than Rust,
-    /// it is a second query for those that the first returned nothing of.
+    /// A database may take two texts for one key, by their case or for spaces at their end.
+    /// So for keys of text it is a second query, for the keys that the first did not return.
+    /// If the second returns rows, but none of these keys, it takes up to two more queries for
+    /// each key.
     ///
     /// # Errors
     ///

@@ -2,12 +2,21 @@
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use diesel_counters::prelude::*;
+use diesel_counters::{Drift, recount};
 use diesel_counters_tests::models::{Article, Page, WeeklyArticle};
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use diesel_counters_tests::schema::file_counters::downloads;
 use diesel_counters_tests::schema::page_counters::hits;
 use diesel_counters_tests::watch::watch;
+
+table! {
+    uses (id) {
+        id -> BigInt,
+        path -> Text,
+    }
+}
 
 use super::{article, day};
 use crate::{Conn, TestDatabase};
@@ -150,8 +159,15 @@ fn keys_that_the_database_takes_for_one_have_the_counts_of_one() {
         )"
     ))
     .unwrap();
-    for (path, n) in [("foo", 1), ("Bar", 10), ("BAZ", 100), ("baz", 100)] {
-        let page = increment(hits).of(path).on(day(2026, 3, 1));
+    let days = [
+        (1, "foo", 1),
+        (1, "Bar", 10),
+        (1, "BAZ", 100),
+        (2, "baz", 100),
+        (3, "Baz", 0),
+    ];
+    for (on, path, n) in days {
+        let page = increment(hits).of(path).on(day(2026, 3, on));
         page.by(n).execute(conn).unwrap();
     }
 
@@ -163,6 +179,8 @@ fn keys_that_the_database_takes_for_one_have_the_counts_of_one() {
         ("BAR", 10),
         ("none", 0),
         ("Baz", 200),
+        ("BAZ", 200),
+        ("baz", 200),
         ("None", 0),
     ];
     for number in 1..=counted.len() {
@@ -175,9 +193,56 @@ fn keys_that_the_database_takes_for_one_have_the_counts_of_one() {
             assert_eq!(many.load(conn).as_ref(), Ok(&values), "{paths:?}");
             let many = daily_counts(hits)
                 .of_many(&paths)
-                .between(day(2026, 3, 1)..=day(2026, 3, 1));
-            let series: Vec<_> = values.iter().map(|&n| vec![(day(2026, 3, 1), n)]).collect();
+                .between(day(2026, 3, 1)..=day(2026, 3, 2));
+            let series = values.iter().map(|&n| {
+                let bars = if n == 200 { [100, 100] } else { [n, 0] };
+                vec![(day(2026, 3, 1), bars[0]), (day(2026, 3, 2), bars[1])]
+            });
+            let series: Vec<_> = series.collect();
             assert_eq!(many.load(conn), Ok(series), "{paths:?}");
+        }
+    }
+}
+
+/// Where the database compares the two as the counter table does: SQLite always, PostgreSQL
+/// by a collation that is not the default, MySQL and MariaDB by a binary one.
+#[test]
+fn a_recount_from_a_source_of_another_collation_corrects_no_other_entity() {
+    let [before, caseless] = crate::CASELESS;
+    let mut collations = vec![(caseless, crate::CASED), (crate::CASED, caseless)];
+    if crate::HAS_SLOTS {
+        collations.remove(if crate::IS_MYSQL { 0 } else { 1 });
+    }
+    for (counters, source) in collations {
+        let database = TestDatabase::create();
+        let conn = &mut database.connect();
+        conn.batch_execute(&format!(
+            "{before} CREATE TABLE page_counters (
+                path {counters} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                hits BIGINT NOT NULL, PRIMARY KEY (path, day, slot)
+            );
+            CREATE TABLE uses (id BIGINT PRIMARY KEY, path {source} NOT NULL);
+            INSERT INTO uses VALUES (1, 'Foo'), (2, 'Foo'), (3, 'Foo'), (4, 'foo'), (5, 'bar')"
+        ))
+        .unwrap();
+        increment(hits).of("Foo").by(3).execute(conn).unwrap();
+        let each = uses::table.select((uses::path, 1_i64.into_sql::<BigInt>()));
+        let is_one = counters == caseless;
+        let expected = if is_one { [4, 4, 1] } else { [3, 1, 1] };
+        for batch in [100, 1] {
+            let recounted: Result<Vec<Drift<String>>, _> =
+                recount(hits, each).batch(batch).execute(conn);
+            recounted.unwrap();
+            let paths = ["Foo", "foo", "bar"].map(str::to_owned);
+            let values = counter_value(hits).of_many(&paths).load(conn);
+            assert_eq!(values, Ok(expected.to_vec()), "{counters}, {source}");
+            for (path, _) in paths.iter().zip(expected) {
+                assert_eq!(
+                    recount(hits, each).of(path.as_str()).execute(conn),
+                    Ok(0),
+                    "{path}"
+                );
+            }
         }
     }
 }

@@ -207,8 +207,8 @@ fn collation(
     let (table, name) = (shape.table_sql(), shape.quoted(&entity.name));
     let sql_type = &entity.sql_type;
     let fault = fault.remedy(
-        "Give it one that tells them apart. The table is rewritten or its indexes are, and nobody \
-         writes it meanwhile.",
+        "Give it one that tells them apart, and a column that it is joined to the same one. The \
+         table is rewritten or its indexes are, and nobody writes it meanwhile.",
     );
     Ok(Some(match shape.dialect {
         Dialect::MySql => fault.sql(format!(

@@ -134,7 +134,8 @@ impl CreateTable<'_> {
                     self.entity.map_or("", |entity| &entity.column),
                 ),
                 None => "-- The default collation takes 'Foo' for 'foo', and utf8mb4_bin 'foo ' for 'foo', and would
--- count them as one. This is the collation of MySQL, and the one of MariaDB, that does not.\n"
+-- count them as one. This is the collation of MySQL, and the one of MariaDB, that does not.
+-- A column that it is joined to cannot be utf8mb4_bin.\n"
                     .to_owned(),
             };
         }
