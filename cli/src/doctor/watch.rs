@@ -25,7 +25,9 @@ pub fn watch(database: &mut impl Observed, seconds: u64) -> Result<Watched> {
     eprintln!("watching for {seconds} s; Ctrl-C ends it and prints what was seen");
     let begun = Instant::now();
     let mut seen = Tally::default();
-    while begun.elapsed().as_secs() < seconds && !STOPPED.load(Ordering::Relaxed) {
+    let is_over = || begun.elapsed().as_secs() >= seconds || STOPPED.load(Ordering::Relaxed);
+    // One look at least, on a busy machine too.
+    while seen.samples == 0 || !is_over() {
         let waits = database.waits()?;
         let write_locked = database.is_write_locked()?;
         seen.add(waits, write_locked);
