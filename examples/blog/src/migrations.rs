@@ -30,18 +30,23 @@ fn run_on_sqlite(conn: &mut diesel::SqliteConnection) -> Result {
 #[cfg(feature = "sqlite")]
 fn switch_to_wal(conn: &mut diesel::SqliteConnection) -> diesel::QueryResult<()> {
     use diesel::connection::SimpleConnection;
+    use diesel_counters::is_retryable;
     use std::{thread, time::Duration};
 
-    const TRIES: u32 = 50;
+    // For a minute.
+    const TRIES: u32 = 3000;
 
-    // Of two that switch at once, SQLite may fail either, busy timeout or not.
-    for _ in 1..TRIES {
-        if conn.batch_execute("PRAGMA journal_mode = WAL").is_ok() {
-            return Ok(());
+    let mut tries_left = TRIES;
+    loop {
+        tries_left -= 1;
+        match conn.batch_execute("PRAGMA journal_mode = WAL") {
+            // Of two that switch at once, SQLite may fail either, busy timeout or not.
+            Err(error) if is_retryable(&error) && tries_left > 0 => {
+                thread::sleep(Duration::from_millis(20));
+            }
+            result => return result,
         }
-        thread::sleep(Duration::from_millis(20));
     }
-    conn.batch_execute("PRAGMA journal_mode = WAL")
 }
 
 #[cfg(feature = "postgres")]

@@ -33,7 +33,7 @@ pub fn runtime() -> io::Result<Runtime> {
 /// Serves the blog until Ctrl-C or SIGTERM, and then ends what it had begun.
 pub async fn serve(listener: TcpListener, pool: Pool) -> io::Result<()> {
     axum::serve(listener, router(pool))
-        .with_graceful_shutdown(asked_to_stop())
+        .with_graceful_shutdown(asked_to_stop()?)
         .await
 }
 
@@ -69,31 +69,28 @@ async fn log_request(request: Request, next: Next) -> Response {
     response
 }
 
-async fn asked_to_stop() {
-    tokio::select! {
-        () = ctrl_c() => {}
-        () = terminated() => {}
-    }
-    tracing::info!("stopping");
-}
-
-async fn ctrl_c() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
-    }
-}
-
+/// Ends at Ctrl-C or SIGTERM, which are caught from now on: before the first answer.
 #[cfg(unix)]
-async fn terminated() {
+fn asked_to_stop() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
 
-    match signal(SignalKind::terminate()) {
-        Ok(mut signal) => drop(signal.recv().await),
-        Err(_) => std::future::pending().await,
-    }
+    let mut ctrl_c = signal(SignalKind::interrupt())?;
+    let mut terminated = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = ctrl_c.recv() => {}
+            _ = terminated.recv() => {}
+        }
+        tracing::info!("stopping");
+    })
 }
 
 #[cfg(not(unix))]
-async fn terminated() {
-    std::future::pending().await
+fn asked_to_stop() -> io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+        tracing::info!("stopping");
+    })
 }

@@ -1,6 +1,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::{env, fs, process};
+use std::time::{Duration, Instant};
+use std::{env, fs, process, thread};
 
 use blog::db::{AnyConnection, Database};
 use blog::models::{Article, Counts};
@@ -8,6 +9,9 @@ use blog::schema::{article_counters, articles, imports};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::ManageConnection;
+
+/// Much longer than anything takes, on a busy machine too. It only ends what hangs.
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A database that ends with its test.
 pub struct TestDatabase {
@@ -90,6 +94,14 @@ pub fn all_views(conn: &mut AnyConnection) -> i64 {
 
 pub fn number_of_articles(conn: &mut AnyConnection) -> i64 {
     articles::table.count().get_result(conn).unwrap()
+}
+
+pub fn wait_until(or_else: &str, mut it_is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !it_is_so() {
+        assert!(begun.elapsed() < PATIENCE, "{or_else}");
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// How many lines of logs are counted.

@@ -10,7 +10,9 @@ use chrono::NaiveDate;
 use diesel::prelude::*;
 use diesel_counters::HasCounters;
 
-use crate::database::{TestDatabase, all_views, counted_lines, counts_at, number_of_articles};
+use crate::database::{
+    TestDatabase, all_views, counted_lines, counts_at, number_of_articles, wait_until,
+};
 
 /// A log of 999 requests. The numbers below are a Python script's.
 const LOG: &str = include_str!("../../data/access-excerpt.csv");
@@ -338,10 +340,12 @@ fn feed(import: &mut Child, log: &str) {
 
 fn wait_for_lines(lines: i64, import: &mut Child, conn: &mut AnyConnection) {
     let mut ended = false;
-    while counted_lines(conn) < lines {
-        assert!(!ended, "the import ended too early");
+    wait_until("the import hangs", || {
+        let counted = counted_lines(conn) >= lines;
+        assert!(counted || !ended, "the import ended too early");
         ended = import.try_wait().unwrap().is_some();
-    }
+        counted
+    });
 }
 
 /// The header and so many lines.

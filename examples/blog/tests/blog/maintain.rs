@@ -1,6 +1,4 @@
 use std::process::Command;
-use std::thread;
-use std::time::Duration;
 
 use blog::db::AnyConnection;
 use blog::maintain;
@@ -8,7 +6,7 @@ use blog::schema::article_counters;
 use chrono::NaiveDate;
 use diesel::prelude::*;
 
-use crate::database::{TestDatabase, all_views};
+use crate::database::{TestDatabase, all_views, wait_until};
 use crate::visit::Blog;
 
 /// Ten views of an article in each of four slots of a day that is over.
@@ -75,10 +73,6 @@ fn it_is_done_in_the_background_too() {
     add_old_views(article, conn);
 
     let _compactor = maintain::in_background(database.database().pool()).unwrap();
-    let merged = (0..2000).any(|_| {
-        thread::sleep(Duration::from_millis(5));
-        number_of_rows(conn) == 1
-    });
-    assert!(merged, "{} rows are left", number_of_rows(conn));
+    wait_until("four rows are left", || number_of_rows(conn) == 1);
     assert_eq!(all_views(conn), 40);
 }

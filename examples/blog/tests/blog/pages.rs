@@ -7,7 +7,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use tokio::task::JoinSet;
 
-use crate::database::number_of_articles;
+use crate::database::{PATIENCE, number_of_articles};
 use crate::visit::Blog;
 
 #[tokio::test]
@@ -284,8 +284,8 @@ async fn nothing_changes_but_by_post() {
 
 #[tokio::test]
 async fn without_a_free_connection_a_visitor_is_asked_to_come_back() {
-    let blog = Blog::with_connections(1);
-    let held = blog.pool.get().unwrap();
+    let blog = Blog::with_pool(|database| database.pool_of(1));
+    let held = blog.pool.get_timeout(PATIENCE).unwrap();
 
     let page = blog.get("/").await;
     assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);

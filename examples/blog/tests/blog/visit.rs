@@ -1,7 +1,7 @@
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
-use blog::db::Pool;
+use blog::db::{Database, Pool};
 use blog::models::{Article, Counts};
 use blog::schema::article_counters;
 use blog::server;
@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel_counters::HasCounters;
 use tower::ServiceExt;
 
-use crate::database::TestDatabase;
+use crate::database::{PATIENCE, TestDatabase};
 
 /// A blog on a database of its own, asked without a network.
 pub struct Blog {
@@ -31,10 +31,21 @@ impl Blog {
         Blog::with_connections(4)
     }
 
+    /// Nobody is turned away for having waited: the machine may be busy.
     pub fn with_connections(connections: u32) -> Self {
+        Blog::with_pool(|database| {
+            diesel::r2d2::Pool::builder()
+                .max_size(connections)
+                .min_idle(Some(1))
+                .connection_timeout(PATIENCE)
+                .build_unchecked(database)
+        })
+    }
+
+    pub fn with_pool(pool: impl FnOnce(Database) -> Pool) -> Self {
         let database = TestDatabase::new();
         drop(database.connection());
-        let pool = database.database().pool_of(connections);
+        let pool = pool(database.database());
         Blog {
             router: server::router(pool.clone()),
             pool,
