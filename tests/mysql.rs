@@ -144,8 +144,11 @@ fn a_counter_set_at_read_committed_misses_no_part_of_a_transaction() {
     for n in [1, 5] {
         count(n, 10, conn).unwrap();
     }
-    conn.batch_execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
-        .unwrap();
+    conn.batch_execute(
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+         SET SESSION innodb_lock_wait_timeout = 300",
+    )
+    .unwrap();
     let number = diesel::select(sql::<BigInt>("CONNECTION_ID()"));
     let number: i64 = number.get_result(conn).unwrap();
 

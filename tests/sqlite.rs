@@ -106,7 +106,7 @@ impl TestDatabase {
     pub fn connect(&self) -> Conn {
         let mut conn = Conn::establish(&self.url()).unwrap();
         // No test is to fail for having waited.
-        conn.batch_execute("PRAGMA busy_timeout = 60000; PRAGMA foreign_keys = ON")
+        conn.batch_execute("PRAGMA busy_timeout = 600000; PRAGMA foreign_keys = ON")
             .unwrap();
         conn
     }

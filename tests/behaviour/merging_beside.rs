@@ -1,8 +1,7 @@
 //! Merging while others count, read, set and merge, and when it is killed.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32};
 use std::thread;
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ use diesel_counters_tests::schema::articles;
 use rand::RngExt;
 
 use super::compacting::insert_row;
-use super::{article, day, utc_today};
+use super::{article, day, utc_today, wait_until};
 use crate::{Conn, HAS_SLOTS, IS_MYSQL, TestDatabase, write_transaction};
 
 const WRITERS: usize = 8;
@@ -79,19 +78,28 @@ fn merging_beside_writers_and_readers_loses_and_doubles_nothing() {
     insert_rows(conn);
     let (begun, committed) = (AtomicI64::new(BEFORE), AtomicI64::new(BEFORE));
     let done = AtomicBool::new(false);
+    // What a reader and three mergers have done, for which the writers go on.
+    let turns = [(); 4].map(|()| AtomicU32::new(0));
+    let all_had_turns = AtomicBool::new(false);
 
-    let (writers, reads, merged) = thread::scope(|scope| {
+    let writers = thread::scope(|scope| {
         let writers: Vec<_> = (0..WRITERS)
             .map(|_| {
                 scope.spawn(|| {
                     let conn = &mut database.connect();
-                    (0..EACH).try_for_each(|_| count_two(&begun, &committed, conn))
+                    let mut written = 0;
+                    while written < EACH || !all_had_turns.load(SeqCst) {
+                        count_two(&begun, &committed, conn)?;
+                        written += 1;
+                    }
+                    QueryResult::Ok(())
                 })
             })
             .collect();
+        let [reads, compacted, compacted_by_another, folded] = &turns;
         let reader = scope.spawn(|| {
             let conn = &mut database.connect();
-            let (mut reads, mut last) = (0, BEFORE);
+            let mut last = BEFORE;
             while !done.load(SeqCst) {
                 let at_least = committed.load(SeqCst);
                 let total = all_views(conn);
@@ -101,23 +109,22 @@ fn merging_beside_writers_and_readers_loses_and_doubles_nothing() {
                     "{total} is read after {last}, of {at_least} to {at_most}"
                 );
                 last = total;
-                reads += 1;
+                reads.fetch_add(1, SeqCst);
             }
-            reads
         });
         let mergers = [
             scope.spawn(|| {
-                merge_until(&done, &database, |conn| {
+                merge_until(&done, compacted, &database, |conn| {
                     compact(article_counters::table).batch(20).run(conn)
                 })
             }),
             scope.spawn(|| {
-                merge_until(&done, &database, |conn| {
+                merge_until(&done, compacted_by_another, &database, |conn| {
                     another_compact().batch(30).run(conn)
                 })
             }),
             scope.spawn(|| {
-                merge_until(&done, &database, |conn| {
+                merge_until(&done, folded, &database, |conn| {
                     let before = utc_today() - Days::new(30);
                     fold(article_counters::table)
                         .before(before)
@@ -126,18 +133,23 @@ fn merging_beside_writers_and_readers_loses_and_doubles_nothing() {
                 })
             }),
         ];
+        wait_until(|| {
+            let failed = reader.is_finished() || mergers.iter().any(|m| m.is_finished());
+            failed || turns.iter().all(|turn| turn.load(SeqCst) > 0)
+        });
+        all_had_turns.store(true, SeqCst);
         let writers: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
         done.store(true, SeqCst);
-        let merged = mergers.map(|merger| merger.join().unwrap());
-        (writers, reader.join().unwrap(), merged)
+        writers
     });
 
     for written in writers {
         written.unwrap().unwrap();
     }
-    let all = BEFORE + 2 * EACH * WRITERS as i64;
+    let all = committed.into_inner();
+    assert!(all >= BEFORE + 2 * EACH * WRITERS as i64);
     assert_eq!(all_views(conn), all);
-    assert!(reads > 0 && merged.iter().all(|&runs| runs > 0));
+    assert!(turns.iter().all(|turn| turn.load(SeqCst) > 0), "{turns:?}");
 
     // And what is left is merged without a rest.
     let last = another_compact().run(conn).unwrap();
@@ -172,25 +184,24 @@ fn count_two(begun: &AtomicI64, committed: &AtomicI64, conn: &mut Conn) -> Query
     Ok(())
 }
 
-/// Answers with how often it merged.
+/// Merges again and again, and counts how often.
 fn merge_until(
     done: &AtomicBool,
+    runs: &AtomicU32,
     database: &TestDatabase,
     merge: impl Fn(&mut Conn) -> QueryResult<Compacted>,
-) -> u32 {
+) {
     let conn = &mut database.connect();
-    let mut runs = 0;
     while !done.load(SeqCst) {
         match merge(conn) {
             Ok(run) if run.already_running => {}
-            Ok(_) => runs += 1,
+            Ok(_) => drop(runs.fetch_add(1, SeqCst)),
             // Two that know nothing of each other may deadlock, which the database ends.
             Err(error) if is_deadlock(&error) => {}
             Err(error) => panic!("{error}"),
         }
         thread::sleep(Duration::from_millis(1));
     }
-    runs
 }
 
 fn is_deadlock(error: &diesel::result::Error) -> bool {
@@ -206,12 +217,12 @@ fn counts_set_beside_a_merge_are_what_they_were_set_to() {
 
     thread::scope(|scope| {
         scope.spawn(|| {
-            merge_until(&done, &database, |conn| {
+            merge_until(&done, &AtomicU32::new(0), &database, |conn| {
                 another_compact().batch(7).run(conn)
             })
         });
         scope.spawn(|| {
-            merge_until(&done, &database, |conn| {
+            merge_until(&done, &AtomicU32::new(0), &database, |conn| {
                 fold(article_counters::table)
                     .before(utc_today())
                     .batch(7)
@@ -269,7 +280,7 @@ fn articles_are_deleted_beside_a_merge() {
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                merge_until(&done, &database, |conn| {
+                merge_until(&done, &AtomicU32::new(0), &database, |conn| {
                     match another_compact().batch(30).run(conn) {
                         // An article that went between the two looks at its rows.
                         Err(DatabaseError(ForeignKeyViolation, _)) => Ok(Compacted::default()),
@@ -344,7 +355,10 @@ fn a_merge_that_is_killed_again_and_again_loses_and_doubles_nothing() {
     let conn = &mut database.connect();
     let mut expected = (0, 0);
     let mut killed_at_work = 0;
-    for kill in 0..50_i64 {
+    for kill in 0..1000_i64 {
+        if kill >= 50 && killed_at_work > 0 {
+            break;
+        }
         for id in 1..=3 {
             for slot in 1..=40 {
                 let on = if kill % 2 == 0 {
@@ -388,10 +402,7 @@ fn a_merge_that_is_killed_again_and_again_loses_and_doubles_nothing() {
             .spawn()
             .unwrap();
         // Once it has begun, at a random moment.
-        let begun = (0..2000).any(|_| {
-            thread::sleep(Duration::from_millis(5));
-            left(conn) < before
-        });
+        let begun = wait_until(|| left(conn) < before);
         assert!(begun, "the merge {kill} never began");
         thread::sleep(Duration::from_micros(rand::random_range(0..20_000)));
         merger.kill().unwrap();
@@ -409,10 +420,10 @@ fn a_merge_that_is_killed_again_and_again_loses_and_doubles_nothing() {
     }
     assert!(killed_at_work > 0, "none was killed at work");
     // The lock of the last one that was killed goes with its connection.
-    let done = (0..2000).find_map(|_| {
-        thread::sleep(Duration::from_millis(5));
-        let done = compact(article_counters::table).run(conn).unwrap();
-        (!done.already_running).then_some(done)
-    });
-    assert_eq!(done.map(|done| done.left), Some(0));
+    let mut last = Compacted::default();
+    assert!(wait_until(|| {
+        last = compact(article_counters::table).run(conn).unwrap();
+        !last.already_running
+    }));
+    assert_eq!(last.left, 0);
 }

@@ -32,6 +32,9 @@ mod totals;
 mod transactions;
 mod writing;
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_counters_tests::models::Article;
@@ -43,6 +46,9 @@ use crate::{Conn, REFERENCE, TEST_TABLES, TestDatabase};
 /// A query is prepared once a connection; on MySQL and MariaDB each time, and not kept, as
 /// MariaDB's client library could not execute it again once it has failed.
 const KEPT: usize = if crate::IS_MYSQL { 0 } else { 1 };
+
+/// Much longer than anything takes, on a busy machine too. It only ends what hangs.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A row of `article_counters`.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable)]
@@ -106,6 +112,20 @@ fn comments_by_article() -> _ {
 
 fn day(year: i32, month: u32, day: u32) -> chrono::NaiveDate {
     chrono::NaiveDate::from_ymd_opt(year, month, day).unwrap()
+}
+
+/// Waits until it is so, and says whether it ever was.
+fn wait_until(mut it_is_so: impl FnMut() -> bool) -> bool {
+    let begun = Instant::now();
+    loop {
+        if it_is_so() {
+            return true;
+        }
+        if begun.elapsed() > PATIENCE {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 fn utc_today() -> chrono::NaiveDate {

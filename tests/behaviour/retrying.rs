@@ -3,7 +3,6 @@
 use std::sync::Barrier;
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::Duration;
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -13,11 +12,8 @@ use diesel_counters_tests::models::{Article, BusyArticle};
 use diesel_counters_tests::schema::article_counters::{comments, views};
 use diesel_counters_tests::schema::articles;
 
-use super::{article, comments_by_article, day};
+use super::{PATIENCE, article, comments_by_article, day};
 use crate::{Conn, GIVE_UP_SOON, HAS_SLOTS, IS_MYSQL, TestDatabase, write_transaction};
-
-/// Much longer than any of this takes.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Runs `work` in a transaction, twice. The first time a row of the counter table is locked
 /// by another transaction, and the second time it is not.
