@@ -12,7 +12,7 @@ use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionMa
 use diesel::prelude::*;
 
 use behaviour::doctor::with_counters;
-use hot_row::{alone, await_wait, begin, count, session_id};
+use hot_row::{alone, await_wait, begin, count, session_id, wait_until};
 use server::TestDatabase;
 
 type Conn = diesel::MysqlConnection;
@@ -179,9 +179,7 @@ fn a_wait_for_the_whole_table_is_told_or_named_as_not_seen() {
         holder.batch_execute(lock).unwrap();
         scope.spawn(|| count(7, &mut database.connect()).unwrap());
         let conn = &mut database.connect();
-        while hot_row::number(TABLE_WAITS, conn) == 0 {
-            thread::yield_now();
-        }
+        wait_until("nobody waits", || hot_row::number(TABLE_WAITS, conn) > 0);
         let answer = database.run(&["doctor", "article_counters", "--json"]);
         holder.batch_execute("UNLOCK TABLES").unwrap();
         answer.json()

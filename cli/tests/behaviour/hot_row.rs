@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::prelude::*;
@@ -53,6 +53,9 @@ pub fn begin(conn: &mut Conn) {
 
 const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 
+/// Much longer than anything takes, on a busy machine too. It only ends what hangs.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 /// InnoDB shows the same waits for as long as anybody asks more often than every 100 ms:
 /// so those that ask for them again and again must not run at once.
 pub fn alone() -> MutexGuard<'static, ()> {
@@ -62,11 +65,16 @@ pub fn alone() -> MutexGuard<'static, ()> {
 
 /// Until the database says that the session waits.
 pub fn await_wait(id: i64, conn: &mut Conn) {
-    loop {
+    wait_until("it does not wait", || {
         let query = diesel::sql_query(IS_WAITING).bind::<BigInt, _>(id);
-        if query.get_result::<Number>(conn).unwrap().value > 0 {
-            return;
-        }
+        query.get_result::<Number>(conn).unwrap().value > 0
+    });
+}
+
+pub fn wait_until(or_else: &str, mut it_is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !it_is_so() {
+        assert!(begun.elapsed() < PATIENCE, "{or_else}");
         thread::sleep(BETWEEN_LOOKS);
     }
 }
