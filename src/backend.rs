@@ -160,7 +160,7 @@ impl Dialect {
     }
 
     /// Ends an `INSERT` into a counter table: where the row exists, what would have been
-    /// inserted into the columns `counters` is added.
+    /// inserted into the columns `counters` is added. Without counters the row is only locked.
     pub(crate) fn push_on_conflict_add<DB: Backend>(
         self,
         key: &[&str],
@@ -174,6 +174,18 @@ impl Dialect {
                 out.push_sql(") DO UPDATE SET ");
             }
             Dialect::MySql => out.push_sql(" ON DUPLICATE KEY UPDATE "),
+        }
+        if let ([], [.., slot]) = (counters, key) {
+            // It has that slot already, and is locked.
+            out.push_identifier(slot)?;
+            out.push_sql(" = ");
+            out.push_sql(if self == Dialect::MySql {
+                "VALUES("
+            } else {
+                "(excluded."
+            });
+            out.push_identifier(slot)?;
+            out.push_sql(")");
         }
         for (i, name) in counters.iter().enumerate() {
             if i > 0 {
@@ -221,42 +233,6 @@ impl Dialect {
                 Ok(())
             }
             Dialect::MySql => self.push_on_conflict_add(key, counters, out),
-        }
-    }
-
-    /// Ends an `INSERT` of rows of no counts: where one is there, it is locked.
-    pub(crate) fn push_on_conflict_lock<DB: Backend>(
-        self,
-        key: &[&str],
-        slot: &str,
-        out: &mut AstPass<'_, '_, DB>,
-    ) -> QueryResult<()> {
-        // It has that slot already.
-        match self {
-            Dialect::PostgreSql | Dialect::Sqlite => {
-                out.push_sql(" ON CONFLICT (");
-                push_names(key, out)?;
-                out.push_sql(") DO UPDATE SET ");
-                out.push_identifier(slot)?;
-                out.push_sql(" = excluded.");
-                out.push_identifier(slot)
-            }
-            Dialect::MySql => {
-                out.push_sql(" ON DUPLICATE KEY UPDATE ");
-                out.push_identifier(slot)?;
-                out.push_sql(" = VALUES(");
-                out.push_identifier(slot)?;
-                out.push_sql(")");
-                Ok(())
-            }
-        }
-    }
-
-    /// Ends a `SELECT`: on MySQL and MariaDB it locks its rows, and so reads what is
-    /// committed by now. Elsewhere each statement does.
-    pub(crate) fn push_lock_rows<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
-        if self == Dialect::MySql {
-            out.push_sql(" FOR UPDATE");
         }
     }
 

@@ -1,8 +1,11 @@
 //! What makes a column a counter, and a tuple of them counters.
 
+use std::marker::PhantomData;
+
 use diesel::associations::HasTable;
+use diesel::query_builder::QueryId;
 use diesel::query_source::QuerySource;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, SqlType};
 use diesel::{Column, Expression, QueryResult};
 
 use crate::error::overflow;
@@ -116,6 +119,34 @@ where
     fn value([value]: [i64; 1]) -> i64 {
         value
     }
+}
+
+/// No counter of the table `T`: what adds to it writes an entity's row, and locks it.
+#[doc(hidden)]
+#[derive(QueryId)]
+pub struct NoCounters<T>(PhantomData<T>);
+
+/// The SQL type of [`NoCounters`].
+#[doc(hidden)]
+#[derive(SqlType)]
+pub struct Nothing;
+
+impl<T> Expression for NoCounters<T> {
+    type SqlType = Nothing;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: CounterTable> CounterType<NoCounters<T>> for Nothing {
+    type Table = T;
+    type Value = ();
+    type Amounts = [i64; 0];
+    const NAMES: &'static [&'static str] = &[];
+    const ONE_EACH: [i64; 0] = [];
+    const ZERO: [i64; 0] = [];
+    fn amounts((): ()) -> [i64; 0] {
+        []
+    }
+    fn value([]: [i64; 0]) {}
 }
 
 /// The column's name, when it is not one of its table's key.

@@ -5,13 +5,13 @@ use std::marker::PhantomData;
 use diesel::connection::Connection;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
-use diesel::serialize::ToSql;
-use diesel::sql_types::Date;
+use diesel::sql_types::BigInt;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, ManyRows, push_names};
-use crate::counting::increment::Cell;
-use crate::days::Day;
+use crate::backend::{CounterBackend, Dialect, ManyRows};
+use crate::counter::{NoCounters, table_of};
+use crate::counting::increment::{Cell, Increment};
+use crate::counting::increment_many::AddRows;
 use crate::key::{Entities, KeyOf};
 use crate::keys::{Keys, ListKeys};
 use crate::table::{CounterTable, EntityTable, NoEntity};
@@ -58,15 +58,11 @@ use crate::table::{CounterTable, EntityTable, NoEntity};
 ///
 /// # While others count
 ///
-/// It takes three statements, in a transaction, or in a savepoint of the current one; four
-/// for each batch of many entities. The first locks out corrections of the entity: it writes
-/// the row of 1970-01-01 in slot 0, where the entity has any rows. A
-/// [partitioned table](crate::CounterTable#partitions) requires a partition for it. The last removes the rows
-/// twice, as a merge may have moved counts to a new row while the first time waited for it.
-///
-/// Two deletions that wait for the same increment can deadlock on MySQL and MariaDB at
-/// REPEATABLE READ, their default. One of them fails then, and
-/// [can be run again](crate::is_retryable()).
+/// It takes five statements in a transaction, or in a savepoint of the current one; five for
+/// each batch of many entities. It locks out corrections of the entities that have rows, by
+/// their rows of 1970-01-01 in slot 0. A [partitioned table](crate::CounterTable#partitions)
+/// requires a partition for them. Then it removes the rows twice, as a merge may have moved
+/// counts to a new row while the first time waited for it.
 pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
     DeleteCounters {
         entity: NoEntity,
@@ -118,18 +114,22 @@ impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
     /// # Errors
     ///
     /// The database's own.
-    pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
+    pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
         Conn: Connection,
-        LockEntities<T, E>: ExecuteDsl<Conn>,
+        StartWriting<T, ()>: ExecuteDsl<Conn>,
+        CountRows<T, E>: LoadQuery<'a, Conn, i64>,
+        LockEntity<T, E>: ExecuteDsl<Conn>,
         DeleteRows<T, E>: ExecuteDsl<Conn>,
     {
         conn.transaction(|conn| {
-            let locked = LockEntities::<T, E>::new(self.entity.clone()).execute(conn)?;
-            if locked > 0 {
-                delete_rows::<T, E, _>(self.entity, conn)?;
+            StartWriting::<T, ()>::new(()).execute(conn)?;
+            let rows: i64 = CountRows::new(self.entity.clone()).get_result(conn)?;
+            if rows > 0 {
+                ExecuteDsl::execute(LockEntity::<T, E>::lock(self.entity.clone()), conn)?;
             }
-            Ok(locked.min(1))
+            delete_rows::<T, E, _>(self.entity, conn)?;
+            Ok(usize::from(rows > 0))
         })
     }
 }
@@ -143,29 +143,33 @@ impl<'a, T: CounterTable, K> DeleteManyCounters<'a, T, K> {
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
         K: Ord + Clone,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
-        LockEntities<T, Keys<&'a K>>: ExecuteDsl<Conn>,
-        LockedEntities<T, Keys<&'a K>>: LoadQuery<'a, Conn, K>,
-        DeleteRows<T, Keys<K>>: ExecuteDsl<Conn>,
+        Conn: Connection,
+        Conn::Backend: CounterBackend<ManyRows: ListKeys + AddRows<NoCounters<T>, K, Conn>>,
+        StartWriting<T, ()>: ExecuteDsl<Conn>,
+        ReadKeys<T, Keys<&'a K>>: LoadQuery<'a, Conn, K>,
+        DeleteRows<T, Keys<&'a K>>: ExecuteDsl<Conn>,
     {
         conn.transaction(|conn| {
+            StartWriting::<T, ()>::new(()).execute(conn)?;
             let mut removed = 0;
             for keys in Keys::chunks::<ManyRows<Conn>>(self.ids) {
                 let keys = Keys::listed::<ManyRows<Conn>>(keys);
-                LockEntities::<T, _>::new(keys.clone()).execute(conn)?;
-                let locked: Vec<K> = LockedEntities::<T, _>::new(keys).load(conn)?;
-                removed += locked.len();
-                for locked in Keys::chunks::<ManyRows<Conn>>(locked) {
-                    let locked = Keys::listed::<ManyRows<Conn>>(locked);
-                    delete_rows::<T, _, _>(locked, conn)?;
+                let mut found: Vec<K> = ReadKeys::new(keys.clone()).load(conn)?;
+                found.sort_unstable();
+                removed += found.len();
+                if !found.is_empty() {
+                    let zeros = found.into_iter().map(|key| (key, [])).collect();
+                    let table = table_of::<NoCounters<T>>();
+                    ManyRows::<Conn>::add_rows(&table, &Cell::LOCK, zeros, conn)?;
                 }
+                delete_rows::<T, _, _>(keys, conn)?;
             }
             Ok(removed)
         })
     }
 }
 
-/// Deletes all rows of entities that are locked.
+/// Deletes all rows of entities, which are locked where they had rows.
 ///
 /// In PostgreSQL, and elsewhere at READ COMMITTED, a statement that waits for a merge misses
 /// the row of slot 0 that this inserts. The next statement finds it, and no merge can move
@@ -190,26 +194,33 @@ pub struct EntityRows<T: CounterTable, E, Do> {
     what: PhantomData<Do>,
 }
 
-/// Locks those of the entities that have rows, by the row that corrections and folds lock
-/// first.
+/// Locks an entity as corrections do.
 #[doc(hidden)]
-pub type LockEntities<T, E> = EntityRows<T, E, Lock>;
+pub type LockEntity<T, E> = Increment<NoCounters<T>, E>;
 
-/// Reads the keys of those that are locked.
+/// Deletes nothing. On SQLite it takes the write lock: a transaction that reads first fails at
+/// once when it writes, if another has written meanwhile.
 #[doc(hidden)]
-pub type LockedEntities<T, E> = EntityRows<T, E, Locked>;
+pub type StartWriting<T, E> = EntityRows<T, E, Start>;
+
+/// Counts the rows.
+#[doc(hidden)]
+pub type CountRows<T, E> = EntityRows<T, E, Count>;
+
+/// Reads the keys of those that have rows.
+#[doc(hidden)]
+pub type ReadKeys<T, E> = EntityRows<T, E, Read>;
 
 /// Deletes the rows.
 #[doc(hidden)]
 pub type DeleteRows<T, E> = EntityRows<T, E, Delete>;
 
-/// The day of the row that locks an entity.
-const LOCK_DAY: &Day = &Cell::LOCK.day;
-
 #[doc(hidden)]
-pub struct Lock;
+pub struct Start;
 #[doc(hidden)]
-pub struct Locked;
+pub struct Count;
+#[doc(hidden)]
+pub struct Read;
 #[doc(hidden)]
 pub struct Delete;
 
@@ -225,7 +236,11 @@ impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
 
 impl<T: CounterTable, E, Do, Conn> RunQueryDsl<Conn> for EntityRows<T, E, Do> {}
 
-impl<T: CounterTable, E> Query for LockedEntities<T, E> {
+impl<T: CounterTable, E> Query for CountRows<T, E> {
+    type SqlType = BigInt;
+}
+
+impl<T: CounterTable, E> Query for ReadKeys<T, E> {
     type SqlType = T::KeyType;
 }
 
@@ -234,62 +249,43 @@ impl<T: CounterTable + QueryId, E: QueryId, Do: 'static> QueryId for EntityRows<
     const HAS_STATIC_QUERY_ID: bool = T::HAS_STATIC_QUERY_ID && E::HAS_STATIC_QUERY_ID;
 }
 
-impl<T, E, DB> QueryFragment<DB> for LockEntities<T, E>
+impl<T, E, DB> QueryFragment<DB> for StartWriting<T, E>
 where
     T: CounterTable<FromClause: QueryFragment<DB>>,
-    E: Entities<T, DB>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
 {
-    // INSERT INTO t (entity, day, slot) SELECT DISTINCT entity, ?, 0 FROM t WHERE … ON CONFLICT …
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let dialect = Dialect::of(&out);
-        dialect.push_insert_into(&self.table, &mut out)?;
-        push_names(T::KEY, &mut out)?;
-        out.push_sql(") SELECT DISTINCT ");
-        if let Some(entity) = T::ENTITY {
-            out.push_identifier(entity)?;
-            out.push_sql(", ");
-        }
-        out.push_bind_param::<Date, _>(LOCK_DAY)?;
-        out.push_sql(", 0 FROM ");
+        out.push_sql("DELETE FROM ");
         self.table.walk_ast(out.reborrow())?;
-        dialect.push_by_key(&mut out);
-        let entity = T::ENTITY.unwrap_or_default();
-        let and = self.entities.walk_where(entity, out.reborrow())?;
-        out.push_sql(and);
-        // SQLite takes an ON right after a table for that of a join.
-        out.push_sql("1 = 1 ORDER BY 1");
-        dialect.push_lock_rows(&mut out);
-        dialect.push_on_conflict_lock(T::KEY, T::SLOT, &mut out)
+        out.push_sql(" WHERE 1 = 0");
+        Ok(())
     }
 }
 
-impl<T, E, DB> QueryFragment<DB> for LockedEntities<T, E>
+impl<T, E, DB> QueryFragment<DB> for CountRows<T, E>
 where
     T: CounterTable<FromClause: QueryFragment<DB>>,
     E: Entities<T, DB>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let dialect = Dialect::of(&out);
-        let entity = T::ENTITY.unwrap_or_default();
-        dialect.push_select(&mut out);
-        out.push_identifier(entity)?;
-        out.push_sql(" FROM ");
-        self.table.walk_ast(out.reborrow())?;
-        dialect.push_by_key(&mut out);
-        let and = self.entities.walk_where(entity, out.reborrow())?;
-        out.push_sql(and);
-        out.push_identifier(T::DAY)?;
-        out.push_sql(" = ");
-        out.push_bind_param::<Date, _>(LOCK_DAY)?;
-        out.push_sql(" AND ");
-        out.push_identifier(T::SLOT)?;
-        out.push_sql(" = 0");
-        dialect.push_lock_rows(&mut out);
-        Ok(())
+        Dialect::of(&out).push_select(&mut out);
+        out.push_sql("COUNT(*)");
+        self.walk_from(out)
+    }
+}
+
+impl<T, E, DB> QueryFragment<DB> for ReadKeys<T, E>
+where
+    T: CounterTable<FromClause: QueryFragment<DB>>,
+    E: Entities<T, DB>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Dialect::of(&out).push_select(&mut out);
+        out.push_sql("DISTINCT ");
+        out.push_identifier(T::ENTITY.unwrap_or_default())?;
+        self.walk_from(out)
     }
 }
 
@@ -300,7 +296,19 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        out.push_sql("DELETE FROM ");
+        out.push_sql("DELETE");
+        self.walk_from(out)
+    }
+}
+
+impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
+    fn walk_from<'b, DB>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
+    where
+        T: CounterTable<FromClause: QueryFragment<DB>>,
+        E: Entities<T, DB>,
+        DB: CounterBackend,
+    {
+        out.push_sql(" FROM ");
         self.table.walk_ast(out.reborrow())?;
         self.entities
             .walk_where(T::ENTITY.unwrap_or_default(), out.reborrow())?;
@@ -328,7 +336,9 @@ where
     &'a K: KeyOf<T::KeyType>,
     <&'a K as KeyOf<T::KeyType>>::Id: Clone,
     Conn: Connection,
-    LockEntities<T, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,
+    StartWriting<T, ()>: ExecuteDsl<Conn>,
+    CountRows<T, <&'a K as KeyOf<T::KeyType>>::Id>: LoadQuery<'a, Conn, i64>,
+    LockEntity<T, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,
     DeleteRows<T, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,
 {
     fn delete(id: &'a K, conn: &mut Conn) -> QueryResult<usize> {
@@ -354,10 +364,11 @@ where
     T: EntityTable,
     Rest: DeleteManyFromEach<'a, K, Conn>,
     K: Ord + Clone + 'a,
-    Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
-    LockEntities<T, Keys<&'a K>>: ExecuteDsl<Conn>,
-    LockedEntities<T, Keys<&'a K>>: LoadQuery<'a, Conn, K>,
-    DeleteRows<T, Keys<K>>: ExecuteDsl<Conn>,
+    Conn: Connection,
+    Conn::Backend: CounterBackend<ManyRows: ListKeys + AddRows<NoCounters<T>, K, Conn>>,
+    StartWriting<T, ()>: ExecuteDsl<Conn>,
+    ReadKeys<T, Keys<&'a K>>: LoadQuery<'a, Conn, K>,
+    DeleteRows<T, Keys<&'a K>>: ExecuteDsl<Conn>,
 {
     fn delete(ids: &[&'a K], conn: &mut Conn) -> QueryResult<usize> {
         let these = delete_counters(T::table()).of_many(ids.iter().copied());

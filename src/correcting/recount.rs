@@ -327,8 +327,8 @@ impl<C: Counters, Source, Id: Clone, By: OfOne<C>> RecountOne<C, Source, Id, By>
     {
         let in_a_transaction = is_in_a_transaction(conn)?;
         conn.transaction(|conn| {
-            ExecuteDsl::execute(self.increment.clone().locking(), conn)?;
             let id = self.increment.id().clone();
+            ExecuteDsl::execute(Increment::<C, Id>::lock(id.clone()), conn)?;
             let query =
                 Compared::<C, _, _, By::OfOne>::new(&self.source, id).under_lock(in_a_transaction);
             let mut added = C::ZERO;

@@ -86,8 +86,8 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
         let value = C::amounts(value);
         let in_a_transaction = is_in_a_transaction(conn)?;
         conn.transaction(|conn| {
-            ExecuteDsl::execute(self.increment.clone().locking(), conn)?;
             let id = self.increment.id().clone();
+            ExecuteDsl::execute(Increment::<C, Id>::lock(id.clone()), conn)?;
             let before = if in_a_transaction {
                 let rows = read_locked_rows::<C, Id, Conn>(&id, conn)?;
                 rows.into_iter()

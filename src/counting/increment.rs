@@ -141,9 +141,14 @@ impl<C: Counters<Table: CounterTable<KeyType = NoEntity>>> Increment<C> {
 impl<C: Counters, Id> Increment<C, Id> {
     /// An increment by nothing that locks out others like it: it is of the entity's
     /// row without a day.
-    pub(crate) fn locking(mut self) -> Self {
-        self.cell = Cell::LOCK;
-        self.amounts(C::ZERO)
+    pub(crate) fn lock(id: Id) -> Self {
+        Increment {
+            table: table_of::<C>(),
+            cell: Cell::LOCK,
+            rows: [(id, C::ZERO)],
+            period: Period::Total,
+            slots: 1,
+        }
     }
 
     pub(crate) fn table(&self) -> &TableOf<C> {
@@ -237,8 +242,10 @@ where
 
     dialect.push_insert_into(table, &mut out)?;
     push_names(C::Table::KEY, &mut out)?;
-    out.push_sql(", ");
-    push_names(C::NAMES, &mut out)?;
+    for name in C::NAMES {
+        out.push_sql(", ");
+        out.push_identifier(name)?;
+    }
     out.push_sql(") VALUES ");
     for (i, (id, amounts)) in rows.iter().enumerate() {
         out.push_sql(if i == 0 { "(" } else { ", (" });

@@ -74,8 +74,10 @@ where
         push_names(&[C::Table::DAY, C::Table::SLOT], &mut out)?;
         out.push_sql(", ");
         push_names(C::Table::ENTITY.as_slice(), &mut out)?;
-        out.push_sql(", ");
-        push_names(C::NAMES, &mut out)?;
+        for name in C::NAMES {
+            out.push_sql(", ");
+            out.push_identifier(name)?;
+        }
         out.push_sql(") SELECT ");
         out.push_bind_param::<Date, _>(&self.cell.day)?;
         out.push_sql(", ");

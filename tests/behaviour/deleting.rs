@@ -166,3 +166,37 @@ fn a_deletion_beside_a_correction_comes_before_it_or_after() {
         recount(visits, a_hundred).of(1).execute(conn).map(drop)
     });
 }
+
+/// Nobody retries here: they wait for each other, and none fails.
+#[test]
+fn deletions_that_wait_for_an_increment_do_not_deadlock() {
+    for round in 0..10 {
+        let (database, mut conn) = counted();
+        let conn = &mut conn;
+        conn.batch_execute("BEGIN").unwrap();
+        let of_rows_that_are_there = Article::increment(views).on(day(2026, 1, 1));
+        of_rows_that_are_there
+            .of_many([(3, 1), (4, 1), (5, 1)])
+            .execute(conn)
+            .unwrap();
+        thread::scope(|scope| {
+            for thread in 0..4 {
+                let database = &database;
+                scope.spawn(move || {
+                    let conn = &mut database.connect();
+                    let removed = match (round + thread) % 4 {
+                        0 => Article::delete_counters_of(&[3, 5], conn),
+                        1 => article(4).delete_counters(conn),
+                        2 => Article::delete_counters_of(&[5, 4, 3], conn),
+                        _ => article(5).delete_counters(conn),
+                    };
+                    removed.unwrap();
+                });
+            }
+            // They should wait by now, and need not.
+            thread::sleep(Duration::from_millis(100));
+            conn.batch_execute("COMMIT").unwrap();
+        });
+        assert_eq!(values(conn), [2, 4, 0, 0, 0]);
+    }
+}
