@@ -113,7 +113,9 @@ impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
     ///
     /// # Errors
     ///
-    /// The database's own.
+    /// The database's own. If another transaction deletes the entity's row at the same time, and
+    /// the counter table has a foreign key to it, that may be a
+    /// [`ForeignKeyViolation`](diesel::result::DatabaseErrorKind::ForeignKeyViolation).
     pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
         Conn: Connection,
@@ -139,7 +141,9 @@ impl<'a, T: CounterTable, K> DeleteManyCounters<'a, T, K> {
     ///
     /// # Errors
     ///
-    /// The database's own.
+    /// The database's own. If another transaction deletes the entity's row at the same time, and
+    /// the counter table has a foreign key to it, that may be a
+    /// [`ForeignKeyViolation`](diesel::result::DatabaseErrorKind::ForeignKeyViolation).
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
         K: Ord + Clone,
