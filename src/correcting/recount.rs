@@ -100,13 +100,12 @@ use crate::transaction::is_in_a_transaction;
 ///     1_i64.into_sql::<BigInt>(),
 /// ));
 /// let drift: Vec<Drift<(i64, NaiveDate)>> = recount(views, each).execute(conn)?;
-/// assert_eq!(drift.len(), 2);
 ///
-/// let march: Vec<(NaiveDate, i64)> = daily_counts(views)
-///     .of(1_i64)
-///     .between(drift[0].entity.1..=drift[1].entity.1)
-///     .load(conn)?;
-/// assert_eq!(march, [(drift[0].entity.1, 2), (drift[1].entity.1, 1)]);
+/// let [first, second] = [1, 2].map(|day| NaiveDate::from_ymd_opt(2026, 3, day).unwrap());
+/// assert_eq!(drift[0], Drift { entity: (1, first), stored: 0, actual: 2 });
+/// assert_eq!(drift[1], Drift { entity: (1, second), stored: 0, actual: 1 });
+/// let march = daily_counts(views).of(1_i64).between(first..=second).load(conn)?;
+/// assert_eq!(march, [(first, 2), (second, 1)]);
 /// # Ok(())
 /// # }
 /// ```
