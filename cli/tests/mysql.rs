@@ -68,12 +68,10 @@ fn a_url_may_say_mariadb() {
     assert_eq!(checked.summary(), "article_counters: good", "{checked:?}");
 }
 
-#[test]
-fn the_last_deadlock_is_told() {
-    let _alone = alone();
-    let database = with_counters();
+/// Two transactions that count in opposite orders; the ids of their sessions.
+fn deadlock(database: &TestDatabase) -> (i64, i64) {
     let (other_is, other) = mpsc::channel();
-    let (one_id, other_id) = thread::scope(|scope| {
+    thread::scope(|scope| {
         let one = &mut database.connect();
         count(1, one).unwrap();
         count(2, one).unwrap();
@@ -100,9 +98,24 @@ fn the_last_deadlock_is_told() {
             "{ends:?}"
         );
         (one_id, other_id)
-    });
+    })
+}
 
-    let answer = database.run(&["doctor", "article_counters"]);
+#[test]
+fn the_last_deadlock_is_told() {
+    let _alone = alone();
+    let database = with_counters();
+    let ((one_id, other_id), answer, report) = (0..100)
+        .find_map(|_| {
+            let sessions = deadlock(&database);
+            let answer = database.run(&["doctor", "article_counters"]);
+            let report = database.run(&["doctor", "article_counters", "--json"]);
+            let report = report.json();
+            // Of a server that others use, the last one may be theirs.
+            let is_ours = report["deadlocks"]["last"]["transactions"].is_array();
+            is_ours.then_some((sessions, answer, report))
+        })
+        .expect("no deadlock is told");
     assert_eq!(answer.code, 3, "{answer:?}");
     assert!(
         answer
@@ -113,9 +126,6 @@ fn the_last_deadlock_is_told() {
     assert!(answer.stdout.contains("and was rolled back"), "{answer:?}");
     assert!(answer.stdout.contains("Slot::Sticky"), "{answer:?}");
 
-    let report = database
-        .run(&["doctor", "article_counters", "--json"])
-        .json();
     let deadlock = &report["deadlocks"]["last"]["transactions"];
     let mut told: Vec<_> = deadlock.as_array().unwrap().iter().collect();
     told.sort_by_key(|transaction| transaction["waited_for"]["entity"].to_string());
