@@ -595,7 +595,8 @@ fn the_history_of_all_partitions_is_added_up() {
     // A session adds to the statistics when it ends, which is after its client has gone.
     let conn = &mut database.connect();
     let others = "SELECT count(*) AS value FROM pg_stat_activity
-                  WHERE datname = current_database() AND pid <> pg_backend_pid()";
+                  WHERE backend_type = 'client backend'
+                      AND datname = current_database() AND pid <> pg_backend_pid()";
     wait_until("other sessions stay", || hot_row::number(others, conn) == 0);
     // That counts the rows, for the statistics.
     database.execute("VACUUM ANALYZE older");
