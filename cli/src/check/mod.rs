@@ -47,7 +47,7 @@ struct Checked {
     table: String,
     good: bool,
     faults: Vec<Fault>,
-    /// On SQLite: what makes the table anew, where a fault needs that.
+    /// On SQLite: what rebuilds the table, where a fault needs that.
     rebuild: Vec<String>,
     /// What to know before that, or why it is not here.
     rebuild_note: Option<String>,

@@ -1,4 +1,4 @@
-//! SQLite: what makes a table anew, and leaves the old one.
+//! SQLite: what rebuilds a table, and leaves the old one.
 
 use anyhow::Result;
 use diesel::prelude::*;
@@ -13,7 +13,7 @@ use crate::generate::{CreateTable, Entity, KeyType};
 use crate::output::thousands;
 use crate::sql::{quoted_list, sql};
 
-/// A table made anew.
+/// A rebuilt table.
 pub struct Rebuild {
     pub note: String,
     /// Empty where something else has to be put right first.
