@@ -6,6 +6,8 @@ use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Date, HasSqlType, SmallInt, Text};
 
+use crate::slot::SlotRange;
+
 /// A Diesel backend that counters work on.
 ///
 /// Implemented for Diesel's own three, each behind the feature of its name. An
@@ -121,9 +123,63 @@ impl Dialect {
         out.backend().dialect()
     }
 
-    /// SQLite has one writer at a time, so there slots would buy nothing.
-    pub(crate) fn has_slots(self) -> bool {
-        self != Dialect::Sqlite
+    /// A row's slot: one of `slots`, chosen by the number of the connection.
+    pub(crate) fn push_slot<'b, DB>(
+        self,
+        slots: &'b SlotRange,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend + HasSqlType<SmallInt>,
+        i16: ToSql<SmallInt, DB>,
+    {
+        match self {
+            Dialect::PostgreSql => {
+                out.push_bind_param::<SmallInt, _>(&slots.first)?;
+                // Where there is no choice, the session needs no number.
+                out.push_sql(" + CASE WHEN ");
+                out.push_bind_param::<SmallInt, _>(&slots.count)?;
+                out.push_sql(" > 1 THEN COALESCE(");
+                out.push_sql(POSTGRES_NUMBER);
+                out.push_sql(", ");
+                out.push_sql(POSTGRES_CLAIM);
+                out.push_sql(", pg_backend_pid()) % ");
+                out.push_bind_param::<SmallInt, _>(&slots.count)?;
+                out.push_sql(" ELSE 0 END");
+            }
+            Dialect::MySql => {
+                out.push_bind_param::<SmallInt, _>(&slots.first)?;
+                out.push_sql(" + COALESCE(");
+                out.push_sql(MYSQL_NUMBER);
+                out.push_sql(", CONNECTION_ID()) % ");
+                out.push_bind_param::<SmallInt, _>(&slots.count)?;
+            }
+            // It has one writer at a time: slots would gain nothing.
+            Dialect::Sqlite => out.push_sql("0"),
+        }
+        Ok(())
+    }
+
+    /// A statement that gives the session a number, unless it has one.
+    pub(crate) fn push_claim<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
+        match self {
+            Dialect::PostgreSql => {
+                out.push_sql("SELECT COALESCE(");
+                out.push_sql(POSTGRES_NUMBER);
+                out.push_sql(", ");
+                out.push_sql(POSTGRES_CLAIM);
+            }
+            Dialect::MySql => {
+                out.push_sql("SET ");
+                out.push_sql(MYSQL_NUMBER);
+                out.push_sql(" = COALESCE(");
+                out.push_sql(MYSQL_NUMBER);
+                out.push_sql(", ");
+                out.push_sql(MYSQL_CLAIM);
+            }
+            Dialect::Sqlite => out.push_sql("SELECT (1"),
+        }
+        out.push_sql(")");
     }
 
     /// Begins a query, with `SELECT `.
@@ -504,6 +560,30 @@ impl Dialect {
 // be taken for them.
 const STORED: &str = "diesel_counters_stored";
 const WANTED: &str = "diesel_counters_wanted";
+
+/// The number that the session has claimed, or NULL. A setting whose first value was rolled
+/// back is an empty text.
+const POSTGRES_NUMBER: &str =
+    "CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER)";
+
+/// Claims the least number that no other session has: the session holds an advisory lock on
+/// it until it ends, even where the setting is rolled back. `generate_series` in a `FROM` would
+/// make all its rows first.
+const POSTGRES_CLAIM: &str = "\
+    (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) \
+    FROM (SELECT generate_series(1, 32767) AS number) AS numbers \
+    WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)";
+
+const MYSQL_NUMBER: &str = "@diesel_counters_number";
+
+/// The least number that no other session has. A `WHERE` might lock them all before a `LIMIT`
+/// is looked at. Recursion ends at 1,000 by default.
+const MYSQL_CLAIM: &str = "\
+    (WITH RECURSIVE diesel_counters_numbers (number, claimed) AS (\
+    SELECT 1, GET_LOCK('diesel_counters/1', 0) UNION ALL \
+    SELECT number + 1, GET_LOCK(CONCAT('diesel_counters/', number + 1), 0) \
+    FROM diesel_counters_numbers WHERE claimed = 0 AND number < 999) \
+    SELECT number FROM diesel_counters_numbers WHERE claimed = 1)";
 
 /// Of the least integer `abs` is an "integer overflow".
 const SQLITE_ELSE_ERROR: &str = " ELSE abs(-9223372036854775807 - 1) END";

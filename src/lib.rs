@@ -88,12 +88,19 @@
 //!
 //! # Slots
 //!
-//! Each thread has a slot of its own and keeps it ([`Slot::Sticky`]), so that
-//! transactions on different threads share no counter's row: they neither wait for
-//! each other's counters nor deadlock on them, in whatever order they count. That
-//! takes as many slots as there are threads that count; [`DEFAULT_SLOTS`] is 32.
-//! For several processes see [`Slot::Partition`], and for transactions that move
-//! between threads [`Slot::Random`].
+//! Each database connection counts in a slot of its own ([`Slot::Connection`]), so
+//! transactions that are open at the same time write different rows: they neither wait for
+//! each other's counters nor deadlock on them, in whatever order they count. That takes as
+//! many slots as there are connections that count: the size of the pool times the number of
+//! processes. [`DEFAULT_SLOTS`] is 32. Count both the old and the new processes, if a
+//! deployment runs them side by side.
+//!
+//! On PostgreSQL, nothing has to be configured. On MySQL and MariaDB, run [`claim_slot()`]
+//! on each new connection, as [`ClaimSlots`] does for a pool. Without it, connections choose
+//! by `CONNECTION_ID()`, and some can share a slot: counts stay exact, and transactions can
+//! wait.
+//!
+//! Several database nodes that accept writes need [`Slot::Partition`].
 //!
 //! # Days
 //!
@@ -124,9 +131,10 @@
 //! - `postgres`, `mysql`, `sqlite`: the backends, through Diesel's. None is on by
 //!   default. The first two link no client library; `sqlite` links libsqlite3, as
 //!   Diesel's own does.
-//! - `r2d2`: the [`Compactor`], on Diesel's pool.
+//! - `r2d2`: [`ClaimSlots`] and the [`Compactor`], on Diesel's pool.
 
 mod backend;
+mod claim;
 mod correcting;
 mod counter;
 mod counting;
@@ -140,7 +148,6 @@ mod period;
 mod reading;
 mod slot;
 mod table;
-mod thread_number;
 mod transaction;
 
 #[doc(hidden)]
@@ -149,6 +156,9 @@ pub use chrono;
 #[cfg(feature = "postgres")]
 pub use backend::UnnestedRows;
 pub use backend::{CounterBackend, Dialect, ListedRows};
+#[cfg(feature = "r2d2")]
+pub use claim::ClaimSlots;
+pub use claim::{ClaimSlot, claim_slot};
 pub use correcting::delete::delete_counters;
 pub use correcting::recount::{Drift, recount};
 pub use correcting::set::set_counter;

@@ -8,50 +8,47 @@ use diesel::backend::Backend;
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::SmallInt;
 
-use crate::thread_number::thread_number;
-
 /// How many slots a counter has when nobody says otherwise.
 pub const DEFAULT_SLOTS: i16 = 32;
 
-/// How an increment chooses its slot, on a database that has more than one
-/// writer at a time: one from 1 to as many as a counter has. (On SQLite the slot is always
-/// 0, and elsewhere 0 is where [old days are merged into](crate::compact()).)
+/// How an increment chooses its slot, from 1 to the number of slots of the counter.
 ///
-/// Chosen for the process with [`set_default_slot`], and for one statement with
-/// [`Increment::slot`](crate::Increment::slot).
+/// [`set_default_slot`] chooses for the process, and
+/// [`Increment::slot`](crate::Increment::slot) for one statement. On SQLite, which has one
+/// writer at a time, the slot is always 0. Elsewhere slot 0 holds
+/// [merged rows](crate::compact()).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Slot {
-    /// Each thread has a slot of its own, and keeps it. The default.
+    /// Each database connection has a slot of its own. The default.
     ///
-    /// A thread takes a slot when it first counts, and hands it on when it ends. As
-    /// long as a process has no more such threads than there are slots, no two share
-    /// one: none waits for another's counters, nor deadlocks on them, in whatever
-    /// order it counts. So give a counter as many slots as your program has threads
-    /// that ever count. (Tokio's `spawn_blocking` makes up to 512, unless
-    /// its runtime is built with `max_blocking_threads`.) More threads are as exact,
-    /// and may wait or deadlock.
+    /// Transactions on different connections write different rows: none waits for
+    /// another's counters, and none deadlocks on them, in whatever order it counts. This
+    /// holds while a counter has at least as many slots as the database has connections
+    /// that count, over all processes. More connections share slots: counts stay exact, and
+    /// transactions can wait for each other or deadlock.
     ///
-    /// Each process begins at a random slot, so those of several may meet; see
-    /// [`Partition`](Slot::Partition). A transaction has to stay on one thread, as it
-    /// does in synchronous Diesel.
+    /// The server chooses when it runs the statement, so it does not matter which thread or
+    /// task a transaction runs on. Behind a pooler in transaction mode, the server's
+    /// connection is what has the slot. [`claim_slot`](crate::claim_slot()) says how a
+    /// connection gets its number on each database.
     #[default]
-    Sticky,
+    Connection,
     /// A random slot for each statement.
     ///
-    /// For code whose transactions move between threads. It needs many times more
-    /// slots than writers to keep them apart, and transactions that count several
-    /// entities can deadlock.
+    /// It keeps nothing in the session. It needs many times more slots than connections to
+    /// keep them apart, and transactions that count several entities can deadlock.
     Random,
-    /// As [`Sticky`](Slot::Sticky), within this process's share of the slots.
+    /// As [`Connection`](Slot::Connection), within one share of the slots.
     ///
-    /// For several processes, or database nodes, that count the same things:
-    /// number the processes, and no two share a slot. With fewer slots than
-    /// processes some share.
+    /// For several database nodes that accept writes, such as those of a Galera cluster:
+    /// connections of different nodes can have the same number. Give the processes that
+    /// write to one node the same `index`. If there are more partitions than slots, some
+    /// partitions share a slot.
     Partition {
-        /// Which of the shares is this process's: from 0 to `of - 1`.
+        /// The share, from 0 to `of - 1`.
         index: u16,
-        /// How many shares there are: 1 or more.
+        /// The number of shares, 1 or more.
         of: u16,
     },
 }
@@ -62,12 +59,12 @@ static DEFAULT: OnceLock<Slot> = OnceLock::new();
 /// its own.
 ///
 /// Call it once, when the program starts. Without it the choice is
-/// [`Slot::Sticky`].
+/// [`Slot::Connection`].
 ///
 /// ```
 /// use diesel_counters::{Slot, set_default_slot};
 ///
-/// // The second of three web servers.
+/// // This process writes to the second of three database nodes.
 /// set_default_slot(Slot::Partition { index: 1, of: 3 })?;
 /// # Ok::<(), diesel_counters::SetDefaultSlotError>(())
 /// ```
@@ -86,7 +83,7 @@ pub fn set_default_slot(slot: Slot) -> Result<(), SetDefaultSlotError> {
         .map_err(|_| SetDefaultSlotError::AlreadySet(*DEFAULT.get_or_init(|| slot)))
 }
 
-/// Why [`set_default_slot`] did not.
+/// The error returned by [`set_default_slot`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SetDefaultSlotError {
@@ -126,19 +123,27 @@ impl Slot {
         DEFAULT.get().copied().unwrap_or_default()
     }
 
-    /// A slot from 1 to `slots`. Slot 0 is for what old days are merged into, so that a
-    /// merge never waits for who counts.
-    pub(crate) fn number(self, slots: i16) -> SlotNumber {
-        let index = match self {
-            Slot::Sticky => thread_number() % slots as u32,
-            Slot::Random => rand::random_range(0..slots as u32),
-            Slot::Partition { index, of } if index < of => {
-                let share = share_of(slots, index, of);
-                share.start + thread_number() % (share.end - share.start)
+    /// The slots to choose from, of those from 1 to `slots`. Slot 0 holds merged rows, so
+    /// that a merge never waits for an increment.
+    pub(crate) fn range(self, slots: i16) -> SlotRange {
+        let range = match self {
+            Slot::Connection => 0..slots as u32,
+            Slot::Random => {
+                let slot = rand::random_range(0..slots as u32);
+                slot..slot + 1
             }
-            Slot::Partition { index, of } => return SlotNumber::NoSuchPartition { index, of },
+            Slot::Partition { index, of } if index < of => share_of(slots, index, of),
+            Slot::Partition { index, of } => {
+                return SlotRange {
+                    first: FirstSlot::NoSuchPartition { index, of },
+                    count: 1,
+                };
+            }
         };
-        SlotNumber::Number(index as i16 + 1)
+        SlotRange {
+            first: FirstSlot::Number(range.start as i16 + 1),
+            count: range.len() as i16,
+        }
     }
 }
 
@@ -150,36 +155,47 @@ fn share_of(slots: i16, index: u16, of: u16) -> Range<u32> {
     start..end.max(start + 1)
 }
 
+/// `count` slots from `first` on. The number of the connection chooses one of them.
+#[derive(Debug, Clone, Copy)]
+pub struct SlotRange {
+    pub(crate) first: FirstSlot,
+    pub(crate) count: i16,
+}
+
+impl SlotRange {
+    /// The slot of merged rows.
+    pub(crate) const MERGED: Self = SlotRange {
+        first: FirstSlot::Number(0),
+        count: 1,
+    };
+}
+
 /// A slot as a bind value.
 #[derive(Clone, Copy)]
-pub enum SlotNumber {
+pub enum FirstSlot {
     Number(i16),
     NoSuchPartition { index: u16, of: u16 },
 }
 
-impl SlotNumber {
-    pub(crate) const ZERO: &Self = &SlotNumber::Number(0);
-}
-
 // As `debug_query` shows it.
-impl fmt::Debug for SlotNumber {
+impl fmt::Debug for FirstSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SlotNumber::Number(number) => write!(f, "{number}"),
-            SlotNumber::NoSuchPartition { index, of } => write!(f, "partition {index} of {of}"),
+            FirstSlot::Number(number) => write!(f, "{number}"),
+            FirstSlot::NoSuchPartition { index, of } => write!(f, "partition {index} of {of}"),
         }
     }
 }
 
-impl<DB> ToSql<SmallInt, DB> for SlotNumber
+impl<DB> ToSql<SmallInt, DB> for FirstSlot
 where
     DB: Backend,
     i16: ToSql<SmallInt, DB>,
 {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, DB>) -> serialize::Result {
         match self {
-            SlotNumber::Number(number) => number.to_sql(out),
-            SlotNumber::NoSuchPartition { index, of } => {
+            FirstSlot::Number(number) => number.to_sql(out),
+            FirstSlot::NoSuchPartition { index, of } => {
                 let mut message = String::new();
                 no_such_partition(*index, *of, &mut message)?;
                 Err(message.into())

@@ -68,6 +68,16 @@ pub fn kill_others(conn: &mut Conn) {
     }
 }
 
+/// Whether the session has claimed a number.
+pub fn has_claimed(conn: &mut Conn) -> bool {
+    use diesel::dsl::sql;
+    use diesel::sql_types::Bool;
+
+    let held = "@diesel_counters_number IS NOT NULL
+         AND IS_USED_LOCK(CONCAT('diesel_counters/', @diesel_counters_number)) = CONNECTION_ID()";
+    diesel::select(sql::<Bool>(held)).get_result(conn).unwrap()
+}
+
 /// Has a statement wait for a lock only shortly.
 pub const GIVE_UP_SOON: &str = "SET SESSION innodb_lock_wait_timeout = 1";
 
@@ -207,4 +217,22 @@ fn a_lenient_server_adjusts_no_count() {
     );
     let value = counter_value(visits).of(1).get_result::<i64>(conn);
     assert_eq!(value, Ok(i64::MAX));
+}
+
+#[test]
+fn without_a_claim_the_slot_is_that_of_the_connection_id() {
+    use diesel::dsl::sql;
+    use diesel::sql_types::BigInt;
+    use diesel_counters::prelude::*;
+    use diesel_counters_tests::schema::article_counters::{slot, table, views};
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    increment(views).of(1_i64).execute(conn).unwrap();
+    let used: i16 = table.select(slot).get_result(conn).unwrap();
+    let id: i64 = diesel::select(sql::<BigInt>("CONNECTION_ID()"))
+        .get_result(conn)
+        .unwrap();
+    assert_eq!(i64::from(used), 1 + id % 32);
+    assert!(!has_claimed(conn));
 }

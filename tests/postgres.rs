@@ -53,6 +53,14 @@ pub fn kill_others(conn: &mut Conn) {
     killed.execute(conn).unwrap();
 }
 
+/// Whether the session has claimed a number.
+pub fn has_claimed(conn: &mut Conn) -> bool {
+    let locks = diesel::sql_query(
+        "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()",
+    );
+    locks.execute(conn).unwrap() > 0
+}
+
 /// Has a statement wait for a lock only shortly.
 pub const GIVE_UP_SOON: &str = "SET lock_timeout = '100ms'";
 
@@ -151,4 +159,20 @@ fn a_key_may_be_a_uuid() {
     assert_eq!(one.counter_value(device_counters::uses, conn), Ok(3));
     Device::delete_counters_of(&[one.id, other.id], conn).unwrap();
     assert_eq!(one.counter_value(device_counters::uses, conn), Ok(0));
+}
+
+#[test]
+fn a_session_that_was_discarded_claims_a_number_again() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::claim_slot;
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    claim_slot().execute(conn).unwrap();
+    for (discard, keeps_locks) in [("DISCARD ALL", false), ("RESET ALL", true)] {
+        conn.batch_execute(discard).unwrap();
+        assert_eq!(has_claimed(conn), keeps_locks);
+        claim_slot().execute(conn).unwrap();
+        assert!(has_claimed(conn));
+    }
 }

@@ -47,6 +47,11 @@ pub mod printed {
 /// There is no server that could.
 pub fn kill_others(_conn: &mut Conn) {}
 
+/// A session has no number here.
+pub fn has_claimed(_conn: &mut Conn) -> bool {
+    false
+}
+
 /// Has a statement wait for a lock only shortly.
 pub const GIVE_UP_SOON: &str = "PRAGMA busy_timeout = 10";
 

@@ -124,7 +124,7 @@ fn the_last_deadlock_is_told() {
         "{answer:?}"
     );
     assert!(answer.stdout.contains("and was rolled back"), "{answer:?}");
-    assert!(answer.stdout.contains("Slot::Sticky"), "{answer:?}");
+    assert!(answer.stdout.contains("Slot::Connection"), "{answer:?}");
 
     let deadlock = &report["deadlocks"]["last"]["transactions"];
     let mut told: Vec<_> = deadlock.as_array().unwrap().iter().collect();

@@ -13,7 +13,7 @@ use crate::counter::{Counters, TableOf, table_of};
 use crate::days::Day;
 use crate::key::{Entity, KeyExpression, KeyOf, KeyType};
 use crate::period::{Period, UNDATED, utc_today};
-use crate::slot::{DEFAULT_SLOTS, Slot, SlotNumber};
+use crate::slot::{DEFAULT_SLOTS, Slot, SlotRange};
 use crate::table::{CounterTable, NoEntity};
 
 /// Adds to one or more counters of an entity, with no model in hand.
@@ -71,18 +71,18 @@ pub struct Increment<C: Counters, Id = NoEntity> {
     slots: i16,
 }
 
-/// The day and the slot that an increment goes to.
+/// The day that an increment goes to, and its choice of slots.
 #[derive(Debug, Clone, Copy)]
 pub struct Cell {
     pub(crate) day: Day,
-    pub(crate) slot: SlotNumber,
+    pub(crate) slots: SlotRange,
 }
 
 impl Cell {
     /// The row that corrections of an entity lock.
     pub(crate) const LOCK: Self = Cell {
         day: Day(UNDATED),
-        slot: *SlotNumber::ZERO,
+        slots: SlotRange::MERGED,
     };
 }
 
@@ -102,7 +102,7 @@ impl<C: Counters> Increment<C> {
             table: table_of::<C>(),
             cell: Cell {
                 day: Day(period.start(today)),
-                slot: Slot::chosen().number(slots),
+                slots: Slot::chosen().range(slots),
             },
             rows: [(NoEntity, C::ONE_EACH)],
             period,
@@ -173,7 +173,7 @@ impl<C: Counters, Id> Increment<C, Id> {
 
     /// Chooses the slot otherwise than [the process does](crate::set_default_slot).
     pub fn slot(mut self, slot: Slot) -> Self {
-        self.cell.slot = slot.number(self.slots);
+        self.cell.slots = slot.range(self.slots);
         self
     }
 }
@@ -209,7 +209,7 @@ where
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
     Day: ToSql<Date, DB>,
-    SlotNumber: ToSql<SmallInt, DB>,
+    i16: ToSql<SmallInt, DB>,
     i64: ToSql<BigInt, DB>,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
@@ -230,16 +230,10 @@ where
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
     Day: ToSql<Date, DB>,
-    SlotNumber: ToSql<SmallInt, DB>,
+    i16: ToSql<SmallInt, DB>,
     i64: ToSql<BigInt, DB>,
 {
     let dialect = Dialect::of(&out);
-    let slot = if dialect.has_slots() {
-        &cell.slot
-    } else {
-        SlotNumber::ZERO
-    };
-
     dialect.push_insert_into(table, &mut out)?;
     push_names(C::Table::KEY, &mut out)?;
     for name in C::NAMES {
@@ -252,7 +246,7 @@ where
         id.walk_value(out.reborrow())?;
         out.push_bind_param::<Date, _>(&cell.day)?;
         out.push_sql(", ");
-        out.push_bind_param::<SmallInt, _>(slot)?;
+        dialect.push_slot(&cell.slots, &mut out)?;
         for amount in amounts.as_ref() {
             out.push_sql(", ");
             out.push_bind_param::<BigInt, _>(amount)?;

@@ -13,7 +13,6 @@ use crate::counting::increment::{Cell, walk_upsert};
 use crate::counting::increment_many::AddRows;
 use crate::days::Day;
 use crate::key::{Entity, KeyExpression, KeyOf, KeyType};
-use crate::slot::SlotNumber;
 
 impl<C, K, Conn> AddRows<C, K, Conn> for ListedRows
 where
@@ -71,7 +70,7 @@ where
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
     Day: ToSql<Date, DB>,
-    SlotNumber: ToSql<SmallInt, DB>,
+    i16: ToSql<SmallInt, DB>,
     i64: ToSql<BigInt, DB>,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {

@@ -5,7 +5,7 @@ use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::serialize::ToSql;
-use diesel::sql_types::{Array, BigInt, Date, HasSqlType, SmallInt};
+use diesel::sql_types::{Array, BigInt, Date, HasSqlType};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{Dialect, UnnestedRows, push_names};
@@ -80,9 +80,10 @@ where
         }
         out.push_sql(") SELECT ");
         out.push_bind_param::<Date, _>(&self.cell.day)?;
-        out.push_sql(", ");
-        out.push_bind_param::<SmallInt, _>(&self.cell.slot)?;
-        out.push_sql(", row.* FROM unnest(");
+        // A subquery runs once, and an expression once a row.
+        out.push_sql(", (SELECT ");
+        Dialect::PostgreSql.push_slot(&self.cell.slots, &mut out)?;
+        out.push_sql("), row.* FROM unnest(");
         out.push_bind_param::<Array<KeyType<C>>, _>(&self.ids)?;
         for amounts in &self.amounts {
             out.push_sql(", ");

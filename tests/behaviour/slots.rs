@@ -1,51 +1,173 @@
 //! Which slot an increment goes to.
 
 use std::collections::BTreeSet;
-use std::sync::Barrier;
 use std::thread;
 
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use diesel::r2d2::{ConnectionManager, Pool};
 use diesel::result::Error;
-use diesel_counters::Slot;
 use diesel_counters::prelude::*;
+use diesel_counters::{ClaimSlots, Slot, claim_slot};
 use diesel_counters_tests::models::{Article, BusyArticle, TimelessArticle};
-use diesel_counters_tests::schema::article_counters::views;
+use diesel_counters_tests::schema::article_counters::{comments, views};
 
-use super::{article, rows};
-use crate::{HAS_SLOTS, TestDatabase};
+use super::{article, comments_by_article, rows, wait_until};
+use crate::{Conn, HAS_SLOTS, TestDatabase, has_claimed};
 
-fn slots_used(conn: &mut crate::Conn) -> BTreeSet<i16> {
+/// It has so many slots that a connection's number tells its slot, also on MySQL and MariaDB,
+/// where the server's other connections have numbers too.
+const ARTICLE: BusyArticle = BusyArticle { id: 1 };
+
+fn slots_used(conn: &mut Conn) -> BTreeSet<i16> {
     rows(&article(1), conn).iter().map(|row| row.slot).collect()
 }
 
-#[test]
-fn sixteen_threads_have_sixteen_different_slots() {
-    let (database, mut conn, _article) = TestDatabase::with_article();
-    let article = BusyArticle { id: 1 };
-    let all_are_counting = Barrier::new(16);
-    thread::scope(|scope| {
-        for _ in 0..16 {
-            scope.spawn(|| {
-                let conn = &mut database.connect();
-                let counted = [(); 2].map(|()| article.incr_counter(views, conn));
-                // Nobody leaves, and hands its slot on, before everybody has one.
-                all_are_counting.wait();
-                assert_eq!(counted, [Ok(()), Ok(())]);
-            });
-        }
-    });
-    let used = slots_used(&mut conn);
-    assert_eq!(used.len(), if HAS_SLOTS { 16 } else { 1 }, "{used:?}");
-    assert_eq!(article.counter_value(views, &mut conn), Ok(32));
+fn claimed(database: &TestDatabase) -> Conn {
+    let mut conn = database.connect();
+    claim_slot().execute(&mut conn).unwrap();
+    conn
+}
+
+/// The slot that this connection counts in.
+fn slot_of(conn: &mut Conn) -> i16 {
+    conn.test_transaction::<_, Error, _>(|conn| {
+        diesel::delete(diesel_counters_tests::schema::article_counters::table).execute(conn)?;
+        ARTICLE.incr_counter(views, conn)?;
+        Ok(rows(&article(1), conn)[0].slot)
+    })
 }
 
 #[test]
-fn a_thread_keeps_its_slot() {
+fn sixteen_connections_have_sixteen_different_slots() {
+    let (database, mut conn, _article) = TestDatabase::with_article();
+    let mut connections: Vec<_> = (0..16).map(|_| claimed(&database)).collect();
+    for conn in &mut connections {
+        for _ in 0..2 {
+            ARTICLE.incr_counter(views, conn).unwrap();
+        }
+    }
+    let used = slots_used(&mut conn);
+    assert_eq!(used.len(), if HAS_SLOTS { 16 } else { 1 }, "{used:?}");
+    assert_eq!(ARTICLE.counter_value(views, &mut conn), Ok(32));
+}
+
+#[test]
+fn a_connection_keeps_its_slot_on_any_thread() {
     let (_database, mut conn, article) = TestDatabase::with_article();
-    for _ in 0..20 {
-        article.incr_counter(views, &mut conn).unwrap();
+    for _ in 0..10 {
+        thread::scope(|scope| {
+            scope.spawn(|| article.incr_counter(views, &mut conn).unwrap());
+        });
     }
     assert_eq!(slots_used(&mut conn).len(), 1);
+}
+
+#[test]
+fn whatever_counts_is_in_the_slot_of_the_connection() {
+    let (database, mut conn, _article) = TestDatabase::with_article();
+    let slot = slot_of(&mut conn);
+    ARTICLE.incr_counter(views, &mut conn).unwrap();
+    BusyArticle::increment(views)
+        .of_many([(1_i64, 1), (2, 1)])
+        .execute(&mut conn)
+        .unwrap();
+    ARTICLE.set_counter(views, 100, &mut conn).unwrap();
+    super::together::insert_comment(1, &mut conn).unwrap();
+    ARTICLE
+        .recount(comments, comments_by_article(), &mut conn)
+        .unwrap();
+    BusyArticle::recount_all(comments, comments_by_article(), &mut conn).unwrap();
+
+    let counted: Vec<_> = rows(&article(1), &mut database.connect())
+        .into_iter()
+        .filter(|row| (row.views, row.comments) != (0, 0))
+        .map(|row| (row.slot, row.views, row.comments))
+        .collect();
+    assert_eq!(counted, [(slot, 100, 1)]);
+}
+
+/// As many of them as there are slots is what the documentation promises.
+#[test]
+fn open_transactions_that_count_the_same_articles_in_any_order_do_not_meet() {
+    if !HAS_SLOTS {
+        return;
+    }
+    let database = TestDatabase::with_tables();
+    let mut connections: Vec<_> = (0..16).map(|_| claimed(&database)).collect();
+    for conn in &mut connections {
+        conn.batch_execute(crate::GIVE_UP_SOON).unwrap();
+        conn.batch_execute("BEGIN").unwrap();
+    }
+    for step in 0..5 {
+        for (i, conn) in connections.iter_mut().enumerate() {
+            let id = 1 + (step * (i as i64 + 1)) % 5;
+            BusyArticle { id }.incr_counter(views, conn).unwrap();
+        }
+    }
+    // The first of them stays open, and nobody waits for it.
+    for conn in &mut connections[1..] {
+        conn.batch_execute("COMMIT").unwrap();
+        ARTICLE.incr_counter(views, conn).unwrap();
+    }
+}
+
+#[test]
+fn a_connection_whose_first_count_is_rolled_back_has_a_slot_that_no_other_has() {
+    let database = TestDatabase::with_tables();
+    let [conn, other] = &mut [(); 2].map(|()| database.connect());
+    let slots = [slot_of(conn), slot_of(other), slot_of(conn), slot_of(other)];
+    ARTICLE.incr_counter(views, conn).unwrap();
+    assert_eq!(slots[..2], slots[2..]);
+    assert_eq!(slots[0] != slots[1], HAS_SLOTS);
+    assert_eq!(slots_used(conn), [slots[0]].into());
+}
+
+#[test]
+fn a_slot_that_is_claimed_again_is_the_same() {
+    let database = TestDatabase::with_tables();
+    let [first, second] = &mut [(); 2].map(|()| claimed(&database));
+    let slot = slot_of(second);
+    drop(std::mem::replace(first, database.connect()));
+    for _ in 0..3 {
+        claim_slot().execute(second).unwrap();
+    }
+    assert_eq!(slot_of(second), slot);
+}
+
+#[test]
+fn a_slot_is_free_again_when_its_connection_is_gone() {
+    let database = TestDatabase::with_tables();
+    let slot = slot_of(&mut claimed(&database));
+    let is_free = || slot_of(&mut claimed(&database)) == slot;
+    assert!(wait_until(is_free));
+}
+
+#[test]
+fn the_connections_of_a_pool_claim_their_slots() {
+    let database = TestDatabase::with_tables();
+    let pool = Pool::builder()
+        .max_size(4)
+        .connection_customizer(Box::new(ClaimSlots))
+        .build(ConnectionManager::<Conn>::new(database.url()))
+        .unwrap();
+    let mut connections = [(); 4].map(|()| pool.get().unwrap());
+    for conn in &mut connections {
+        ARTICLE.incr_counter(views, conn).unwrap();
+    }
+    let used = slots_used(&mut connections[0]);
+    assert_eq!(used.len(), if HAS_SLOTS { 4 } else { 1 });
+    for mut conn in connections {
+        assert_eq!(has_claimed(&mut conn), HAS_SLOTS);
+    }
+}
+
+#[test]
+fn a_random_slot_claims_nothing() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let random = BusyArticle::increment(views).of(1_i64).slot(Slot::Random);
+    random.execute(&mut conn).unwrap();
+    assert!(!has_claimed(&mut conn));
 }
 
 #[test]

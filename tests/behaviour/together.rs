@@ -260,7 +260,7 @@ fn the_first_sets_of_an_entity_do_not_add_up() {
     }
 }
 
-fn insert_comment(id: i64, conn: &mut Conn) -> QueryResult<usize> {
+pub(super) fn insert_comment(id: i64, conn: &mut Conn) -> QueryResult<usize> {
     use schema::comments::{article_id, body, table};
     diesel::insert_into(table)
         .values((article_id.eq(id), body.eq("Nice.")))

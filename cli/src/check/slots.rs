@@ -89,11 +89,11 @@ pub fn too_few(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Opti
             "few_slots",
             what,
             "This is a guess from what is stored. If there are no more slots than that, and more \
-             threads count at once, they wait for each other.",
+             connections count at once, they wait for each other.",
         )
         .remedy(
-            "Have as many slots as threads that count, times the processes: \
-             #[counters(slots = …)], which is 32 without it. No row has to be changed.",
+            "Use as many slots as connections that count, the size of the pool times the number of \
+             processes: #[counters(slots = …)], which defaults to 32. No row has to be changed.",
         ),
     ))
 }

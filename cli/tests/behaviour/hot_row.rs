@@ -22,7 +22,7 @@ diesel::table! {
     }
 }
 
-/// Two threads of different processes that have met in a slot.
+/// Two connections that share a slot.
 const SLOT: Slot = Slot::Partition { index: 3, of: 32 };
 
 #[derive(QueryableByName)]

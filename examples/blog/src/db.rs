@@ -6,7 +6,7 @@ use diesel::ConnectionError;
 use diesel::connection::{Connection, TransactionManager};
 use diesel::r2d2::{ManageConnection, R2D2Connection};
 use diesel::result::{DatabaseErrorKind, Error, QueryResult};
-use diesel_counters::is_retryable;
+use diesel_counters::{ClaimSlots, is_retryable};
 
 pub use crate::connection::AnyConnection;
 use crate::migrations;
@@ -161,6 +161,7 @@ impl Database {
             .max_size(connections)
             .min_idle(Some(1))
             .connection_timeout(PATIENCE)
+            .connection_customizer(Box::new(ClaimSlots))
             .build_unchecked(self)
     }
 

@@ -97,7 +97,7 @@ fn serve(database: Database, mut conn: AnyConnection, address: &str) -> Result<(
     }
     drop(conn);
 
-    server::runtime()?.block_on(async {
+    tokio::runtime::Runtime::new()?.block_on(async {
         let listener = TcpListener::bind(address).await.with_context(|| {
             format!("cannot serve on {address}; `blog serve --listen` chooses another address")
         })?;

@@ -9,7 +9,6 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use tokio::net::TcpListener;
-use tokio::runtime::{self, Runtime};
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::db::Pool;
@@ -17,18 +16,6 @@ use crate::pages;
 
 /// How much a form may send, in bytes.
 const LARGEST_FORM: usize = 64 * 1024;
-
-/// As many threads do Diesel's work as an article's counters have slots, so no two
-/// of them ever share a slot.
-const BLOCKING_THREADS: usize = 32;
-
-/// The runtime to serve on.
-pub fn runtime() -> io::Result<Runtime> {
-    runtime::Builder::new_multi_thread()
-        .enable_all()
-        .max_blocking_threads(BLOCKING_THREADS)
-        .build()
-}
 
 /// Serves the blog until Ctrl-C or SIGTERM, and then ends what it had begun.
 pub async fn serve(listener: TcpListener, pool: Pool) -> io::Result<()> {

@@ -102,13 +102,15 @@ pub fn slots(found: &Found, report: &Report, target: &Target) -> Option<Advice> 
     let used = report.days.iter().filter_map(|day| day.highest_slot).max();
     if slots.len() > 1 && used >= Some(clients) {
         return Some(Advice {
-            name: "sticky",
-            what: "Keep each thread in a slot of its own: Slot::Sticky, or Slot::Partition \
-                   in each of several processes, and not Slot::Random."
-                .to_owned(),
+            name: "connection_slots",
+            what: format!(
+                "Give each connection a slot of its own: use Slot::Connection, which is the default, \
+                 and not Slot::Random.{}",
+                claims(target)
+            ),
             why: format!(
                 "{} different slots are waited for, though there are more in use \
-                 than the {clients} other clients need: threads meet by chance",
+                 than the {clients} other clients need: connections meet by chance",
                 slots.len()
             ),
             sql: Vec::new(),
@@ -120,9 +122,9 @@ pub fn slots(found: &Found, report: &Report, target: &Target) -> Option<Advice> 
     Some(Advice {
         name: "more_slots",
         what: format!(
-            "Give each writing thread a slot of its own: as many slots as threads that count, over all \
-             processes. With {clients} other clients connected now, #[counters(slots = {wanted})]. \
-             Slot::Partition keeps several processes apart."
+            "Use as many slots as connections that count: the size of the pool times the number of \
+             processes. With {clients} other clients connected now, #[counters(slots = {wanted})].{}",
+            claims(target)
         ),
         why: format!(
             "transactions wait for each other in one slot{}{}",
@@ -133,6 +135,14 @@ pub fn slots(found: &Found, report: &Report, target: &Target) -> Option<Advice> 
         ),
         sql: Vec::new(),
     })
+}
+
+/// What a connection needs before its slot is certain to be its own.
+fn claims(target: &Target) -> &'static str {
+    match target.dialect {
+        Dialect::MySql => " Run claim_slot() on each new connection, as ClaimSlots does in a pool.",
+        _ => "",
+    }
 }
 
 /// How much of what is counted most goes through one row.
@@ -160,7 +170,7 @@ pub fn deadlock(report: &Report) -> Option<Advice> {
         .collect();
     Some(Advice {
         name: "deadlock",
-        what: "Count in one slot a transaction (Slot::Sticky, not Slot::Random, and slots for all threads), \
+        what: "Count in one slot a transaction (Slot::Connection, not Slot::Random, and as many slots as connections), \
                or several entities in one statement, which sorts them: increment(…).of_many(…). \
                Run again, as a whole, a transaction that was rolled back."
             .to_owned(),
