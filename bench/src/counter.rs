@@ -1,0 +1,124 @@
+//! A thread that counts: one transaction after another, each until it commits.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use diesel::QueryResult;
+use diesel::r2d2::Pool;
+use diesel::result::Error;
+use diesel_counters::is_retryable;
+use rand::rngs::ThreadRng;
+
+use crate::pool::{Session, Sessions};
+use crate::tally::Tally;
+use crate::way::{Count, Counting};
+use crate::worker::Spec;
+
+pub struct Counter<'a, C: Count> {
+    spec: &'a Spec,
+    pool: &'a Pool<Sessions<C>>,
+    /// The number of this thread, of those of all processes.
+    writer: i64,
+    rng: ThreadRng,
+}
+
+/// When threads stop.
+#[derive(Clone, Copy)]
+pub enum Limit<'a> {
+    Time(Instant),
+    /// So many more, of all threads.
+    Transactions(&'a AtomicU64),
+}
+
+impl Limit<'_> {
+    pub fn time(time: Duration) -> Self {
+        Limit::Time(Instant::now() + time)
+    }
+
+    fn is_in_time(self) -> bool {
+        match self {
+            Limit::Time(end) => Instant::now() < end,
+            Limit::Transactions(_) => true,
+        }
+    }
+
+    fn begins_another(self) -> bool {
+        match self {
+            Limit::Time(_) => self.is_in_time(),
+            Limit::Transactions(left) => left
+                .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1))
+                .is_ok(),
+        }
+    }
+}
+
+impl<'a, C: Count> Counter<'a, C> {
+    pub fn new(spec: &'a Spec, pool: &'a Pool<Sessions<C>>, writer: i64) -> Self {
+        Counter {
+            spec,
+            pool,
+            writer,
+            rng: rand::rng(),
+        }
+    }
+
+    /// Counts up to the limit. Ends the process where the database fails, because the other threads
+    /// wait for this one.
+    pub fn count(&mut self, limit: Limit<'_>) -> Tally {
+        let mut tally = Tally::default();
+        while limit.begins_another() {
+            if let Err(error) = self.count_once(limit, &mut tally) {
+                eprintln!("{}: {error:#}", self.spec.way.name());
+                std::process::exit(1);
+            }
+        }
+        tally
+    }
+
+    fn count_once(&mut self, limit: Limit<'_>, tally: &mut Tally) -> Result<()> {
+        let Spec { entities, way, .. } = *self.spec;
+        let ids = entities.choose(way, self.writer, &mut self.rng);
+        let mut session = self.pool.get().context("no connection from the pool")?;
+        let began = Instant::now();
+        loop {
+            match self.transaction(&mut session, &ids) {
+                Ok(()) => break,
+                Err(error) if is_deadlock(&error) => tally.deadlocks += 1,
+                Err(error) if is_retryable(&error) => tally.aborts += 1,
+                Err(error) => return Err(error.into()),
+            }
+            // Those who deadlock all the time would never end.
+            if !limit.is_in_time() {
+                return Ok(());
+            }
+        }
+        tally.latencies.record(began.elapsed());
+        tally.committed += 1;
+        tally.in_time += u64::from(limit.is_in_time());
+        Ok(())
+    }
+
+    fn transaction(&self, session: &mut Session<C>, ids: &[i64]) -> QueryResult<()> {
+        let counting = Counting {
+            way: self.spec.way,
+            connections: self.spec.all_connections,
+            slot: session.slot,
+        };
+        session.conn.write(|conn| {
+            conn.insert_comment(ids[0])?;
+            conn.count(counting, ids)?;
+            if !self.spec.hold.is_zero() {
+                thread::sleep(self.spec.hold);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// PostgreSQL's, and MySQL's and MariaDB's.
+fn is_deadlock(error: &Error) -> bool {
+    matches!(error, Error::DatabaseError(_, info)
+        if ["deadlock detected", "Deadlock found"].iter().any(|text| info.message().starts_with(text)))
+}

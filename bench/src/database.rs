@@ -1,0 +1,196 @@
+//! The databases, and what differs between them.
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use diesel::prelude::*;
+use diesel::r2d2::R2D2Connection;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    Postgres,
+    Mariadb,
+    Mysql,
+    Sqlite,
+}
+
+impl Engine {
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Postgres => "PostgreSQL",
+            Engine::Mariadb => "MariaDB",
+            Engine::Mysql => "MySQL",
+            Engine::Sqlite => "SQLite",
+        }
+    }
+
+    /// Elsewhere than on SQLite, which has one writer, counts go to several slots.
+    pub fn has_slots(self) -> bool {
+        self != Engine::Sqlite
+    }
+
+    /// What `scripts/test` calls it.
+    pub fn id(self) -> &'static str {
+        match self {
+            Engine::Postgres => "postgres",
+            Engine::Mariadb => "mariadb",
+            Engine::Mysql => "mysql",
+            Engine::Sqlite => "sqlite",
+        }
+    }
+}
+
+/// A connection to one of the databases. Each has its own type, not a `MultiConnection`, whose own
+/// work would be measured too.
+pub trait Database: R2D2Connection + Send + 'static {
+    /// Run on each new connection.
+    const SETTINGS: &'static str = "";
+    /// The type of a primary key that numbers its rows.
+    const AUTO_ID: &'static str;
+    /// Leaves a table that was loaded as a server that has been up for a while has it.
+    const AFTER_LOADING: &'static str;
+    /// The name and the version.
+    const VERSION: &'static str;
+    /// The settings that a commit's cost depends on.
+    const SHOW_SETTINGS: &'static str;
+
+    /// What Diesel's `on_conflict` takes for the counter table's primary key.
+    type ConflictTarget;
+    const CONFLICT_TARGET: Self::ConflictTarget;
+
+    fn connect(url: &str) -> Result<Self> {
+        let mut conn = Self::establish(url).context("cannot connect")?;
+        if !Self::SETTINGS.is_empty() {
+            conn.batch_execute(Self::SETTINGS)?;
+        }
+        Ok(conn)
+    }
+
+    /// A transaction that writes.
+    fn write<T>(&mut self, statements: impl FnOnce(&mut Self) -> QueryResult<T>) -> QueryResult<T> {
+        self.transaction(statements)
+    }
+}
+
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod conflict {
+    use crate::schema::bench_article_counters::{article_id, day, slot};
+
+    pub type PrimaryKey = (article_id, day, slot);
+    pub const PRIMARY_KEY: PrimaryKey = (article_id, day, slot);
+}
+
+#[cfg(feature = "postgres")]
+impl Database for PgConnection {
+    const AUTO_ID: &'static str = "BIGSERIAL PRIMARY KEY";
+    // The vacuum is one that autovacuum would otherwise begin during the measurement.
+    const AFTER_LOADING: &'static str = "VACUUM (ANALYZE) bench_articles, bench_article_counters";
+    const VERSION: &'static str = "'PostgreSQL ' || current_setting('server_version')";
+    const SHOW_SETTINGS: &'static str =
+        "SELECT name AS \"Variable_name\", current_setting(name) AS \"Value\" FROM pg_settings
+         WHERE name IN ('synchronous_commit', 'fsync', 'shared_buffers',
+             'default_transaction_isolation', 'deadlock_timeout')";
+
+    type ConflictTarget = conflict::PrimaryKey;
+    const CONFLICT_TARGET: Self::ConflictTarget = conflict::PRIMARY_KEY;
+}
+
+#[cfg(feature = "mysql")]
+impl Database for MysqlConnection {
+    const AUTO_ID: &'static str = "BIGINT AUTO_INCREMENT PRIMARY KEY";
+    const AFTER_LOADING: &'static str = "ANALYZE TABLE bench_articles, bench_article_counters";
+    const VERSION: &'static str =
+        "concat(if(version() LIKE '%MariaDB%', 'MariaDB ', 'MySQL '), version())";
+    const SHOW_SETTINGS: &'static str = "SHOW VARIABLES WHERE Variable_name IN
+         ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'innodb_buffer_pool_size',
+          'transaction_isolation', 'tx_isolation')";
+
+    type ConflictTarget = diesel::dsl::DuplicatedKeys;
+    const CONFLICT_TARGET: Self::ConflictTarget = diesel::dsl::DuplicatedKeys;
+}
+
+#[cfg(feature = "sqlite")]
+impl Database for SqliteConnection {
+    // A commit reaches the disk before it returns, as on the servers.
+    const SETTINGS: &'static str =
+        "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
+    const AUTO_ID: &'static str = "INTEGER PRIMARY KEY";
+    // After this, the SQLite that libsqlite3-sys bundles plans each read of a total anew, as it does
+    // any statement whose best plan could depend on a value that was bound (SQLITE_ENABLE_STAT4).
+    const AFTER_LOADING: &'static str =
+        "ANALYZE bench_articles; ANALYZE bench_article_counters; PRAGMA wal_checkpoint(TRUNCATE)";
+    const VERSION: &'static str = "'SQLite ' || sqlite_version()";
+    const SHOW_SETTINGS: &'static str =
+        "SELECT 'journal_mode' AS \"Variable_name\", journal_mode AS \"Value\"
+             FROM pragma_journal_mode
+         UNION ALL SELECT 'synchronous', CAST(synchronous AS TEXT) FROM pragma_synchronous";
+
+    type ConflictTarget = conflict::PrimaryKey;
+    const CONFLICT_TARGET: Self::ConflictTarget = conflict::PRIMARY_KEY;
+
+    fn write<T>(&mut self, statements: impl FnOnce(&mut Self) -> QueryResult<T>) -> QueryResult<T> {
+        self.immediate_transaction(statements)
+    }
+}
+
+#[derive(QueryableByName, Serialize)]
+pub struct Setting {
+    #[diesel(sql_type = diesel::sql_types::Text, column_name = Variable_name)]
+    pub name: String,
+    #[diesel(sql_type = diesel::sql_types::Text, column_name = Value)]
+    pub value: String,
+}
+
+/// What a database says of itself.
+pub trait Describe: Database {
+    fn version(&mut self) -> QueryResult<String>;
+    fn settings(&mut self) -> QueryResult<Vec<Setting>>;
+}
+
+/// Implements a trait for each connection type. (As functions over any connection, Diesel's queries
+/// would need more bounds than they have words.)
+macro_rules! for_each_connection {
+    (impl $Trait:ident { $($item:item)* }) => {
+        $crate::database::for_each_connection!(@ "postgres" PgConnection $Trait { $($item)* });
+        $crate::database::for_each_connection!(@ "mysql" MysqlConnection $Trait { $($item)* });
+        $crate::database::for_each_connection!(@ "sqlite" SqliteConnection $Trait { $($item)* });
+    };
+    (@ $feature:literal $Connection:ident $Trait:ident { $($item:item)* }) => {
+        #[cfg(feature = $feature)]
+        impl $Trait for diesel::$Connection { $($item)* }
+    };
+}
+pub(crate) use for_each_connection;
+
+for_each_connection!(
+    impl Describe {
+        fn version(&mut self) -> QueryResult<String> {
+            diesel::select(diesel::dsl::sql::<diesel::sql_types::Text>(Self::VERSION))
+                .get_result(self)
+        }
+
+        fn settings(&mut self) -> QueryResult<Vec<Setting>> {
+            diesel::sql_query(Self::SHOW_SETTINGS).load(self)
+        }
+    }
+);
+
+/// Calls a function that is generic over the connection, with the engine's.
+macro_rules! with_connection {
+    ($engine:expr, $function:ident($($argument:expr),*)) => {
+        match $engine {
+            #[cfg(feature = "postgres")]
+            $crate::database::Engine::Postgres => $function::<diesel::PgConnection>($($argument),*),
+            #[cfg(feature = "mysql")]
+            $crate::database::Engine::Mariadb | $crate::database::Engine::Mysql => {
+                $function::<diesel::MysqlConnection>($($argument),*)
+            }
+            #[cfg(feature = "sqlite")]
+            $crate::database::Engine::Sqlite => $function::<diesel::SqliteConnection>($($argument),*),
+            #[cfg(not(all(feature = "postgres", feature = "mysql", feature = "sqlite")))]
+            other => anyhow::bail!("this was built without the feature of {}", other.name()),
+        }
+    };
+}
+pub(crate) use with_connection;

@@ -1,0 +1,107 @@
+//! What counting with this crate costs, beside the other ways to count, on each database.
+
+mod counter;
+mod database;
+mod figures;
+mod machine;
+mod measure;
+mod merge;
+#[cfg(feature = "postgres")]
+mod pgbench;
+mod pool;
+mod read;
+mod report;
+mod run;
+mod schema;
+mod server;
+mod table;
+mod tally;
+mod way;
+mod worker;
+mod workload;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use clap::{Parser, Subcommand};
+
+use crate::database::Engine;
+use crate::measure::{Plan, measure_each};
+use crate::report::markdown;
+
+/// Measures what counting with diesel_counters costs, beside the other ways to count.
+///
+/// Each database in turn gets a throwaway server, from `scripts/test --serve`, or is the one that
+/// POSTGRES_URL, MARIADB_URL or MYSQL_URL names. Tables whose names begin with `bench_` are
+/// replaced, and dropped. A full run takes about 45 minutes, and requires an idle machine.
+#[derive(Parser)]
+#[command(name = "bench", args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// The databases to measure [default: all that can be had].
+    #[arg(value_name = "DATABASE")]
+    databases: Vec<Engine>,
+    /// Only try whether everything works, in two minutes.
+    #[arg(long)]
+    quick: bool,
+    /// How often each way is measured under each workload [default: 3, or 1 with --quick].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: Option<u16>,
+    /// How many seconds that takes each time [default: 1.5, or 0.4 with --quick].
+    #[arg(long, value_name = "S")]
+    seconds: Option<f64>,
+    /// The folder of results.json, results.md, and the plots.
+    #[arg(long, value_name = "DIR", default_value = "target/bench")]
+    out: PathBuf,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Only measure reads of a total, as multiples of reads of one row.
+    Read {
+        /// The databases to measure [default: all that can be had].
+        #[arg(value_name = "DATABASE")]
+        databases: Vec<Engine>,
+        /// Measure each shape of a table up to this often.
+        #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u16).range(1..))]
+        rounds: u16,
+    },
+    /// Only measure a merge of old rows, and what writers notice of it.
+    Merge {
+        /// The databases to measure [default: all that can be had].
+        #[arg(value_name = "DATABASE")]
+        databases: Vec<Engine>,
+        /// Merge up to this many rows in a transaction.
+        #[arg(long, value_name = "N", default_value_t = merge::FULL.batch)]
+        batch: usize,
+    },
+    /// Count, as a part of a run.
+    #[command(hide = true)]
+    Worker,
+}
+
+fn main() -> Result<()> {
+    let cli = Cli::parse();
+    let (databases, plan, out) = match cli.command {
+        Some(Command::Worker) => return worker::run(),
+        Some(Command::Read { databases, rounds }) => (databases, Plan::read(rounds), None),
+        Some(Command::Merge { databases, batch }) => (databases, Plan::merge(batch), None),
+        None => {
+            let plan = Plan::all(cli.quick, cli.rounds, cli.seconds);
+            (cli.databases, plan, Some(cli.out))
+        }
+    };
+    let report = measure_each(&databases, plan);
+    print!("{}", markdown::report(&report));
+    if let Some(folder) = out {
+        report.write(&folder)?;
+        eprintln!("written to {}", folder.display());
+    }
+    ensure!(
+        report.failed.is_empty(),
+        "failed: {}",
+        report.failed.join(", ")
+    );
+    Ok(())
+}

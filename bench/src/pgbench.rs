@@ -1,0 +1,103 @@
+//! The transaction of `this crate`, run by pgbench: what it costs without Diesel.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use diesel::debug_query;
+use diesel::pg::Pg;
+
+use crate::figures::Cell;
+use crate::schema::{bench_comments, increment_views};
+use crate::tally::Tally;
+use crate::way::{Way, comment};
+
+/// pgbench, on the PATH or where Debian has it.
+pub fn program() -> Option<PathBuf> {
+    let versions = fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut programs = vec![PathBuf::from("pgbench")];
+    programs.extend(versions.map(|version| version.path().join("bin/pgbench")));
+    programs
+        .into_iter()
+        .find(|program| Command::new(program).arg("--version").output().is_ok())
+}
+
+pub fn run(url: &str, connections: u32, seconds: f64) -> Result<Cell> {
+    let folder = tempfile::tempdir()?;
+    let script = folder.path().join("script.sql");
+    let (text, values) = script_and_values(connections);
+    fs::write(&script, text)?;
+
+    // It takes whole seconds.
+    let seconds = seconds.ceil();
+    let mut command = Command::new(program().context("no pgbench")?);
+    command
+        .args(["-n", "-M", "prepared", "-l", "-j", "2"])
+        .args(["-c", &connections.to_string(), "-T", &seconds.to_string()])
+        .arg("-f")
+        .arg(&script)
+        .arg(format!(
+            "--log-prefix={}",
+            folder.path().join("log").display()
+        ));
+    for (i, value) in values.iter().enumerate() {
+        command.args(["-D", &format!("value_{i}={value}")]);
+    }
+    let output = command.arg(url).output()?;
+    ensure!(
+        output.status.success(),
+        "pgbench: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+
+    let mut tally = Tally::default();
+    for file in fs::read_dir(&folder)? {
+        let file = file?;
+        if file.file_name().to_string_lossy().starts_with("log") {
+            // Each line: client, number, microseconds, …
+            for line in fs::read_to_string(file.path())?.lines() {
+                let micros = line.split(' ').nth(2).context("a log of another pgbench")?;
+                tally
+                    .latencies
+                    .record(Duration::from_micros(micros.parse()?));
+                tally.in_time += 1;
+                tally.committed += 1;
+            }
+        }
+    }
+    Ok(Cell {
+        way: Way::Pgbench,
+        transactions_per_second: tally.in_time as f64 / seconds,
+        tally,
+    })
+}
+
+fn script_and_values(connections: u32) -> (String, Vec<String>) {
+    let insert = diesel::insert_into(bench_comments::table).values(comment(1));
+    let count = increment_views(connections).of(1);
+    let mut values = Vec::new();
+    let insert = with_variables(debug_query::<Pg, _>(&insert).to_string(), &mut values);
+    let count = with_variables(debug_query::<Pg, _>(&count).to_string(), &mut values)
+        // The slot is the thread's, and each client has to have its own.
+        .replace(":value_4", ":client_id");
+    (format!("BEGIN;\n{insert};\n{count};\nCOMMIT;\n"), values)
+}
+
+/// A statement that has pgbench's variables for its binds, whose values go to `values`.
+fn with_variables(statement: String, values: &mut Vec<String>) -> String {
+    let (sql, binds) = statement
+        .split_once(" -- binds: ")
+        .unwrap_or((&statement, "[]"));
+    let binds = binds.trim_matches(['[', ']']).split(", ");
+    let mut sql = sql.to_owned();
+    for (i, bind) in binds.enumerate() {
+        sql = sql.replace(&format!("${}", i + 1), &format!(":value_{}", values.len()));
+        values.push(bind.trim_matches('"').to_owned());
+    }
+    sql
+}

@@ -1,0 +1,82 @@
+//! The connections of a worker.
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use anyhow::{Context, Error, Result};
+use diesel::r2d2::{ManageConnection, Pool};
+
+use crate::database::Database;
+use crate::worker::Spec;
+
+pub fn pool<C: Database>(spec: &Spec) -> Result<Pool<Sessions<C>>> {
+    let sessions = Sessions {
+        url: spec.url.clone(),
+        renew: spec.renew,
+        next: AtomicU32::new(spec.process * spec.connections),
+        slots: i16::try_from(spec.all_connections)?,
+        connection: PhantomData,
+    };
+    Pool::builder()
+        .max_size(spec.connections)
+        // It would be a round trip for each transaction.
+        .test_on_check_out(false)
+        .build(sessions)
+        .context("cannot connect")
+}
+
+/// Opens a pool's connections.
+pub struct Sessions<C> {
+    url: String,
+    renew: bool,
+    next: AtomicU32,
+    slots: i16,
+    connection: PhantomData<fn() -> C>,
+}
+
+/// A connection, and the slot that it counts in where nobody else chooses one.
+pub struct Session<C> {
+    pub conn: C,
+    pub slot: i16,
+}
+
+impl<C: Database> ManageConnection for Sessions<C> {
+    type Connection = Session<C>;
+    type Error = SessionError;
+
+    fn connect(&self) -> Result<Session<C>, SessionError> {
+        let number = self.next.fetch_add(1, Relaxed);
+        Ok(Session {
+            conn: C::connect(&self.url)?,
+            slot: (number % self.slots as u32) as i16 + 1,
+        })
+    }
+
+    fn is_valid(&self, session: &mut Session<C>) -> Result<(), SessionError> {
+        session.conn.ping().map_err(Error::from)?;
+        Ok(())
+    }
+
+    /// With `renew`, one of 50 transactions leaves a connection that is closed.
+    fn has_broken(&self, session: &mut Session<C>) -> bool {
+        session.conn.is_broken() || self.renew && rand::random_ratio(1, 50)
+    }
+}
+
+/// r2d2 requires an error of its own type.
+#[derive(Debug)]
+pub struct SessionError(Error);
+
+impl From<Error> for SessionError {
+    fn from(error: Error) -> Self {
+        SessionError(error)
+    }
+}
+
+impl std::fmt::Display for SessionError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:#}", self.0)
+    }
+}
+
+impl std::error::Error for SessionError {}

@@ -1,0 +1,264 @@
+//! What reading a total costs, as a multiple of reading one row by its key.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use chrono::{Days, NaiveDate, Utc};
+use diesel::prelude::*;
+use diesel_counters::prelude::*;
+use rand::seq::{IndexedRandom, SliceRandom};
+use serde::Serialize;
+
+use crate::database::{Database, for_each_connection};
+use crate::figures::median;
+use crate::schema::{bench_article_counters, bench_articles, create_tables};
+use crate::table::{Table, three_digits};
+
+/// So many that no database would rather scan the table than look a key up.
+const ARTICLES: i64 = 10_000;
+/// The first so many articles are counted, or more while there are few rows to each. The largest
+/// table has a million rows, and is within a server's default of 128 MB of cache.
+const FEWEST_COUNTED: i64 = 100;
+/// The counter table has at least so many rows, unless every article is counted.
+const FEWEST_ROWS: i64 = 100_000;
+
+const READS_IN_A_ROUND: usize = 200;
+/// A shape is measured for no longer than this, however few rounds that is.
+const LONGEST: Duration = Duration::from_secs(6);
+
+/// How much is read.
+#[derive(Serialize)]
+pub struct Size {
+    /// A shape is measured up to so many times.
+    pub rounds: usize,
+    pub days: &'static [i64],
+}
+
+pub const FULL: Size = Size {
+    rounds: 300,
+    days: &[1, 30, 365],
+};
+pub const QUICK: Size = Size {
+    rounds: 20,
+    days: &[1],
+};
+
+/// Ratios of each shape, in the order of `COLUMNS`.
+#[derive(Serialize)]
+pub struct ReadCost {
+    days: i64,
+    ratios: Vec<f64>,
+}
+
+/// The slots, and whether days before today are merged.
+const COLUMNS: [(i64, bool); 5] = [(1, false), (16, false), (32, false), (16, true), (32, true)];
+
+pub fn run<C: Read>(url: &str, size: &Size) -> Result<Vec<ReadCost>> {
+    let costs = size.days.iter().map(|&days| {
+        let shapes = COLUMNS.map(|(slots, merged)| Shape {
+            days,
+            slots,
+            merged,
+        });
+        let ratios = shapes
+            .into_iter()
+            .map(|shape| measure::<C>(url, shape, size.rounds));
+        Ok(ReadCost {
+            days,
+            ratios: ratios.collect::<Result<_>>()?,
+        })
+    });
+    costs.collect()
+}
+
+pub fn table(costs: &[ReadCost]) -> Table {
+    let columns = COLUMNS.map(|(slots, merged)| {
+        let plural = if slots == 1 { "" } else { "s" };
+        let merged = if merged { ", merged" } else { "" };
+        format!("{slots} slot{plural}{merged}")
+    });
+    let mut table = Table::new([vec!["days".to_owned()], columns.into()].concat());
+    for ReadCost { days, ratios } in costs {
+        let ratios = ratios.iter().map(|&ratio| three_digits(ratio)).collect();
+        table.row([vec![days.to_string()], ratios].concat());
+    }
+    table
+}
+
+/// The two reads.
+pub trait Read: Database {
+    fn one_row(&mut self, id: i64) -> QueryResult<i64>;
+    fn total(&mut self, id: i64) -> QueryResult<i64>;
+}
+
+for_each_connection!(
+    impl Read {
+        fn one_row(&mut self, id: i64) -> QueryResult<i64> {
+            bench_articles::table
+                .find(id)
+                .select(bench_articles::total_views)
+                .get_result(self)
+        }
+
+        fn total(&mut self, id: i64) -> QueryResult<i64> {
+            counter_value(bench_article_counters::views)
+                .of(id)
+                .get_result(self)
+        }
+    }
+);
+
+/// Which rows each counted entity has.
+#[derive(Clone, Copy)]
+struct Shape {
+    days: i64,
+    slots: i64,
+    /// All of a day before today are in slot 0.
+    merged: bool,
+}
+
+impl Shape {
+    /// `(slot, views)` of an entity's rows of a day; the last day is today. Merged or not, they add
+    /// up to the same.
+    fn rows(self, id: i64, day: i64) -> Vec<(i64, i64)> {
+        let each = (0..self.slots).map(|slot| (slot, 1 + (id + day + slot) % 9));
+        if self.merged && day + 1 < self.days {
+            vec![(0, each.map(|(_, views)| views).sum())]
+        } else {
+            each.collect()
+        }
+    }
+
+    fn rows_of_one(self) -> i64 {
+        if self.merged {
+            self.days - 1 + self.slots
+        } else {
+            self.days * self.slots
+        }
+    }
+
+    fn counted(self) -> i64 {
+        (FEWEST_ROWS / self.rows_of_one()).clamp(FEWEST_COUNTED, ARTICLES)
+    }
+}
+
+/// Makes the tables, and returns the counted entities with their totals.
+fn load<C: Read>(conn: &mut C, shape: Shape) -> QueryResult<Vec<(i64, i64)>> {
+    let mut totals: Vec<_> = (1..=ARTICLES).map(|id| (id, 0)).collect();
+    let counted = shape.counted() as usize;
+    let first_day = today() - Days::new(shape.days as u64 - 1);
+
+    create_tables(conn)?;
+    conn.transaction(|conn| {
+        for day in 0..shape.days {
+            let mut rows = Vec::new();
+            for (id, total) in &mut totals[..counted] {
+                for (slot, views) in shape.rows(*id, day) {
+                    *total += views;
+                    rows.push((*id, slot, views));
+                }
+            }
+            // Counting makes a day's rows in any order, and that is how PostgreSQL and SQLite keep them.
+            rows.shuffle(&mut rand::rng());
+            let date = first_day + Days::new(day as u64);
+            insert(
+                conn,
+                "bench_article_counters",
+                &rows,
+                |(id, slot, views)| format!("({id}, '{date}', {slot}, {views}, 0, 0)"),
+            )?;
+        }
+        insert(conn, "bench_articles", &totals, |(id, total)| {
+            format!("({id}, 'The title of article {id}', {total})")
+        })
+    })?;
+    conn.batch_execute(C::AFTER_LOADING)?;
+    totals.truncate(counted);
+    Ok(totals)
+}
+
+fn insert<T>(
+    conn: &mut impl Read,
+    table: &str,
+    rows: &[T],
+    values: impl Fn(&T) -> String,
+) -> QueryResult<()> {
+    for rows in rows.chunks(1_000) {
+        let rows: Vec<_> = rows.iter().map(&values).collect();
+        conn.batch_execute(&format!("INSERT INTO {table} VALUES {}", rows.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn today() -> NaiveDate {
+    Utc::now().date_naive()
+}
+
+/// How long each of the reads takes, in microseconds. Panics when one is wrong.
+fn time<C>(
+    conn: &mut C,
+    totals: &[&(i64, i64)],
+    read: fn(&mut C, i64) -> QueryResult<i64>,
+) -> QueryResult<f64> {
+    let start = Instant::now();
+    for (id, total) in totals {
+        assert_eq!(read(conn, *id)?, *total, "the total of article {id}");
+    }
+    Ok(start.elapsed().as_secs_f64() * 1e6 / totals.len() as f64)
+}
+
+/// The median of the rounds' ratios.
+fn measure<C: Read>(url: &str, shape: Shape, rounds: usize) -> Result<f64> {
+    let totals = load(&mut C::connect(url)?, shape)?;
+
+    // A new connection, on which the database has planned nothing for another shape.
+    let conn = &mut C::connect(url)?;
+    let rng = &mut rand::rng();
+    let mut all: Vec<_> = totals.iter().collect();
+    all.shuffle(rng);
+    time(conn, &all, C::one_row)?;
+    time(conn, &all, C::total)?;
+
+    let (mut rows, mut sums, mut ratios) = (vec![], vec![], vec![]);
+    let start = Instant::now();
+    while ratios.len() < rounds && start.elapsed() < LONGEST {
+        let some: Vec<_> = (0..READS_IN_A_ROUND)
+            .filter_map(|_| totals.choose(rng))
+            .collect();
+        let (row, sum);
+        if ratios.len() % 2 == 0 {
+            row = time(conn, &some, C::one_row)?;
+            sum = time(conn, &some, C::total)?;
+        } else {
+            sum = time(conn, &some, C::total)?;
+            row = time(conn, &some, C::one_row)?;
+        }
+        rows.push(row);
+        sums.push(sum);
+        ratios.push(sum / row);
+    }
+
+    let (least, greatest) = spread(&ratios);
+    let ratio = median(ratios).unwrap_or_default();
+    eprintln!(
+        "{:3} days, {:2} slots, {:8} {:5} rows × {:5} entities: {:>5} ({}..{}) in {} rounds; {:.1} µs / {:.1} µs",
+        shape.days,
+        shape.slots,
+        if shape.merged { "merged:" } else { "unmerged:" },
+        shape.rows_of_one(),
+        totals.len(),
+        three_digits(ratio),
+        three_digits(least),
+        three_digits(greatest),
+        sums.len(),
+        median(sums).unwrap_or_default(),
+        median(rows).unwrap_or_default(),
+    );
+    Ok(ratio)
+}
+
+fn spread(ratios: &[f64]) -> (f64, f64) {
+    let widened =
+        |(least, greatest): (f64, f64), &ratio: &f64| (least.min(ratio), greatest.max(ratio));
+    ratios.iter().fold((f64::INFINITY, 0.0), widened)
+}

@@ -1,0 +1,205 @@
+//! Rounds of all ways under all workloads, on one database.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use indicatif::{ProgressBar, ProgressStyle};
+use rand::seq::SliceRandom;
+
+use crate::database::Engine;
+use crate::figures::{Cell, WorkloadFigures, figures};
+use crate::schema::create_tables;
+use crate::tally::Tally;
+use crate::way::{Count, Way};
+use crate::worker::{Counted, Spec, Until};
+use crate::workload::Workload;
+
+pub struct Run<'a> {
+    pub engine: Engine,
+    pub url: &'a str,
+    pub workloads: Vec<Workload>,
+    pub rounds: usize,
+    /// The length of a cell.
+    pub seconds: f64,
+}
+
+impl Run<'_> {
+    pub fn figures<C: Count>(&self) -> Result<Vec<WorkloadFigures>> {
+        let has_pgbench = crate::pgbench::program().is_some();
+        let ways: Vec<_> = self
+            .workloads
+            .iter()
+            .map(|workload| {
+                let mut ways = workload.ways(self.engine);
+                ways.retain(|&way| way != Way::Pgbench || has_pgbench);
+                ways
+            })
+            .collect();
+        let cells: usize = ways.iter().map(Vec::len).sum();
+        let bar = progress_bar(self.engine, cells * self.rounds);
+        let conn = &mut C::connect(self.url)?;
+
+        let mut rounds: Vec<Vec<Vec<Cell>>> = ways.iter().map(|_| Vec::new()).collect();
+        for round in 1..=self.rounds {
+            create_tables(conn)?;
+            let mut counted = Counts::default();
+            for ((workload, ways), rounds) in self.workloads.iter().zip(&ways).zip(&mut rounds) {
+                let mut ways = ways.clone();
+                // What drifts falls on all of them.
+                ways.shuffle(&mut rand::rng());
+                let mut cells = Vec::new();
+                for way in ways {
+                    bar.set_message(format!("{}: {}", workload.name(), way.name()));
+                    let cell = self.cell(workload, way)?;
+                    counted.add(workload, &cell);
+                    cells.push(cell);
+                    bar.inc(1);
+                }
+                rounds.push(cells);
+            }
+            counted.check(conn)?;
+            let line = format!("{}: round {round} of {}", self.engine.name(), self.rounds);
+            if bar.is_hidden() {
+                eprintln!("{line}");
+            } else {
+                bar.println(line);
+            }
+        }
+        bar.finish_and_clear();
+
+        let workloads = self.workloads.iter().zip(&ways).zip(&rounds);
+        workloads
+            .map(|((workload, ways), rounds)| {
+                Ok(WorkloadFigures {
+                    name: workload.name(),
+                    workload: *workload,
+                    ways: figures(ways, rounds)?,
+                })
+            })
+            .collect()
+    }
+
+    fn cell(&self, workload: &Workload, way: Way) -> Result<Cell> {
+        if way == Way::Pgbench {
+            return crate::pgbench::run(self.url, workload.connections, self.seconds);
+        }
+        let specs = (0..workload.processes).map(|process| Spec {
+            engine: self.engine,
+            url: self.url.to_owned(),
+            way,
+            entities: workload.entities,
+            process,
+            threads: workload.threads,
+            connections: workload.connections,
+            all_connections: workload.all_connections(),
+            hold: workload.hold,
+            until: Until::Seconds(self.seconds),
+            renew: false,
+        });
+        let mut tally = Tally::default();
+        let mut seconds: f64 = 0.0;
+        for counted in
+            count(specs).with_context(|| format!("{}: {}", workload.name(), way.name()))?
+        {
+            tally.add(&counted.tally)?;
+            seconds = seconds.max(counted.seconds);
+        }
+        Ok(Cell {
+            way,
+            transactions_per_second: tally.in_time as f64 / seconds,
+            tally,
+        })
+    }
+}
+
+/// Runs a worker for each of the `specs`, all at the same time.
+pub fn count(specs: impl Iterator<Item = Spec>) -> Result<Vec<Counted>> {
+    let mut workers: Vec<_> = specs
+        .map(|spec| Worker::start(&spec))
+        .collect::<Result<_>>()?;
+    for worker in &mut workers {
+        worker.line().context("a worker did not begin")?;
+    }
+    for worker in &mut workers {
+        writeln!(worker.stdin, "go")?;
+    }
+    workers.iter_mut().map(Worker::counted).collect()
+}
+
+struct Worker {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Worker {
+    fn start(spec: &Spec) -> Result<Self> {
+        let mut child = Command::new(env::current_exe()?)
+            .arg("worker")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let (stdin, stdout) = child
+            .stdin
+            .take()
+            .zip(child.stdout.take())
+            .context("no pipes")?;
+        let mut worker = Worker {
+            child,
+            stdin,
+            stdout: BufReader::new(stdout),
+        };
+        writeln!(worker.stdin, "{}", serde_json::to_string(spec)?)?;
+        Ok(worker)
+    }
+
+    fn line(&mut self) -> Result<String> {
+        let mut line = String::new();
+        ensure!(self.stdout.read_line(&mut line)? > 0, "it ended early");
+        Ok(line)
+    }
+
+    fn counted(&mut self) -> Result<Counted> {
+        let line = self.line()?;
+        self.child.wait()?;
+        Ok(serde_json::from_str(&line)?)
+    }
+}
+
+/// What each counter has to be after a round: a way that loses counts has no figures.
+#[derive(Default)]
+struct Counts(BTreeMap<(&'static str, &'static str), u64>);
+
+impl Counts {
+    fn add(&mut self, workload: &Workload, cell: &Cell) {
+        let entities = match cell.way {
+            Way::HundredAtOnce => 100,
+            _ => workload.entities.number(),
+        };
+        if let Some(counter) = cell.way.counter() {
+            *self.0.entry(counter).or_default() += entities * cell.tally.committed;
+        }
+    }
+
+    fn check<C: Count>(self, conn: &mut C) -> Result<()> {
+        for ((column, table), counts) in self.0 {
+            let all_are_there = format!("(SELECT SUM({column}) FROM {table}) = {counts}");
+            ensure!(
+                conn.is_true(&all_are_there)?,
+                "{table} has not the {counts} that were counted"
+            );
+        }
+        Ok(())
+    }
+}
+
+fn progress_bar(engine: Engine, cells: usize) -> ProgressBar {
+    let template = "{prefix} {bar:30} {pos}/{len} cells, {eta} left  {wide_msg}";
+    let style = ProgressStyle::with_template(template).expect("a valid template");
+    ProgressBar::new(cells as u64)
+        .with_style(style)
+        .with_prefix(engine.name())
+}

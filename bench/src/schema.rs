@@ -1,0 +1,111 @@
+//! The tables that are measured, and the models that count in them.
+
+use diesel::QueryResult;
+use diesel_counters::{HasCounters, Increment};
+
+use crate::database::Database;
+
+diesel::table! {
+    bench_articles (id) {
+        id -> BigInt,
+        title -> Text,
+        total_views -> BigInt,
+    }
+}
+
+diesel::table! {
+    bench_comments (id) {
+        id -> BigInt,
+        article_id -> BigInt,
+        body -> Text,
+    }
+}
+
+diesel::table! {
+    bench_article_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+        likes -> BigInt,
+        comments -> BigInt,
+    }
+}
+
+diesel::table! {
+    bench_hits (article_id) {
+        article_id -> BigInt,
+        views -> BigInt,
+    }
+}
+
+#[derive(HasCounters)]
+#[counters(table_name = bench_article_counters, slots = 32)]
+struct Article {
+    id: i64,
+}
+
+/// The same articles, as a model of a program with more connections.
+#[derive(HasCounters)]
+#[counters(table_name = bench_article_counters, slots = 64)]
+struct BusyArticle {
+    id: i64,
+}
+
+/// An increment over enough slots for `connections`.
+pub fn increment_views(connections: u32) -> Increment<bench_article_counters::views> {
+    if connections <= 32 {
+        Article::increment(bench_article_counters::views)
+    } else {
+        BusyArticle::increment(bench_article_counters::views)
+    }
+}
+
+const DROP: &str = "DROP TABLE IF EXISTS bench_articles;
+     DROP TABLE IF EXISTS bench_comments;
+     DROP TABLE IF EXISTS bench_article_counters;
+     DROP TABLE IF EXISTS bench_hits;
+     DROP TABLE IF EXISTS bench_slotted_counters;";
+
+// Without foreign keys, which the reference migrations have: no way of counting has one here.
+const CREATE: &str = "CREATE TABLE bench_articles (
+         id BIGINT NOT NULL PRIMARY KEY,
+         title TEXT NOT NULL,
+         total_views BIGINT NOT NULL
+     );
+     CREATE TABLE bench_comments (
+         id AUTO_ID,
+         article_id BIGINT NOT NULL,
+         body TEXT NOT NULL
+     );
+     CREATE TABLE bench_article_counters (
+         article_id BIGINT NOT NULL,
+         day DATE NOT NULL,
+         slot SMALLINT NOT NULL,
+         views BIGINT NOT NULL DEFAULT 0,
+         likes BIGINT NOT NULL DEFAULT 0,
+         comments BIGINT NOT NULL DEFAULT 0,
+         PRIMARY KEY (article_id, day, slot)
+     );
+     CREATE TABLE bench_hits (
+         article_id BIGINT NOT NULL PRIMARY KEY,
+         views BIGINT NOT NULL
+     );
+     INSERT INTO bench_hits VALUES (1, 0), (2, 0), (3, 0), (4, 0), (5, 0);
+     CREATE TABLE bench_slotted_counters (
+         id AUTO_ID,
+         record_id BIGINT NOT NULL,
+         slot INTEGER NOT NULL,
+         count BIGINT NOT NULL,
+         UNIQUE (record_id, slot)
+     );";
+
+/// Creates the tables anew.
+pub fn create_tables<C: Database>(conn: &mut C) -> QueryResult<()> {
+    drop_tables(conn)?;
+    conn.batch_execute(&CREATE.replace("AUTO_ID", C::AUTO_ID))
+}
+
+pub fn drop_tables<C: Database>(conn: &mut C) -> QueryResult<()> {
+    conn.batch_execute(DROP)
+}

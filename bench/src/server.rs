@@ -1,0 +1,72 @@
+//! The server of a database: a given one, or a throwaway of `scripts/test`.
+
+use std::env;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
+
+use crate::database::Engine;
+
+/// Runs until it is dropped.
+pub struct Server {
+    pub url: String,
+    child: Option<Child>,
+    _folder: Option<TempDir>,
+}
+
+impl Server {
+    pub fn start(engine: Engine) -> Result<Self> {
+        if engine == Engine::Sqlite {
+            let folder = tempfile::tempdir()?;
+            return Ok(Server {
+                url: folder.path().join("bench.sqlite").display().to_string(),
+                child: None,
+                _folder: Some(folder),
+            });
+        }
+        let variable = format!("{}_URL", engine.id().to_uppercase());
+        match env::var(&variable) {
+            Ok(url) if !url.is_empty() => Ok(Server {
+                url,
+                child: None,
+                _folder: None,
+            }),
+            _ => throwaway(engine).with_context(|| {
+                format!("scripts/test could not start a server, and {variable} is not set")
+            }),
+        }
+    }
+}
+
+fn throwaway(engine: Engine) -> Result<Server> {
+    let mut child = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/test"))
+        .args(["--serve", engine.id()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout).read_line(&mut line)?;
+    }
+    let server = Server {
+        url: line.trim().to_owned(),
+        child: Some(child),
+        _folder: None,
+    };
+    if server.url.is_empty() {
+        bail!("it printed no URL");
+    }
+    Ok(server)
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            // Not `Child::kill`: the script has to end its server.
+            let _ = Command::new("kill").arg(child.id().to_string()).status();
+            let _ = child.wait();
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What transactions came to: how many, how long each took, and what failed.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Tally {
+    /// Transactions that committed in time.
+    pub in_time: u64,
+    /// Transactions that committed, in the warm-up, in time, or late.
+    pub committed: u64,
+    /// Of those in time or late.
+    pub latencies: Latencies,
+    pub deadlocks: u64,
+    /// Serialization failures and lock timeouts.
+    pub aborts: u64,
+}
+
+impl Tally {
+    pub fn add(&mut self, other: &Tally) -> Result<()> {
+        self.in_time += other.in_time;
+        self.committed += other.committed;
+        self.latencies.add(&other.latencies)?;
+        self.deadlocks += other.deadlocks;
+        self.aborts += other.aborts;
+        Ok(())
+    }
+}
+
+/// From BEGIN to COMMIT, in microseconds. Serialized as pairs: how long, and how many.
+#[derive(Debug, Clone)]
+pub struct Latencies(Histogram<u64>);
+
+impl Latencies {
+    pub fn record(&mut self, time: Duration) {
+        self.0.saturating_record(time.as_micros() as u64);
+    }
+
+    pub fn add(&mut self, other: &Latencies) -> Result<()> {
+        Ok(self.0.add(&other.0)?)
+    }
+
+    pub fn number(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// In milliseconds.
+    pub fn quantile(&self, quantile: f64) -> f64 {
+        self.0.value_at_quantile(quantile) as f64 / 1e3
+    }
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        // Up to ten minutes, with three digits.
+        Latencies(Histogram::new_with_bounds(1, 600_000_000, 3).expect("valid bounds"))
+    }
+}
+
+impl Serialize for Latencies {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let recorded = self.0.iter_recorded();
+        serializer.collect_seq(
+            recorded.map(|step| (step.value_iterated_to(), step.count_since_last_iteration())),
+        )
+    }
+}
+
+impl<'de> Deserialize<'de> for Latencies {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut latencies = Latencies::default();
+        for (micros, number) in Vec::<(u64, u64)>::deserialize(deserializer)? {
+            latencies.0.saturating_record_n(micros, number);
+        }
+        Ok(latencies)
+    }
+}

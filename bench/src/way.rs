@@ -1,0 +1,178 @@
+//! The ways of counting that are compared.
+
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::serialize::ToSql;
+use diesel::sql_types::{BigInt, Bool, Integer};
+use diesel_counters::{CounterBackend, Dialect, Slot};
+use serde::{Deserialize, Serialize};
+
+use crate::database::{Database, for_each_connection};
+use crate::schema::{bench_article_counters, bench_comments, bench_hits, increment_views};
+
+/// What a transaction does next to the insert of its business row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    NoCounter,
+    /// This crate's statement, and no writer counts what another does.
+    Ceiling,
+    OneRow,
+    /// An auto-increment primary key, and a unique `(record_id, slot)`, as GitHub's
+    /// `slotted_counters` and its copies have it.
+    PublishedLayout,
+    /// Diesel's own upsert, as a user of Diesel would write it into this crate's table.
+    OnConflict,
+    RandomSlots,
+    ThisCrate,
+    HundredAtOnce,
+    /// The statements of `ThisCrate`, run by PostgreSQL's own benchmark in C.
+    Pgbench,
+}
+
+impl Way {
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::NoCounter => "no counter",
+            Way::Ceiling => "ceiling",
+            Way::OneRow => "one row",
+            Way::PublishedLayout => "published layout",
+            Way::OnConflict => "Diesel's on_conflict",
+            Way::RandomSlots => "this crate, random slots",
+            Way::ThisCrate => "this crate",
+            Way::HundredAtOnce => "this crate, 100 entities at once",
+            Way::Pgbench => "this crate's SQL in pgbench",
+        }
+    }
+
+    /// The counter that this way adds to: its column and its table.
+    pub fn counter(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Way::NoCounter => None,
+            Way::OneRow => Some(("views", "bench_hits")),
+            Way::PublishedLayout => Some(("count", "bench_slotted_counters")),
+            _ => Some(("views", "bench_article_counters")),
+        }
+    }
+}
+
+/// A connection's own part in counting.
+#[derive(Debug, Clone, Copy)]
+pub struct Counting {
+    pub way: Way,
+    /// How many connections count the same, in all processes.
+    pub connections: u32,
+    /// The slot of this connection, where the way does not choose it.
+    pub slot: i16,
+}
+
+/// The statements of a transaction.
+pub trait Count: Database {
+    fn insert_comment(&mut self, article_id: i64) -> QueryResult<()>;
+    fn count(&mut self, counting: Counting, ids: &[i64]) -> QueryResult<()>;
+    fn is_true(&mut self, sql: &str) -> QueryResult<bool>;
+}
+
+for_each_connection!(
+    impl Count {
+        fn insert_comment(&mut self, article_id: i64) -> QueryResult<()> {
+            diesel::insert_into(bench_comments::table)
+                .values(comment(article_id))
+                .execute(self)
+                .map(drop)
+        }
+
+        fn count(&mut self, counting: Counting, ids: &[i64]) -> QueryResult<()> {
+            let increment = increment_views(counting.connections);
+            if counting.way == Way::HundredAtOnce {
+                let counts = ids.iter().map(|id| (*id, 1));
+                return increment.of_many(counts).execute(self).map(drop);
+            }
+            for &id in ids {
+                let increment = increment.clone().of(id);
+                match counting.way {
+                    Way::NoCounter => 0,
+                    Way::OneRow => {
+                        use bench_hits::views;
+                        diesel::update(bench_hits::table.find(id))
+                            .set(views.eq(views + 1))
+                            .execute(self)?
+                    }
+                    Way::PublishedLayout => PublishedUpsert {
+                        record_id: id,
+                        slot: rand::random_range(0..100),
+                    }
+                    .execute(self)?,
+                    Way::OnConflict => {
+                        use bench_article_counters::*;
+                        diesel::insert_into(table)
+                            .values((
+                                article_id.eq(id),
+                                day.eq(chrono::Utc::now().date_naive()),
+                                slot.eq(counting.slot),
+                                views.eq(1),
+                            ))
+                            .on_conflict(Self::CONFLICT_TARGET)
+                            .do_update()
+                            .set(views.eq(views + 1))
+                            .execute(self)?
+                    }
+                    Way::RandomSlots => increment.slot(Slot::Random).execute(self)?,
+                    Way::Ceiling | Way::ThisCrate | Way::HundredAtOnce | Way::Pgbench => {
+                        increment.execute(self)?
+                    }
+                };
+            }
+            Ok(())
+        }
+
+        fn is_true(&mut self, sql: &str) -> QueryResult<bool> {
+            diesel::select(diesel::dsl::sql::<Bool>(sql)).get_result(self)
+        }
+    }
+);
+
+type Comment = (
+    diesel::dsl::Eq<bench_comments::article_id, i64>,
+    diesel::dsl::Eq<bench_comments::body, &'static str>,
+);
+
+pub fn comment(article_id: i64) -> Comment {
+    (
+        bench_comments::article_id.eq(article_id),
+        bench_comments::body.eq("What is counted is a comment like this one."),
+    )
+}
+
+/// Diesel prepares its own upserts at every call, and no raw SQL either is prepared once. This is,
+/// as every other way but `OnConflict` is.
+#[derive(QueryId)]
+struct PublishedUpsert {
+    record_id: i64,
+    slot: i32,
+}
+
+impl<DB> QueryFragment<DB> for PublishedUpsert
+where
+    DB: CounterBackend + diesel::sql_types::HasSqlType<Integer>,
+    i64: ToSql<BigInt, DB>,
+    i32: ToSql<Integer, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = out.backend().dialect();
+        out.push_sql("INSERT INTO bench_slotted_counters (record_id, slot, count) VALUES (");
+        out.push_bind_param::<BigInt, _>(&self.record_id)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Integer, _>(&self.slot)?;
+        out.push_sql(match dialect {
+            Dialect::MySql => ", 1) ON DUPLICATE KEY UPDATE count = count + 1",
+            Dialect::PostgreSql | Dialect::Sqlite => {
+                ", 1) ON CONFLICT (record_id, slot) \
+                 DO UPDATE SET count = bench_slotted_counters.count + 1"
+            }
+        });
+        Ok(())
+    }
+}
+
+impl<Conn> RunQueryDsl<Conn> for PublishedUpsert {}

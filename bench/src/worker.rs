@@ -1,0 +1,115 @@
+//! A process that counts, for one cell of a table: it reads its `Spec` as the first line of stdin,
+//! prints a line when it is warm, begins at the next line, and prints its `Counted`.
+
+use std::io::{Write, stdin, stdout};
+use std::sync::Barrier;
+use std::sync::atomic::AtomicU64;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::counter::{Counter, Limit};
+use crate::database::{Engine, with_connection};
+use crate::pool::pool;
+use crate::tally::Tally;
+use crate::way::{Count, Way};
+use crate::workload::Entities;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Spec {
+    pub engine: Engine,
+    pub url: String,
+    pub way: Way,
+    pub entities: Entities,
+    /// The number of this process.
+    pub process: u32,
+    pub threads: u32,
+    pub connections: u32,
+    /// Of all processes.
+    pub all_connections: u32,
+    /// The time between the count and the COMMIT.
+    pub hold: Duration,
+    pub until: Until,
+    /// Whether connections are closed and opened again all the time.
+    pub renew: bool,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Until {
+    Seconds(f64),
+    /// So many in all threads of the process.
+    Transactions(u64),
+}
+
+/// What a worker has done.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Counted {
+    pub seconds: f64,
+    pub tally: Tally,
+}
+
+const WARM_UP: Duration = Duration::from_millis(200);
+
+pub fn run() -> Result<()> {
+    let mut line = String::new();
+    stdin().read_line(&mut line)?;
+    let spec: Spec = serde_json::from_str(&line)?;
+    let counted = with_connection!(spec.engine, work(&spec))?;
+    serde_json::to_writer(stdout(), &counted)?;
+    Ok(())
+}
+
+fn work<C: Count>(spec: &Spec) -> Result<Counted> {
+    let pool = &pool::<C>(spec)?;
+    let barrier = &Barrier::new(spec.threads as usize + 1);
+    let left = &AtomicU64::new(match spec.until {
+        Until::Seconds(_) => 0,
+        Until::Transactions(number) => number,
+    });
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..spec.threads)
+            .map(|thread| {
+                let writer = i64::from(spec.process * spec.threads + thread);
+                scope.spawn(move || {
+                    let mut counter = Counter::new(spec, pool, writer);
+                    let warm = counter.count(Limit::time(WARM_UP));
+                    barrier.wait();
+                    barrier.wait();
+                    let mut tally = counter.count(match spec.until {
+                        Until::Seconds(seconds) => Limit::time(Duration::from_secs_f64(seconds)),
+                        Until::Transactions(_) => Limit::Transactions(left),
+                    });
+                    tally.committed += warm.committed;
+                    tally
+                })
+            })
+            .collect();
+
+        barrier.wait();
+        println!("ready");
+        stdout().flush()?;
+        if stdin().read_line(&mut String::new())? == 0 {
+            // The coordinator is gone, and the threads wait at the barrier.
+            std::process::exit(1);
+        }
+        barrier.wait();
+        let began = Instant::now();
+        let mut all = Tally::default();
+        for thread in threads {
+            match thread.join() {
+                Ok(tally) => all.add(&tally)?,
+                Err(_) => bail!("a thread panicked"),
+            }
+        }
+        Ok(Counted {
+            seconds: match spec.until {
+                Until::Seconds(seconds) => seconds,
+                Until::Transactions(_) => began.elapsed().as_secs_f64(),
+            },
+            tally: all,
+        })
+    })
+}
