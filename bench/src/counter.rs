@@ -13,7 +13,7 @@ use rand::rngs::ThreadRng;
 
 use crate::pool::{Session, Sessions};
 use crate::tally::Tally;
-use crate::way::{Count, Counting};
+use crate::way::{Count, Counting, Way};
 use crate::worker::Spec;
 
 pub struct Counter<'a, C: Count> {
@@ -32,6 +32,8 @@ pub enum Limit<'a> {
     Transactions(&'a AtomicU64),
 }
 
+const GRACE: Duration = Duration::from_millis(500);
+
 impl Limit<'_> {
     pub fn time(time: Duration) -> Self {
         Limit::Time(Instant::now() + time)
@@ -41,6 +43,14 @@ impl Limit<'_> {
         match self {
             Limit::Time(end) => Instant::now() < end,
             Limit::Transactions(_) => true,
+        }
+    }
+
+    /// Since a while: whoever is not done is stalled by deadlocks.
+    fn is_long_over(self) -> bool {
+        match self {
+            Limit::Time(end) => Instant::now() > end + GRACE,
+            Limit::Transactions(_) => false,
         }
     }
 
@@ -81,16 +91,21 @@ impl<'a, C: Count> Counter<'a, C> {
         let Spec { entities, way, .. } = *self.spec;
         let ids = entities.choose(way, self.writer, &mut self.rng);
         let mut session = self.pool.get().context("no connection from the pool")?;
+        if !limit.is_in_time() {
+            return Ok(());
+        }
         let began = Instant::now();
         loop {
-            match self.transaction(&mut session, &ids) {
+            match self.transaction(&mut session, &ids, limit) {
                 Ok(()) => break,
+                Err(Error::RollbackTransaction) => {}
                 Err(error) if is_deadlock(&error) => tally.deadlocks += 1,
                 Err(error) if is_retryable(&error) => tally.aborts += 1,
                 Err(error) => return Err(error.into()),
             }
-            // Those who deadlock all the time would never end.
+            // Transactions that deadlock all the time would never end. This one took so long at least.
             if !limit.is_in_time() {
+                tally.latencies.record(began.elapsed());
                 return Ok(());
             }
         }
@@ -100,7 +115,12 @@ impl<'a, C: Count> Counter<'a, C> {
         Ok(())
     }
 
-    fn transaction(&self, session: &mut Session<C>, ids: &[i64]) -> QueryResult<()> {
+    fn transaction(
+        &self,
+        session: &mut Session<C>,
+        ids: &[i64],
+        limit: Limit<'_>,
+    ) -> QueryResult<()> {
         let counting = Counting {
             way: self.spec.way,
             connections: self.spec.all_connections,
@@ -108,7 +128,16 @@ impl<'a, C: Count> Counter<'a, C> {
         };
         session.conn.write(|conn| {
             conn.insert_comment(ids[0])?;
-            conn.count(counting, ids)?;
+            if counting.way == Way::HundredAtOnce {
+                conn.count_many(counting, ids)?;
+            } else {
+                for &id in ids {
+                    if limit.is_long_over() {
+                        return Err(Error::RollbackTransaction);
+                    }
+                    conn.count(counting, id)?;
+                }
+            }
             if !self.spec.hold.is_zero() {
                 thread::sleep(self.spec.hold);
             }

@@ -48,7 +48,7 @@ struct Cli {
     /// How often each way is measured under each workload [default: 3, or 1 with --quick].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
-    /// How many seconds that takes each time [default: 1.5, or 0.4 with --quick].
+    /// How many seconds that takes each time [default: 1.2, or 0.4 with --quick].
     #[arg(long, value_name = "S")]
     seconds: Option<f64>,
     /// The folder of results.json, results.md, and the plots.

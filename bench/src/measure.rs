@@ -34,7 +34,7 @@ pub struct Rounds {
 
 impl Plan {
     pub fn all(quick: bool, rounds: Option<u16>, seconds: Option<f64>) -> Self {
-        let (default_rounds, default_seconds) = if quick { (1, 0.4) } else { (3, 1.5) };
+        let (default_rounds, default_seconds) = if quick { (1, 0.4) } else { (3, 1.2) };
         Plan {
             ways: Some(Rounds {
                 rounds: rounds.unwrap_or(default_rounds).into(),

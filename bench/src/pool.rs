@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
 
 use anyhow::{Context, Error, Result};
 use diesel::r2d2::{ManageConnection, Pool};
@@ -19,6 +20,8 @@ pub fn pool<C: Database>(spec: &Spec) -> Result<Pool<Sessions<C>>> {
     };
     Pool::builder()
         .max_size(spec.connections)
+        // Threads that deadlock keep the others waiting.
+        .connection_timeout(Duration::from_secs(600))
         // It would be a round trip for each transaction.
         .test_on_check_out(false)
         .build(sessions)

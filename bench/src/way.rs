@@ -69,7 +69,8 @@ pub struct Counting {
 /// The statements of a transaction.
 pub trait Count: Database {
     fn insert_comment(&mut self, article_id: i64) -> QueryResult<()>;
-    fn count(&mut self, counting: Counting, ids: &[i64]) -> QueryResult<()>;
+    fn count(&mut self, counting: Counting, id: i64) -> QueryResult<()>;
+    fn count_many(&mut self, counting: Counting, ids: &[i64]) -> QueryResult<()>;
     fn is_true(&mut self, sql: &str) -> QueryResult<bool>;
 }
 
@@ -82,48 +83,48 @@ for_each_connection!(
                 .map(drop)
         }
 
-        fn count(&mut self, counting: Counting, ids: &[i64]) -> QueryResult<()> {
-            let increment = increment_views(counting.connections);
-            if counting.way == Way::HundredAtOnce {
-                let counts = ids.iter().map(|id| (*id, 1));
-                return increment.of_many(counts).execute(self).map(drop);
+        fn count(&mut self, counting: Counting, id: i64) -> QueryResult<()> {
+            let increment = increment_views(counting.connections).of(id);
+            match counting.way {
+                Way::NoCounter => Ok(0),
+                Way::OneRow => {
+                    use bench_hits::views;
+                    diesel::update(bench_hits::table.find(id))
+                        .set(views.eq(views + 1))
+                        .execute(self)
+                }
+                Way::PublishedLayout => PublishedUpsert {
+                    record_id: id,
+                    slot: rand::random_range(0..100),
+                }
+                .execute(self),
+                Way::OnConflict => {
+                    use bench_article_counters::*;
+                    diesel::insert_into(table)
+                        .values((
+                            article_id.eq(id),
+                            day.eq(chrono::Utc::now().date_naive()),
+                            slot.eq(counting.slot),
+                            views.eq(1),
+                        ))
+                        .on_conflict(Self::CONFLICT_TARGET)
+                        .do_update()
+                        .set(views.eq(views + 1))
+                        .execute(self)
+                }
+                Way::RandomSlots => increment.slot(Slot::Random).execute(self),
+                Way::Ceiling | Way::ThisCrate | Way::HundredAtOnce | Way::Pgbench => {
+                    increment.execute(self)
+                }
             }
-            for &id in ids {
-                let increment = increment.clone().of(id);
-                match counting.way {
-                    Way::NoCounter => 0,
-                    Way::OneRow => {
-                        use bench_hits::views;
-                        diesel::update(bench_hits::table.find(id))
-                            .set(views.eq(views + 1))
-                            .execute(self)?
-                    }
-                    Way::PublishedLayout => PublishedUpsert {
-                        record_id: id,
-                        slot: rand::random_range(0..100),
-                    }
-                    .execute(self)?,
-                    Way::OnConflict => {
-                        use bench_article_counters::*;
-                        diesel::insert_into(table)
-                            .values((
-                                article_id.eq(id),
-                                day.eq(chrono::Utc::now().date_naive()),
-                                slot.eq(counting.slot),
-                                views.eq(1),
-                            ))
-                            .on_conflict(Self::CONFLICT_TARGET)
-                            .do_update()
-                            .set(views.eq(views + 1))
-                            .execute(self)?
-                    }
-                    Way::RandomSlots => increment.slot(Slot::Random).execute(self)?,
-                    Way::Ceiling | Way::ThisCrate | Way::HundredAtOnce | Way::Pgbench => {
-                        increment.execute(self)?
-                    }
-                };
-            }
-            Ok(())
+            .map(drop)
+        }
+
+        fn count_many(&mut self, counting: Counting, ids: &[i64]) -> QueryResult<()> {
+            increment_views(counting.connections)
+                .of_many(ids.iter().map(|id| (*id, 1)))
+                .execute(self)
+                .map(drop)
         }
 
         fn is_true(&mut self, sql: &str) -> QueryResult<bool> {
