@@ -24,7 +24,7 @@ pub struct Counter<'a, C: Count> {
     rng: ThreadRng,
 }
 
-/// When threads stop.
+/// When threads stop to count.
 #[derive(Clone, Copy)]
 pub enum Limit<'a> {
     Time(Instant),
@@ -32,6 +32,7 @@ pub enum Limit<'a> {
     Transactions(&'a AtomicU64),
 }
 
+/// A transaction that is late by more is stalled by deadlocks.
 const GRACE: Duration = Duration::from_millis(500);
 
 impl Limit<'_> {
@@ -46,7 +47,6 @@ impl Limit<'_> {
         }
     }
 
-    /// Since a while: whoever is not done is stalled by deadlocks.
     fn is_long_over(self) -> bool {
         match self {
             Limit::Time(end) => Instant::now() > end + GRACE,

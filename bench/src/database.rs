@@ -1,6 +1,5 @@
 //! The databases, and what differs between them.
 
-use anyhow::{Context, Result};
 use clap::ValueEnum;
 use diesel::prelude::*;
 use diesel::r2d2::R2D2Connection;
@@ -59,8 +58,8 @@ pub trait Database: R2D2Connection + Send + 'static {
     type ConflictTarget;
     const CONFLICT_TARGET: Self::ConflictTarget;
 
-    fn connect(url: &str) -> Result<Self> {
-        let mut conn = Self::establish(url).context("cannot connect")?;
+    fn connect(url: &str) -> Result<Self, diesel::r2d2::Error> {
+        let mut conn = Self::establish(url)?;
         if !Self::SETTINGS.is_empty() {
             conn.batch_execute(Self::SETTINGS)?;
         }
@@ -189,7 +188,7 @@ macro_rules! with_connection {
             #[cfg(feature = "sqlite")]
             $crate::database::Engine::Sqlite => $function::<diesel::SqliteConnection>($($argument),*),
             #[cfg(not(all(feature = "postgres", feature = "mysql", feature = "sqlite")))]
-            other => anyhow::bail!("this was built without the feature of {}", other.name()),
+            other => Err(anyhow::anyhow!("this was built without the feature of {}", other.name())),
         }
     };
 }

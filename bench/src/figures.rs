@@ -79,10 +79,9 @@ pub fn figures(ways: &[Way], rounds: &[Vec<Cell>]) -> anyhow::Result<Vec<Figures
         .collect()
 }
 
-/// Of what is finite: a way that stalls for a whole round has no ratio to it.
+/// `None` where it is not finite: what stalls for whole rounds has no ratio to it.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.retain(|value| value.is_finite());
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
-    Some((values[last / 2] + values[last.div_ceil(2)]) / 2.0)
+    Some((values[last / 2] + values[last.div_ceil(2)]) / 2.0).filter(|median| median.is_finite())
 }

@@ -6,7 +6,6 @@ mod figures;
 mod machine;
 mod measure;
 mod merge;
-#[cfg(feature = "postgres")]
 mod pgbench;
 mod pool;
 mod read;

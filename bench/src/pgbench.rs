@@ -6,13 +6,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use diesel::debug_query;
-use diesel::pg::Pg;
 
 use crate::figures::Cell;
-use crate::schema::{bench_comments, increment_views};
 use crate::tally::Tally;
-use crate::way::{Way, comment};
+use crate::way::{Count, Way};
 
 /// pgbench, on the PATH or where Debian has it.
 pub fn program() -> Option<PathBuf> {
@@ -27,10 +24,10 @@ pub fn program() -> Option<PathBuf> {
         .find(|program| Command::new(program).arg("--version").output().is_ok())
 }
 
-pub fn run(url: &str, connections: u32, seconds: f64) -> Result<Cell> {
+pub fn run<C: Count>(url: &str, connections: u32, seconds: f64) -> Result<Cell> {
     let folder = tempfile::tempdir()?;
     let script = folder.path().join("script.sql");
-    let (text, values) = script_and_values(connections);
+    let (text, values) = script_and_values(C::statements(connections));
     fs::write(&script, text)?;
 
     // It takes whole seconds.
@@ -77,12 +74,10 @@ pub fn run(url: &str, connections: u32, seconds: f64) -> Result<Cell> {
     })
 }
 
-fn script_and_values(connections: u32) -> (String, Vec<String>) {
-    let insert = diesel::insert_into(bench_comments::table).values(comment(1));
-    let count = increment_views(connections).of(1);
+fn script_and_values([insert, count]: [String; 2]) -> (String, Vec<String>) {
     let mut values = Vec::new();
-    let insert = with_variables(debug_query::<Pg, _>(&insert).to_string(), &mut values);
-    let count = with_variables(debug_query::<Pg, _>(&count).to_string(), &mut values)
+    let insert = with_variables(insert, &mut values);
+    let count = with_variables(count, &mut values)
         // The slot is the thread's, and each client has to have its own.
         .replace(":value_4", ":client_id");
     (format!("BEGIN;\n{insert};\n{count};\nCOMMIT;\n"), values)

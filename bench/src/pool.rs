@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Result};
 use diesel::r2d2::{ManageConnection, Pool};
 
 use crate::database::Database;
@@ -45,9 +45,9 @@ pub struct Session<C> {
 
 impl<C: Database> ManageConnection for Sessions<C> {
     type Connection = Session<C>;
-    type Error = SessionError;
+    type Error = diesel::r2d2::Error;
 
-    fn connect(&self) -> Result<Session<C>, SessionError> {
+    fn connect(&self) -> Result<Session<C>, Self::Error> {
         let number = self.next.fetch_add(1, Relaxed);
         Ok(Session {
             conn: C::connect(&self.url)?,
@@ -55,9 +55,8 @@ impl<C: Database> ManageConnection for Sessions<C> {
         })
     }
 
-    fn is_valid(&self, session: &mut Session<C>) -> Result<(), SessionError> {
-        session.conn.ping().map_err(Error::from)?;
-        Ok(())
+    fn is_valid(&self, session: &mut Session<C>) -> Result<(), Self::Error> {
+        Ok(session.conn.ping()?)
     }
 
     /// With `renew`, one of 50 transactions leaves a connection that is closed.
@@ -65,21 +64,3 @@ impl<C: Database> ManageConnection for Sessions<C> {
         session.conn.is_broken() || self.renew && rand::random_ratio(1, 50)
     }
 }
-
-/// r2d2 requires an error of its own type.
-#[derive(Debug)]
-pub struct SessionError(Error);
-
-impl From<Error> for SessionError {
-    fn from(error: Error) -> Self {
-        SessionError(error)
-    }
-}
-
-impl std::fmt::Display for SessionError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:#}", self.0)
-    }
-}
-
-impl std::error::Error for SessionError {}

@@ -11,6 +11,7 @@ use rand::seq::SliceRandom;
 
 use crate::database::Engine;
 use crate::figures::{Cell, WorkloadFigures, figures};
+use crate::pgbench;
 use crate::schema::create_tables;
 use crate::tally::Tally;
 use crate::way::{Count, Way};
@@ -28,7 +29,7 @@ pub struct Run<'a> {
 
 impl Run<'_> {
     pub fn figures<C: Count>(&self) -> Result<Vec<WorkloadFigures>> {
-        let has_pgbench = crate::pgbench::program().is_some();
+        let has_pgbench = pgbench::program().is_some();
         let ways: Vec<_> = self
             .workloads
             .iter()
@@ -53,7 +54,7 @@ impl Run<'_> {
                 let mut cells = Vec::new();
                 for way in ways {
                     bar.set_message(format!("{}: {}", workload.name(), way.name()));
-                    let cell = self.cell(workload, way)?;
+                    let cell = self.cell::<C>(workload, way)?;
                     counted.add(workload, &cell);
                     cells.push(cell);
                     bar.inc(1);
@@ -82,9 +83,9 @@ impl Run<'_> {
             .collect()
     }
 
-    fn cell(&self, workload: &Workload, way: Way) -> Result<Cell> {
+    fn cell<C: Count>(&self, workload: &Workload, way: Way) -> Result<Cell> {
         if way == Way::Pgbench {
-            return crate::pgbench::run(self.url, workload.connections, self.seconds);
+            return pgbench::run::<C>(self.url, workload.connections, self.seconds);
         }
         let specs = (0..workload.processes).map(|process| Spec {
             engine: self.engine,

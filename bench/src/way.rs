@@ -72,6 +72,8 @@ pub trait Count: Database {
     fn count(&mut self, counting: Counting, id: i64) -> QueryResult<()>;
     fn count_many(&mut self, counting: Counting, ids: &[i64]) -> QueryResult<()>;
     fn is_true(&mut self, sql: &str) -> QueryResult<bool>;
+    /// The insert and the count of `ThisCrate`, with their binds.
+    fn statements(connections: u32) -> [String; 2];
 }
 
 for_each_connection!(
@@ -130,6 +132,15 @@ for_each_connection!(
         fn is_true(&mut self, sql: &str) -> QueryResult<bool> {
             diesel::select(diesel::dsl::sql::<Bool>(sql)).get_result(self)
         }
+
+        fn statements(connections: u32) -> [String; 2] {
+            let insert = diesel::insert_into(bench_comments::table).values(comment(1));
+            let count = increment_views(connections).of(1);
+            [
+                diesel::debug_query::<<Self as Connection>::Backend, _>(&insert).to_string(),
+                diesel::debug_query::<<Self as Connection>::Backend, _>(&count).to_string(),
+            ]
+        }
     }
 );
 
@@ -138,7 +149,7 @@ type Comment = (
     diesel::dsl::Eq<bench_comments::body, &'static str>,
 );
 
-pub fn comment(article_id: i64) -> Comment {
+fn comment(article_id: i64) -> Comment {
     (
         bench_comments::article_id.eq(article_id),
         bench_comments::body.eq("What is counted is a comment like this one."),

@@ -75,14 +75,14 @@ fn work<C: Count>(spec: &Spec) -> Result<Counted> {
                 let writer = i64::from(spec.process * spec.threads + thread);
                 scope.spawn(move || {
                     let mut counter = Counter::new(spec, pool, writer);
-                    let warm = counter.count(Limit::time(WARM_UP));
+                    let warm_up = counter.count(Limit::time(WARM_UP)).committed;
                     barrier.wait();
                     barrier.wait();
                     let mut tally = counter.count(match spec.until {
                         Until::Seconds(seconds) => Limit::time(Duration::from_secs_f64(seconds)),
                         Until::Transactions(_) => Limit::Transactions(left),
                     });
-                    tally.committed += warm.committed;
+                    tally.committed += warm_up;
                     tally
                 })
             })

@@ -46,11 +46,9 @@ fn transactions(measured: &Measured, file: &Path) -> Result<(), Box<dyn std::err
         .map(|&(way, colour)| (way, colour, points(measured, way)))
         .filter(|(_, _, points)| !points.is_empty())
         .collect();
-    let highest = lines
-        .iter()
-        .flat_map(|(_, _, points)| points)
-        .map(|point| point.1)
-        .fold(1.0, f64::max);
+    let all_points = || lines.iter().flat_map(|(_, _, points)| points);
+    let most = all_points().map(|point| point.0).fold(0.0, f64::max);
+    let highest = all_points().map(|point| point.1).fold(1.0, f64::max);
 
     let root = SVGBackend::new(file, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
@@ -60,10 +58,13 @@ fn transactions(measured: &Measured, file: &Path) -> Result<(), Box<dyn std::err
             format!("{}: one entity, {HOLD_MS} ms hold", measured.engine.name()),
             ("sans-serif", 22),
         )
-        .margin(12)
+        .margin(16)
         .x_label_area_size(48)
         .y_label_area_size(72)
-        .build_cartesian_2d((1.0..64.0).log_scale().base(2.0), 0.0..highest * 1.05)?;
+        .build_cartesian_2d(
+            (1.0..most.max(2.0)).log_scale().base(2.0),
+            0.0..highest * 1.05,
+        )?;
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
@@ -144,7 +145,7 @@ fn ratios(databases: &[Measured], file: &Path) -> Result<(), Box<dyn std::error:
             format!("This crate, beside one row: one entity, {CONNECTIONS} connections, {HOLD_MS} ms hold"),
             ("sans-serif", 22),
         )
-        .margin(12)
+        .margin(16)
         .x_label_area_size(40)
         .y_label_area_size(72)
         .build_cartesian_2d((0..last).into_segmented(), 0.0..highest * 1.15)?;
@@ -156,6 +157,7 @@ fn ratios(databases: &[Measured], file: &Path) -> Result<(), Box<dyn std::error:
             SegmentValue::CenterOf(i) => bars.get(*i).map_or("", |bar| bar.0).to_owned(),
             _ => String::new(),
         })
+        .y_label_formatter(&|y| format!("{y:.0}"))
         .y_desc("transactions per second, times those of one row")
         .label_style(("sans-serif", 16))
         .axis_desc_style(("sans-serif", 16))
