@@ -28,7 +28,7 @@ pub struct Counter<'a, C: Count> {
 #[derive(Clone, Copy)]
 pub enum Limit<'a> {
     Time(Instant),
-    /// So many more, of all threads.
+    /// When all threads together have counted this many.
     Transactions(&'a AtomicU64),
 }
 
@@ -103,7 +103,7 @@ impl<'a, C: Count> Counter<'a, C> {
                 Err(error) if is_retryable(&error) => tally.aborts += 1,
                 Err(error) => return Err(error.into()),
             }
-            // Transactions that deadlock all the time would never end. This one took so long at least.
+            // Retries after the end could go on forever. The transaction took at least this long.
             if !limit.is_in_time() {
                 tally.latencies.record(began.elapsed());
                 return Ok(());

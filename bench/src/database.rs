@@ -147,8 +147,8 @@ pub trait Describe: Database {
     fn settings(&mut self) -> QueryResult<Vec<Setting>>;
 }
 
-/// Implements a trait for each connection type. (As functions over any connection, Diesel's queries
-/// would need more bounds than they have words.)
+/// Implements a trait for each connection type. A generic function would need a long list of bounds
+/// for each query.
 macro_rules! for_each_connection {
     (impl $Trait:ident { $($item:item)* }) => {
         $crate::database::for_each_connection!(@ "postgres" PgConnection $Trait { $($item)* });

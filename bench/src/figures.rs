@@ -1,4 +1,4 @@
-//! Rounds made into figures.
+//! The figures of a way: medians and sums over its rounds.
 
 use serde::Serialize;
 
@@ -79,7 +79,7 @@ pub fn figures(ways: &[Way], rounds: &[Vec<Cell>]) -> anyhow::Result<Vec<Figures
         .collect()
 }
 
-/// `None` where it is not finite: what stalls for whole rounds has no ratio to it.
+/// `None` where it is not finite: there is no ratio to a way that stalls for whole rounds.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;

@@ -38,7 +38,7 @@ use crate::report::markdown;
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The databases to measure [default: all that can be had].
+    /// The databases to measure [default: all that are available].
     #[arg(value_name = "DATABASE")]
     databases: Vec<Engine>,
     /// Only try whether everything works, in two minutes.
@@ -59,7 +59,7 @@ struct Cli {
 enum Command {
     /// Only measure reads of a total, as multiples of reads of one row.
     Read {
-        /// The databases to measure [default: all that can be had].
+        /// The databases to measure [default: all that are available].
         #[arg(value_name = "DATABASE")]
         databases: Vec<Engine>,
         /// Measure each shape of a table up to this often.
@@ -68,14 +68,14 @@ enum Command {
     },
     /// Only measure a merge of old rows, and what writers notice of it.
     Merge {
-        /// The databases to measure [default: all that can be had].
+        /// The databases to measure [default: all that are available].
         #[arg(value_name = "DATABASE")]
         databases: Vec<Engine>,
         /// Merge up to this many rows in a transaction.
         #[arg(long, value_name = "N", default_value_t = merge::FULL.batch)]
         batch: usize,
     },
-    /// Count, as a part of a run.
+    /// Count, as one process of a run.
     #[command(hide = true)]
     Worker,
 }

@@ -1,4 +1,4 @@
-//! What is measured, and one database after the other.
+//! Measures one database after the other.
 
 use anyhow::Result;
 use clap::ValueEnum;

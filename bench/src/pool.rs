@@ -20,9 +20,9 @@ pub fn pool<C: Database>(spec: &Spec) -> Result<Pool<Sessions<C>>> {
     };
     Pool::builder()
         .max_size(spec.connections)
-        // Threads that deadlock keep the others waiting.
+        // While transactions deadlock, other threads wait long for a connection.
         .connection_timeout(Duration::from_secs(600))
-        // It would be a round trip for each transaction.
+        // The test is a round trip before each transaction.
         .test_on_check_out(false)
         .build(sessions)
         .context("cannot connect")
@@ -37,7 +37,7 @@ pub struct Sessions<C> {
     connection: PhantomData<fn() -> C>,
 }
 
-/// A connection, and the slot that it counts in where nobody else chooses one.
+/// A connection, and a slot that no other connection of the pool has.
 pub struct Session<C> {
     pub conn: C,
     pub slot: i16,
@@ -59,7 +59,7 @@ impl<C: Database> ManageConnection for Sessions<C> {
         Ok(session.conn.ping()?)
     }
 
-    /// With `renew`, one of 50 transactions leaves a connection that is closed.
+    /// With `renew`, a connection is closed after one in 50 transactions.
     fn has_broken(&self, session: &mut Session<C>) -> bool {
         session.conn.is_broken() || self.renew && rand::random_ratio(1, 50)
     }

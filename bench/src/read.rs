@@ -29,7 +29,7 @@ const LONGEST: Duration = Duration::from_secs(6);
 /// How much is read.
 #[derive(Serialize)]
 pub struct Size {
-    /// A shape is measured up to so many times.
+    /// A shape is measured up to this many times.
     pub rounds: usize,
     pub days: &'static [i64],
 }

@@ -49,7 +49,7 @@ impl Run<'_> {
             let mut counted = Counts::default();
             for ((workload, ways), rounds) in self.workloads.iter().zip(&ways).zip(&mut rounds) {
                 let mut ways = ways.clone();
-                // What drifts falls on all of them.
+                // So that drift of the machine affects all ways alike.
                 ways.shuffle(&mut rand::rng());
                 let mut cells = Vec::new();
                 for way in ways {
@@ -170,7 +170,7 @@ impl Worker {
     }
 }
 
-/// What each counter has to be after a round: a way that loses counts has no figures.
+/// What each counter must hold after a round. A run fails if a way loses counts.
 #[derive(Default)]
 struct Counts(BTreeMap<(&'static str, &'static str), u64>);
 

@@ -67,7 +67,7 @@ const DROP: &str = "DROP TABLE IF EXISTS bench_articles;
      DROP TABLE IF EXISTS bench_hits;
      DROP TABLE IF EXISTS bench_slotted_counters;";
 
-// Without foreign keys, which the reference migrations have: no way of counting has one here.
+// Without the foreign key of the reference migrations, so that no way of counting has one.
 const CREATE: &str = "CREATE TABLE bench_articles (
          id BIGINT NOT NULL PRIMARY KEY,
          title TEXT NOT NULL,

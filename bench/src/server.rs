@@ -1,4 +1,4 @@
-//! The server of a database: a given one, or a throwaway of `scripts/test`.
+//! The server of a database: a given one, or a throwaway one of `scripts/test`.
 
 use std::env;
 use std::io::{BufRead, BufReader};
@@ -64,7 +64,7 @@ fn throwaway(engine: Engine) -> Result<Server> {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
-            // Not `Child::kill`: the script has to end its server.
+            // SIGTERM rather than `Child::kill`, so that the script can stop its server.
             let _ = Command::new("kill").arg(child.id().to_string()).status();
             let _ = child.wait();
         }

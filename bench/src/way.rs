@@ -15,7 +15,7 @@ use crate::schema::{bench_article_counters, bench_comments, bench_hits, incremen
 #[serde(rename_all = "snake_case")]
 pub enum Way {
     NoCounter,
-    /// This crate's statement, and no writer counts what another does.
+    /// This crate's statement, and no two threads count the same entity.
     Ceiling,
     OneRow,
     /// An auto-increment primary key, and a unique `(record_id, slot)`, as GitHub's
@@ -56,13 +56,13 @@ impl Way {
     }
 }
 
-/// A connection's own part in counting.
+/// How a connection counts.
 #[derive(Debug, Clone, Copy)]
 pub struct Counting {
     pub way: Way,
     /// How many connections count the same, in all processes.
     pub connections: u32,
-    /// The slot of this connection, where the way does not choose it.
+    /// The slot for `OnConflict`.
     pub slot: i16,
 }
 
@@ -156,8 +156,8 @@ fn comment(article_id: i64) -> Comment {
     )
 }
 
-/// Diesel prepares its own upserts at every call, and no raw SQL either is prepared once. This is,
-/// as every other way but `OnConflict` is.
+/// Has a static `QueryId`, so that Diesel prepares it once a connection, as it does the other ways.
+/// (It caches neither `sql_query` nor its own upserts.)
 #[derive(QueryId)]
 struct PublishedUpsert {
     record_id: i64,

@@ -32,7 +32,7 @@ pub struct Spec {
     /// The time between the count and the COMMIT.
     pub hold: Duration,
     pub until: Until,
-    /// Whether connections are closed and opened again all the time.
+    /// Whether connections are closed at random, and new ones opened.
     pub renew: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Spec {
 #[serde(rename_all = "snake_case")]
 pub enum Until {
     Seconds(f64),
-    /// So many in all threads of the process.
+    /// This many, in all threads of the process.
     Transactions(u64),
 }
 

@@ -63,7 +63,7 @@ pub struct Workload {
 
 impl Workload {
     pub fn all(engine: Engine) -> Vec<Self> {
-        // SQLite has one writer, and those who wait for it poll: more would only poll longer.
+        // SQLite has one writer, and connections that wait for it poll: 64 of them for many seconds.
         let connections: &[u32] = if engine.has_slots() {
             &[1, 4, 16, 64]
         } else {
@@ -90,7 +90,7 @@ impl Workload {
         all
     }
 
-    /// As many as show whether all works.
+    /// Enough of them to try whether everything works.
     pub fn quick(engine: Engine) -> Vec<Self> {
         let mut all = Self::all(engine);
         all.retain(|workload| workload.all_connections() == 16 && !workload.hold.is_zero());

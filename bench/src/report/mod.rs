@@ -17,7 +17,7 @@ pub struct Report {
     pub machine: Machine,
     pub plan: Plan,
     pub databases: Vec<Measured>,
-    /// Databases that could not be had.
+    /// Databases without a server.
     pub skipped: Vec<&'static str>,
     /// Databases that failed while they were measured.
     pub failed: Vec<&'static str>,
