@@ -48,7 +48,7 @@ struct Cli {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
     /// How many seconds that takes each time [default: 1.2, or 0.4 with --quick].
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = seconds)]
     seconds: Option<f64>,
     /// The folder of results.json, results.md, and the plots.
     #[arg(long, value_name = "DIR", default_value = "target/bench")]
@@ -78,6 +78,13 @@ enum Command {
     /// Count, as one process of a run.
     #[command(hide = true)]
     Worker,
+}
+
+fn seconds(text: &str) -> Result<f64, &'static str> {
+    match text.parse() {
+        Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("a cell takes 0.1 to 3600 seconds"),
+    }
 }
 
 fn main() -> Result<()> {
