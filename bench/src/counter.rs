@@ -138,6 +138,9 @@ impl<'a, C: Count> Counter<'a, C> {
                     conn.count(counting, id)?;
                 }
             }
+            if self.spec.audit {
+                conn.audit()?;
+            }
             if !self.spec.hold.is_zero() {
                 thread::sleep(self.spec.hold);
             }

@@ -54,6 +54,11 @@ pub trait Database: R2D2Connection + Send + 'static {
     /// The settings that a commit's cost depends on.
     const SHOW_SETTINGS: &'static str;
 
+    /// The session's own number, the number that it has claimed, and the time.
+    const SESSION: &'static str;
+    /// The type of a sum.
+    const INTEGER: &'static str = "BIGINT";
+
     /// What Diesel's `on_conflict` takes for the counter table's primary key.
     type ConflictTarget;
     const CONFLICT_TARGET: Self::ConflictTarget;
@@ -91,6 +96,9 @@ impl Database for PgConnection {
          WHERE name IN ('synchronous_commit', 'fsync', 'shared_buffers',
              'default_transaction_isolation', 'deadlock_timeout')";
 
+    const SESSION: &'static str = "pg_backend_pid(), \
+        CAST(current_setting('diesel_counters.number') AS INTEGER), clock_timestamp()";
+
     type ConflictTarget = conflict::PrimaryKey;
     const CONFLICT_TARGET: Self::ConflictTarget = conflict::PRIMARY_KEY;
 }
@@ -104,6 +112,9 @@ impl Database for MysqlConnection {
     const SHOW_SETTINGS: &'static str = "SHOW VARIABLES WHERE Variable_name IN
          ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'innodb_buffer_pool_size',
           'transaction_isolation', 'tx_isolation')";
+
+    const SESSION: &'static str = "CONNECTION_ID(), @diesel_counters_number, SYSDATE(6)";
+    const INTEGER: &'static str = "SIGNED";
 
     type ConflictTarget = diesel::dsl::DuplicatedKeys;
     const CONFLICT_TARGET: Self::ConflictTarget = diesel::dsl::DuplicatedKeys;
@@ -124,6 +135,8 @@ impl Database for SqliteConnection {
         "SELECT 'journal_mode' AS \"Variable_name\", journal_mode AS \"Value\"
              FROM pragma_journal_mode
          UNION ALL SELECT 'synchronous', CAST(synchronous AS TEXT) FROM pragma_synchronous";
+
+    const SESSION: &'static str = "1, 1, CURRENT_TIMESTAMP";
 
     type ConflictTarget = conflict::PrimaryKey;
     const CONFLICT_TARGET: Self::ConflictTarget = conflict::PRIMARY_KEY;

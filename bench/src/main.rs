@@ -6,6 +6,9 @@ mod figures;
 mod machine;
 mod measure;
 mod merge;
+#[cfg(feature = "mysql")]
+mod nodes;
+#[cfg(feature = "postgres")]
 mod pgbench;
 mod pool;
 mod read;
@@ -13,6 +16,7 @@ mod report;
 mod run;
 mod schema;
 mod server;
+mod stress;
 mod table;
 mod tally;
 mod way;
@@ -75,6 +79,23 @@ enum Command {
         #[arg(long, value_name = "N", default_value_t = merge::FULL.batch)]
         batch: usize,
     },
+    /// Show that connections do not meet: with many threads, processes that are killed, and
+    /// connections that come and go.
+    Stress {
+        /// The databases to use.
+        #[arg(value_name = "DATABASE", required = true)]
+        databases: Vec<Engine>,
+        /// How many transactions commit in each part.
+        #[arg(long, value_name = "N", default_value_t = 20_000)]
+        transactions: u64,
+    },
+    /// Count on several nodes of a Galera cluster at once.
+    #[cfg(feature = "mysql")]
+    Nodes {
+        /// A database of each node, as mysql://…
+        #[arg(value_name = "URL", required = true)]
+        urls: Vec<String>,
+    },
     /// Count, as one process of a run.
     #[command(hide = true)]
     Worker,
@@ -93,6 +114,12 @@ fn main() -> Result<()> {
         Some(Command::Worker) => return worker::run(),
         Some(Command::Read { databases, rounds }) => (databases, Plan::read(rounds), None),
         Some(Command::Merge { databases, batch }) => (databases, Plan::merge(batch), None),
+        Some(Command::Stress {
+            databases,
+            transactions,
+        }) => return stress::stress_each(&databases, transactions),
+        #[cfg(feature = "mysql")]
+        Some(Command::Nodes { urls }) => return nodes::run(&urls),
         None => {
             let plan = Plan::all(cli.quick, cli.rounds, cli.seconds);
             (cli.databases, plan, Some(cli.out))

@@ -77,9 +77,7 @@ pub fn run<C: Count>(url: &str, connections: u32, seconds: f64) -> Result<Cell> 
 fn script_and_values([insert, count]: [String; 2]) -> (String, Vec<String>) {
     let mut values = Vec::new();
     let insert = with_variables(insert, &mut values);
-    let count = with_variables(count, &mut values)
-        // The slot is the thread's, and each client has to have its own.
-        .replace(":value_4", ":client_id");
+    let count = with_variables(count, &mut values);
     (format!("BEGIN;\n{insert};\n{count};\nCOMMIT;\n"), values)
 }
 

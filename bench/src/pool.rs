@@ -7,13 +7,14 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use diesel::r2d2::{ManageConnection, Pool};
 
-use crate::database::Database;
+use crate::way::Count;
 use crate::worker::Spec;
 
-pub fn pool<C: Database>(spec: &Spec) -> Result<Pool<Sessions<C>>> {
+pub fn pool<C: Count>(spec: &Spec) -> Result<Pool<Sessions<C>>> {
     let sessions = Sessions {
         url: spec.url.clone(),
         renew: spec.renew,
+        claim: spec.claim,
         next: AtomicU32::new(spec.process * spec.connections),
         slots: i16::try_from(spec.all_connections)?,
         connection: PhantomData,
@@ -32,6 +33,7 @@ pub fn pool<C: Database>(spec: &Spec) -> Result<Pool<Sessions<C>>> {
 pub struct Sessions<C> {
     url: String,
     renew: bool,
+    claim: bool,
     next: AtomicU32,
     slots: i16,
     connection: PhantomData<fn() -> C>,
@@ -43,14 +45,18 @@ pub struct Session<C> {
     pub slot: i16,
 }
 
-impl<C: Database> ManageConnection for Sessions<C> {
+impl<C: Count> ManageConnection for Sessions<C> {
     type Connection = Session<C>;
     type Error = diesel::r2d2::Error;
 
     fn connect(&self) -> Result<Session<C>, Self::Error> {
         let number = self.next.fetch_add(1, Relaxed);
+        let mut conn = C::connect(&self.url)?;
+        if self.claim {
+            conn.claim()?;
+        }
         Ok(Session {
-            conn: C::connect(&self.url)?,
+            conn,
             slot: (number % self.slots as u32) as i16 + 1,
         })
     }

@@ -99,6 +99,9 @@ impl Run<'_> {
             hold: workload.hold,
             until: Until::Seconds(self.seconds),
             renew: false,
+            claim: true,
+            partition: None,
+            audit: false,
         });
         let mut tally = Tally::default();
         let mut seconds: f64 = 0.0;
@@ -122,22 +125,23 @@ pub fn count(specs: impl Iterator<Item = Spec>) -> Result<Vec<Counted>> {
         .map(|spec| Worker::start(&spec))
         .collect::<Result<_>>()?;
     for worker in &mut workers {
-        worker.line().context("a worker did not begin")?;
+        worker.is_ready()?;
     }
     for worker in &mut workers {
-        writeln!(worker.stdin, "go")?;
+        worker.go()?;
     }
     workers.iter_mut().map(Worker::counted).collect()
 }
 
-struct Worker {
+/// A process that counts.
+pub struct Worker {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
 impl Worker {
-    fn start(spec: &Spec) -> Result<Self> {
+    pub fn start(spec: &Spec) -> Result<Self> {
         let mut child = Command::new(env::current_exe()?)
             .arg("worker")
             .stdin(Stdio::piped())
@@ -157,13 +161,29 @@ impl Worker {
         Ok(worker)
     }
 
+    /// Waits until it is warm.
+    pub fn is_ready(&mut self) -> Result<()> {
+        self.line().context("a worker did not begin")?;
+        Ok(())
+    }
+
+    pub fn go(&mut self) -> Result<()> {
+        Ok(writeln!(self.stdin, "go")?)
+    }
+
+    pub fn kill(mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
     fn line(&mut self) -> Result<String> {
         let mut line = String::new();
         ensure!(self.stdout.read_line(&mut line)? > 0, "it ended early");
         Ok(line)
     }
 
-    fn counted(&mut self) -> Result<Counted> {
+    pub fn counted(&mut self) -> Result<Counted> {
         let line = self.line()?;
         self.child.wait()?;
         Ok(serde_json::from_str(&line)?)

@@ -65,7 +65,8 @@ const DROP: &str = "DROP TABLE IF EXISTS bench_articles;
      DROP TABLE IF EXISTS bench_comments;
      DROP TABLE IF EXISTS bench_article_counters;
      DROP TABLE IF EXISTS bench_hits;
-     DROP TABLE IF EXISTS bench_slotted_counters;";
+     DROP TABLE IF EXISTS bench_slotted_counters;
+     DROP TABLE IF EXISTS bench_sessions;";
 
 // Without the foreign key of the reference migrations, so that no way of counting has one.
 const CREATE: &str = "CREATE TABLE bench_articles (
@@ -98,6 +99,11 @@ const CREATE: &str = "CREATE TABLE bench_articles (
          slot INTEGER NOT NULL,
          count BIGINT NOT NULL,
          UNIQUE (record_id, slot)
+     );
+     CREATE TABLE bench_sessions (
+         session BIGINT NOT NULL,
+         number BIGINT NOT NULL,
+         at TIMESTAMP(6) NOT NULL
      );";
 
 /// Creates the tables anew.

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Bool, Integer};
+use diesel::sql_types::{BigInt, Bool, Date, Integer, SmallInt};
 use diesel_counters::{CounterBackend, Dialect, Slot};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,8 @@ pub enum Way {
     OnConflict,
     RandomSlots,
     ThisCrate,
+    /// The upsert of `ThisCrate`, but for a slot that the program chooses.
+    BoundSlot,
     HundredAtOnce,
     /// The statements of `ThisCrate`, run by PostgreSQL's own benchmark in C.
     Pgbench,
@@ -40,6 +42,7 @@ impl Way {
             Way::OnConflict => "Diesel's on_conflict",
             Way::RandomSlots => "this crate, random slots",
             Way::ThisCrate => "this crate",
+            Way::BoundSlot => "this crate's upsert, slot bound",
             Way::HundredAtOnce => "this crate, 100 entities at once",
             Way::Pgbench => "this crate's SQL in pgbench",
         }
@@ -71,7 +74,11 @@ pub trait Count: Database {
     fn insert_comment(&mut self, article_id: i64) -> QueryResult<()>;
     fn count(&mut self, counting: Counting, id: i64) -> QueryResult<()>;
     fn count_many(&mut self, counting: Counting, ids: &[i64]) -> QueryResult<()>;
+    fn claim(&mut self) -> QueryResult<()>;
+    /// Writes down this session and its number.
+    fn audit(&mut self) -> QueryResult<()>;
     fn is_true(&mut self, sql: &str) -> QueryResult<bool>;
+    fn number(&mut self, sql: &str) -> QueryResult<i64>;
     /// The insert and the count of `ThisCrate`, with their binds.
     fn statements(connections: u32) -> [String; 2];
 }
@@ -114,6 +121,13 @@ for_each_connection!(
                         .set(views.eq(views + 1))
                         .execute(self)
                 }
+                Way::BoundSlot => BoundUpsert {
+                    article_id: id,
+                    day: chrono::Utc::now().date_naive(),
+                    slot: counting.slot,
+                    views: 1,
+                }
+                .execute(self),
                 Way::RandomSlots => increment.slot(Slot::Random).execute(self),
                 Way::Ceiling | Way::ThisCrate | Way::HundredAtOnce | Way::Pgbench => {
                     increment.execute(self)
@@ -127,6 +141,20 @@ for_each_connection!(
                 .of_many(ids.iter().map(|id| (*id, 1)))
                 .execute(self)
                 .map(drop)
+        }
+
+        fn claim(&mut self) -> QueryResult<()> {
+            diesel_counters::claim_slot().execute(self).map(drop)
+        }
+
+        fn audit(&mut self) -> QueryResult<()> {
+            let session = format!("INSERT INTO bench_sessions SELECT {}", Self::SESSION);
+            diesel::sql_query(session).execute(self).map(drop)
+        }
+
+        fn number(&mut self, sql: &str) -> QueryResult<i64> {
+            diesel::select(diesel::dsl::sql::<BigInt>(&format!("CAST(({sql}) AS {})", Self::INTEGER)))
+                .get_result(self)
         }
 
         fn is_true(&mut self, sql: &str) -> QueryResult<bool> {
@@ -188,3 +216,46 @@ where
 }
 
 impl<Conn> RunQueryDsl<Conn> for PublishedUpsert {}
+
+/// As `PublishedUpsert`, prepared once.
+#[derive(QueryId)]
+struct BoundUpsert {
+    article_id: i64,
+    day: chrono::NaiveDate,
+    slot: i16,
+    views: i64,
+}
+
+impl<DB> QueryFragment<DB> for BoundUpsert
+where
+    DB: CounterBackend,
+    i64: ToSql<BigInt, DB>,
+    i16: ToSql<SmallInt, DB>,
+    chrono::NaiveDate: ToSql<Date, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = out.backend().dialect();
+        out.push_sql(match dialect {
+            Dialect::MySql => "INSERT INTO bench_article_counters",
+            Dialect::PostgreSql | Dialect::Sqlite => "INSERT INTO bench_article_counters AS stored",
+        });
+        out.push_sql(" (article_id, day, slot, views) VALUES (");
+        out.push_bind_param::<BigInt, _>(&self.article_id)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Date, _>(&self.day)?;
+        out.push_sql(", ");
+        out.push_bind_param::<SmallInt, _>(&self.slot)?;
+        out.push_sql(", ");
+        out.push_bind_param::<BigInt, _>(&self.views)?;
+        out.push_sql(match dialect {
+            Dialect::MySql => ") ON DUPLICATE KEY UPDATE views = views + VALUES(views)",
+            Dialect::PostgreSql | Dialect::Sqlite => {
+                ") ON CONFLICT (article_id, day, slot) \
+                 DO UPDATE SET views = stored.views + excluded.views"
+            }
+        });
+        Ok(())
+    }
+}
+
+impl<Conn> RunQueryDsl<Conn> for BoundUpsert {}

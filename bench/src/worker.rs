@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use diesel_counters::{Slot, set_default_slot};
 use serde::{Deserialize, Serialize};
 
 use crate::counter::{Counter, Limit};
@@ -34,6 +35,12 @@ pub struct Spec {
     pub until: Until,
     /// Whether connections are closed at random, and new ones opened.
     pub renew: bool,
+    /// Whether each connection claims a number.
+    pub claim: bool,
+    /// This process's share of the slots: which one, of how many.
+    pub partition: Option<(u16, u16)>,
+    /// Whether each transaction writes down its session and the session's number.
+    pub audit: bool,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -57,6 +64,9 @@ pub fn run() -> Result<()> {
     let mut line = String::new();
     stdin().read_line(&mut line)?;
     let spec: Spec = serde_json::from_str(&line)?;
+    if let Some((index, of)) = spec.partition {
+        set_default_slot(Slot::Partition { index, of })?;
+    }
     let counted = with_connection!(spec.engine, work(&spec))?;
     serde_json::to_writer(stdout(), &counted)?;
     Ok(())

@@ -115,6 +115,9 @@ impl Workload {
         if one && self.connections == 16 {
             ways.push(Way::HundredAtOnce);
         }
+        if one && engine.has_slots() && self.hold.is_zero() && [1, 16].contains(&self.connections) {
+            ways.push(Way::BoundSlot);
+        }
         if one
             && engine == Engine::Postgres
             && self.hold.is_zero()
