@@ -125,10 +125,9 @@ fn main() -> Result<()> {
             (cli.databases, plan, Some(cli.out))
         }
     };
-    let report = measure_each(&databases, plan);
+    let report = measure_each(&databases, plan, out.as_deref())?;
     print!("{}", markdown::report(&report));
     if let Some(folder) = out {
-        report.write(&folder)?;
         eprintln!("written to {}", folder.display());
     }
     ensure!(

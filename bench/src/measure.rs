@@ -1,5 +1,7 @@
 //! Measures one database after the other.
 
+use std::path::Path;
+
 use anyhow::Result;
 use clap::ValueEnum;
 use serde::Serialize;
@@ -80,8 +82,9 @@ pub struct Measured {
     pub merge: Option<MergeCost>,
 }
 
-/// Measures the `engines`, or all of them where none is named. Only one server runs at a time.
-pub fn measure_each(engines: &[Engine], plan: Plan) -> Report {
+/// Measures the `engines`, or all of them where none is named. Only one server runs at a time. The
+/// report is written after each, so that a run that is interrupted leaves one.
+pub fn measure_each(engines: &[Engine], plan: Plan, out: Option<&Path>) -> Result<Report> {
     let engines = if engines.is_empty() {
         Engine::value_variants()
     } else {
@@ -110,8 +113,11 @@ pub fn measure_each(engines: &[Engine], plan: Plan) -> Report {
                 report.failed.push(engine.name());
             }
         }
+        if let Some(folder) = out {
+            report.write(folder)?;
+        }
     }
-    report
+    Ok(report)
 }
 
 fn measure<C: Describe + Merge + Read>(engine: Engine, url: &str, plan: &Plan) -> Result<Measured> {
