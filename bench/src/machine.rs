@@ -22,7 +22,7 @@ impl Machine {
         Machine {
             cpu: value_in("/proc/cpuinfo", "model name", ':'),
             cores: available_parallelism().map_or(1, |cores| cores.get()),
-            memory: value_in("/proc/meminfo", "MemTotal", ':'),
+            memory: gibibytes(&value_in("/proc/meminfo", "MemTotal", ':')),
             os: value_in("/etc/os-release", "PRETTY_NAME", '='),
             kernel: output("uname", &["-sr"]),
             date: chrono::Utc::now().format("%Y-%m-%d %H:%M UTC").to_string(),
@@ -41,6 +41,14 @@ fn value_in(file: &str, key: &str, separator: char) -> String {
         .find(|(name, _)| name.trim() == key)
         .map_or(UNKNOWN, |(_, value)| value.trim().trim_matches('"'))
         .to_owned()
+}
+
+/// `24684096 kB` is 23.5 GiB.
+fn gibibytes(kibibytes: &str) -> String {
+    match kibibytes.trim_end_matches(" kB").parse::<f64>() {
+        Ok(number) => format!("{:.1} GiB", number / 1024.0 / 1024.0),
+        Err(_) => UNKNOWN.to_owned(),
+    }
 }
 
 fn output(program: &str, arguments: &[&str]) -> String {
