@@ -8,7 +8,6 @@ mod measure;
 mod merge;
 #[cfg(feature = "mysql")]
 mod nodes;
-#[cfg(feature = "postgres")]
 mod pgbench;
 mod pool;
 mod read;
@@ -61,6 +60,21 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Only measure the ways to count, under some of the workloads.
+    Count {
+        /// The databases to measure [default: all that are available].
+        #[arg(value_name = "DATABASE")]
+        databases: Vec<Engine>,
+        /// Measure the workloads whose names contain this, such as "1 connection, no hold".
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        only: String,
+        /// How often each way is measured under each workload.
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+        rounds: u16,
+        /// How many seconds that takes each time.
+        #[arg(long, value_name = "S", default_value_t = 1.2, value_parser = seconds)]
+        seconds: f64,
+    },
     /// Only measure reads of a total, as multiples of reads of one row.
     Read {
         /// The databases to measure [default: all that are available].
@@ -112,6 +126,12 @@ fn main() -> Result<()> {
     let cli = Cli::parse();
     let (databases, plan, out) = match cli.command {
         Some(Command::Worker) => return worker::run(),
+        Some(Command::Count {
+            databases,
+            only,
+            rounds,
+            seconds,
+        }) => (databases, Plan::count(only, rounds, seconds), None),
         Some(Command::Read { databases, rounds }) => (databases, Plan::read(rounds), None),
         Some(Command::Merge { databases, batch }) => (databases, Plan::merge(batch), None),
         Some(Command::Stress {

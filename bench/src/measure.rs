@@ -26,12 +26,26 @@ pub struct Plan {
 }
 
 /// How the ways of counting are compared.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Serialize)]
 pub struct Rounds {
     pub rounds: usize,
     /// The length of a cell.
     pub seconds: f64,
     pub quick: bool,
+    /// Only workloads whose names contain this.
+    pub only: String,
+}
+
+impl Rounds {
+    fn workloads(&self, engine: Engine) -> Vec<Workload> {
+        let mut workloads = if self.quick {
+            Workload::quick(engine)
+        } else {
+            Workload::all(engine)
+        };
+        workloads.retain(|workload| workload.name().contains(&self.only));
+        workloads
+    }
 }
 
 impl Plan {
@@ -42,9 +56,23 @@ impl Plan {
                 rounds: rounds.unwrap_or(default_rounds).into(),
                 seconds: seconds.unwrap_or(default_seconds),
                 quick,
+                only: String::new(),
             }),
             read: Some(if quick { read::QUICK } else { read::FULL }),
             merge: Some(if quick { merge::QUICK } else { merge::FULL }),
+        }
+    }
+
+    pub fn count(only: String, rounds: u16, seconds: f64) -> Self {
+        Plan {
+            ways: Some(Rounds {
+                rounds: rounds.into(),
+                seconds,
+                quick: false,
+                only,
+            }),
+            read: None,
+            merge: None,
         }
     }
 
@@ -125,21 +153,13 @@ fn measure<C: Describe + Merge + Read>(engine: Engine, url: &str, plan: &Plan) -
     let (version, settings) = (conn.version()?, conn.settings()?);
     eprintln!("{version}");
 
-    let workloads = match plan.ways {
-        Some(Rounds {
-            rounds,
-            seconds,
-            quick,
-        }) => Run {
+    let workloads = match &plan.ways {
+        Some(ways) => Run {
             engine,
             url,
-            workloads: if quick {
-                Workload::quick(engine)
-            } else {
-                Workload::all(engine)
-            },
-            rounds,
-            seconds,
+            workloads: ways.workloads(engine),
+            rounds: ways.rounds,
+            seconds: ways.seconds,
         }
         .figures::<C>()?,
         None => Vec::new(),
