@@ -123,10 +123,12 @@ impl Dialect {
         out.backend().dialect()
     }
 
-    /// A row's slot: one of `slots`, chosen by the number of the connection.
+    /// A row's slot: one of `slots`, chosen by the number of the connection, which the first
+    /// row of a statement claims.
     pub(crate) fn push_slot<'b, DB>(
         self,
         slots: &'b SlotRange,
+        is_first_row: bool,
         out: &mut AstPass<'_, 'b, DB>,
     ) -> QueryResult<()>
     where
@@ -141,8 +143,10 @@ impl Dialect {
                 out.push_bind_param::<SmallInt, _>(&slots.count)?;
                 out.push_sql(" > 1 THEN COALESCE(");
                 out.push_sql(POSTGRES_NUMBER);
-                out.push_sql(", ");
-                out.push_sql(POSTGRES_CLAIM);
+                if is_first_row {
+                    out.push_sql(", ");
+                    out.push_sql(POSTGRES_CLAIM);
+                }
                 out.push_sql(", pg_backend_pid()) % ");
                 out.push_bind_param::<SmallInt, _>(&slots.count)?;
                 out.push_sql(" ELSE 0 END");
@@ -571,18 +575,20 @@ const POSTGRES_NUMBER: &str =
 /// make all its rows first.
 const POSTGRES_CLAIM: &str = "\
     (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) \
-    FROM (SELECT generate_series(1, 32767) AS number) AS numbers \
+    FROM (SELECT generate_series(0, 32766) AS number) AS numbers \
     WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)";
 
 const MYSQL_NUMBER: &str = "@diesel_counters_number";
 
-/// The least number that no other session has. A `WHERE` might lock them all before a `LIMIT`
-/// is looked at. Recursion ends at 1,000 by default.
+/// The least number that no other session of the database has. A `WHERE` might lock them all
+/// before a `LIMIT` is looked at. Recursion ends at 1,000 by default. Locks are the server's,
+/// and their names have up to 64 characters.
 const MYSQL_CLAIM: &str = "\
     (WITH RECURSIVE diesel_counters_numbers (number, claimed) AS (\
-    SELECT 1, GET_LOCK('diesel_counters/1', 0) UNION ALL \
-    SELECT number + 1, GET_LOCK(CONCAT('diesel_counters/', number + 1), 0) \
-    FROM diesel_counters_numbers WHERE claimed = 0 AND number < 999) \
+    SELECT 0, GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters.number', DATABASE(), 0), 224), 0) UNION ALL \
+    SELECT number + 1, \
+    GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters.number', DATABASE(), number + 1), 224), 0) \
+    FROM diesel_counters_numbers WHERE claimed = 0 AND number < 998) \
     SELECT number FROM diesel_counters_numbers WHERE claimed = 1)";
 
 /// Of the least integer `abs` is an "integer overflow".

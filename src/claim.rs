@@ -6,29 +6,46 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 
 use crate::backend::{CounterBackend, Dialect};
 
-/// Claims a number for this connection, which no other connection to the database has:
-/// [`Slot::Connection`](crate::Slot::Connection) chooses the slot by it.
+/// Claims a number for this connection, which no other connection to the database has.
+/// [`Slot::Connection`](crate::Slot::Connection) chooses the slot by this number.
 ///
-/// | | without it | with it |
+/// | | the number of a connection that does not run it | that runs it |
 /// | --- | --- | --- |
-/// | PostgreSQL | the first increment claims the number | the same, at once |
-/// | MySQL, MariaDB | the number is `CONNECTION_ID()` | exact |
-/// | SQLite | the slot is always 0 | the same |
+/// | PostgreSQL | claimed by its first increment | claimed at once |
+/// | MySQL, MariaDB | `CONNECTION_ID()` | claimed at once |
+/// | SQLite | none: the slot is always 0 | the same |
 ///
-/// So run it once on each new connection to MySQL or MariaDB. With r2d2,
-/// [`ClaimSlots`](crate::ClaimSlots) does. Without it, a few of the connections of a pool can
-/// have numbers that choose the same slot: servers give out connection ids one after another,
-/// but other programs take some of them, and connections are renewed.
+/// On MySQL and MariaDB, run it once on each new connection, in every process that counts.
+/// With r2d2, [`ClaimSlots`](crate::ClaimSlots) does; with an asynchronous pool, run it in
+/// the hook that sets up a connection. Without it, some connections of a pool can have numbers
+/// that choose the same slot: the server gives out connection ids one after another, but other
+/// programs take some of them.
 ///
-/// The number is the least one that is free. It is kept in the session, and free again
-/// when the session ends, however it ends. On PostgreSQL the session has the setting
-/// `diesel_counters.number` and an advisory lock; on MySQL and MariaDB it has the variable
-/// `@diesel_counters_number` and a lock by `GET_LOCK`. `DISCARD ALL` and
-/// `mysql_reset_connection` take both away. The connection's next number is that of its next
-/// increment on PostgreSQL, and `CONNECTION_ID()` on the others.
+/// A claimed number is the least that is free, from 0. It is kept in the session, and is free
+/// again as soon as the server has ended the session, however it ends. The session of an
+/// increment therefore has:
 ///
-/// Behind a pooler in transaction mode, PostgreSQL needs nothing, and MySQL and MariaDB should
-/// do without it: the pooler would have to keep the session's variable.
+/// - on PostgreSQL, the setting `diesel_counters.number` and an advisory lock;
+/// - on MySQL and MariaDB, if claimed, the variable `@diesel_counters_number` and a lock by
+///   `GET_LOCK`.
+///
+/// `DISCARD ALL` and a reset of the connection take away both, and the connection has the
+/// number of one that did not run this. Do not take away the lock alone, by
+/// `pg_advisory_unlock_all()` or `RELEASE_ALL_LOCKS()`: another session could then claim the
+/// number too.
+///
+/// A connection shares a slot while its number is not below the number of slots. That can
+/// last for the rest of its session, so leave some slots free: see
+/// [`Slot::Connection`](crate::Slot::Connection). If a transaction is rolled back in which a
+/// PostgreSQL connection claimed its number, the next claim can get another one, and the
+/// session holds both.
+///
+/// # Poolers
+///
+/// PgBouncer in transaction mode needs nothing: the server's connection has the number. On
+/// MySQL and MariaDB, do not claim behind a pooler that shares a connection between clients:
+/// it would have to keep the variable for one of them. ProxySQL stops sharing a connection
+/// on which a statement names a variable, as each increment does.
 ///
 /// ```
 /// # include!("doctest_setup.rs");
@@ -43,9 +60,10 @@ use crate::backend::{CounterBackend, Dialect};
 ///
 /// # Errors
 ///
-/// [`execute`](RunQueryDsl::execute) returns the database's own error. If no number is free
-/// (32,767 on PostgreSQL, 999 on MySQL and MariaDB), the connection has none and this is no
-/// error: the server's number of the connection takes its place.
+/// [`execute`](RunQueryDsl::execute) returns the database's own error. Some versions of
+/// servers that replicate by Galera refuse `GET_LOCK`; do without it there. If all 32,767
+/// numbers (on MySQL and MariaDB 999) are taken, this is no error: the connection has the
+/// server's number of the connection in its place.
 pub fn claim_slot() -> ClaimSlot {
     ClaimSlot(())
 }

@@ -92,13 +92,13 @@
 //! transactions that are open at the same time write different rows: they neither wait for
 //! each other's counters nor deadlock on them, in whatever order they count. That takes as
 //! many slots as there are connections that count: the size of the pool times the number of
-//! processes. [`DEFAULT_SLOTS`] is 32. Count both the old and the new processes, if a
-//! deployment runs them side by side.
+//! processes, and better twice as many, because a pool renews connections and a deployment
+//! replaces processes. [`DEFAULT_SLOTS`] is 32.
 //!
 //! On PostgreSQL, nothing has to be configured. On MySQL and MariaDB, run [`claim_slot()`]
 //! on each new connection, as [`ClaimSlots`] does for a pool. Without it, connections choose
 //! by `CONNECTION_ID()`, and some can share a slot: counts stay exact, and transactions can
-//! wait.
+//! wait for each other or deadlock.
 //!
 //! Several database nodes that accept writes need [`Slot::Partition`].
 //!

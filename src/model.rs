@@ -68,10 +68,10 @@ type KeyOf<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 ///
 /// - `table_name = path::to::table`, required: the counter table's module, as in
 ///   `#[diesel(table_name = …)]`.
-/// - `slots = 32`: the number of slots, from 1 to 32,767. Defaults to 32. Use as many as
-///   there are database connections that count: the size of the pool times the number of
-///   processes (see [`Slot`](crate::Slot)). Each slot can add a row for each entity and
-///   period.
+/// - `slots = 32`: the number of slots, from 1 to 32,767. Defaults to 32. Use at least as
+///   many as there are database connections that count: the size of the pool times the
+///   number of processes (see [`Slot`](crate::Slot)). Each slot can add a row for each entity
+///   and period.
 /// - `period = "day"`, `"week"`, `"month"` or `"total"`: how finely counts are told
 ///   apart in time, a [`Period`]. Defaults to days.
 /// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that says on which

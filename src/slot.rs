@@ -24,27 +24,32 @@ pub enum Slot {
     ///
     /// Transactions on different connections write different rows: none waits for
     /// another's counters, and none deadlocks on them, in whatever order it counts. This
-    /// holds while a counter has at least as many slots as the database has connections
-    /// that count, over all processes. More connections share slots: counts stay exact, and
+    /// holds while a counter has at least as many slots as the database has connections that
+    /// count, over all processes.
+    ///
+    /// Use as many slots as connections: the size of the pool times the number of processes.
+    /// Count connections that exist side by side for a while, when a pool renews its
+    /// connections or a deployment replaces processes: twice as many slots are always enough.
+    /// With more connections than slots, some share a slot: counts stay exact, and
     /// transactions can wait for each other or deadlock.
     ///
     /// The server chooses when it runs the statement, so it does not matter which thread or
-    /// task a transaction runs on. Behind a pooler in transaction mode, the server's
-    /// connection is what has the slot. [`claim_slot`](crate::claim_slot()) says how a
-    /// connection gets its number on each database.
+    /// task a transaction runs on. [`claim_slot`](crate::claim_slot()) says how a connection
+    /// gets its number on each database, and what that means behind a pooler.
     #[default]
     Connection,
     /// A random slot for each statement.
     ///
-    /// It keeps nothing in the session. It needs many times more slots than connections to
+    /// It claims no number for the connection. It needs many times more slots than connections to
     /// keep them apart, and transactions that count several entities can deadlock.
     Random,
     /// As [`Connection`](Slot::Connection), within one share of the slots.
     ///
     /// For several database nodes that accept writes, such as those of a Galera cluster:
     /// connections of different nodes can have the same number. Give the processes that
-    /// write to one node the same `index`. If there are more partitions than slots, some
-    /// partitions share a slot.
+    /// write to one node the same `index`. A partition needs as many slots as its node has
+    /// connections that count. If there are more partitions than slots, some partitions share
+    /// a slot.
     Partition {
         /// The share, from 0 to `of - 1`.
         index: u16,

@@ -73,8 +73,8 @@ pub fn has_claimed(conn: &mut Conn) -> bool {
     use diesel::dsl::sql;
     use diesel::sql_types::Bool;
 
-    let held = "@diesel_counters_number IS NOT NULL
-         AND IS_USED_LOCK(CONCAT('diesel_counters/', @diesel_counters_number)) = CONNECTION_ID()";
+    let held = "@diesel_counters_number IS NOT NULL AND CONNECTION_ID() <=> IS_USED_LOCK(SHA2(
+         CONCAT_WS('/', 'diesel_counters.number', DATABASE(), @diesel_counters_number), 224))";
     diesel::select(sql::<Bool>(held)).get_result(conn).unwrap()
 }
 

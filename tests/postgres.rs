@@ -176,3 +176,24 @@ fn a_session_that_was_discarded_claims_a_number_again() {
         assert!(has_claimed(conn));
     }
 }
+
+/// Its setting is rolled back, and its lock is not.
+#[test]
+fn a_claim_that_is_rolled_back_is_no_other_sessions() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters_tests::schema::article_counters::{slot, table, views};
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    conn.batch_execute("BEGIN; SAVEPOINT one").unwrap();
+    increment(views).of(1_i64).execute(conn).unwrap();
+    conn.batch_execute("ROLLBACK TO one").unwrap();
+    let other = &mut database.connect();
+    increment(views).of(1_i64).execute(other).unwrap();
+    increment(views).of(1_i64).execute(conn).unwrap();
+    conn.batch_execute("COMMIT").unwrap();
+    let used: Vec<i16> = table.select(slot).order(slot).load(conn).unwrap();
+    assert_eq!(used, [1, 2]);
+    let own = table.filter(slot.eq(1)).select(views);
+    assert_eq!(own.get_result(other), Ok(1));
+}

@@ -246,7 +246,7 @@ where
         id.walk_value(out.reborrow())?;
         out.push_bind_param::<Date, _>(&cell.day)?;
         out.push_sql(", ");
-        dialect.push_slot(&cell.slots, &mut out)?;
+        dialect.push_slot(&cell.slots, i == 0, &mut out)?;
         for amount in amounts.as_ref() {
             out.push_sql(", ");
             out.push_bind_param::<BigInt, _>(amount)?;

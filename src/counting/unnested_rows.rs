@@ -82,7 +82,7 @@ where
         out.push_bind_param::<Date, _>(&self.cell.day)?;
         // A subquery runs once, and an expression once a row.
         out.push_sql(", (SELECT ");
-        Dialect::PostgreSql.push_slot(&self.cell.slots, &mut out)?;
+        Dialect::PostgreSql.push_slot(&self.cell.slots, true, &mut out)?;
         out.push_sql("), row.* FROM unnest(");
         out.push_bind_param::<Array<KeyType<C>>, _>(&self.ids)?;
         for amounts in &self.amounts {

@@ -38,8 +38,8 @@ pub struct TimelessArticle {
     pub id: i64,
 }
 
-/// The same articles, as a model with more slots than a test run has threads:
-/// tests run next to each other, in one process.
+/// The same articles, as a model with more slots than the server has connections: tests
+/// run next to each other.
 #[derive(HasCounters)]
 #[counters(table_name = article_counters, slots = 32767)]
 pub struct BusyArticle {

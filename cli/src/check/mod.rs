@@ -9,16 +9,14 @@ mod key;
 mod partitions;
 mod rebuild;
 mod shape;
-mod slots;
 mod storage;
 mod text;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use diesel_counters::Dialect;
 use serde::Serialize;
 
-use crate::catalogue::{CounterTable, Table, table, tables};
+use crate::catalogue::{Table, table, tables};
 use crate::connection::AnyConnection;
 use crate::{Global, Outcome};
 
@@ -92,9 +90,6 @@ fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
                 true => Some(rebuild::of(&shape, conn)?),
                 false => None,
             };
-            if let (true, Ok(counters)) = (has_slots(dialect), CounterTable::try_from(table)) {
-                faults.extend(slots::too_few(&counters, conn)?);
-            }
             faults.extend(cascade);
             (faults, rebuild)
         }
@@ -107,9 +102,4 @@ fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
         rebuild_note: rebuild.as_ref().map(|rebuild| rebuild.note.clone()),
         rebuild: rebuild.map_or(Vec::new(), |rebuild| rebuild.sql),
     })
-}
-
-/// SQLite has one writer at a time.
-fn has_slots(dialect: Dialect) -> bool {
-    dialect != Dialect::Sqlite
 }

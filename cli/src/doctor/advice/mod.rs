@@ -16,7 +16,7 @@ pub fn advice(report: &Report, target: &Target) -> Vec<Advice> {
     advice.extend(holders::end_holder(report, target));
     advice.extend(holders::prepared(report));
     advice.extend(waits::slots(&found, report, target));
-    advice.extend(waits::deadlock(report));
+    advice.extend(waits::deadlock(report, target));
     advice.extend(waits::table_locks(report, target));
     advice.extend(table::one_writer(report, target));
     advice.extend(table::isolation(report, target));

@@ -116,14 +116,15 @@ pub fn slots(found: &Found, report: &Report, target: &Target) -> Option<Advice> 
             sql: Vec::new(),
         });
     }
-    let wanted = (clients.max(1) as u64)
+    let wanted = (2 * clients.max(1) as u64)
         .next_power_of_two()
         .max(DEFAULT_SLOTS as u64);
     Some(Advice {
         name: "more_slots",
         what: format!(
-            "Use as many slots as connections that count: the size of the pool times the number of \
-             processes. With {clients} other clients connected now, #[counters(slots = {wanted})].{}",
+            "Use #[counters(slots = {wanted})], with {clients} other clients connected now. A counter \
+             needs more slots than connections that count: the size of the pool times the number of \
+             processes, and better twice that.{}",
             claims(target)
         ),
         why: format!(
@@ -161,7 +162,7 @@ fn unevenly(report: &Report) -> String {
     }
 }
 
-pub fn deadlock(report: &Report) -> Option<Advice> {
+pub fn deadlock(report: &Report, target: &Target) -> Option<Advice> {
     let deadlock = report.deadlock()?;
     let rows: BTreeSet<_> = deadlock
         .transactions
@@ -170,10 +171,12 @@ pub fn deadlock(report: &Report) -> Option<Advice> {
         .collect();
     Some(Advice {
         name: "deadlock",
-        what: "Count in one slot a transaction (Slot::Connection, not Slot::Random, and as many slots as connections), \
-               or several entities in one statement, which sorts them: increment(…).of_many(…). \
-               Run again, as a whole, a transaction that was rolled back."
-            .to_owned(),
+        what: format!(
+            "Count in one slot a transaction: use Slot::Connection, not Slot::Random, and more slots \
+             than connections.{} Or count several entities in one statement, which sorts them: \
+             increment(…).of_many(…). Run again, as a whole, a transaction that was rolled back.",
+            claims(target)
+        ),
         why: if rows.len() > 1 {
             "two transactions held a row each and waited for the other's".to_owned()
         } else {
