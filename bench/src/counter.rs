@@ -19,8 +19,6 @@ use crate::worker::Spec;
 pub struct Counter<'a, C: Count> {
     spec: &'a Spec,
     pool: &'a Pool<Sessions<C>>,
-    /// The number of this thread, of those of all processes.
-    writer: i64,
     rng: ThreadRng,
 }
 
@@ -65,11 +63,10 @@ impl Limit<'_> {
 }
 
 impl<'a, C: Count> Counter<'a, C> {
-    pub fn new(spec: &'a Spec, pool: &'a Pool<Sessions<C>>, writer: i64) -> Self {
+    pub fn new(spec: &'a Spec, pool: &'a Pool<Sessions<C>>) -> Self {
         Counter {
             spec,
             pool,
-            writer,
             rng: rand::rng(),
         }
     }
@@ -89,8 +86,8 @@ impl<'a, C: Count> Counter<'a, C> {
 
     fn count_once(&mut self, limit: Limit<'_>, tally: &mut Tally) -> Result<()> {
         let Spec { entities, way, .. } = *self.spec;
-        let ids = entities.choose(way, self.writer, &mut self.rng);
         let mut session = self.pool.get().context("no connection from the pool")?;
+        let ids = entities.choose(way, session.slot, &mut self.rng);
         if !limit.is_in_time() {
             return Ok(());
         }

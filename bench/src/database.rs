@@ -56,6 +56,10 @@ pub trait Database: R2D2Connection + Send + 'static {
 
     /// The session's own number, the number that it has claimed, and the time.
     const SESSION: &'static str;
+    /// Queries for the number of sessions of this database but this one, and for the deadlocks
+    /// that the server has counted.
+    const OTHER_SESSIONS: &'static str;
+    const DEADLOCKS: &'static str;
     /// The type of a sum.
     const INTEGER: &'static str = "BIGINT";
 
@@ -98,6 +102,11 @@ impl Database for PgConnection {
 
     const SESSION: &'static str = "pg_backend_pid(), \
         CAST(current_setting('diesel_counters.number') AS INTEGER), clock_timestamp()";
+    const OTHER_SESSIONS: &'static str = "SELECT COUNT(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND backend_type = 'client backend'
+        AND pid <> pg_backend_pid()";
+    const DEADLOCKS: &'static str =
+        "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
 
     type ConflictTarget = conflict::PrimaryKey;
     const CONFLICT_TARGET: Self::ConflictTarget = conflict::PRIMARY_KEY;
@@ -114,6 +123,10 @@ impl Database for MysqlConnection {
           'transaction_isolation', 'tx_isolation')";
 
     const SESSION: &'static str = "CONNECTION_ID(), @diesel_counters_number, SYSDATE(6)";
+    const OTHER_SESSIONS: &'static str = "SELECT COUNT(*) FROM information_schema.processlist
+        WHERE db = DATABASE() AND id <> CONNECTION_ID()";
+    const DEADLOCKS: &'static str =
+        "SELECT count FROM information_schema.innodb_metrics WHERE name = 'lock_deadlocks'";
     const INTEGER: &'static str = "SIGNED";
 
     type ConflictTarget = diesel::dsl::DuplicatedKeys;
@@ -137,6 +150,8 @@ impl Database for SqliteConnection {
          UNION ALL SELECT 'synchronous', CAST(synchronous AS TEXT) FROM pragma_synchronous";
 
     const SESSION: &'static str = "1, 1, CURRENT_TIMESTAMP";
+    const OTHER_SESSIONS: &'static str = "SELECT 0";
+    const DEADLOCKS: &'static str = "SELECT 0";
 
     type ConflictTarget = conflict::PrimaryKey;
     const CONFLICT_TARGET: Self::ConflictTarget = conflict::PRIMARY_KEY;

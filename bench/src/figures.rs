@@ -59,6 +59,7 @@ pub fn figures(ways: &[Way], rounds: &[Vec<Cell>]) -> anyhow::Result<Vec<Figures
     };
     ways.iter()
         .map(|&way| {
+            let counts_alike = way != Way::HundredAtOnce;
             let mut tally = Tally::default();
             for cell in each(way) {
                 tally.add(&cell.tally)?;
@@ -67,8 +68,8 @@ pub fn figures(ways: &[Way], rounds: &[Vec<Cell>]) -> anyhow::Result<Vec<Figures
                 way,
                 transactions_per_second: median(speeds(way)).unwrap_or_default(),
                 rounds: speeds(way),
-                ratio_to_ceiling: ratio(way, Way::Ceiling),
-                ratio_to_one_row: ratio(way, Way::OneRow),
+                ratio_to_ceiling: ratio(way, Way::Ceiling).filter(|_| counts_alike),
+                ratio_to_one_row: ratio(way, Way::OneRow).filter(|_| counts_alike),
                 p50_ms: tally.latencies.quantile(0.5),
                 p99_ms: tally.latencies.quantile(0.99),
                 worst_ms: tally.latencies.quantile(1.0),

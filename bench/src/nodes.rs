@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use diesel::MysqlConnection;
+use rand::seq::SliceRandom;
 
 use crate::database::{Database, Describe, Engine};
 use crate::figures::median;
@@ -13,8 +14,8 @@ use crate::schema::{create_tables, drop_tables};
 use crate::table::{Table, three_digits};
 use crate::tally::Tally;
 use crate::way::Way;
-use crate::worker::{Spec, Until};
-use crate::workload::Entities;
+use crate::worker::{Counted, Spec, Until};
+use crate::workload::{Entities, Workload};
 
 /// Writers on each node.
 const WRITERS: u32 = 4;
@@ -46,10 +47,12 @@ pub fn run(urls: &[String]) -> Result<()> {
         let mut tallies = WAYS.map(|_| Tally::default());
         for _ in 0..ROUNDS {
             create_tables(conn)?;
-            for (i, (_, way, partitions)) in WAYS.into_iter().enumerate() {
-                let (speed, tally) = cell(urls, entities, way, partitions)?;
-                speeds[i].push(speed);
-                tallies[i].add(&tally)?;
+            let mut ways: Vec<_> = WAYS.into_iter().enumerate().collect();
+            ways.shuffle(&mut rand::rng());
+            for (i, (_, way, partitions)) in ways {
+                let counted = cell(urls, entities, way, partitions)?;
+                speeds[i].push(counted.speed());
+                tallies[i].add(&counted.tally)?;
             }
         }
         for (((name, ..), tally), speed) in WAYS.iter().zip(&tallies).zip(&speeds) {
@@ -67,27 +70,18 @@ pub fn run(urls: &[String]) -> Result<()> {
     Ok(drop_tables(conn)?)
 }
 
-fn cell(urls: &[String], entities: Entities, way: Way, partitions: bool) -> Result<(f64, Tally)> {
+fn cell(urls: &[String], entities: Entities, way: Way, partitions: bool) -> Result<Counted> {
     let nodes = urls.len() as u16;
-    let specs = urls.iter().zip(0..).map(|(url, node)| Spec {
-        engine: Engine::Mariadb,
-        url: url.clone(),
-        way,
+    let workload = Workload {
         entities,
-        process: node.into(),
+        processes: nodes.into(),
         threads: WRITERS,
         connections: WRITERS,
-        all_connections: WRITERS * u32::from(nodes),
         hold: Duration::ZERO,
+    };
+    count(urls.iter().zip(0..).map(|(url, node)| Spec {
         until: Until::Seconds(SECONDS),
-        renew: false,
-        claim: true,
         partition: partitions.then_some((node, nodes)),
-        audit: false,
-    });
-    let mut tally = Tally::default();
-    for counted in count(specs)? {
-        tally.add(&counted.tally)?;
-    }
-    Ok((tally.in_time as f64 / SECONDS, tally))
+        ..Spec::new(Engine::Mariadb, url, way, &workload, node.into())
+    }))
 }

@@ -30,29 +30,29 @@ pub fn run<C: Count>(url: &str, connections: u32, seconds: f64) -> Result<Cell> 
     let (text, values) = script_and_values(C::statements(connections));
     fs::write(&script, text)?;
 
-    // It takes whole seconds.
+    let pgbench = |seconds: f64| {
+        let mut command = Command::new(program().context("no pgbench")?);
+        command
+            .args(["-n", "-M", "prepared", "-j", "2"])
+            .args(["-c", &connections.to_string(), "-T", &seconds.to_string()])
+            .arg("-f")
+            .arg(&script);
+        for (i, value) in values.iter().enumerate() {
+            command.args(["-D", &format!("value_{i}={value}")]);
+        }
+        anyhow::Ok(command)
+    };
+    // The warm-up. It takes whole seconds.
+    let warm = finish(pgbench(1.0)?.arg(url))?;
     let seconds = seconds.ceil();
-    let mut command = Command::new(program().context("no pgbench")?);
-    command
-        .args(["-n", "-M", "prepared", "-l", "-j", "2"])
-        .args(["-c", &connections.to_string(), "-T", &seconds.to_string()])
-        .arg("-f")
-        .arg(&script)
-        .arg(format!(
-            "--log-prefix={}",
-            folder.path().join("log").display()
-        ));
-    for (i, value) in values.iter().enumerate() {
-        command.args(["-D", &format!("value_{i}={value}")]);
-    }
-    let output = command.arg(url).output()?;
-    ensure!(
-        output.status.success(),
-        "pgbench: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let log = folder.path().join("log");
+    let log = format!("--log-prefix={}", log.display());
+    finish(pgbench(seconds)?.args(["-l", &log, url]))?;
 
-    let mut tally = Tally::default();
+    let mut tally = Tally {
+        committed: warm,
+        ..Tally::default()
+    };
     for file in fs::read_dir(&folder)? {
         let file = file?;
         if file.file_name().to_string_lossy().starts_with("log") {
@@ -72,6 +72,18 @@ pub fn run<C: Count>(url: &str, connections: u32, seconds: f64) -> Result<Cell> 
         transactions_per_second: tally.in_time as f64 / seconds,
         tally,
     })
+}
+
+/// Returns the number of transactions.
+fn finish(command: &mut Command) -> Result<u64> {
+    let output = command.output()?;
+    let message = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "pgbench: {message}");
+    let report = String::from_utf8(output.stdout)?;
+    let processed = report
+        .lines()
+        .find_map(|line| line.strip_prefix("number of transactions actually processed: "));
+    Ok(processed.context("a report of another pgbench")?.parse()?)
 }
 
 fn script_and_values([insert, count]: [String; 2]) -> (String, Vec<String>) {

@@ -7,17 +7,19 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use crate::database::{Describe, Engine, with_connection};
-use crate::run::{Worker, count};
+use crate::run::{Worker, count, finish};
 use crate::schema::{create_tables, drop_tables};
 use crate::server::Server;
 use crate::table::{Table, three_digits};
-use crate::tally::Tally;
 use crate::way::{Count, Counting, Way};
 use crate::worker::{Counted, Spec, Until};
-use crate::workload::Entities;
+use crate::workload::{Entities, Workload};
 
-/// Both ways of a comparison take turns this often.
+/// The parts of the first comparison take turns this often.
 const ROUNDS: u64 = 4;
+const PROCESSES: u32 = 3;
+/// How often one of the processes is killed.
+const KILLS: u32 = 5;
 
 pub fn stress_each(engines: &[Engine], transactions: u64) -> Result<()> {
     for &engine in engines {
@@ -30,6 +32,7 @@ pub fn stress_each(engines: &[Engine], transactions: u64) -> Result<()> {
 fn stress<C: Count + Describe>(engine: Engine, url: &str, transactions: u64) -> Result<()> {
     let conn = &mut C::connect(url)?;
     create_tables(conn)?;
+    let deadlocks = conn.number(C::DEADLOCKS)?;
     let stress = Stress {
         engine,
         url,
@@ -45,50 +48,91 @@ fn stress<C: Count + Describe>(engine: Engine, url: &str, transactions: u64) -> 
         "deadlocks",
         "aborts",
     ]);
-    let [few, many] = stress.in_turns([16, 512])?;
+    let [few_uncounted, many_uncounted, few, many] = stress.threads()?;
     let base = few.speed();
-    few.show("16 threads over 16 connections", base, &mut table);
-    many.show("512 threads over 16 connections", base, &mut table);
-    stress.beside_an_open_transaction(conn)?.show(
+    let mut show = |name: &str, counted: &Counted| table.row(row(name, counted, base));
+    show("no counter, 16 threads over 16 connections", &few_uncounted);
+    show(
+        "no counter, 512 threads over 16 connections",
+        &many_uncounted,
+    );
+    show("16 threads over 16 connections", &few);
+    show("512 threads over 16 connections", &many);
+    show(
         "the same, and one transaction that counted all stays open",
-        base,
-        &mut table,
+        &stress.beside_an_open_transaction(conn)?,
     );
-    stress.processes(false)?.show(
+    show(
         "3 processes of 10 connections, nothing configured",
-        base,
-        &mut table,
+        &stress.processes()?,
     );
-    let renewed = stress.processes(true)?;
-    renewed.show(
-        "the same, numbers claimed, connections renewed, a process killed",
-        base,
-        &mut table,
-    );
+    let mut sessions = String::new();
+    for slots in [32, 64] {
+        conn.batch_execute("DELETE FROM bench_sessions")?;
+        show(
+            &format!("the same, {slots} slots, numbers claimed, connections renewed, one killed"),
+            &stress.renewed_and_killed(slots)?,
+        );
+        sessions += &describe_sessions(conn, slots)?;
+    }
     println!("## {}\n\n{table}", conn.version()?);
 
-    let sessions = conn.number("SELECT COUNT(DISTINCT session) FROM bench_sessions")?;
-    let greatest = conn.number("SELECT MAX(number) FROM bench_sessions")?;
-    let shared = conn.number(SHARED_NUMBERS)?;
-    println!(
-        "{sessions} sessions, the greatest number {greatest}; \
-         numbers that two sessions had at the same time: {shared}"
-    );
+    let deadlocks = conn.number(C::DEADLOCKS)? - deadlocks;
     let counted = conn.number("SELECT SUM(views) FROM bench_article_counters")?;
-    let committed = conn.number("SELECT COUNT(*) FROM bench_comments")?;
-    println!("{committed} transactions committed, counts of three entities each: {counted}\n");
-    ensure!(shared == 0, "two sessions had one number");
-    ensure!(counted == 3 * committed, "counts are not what committed");
+    let uncounted = few_uncounted.tally.committed + many_uncounted.tally.committed;
+    let committed = conn.number("SELECT COUNT(*) FROM bench_comments")? - uncounted as i64;
+    println!(
+        "{sessions}\
+         - {deadlocks} deadlocks in all, as the server counts them\n\
+         - {committed} transactions committed with three counts each: {counted} were counted\n"
+    );
+    ensure!(
+        counted == 3 * committed,
+        "a count is not what was committed"
+    );
     Ok(drop_tables(conn)?)
 }
 
-/// A session has its number from its first transaction to its last one, or longer.
-const SHARED_NUMBERS: &str = "WITH sessions AS (
-        SELECT session, number, MIN(at) AS since, MAX(at) AS until
-        FROM bench_sessions GROUP BY session, number
+/// What the sessions of the last part had in common.
+fn describe_sessions<C: Count>(conn: &mut C, slots: u32) -> Result<String> {
+    let number = conn.number(&at_the_same_time("a.number = b.number"))?;
+    let slot = conn.number(&at_the_same_time(&format!(
+        "MOD(a.number, {slots}) = MOD(b.number, {slots})"
+    )))?;
+    let sessions = conn.number("SELECT COUNT(DISTINCT session) FROM bench_sessions")?;
+    let greatest = conn.number("SELECT MAX(number) FROM bench_sessions")?;
+    ensure!(number == 0, "two sessions had one number");
+    Ok(format!(
+        "- {slots} slots: {sessions} sessions with numbers up to {greatest}; \
+         pairs that had one number at the same time: {number}, one slot: {slot}\n"
+    ))
+}
+
+fn row(name: &str, counted: &Counted, base: f64) -> Vec<String> {
+    let tally = &counted.tally;
+    vec![
+        name.to_owned(),
+        tally.in_time.to_string(),
+        format!("{:.0}", counted.speed()),
+        three_digits(counted.speed() / base),
+        three_digits(tally.latencies.quantile(0.99)),
+        three_digits(tally.latencies.quantile(1.0)),
+        tally.deadlocks.to_string(),
+        tally.aborts.to_string(),
+    ]
+}
+
+/// Pairs of sessions. A session is there from its first transaction to its last one, or longer.
+fn at_the_same_time(condition: &str) -> String {
+    format!(
+        "WITH sessions AS (
+             SELECT session, number, MIN(at) AS since, MAX(at) AS until
+             FROM bench_sessions GROUP BY session, number
+         )
+         SELECT COUNT(*) FROM sessions a JOIN sessions b ON a.session < b.session
+         AND a.since <= b.until AND b.since <= a.until AND {condition}"
     )
-    SELECT COUNT(*) FROM sessions a JOIN sessions b
-        ON a.number = b.number AND a.session < b.session AND a.since <= b.until AND b.since <= a.until";
+}
 
 struct Stress<'a> {
     engine: Engine,
@@ -96,77 +140,48 @@ struct Stress<'a> {
     transactions: u64,
 }
 
-/// What a part of the run came to.
-#[derive(Default)]
-struct Outcome {
-    seconds: f64,
-    tally: Tally,
-}
-
-impl Outcome {
-    /// Of workers that ran one after another.
-    fn add(&mut self, counted: &Counted) -> Result<()> {
-        self.seconds += counted.seconds;
-        self.tally.add(&counted.tally)
-    }
-
-    fn speed(&self) -> f64 {
-        self.tally.in_time as f64 / self.seconds
-    }
-
-    fn show(&self, name: &str, base: f64, table: &mut Table) {
-        let latencies = &self.tally.latencies;
-        table.row(vec![
-            name.to_owned(),
-            self.tally.in_time.to_string(),
-            format!("{:.0}", self.speed()),
-            three_digits(self.speed() / base),
-            three_digits(latencies.quantile(0.99)),
-            three_digits(latencies.quantile(1.0)),
-            self.tally.deadlocks.to_string(),
-            self.tally.aborts.to_string(),
-        ]);
-    }
-}
-
 impl Stress<'_> {
-    fn spec(&self, threads: u32, transactions: u64) -> Spec {
-        Spec {
-            engine: self.engine,
-            url: self.url.to_owned(),
-            way: Way::ThisCrate,
+    fn spec(&self, processes: u32, process: u32, threads: u32, connections: u32) -> Spec {
+        let workload = Workload {
             entities: Entities::ThreeOfFive,
-            process: 0,
+            processes,
             threads,
-            connections: threads.min(16),
-            all_connections: threads.min(16),
+            connections,
             hold: Duration::from_micros(500),
-            until: Until::Transactions(transactions),
-            renew: false,
-            claim: true,
-            partition: None,
-            audit: false,
+        };
+        Spec {
+            until: Until::Transactions(self.transactions / u64::from(processes)),
+            ..Spec::new(self.engine, self.url, Way::ThisCrate, &workload, process)
         }
     }
 
-    /// Each of the numbers of threads runs all transactions, in turns with the other.
-    fn in_turns(&self, threads: [u32; 2]) -> Result<[Outcome; 2]> {
-        let mut outcomes = [Outcome::default(), Outcome::default()];
+    /// Without and with counts, from 16 threads and from 512, in turns.
+    fn threads(&self) -> Result<[Counted; 4]> {
+        let parts = [
+            (Way::NoCounter, 16),
+            (Way::NoCounter, 512),
+            (Way::ThisCrate, 16),
+            (Way::ThisCrate, 512),
+        ];
+        let mut all = parts.map(|_| Counted::default());
         for _ in 0..ROUNDS {
-            for (threads, outcome) in threads.into_iter().zip(&mut outcomes) {
-                let spec = self.spec(threads, self.transactions / ROUNDS);
-                for counted in count([spec].into_iter())? {
-                    outcome.add(&counted)?;
-                }
+            for ((way, threads), all) in parts.into_iter().zip(&mut all) {
+                let spec = Spec {
+                    way,
+                    until: Until::Transactions(self.transactions / ROUNDS),
+                    ..self.spec(1, 0, threads, 16)
+                };
+                let counted = count([spec].into_iter())?;
+                all.seconds += counted.seconds;
+                all.tally.add(&counted.tally)?;
             }
         }
-        Ok(outcomes)
+        Ok(all)
     }
 
-    fn beside_an_open_transaction<C: Count>(&self, conn: &mut C) -> Result<Outcome> {
-        let mut outcome = Outcome::default();
-        conn.batch_execute("BEGIN")?;
+    fn beside_an_open_transaction<C: Count>(&self, conn: &mut C) -> Result<Counted> {
         conn.claim()?;
+        conn.batch_execute("BEGIN")?;
         let counting = Counting {
             way: Way::ThisCrate,
             connections: 17,
@@ -175,59 +190,41 @@ impl Stress<'_> {
         for id in 1..=5 {
             conn.count(counting, id)?;
         }
-        for counted in count([self.spec(512, self.transactions)].into_iter())? {
-            outcome.add(&counted)?;
-        }
+        let counted = count([self.spec(1, 0, 512, 16)].into_iter())?;
         conn.batch_execute("ROLLBACK")?;
-        Ok(outcome)
+        Ok(counted)
     }
 
-    fn processes(&self, renewed: bool) -> Result<Outcome> {
-        const PROCESSES: u32 = 3;
-        let specs: Vec<_> = (0..PROCESSES)
-            .map(|process| Spec {
-                process,
-                all_connections: 10 * PROCESSES,
-                renew: renewed,
-                claim: renewed,
-                audit: renewed,
-                ..self.spec(10, self.transactions / u64::from(PROCESSES))
-            })
-            .collect();
-        let all = if renewed {
-            count_and_kill(&specs)?
-        } else {
-            count(specs.into_iter())?
-        };
-        let mut outcome = Outcome::default();
-        for counted in all {
-            outcome.tally.add(&counted.tally)?;
-            outcome.seconds = outcome.seconds.max(counted.seconds);
+    fn processes(&self) -> Result<Counted> {
+        count((0..PROCESSES).map(|process| Spec {
+            claim: false,
+            ..self.spec(PROCESSES, process, 10, 10)
+        }))
+    }
+
+    /// What the killed processes did is not in the result, but in the tables.
+    fn renewed_and_killed(&self, slots: u32) -> Result<Counted> {
+        let specs = (0..PROCESSES).map(|process| Spec {
+            // As many slots as there are connections, rounded up to 32 or 64.
+            all_connections: slots,
+            renew: true,
+            audit: true,
+            ..self.spec(PROCESSES, process, 10, 10)
+        });
+        let specs: Vec<_> = specs.collect();
+        let mut workers: Vec<_> = specs.iter().map(Worker::start).collect::<Result<_>>()?;
+        for worker in &mut workers {
+            worker.is_ready()?;
+            worker.go()?;
         }
-        Ok(outcome)
+        for _ in 0..KILLS {
+            thread::sleep(Duration::from_millis(500));
+            workers.remove(0).kill()?;
+            let mut again = Worker::start(&specs[0])?;
+            again.is_ready()?;
+            again.go()?;
+            workers.insert(0, again);
+        }
+        finish(&mut workers)
     }
-}
-
-/// Runs all of the `specs`, the first of them several times: each time but the last its process is
-/// killed, and started again at once.
-fn count_and_kill(specs: &[Spec]) -> Result<Vec<Counted>> {
-    const KILLS: u32 = 5;
-    let mut workers: Vec<_> = specs[1..]
-        .iter()
-        .map(Worker::start)
-        .collect::<Result<_>>()?;
-    let mut first = Worker::start(&specs[0])?;
-    for worker in workers.iter_mut().chain([&mut first]) {
-        worker.is_ready()?;
-        worker.go()?;
-    }
-    for _ in 0..KILLS {
-        thread::sleep(Duration::from_millis(500));
-        first.kill()?;
-        first = Worker::start(&specs[0])?;
-        first.is_ready()?;
-        first.go()?;
-    }
-    workers.push(first);
-    workers.iter_mut().map(Worker::counted).collect()
 }

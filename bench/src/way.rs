@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Bool, Date, Integer, SmallInt};
+use diesel::sql_types::{BigInt, Date, Integer, SmallInt};
 use diesel_counters::{CounterBackend, Dialect, Slot};
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +65,7 @@ pub struct Counting {
     pub way: Way,
     /// How many connections count the same, in all processes.
     pub connections: u32,
-    /// The slot for `OnConflict`.
+    /// The slot, for ways that bind it.
     pub slot: i16,
 }
 
@@ -77,7 +77,7 @@ pub trait Count: Database {
     fn claim(&mut self) -> QueryResult<()>;
     /// Writes down this session and its number.
     fn audit(&mut self) -> QueryResult<()>;
-    fn is_true(&mut self, sql: &str) -> QueryResult<bool>;
+    /// The integer that a query returns.
     fn number(&mut self, sql: &str) -> QueryResult<i64>;
     /// The insert and the count of `ThisCrate`, with their binds.
     fn statements(connections: u32) -> [String; 2];
@@ -155,10 +155,6 @@ for_each_connection!(
         fn number(&mut self, sql: &str) -> QueryResult<i64> {
             diesel::select(diesel::dsl::sql::<BigInt>(&format!("CAST(({sql}) AS {})", Self::INTEGER)))
                 .get_result(self)
-        }
-
-        fn is_true(&mut self, sql: &str) -> QueryResult<bool> {
-            diesel::select(diesel::dsl::sql::<Bool>(sql)).get_result(self)
         }
 
         fn statements(connections: u32) -> [String; 2] {

@@ -16,7 +16,7 @@ use crate::database::{Engine, with_connection};
 use crate::pool::pool;
 use crate::tally::Tally;
 use crate::way::{Count, Way};
-use crate::workload::Entities;
+use crate::workload::{Entities, Workload};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Spec {
@@ -43,6 +43,28 @@ pub struct Spec {
     pub audit: bool,
 }
 
+impl Spec {
+    /// What one process of the workload does.
+    pub fn new(engine: Engine, url: &str, way: Way, workload: &Workload, process: u32) -> Self {
+        Spec {
+            engine,
+            url: url.to_owned(),
+            way,
+            entities: workload.entities,
+            process,
+            threads: workload.threads,
+            connections: workload.connections,
+            all_connections: workload.all_connections(),
+            hold: workload.hold,
+            until: Until::Seconds(1.0),
+            renew: false,
+            claim: true,
+            partition: None,
+            audit: false,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Until {
@@ -52,10 +74,17 @@ pub enum Until {
 }
 
 /// What a worker has done.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Counted {
     pub seconds: f64,
     pub tally: Tally,
+}
+
+impl Counted {
+    /// Transactions a second.
+    pub fn speed(&self) -> f64 {
+        self.tally.in_time as f64 / self.seconds
+    }
 }
 
 const WARM_UP: Duration = Duration::from_millis(200);
@@ -81,10 +110,9 @@ fn work<C: Count>(spec: &Spec) -> Result<Counted> {
     });
     thread::scope(|scope| {
         let threads: Vec<_> = (0..spec.threads)
-            .map(|thread| {
-                let writer = i64::from(spec.process * spec.threads + thread);
+            .map(|_| {
                 scope.spawn(move || {
-                    let mut counter = Counter::new(spec, pool, writer);
+                    let mut counter = Counter::new(spec, pool);
                     let warm_up = counter.count(Limit::time(WARM_UP)).committed;
                     barrier.wait();
                     barrier.wait();

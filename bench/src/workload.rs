@@ -27,8 +27,8 @@ impl Entities {
         }
     }
 
-    /// The entities of one transaction; `writer` is the number of the thread.
-    pub fn choose(self, way: Way, writer: i64, rng: &mut impl Rng) -> Vec<i64> {
+    /// The entities of one transaction; `writer` tells its connection from others.
+    pub fn choose(self, way: Way, writer: i16, rng: &mut impl Rng) -> Vec<i64> {
         if way == Way::HundredAtOnce {
             let chosen = index::sample(rng, 1_000, 100).into_iter();
             return chosen.map(|index| index as i64 + 1).collect();
@@ -43,7 +43,8 @@ impl Entities {
             }
         };
         if way == Way::Ceiling {
-            ids.iter_mut().for_each(|id| *id += 10_000 + 5 * writer);
+            ids.iter_mut()
+                .for_each(|id| *id += 10_000 + 5 * i64::from(writer));
         }
         ids
     }
@@ -117,13 +118,9 @@ impl Workload {
         }
         if one && engine.has_slots() && self.hold.is_zero() && [1, 16].contains(&self.connections) {
             ways.push(Way::BoundSlot);
-        }
-        if one
-            && engine == Engine::Postgres
-            && self.hold.is_zero()
-            && [1, 16].contains(&self.connections)
-        {
-            ways.push(Way::Pgbench);
+            if engine == Engine::Postgres {
+                ways.push(Way::Pgbench);
+            }
         }
         ways
     }
