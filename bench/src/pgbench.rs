@@ -33,8 +33,14 @@ pub fn run<C: Count>(url: &str, connections: u32, seconds: f64) -> Result<Cell> 
     let pgbench = |seconds: f64| {
         let mut command = Command::new(program().context("no pgbench")?);
         command
-            .args(["-n", "-M", "prepared", "-j", "2"])
-            .args(["-c", &connections.to_string(), "-T", &seconds.to_string()])
+            .args(["-n", "-M", "prepared", "-T", &seconds.to_string()])
+            // A thread for each connection, as the other ways have it.
+            .args([
+                "-c",
+                &connections.to_string(),
+                "-j",
+                &connections.to_string(),
+            ])
             .arg("-f")
             .arg(&script);
         for (i, value) in values.iter().enumerate() {
