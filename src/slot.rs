@@ -46,7 +46,8 @@ pub enum Slot {
     /// As [`Connection`](Slot::Connection), within one share of the slots.
     ///
     /// For several database nodes that accept writes, such as those of a Galera cluster:
-    /// connections of different nodes can have the same number. Give the processes that
+    /// connections of different nodes can have the same number, and a transaction that counted
+    /// in the same row on another node fails at its COMMIT. Give the processes that
     /// write to one node the same `index`. A partition needs as many slots as its node has
     /// connections that count. If there are more partitions than slots, some partitions share
     /// a slot.
