@@ -43,6 +43,7 @@ impl Run<'_> {
         let cells: usize = ways.iter().map(Vec::len).sum();
         let bar = progress_bar(self.engine, cells * self.rounds);
         let conn = &mut C::connect(self.url)?;
+        let others = conn.number(C::OTHER_SESSIONS)?;
 
         let mut rounds: Vec<Vec<Vec<Cell>>> = ways.iter().map(|_| Vec::new()).collect();
         for round in 1..=self.rounds {
@@ -55,7 +56,7 @@ impl Run<'_> {
                 let mut cells = Vec::new();
                 for way in ways {
                     bar.set_message(format!("{}: {}", workload.name(), way.name()));
-                    wait_for_others(conn)?;
+                    wait_for_workers(conn, others)?;
                     let cell = self.cell::<C>(workload, way)?;
                     counted.add(workload, &cell);
                     cells.push(cell);
@@ -185,17 +186,17 @@ impl Worker {
     }
 }
 
-/// Waits until the server has ended the sessions of the workers before: they hold the least
-/// numbers. It gives up where the server is also somebody else's.
-fn wait_for_others<C: Count>(conn: &mut C) -> Result<()> {
+/// Waits until the server has ended the sessions of the workers before, which hold the least
+/// numbers: until it has no more than the `others`. It gives up where the server is shared.
+fn wait_for_workers<C: Count>(conn: &mut C, others: i64) -> Result<()> {
     let end = Instant::now() + Duration::from_secs(2);
-    while conn.number(C::OTHER_SESSIONS)? > 0 && Instant::now() < end {
+    while conn.number(C::OTHER_SESSIONS)? > others && Instant::now() < end {
         thread::sleep(Duration::from_millis(5));
     }
     Ok(())
 }
 
-/// What each counter must hold after a round. A run fails if a way loses counts.
+/// What each counter has to be after a round: a way that loses counts has no figures.
 #[derive(Default)]
 struct Counts(BTreeMap<(&'static str, &'static str), u64>);
 
