@@ -9,6 +9,17 @@ use crate::backend::{CounterBackend, Dialect};
 /// Claims a number for this connection, which no other connection to the database has.
 /// [`Slot::Connection`](crate::Slot::Connection) chooses the slot by this number.
 ///
+/// ```
+/// # include!("doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// use diesel_counters::claim_slot;
+///
+/// claim_slot().execute(conn)?;
+/// # Ok(())
+/// # }
+/// ```
+///
 /// | | the number of a connection that does not run it | that runs it |
 /// | --- | --- | --- |
 /// | PostgreSQL | claimed by its first increment | claimed at once |
@@ -46,17 +57,6 @@ use crate::backend::{CounterBackend, Dialect};
 /// MySQL and MariaDB, do not claim behind a pooler that shares a connection between clients:
 /// it would have to keep the variable for one of them. ProxySQL stops sharing a connection
 /// on which a statement names a variable, as each increment does.
-///
-/// ```
-/// # include!("doctest_setup.rs");
-/// # fn main() -> diesel::QueryResult<()> {
-/// # let conn = &mut establish_connection();
-/// use diesel_counters::claim_slot;
-///
-/// claim_slot().execute(conn)?;
-/// # Ok(())
-/// # }
-/// ```
 ///
 /// # Errors
 ///
