@@ -139,7 +139,7 @@ impl Database for SqliteConnection {
     const SETTINGS: &'static str =
         "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
     const AUTO_ID: &'static str = "INTEGER PRIMARY KEY";
-    // After this, the SQLite that libsqlite3-sys bundles plans each read of a total anew, as it does
+    // After this, the SQLite that libsqlite3-sys bundles plans each read of a total again, as it does
     // any statement whose best plan could depend on a value that was bound (SQLITE_ENABLE_STAT4).
     const AFTER_LOADING: &'static str =
         "ANALYZE bench_articles; ANALYZE bench_article_counters; PRAGMA wal_checkpoint(TRUNCATE)";

@@ -106,7 +106,7 @@ const CREATE: &str = "CREATE TABLE bench_articles (
          at TIMESTAMP(6) NOT NULL
      );";
 
-/// Creates the tables anew.
+/// Drops the tables and creates them again.
 pub fn create_tables<C: Database>(conn: &mut C) -> QueryResult<()> {
     drop_tables(conn)?;
     conn.batch_execute(&CREATE.replace("AUTO_ID", C::AUTO_ID))

@@ -148,7 +148,7 @@ fn not_built_in(name: &str, feature: &str) -> String {
     )
 }
 
-/// What to do about an error that is a lock which was waited for in vain.
+/// What to do about an error of a lock wait that timed out.
 pub fn who_locks(error: &anyhow::Error) -> &'static str {
     const WAITED: [&str; 3] = [
         "due to lock timeout",
