@@ -133,6 +133,8 @@
 //!   Diesel's own does.
 //! - `r2d2`: [`ClaimSlots`] and the [`Compactor`], on Diesel's pool.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod backend;
 mod claim;
 mod correcting;

@@ -144,7 +144,7 @@ fn mysql(_url: &str) -> Result<AnyConnection> {
 fn not_built_in(name: &str, feature: &str) -> String {
     format!(
         "this diesel-counters was built without {name}: \
-         build it with `cargo install --path cli --features {feature}`"
+         build it with `cargo install diesel_counters_cli --features {feature}`"
     )
 }
 
