@@ -1,0 +1,164 @@
+//! What docs/diesel-async.md says.
+
+use app::Article;
+use app::schema::article_counters::{likes, slot, views};
+use app::schema::{article_counters, articles, comments};
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel::result::Error;
+use diesel_async::{AsyncConnection, RunQueryDsl};
+use diesel_counters::prelude::*;
+use diesel_counters::{claim_slot, compact, delete_counters, fold, is_overflow, is_retryable};
+
+use crate::{blocking, blocking_in, connect};
+
+#[tokio::test]
+async fn statements_and_queries_run_as_they_are() -> QueryResult<()> {
+    let conn = &mut connect().await;
+    claim_slot().execute(conn).await?;
+    increment(views).of(1_i64).execute(conn).await?;
+    increment((views, likes))
+        .of(1_i64)
+        .by((2, 5))
+        .execute(conn)
+        .await?;
+    Article::increment(likes)
+        .of(2_i64)
+        .by(-1)
+        .on(yesterday())
+        .execute(conn)
+        .await?;
+
+    let counted = counter_value((views, likes)).of(1_i64);
+    assert_eq!(counted.get_result::<(i64, i64)>(conn).await?, (3, 5));
+    let counted = counter_value(likes).of(2_i64).on(yesterday());
+    assert_eq!(counted.get_result::<i64>(conn).await?, -1);
+    let counted = counter_value(likes).of(2_i64).between(today()..);
+    assert_eq!(counted.get_result::<i64>(conn).await?, 0);
+
+    let liked = articles::table
+        .filter(total(likes).gt(-1))
+        .order(total(views).desc())
+        .select((
+            Article::as_select(),
+            total(views),
+            total(likes).between(..=today()),
+        ));
+    let liked: Vec<(Article, i64, i64)> = liked.load(conn).await?;
+    assert_eq!(liked, [(article(1), 3, 5)]);
+
+    let ranked: Vec<(i64, i64)> = ranking(likes).limit(2).load(conn).await?;
+    assert_eq!(ranked, [(1, 5), (2, -1)]);
+    let top = ranking(views).limit(1);
+    let most_read = articles::table.inner_join(top);
+    let most_read = most_read.select((articles::title, top.total()));
+    let most_read: Vec<(String, i64)> = most_read.load(conn).await?;
+    assert_eq!(most_read, [("One".to_owned(), 3)]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_handler_can_be_spawned() {
+    let handler = async {
+        let conn = &mut connect().await;
+        conn.transaction(async |conn| {
+            increment(views).of(1_i64).execute(conn).await?;
+            counter_value(views).of(1_i64).get_result::<i64>(conn).await
+        })
+        .await
+    };
+    assert_eq!(tokio::spawn(handler).await.unwrap(), Ok(1));
+}
+
+#[tokio::test]
+async fn a_count_is_rolled_back_with_its_transaction() -> QueryResult<()> {
+    let conn = &mut connect().await;
+    let rolled_back = conn.transaction(async |conn| {
+        increment(views).of(1_i64).execute(conn).await?;
+        Err::<(), _>(Error::RollbackTransaction)
+    });
+    assert_eq!(rolled_back.await, Err(Error::RollbackTransaction));
+    let counted = counter_value(views).of(1_i64).get_result::<i64>(conn);
+    assert_eq!(counted.await, Ok(0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_increment_by_0_is_sent() -> QueryResult<()> {
+    let conn = &mut connect().await;
+    assert_eq!(increment(views).of(1_i64).by(0).execute(conn).await?, 1);
+    let rows = article_counters::table.select((slot, views));
+    let rows: Vec<(i16, i64)> = rows.load(conn).await?;
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0].1, 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_overflow_is_told_from_other_errors() -> QueryResult<()> {
+    let conn = &mut connect().await;
+    let most = increment(views).of(1_i64).by(i64::MAX);
+    most.execute(conn).await?;
+    let error = increment(views).of(1_i64).execute(conn).await.unwrap_err();
+    assert!(is_overflow(&error) && !is_retryable(&error), "{error:?}");
+    Ok(())
+}
+
+/// Also between other statements of a transaction.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rest_runs_on_the_blocking_connection() -> QueryResult<()> {
+    let mut conn = connect().await;
+    let counted = conn
+        .transaction(async |conn| {
+            increment(views).of(1_i64).execute(conn).await?;
+            blocking_in(conn, |conn| {
+                increment_many(views, [(1_i64, 2), (2, 7)], conn)?;
+                article(1).incr_counter(article_counters::comments, conn)
+            })
+            .await?;
+            increment(views).of(2_i64).execute(conn).await?;
+            counter_value(views).of(2_i64).get_result::<i64>(conn).await
+        })
+        .await;
+    assert_eq!(counted, Ok(8));
+
+    let (_conn, read) = blocking(conn, |conn| {
+        let [one, two] = [1, 2].map(article);
+        two.set_counter(likes, 3, conn)?;
+        let source = comments::table
+            .group_by(comments::article_id)
+            .select((comments::article_id, count_star()));
+        one.recount(article_counters::comments, source, conn)?;
+        Article::materialize(views, articles::total_views).execute(conn)?;
+        compact(article_counters::table).run(conn).unwrap();
+        fold(article_counters::table)
+            .before(yesterday())
+            .run(conn)
+            .unwrap();
+
+        let bars = one.daily_counts(views, today()..=today(), conn)?;
+        assert_eq!(bars, [(today(), 3)]);
+        assert_eq!(Article::top(views, 1, .., conn)?, [(2, 8)]);
+        assert_eq!(one.counter_value(article_counters::comments, conn)?, 0);
+        delete_counters(article_counters::table)
+            .of(1_i64)
+            .execute(conn)?;
+        Article::counter_values(&[one, two], (views, likes), conn)
+    })
+    .await;
+    assert_eq!(read, Ok(vec![(0, 0), (8, 3)]));
+    Ok(())
+}
+
+fn article(id: i64) -> Article {
+    let title = ["One", "Two"][id as usize - 1].to_owned();
+    Article { id, title }
+}
+
+fn today() -> chrono::NaiveDate {
+    chrono::Utc::now().date_naive()
+}
+
+fn yesterday() -> chrono::NaiveDate {
+    today().pred_opt().unwrap()
+}

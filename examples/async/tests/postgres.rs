@@ -1,0 +1,102 @@
+//! `AsyncPgConnection`, at POSTGRES_URL.
+
+mod behaviour;
+
+use diesel::prelude::*;
+use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
+use diesel_async::{AsyncConnection, AsyncPgConnection as Conn, SimpleAsyncConnection};
+use diesel_counters::is_retryable;
+
+/// Temporary ones, which go when the connection is closed.
+const CREATE_TABLES: &str = concat!(
+    "SET search_path = pg_temp;",
+    "CREATE TABLE articles (id BIGINT PRIMARY KEY, title TEXT NOT NULL, total_views BIGINT NOT NULL DEFAULT 0);",
+    "CREATE TABLE comments (id BIGSERIAL PRIMARY KEY, article_id BIGINT NOT NULL, body TEXT NOT NULL);",
+    "INSERT INTO articles (id, title) VALUES (1, 'One'), (2, 'Two');",
+    include_str!("../../../migrations/postgres/00000000000001_create_article_counters/up.sql"),
+);
+
+fn server() -> String {
+    std::env::var("POSTGRES_URL").expect("set POSTGRES_URL, or run scripts/test, which does")
+}
+
+async fn connect() -> Conn {
+    let mut conn = Conn::establish(&server()).await.unwrap();
+    conn.batch_execute(CREATE_TABLES).await.unwrap();
+    conn
+}
+
+/// Runs `work` on the connection, wrapped for Diesel.
+async fn blocking<T: Send + 'static>(
+    conn: Conn,
+    work: impl FnOnce(&mut AsyncConnectionWrapper<Conn>) -> QueryResult<T> + Send + 'static,
+) -> (Conn, QueryResult<T>) {
+    let work = tokio::task::spawn_blocking(move || {
+        let mut conn = AsyncConnectionWrapper::from(conn);
+        let result = work(&mut conn);
+        (conn.into_inner(), result)
+    });
+    work.await.unwrap()
+}
+
+/// The same, in a transaction.
+async fn blocking_in<T>(
+    conn: &mut Conn,
+    work: impl FnOnce(&mut AsyncConnectionWrapper<&mut Conn>) -> QueryResult<T>,
+) -> QueryResult<T> {
+    tokio::task::block_in_place(|| work(&mut AsyncConnectionWrapper::from(conn)))
+}
+
+#[tokio::test]
+async fn a_deadlock_is_told_from_other_errors() {
+    let (mut one, mut other) = (connect().await, connect().await);
+    let locked = tokio::join!(
+        one.batch_execute("BEGIN; SELECT pg_advisory_xact_lock(1)"),
+        other.batch_execute("BEGIN; SELECT pg_advisory_xact_lock(2)"),
+    );
+    assert_eq!(locked, (Ok(()), Ok(())));
+    let (one, other) = tokio::join!(
+        one.batch_execute("SELECT pg_advisory_xact_lock(2); COMMIT"),
+        other.batch_execute("SELECT pg_advisory_xact_lock(1); COMMIT"),
+    );
+    let error = one.and(other).unwrap_err();
+    assert!(is_retryable(&error), "{error:?}");
+}
+
+mod compactor {
+    use std::sync::mpsc;
+
+    use app::schema::article_counters::{slot, table, views};
+    use diesel::connection::SimpleConnection;
+    use diesel::prelude::*;
+    use diesel::r2d2::{ConnectionManager, Pool};
+    use diesel_counters::Compactor;
+
+    use super::{AsyncConnectionWrapper, CREATE_TABLES, Conn, server};
+
+    /// With no client library of PostgreSQL.
+    #[test]
+    fn it_has_a_pool_of_wrapped_connections() {
+        let manager = ConnectionManager::<AsyncConnectionWrapper<Conn>>::new(server());
+        let pool = Pool::builder().max_size(1).build(manager).unwrap();
+        let create_tables = |conn: &mut AsyncConnectionWrapper<Conn>| {
+            conn.batch_execute(CREATE_TABLES)?;
+            conn.batch_execute(
+                "INSERT INTO article_counters (article_id, day, slot, views)
+                 VALUES (1, '2020-01-01', 1, 1), (1, '2020-01-01', 2, 1)",
+            )
+        };
+        create_tables(&mut pool.get().unwrap()).unwrap();
+
+        let (send, runs) = mpsc::channel();
+        let compactor = Compactor::of(pool.clone())
+            .compact(table)
+            .on_run(move |run| send.send(run.to_string()).unwrap())
+            .start()
+            .unwrap();
+        let run = runs.recv().unwrap();
+        drop(compactor);
+        let rows = table.select((slot, views)).load(&mut pool.get().unwrap());
+        assert_eq!(rows, Ok(vec![(0_i16, 2_i64)]), "{run}");
+    }
+}
