@@ -13,7 +13,7 @@ use crate::backend::{CounterBackend, Dialect};
 /// # include!("doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
-/// use diesel_counters::claim_slot;
+/// use diesel_counters::dsl::claim_slot;
 ///
 /// claim_slot().execute(conn)?;
 /// # Ok(())

@@ -2,14 +2,12 @@
 
 use std::marker::PhantomData;
 
-use diesel::associations::HasTable;
 use diesel::query_builder::QueryId;
-use diesel::query_source::QuerySource;
 use diesel::sql_types::{BigInt, SqlType};
 use diesel::{Column, Expression, QueryResult};
 
 use crate::error::overflow;
-use crate::table::CounterTable;
+use crate::table::{CounterTable, TableName};
 
 /// One counter, or a tuple of up to eight counters of one table: `views`, or
 /// `(views, likes)`.
@@ -23,7 +21,7 @@ pub trait Counters: Expression {
     /// each counter.
     type Value: 'static;
     #[doc(hidden)]
-    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy;
+    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug;
     #[doc(hidden)]
     const NAMES: &'static [&'static str];
     #[doc(hidden)]
@@ -36,19 +34,15 @@ pub trait Counters: Expression {
     fn value(amounts: Self::Amounts) -> Self::Value;
 }
 
-/// What `FROM` says for the counter table of `C`.
-pub(crate) type TableOf<C> = <<C as Counters>::Table as QuerySource>::FromClause;
-
-pub(crate) fn table_of<C: Counters>() -> TableOf<C> {
-    C::Table::table().from_clause()
-}
+/// The counter table of `C`, as SQL.
+pub(crate) type TableOf<C> = TableName<<C as Counters>::Table>;
 
 /// The sums, counter by counter.
 pub(crate) fn checked_add<C: Counters>(a: C::Amounts, b: C::Amounts) -> QueryResult<C::Amounts> {
     each::<C>(a, b, i64::checked_add)
 }
 
-/// What is to be added to `from` to have `to`, counter by counter.
+/// The differences, counter by counter: what added to `from` gives `to`.
 pub(crate) fn difference<C: Counters>(to: C::Amounts, from: C::Amounts) -> QueryResult<C::Amounts> {
     each::<C>(to, from, i64::checked_sub)
 }
@@ -94,7 +88,7 @@ where
 pub trait CounterType<C> {
     type Table: CounterTable;
     type Value: 'static;
-    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy;
+    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug;
     const NAMES: &'static [&'static str];
     const ONE_EACH: Self::Amounts;
     const ZERO: Self::Amounts;

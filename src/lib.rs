@@ -53,7 +53,7 @@
 //! | the counters of one model | [`counter_value`](HasCounters::counter_value), `…_on` a day, `…_between` days |
 //! | those of all models on a page | [`counter_values`](HasCounters::counter_values), one query |
 //! | a total as an expression in any query of the counted table | [`total`](total()) |
-//! | a chart | [`daily_counts`](HasCounters::daily_counts), `weekly_counts`, `monthly_counts` |
+//! | a chart | [`daily_counts`](HasCounters::daily_counts), [`counter_series`](HasCounters::counter_series) by week, month or year |
 //! | the most counted | [`top`](HasCounters::top), and [`ranking`](ranking()) to join models to |
 //!
 //! A read sums rows: [`counter_value`](counter_value()) says what that costs. To sort or
@@ -140,13 +140,12 @@ mod claim;
 mod correcting;
 mod counter;
 mod counting;
-mod days;
+mod day;
+mod entity;
 mod error;
-mod key;
-mod keys;
+mod layout;
 mod maintaining;
 mod model;
-mod period;
 mod reading;
 mod slot;
 mod table;
@@ -160,64 +159,61 @@ pub use backend::UnnestedRows;
 pub use backend::{CounterBackend, Dialect, ListedRows};
 #[cfg(feature = "r2d2")]
 pub use claim::ClaimSlots;
-pub use claim::{ClaimSlot, claim_slot};
-pub use correcting::delete::delete_counters;
-pub use correcting::recount::{Drift, recount};
-pub use correcting::set::set_counter;
+pub use correcting::recount::Drift;
 pub use counter::Counters;
-pub use counting::changes::{Changes, CounterColumn};
-pub use counting::increment::{Increment, increment};
-pub use counting::increment_many::{IncrementMany, increment_many};
-pub use error::{is_overflow, is_retryable};
-pub use key::KeyOf;
+pub use counting::deltas::{CounterColumn, Deltas};
+pub use day::Period;
+pub use entity::KeyOf;
 #[doc(hidden)]
-pub use key::assert_key;
-pub use maintaining::compact::{Compact, Compacted, compact};
+pub use entity::assert_key;
+pub use error::{is_overflow, is_retryable};
+pub use layout::Layout;
+pub use maintaining::compact::{Compact, Compacted};
 #[cfg(feature = "r2d2")]
 pub use maintaining::compactor::{Compactor, Run, RunError};
-pub use maintaining::fold::fold;
-pub use maintaining::layout::Layout;
+pub use maintaining::materialize::{Materialize, Materialized, TotalColumn};
 pub use model::{CountersOf, HasCounters};
-pub use period::Period;
-pub use reading::ranking::{Ranking, ranking};
-pub use reading::series::{Series, daily_counts, monthly_counts, weekly_counts};
-pub use reading::total::{Total, total};
-pub use reading::value::{CounterValue, counter_value};
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};
 pub use table::{CounterTable, EntityTable, HasParent, NoEntity};
 
-/// Types in the signatures of others, which only generic code has to name.
-pub mod helper_types {
-    pub use crate::correcting::delete::{DeleteCounters, DeleteManyCounters};
-    pub use crate::correcting::materialize::Materialize;
-    pub use crate::correcting::recount::{Recount, RecountOne};
-    pub use crate::correcting::set::SetCounter;
+#[doc(hidden)]
+pub use reading::ranking::{RankedRow, Ranking};
+
+/// The functions that build statements and queries, and the types that they return.
+///
+/// As in [`diesel::dsl`], a program imports from here what is not in the
+/// [`prelude`](crate::prelude). Only generic code has to name the types.
+pub mod dsl {
+    pub use crate::backend::StoredKey;
+    pub use crate::claim::{ClaimSlot, claim_slot};
+    pub use crate::correcting::delete::{DeleteCounters, DeleteManyCounters, delete_counters};
+    pub use crate::correcting::recount::{Recount, RecountOne, recount};
+    pub use crate::correcting::set::{SetCounter, set_counter};
     pub use crate::correcting::true_counts::{RecountBy, TrueCounts};
-    pub use crate::counting::changes::By;
-    pub use crate::days::{AllDays, DayRange};
-    pub use crate::key::{KeyExpression, KeyType};
-    pub use crate::maintaining::compact::StoredTable;
+    pub use crate::counting::deltas::Delta;
+    pub use crate::counting::increment::{Increment, increment};
+    pub use crate::counting::increment_many::{IncrementMany, increment_many};
+    pub use crate::day::{AllDays, DayRange};
+    pub use crate::entity::{KeyExpression, KeyType};
+    pub use crate::maintaining::compact::{Fold, StoredTable, compact, fold};
     #[cfg(feature = "r2d2")]
     pub use crate::maintaining::compactor::CompactorBuilder;
-    pub use crate::maintaining::fold::Fold;
+    pub use crate::maintaining::materialize::MaterializeOf;
     pub use crate::maintaining::merge::MergeOn;
-    pub use crate::maintaining::stored_key::StoredKey;
-    pub use crate::reading::ranking::{RankedEntity, RankedTotal};
-    pub use crate::reading::series::SeriesOfMany;
-    pub use crate::reading::sums::{Sums, Whole};
-    pub use crate::reading::total::ParentRow;
-    pub use crate::reading::values::CounterValues;
+    pub use crate::reading::counter_series::{Counts, Series, SeriesOfMany, counter_series};
+    pub use crate::reading::counter_value::{CounterValue, CounterValues, counter_value};
+    pub use crate::reading::layout_sums::{LayoutSum, LayoutSums};
+    pub use crate::reading::ranking::{RankedEntity, RankedTotal, Ranking, ranking};
+    pub use crate::reading::sums::{Sums, Ungrouped};
+    pub use crate::reading::total::{ParentRow, Total, total};
 }
 
-#[doc(hidden)]
-pub use reading::ranking::RankedRow;
-
-/// What a program that counts needs in scope.
+/// The traits and functions that most programs need.
 pub mod prelude {
-    pub use crate::{
-        CounterColumn, HasCounters, counter_value, daily_counts, increment, increment_many,
-        monthly_counts, ranking, total, weekly_counts,
+    pub use crate::dsl::{
+        counter_series, counter_value, increment, increment_many, ranking, total,
     };
+    pub use crate::{CounterColumn, HasCounters};
 }
 
 #[cfg(doctest)]

@@ -6,36 +6,33 @@ use chrono::NaiveDate;
 use diesel::Column;
 use diesel::QueryResult;
 use diesel::connection::Connection;
-use diesel::expression::AsExpression;
 use diesel::prelude::RunQueryDsl;
 use diesel::query_builder::AsQuery;
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::sql_types::BigInt;
 
 use crate::backend::CounterBackend;
-use crate::correcting::compared::Compared;
 use crate::correcting::delete::{DeleteFromEach, DeleteManyFromEach};
-use crate::correcting::materialize::{Materialize, ParentTable};
+use crate::correcting::drift::DriftQuery;
 use crate::correcting::recount::{Drift, Recount};
 use crate::correcting::set::{LockedRows, SetCounter};
 use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
 use crate::counter::Counters;
-use crate::counting::changes::Changes;
-use crate::counting::increment::Increment;
+use crate::counting::deltas::Deltas;
+use crate::counting::increment::{Increment, LockEntity};
 use crate::counting::increment_many::AddRows;
-use crate::days::DayRange;
-use crate::key::{self, AllEntities, KeyExpression, KeyType};
-use crate::keys::{Keys, ListKeys};
-use crate::period::{Period, utc_today};
+use crate::day::{DayRange, Period, utc_today};
+use crate::entity::{AllEntities, KeyExpression, KeyOf, KeyType, Keys, ListKeys};
+use crate::maintaining::materialize::{self, MaterializeOf};
+use crate::reading::counter_series::{Counts, Series};
+use crate::reading::counter_value::{CounterValue, counter_value};
 use crate::reading::ranking::{Ranking, ranking};
-use crate::reading::series::{Counts, daily_counts, monthly_counts, weekly_counts};
-use crate::reading::sums::{ByDay, ByEntity, ByEntityAndDay, Sums};
-use crate::reading::value::{CounterValue, counter_value};
+use crate::reading::sums::{ByDay, NumberedSums, Sums, Ungrouped};
 use crate::slot::DEFAULT_SLOTS;
-use crate::table::{CounterTable, EntityTable, HasParent};
+use crate::table::{CounterTable, EntityTable, HasParent, ParentTable};
 
-/// The key of a model, borrowed from it, as a Diesel expression.
-type KeyOf<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
+/// The key of the model `M`, borrowed from it, as a Diesel expression.
+type ModelKey<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 
 /// Attaches counters to a Diesel model: implements
 /// [`HasCounters`](trait@HasCounters), and [`CountersOf`] for each counter table.
@@ -213,17 +210,12 @@ pub trait HasCounters: Sized {
     /// ```
     ///
     /// [`increment`]: crate::increment
-    fn increment<C>(counters: C) -> Increment<C>
+    fn increment<C>(_counters: C) -> Increment<C>
     where
         C: Counters,
         C::Table: CountersOf<Self>,
     {
-        Increment::new(
-            counters,
-            C::Table::SLOTS,
-            C::Table::PERIOD,
-            C::Table::today(),
-        )
+        Increment::new(C::Table::SLOTS, C::Table::PERIOD, C::Table::today())
     }
 
     /// Adds 1 to a counter, or to each of a tuple of counters.
@@ -231,9 +223,9 @@ pub trait HasCounters: Sized {
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<KeyType<C>>,
+        &'a Self::Key: KeyOf<KeyType<C>>,
         Conn: Connection,
-        Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
+        Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
         Self::increment(counter)
             .of(self.counter_key())
@@ -245,15 +237,15 @@ pub trait HasCounters: Sized {
     fn incr_counter_by<'a, C, Conn>(
         &'a self,
         counter: C,
-        amount: C::Value,
+        amount: i64,
         conn: &mut Conn,
     ) -> QueryResult<()>
     where
-        C: Counters,
+        C: Counters<Value = i64>,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<KeyType<C>>,
+        &'a Self::Key: KeyOf<KeyType<C>>,
         Conn: Connection,
-        Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
+        Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
         Self::increment(counter)
             .of(self.counter_key())
@@ -267,25 +259,30 @@ pub trait HasCounters: Sized {
     where
         C: Counters<Value = i64>,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<KeyType<C>>,
+        &'a Self::Key: KeyOf<KeyType<C>>,
         Conn: Connection,
-        Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
+        Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
         self.incr_counter_by(counter, -1, conn)
     }
 
     /// Adds to several counters of one table, in one row and one statement:
     /// `(views.by(1), likes.by(2))`.
-    fn incr_counters<'a, B, Conn>(&'a self, changes: B, conn: &mut Conn) -> QueryResult<()>
+    fn incr_counters<'a, D, Conn>(&'a self, deltas: D, conn: &mut Conn) -> QueryResult<()>
     where
-        B: Changes,
-        <B::Counters as Counters>::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<KeyType<B::Counters>>,
+        D: Deltas,
+        <D::Counters as Counters>::Table: CountersOf<Self>,
+        &'a Self::Key: KeyOf<KeyType<D::Counters>>,
         Conn: Connection,
-        Increment<B::Counters, KeyOf<'a, Self, B::Counters>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
+        Increment<D::Counters, ModelKey<'a, Self, D::Counters>>:
+            ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
-        let (counters, amounts) = changes.split();
-        self.incr_counter_by(counters, amounts, conn)
+        type Table<D> = <<D as Deltas>::Counters as Counters>::Table;
+        Increment::new(Table::<D>::SLOTS, Table::<D>::PERIOD, Table::<D>::today())
+            .of(self.counter_key())
+            .amounts(deltas.amounts())
+            .execute(conn)
+            .map(drop)
     }
 
     /// Reads a counter, or each of a tuple of counters, in one query: an `i64`, or
@@ -296,9 +293,9 @@ pub trait HasCounters: Sized {
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<KeyType<C>>,
+        &'a Self::Key: KeyOf<KeyType<C>>,
         Conn: Connection,
-        CounterValue<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
         counter_value(counters)
             .of(self.counter_key())
@@ -315,9 +312,9 @@ pub trait HasCounters: Sized {
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<KeyType<C>>,
+        &'a Self::Key: KeyOf<KeyType<C>>,
         Conn: Connection,
-        CounterValue<C, KeyOf<'a, Self, C>, DayRange>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, ModelKey<'a, Self, C>, DayRange>: LoadQuery<'a, Conn, C::Value>,
     {
         counter_value(counters)
             .of(self.counter_key())
@@ -336,9 +333,9 @@ pub trait HasCounters: Sized {
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<KeyType<C>>,
+        &'a Self::Key: KeyOf<KeyType<C>>,
         Conn: Connection,
-        CounterValue<C, KeyOf<'a, Self, C>, DayRange>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, ModelKey<'a, Self, C>, DayRange>: LoadQuery<'a, Conn, C::Value>,
     {
         counter_value(counters)
             .of(self.counter_key())
@@ -374,11 +371,10 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<Vec<C::Value>>
     where
         Self: 'a,
-        Self::Key: Ord,
         C: Counters,
         C::Table: CountersOf<Self> + EntityTable,
         Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
-        Sums<C, Keys<&'a Self::Key>, ByEntity>: LoadQuery<'a, Conn, (Self::Key, C::Value)>,
+        NumberedSums<C, &'a Self::Key>: LoadQuery<'a, Conn, (i64, C::Value)>,
     {
         counter_value(counters)
             .of_many(models.into_iter().map(Self::counter_key))
@@ -395,12 +391,10 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<Vec<C::Value>>
     where
         Self: 'a,
-        Self::Key: Ord,
         C: Counters,
         C::Table: CountersOf<Self> + EntityTable,
         Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
-        Sums<C, Keys<&'a Self::Key>, ByEntity, DayRange>:
-            LoadQuery<'a, Conn, (Self::Key, C::Value)>,
+        NumberedSums<C, &'a Self::Key, Ungrouped, DayRange>: LoadQuery<'a, Conn, (i64, C::Value)>,
     {
         counter_value(counters)
             .days(DayRange::whole(days, C::Table::PERIOD))
@@ -408,8 +402,7 @@ pub trait HasCounters: Sized {
             .load(conn)
     }
 
-    /// Reads what was counted on each of these days, oldest first and without gaps; see
-    /// [`daily_counts`](crate::daily_counts()).
+    /// Reads what was counted on each of these days, oldest first and without gaps.
     ///
     /// ```
     /// # include!("doctest_setup.rs");
@@ -430,86 +423,63 @@ pub trait HasCounters: Sized {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// For weeks, months and years, and for several models at once, use
+    /// [`counter_series`](HasCounters::counter_series). A model that does not count by day has no daily counts:
+    /// there this does not compile.
     fn daily_counts<'a, C, Conn>(
         &'a self,
         counters: C,
         days: impl RangeBounds<NaiveDate>,
         conn: &mut Conn,
-    ) -> QueryResult<Vec<(NaiveDate, C::Value)>>
+    ) -> QueryResult<Counts<C>>
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<KeyType<C>>,
-        Sums<C, KeyOf<'a, Self, C>, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
+        &'a Self::Key: KeyOf<KeyType<C>>,
+        Sums<C, ModelKey<'a, Self, C>, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
     {
-        daily_counts(counters)
+        const {
+            assert!(
+                matches!(C::Table::PERIOD, Period::Day),
+                "this model does not count by day: read `Model::counter_series(…)`, which has its own period"
+            );
+        }
+        Self::counter_series(counters)
             .of(self.counter_key())
             .between(days)
             .load(conn)
     }
 
-    /// Reads what was counted in each week that the range touches, under its Monday.
-    fn weekly_counts<'a, C, Conn>(
-        &'a self,
-        counters: C,
-        days: impl RangeBounds<NaiveDate>,
-        conn: &mut Conn,
-    ) -> QueryResult<Vec<(NaiveDate, C::Value)>>
-    where
-        C: Counters,
-        C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<KeyType<C>>,
-        Sums<C, KeyOf<'a, Self, C>, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
-    {
-        weekly_counts(counters)
-            .of(self.counter_key())
-            .between(days)
-            .load(conn)
-    }
-
-    /// Reads what was counted in each month that the range touches, under its first day.
-    fn monthly_counts<'a, C, Conn>(
-        &'a self,
-        counters: C,
-        days: impl RangeBounds<NaiveDate>,
-        conn: &mut Conn,
-    ) -> QueryResult<Vec<(NaiveDate, C::Value)>>
-    where
-        C: Counters,
-        C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<KeyType<C>>,
-        Sums<C, KeyOf<'a, Self, C>, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
-    {
-        monthly_counts(counters)
-            .of(self.counter_key())
-            .between(days)
-            .load(conn)
-    }
-
-    /// Reads what was counted of many models on each of these days, in one query: for
-    /// each model a series, all of them over the same days.
+    /// Reads counts through time, by key: [`counter_series`](crate::dsl::counter_series()) per the model's own
+    /// period, or a longer one.
     ///
-    /// By week or month it is `weekly_counts(views).of_many(&ids)`; see
-    /// [`weekly_counts`](crate::weekly_counts()).
-    fn daily_counts_of<'a, C, Conn>(
-        models: impl IntoIterator<Item = &'a Self>,
-        counters: C,
-        days: impl RangeBounds<NaiveDate>,
-        conn: &mut Conn,
-    ) -> QueryResult<Vec<Counts<C>>>
+    /// ```
+    /// # include!("doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// # let today = chrono::Utc::now().date_naive();
+    /// use diesel_counters::Period;
+    /// use diesel_counters::prelude::*;
+    /// use schema::article_counters::views;
+    ///
+    /// Article::increment(views).of_many([(1_i64, 5), (2, 20)]).execute(conn)?;
+    ///
+    /// let months = Article::counter_series(views).per(Period::Month).of(2_i64).load(conn)?;
+    /// assert_eq!(months, [(Period::Month.start(today), 20)]);
+    ///
+    /// let page: Vec<Article> = articles::table.order(articles::id).load(conn)?;
+    /// let charts = Article::counter_series(views).of_many(page.iter().map(|a| &a.id)).load(conn)?;
+    /// assert_eq!(charts, [[(today, 5)], [(today, 20)]]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn counter_series<C>(_counters: C) -> Series<C>
     where
-        Self: 'a,
-        Self::Key: Ord,
         C: Counters,
-        C::Table: CountersOf<Self> + EntityTable,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
-        Sums<C, Keys<&'a Self::Key>, ByEntityAndDay, DayRange>:
-            LoadQuery<'a, Conn, (Self::Key, NaiveDate, C::Value)>,
+        C::Table: CountersOf<Self>,
     {
-        daily_counts(counters)
-            .of_many(models.into_iter().map(Self::counter_key))
-            .between(days)
-            .load(conn)
+        Series::new(C::Table::PERIOD)
     }
 
     /// Reads the keys and the totals of the `n` models that were counted most on these
@@ -578,15 +548,16 @@ pub trait HasCounters: Sized {
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<KeyType<C>>,
-        KeyOf<'a, Self, C>: Clone,
+        &'a Self::Key: KeyOf<KeyType<C>>,
+        ModelKey<'a, Self, C>: Clone,
         Conn: Connection,
-        Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn>,
-        Sums<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
-        LockedRows<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        LockEntity<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
+        Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
+        Sums<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        LockedRows<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
         let increment = Self::increment(counters).of(self.counter_key());
-        SetCounter { increment }.to(value, conn)
+        SetCounter::new(increment).to(value).execute(conn)
     }
 
     /// Gives a counter, or each of a tuple of counters, the value 0. Returns the one before;
@@ -595,12 +566,13 @@ pub trait HasCounters: Sized {
     where
         C: Counters,
         C::Table: CountersOf<Self>,
-        &'a Self::Key: key::KeyOf<KeyType<C>>,
-        KeyOf<'a, Self, C>: Clone,
+        &'a Self::Key: KeyOf<KeyType<C>>,
+        ModelKey<'a, Self, C>: Clone,
         Conn: Connection,
-        Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn>,
-        Sums<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
-        LockedRows<C, KeyOf<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        LockEntity<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
+        Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
+        Sums<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        LockedRows<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
         self.set_counter(counters, C::value(C::ZERO), conn)
     }
@@ -638,12 +610,13 @@ pub trait HasCounters: Sized {
         C: Counters,
         C::Table: CountersOf<Self>,
         S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
-        &'a Self::Key: key::KeyOf<KeyType<C>>,
-        KeyOf<'a, Self, C>: Clone,
+        &'a Self::Key: KeyOf<KeyType<C>>,
+        ModelKey<'a, Self, C>: Clone,
         Conn: Connection,
-        Increment<C, KeyOf<'a, Self, C>>: ExecuteDsl<Conn>,
+        LockEntity<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
+        Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
         RecountBy<C, S>: OfOne<C>,
-        Compared<C, S::Query, KeyOf<'a, Self, C>, <RecountBy<C, S> as OfOne<C>>::OfOne>:
+        DriftQuery<C, S::Query, ModelKey<'a, Self, C>, <RecountBy<C, S> as OfOne<C>>::OfOne>:
             LoadQuery<'a, Conn, <RecountBy<C, S> as OfOne<C>>::Row>,
     {
         Recount::<_, _, RecountBy<C, S>>::new(Self::increment(counters), source)
@@ -667,9 +640,9 @@ pub trait HasCounters: Sized {
         S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
         Conn: Connection,
         Conn::Backend: CounterBackend<ManyRows: ListKeys + AddRows<C, Self::Key, Conn>>,
-        Compared<C, S::Query, AllEntities, RecountBy<C, S>>:
+        DriftQuery<C, S::Query, AllEntities, RecountBy<C, S>>:
             LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
-        Compared<C, S::Query, Keys<Self::Key>, RecountBy<C, S>>:
+        DriftQuery<C, S::Query, Keys<Self::Key>, RecountBy<C, S>>:
             LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
         Recount::<_, _, RecountBy<C, S>>::new(Self::increment(counters), source).execute(conn)
@@ -702,14 +675,13 @@ pub trait HasCounters: Sized {
     /// # Ok(())
     /// # }
     /// ```
-    fn materialize<C, Into>(_counter: C, _into: Into) -> Materialize<C, Into, Self::Key>
+    fn materialize<C, Into>(_counter: C, _into: Into) -> MaterializeOf<C, Self::Key>
     where
         C: Counters<Value = i64>,
         C::Table: CountersOf<Self> + HasParent,
-        Into: Column<Table = ParentTable<C>, SqlType = BigInt>,
-        Self::Key: AsExpression<KeyType<C>>,
+        Into: Column<Table = ParentTable<C::Table>, SqlType = BigInt>,
     {
-        Materialize::new()
+        materialize::of_column::<C, Into, Self::Key>()
     }
 
     /// Removes the model's counters from each of its counter tables. Returns the number of

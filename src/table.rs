@@ -1,10 +1,13 @@
 //! What makes a table a counter table.
 
+use std::fmt;
+
 use diesel::associations::HasTable;
-use diesel::query_builder::QueryId;
+use diesel::backend::Backend;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::is_nullable::NotNull;
 use diesel::sql_types::{Date, SingleValue, SmallInt, SqlType};
-use diesel::{Column, Table};
+use diesel::{Column, QueryResult, Table};
 
 /// A table whose primary key is `(entity, day, slot)`, or `(day, slot)` for counters
 /// of no entity, such as a whole site's.
@@ -88,8 +91,46 @@ where
     const KEY: &'static [&'static str] = <T::PrimaryKey as CounterKey<T>>::NAMES;
 }
 
-/// In place of the entity: the key of a model without one, such as a whole site, and
-/// what a statement has before its `.of(id)`.
+/// The name of the counter table `T`, as SQL.
+pub struct TableName<T: CounterTable>(T::FromClause);
+
+impl<T: CounterTable> TableName<T> {
+    pub(crate) fn new() -> Self {
+        TableName(T::table().from_clause())
+    }
+}
+
+impl<T: CounterTable> Clone for TableName<T> {
+    fn clone(&self) -> Self {
+        TableName::new()
+    }
+}
+
+impl<T: CounterTable> Copy for TableName<T> where T::FromClause: Copy {}
+
+impl<T: CounterTable> fmt::Debug for TableName<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(module_name::<T>())
+    }
+}
+
+impl<T, DB> QueryFragment<DB> for TableName<T>
+where
+    T: CounterTable<FromClause: QueryFragment<DB>>,
+    DB: Backend,
+{
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.0.walk_ast(out)
+    }
+}
+
+/// The name of the module that `table!` makes, which is the table's.
+pub(crate) fn module_name<T>() -> &'static str {
+    let path = std::any::type_name::<T>();
+    path.rsplit("::").nth(1).unwrap_or(path)
+}
+
+/// No entity: the key of a model without one, such as a whole site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, QueryId, SqlType)]
 pub struct NoEntity;
 
@@ -191,7 +232,8 @@ pub trait HasParent: EntityTable {
     const PARENT_KEY: &'static Self::ParentKey;
 }
 
-type ParentTable<T> = <<T as HasParent>::ParentKey as Column>::Table;
+/// The parent table of the counter table `T`.
+pub type ParentTable<T> = <<T as HasParent>::ParentKey as Column>::Table;
 
 /// Declares the parent of a counter table: the table of its entities, and its primary key.
 ///

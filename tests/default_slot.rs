@@ -30,7 +30,7 @@ fn the_process_chooses_its_slots_once() {
 }
 
 /// The first slot and their number, of the bind values: id, day, slot, slots, slots, amount.
-fn slots_of(increment: diesel_counters::Increment<views>) -> [i16; 2] {
+fn slots_of(increment: diesel_counters::dsl::Increment<views>) -> [i16; 2] {
     let statement = increment.of(1_i64);
     let shown = diesel::debug_query::<Pg, _>(&statement).to_string();
     let (_, binds) = shown.split_once("binds: [").unwrap();

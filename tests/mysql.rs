@@ -166,7 +166,12 @@ fn a_counter_set_at_read_committed_misses_no_part_of_a_transaction() {
         other.batch_execute("BEGIN").unwrap();
         count(1, -1, other).unwrap();
         let set = scope.spawn(|| {
-            conn.transaction(|conn| diesel_counters::set_counter(visits).of(1).to(100, conn))
+            conn.transaction(|conn| {
+                diesel_counters::dsl::set_counter(visits)
+                    .of(1)
+                    .to(100)
+                    .execute(conn)
+            })
         });
         // It reads from the last day, and comes to wait at the first one.
         let waits = sql::<Bool>(

@@ -145,10 +145,10 @@ fn a_key_may_be_a_uuid() {
     assert_eq!(both, Ok(vec![7, 3]));
     let top = Device::top(device_counters::uses, 1, .., conn);
     assert_eq!(top, Ok(vec![(other.id, 7)]));
-    diesel_counters::compact(device_counters::table)
+    diesel_counters::dsl::compact(device_counters::table)
         .before(chrono::NaiveDate::MAX)
         .batch(1)
-        .run(conn)
+        .execute(conn)
         .unwrap();
     let slots: Vec<i16> = device_counters::table
         .select(device_counters::slot)
@@ -164,7 +164,7 @@ fn a_key_may_be_a_uuid() {
 #[test]
 fn a_session_that_was_discarded_claims_a_number_again() {
     use diesel::connection::SimpleConnection;
-    use diesel_counters::claim_slot;
+    use diesel_counters::dsl::claim_slot;
 
     let database = TestDatabase::with_tables();
     let conn = &mut database.connect();

@@ -131,8 +131,9 @@ where
 /// Read as 2020-01-05, it is sorted as something else.
 #[test]
 fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged() {
+    use diesel_counters::dsl::{compact, fold};
+    use diesel_counters::is_overflow;
     use diesel_counters::prelude::*;
-    use diesel_counters::{compact, fold, is_overflow};
     use diesel_counters_tests::schema::user_counters::{self, visits};
 
     for batch in [1, 2, 3, 100] {
@@ -151,7 +152,7 @@ fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged()
         )
         .unwrap();
 
-        let result = compact(user_counters::table).batch(batch).run(conn);
+        let result = compact(user_counters::table).batch(batch).execute(conn);
         let error = result.unwrap_err().to_string();
         assert!(error.contains("2 rows of `user_counters`"), "{error}");
         assert!(error.contains("9 rows merged, 0 left"), "{error}");
@@ -161,7 +162,7 @@ fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged()
         assert!(found.is_ok(), "{find}: {found:?}");
         let next_year = chrono::NaiveDate::from_ymd_opt(2021, 1, 1).unwrap();
         let folded = fold(user_counters::table).before(next_year);
-        let error = folded.batch(batch).run(conn).unwrap_err().to_string();
+        let error = folded.batch(batch).execute(conn).unwrap_err().to_string();
         assert!(error.contains("6 rows merged, 0 left"), "{error}");
         let values = counter_value(visits).of_many(&[1, 2, 3]).load(conn);
         assert_eq!(values, Ok(vec![3, 5, 3]));
@@ -172,7 +173,7 @@ fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged()
             i64::MAX
         ))
         .unwrap();
-        let error = compact(user_counters::table).run(conn).unwrap_err();
+        let error = compact(user_counters::table).execute(conn).unwrap_err();
         assert!(is_overflow(&error), "{error}");
         let error = error.to_string();
         assert!(
@@ -184,14 +185,14 @@ fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged()
 
 #[test]
 fn a_key_that_is_stored_in_another_way_is_an_error_and_no_endless_run() {
-    use diesel_counters::compact;
+    use diesel_counters::dsl::compact;
     use diesel_counters_tests::schema::user_counters;
 
     let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
     conn.batch_execute("INSERT INTO user_counters VALUES (1.5, '2020-01-05', 1, 1)")
         .unwrap();
-    let result = compact(user_counters::table).run(conn);
+    let result = compact(user_counters::table).execute(conn);
     let error = result.unwrap_err().to_string();
     assert!(error.contains("user_id 1, 2020-01-05, slot 1"), "{error}");
 }

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use chrono::{Days, Utc};
 use diesel::prelude::*;
+use diesel_counters::Compacted;
+use diesel_counters::dsl::compact;
 use diesel_counters::prelude::*;
-use diesel_counters::{Compacted, compact};
 use serde::Serialize;
 
 use crate::database::{Database, for_each_connection};
@@ -85,7 +86,7 @@ for_each_connection!(
         fn merge(&mut self, batch: usize) -> QueryResult<Compacted> {
             compact(bench_article_counters::table)
                 .batch(batch)
-                .run(self)
+                .execute(self)
         }
 
         fn rows_and_views(&mut self, ids: &[i64]) -> QueryResult<(i64, i64)> {

@@ -1,7 +1,8 @@
 //! The tables that are measured, and the models that count in them.
 
 use diesel::QueryResult;
-use diesel_counters::{HasCounters, Increment};
+use diesel_counters::HasCounters;
+use diesel_counters::dsl::Increment;
 
 use crate::database::Database;
 

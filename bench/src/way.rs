@@ -144,7 +144,7 @@ for_each_connection!(
         }
 
         fn claim(&mut self) -> QueryResult<()> {
-            diesel_counters::claim_slot().execute(self).map(drop)
+            diesel_counters::dsl::claim_slot().execute(self).map(drop)
         }
 
         fn audit(&mut self) -> QueryResult<()> {

@@ -8,9 +8,9 @@ use diesel::backend::Backend;
 use diesel::connection::Connection;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text};
-use diesel_counters::helper_types::MergeOn;
+use diesel_counters::dsl::MergeOn;
 #[cfg(feature = "postgres")]
-use diesel_counters::helper_types::StoredKey;
+use diesel_counters::dsl::StoredKey;
 use diesel_counters::{Compact, Compacted, Dialect, Layout};
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -196,7 +196,9 @@ impl Merge {
         let compact = compact.batch(self.batch);
         let done = match self.dry_run {
             true => compact.dry_run(conn),
-            false => compact.on_progress(|so_far| show(so_far, &bar)).run(conn),
+            false => compact
+                .on_progress(|so_far| show(so_far, &bar))
+                .execute(conn),
         };
         bar.finish_and_clear();
         Ok(done?)

@@ -84,11 +84,12 @@ fn parse_period(value: ParseStream) -> Result<Ident> {
         Ok("day") => "Day",
         Ok("week") => "Week",
         Ok("month") => "Month",
+        Ok("year") => "Year",
         Ok("total") => "Total",
         _ => {
             return Err(Error::new(
                 span,
-                "`period` is \"day\", \"week\", \"month\" or \"total\", with its quotes",
+                "`period` is \"day\", \"week\", \"month\", \"year\" or \"total\", with its quotes",
             ));
         }
     };

@@ -8,13 +8,13 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::sql_types::BigInt;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, ManyRows};
-use crate::counter::{NoCounters, table_of};
-use crate::counting::increment::{Cell, Increment};
+use crate::backend::{CounterBackend, Dialect, ManyRows, NUMBER};
+use crate::correcting::recount::lock_entities;
+use crate::counter::NoCounters;
+use crate::counting::increment::LockEntity;
 use crate::counting::increment_many::AddRows;
-use crate::key::{Entities, KeyOf};
-use crate::keys::{Keys, ListKeys};
-use crate::table::{CounterTable, EntityTable, NoEntity};
+use crate::entity::{Entities, KeyOf, Keys, ListKeys, WalkKeys};
+use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
 
 /// Removes the counters of an entity from a counter table: all of its rows.
 ///
@@ -25,7 +25,7 @@ use crate::table::{CounterTable, EntityTable, NoEntity};
 /// # include!("../doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
-/// use diesel_counters::delete_counters;
+/// use diesel_counters::dsl::delete_counters;
 /// use diesel_counters::prelude::*;
 /// use schema::article_counters::{self, views};
 ///
@@ -72,6 +72,7 @@ pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
 
 /// Removes the counters of the entity `E`; made by [`delete_counters`].
 #[must_use = "nothing is removed until it is executed"]
+#[derive(Debug, Clone)]
 pub struct DeleteCounters<T, E = NoEntity> {
     entity: E,
     table: PhantomData<T>,
@@ -79,13 +80,14 @@ pub struct DeleteCounters<T, E = NoEntity> {
 
 /// Removes the counters of many entities; made by [`DeleteCounters::of_many`].
 #[must_use = "nothing is removed until it is executed"]
-pub struct DeleteManyCounters<'a, T, K> {
-    ids: Vec<&'a K>,
+#[derive(Debug, Clone)]
+pub struct DeleteManyCounters<T, K> {
+    ids: Vec<K>,
     table: PhantomData<T>,
 }
 
 impl<T: CounterTable> DeleteCounters<T> {
-    /// Names the entity by its key.
+    /// Sets the entity, by its key.
     pub fn of<K: KeyOf<T::KeyType>>(self, id: K) -> DeleteCounters<T, K::Id> {
         DeleteCounters {
             entity: id.into_id(),
@@ -93,11 +95,8 @@ impl<T: CounterTable> DeleteCounters<T> {
         }
     }
 
-    /// Names many entities by their keys.
-    pub fn of_many<'a, K>(
-        self,
-        ids: impl IntoIterator<Item = &'a K>,
-    ) -> DeleteManyCounters<'a, T, K>
+    /// Sets many entities, by their keys, owned or borrowed.
+    pub fn of_many<K>(self, ids: impl IntoIterator<Item = K>) -> DeleteManyCounters<T, K>
     where
         T: EntityTable,
     {
@@ -121,14 +120,14 @@ impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
         Conn: Connection,
         StartWriting<T, ()>: ExecuteDsl<Conn>,
         CountRows<T, E>: LoadQuery<'a, Conn, i64>,
-        LockEntity<T, E>: ExecuteDsl<Conn>,
+        LockEntity<NoCounters<T>, E>: ExecuteDsl<Conn>,
         DeleteRows<T, E>: ExecuteDsl<Conn>,
     {
         conn.transaction(|conn| {
             StartWriting::<T, ()>::new(()).execute(conn)?;
             let rows: i64 = CountRows::new(self.entity.clone()).get_result(conn)?;
             if rows > 0 {
-                ExecuteDsl::execute(LockEntity::<T, E>::lock(self.entity.clone()), conn)?;
+                LockEntity::<NoCounters<T>, E>::new(self.entity.clone()).execute(conn)?;
             }
             delete_rows::<T, E, _>(self.entity, conn)?;
             Ok(usize::from(rows > 0))
@@ -136,48 +135,52 @@ impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
     }
 }
 
-impl<'a, T: CounterTable, K> DeleteManyCounters<'a, T, K> {
+impl<T: CounterTable, K> DeleteManyCounters<T, K> {
     /// Removes the counters. Returns the number of entities that had some.
+    ///
+    /// It locks them in the order of their keys, so that two such calls do not deadlock; this is
+    /// why a key is `Ord`.
     ///
     /// # Errors
     ///
-    /// The database's own. If another transaction deletes the entity's row at the same time, and
-    /// the counter table has a foreign key to it, that may be a
-    /// [`ForeignKeyViolation`](diesel::result::DatabaseErrorKind::ForeignKeyViolation).
-    pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
+    /// Those of [`DeleteCounters::execute`].
+    pub fn execute<'a, Conn>(mut self, conn: &mut Conn) -> QueryResult<usize>
     where
         K: Ord + Clone,
         Conn: Connection,
         Conn::Backend: CounterBackend<ManyRows: ListKeys + AddRows<NoCounters<T>, K, Conn>>,
         StartWriting<T, ()>: ExecuteDsl<Conn>,
-        ReadKeys<T, Keys<&'a K>>: LoadQuery<'a, Conn, K>,
-        DeleteRows<T, Keys<&'a K>>: ExecuteDsl<Conn>,
+        FindKeys<T, K>: LoadQuery<'a, Conn, i64>,
+        DeleteRows<T, Keys<K>>: ExecuteDsl<Conn>,
     {
+        self.ids.sort_unstable();
+        self.ids.dedup();
         conn.transaction(|conn| {
             StartWriting::<T, ()>::new(()).execute(conn)?;
             let mut removed = 0;
-            for keys in Keys::chunks::<ManyRows<Conn>>(self.ids) {
-                let keys = Keys::listed::<ManyRows<Conn>>(keys);
-                let mut found: Vec<K> = ReadKeys::new(keys.clone()).load(conn)?;
-                found.sort_unstable();
+            for keys in self.ids.chunks(ManyRows::<Conn>::NUMBERED_LIMIT) {
+                let find = FindKeys::<T, K>::new(Keys::numbered::<ManyRows<Conn>>(keys));
+                let mut numbers: Vec<i64> = find.load(conn)?;
+                numbers.sort_unstable();
+                // The last key fills up the list, and so has the numbers after its own.
+                let found = numbers.iter().map(|&number| &keys[number as usize - 1]);
+                let found: Vec<K> = found.cloned().collect();
                 removed += found.len();
                 if !found.is_empty() {
-                    let zeros = found.into_iter().map(|key| (key, [])).collect();
-                    let table = table_of::<NoCounters<T>>();
-                    ManyRows::<Conn>::add_rows(&table, &Cell::LOCK, zeros, conn)?;
+                    lock_entities::<NoCounters<T>, _, _>(&found, conn)?;
                 }
-                delete_rows::<T, _, _>(keys, conn)?;
+                delete_rows::<T, _, _>(Keys::listed::<ManyRows<Conn>>(keys.to_vec()), conn)?;
             }
             Ok(removed)
         })
     }
 }
 
-/// Deletes all rows of entities, which are locked where they had rows.
+/// Deletes all rows of these entities. Those that had rows are locked.
 ///
-/// In PostgreSQL, and elsewhere at READ COMMITTED, a statement that waits for a merge misses
-/// the row of slot 0 that this inserts. The next statement finds it, and no merge can move
-/// its counts any further: to fold them it would have to lock the entity.
+/// On PostgreSQL, and elsewhere at READ COMMITTED, a statement that waits for a merge does not
+/// see the row of slot 0 that the merge inserts. The next statement sees it, and no merge can
+/// move its counts any further, because to fold them it would have to lock the entity.
 fn delete_rows<T, E, Conn>(entities: E, conn: &mut Conn) -> QueryResult<()>
 where
     T: CounterTable,
@@ -191,47 +194,31 @@ where
 }
 
 /// A statement about all rows of the entities `E`.
-#[doc(hidden)]
+#[derive(Debug)]
 pub struct EntityRows<T: CounterTable, E, Do> {
-    table: T::FromClause,
+    table: TableName<T>,
     entities: E,
     what: PhantomData<Do>,
 }
 
-/// Locks an entity as corrections do.
-#[doc(hidden)]
-pub type LockEntity<T, E> = Increment<NoCounters<T>, E>;
-
-/// Deletes nothing. On SQLite it takes the write lock: a transaction that reads first fails at
-/// once when it writes, if another has written meanwhile.
-#[doc(hidden)]
+/// Deletes nothing. On SQLite it takes the write lock: a transaction that reads before it writes
+/// fails at once if another transaction has written in between.
 pub type StartWriting<T, E> = EntityRows<T, E, Start>;
 
 /// Counts the rows.
-#[doc(hidden)]
 pub type CountRows<T, E> = EntityRows<T, E, Count>;
 
-/// Reads the keys of those that have rows.
-#[doc(hidden)]
-pub type ReadKeys<T, E> = EntityRows<T, E, Read>;
-
 /// Deletes the rows.
-#[doc(hidden)]
 pub type DeleteRows<T, E> = EntityRows<T, E, Delete>;
 
-#[doc(hidden)]
 pub struct Start;
-#[doc(hidden)]
 pub struct Count;
-#[doc(hidden)]
-pub struct Read;
-#[doc(hidden)]
 pub struct Delete;
 
 impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
     fn new(entities: E) -> Self {
         EntityRows {
-            table: T::table().from_clause(),
+            table: TableName::new(),
             entities,
             what: PhantomData,
         }
@@ -242,10 +229,6 @@ impl<T: CounterTable, E, Do, Conn> RunQueryDsl<Conn> for EntityRows<T, E, Do> {}
 
 impl<T: CounterTable, E> Query for CountRows<T, E> {
     type SqlType = BigInt;
-}
-
-impl<T: CounterTable, E> Query for ReadKeys<T, E> {
-    type SqlType = T::KeyType;
 }
 
 impl<T: CounterTable + QueryId, E: QueryId, Do: 'static> QueryId for EntityRows<T, E, Do> {
@@ -279,20 +262,6 @@ where
     }
 }
 
-impl<T, E, DB> QueryFragment<DB> for ReadKeys<T, E>
-where
-    T: CounterTable<FromClause: QueryFragment<DB>>,
-    E: Entities<T, DB>,
-    DB: CounterBackend,
-{
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Dialect::of(&out).push_select(&mut out);
-        out.push_sql("DISTINCT ");
-        out.push_identifier(T::ENTITY.unwrap_or_default())?;
-        self.walk_from(out)
-    }
-}
-
 impl<T, E, DB> QueryFragment<DB> for DeleteRows<T, E>
 where
     T: CounterTable<FromClause: QueryFragment<DB>>,
@@ -320,6 +289,56 @@ impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
     }
 }
 
+/// A query of the numbers, from 1, of those keys of a list that have rows. If the database takes
+/// several texts for one key, one of them.
+#[derive(Debug)]
+pub struct FindKeys<T: CounterTable, K> {
+    table: TableName<T>,
+    keys: Keys<K>,
+}
+
+impl<T: CounterTable, K> FindKeys<T, K> {
+    fn new(keys: Keys<K>) -> Self {
+        FindKeys {
+            table: TableName::new(),
+            keys,
+        }
+    }
+}
+
+impl<T: CounterTable, K, Conn> RunQueryDsl<Conn> for FindKeys<T, K> {}
+
+impl<T: CounterTable, K> Query for FindKeys<T, K> {
+    type SqlType = BigInt;
+}
+
+impl<T: CounterTable, K> QueryId for FindKeys<T, K> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<T, K, DB> QueryFragment<DB> for FindKeys<T, K>
+where
+    T: CounterTable<FromClause: QueryFragment<DB>>,
+    DB: CounterBackend<ManyRows: WalkKeys<K, T::KeyType, DB>>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let entity = T::ENTITY.unwrap_or_default();
+        Dialect::of(&out).push_select(&mut out);
+        out.push_sql("MIN(");
+        out.push_identifier(NUMBER)?;
+        out.push_sql(")");
+        DB::ManyRows::walk_from_numbered(
+            self.keys.as_slice(),
+            &self.table,
+            entity,
+            out.reborrow(),
+        )?;
+        out.push_sql(" GROUP BY ");
+        out.push_identifier(entity)
+    }
+}
+
 /// The counter tables of a model: `(article_counters::table, (votes::table, ()))`.
 #[doc(hidden)]
 pub trait DeleteFromEach<'a, K, Conn> {
@@ -342,7 +361,7 @@ where
     Conn: Connection,
     StartWriting<T, ()>: ExecuteDsl<Conn>,
     CountRows<T, <&'a K as KeyOf<T::KeyType>>::Id>: LoadQuery<'a, Conn, i64>,
-    LockEntity<T, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,
+    LockEntity<NoCounters<T>, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,
     DeleteRows<T, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,
 {
     fn delete(id: &'a K, conn: &mut Conn) -> QueryResult<usize> {
@@ -367,11 +386,11 @@ impl<'a, T, Rest, K, Conn> DeleteManyFromEach<'a, K, Conn> for (T, Rest)
 where
     T: EntityTable,
     Rest: DeleteManyFromEach<'a, K, Conn>,
-    K: Ord + Clone + 'a,
+    K: Ord + 'a,
     Conn: Connection,
-    Conn::Backend: CounterBackend<ManyRows: ListKeys + AddRows<NoCounters<T>, K, Conn>>,
+    Conn::Backend: CounterBackend<ManyRows: ListKeys + AddRows<NoCounters<T>, &'a K, Conn>>,
     StartWriting<T, ()>: ExecuteDsl<Conn>,
-    ReadKeys<T, Keys<&'a K>>: LoadQuery<'a, Conn, K>,
+    FindKeys<T, &'a K>: LoadQuery<'a, Conn, i64>,
     DeleteRows<T, Keys<&'a K>>: ExecuteDsl<Conn>,
 {
     fn delete(ids: &[&'a K], conn: &mut Conn) -> QueryResult<usize> {

@@ -12,17 +12,14 @@ use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, ManyRows};
-use crate::correcting::compared::Compared;
+use crate::correcting::drift::{ByEntity, DriftQuery};
 use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
 use crate::counter::{Counters, checked_add, difference};
-use crate::counting::increment::{Cell, Increment, increment};
+use crate::counting::increment::{DaySlots, Increment, LockEntity, increment};
 use crate::counting::increment_many::AddRows;
-use crate::days::Day;
-use crate::key::{AllEntities, KeyExpression, KeyOf, KeyType};
-use crate::keys::{Keys, ListKeys};
-use crate::period::UNDATED;
-use crate::reading::sums::ByEntity;
-use crate::table::{CounterTable, EntityTable, NoEntity};
+use crate::day::{Day, UNDATED};
+use crate::entity::{AllEntities, KeyExpression, KeyOf, KeyType, Keys, ListKeys};
+use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
 use crate::transaction::is_in_a_transaction;
 
 /// Corrects counters from the rows that they count. `source` is a Diesel query of the true
@@ -48,7 +45,8 @@ use crate::transaction::is_in_a_transaction;
 /// # let conn = &mut establish_connection();
 /// use diesel::dsl::count_star;
 /// use diesel_counters::prelude::*;
-/// use diesel_counters::{Drift, recount};
+/// use diesel_counters::Drift;
+/// use diesel_counters::dsl::recount;
 /// use schema::{article_counters, comments};
 ///
 /// // A comment that nobody counted.
@@ -91,7 +89,8 @@ use crate::transaction::is_in_a_transaction;
 /// use diesel::dsl::date;
 /// use diesel::sql_types::BigInt;
 /// use diesel_counters::prelude::*;
-/// use diesel_counters::{Drift, recount};
+/// use diesel_counters::Drift;
+/// use diesel_counters::dsl::recount;
 /// use schema::article_counters::views;
 ///
 /// let each = downloads::table.select((
@@ -104,7 +103,7 @@ use crate::transaction::is_in_a_transaction;
 /// let [first, second] = [1, 2].map(|day| NaiveDate::from_ymd_opt(2026, 3, day).unwrap());
 /// assert_eq!(drift[0], Drift { entity: (1, first), stored: 0, actual: 2 });
 /// assert_eq!(drift[1], Drift { entity: (1, second), stored: 0, actual: 1 });
-/// let march = daily_counts(views).of(1_i64).between(first..=second).load(conn)?;
+/// let march = counter_series(views).of(1_i64).between(first..=second).load(conn)?;
 /// assert_eq!(march, [(first, 2), (second, 1)]);
 /// # Ok(())
 /// # }
@@ -140,6 +139,7 @@ where
 /// A recount of the counters `C` of all entities of their table, from the query
 /// `Source`; made by [`recount`].
 #[must_use = "nothing is recounted until it is executed"]
+#[derive(Debug, Clone)]
 pub struct Recount<C: Counters, Source, By = ByEntity> {
     increment: Increment<C>,
     source: Rc<Source>,
@@ -149,6 +149,7 @@ pub struct Recount<C: Counters, Source, By = ByEntity> {
 
 /// A recount of the counters `C` of one entity; made by [`Recount::of`].
 #[must_use = "nothing is recounted until it is executed"]
+#[derive(Debug, Clone)]
 pub struct RecountOne<C: Counters, Source, Id, By = ByEntity> {
     increment: Increment<C, Id>,
     source: Rc<Source>,
@@ -207,9 +208,9 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
     pub fn dry_run<'a, K, Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
         C::Table: EntityTable,
-        Compared<C, Source, AllEntities, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+        DriftQuery<C, Source, AllEntities, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
-        let query = Compared::<C, _, _, By>::new(&self.source, AllEntities);
+        let query = DriftQuery::<C, _, _, By>::new(&self.source, AllEntities);
         Ok(drifts(query.load(conn)?))
     }
 
@@ -229,8 +230,8 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         By: OfMany<K, Entity: Ord + Clone>,
         Conn:
             Connection<Backend: CounterBackend<ManyRows: ListKeys + AddRows<C, By::Entity, Conn>>>,
-        Compared<C, Source, AllEntities, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
-        Compared<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+        DriftQuery<C, Source, AllEntities, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+        DriftQuery<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
         let in_a_transaction = is_in_a_transaction(conn)?;
         let drifts = self.dry_run(conn)?;
@@ -258,14 +259,13 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         By: OfMany<K, Entity: Ord + Clone>,
         Conn:
             Connection<Backend: CounterBackend<ManyRows: ListKeys + AddRows<C, By::Entity, Conn>>>,
-        Compared<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+        DriftQuery<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
-        let table = self.increment.table();
-        let zeros = keys.iter().map(|key| (key.clone(), C::ZERO)).collect();
-        ManyRows::<Conn>::add_rows(table, &Cell::LOCK, zeros, conn)?;
+        lock_entities::<C, _, _>(keys, conn)?;
 
         let these = Keys::listed::<ManyRows<Conn>>(keys.to_vec());
-        let query = Compared::<C, _, _, By>::new(&self.source, these).under_lock(in_a_transaction);
+        let query =
+            DriftQuery::<C, _, _, By>::new(&self.source, these).under_lock(in_a_transaction);
         let mut rows = query.load::<(K, C::Value, C::Value)>(conn)?;
         rows.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
 
@@ -279,14 +279,26 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
             found.push((key, C::value(stored), C::value(actual)));
         }
         for (day, differences) in differences {
-            let cell = Cell {
+            let place = DaySlots {
                 day: Day(day),
-                ..self.increment.cell
+                ..self.increment.place
             };
-            ManyRows::<Conn>::add_rows(table, &cell, differences, conn)?;
+            ManyRows::<Conn>::add_rows(self.increment.table(), &place, differences, conn)?;
         }
         Ok(drifts(found))
     }
+}
+
+/// Locks these entities as [`LockEntity`] locks one. The keys are sorted.
+pub(crate) fn lock_entities<C, K, Conn>(keys: &[K], conn: &mut Conn) -> QueryResult<()>
+where
+    C: Counters,
+    K: Clone,
+    Conn: Connection,
+    Conn::Backend: CounterBackend<ManyRows: AddRows<C, K, Conn>>,
+{
+    let rows = keys.iter().map(|key| (key.clone(), C::ZERO)).collect();
+    ManyRows::<Conn>::add_rows(&TableName::new(), &DaySlots::LOCK, rows, conn)
 }
 
 fn drifts<K, V>(rows: Vec<(K, V, V)>) -> Vec<Drift<K, V>> {
@@ -321,15 +333,16 @@ impl<C: Counters, Source, Id: Clone, By: OfOne<C>> RecountOne<C, Source, Id, By>
     pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
     where
         Conn: Connection,
+        LockEntity<C, Id>: ExecuteDsl<Conn>,
         Increment<C, Id>: ExecuteDsl<Conn>,
-        Compared<C, Source, Id, By::OfOne>: LoadQuery<'a, Conn, By::Row>,
+        DriftQuery<C, Source, Id, By::OfOne>: LoadQuery<'a, Conn, By::Row>,
     {
         let in_a_transaction = is_in_a_transaction(conn)?;
         conn.transaction(|conn| {
             let id = self.increment.id().clone();
-            ExecuteDsl::execute(Increment::<C, Id>::lock(id.clone()), conn)?;
-            let query =
-                Compared::<C, _, _, By::OfOne>::new(&self.source, id).under_lock(in_a_transaction);
+            LockEntity::<C, Id>::new(id.clone()).execute(conn)?;
+            let query = DriftQuery::<C, _, _, By::OfOne>::new(&self.source, id)
+                .under_lock(in_a_transaction);
             let mut added = C::ZERO;
             for row in query.load::<By::Row>(conn)? {
                 let (day, stored, actual) = By::split(row);
@@ -337,7 +350,7 @@ impl<C: Counters, Source, Id: Clone, By: OfOne<C>> RecountOne<C, Source, Id, By>
                 let difference = difference::<C>(actual, C::amounts(stored))?;
                 added = checked_add::<C>(added, difference)?;
                 let mut increment = self.increment.clone().amounts(difference);
-                increment.cell.day = Day(self.increment.day_of_counts(day, actual)?);
+                increment.place.day = Day(self.increment.day_of_counts(day, actual)?);
                 increment.execute(conn)?;
             }
             Ok(C::value(added))
@@ -349,7 +362,7 @@ impl<C: Counters, Id> Increment<C, Id> {
     /// The day to correct these true counts on: this increment's, where they have none.
     fn day_of_counts(&self, day: Option<NaiveDate>, actual: C::Amounts) -> QueryResult<NaiveDate> {
         let Some(day) = day else {
-            return Ok(self.cell.day.0);
+            return Ok(self.place.day.0);
         };
         // Before the model's period was another one, counts were stored on any day.
         let may_be_counted = day == UNDATED || day == self.period.start(day);

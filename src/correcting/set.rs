@@ -1,4 +1,4 @@
-//! Giving a counter another value.
+//! Setting counters to a value.
 
 use diesel::connection::Connection;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
@@ -6,35 +6,34 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, push_names};
-use crate::counter::{Counters, TableOf, checked_add, difference, table_of};
-use crate::counting::increment::{Increment, increment};
-use crate::days::AllDays;
-use crate::key::{Entities, KeyExpression, KeyOf, KeyType};
+use crate::counter::{Counters, TableOf, checked_add, difference};
+use crate::counting::increment::{Increment, LockEntity, increment};
+use crate::day::AllDays;
+use crate::entity::{Entities, KeyExpression, KeyOf, KeyType};
 use crate::reading::sums::Sums;
-use crate::table::{CounterTable, NoEntity};
+use crate::table::{CounterTable, NoEntity, TableName};
 use crate::transaction::is_in_a_transaction;
 
-/// Gives counters of an entity another value, with no model in hand.
+/// Sets counters of an entity to a value.
 ///
-/// The entity is named with [`of`](SetCounter::of). It adds the difference between the
-/// new value and the sum it sees, on today's date in UTC, over
-/// [`DEFAULT_SLOTS`](crate::DEFAULT_SLOTS): days before stay as they were.
+/// The entity is given with [`of`](SetCounter::of), and the value with [`to`](SetCounter::to). It
+/// adds the difference between the value and the stored sum, on today's date in UTC, over
+/// [`DEFAULT_SLOTS`](crate::DEFAULT_SLOTS). Counts of earlier days do not change.
 ///
-/// What others count meanwhile is neither lost nor counted twice. Increments do not wait for
-/// it, except on SQLite, which has one writer, and on MySQL and MariaDB in a transaction of
-/// the caller's: there it reads the entity's rows under shared locks, until the transaction
-/// ends.
+/// Counts of other transactions are neither lost nor counted twice. Increments do not wait for
+/// it, with two exceptions: on SQLite, which has one writer; and on MySQL and MariaDB in a
+/// transaction of the caller, where it locks the entity's rows until the transaction ends.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// use diesel_counters::prelude::*;
-/// use diesel_counters::set_counter;
+/// use diesel_counters::dsl::set_counter;
 /// use schema::article_counters::views;
 ///
 /// increment(views).of(1_i64).by(3).execute(conn)?;
-/// let before: i64 = set_counter(views).of(1_i64).to(100, conn)?;
+/// let before: i64 = set_counter(views).of(1_i64).to(100).execute(conn)?;
 /// increment(views).of(1_i64).execute(conn)?;
 ///
 /// assert_eq!(before, 3);
@@ -43,72 +42,88 @@ use crate::transaction::is_in_a_transaction;
 /// # }
 /// ```
 pub fn set_counter<C: Counters>(counters: C) -> SetCounter<C> {
-    SetCounter {
-        increment: increment(counters),
-    }
+    SetCounter::new(increment(counters))
 }
 
-/// What gives the counters `C` of the entity `Id` another value; made by
-/// [`set_counter`].
-#[must_use = "nothing is set until `to` is called"]
+/// Sets the counters `C` of the entity `Id`; made by [`set_counter`].
+#[must_use = "nothing is set until it is executed"]
+#[derive(Debug, Clone)]
 pub struct SetCounter<C: Counters, Id = NoEntity> {
-    pub(crate) increment: Increment<C, Id>,
+    increment: Increment<C, Id>,
+    value: C::Amounts,
 }
 
 impl<C: Counters> SetCounter<C> {
-    /// Names the entity by its key.
+    /// Sets the entity, by its key.
     pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> SetCounter<C, KeyExpression<K, C>> {
         SetCounter {
             increment: self.increment.of(id),
+            value: self.value,
         }
+    }
+}
+
+impl<C: Counters, Id> SetCounter<C, Id> {
+    /// Sets the counters that `increment` adds to.
+    pub(crate) fn new(increment: Increment<C, Id>) -> Self {
+        SetCounter {
+            increment,
+            value: C::ZERO,
+        }
+    }
+
+    /// The value to set, or a tuple of values. Defaults to 0.
+    pub fn to(mut self, value: C::Value) -> Self {
+        self.value = C::amounts(value);
+        self
     }
 }
 
 impl<C: Counters, Id: Clone> SetCounter<C, Id> {
     /// Sets the value. Returns the one before.
     ///
-    /// It takes three statements in a transaction; four or more in a savepoint, if the
-    /// connection is in a transaction already. The first of them writes zeros to the entity's row
-    /// of 1970-01-01: it is the lock that lets one such correction in at a time. A
-    /// [partitioned table](crate::CounterTable#partitions) requires a partition for it.
+    /// It runs three statements in a transaction; or four or more in a savepoint, if the
+    /// connection is in a transaction already. The first statement writes zeros to the entity's
+    /// row of 1970-01-01. This row is the lock that lets one correction of the entity run at a
+    /// time. A [partitioned table](crate::CounterTable#partitions) requires a partition for it.
     ///
     /// # Errors
     ///
-    /// The database's own, and an [overflow](crate::is_overflow()) when a difference is out
-    /// of the range of an `i64`.
-    pub fn to<'a, Conn>(self, value: C::Value, conn: &mut Conn) -> QueryResult<C::Value>
+    /// The database's own, and an [overflow](crate::is_overflow()) if the difference is out of
+    /// the range of an `i64`.
+    pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
     where
         Conn: Connection,
+        LockEntity<C, Id>: ExecuteDsl<Conn>,
         Increment<C, Id>: ExecuteDsl<Conn>,
-        CurrentValue<C, Id>: LoadQuery<'a, Conn, C::Value>,
+        Sums<C, Id>: LoadQuery<'a, Conn, C::Value>,
         LockedRows<C, Id>: LoadQuery<'a, Conn, C::Value>,
     {
-        let value = C::amounts(value);
         let in_a_transaction = is_in_a_transaction(conn)?;
         conn.transaction(|conn| {
             let id = self.increment.id().clone();
-            ExecuteDsl::execute(Increment::<C, Id>::lock(id.clone()), conn)?;
+            LockEntity::<C, Id>::new(id.clone()).execute(conn)?;
             let before = if in_a_transaction {
                 let rows = read_locked_rows::<C, Id, Conn>(&id, conn)?;
                 rows.into_iter()
                     .try_fold(C::ZERO, |sum, row| checked_add::<C>(sum, C::amounts(row)))?
             } else {
-                let current = CurrentValue::<C, Id>::new(id, AllDays);
-                C::amounts(current.get_result::<C::Value>(conn)?)
+                let stored = Sums::<C, Id>::new(id, AllDays);
+                C::amounts(stored.get_result::<C::Value>(conn)?)
             };
             self.increment
-                .amounts(difference::<C>(value, before)?)
+                .amounts(difference::<C>(self.value, before)?)
                 .execute(conn)?;
             Ok(C::value(before))
         })
     }
 }
 
-/// Reads the entity's rows until there are no more of them than before.
+/// Reads the entity's rows until a read returns no more rows than the one before.
 ///
-/// On MySQL and MariaDB at READ COMMITTED, a transaction can commit a row behind a read that
-/// goes on to another row of the same transaction. The next read finds it. What was read
-/// before is locked, and has not changed.
+/// On MySQL and MariaDB at READ COMMITTED, a transaction can commit a row that this read has
+/// already passed, and another that it then meets. The next read returns both. The rows of the
+/// first read are locked, and have not changed.
 fn read_locked_rows<'a, C, Id, Conn>(id: &Id, conn: &mut Conn) -> QueryResult<Vec<C::Value>>
 where
     C: Counters,
@@ -118,7 +133,7 @@ where
     let mut number = None;
     loop {
         let rows = LockedRows::<C, Id> {
-            table: table_of::<C>(),
+            table: TableName::new(),
             id: id.clone(),
         };
         let rows = rows.load::<C::Value>(conn)?;
@@ -129,21 +144,17 @@ where
     }
 }
 
-/// What a counter has.
-type CurrentValue<C, Id> = Sums<C, Id>;
-
-/// An entity's rows as they are now.
+/// A query of the entity's rows, as they are now.
 ///
-/// On MySQL and MariaDB a query of a transaction reads as of the first one of it, unless
-/// it locks what it reads.
-#[doc(hidden)]
+/// On MySQL and MariaDB, a query in a transaction reads what was true when the transaction began
+/// to read, unless it locks the rows.
+#[derive(Debug)]
 pub struct LockedRows<C: Counters, Id> {
     table: TableOf<C>,
     id: Id,
 }
 
-/// Tells its queries from others.
-#[doc(hidden)]
+// Tells the id of this query from others.
 pub struct Locked;
 
 impl<C: Counters, Id> Query for LockedRows<C, Id> {

@@ -1,13 +1,13 @@
-//! What the source of a recount selects, and so what its counts are told apart by.
+//! What the source of a recount selects, and so what its counts are grouped by.
 
 use chrono::NaiveDate;
 use diesel::query_builder::AsQuery;
 use diesel::sql_types::{BigInt, Date};
 
-use crate::correcting::compared::CompareBy;
+use crate::correcting::drift::{ByEntity, ByEntityAndDay, DriftBy};
 use crate::counter::Counters;
-use crate::key::KeyType;
-use crate::reading::sums::{ByDay, ByEntity, ByEntityAndDay, Whole};
+use crate::entity::KeyType;
+use crate::reading::sums::{ByDay, Ungrouped};
 use crate::table::NoEntity;
 
 /// The SQL type of a query of the true counts of `C`, for entities with keys of the SQL type
@@ -54,10 +54,10 @@ true_counts! {
     (i64, i64, i64, i64, i64, i64, i64, i64): BigInt BigInt BigInt BigInt BigInt BigInt BigInt BigInt;
 }
 
-/// What a recount from this source tells counts apart by.
+/// What a recount from the source `S` groups counts by.
 pub type RecountBy<C, S> = <<S as AsQuery>::SqlType as TrueCounts<C, KeyType<C>>>::By;
 
-/// How a recount of many entities tells counts apart, by keys of the type `K`.
+/// What a recount of many entities groups counts by: `K`.
 #[doc(hidden)]
 pub trait OfMany<K> {
     type Entity;
@@ -89,16 +89,16 @@ impl<K> OfMany<(K, NaiveDate)> for ByEntityAndDay {
     }
 }
 
-/// How a recount of one entity tells its counts apart.
+/// What a recount of one entity groups counts by.
 #[doc(hidden)]
 pub trait OfOne<C: Counters> {
-    type OfOne: CompareBy<C>;
+    type OfOne: DriftBy<C>;
     type Row;
     fn split(row: Self::Row) -> (Option<NaiveDate>, C::Value, C::Value);
 }
 
 impl<C: Counters> OfOne<C> for ByEntity {
-    type OfOne = Whole;
+    type OfOne = Ungrouped;
     type Row = (C::Value, C::Value);
 
     fn split((stored, actual): Self::Row) -> (Option<NaiveDate>, C::Value, C::Value) {

@@ -9,23 +9,22 @@ use diesel::sql_types::{BigInt, Date, SmallInt};
 use diesel::{Expression, QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, push_names};
-use crate::counter::{Counters, TableOf, table_of};
-use crate::days::Day;
-use crate::key::{Entity, KeyExpression, KeyOf, KeyType};
-use crate::period::{Period, UNDATED, utc_today};
+use crate::counter::{Counters, TableOf};
+use crate::day::{Day, Period, UNDATED, utc_today};
+use crate::entity::{Entity, KeyExpression, KeyOf, KeyType};
 use crate::slot::{DEFAULT_SLOTS, Slot, SlotRange};
-use crate::table::{CounterTable, NoEntity};
+use crate::table::{CounterTable, NoEntity, TableName};
 
-/// Adds to one or more counters of an entity, with no model in hand.
+/// Adds to one or more counters of an entity.
 ///
-/// By 1 each, unless [`by`](Increment::by) says otherwise. The entity is named
-/// with [`of`](Increment::of); several at once with
-/// [`of_many`](Increment::of_many). It is a Diesel statement: run it with
-/// [`execute`](RunQueryDsl::execute) in the current transaction. It returns the number of
-/// entities that were incremented. Adding 0 returns 0 and does not reach the database.
+/// It adds 1 to each counter, or the amounts given with [`by`](Increment::by). The entity is
+/// given with [`of`](Increment::of), and several entities with [`of_many`](Increment::of_many).
+/// It is a Diesel statement: run it with [`execute`](RunQueryDsl::execute), in the current
+/// transaction. `execute` returns the number of entities that were incremented. An increment by
+/// 0 returns 0 and sends nothing to the database.
 ///
-/// This counts on today's date in UTC, over [`DEFAULT_SLOTS`]. Where a model's
-/// `#[counters(…)]` says otherwise, use [`HasCounters::increment`], as in
+/// It counts on today's date in UTC, over [`DEFAULT_SLOTS`]. For a model whose
+/// `#[counters(…)]` has other settings, use [`HasCounters::increment`]:
 /// `Article::increment(views)`.
 ///
 /// ```
@@ -46,9 +45,6 @@ use crate::table::{CounterTable, NoEntity};
 /// # }
 /// ```
 ///
-/// (An `execute` other than Diesel's, such as diesel-async's, sends an increment by 0
-/// too, and returns what the database returns.)
-///
 /// # Errors
 ///
 /// [`execute`](RunQueryDsl::execute) returns the database's own error. A slot's count that
@@ -57,30 +53,31 @@ use crate::table::{CounterTable, NoEntity};
 /// [`SerializationError`](diesel::result::Error::SerializationError).
 ///
 /// [`HasCounters::increment`]: crate::HasCounters::increment
-pub fn increment<C: Counters>(counters: C) -> Increment<C> {
-    Increment::new(counters, DEFAULT_SLOTS, Period::Day, utc_today())
+pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
+    Increment::new(DEFAULT_SLOTS, Period::Day, utc_today())
 }
 
 /// An increment of the counters `C` of the entity `Id`; made by [`increment`].
 #[must_use = "an increment counts nothing until it is executed"]
+#[derive(Debug)]
 pub struct Increment<C: Counters, Id = NoEntity> {
-    pub(crate) table: TableOf<C>,
-    pub(crate) cell: Cell,
+    table: TableOf<C>,
+    pub(crate) place: DaySlots,
     rows: [(Id, C::Amounts); 1],
     pub(crate) period: Period,
     slots: i16,
 }
 
-/// The day that an increment goes to, and its choice of slots.
+/// The day of a row that is written, and the slots to choose from.
 #[derive(Debug, Clone, Copy)]
-pub struct Cell {
+pub struct DaySlots {
     pub(crate) day: Day,
     pub(crate) slots: SlotRange,
 }
 
-impl Cell {
-    /// The row that corrections of an entity lock.
-    pub(crate) const LOCK: Self = Cell {
+impl DaySlots {
+    /// The row of an entity that corrections lock.
+    pub(crate) const LOCK: Self = DaySlots {
         day: Day(UNDATED),
         slots: SlotRange::MERGED,
     };
@@ -89,7 +86,7 @@ impl Cell {
 impl<C: Counters, Id: Clone> Clone for Increment<C, Id> {
     fn clone(&self) -> Self {
         Increment {
-            table: table_of::<C>(),
+            table: self.table.clone(),
             rows: self.rows.clone(),
             ..*self
         }
@@ -97,10 +94,10 @@ impl<C: Counters, Id: Clone> Clone for Increment<C, Id> {
 }
 
 impl<C: Counters> Increment<C> {
-    pub(crate) fn new(_counters: C, slots: i16, period: Period, today: NaiveDate) -> Self {
+    pub(crate) fn new(slots: i16, period: Period, today: NaiveDate) -> Self {
         Increment {
-            table: table_of::<C>(),
-            cell: Cell {
+            table: TableName::new(),
+            place: DaySlots {
                 day: Day(period.start(today)),
                 slots: Slot::chosen().range(slots),
             },
@@ -110,12 +107,12 @@ impl<C: Counters> Increment<C> {
         }
     }
 
-    /// Names the entity by its key.
+    /// Sets the entity, by its key.
     pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> Increment<C, KeyExpression<K, C>> {
         let [(NoEntity, amounts)] = self.rows;
         Increment {
             table: self.table,
-            cell: self.cell,
+            place: self.place,
             rows: [(id.into_id(), amounts)],
             period: self.period,
             slots: self.slots,
@@ -124,33 +121,21 @@ impl<C: Counters> Increment<C> {
 }
 
 impl<C: Counters, Id: Expression> Increment<C, Id> {
-    /// Adds `amount`, which may be negative: an `i64` for one counter, a tuple
-    /// with an `i64` each for a tuple of counters.
+    /// Adds `amount`, which may be negative: an `i64` for one counter, a tuple with an `i64` each
+    /// for a tuple of counters.
     pub fn by(self, amount: C::Value) -> Self {
         self.amounts(C::amounts(amount))
     }
 }
 
 impl<C: Counters<Table: CounterTable<KeyType = NoEntity>>> Increment<C> {
-    /// Adds `amount` to counters of no entity; as for those of one.
+    /// As for counters of an entity.
     pub fn by(self, amount: C::Value) -> Self {
         self.amounts(C::amounts(amount))
     }
 }
 
 impl<C: Counters, Id> Increment<C, Id> {
-    /// An increment by nothing that locks out others like it: it is of the entity's
-    /// row without a day.
-    pub(crate) fn lock(id: Id) -> Self {
-        Increment {
-            table: table_of::<C>(),
-            cell: Cell::LOCK,
-            rows: [(id, C::ZERO)],
-            period: Period::Total,
-            slots: 1,
-        }
-    }
-
     pub(crate) fn table(&self) -> &TableOf<C> {
         &self.table
     }
@@ -164,23 +149,22 @@ impl<C: Counters, Id> Increment<C, Id> {
         self
     }
 
-    /// Counts on `day`, or in the model's period that it falls in, rather than
-    /// today.
+    /// Counts on `day`, or in the model's period that contains it. Defaults to today.
     pub fn on(mut self, day: NaiveDate) -> Self {
-        self.cell.day = Day(self.period.start(day));
+        self.place.day = Day(self.period.start(day));
         self
     }
 
-    /// Chooses the slot otherwise than [the process does](crate::set_default_slot).
+    /// Sets how the slot is chosen. Defaults to [the choice of the
+    /// process](crate::set_default_slot).
     pub fn slot(mut self, slot: Slot) -> Self {
-        self.cell.slots = slot.range(self.slots);
+        self.place.slots = slot.range(self.slots);
         self
     }
 }
 
 impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for Increment<C, Id> {
-    // Diesel's own would send an increment by 0, and answer 2 on MySQL for a row
-    // that existed.
+    // Diesel's own would send an increment by 0, and on MySQL return 2 for a row that existed.
     fn execute(self, conn: &mut Conn) -> QueryResult<usize>
     where
         Conn: Connection,
@@ -198,7 +182,7 @@ where
     C: Counters + QueryId,
     Id: QueryId,
 {
-    type QueryId = (NoEntity, C::QueryId, Id::QueryId);
+    type QueryId = (Upsert, C::QueryId, Id::QueryId);
     const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID && Id::HAS_STATIC_QUERY_ID;
 }
 
@@ -213,15 +197,61 @@ where
     i64: ToSql<BigInt, DB>,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        walk_upsert::<C, _, _>(&self.table, &self.rows, &self.cell, out)
+        walk_upsert::<C, _, _>(&self.table, &self.rows, &self.place, out)
     }
 }
 
-/// One statement that adds each row's amounts to its entity, in one slot.
+// They tell the ids of the two statements apart.
+pub struct Upsert;
+pub struct Locking;
+
+/// Locks the entity `Id`, until the transaction ends, against other corrections of its counters.
+/// Increments do not wait for it, except on SQLite.
+///
+/// The lock is the entity's row of 1970-01-01 in slot 0, which is inserted with zeros in `C` if
+/// it is missing.
+#[derive(Debug)]
+pub struct LockEntity<C: Counters, Id> {
+    table: TableOf<C>,
+    rows: [(Id, C::Amounts); 1],
+}
+
+impl<C: Counters, Id> LockEntity<C, Id> {
+    pub(crate) fn new(id: Id) -> Self {
+        LockEntity {
+            table: TableName::new(),
+            rows: [(id, C::ZERO)],
+        }
+    }
+}
+
+impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for LockEntity<C, Id> {}
+
+impl<C: Counters + QueryId, Id: QueryId> QueryId for LockEntity<C, Id> {
+    type QueryId = (Locking, C::QueryId, Id::QueryId);
+    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID && Id::HAS_STATIC_QUERY_ID;
+}
+
+impl<C, Id, DB> QueryFragment<DB> for LockEntity<C, Id>
+where
+    C: Counters,
+    Id: Entity<C::Table, DB>,
+    TableOf<C>: QueryFragment<DB>,
+    DB: CounterBackend,
+    Day: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+    i64: ToSql<BigInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        walk_upsert::<C, _, _>(&self.table, &self.rows, &DaySlots::LOCK, out)
+    }
+}
+
+/// Writes one statement that adds each row's amounts to its entity, in one slot.
 pub(crate) fn walk_upsert<'b, C, Id, DB>(
     table: &'b TableOf<C>,
     rows: &'b [(Id, C::Amounts)],
-    cell: &'b Cell,
+    place: &'b DaySlots,
     mut out: AstPass<'_, 'b, DB>,
 ) -> QueryResult<()>
 where
@@ -244,9 +274,9 @@ where
     for (i, (id, amounts)) in rows.iter().enumerate() {
         out.push_sql(if i == 0 { "(" } else { ", (" });
         id.walk_value(out.reborrow())?;
-        out.push_bind_param::<Date, _>(&cell.day)?;
+        out.push_bind_param::<Date, _>(&place.day)?;
         out.push_sql(", ");
-        dialect.push_slot(&cell.slots, i == 0, &mut out)?;
+        dialect.push_slot(&place.slots, i == 0, &mut out)?;
         for amount in amounts.as_ref() {
             out.push_sql(", ");
             out.push_bind_param::<BigInt, _>(amount)?;

@@ -2,29 +2,31 @@
 
 use std::collections::BTreeMap;
 
+use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::Connection;
 
 use crate::backend::{CounterBackend, ManyRows};
 use crate::counter::{Counters, TableOf};
-use crate::counting::increment::{Cell, Increment, increment, is_zero};
+use crate::counting::increment::{DaySlots, Increment, increment, is_zero};
+use crate::entity::{KeyOf, KeyType};
 use crate::error::overflow;
-use crate::key::{KeyOf, KeyType};
+use crate::slot::Slot;
 
-/// Adds to counters of many entities: `counts` holds an entity's key and what is
-/// added to it, in any order. Returns the number of entities that were incremented.
+/// Adds to counters of many entities. `counts` has an entity's key and the amount to add to it,
+/// in any order. Returns the number of entities that were incremented.
 ///
-/// What is added to one entity is added up first, and entities go in the order
-/// of their keys, so that two such calls do not deadlock.
+/// The amounts of one entity are added up first. Entities are written in the order of their
+/// keys, so that two such calls do not deadlock; this is why a key is `Ord`.
 ///
-/// On PostgreSQL it is one statement for any number of entities, prepared once. On
-/// the others it is one of 256, 128, 64, … 2 and 1 entities each, as few as add up:
-/// nine texts, each prepared once. So it belongs in a transaction when all or
+/// On PostgreSQL it is one statement for any number of entities, which is prepared once. On the
+/// other databases it is one statement for each 256 entities, and one each for 128, 64, … 2 and 1
+/// of the rest: nine texts, each of which is prepared once. Run it in a transaction if all or
 /// nothing should be counted.
 ///
-/// As [`increment`] does, this counts on today's date in UTC. For another day, or
-/// as a model's `#[counters(…)]` says, use
-/// `Article::increment(views).on(day).of_many(counts).execute(conn)`.
+/// It counts on today's date in UTC, as [`increment`] does. To count on another day, or as a
+/// model's `#[counters(…)]` says, use
+/// `Article::increment(views).of_many(counts).on(day).execute(conn)`.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -43,8 +45,8 @@ use crate::key::{KeyOf, KeyType};
 ///
 /// # Errors
 ///
-/// Those of [`increment`], and an [overflow](crate::is_overflow()) when the amounts of one
-/// entity do not add up to an `i64`.
+/// Those of [`increment`], and an [overflow](crate::is_overflow()) if the sum of one entity's
+/// amounts is out of the range of an `i64`.
 pub fn increment_many<C, K, Conn>(
     counters: C,
     counts: impl IntoIterator<Item = (K, C::Value)>,
@@ -62,28 +64,39 @@ where
 /// An increment of the counters `C` of many entities; made by
 /// [`Increment::of_many`].
 #[must_use = "an increment counts nothing until it is executed"]
+#[derive(Debug, Clone)]
 pub struct IncrementMany<C: Counters, K> {
-    table: TableOf<C>,
-    cell: Cell,
-    /// `None` where an entity's amounts overflow.
+    increment: Increment<C>,
+    /// `None` if an entity's amounts overflow.
     counts: Option<BTreeMap<K, C::Amounts>>,
 }
 
 impl<C: Counters> Increment<C> {
-    /// Names many entities, each with what is added to it; see [`increment_many`].
+    /// Sets many entities, by their keys, and the amount to add to each; see [`increment_many`].
     pub fn of_many<K: Ord>(
         self,
         counts: impl IntoIterator<Item = (K, C::Value)>,
     ) -> IncrementMany<C, K> {
         IncrementMany {
-            table: self.table,
-            cell: self.cell,
+            increment: self,
             counts: add_up::<C, K>(counts),
         }
     }
 }
 
-impl<C: Counters, K: Ord> IncrementMany<C, K> {
+impl<C: Counters, K> IncrementMany<C, K> {
+    /// As [`Increment::on`].
+    pub fn on(mut self, day: NaiveDate) -> Self {
+        self.increment = self.increment.on(day);
+        self
+    }
+
+    /// As [`Increment::slot`].
+    pub fn slot(mut self, slot: Slot) -> Self {
+        self.increment = self.increment.slot(slot);
+        self
+    }
+
     /// Runs the statements. Returns the number of entities that were incremented.
     ///
     /// # Errors
@@ -104,28 +117,29 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
             return Ok(0);
         }
         let number = rows.len();
-        ManyRows::<Conn>::add_rows(&self.table, &self.cell, rows, conn)?;
+        let Increment { place, .. } = &self.increment;
+        ManyRows::<Conn>::add_rows(self.increment.table(), place, rows, conn)?;
         Ok(number)
     }
 }
 
-/// The statement or statements that add many rows.
+/// How many rows are added.
 #[doc(hidden)]
 pub trait AddRows<C: Counters, K, Conn> {
-    /// Adds `rows`, one or more, which are sorted by key, and no key is there twice.
+    /// Adds `rows`: one or more, sorted by key, with each key once.
     fn add_rows(
         table: &TableOf<C>,
-        cell: &Cell,
+        place: &DaySlots,
         rows: Vec<(K, C::Amounts)>,
         conn: &mut Conn,
     ) -> QueryResult<()>;
 }
 
-/// Each entity's amounts in one, or `None` when one does not fit.
+/// The sum of each entity's amounts, or `None` if one is out of range.
 fn add_up<C: Counters, K: Ord>(
     counts: impl IntoIterator<Item = (K, C::Value)>,
 ) -> Option<BTreeMap<K, C::Amounts>> {
-    // Whether a sum fits must not depend on the order of what is added up.
+    // Whether a sum is in range must not depend on the order of the amounts.
     let mut sums = BTreeMap::<K, Vec<i128>>::new();
     for (id, value) in counts {
         let amounts = C::amounts(value);

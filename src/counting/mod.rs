@@ -1,8 +1,5 @@
-//! Statements that count.
+//! Adding to counters.
 
-pub(crate) mod changes;
+pub(crate) mod deltas;
 pub(crate) mod increment;
 pub(crate) mod increment_many;
-mod listed_rows;
-#[cfg(feature = "postgres")]
-mod unnested_rows;

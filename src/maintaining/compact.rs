@@ -1,4 +1,4 @@
-//! Merging the slots of days that are over.
+//! Merging slots, and folding old days.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use chrono::{Days, NaiveDate};
 
-use crate::days::{Day, DayRange};
-use crate::maintaining::layout::{ColumnNames, Layout};
-use crate::maintaining::next_rows::Which;
-use crate::maintaining::stored_key::StoredKey;
-use crate::period::utc_today;
+use crate::backend::StoredKey;
+use crate::day::{Day, DayRange, UNDATED, utc_today};
+use crate::layout::{ColumnNames, Layout};
+use crate::maintaining::range::MergeRange;
 use crate::table::CounterTable;
 
 /// Merges the slots of days that are over: of an entity's rows of a day, one is left.
@@ -23,12 +22,12 @@ use crate::table::CounterTable;
 /// # include!("../doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
-/// use diesel_counters::compact;
+/// use diesel_counters::dsl::compact;
 ///
 /// let done = compact(article_counters::table)
 ///     .batch(200)
 ///     .on_progress(|so_far| println!("{} merged, {} left", so_far.merged, so_far.left))
-///     .run(conn)?;
+///     .execute(conn)?;
 /// assert_eq!(done.left, 0);
 /// # Ok(())
 /// # }
@@ -116,6 +115,44 @@ where
     Compact::new(Layout::of::<T>())
 }
 
+/// Folds old days: of an entity's rows of all days before a limit, one is left, which has
+/// no day.
+///
+/// Totals stay as they are, and series begin later: what was counted on a day that is
+/// folded is filed under 1970-01-01, where no series looks. Days at or after the limit, and
+/// before 1970, are not touched. A [partitioned table](crate::CounterTable#partitions) requires
+/// a partition for 1970-01-01. Otherwise it is as [`compact`](crate::compact()), whose
+/// docs say how it works beside others.
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// # let new_year = chrono::NaiveDate::from_ymd_opt(2026, 1, 1).unwrap();
+/// use diesel_counters::dsl::fold;
+/// use diesel_counters::prelude::*;
+/// use schema::article_counters::views;
+///
+/// for day in [new_year - chrono::Days::new(1), new_year] {
+///     increment(views).of(1_i64).on(day).by(10).execute(conn)?;
+/// }
+/// fold(article_counters::table).before(new_year).execute(conn)?;
+///
+/// let total = counter_value(views).of(1_i64);
+/// assert_eq!(total.between(new_year..).get_result::<i64>(conn)?, 10);
+/// let total = counter_value(views).of(1_i64);
+/// assert_eq!(total.get_result::<i64>(conn)?, 20);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// There is no way back: keep as many days as you ever want to draw. A row is as old as the
+/// first day of its [`Period`](crate::Period): of counts by the month, give `before` the
+/// first day of a month.
+pub fn fold<T: StoredTable>(_table: T) -> Fold<T> {
+    Fold(PhantomData)
+}
+
 /// A counter table whose rows can be merged: the Rust type that holds its keys is known.
 pub trait StoredTable: CounterTable<AllColumns: ColumnNames> {
     #[doc(hidden)]
@@ -137,7 +174,7 @@ where
 #[must_use = "nothing is merged until it is run"]
 pub struct Compact<'p, F, ST, K> {
     pub(super) layout: Rc<Layout<F>>,
-    pub(super) which: Which,
+    pub(super) range: MergeRange,
     pub(super) batch: i64,
     pub(super) on_progress: Box<dyn FnMut(&Compacted) + 'p>,
     pub(super) is_stopped: Box<dyn Fn() -> bool + 'p>,
@@ -182,7 +219,7 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
         let (today, day) = (utc_today(), Days::new(1));
         Compact::of_rows(
             layout,
-            Which {
+            MergeRange {
                 first: DayRange::FIRST,
                 before: Day(today.checked_sub_days(day).unwrap_or(today)),
                 above_slot: 0,
@@ -191,10 +228,10 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
         )
     }
 
-    pub(super) fn of_rows(layout: Layout<F>, which: Which) -> Self {
+    pub(super) fn of_rows(layout: Layout<F>, range: MergeRange) -> Self {
         Compact {
             layout: Rc::new(layout),
-            which,
+            range,
             batch: 100,
             on_progress: Box::new(|_| ()),
             is_stopped: Box::new(|| false),
@@ -203,11 +240,39 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
     }
 }
 
+/// What folds days of the table `T` once it is told which; made by [`fold`].
+#[must_use = "nothing is folded until `before` says which days, and it is run"]
+pub struct Fold<T>(PhantomData<T>);
+
+impl<T: StoredTable> Fold<T> {
+    /// Folds the days before this one.
+    pub fn before(
+        self,
+        day: NaiveDate,
+    ) -> Compact<'static, T::FromClause, T::StoredSqlType, T::StoredKey> {
+        Compact::folding(Layout::of::<T>(), day)
+    }
+}
+
+impl<F, ST, K> Compact<'static, F, ST, K> {
+    /// As [`fold`], of the days before `day`, and of a table that is known only as the
+    /// program runs.
+    pub fn folding(layout: Layout<F>, day: NaiveDate) -> Self {
+        let range = MergeRange {
+            first: Day(UNDATED.succ_opt().unwrap_or(UNDATED)),
+            before: DayRange::FIRST,
+            above_slot: -1,
+            into: Some(Day(UNDATED)),
+        };
+        Compact::of_rows(layout, range).before(day)
+    }
+}
+
 impl<'p, F, ST, K> Compact<'p, F, ST, K> {
     /// Merges the days before this one. Defaults to yesterday in UTC, so that transactions
     /// that began before midnight are over.
     pub fn before(mut self, day: NaiveDate) -> Self {
-        self.which.before = Day(day.clamp(DayRange::FIRST.0, DayRange::LAST.0));
+        self.range.before = Day(day.clamp(DayRange::FIRST.0, DayRange::LAST.0));
         self
     }
 

@@ -11,10 +11,9 @@ use diesel::connection::Connection;
 use diesel::r2d2::{ManageConnection, Pool, PoolError};
 use diesel::result::Error;
 
-use crate::maintaining::compact::{Compact, Compacted, StoredTable, compact};
-use crate::maintaining::fold::fold;
+use crate::day::utc_today;
+use crate::maintaining::compact::{Compact, Compacted, StoredTable, compact, fold};
 use crate::maintaining::merge::MergeOn;
-use crate::period::utc_today;
 
 /// Keeps counter tables small in the background of a program: runs
 /// [`compact`](crate::compact()) and [`fold`](crate::fold()) on a thread of its own, with
@@ -203,7 +202,7 @@ where
     {
         self.tasks.push(Task {
             table: merge().table_name().to_owned(),
-            run: Box::new(move |conn, stop| merge().stop_when(|| stop.is_now()).run(conn)),
+            run: Box::new(move |conn, stop| merge().stop_when(|| stop.is_now()).execute(conn)),
         });
         self
     }

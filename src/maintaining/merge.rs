@@ -1,4 +1,4 @@
-//! How rows are merged: in transactions of a batch each.
+//! The run of a merge, in a transaction for each batch.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -14,15 +14,16 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::error::is_overflow;
 use crate::maintaining::compact::{Compact, Compacted};
-use crate::maintaining::next_rows::{CountOtherDays, CountRows, NextRows};
-use crate::maintaining::one_at_a_time::{TryLock, Unlock};
-use crate::maintaining::rows::{Add, Columns, Delete, Lock, RowKey, Rows, StoredColumns};
+use crate::maintaining::range::RowKey;
 use crate::maintaining::skipped::Skipped;
-use crate::maintaining::targets::OpenTargets;
+use crate::maintaining::statements::{
+    Add, CountOtherDays, CountRows, Delete, Lock, LockedRow, NextRows, OpenTargets, Rows, TryLock,
+    Unlock,
+};
 use crate::transaction::is_in_a_transaction;
 
 impl<F, ST, K> Compact<'_, F, ST, K> {
-    /// Tells how many rows there are to merge, and merges none.
+    /// Returns the number of rows to merge, and merges none.
     ///
     /// # Errors
     ///
@@ -42,7 +43,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
     /// # Errors
     ///
     /// Those of [`compact`](crate::compact()).
-    pub fn run<Conn>(mut self, conn: &mut Conn) -> QueryResult<Compacted>
+    pub fn execute<Conn>(mut self, conn: &mut Conn) -> QueryResult<Compacted>
     where
         Conn: Connection,
         Self: MergeOn<Conn>,
@@ -61,14 +62,14 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
                 ..Compacted::default()
             });
         }
-        // The lock is the session's, and a pool keeps that.
+        // The session has the lock, and a pool keeps the session.
         let merged = catch_unwind(AssertUnwindSafe(|| self.merge(conn)));
         let unlocked = self.unlock(conn);
         let merged = merged.unwrap_or_else(|panic| resume_unwind(panic))?;
         if !unlocked? {
             return Err(Error::QueryBuilderError(
-                "the lock of this merge is not this session's any more: a connection pooler hands \
-                 out another with each transaction; merge over a direct connection"
+                "the advisory lock of this merge belongs to another session: a connection pooler \
+                 gives each transaction another session; merge over a direct connection"
                     .into(),
             ));
         }
@@ -76,7 +77,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
     }
 }
 
-/// A merge that `Conn` can run: one for whose keys and days it has types.
+/// A merge that a connection `Conn` can run, because its backend has the types of the keys.
 pub trait MergeOn<Conn> {
     #[doc(hidden)]
     fn try_lock(&self, conn: &mut Conn) -> QueryResult<bool>;
@@ -96,9 +97,8 @@ where
     for<'a> Unlock<F>: LoadQuery<'a, Conn, i64>,
     for<'a> CountRows<F>: LoadQuery<'a, Conn, i64>,
     for<'a> CountOtherDays<F>: LoadQuery<'a, Conn, i64>,
-    for<'a> StoredColumns<F, ST, K>: LoadQuery<'a, Conn, Columns>,
     for<'a> NextRows<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
-    for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
+    for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, LockedRow<ST, K>>,
     OpenTargets<F, ST, K>: ExecuteDsl<Conn>,
     Add<F, ST, K>: ExecuteDsl<Conn>,
     Delete<F, ST, K>: ExecuteDsl<Conn>,
@@ -116,7 +116,7 @@ where
     fn count(&self, conn: &mut Conn) -> QueryResult<u64> {
         let count = CountRows {
             layout: Rc::clone(&self.layout),
-            which: self.which,
+            range: self.range,
         };
         let rows: i64 = count.get_result(conn)?;
         Ok(rows.unsigned_abs())
@@ -133,7 +133,7 @@ where
         loop {
             let next = NextRows::<F, ST, K> {
                 layout: Rc::clone(&self.layout),
-                which: self.which,
+                range: self.range,
                 after,
                 limit: self.batch,
                 sql_type: PhantomData,
@@ -148,7 +148,7 @@ where
             after = Some(last.clone());
             skipped.refuse_again(&keys, &self.layout)?;
 
-            // One row that cannot be added to keeps no others from being merged.
+            // If one row cannot be added to, the others are merged all the same.
             let mut batches = vec![keys];
             while let Some(keys) = batches.pop() {
                 let began = Instant::now();
@@ -160,7 +160,7 @@ where
                             skipped.left.extend(keys);
                         }
                     }
-                    Err(error) if is_overflow(&error) => match self.which.split_by_target(keys) {
+                    Err(error) if is_overflow(&error) => match self.range.split_by_target(keys) {
                         Ok(smaller) => batches.extend(smaller),
                         Err(key) => skipped.overflows.push((key, error)),
                     },
@@ -181,14 +181,13 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
     where
         K: Clone + Ord,
         Conn: Connection,
-        for<'a> StoredColumns<F, ST, K>: LoadQuery<'a, Conn, Columns>,
-        for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
+        for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, LockedRow<ST, K>>,
         OpenTargets<F, ST, K>: ExecuteDsl<Conn>,
         Add<F, ST, K>: ExecuteDsl<Conn>,
         Delete<F, ST, K>: ExecuteDsl<Conn>,
     {
         let layout = &self.layout;
-        let targets = self.which.targets_of(keys);
+        let targets = self.range.targets_of(keys);
         let open = OpenTargets::<F, ST, K> {
             layout: Rc::clone(layout),
             targets: targets.clone(),
@@ -197,26 +196,28 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
         open.execute(conn)?;
 
         let wanted = targets.into_iter().chain(keys.iter().cloned()).collect();
-        let locked: Vec<RowKey<K>> = Rows::new(layout, wanted).lock().load(conn)?;
+        let locked: Vec<LockedRow<ST, K>> = Rows::new(layout, wanted).lock().load(conn)?;
+        if let Some(row) = locked.first() {
+            self.refuse_to_lose(&row.columns)?;
+        }
+        let locked = locked.into_iter().map(|row| row.key).collect();
         let rows = Rows::<F, ST, K>::new(layout, self.rows_with_target(locked));
         if rows.is_empty() {
             return Ok(0);
         }
-        let Columns(names) = rows.columns().get_result(conn)?;
-        self.refuse_to_lose(&names)?;
-        rows.add(self.which.into).execute(conn)?;
+        rows.add(self.range.into).execute(conn)?;
         Ok(rows.delete().execute(conn)? as u64)
     }
 
-    /// Of the rows that are locked those to merge: what they are added to is locked too.
+    /// The rows to merge, of those that are locked: the row that they are added to is locked too.
     fn rows_with_target(&self, locked: Vec<RowKey<K>>) -> Vec<RowKey<K>>
     where
         K: Clone + Ord,
     {
-        let is_target = |row: &RowKey<K>| self.which.target_of(row) == *row;
+        let is_target = |row: &RowKey<K>| self.range.target_of(row) == *row;
         let (targets, mut rows): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
         let targets = BTreeSet::from_iter(targets);
-        rows.retain(|row| targets.contains(&self.which.target_of(row)));
+        rows.retain(|row| targets.contains(&self.range.target_of(row)));
         rows
     }
 
@@ -226,9 +227,9 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
             None => Ok(()),
             Some(unknown) => Err(Error::QueryBuilderError(
                 format!(
-                    "merging rows of `{}` would lose what is in the column `{unknown}`: bring its \
-                     `table!` up to date with `diesel print-schema`; a counter in it is a `BigInt` \
-                     that is not `Nullable`",
+                    "merging rows of `{}` would lose the values of the column `{unknown}`: update its \
+                     `table!` with `diesel print-schema`; a counter is a `BigInt` that is not \
+                     `Nullable`",
                     layout.name
                 )
                 .into(),

@@ -1,6 +1,6 @@
-//! Keeping counter tables small.
+//! Keeping counter tables small, and copying totals.
 
-/// The text of a statement depends on the table's layout and on how many rows it has.
+/// A statement whose text depends on the layout of its table, and on its number of rows.
 macro_rules! statement {
     ($Statement:ident $generics:tt) => {
         statement!(@impl QueryId for $Statement $generics {
@@ -26,12 +26,8 @@ macro_rules! statement {
 pub mod compact;
 #[cfg(feature = "r2d2")]
 pub mod compactor;
-pub mod fold;
-pub mod layout;
+pub mod materialize;
 pub mod merge;
-mod next_rows;
-mod one_at_a_time;
-mod rows;
+mod range;
 mod skipped;
-pub mod stored_key;
-mod targets;
+pub mod statements;

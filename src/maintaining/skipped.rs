@@ -6,17 +6,17 @@ use std::fmt::Debug;
 use diesel::QueryResult;
 use diesel::result::{DatabaseErrorKind, Error};
 
+use crate::layout::Layout;
 use crate::maintaining::compact::Compacted;
-use crate::maintaining::layout::Layout;
-use crate::maintaining::rows::RowKey;
+use crate::maintaining::range::RowKey;
 
 /// Rows that a run has passed and not merged.
 pub(super) struct Skipped<K> {
-    /// Most of them somebody else had locked.
+    /// Most of them were locked by other transactions.
     pub(super) left: BTreeSet<RowKey<K>>,
-    /// The first rows of those that cannot be added up.
+    /// The first row of each sum that is out of range.
     pub(super) overflows: Vec<(RowKey<K>, Error)>,
-    /// How many rows of an SQLite table have a day that is not stored as one.
+    /// The number of rows whose day SQLite stores as another text than `YYYY-MM-DD`.
     pub(super) other_days: i64,
 }
 
@@ -29,8 +29,8 @@ impl<K: Clone + Ord + Debug> Skipped<K> {
         }
     }
 
-    /// SQLite stores any value in any column. A key that is read as a smaller one than it is
-    /// sorted as would be found again and again.
+    /// SQLite stores any value in any column. A key that sorts after the key that it is read as
+    /// would be found again and again.
     pub(super) fn refuse_again<F>(
         &self,
         keys: &[RowKey<K>],
@@ -42,8 +42,8 @@ impl<K: Clone + Ord + Debug> Skipped<K> {
             None => Ok(()),
             Some(again) => Err(Error::QueryBuilderError(
                 format!(
-                    "a key of `{}` is not stored as its column's type, so it is read as another \
-                     one, and the rows after it cannot be merged: {}",
+                    "SQLite stores a key of `{}` as another type than its column's and returns another \
+                     key for it, so the rows after it cannot be merged: {}",
                     layout.name,
                     listed(std::slice::from_ref(again), layout)
                 )
@@ -52,21 +52,21 @@ impl<K: Clone + Ord + Debug> Skipped<K> {
         }
     }
 
-    /// What the run did, or the error of what it could not do.
+    /// What the run did, or the error if it skipped rows for good.
     pub(super) fn report<F>(self, layout: &Layout<F>, done: Compacted) -> QueryResult<Compacted> {
         let table = &layout.name;
         let mut problems = Vec::new();
         if let Some((_, error)) = self.overflows.first() {
             let rows: Vec<_> = self.overflows.iter().map(|(row, _)| row.clone()).collect();
             problems.push(format!(
-                "{error}: the rows of `{table}` that are merged with these do not add up to an \
-                 i64: {}",
+                "{error}: the sum of the rows of `{table}` that are merged with these is out of the \
+                 range of an i64: {}",
                 listed(&rows, layout)
             ));
         }
         if self.other_days > 0 {
             problems.push(format!(
-                "{rows} rows of `{table}` are not merged, as their day is not stored as \
+                "{rows} rows of `{table}` were skipped, because their day is not stored as \
                  YYYY-MM-DD: find them with SELECT * FROM {table} WHERE {day} IS NOT date({day})",
                 rows = self.other_days,
                 day = layout.day,
@@ -75,7 +75,7 @@ impl<K: Clone + Ord + Debug> Skipped<K> {
         if problems.is_empty() {
             return Ok(done);
         }
-        let message = format!("{}; of all others, {done}", problems.join("; "));
+        let message = format!("{}; of the other rows, {done}", problems.join("; "));
         Err(match self.overflows[..] {
             [] => Error::QueryBuilderError(message.into()),
             _ => Error::DatabaseError(DatabaseErrorKind::Unknown, Box::new(message)),

@@ -1,9 +1,8 @@
-//! Queries of counters.
+//! Reading counters.
 
+pub(crate) mod counter_series;
+pub(crate) mod counter_value;
+pub(crate) mod layout_sums;
 pub(crate) mod ranking;
-mod rows_by_key;
-pub(crate) mod series;
 pub(crate) mod sums;
 pub(crate) mod total;
-pub(crate) mod value;
-pub(crate) mod values;

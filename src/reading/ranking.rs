@@ -1,5 +1,6 @@
 //! The most counted entities.
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
@@ -13,10 +14,10 @@ use diesel::sql_types::{BigInt, Bool, Date};
 use diesel::{AppearsOnTable, QueryResult, RunQueryDsl, SelectableExpression};
 
 use crate::backend::{CounterBackend, Dialect};
-use crate::counter::{Counters, TableOf, table_of};
-use crate::days::{Day, DayRange, Days};
-use crate::key::KeyType;
-use crate::table::{EntityTable, HasParent};
+use crate::counter::{Counters, TableOf};
+use crate::day::{Day, DayRange, Days};
+use crate::entity::KeyType;
+use crate::table::{EntityTable, HasParent, TableName};
 
 /// The entities that have the greatest totals of a counter, greatest first; of equal
 /// ones the smaller key first.
@@ -79,7 +80,7 @@ where
     C: Counters<Value = i64, Table: EntityTable>,
 {
     Ranking {
-        table: table_of::<C>(),
+        table: TableName::new(),
         days: DayRange::ALL,
         limit: i64::MAX,
         of: PhantomData,
@@ -183,7 +184,10 @@ where
 
 /// A ranking in a `FROM` clause.
 #[doc(hidden)]
+#[derive(Clone)]
 pub struct RankingSource<C: Counters>(Ranking<C>);
+
+impl<C: Counters + Copy> Copy for RankingSource<C> where TableOf<C>: Copy {}
 
 impl<C, DB> QueryFragment<DB> for RankingSource<C>
 where
@@ -201,10 +205,23 @@ where
 
 // What follows makes it a source of joins, as Diesel's `table!` does for a table.
 
-impl<C: Counters, T> Clone for Ranking<C, T>
-where
-    TableOf<C>: Clone,
-{
+impl<C: Counters, T> fmt::Debug for Ranking<C, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ranking")
+            .field("table", &self.table)
+            .field("days", &self.days)
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<C: Counters> fmt::Debug for RankingSource<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<C: Counters, T> Clone for Ranking<C, T> {
     fn clone(&self) -> Self {
         Ranking {
             table: self.table.clone(),
@@ -214,20 +231,9 @@ where
 }
 impl<C: Counters, T> Copy for Ranking<C, T> where TableOf<C>: Copy {}
 
-impl<C: Counters> Clone for RankingSource<C>
-where
-    TableOf<C>: Clone,
-{
-    fn clone(&self) -> Self {
-        RankingSource(self.0.clone())
-    }
-}
-impl<C: Counters> Copy for RankingSource<C> where TableOf<C>: Copy {}
-
 impl<C> QuerySource for Ranking<C>
 where
     C: Counters<Table: EntityTable>,
-    TableOf<C>: Clone,
 {
     type FromClause = RankingSource<C>;
     type DefaultSelection = (RankedEntity<C>, RankedTotal<C>);

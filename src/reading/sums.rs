@@ -1,21 +1,21 @@
-//! Sums of counters over rows of their table.
+//! Sums of counters over the rows of their table.
 
 use std::marker::PhantomData;
 
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::Date;
+use diesel::sql_types::{BigInt, Date};
 use diesel::{Expression, QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, push_names};
-use crate::counter::{Counters, TableOf, table_of};
-use crate::days::{AllDays, Days};
-use crate::key::{Entities, KeyType, is_exact};
-use crate::table::{CounterTable, NoEntity};
+use crate::backend::{CounterBackend, Dialect, NUMBER, push_names};
+use crate::counter::{Counters, TableOf};
+use crate::day::{AllDays, Days};
+use crate::entity::{Entities, KeyType, Keys, WalkKeys};
+use crate::table::{CounterTable, NoEntity, TableName};
 
-/// A query of the sums of the counters `C` of the entities `E` over some days, told
-/// apart by `By`.
+/// A query of the sums of the counters `C` of the entities `E` over some days, grouped by `By`.
 #[must_use = "a query reads nothing until it is loaded"]
-pub struct Sums<C: Counters, E = NoEntity, By = Whole, Days = AllDays> {
+#[derive(Debug, Clone)]
+pub struct Sums<C: Counters, E = NoEntity, By = Ungrouped, Days = AllDays> {
     table: TableOf<C>,
     pub(crate) entities: E,
     pub(crate) days: Days,
@@ -25,7 +25,7 @@ pub struct Sums<C: Counters, E = NoEntity, By = Whole, Days = AllDays> {
 impl<C: Counters, E, By, Days> Sums<C, E, By, Days> {
     pub(crate) fn new(entities: E, days: Days) -> Self {
         Sums {
-            table: table_of::<C>(),
+            table: TableName::new(),
             entities,
             days,
             by: PhantomData,
@@ -33,49 +33,32 @@ impl<C: Counters, E, By, Days> Sums<C, E, By, Days> {
     }
 }
 
-/// What sums of `C` are told apart by, as columns in front of them.
+/// What sums of `C` are grouped by. The columns of a row are these and then the sums.
 #[doc(hidden)]
-pub trait By<C: Counters> {
+pub trait GroupBy<C: Counters> {
     type SqlType;
-    const ENTITY: bool = false;
+    /// Whether the table's column of days is one of them.
     const DAY: bool = false;
 }
 
-/// By nothing: there is one row.
+/// One row: the sums of all rows.
 #[derive(Debug, Clone, Copy, QueryId)]
-pub struct Whole;
-impl<C: Counters> By<C> for Whole {
+pub struct Ungrouped;
+impl<C: Counters> GroupBy<C> for Ungrouped {
     type SqlType = <C as Expression>::SqlType;
 }
 
-/// By entity.
-#[derive(Debug, Clone, Copy, QueryId)]
-pub struct ByEntity;
-impl<C: Counters> By<C> for ByEntity {
-    type SqlType = (KeyType<C>, <C as Expression>::SqlType);
-    const ENTITY: bool = true;
-}
-
-/// By day.
+/// A row for each day.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct ByDay;
-impl<C: Counters> By<C> for ByDay {
+impl<C: Counters> GroupBy<C> for ByDay {
     type SqlType = (Date, <C as Expression>::SqlType);
-    const DAY: bool = true;
-}
-
-/// By entity and day.
-#[derive(Debug, Clone, Copy, QueryId)]
-pub struct ByEntityAndDay;
-impl<C: Counters> By<C> for ByEntityAndDay {
-    type SqlType = (KeyType<C>, Date, <C as Expression>::SqlType);
-    const ENTITY: bool = true;
     const DAY: bool = true;
 }
 
 impl<C: Counters, E, By, Days, Conn> RunQueryDsl<Conn> for Sums<C, E, By, Days> {}
 
-impl<C: Counters, E, B: By<C>, Days> Query for Sums<C, E, B, Days> {
+impl<C: Counters, E, B: GroupBy<C>, Days> Query for Sums<C, E, B, Days> {
     type SqlType = B::SqlType;
 }
 
@@ -86,7 +69,13 @@ where
     By: QueryId,
     Days: QueryId,
 {
-    type QueryId = (Whole, C::QueryId, E::QueryId, By::QueryId, Days::QueryId);
+    type QueryId = (
+        Ungrouped,
+        C::QueryId,
+        E::QueryId,
+        By::QueryId,
+        Days::QueryId,
+    );
     const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID
         && E::HAS_STATIC_QUERY_ID
         && By::HAS_STATIC_QUERY_ID
@@ -97,50 +86,115 @@ impl<C, E, B, D, DB> QueryFragment<DB> for Sums<C, E, B, D>
 where
     C: Counters,
     E: Entities<C::Table, DB>,
-    B: By<C>,
+    B: GroupBy<C>,
     TableOf<C>: QueryFragment<DB>,
     D: Days<DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let dialect = Dialect::of(&out);
-        let entity = C::Table::ENTITY.unwrap_or_default();
-        let day = C::Table::DAY;
-        let by: &[&str] = match (B::ENTITY, B::DAY) {
-            (false, false) => &[],
-            (true, false) => &[entity],
-            (false, true) => &[day],
-            (true, true) => &[entity, day],
-        };
-
-        dialect.push_select(&mut out);
-        if B::ENTITY && B::DAY && !is_exact::<KeyType<C>>() {
-            // One name for all days, where the database takes several texts for one key.
-            out.push_sql("FIRST_VALUE(");
-            out.push_identifier(entity)?;
-            out.push_sql(") OVER (PARTITION BY ");
-            out.push_identifier(entity)?;
-            out.push_sql(" ORDER BY ");
-            out.push_identifier(day)?;
-            out.push_sql("), ");
-            out.push_identifier(day)?;
-        } else {
-            push_names(by, &mut out)?;
-        }
-        for (i, counter) in C::NAMES.iter().enumerate() {
-            if i > 0 || !by.is_empty() {
-                out.push_sql(", ");
-            }
-            dialect.push_sum(counter, &mut out)?;
-        }
+        let by: &[&str] = if B::DAY { &[C::Table::DAY] } else { &[] };
+        push_select_sums(by, C::NAMES, &mut out)?;
         out.push_sql(" FROM ");
         self.table.walk_ast(out.reborrow())?;
+        let entity = C::Table::ENTITY.unwrap_or_default();
         let and = self.entities.walk_where(entity, out.reborrow())?;
-        self.days.walk_where(and, day, out.reborrow())?;
-        if !by.is_empty() {
-            out.push_sql(" GROUP BY ");
-            push_names(by, &mut out)?;
-        }
-        Ok(())
+        self.days.walk_where(and, C::Table::DAY, out.reborrow())?;
+        push_group_by(by, &mut out)
     }
+}
+
+/// A query of the sums of the counters `C` of several entities, in a row for each: the number of
+/// its key in the list, from 1, and the sums. With `By` the day, a row for each entity and day.
+#[derive(Debug, Clone)]
+pub struct NumberedSums<C: Counters, K, By = Ungrouped, Days = AllDays> {
+    table: TableOf<C>,
+    keys: Keys<K>,
+    days: Days,
+    by: PhantomData<By>,
+}
+
+impl<C: Counters, K, By, Days> NumberedSums<C, K, By, Days> {
+    pub(crate) fn new(keys: Keys<K>, days: Days) -> Self {
+        NumberedSums {
+            table: TableName::new(),
+            keys,
+            days,
+            by: PhantomData,
+        }
+    }
+}
+
+impl<C: Counters, K, By, Days, Conn> RunQueryDsl<Conn> for NumberedSums<C, K, By, Days> {}
+
+impl<C: Counters, K, Days> Query for NumberedSums<C, K, Ungrouped, Days> {
+    type SqlType = (BigInt, <C as Expression>::SqlType);
+}
+
+impl<C: Counters, K, Days> Query for NumberedSums<C, K, ByDay, Days> {
+    type SqlType = (BigInt, Date, <C as Expression>::SqlType);
+}
+
+impl<C, K, By, Days> QueryId for NumberedSums<C, K, By, Days>
+where
+    C: Counters + QueryId,
+    Keys<K>: QueryId,
+    By: QueryId,
+    Days: QueryId,
+{
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<C, K, B, D, DB> QueryFragment<DB> for NumberedSums<C, K, B, D>
+where
+    C: Counters,
+    B: GroupBy<C>,
+    TableOf<C>: QueryFragment<DB>,
+    D: Days<DB>,
+    DB: CounterBackend<ManyRows: WalkKeys<K, KeyType<C>, DB>>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let by = [NUMBER, C::Table::DAY];
+        let by = &by[..1 + usize::from(B::DAY)];
+        push_select_sums(by, C::NAMES, &mut out)?;
+        let entity = C::Table::ENTITY.unwrap_or_default();
+        DB::ManyRows::walk_from_numbered(
+            self.keys.as_slice(),
+            &self.table,
+            entity,
+            out.reborrow(),
+        )?;
+        self.days
+            .walk_where(" AND ", C::Table::DAY, out.reborrow())?;
+        push_group_by(by, &mut out)
+    }
+}
+
+/// `SELECT` what the sums are grouped by, and then the sums.
+pub(crate) fn push_select_sums<DB: CounterBackend>(
+    by: &[&str],
+    counters: &[&str],
+    out: &mut AstPass<'_, '_, DB>,
+) -> QueryResult<()> {
+    let dialect = Dialect::of(out);
+    dialect.push_select(out);
+    push_names(by, out)?;
+    for (i, counter) in counters.iter().enumerate() {
+        if i > 0 || !by.is_empty() {
+            out.push_sql(", ");
+        }
+        dialect.push_sum(counter, out)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn push_group_by<DB: CounterBackend>(
+    by: &[&str],
+    out: &mut AstPass<'_, '_, DB>,
+) -> QueryResult<()> {
+    if !by.is_empty() {
+        out.push_sql(" GROUP BY ");
+        push_names(by, out)?;
+    }
+    Ok(())
 }

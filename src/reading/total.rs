@@ -4,17 +4,18 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
-use diesel::expression::{Expression, ValidGrouping};
+use diesel::expression::{AsExpression, Expression, ValidGrouping};
+use diesel::internal::table_macro::ops;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_source::{AppearsInFromClause, Once};
 use diesel::sql_types::BigInt;
 use diesel::{AppearsOnTable, Column, QueryResult, SelectableExpression};
 
 use crate::backend::{CounterBackend, Dialect};
-use crate::counter::{Counters, TableOf, table_of};
-use crate::days::{AllDays, DayRange, Days};
-use crate::key::KeyType;
-use crate::table::{CounterTable, EntityTable, HasParent};
+use crate::counter::{Counters, TableOf};
+use crate::day::{AllDays, DayRange, Days};
+use crate::entity::KeyType;
+use crate::table::{CounterTable, EntityTable, HasParent, TableName};
 
 /// A counter's total as a Diesel expression, for queries of the counter table's parent.
 ///
@@ -90,6 +91,7 @@ pub type total<C> = Total<C>;
 /// The total of the counter `C` of the entity `Id` over `Days`, which is an expression; made by
 /// [`total`](crate::total()).
 #[must_use = "an expression does nothing until it is part of a query"]
+#[derive(Debug)]
 pub struct Total<C, Days = AllDays, Id = ParentRow<C>>
 where
     C: Counters,
@@ -102,7 +104,7 @@ where
 impl<C: Counters> Total<C> {
     pub(crate) fn new() -> Self {
         Total {
-            table: table_of::<C>(),
+            table: TableName::new(),
             days: AllDays,
             entity: ParentRow(PhantomData),
         }
@@ -211,10 +213,7 @@ where
         C::HAS_STATIC_QUERY_ID && Days::HAS_STATIC_QUERY_ID && Id::HAS_STATIC_QUERY_ID;
 }
 
-impl<C: Counters, Days: Clone, Id: Clone> Clone for Total<C, Days, Id>
-where
-    TableOf<C>: Clone,
-{
+impl<C: Counters, Days: Clone, Id: Clone> Clone for Total<C, Days, Id> {
     fn clone(&self) -> Self {
         Total {
             table: self.table.clone(),
@@ -224,6 +223,25 @@ where
     }
 }
 impl<C: Counters, Days: Copy, Id: Copy> Copy for Total<C, Days, Id> where TableOf<C>: Copy {}
+
+// `total(a) + total(b)`: what Diesel's `numeric_expr!` writes for a type without parameters.
+macro_rules! operators {
+    ($($Op:ident $method:ident),*) => {$(
+        impl<C: Counters, Days, Id, Rhs> std::ops::$Op<Rhs> for Total<C, Days, Id>
+        where
+            Id: Expression,
+            Rhs: AsExpression<BigInt>,
+        {
+            type Output = ops::$Op<Self, Rhs::Expression>;
+
+            fn $method(self, rhs: Rhs) -> Self::Output {
+                ops::$Op::new(self, rhs.as_expression())
+            }
+        }
+    )*};
+}
+
+operators!(Add add, Sub sub, Mul mul, Div div);
 
 impl<C: Counters, Days, Id: Expression> Expression for Total<C, Days, Id> {
     type SqlType = BigInt;

@@ -7,8 +7,9 @@ use chrono::{Days, NaiveDate};
 use diesel::connection::{Connection, SimpleConnection};
 use diesel::prelude::*;
 use diesel::result::Error;
+use diesel_counters::dsl::compact;
 use diesel_counters::prelude::*;
-use diesel_counters::{Compacted, Slot, compact, is_overflow};
+use diesel_counters::{Compacted, Slot, is_overflow};
 use diesel_counters_tests::models::{Article, Site};
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
 use diesel_counters_tests::schema::{file_counters, odd_name, page_counters, site_counters};
@@ -41,7 +42,7 @@ fn the_slots_of_a_day_become_slot_0() {
     }
     insert_row(1, day(2026, 3, 2), 0, (5, 5, 5), conn);
 
-    let done = compact(article_counters::table).run(conn).unwrap();
+    let done = compact(article_counters::table).execute(conn).unwrap();
 
     assert_eq!((done.merged, done.left), (8, 0));
     assert!(!done.already_running);
@@ -68,11 +69,11 @@ fn yesterday_and_today_are_left_unless_it_is_said() {
     let slots =
         |conn: &mut Conn| -> Vec<i16> { rows(&article, conn).iter().map(|row| row.slot).collect() };
 
-    let done = compact(article_counters::table).run(&mut conn).unwrap();
+    let done = compact(article_counters::table).execute(&mut conn).unwrap();
     assert_eq!((done.merged, slots(&mut conn)), (1, vec![0, 3, 3]));
 
     let before_today = compact(article_counters::table).before(today);
-    assert_eq!(before_today.run(&mut conn).unwrap().merged, 1);
+    assert_eq!(before_today.execute(&mut conn).unwrap().merged, 1);
     assert_eq!(slots(&mut conn), [0, 0, 3]);
 }
 
@@ -88,7 +89,7 @@ fn a_late_increment_is_merged_by_the_next_run() {
             .slot(Slot::Random)
             .execute(conn)
             .unwrap();
-        compact(article_counters::table).run(conn).unwrap();
+        compact(article_counters::table).execute(conn).unwrap();
         assert_eq!(rows(&article, conn).len(), 1);
         assert_eq!(rows(&article, conn)[0].slot, 0);
     }
@@ -106,7 +107,7 @@ fn it_works_in_batches_and_says_how_far_it_is() {
     let done = compact(article_counters::table)
         .batch(5)
         .on_progress(|so_far| seen.borrow_mut().push((so_far.merged, so_far.left)))
-        .run(&mut conn)
+        .execute(&mut conn)
         .unwrap();
     assert_eq!(seen.into_inner(), [(5, 9), (10, 4), (14, 0)]);
     assert_eq!((done.merged, done.left), (14, 0));
@@ -124,7 +125,7 @@ fn it_stops_between_two_batches() {
         .batch(2)
         .on_progress(|_| batches.set(batches.get() + 1))
         .stop_when(|| batches.get() == 2)
-        .run(&mut conn)
+        .execute(&mut conn)
         .unwrap();
     assert_eq!((done.merged, done.left), (4, 3));
     assert_eq!(article.counter_value(views, &mut conn), Ok(7));
@@ -199,10 +200,19 @@ fn any_key_and_any_name_can_be_merged() {
 
     // A batch of two: each key is where a batch ends, sooner or later.
     let merged = [
-        compact(page_counters::table).batch(2).run(conn).unwrap(),
-        compact(file_counters::table).batch(2).run(conn).unwrap(),
-        compact(odd_name::table).batch(2).run(conn).unwrap(),
-        compact(site_counters::table).batch(2).run(conn).unwrap(),
+        compact(page_counters::table)
+            .batch(2)
+            .execute(conn)
+            .unwrap(),
+        compact(file_counters::table)
+            .batch(2)
+            .execute(conn)
+            .unwrap(),
+        compact(odd_name::table).batch(2).execute(conn).unwrap(),
+        compact(site_counters::table)
+            .batch(2)
+            .execute(conn)
+            .unwrap(),
     ];
     assert_eq!(
         merged.map(|done| (done.merged, done.left)),
@@ -248,7 +258,7 @@ fn a_sum_beyond_an_i64_is_an_error_and_loses_nothing() {
     insert_row(1, day(2026, 3, 1), 2, (1, 7, 0), conn);
     let before = rows(&article, conn);
 
-    let result = compact(article_counters::table).run(conn);
+    let result = compact(article_counters::table).execute(conn);
     assert!(
         result.as_ref().is_err_and(diesel_counters::is_overflow),
         "{result:?}"
@@ -260,7 +270,7 @@ fn a_sum_beyond_an_i64_is_an_error_and_loses_nothing() {
     insert_row(2, day(2026, 3, 1), 1, (1, 0, 0), conn);
     Article::delete_counters_of(&[1], conn).unwrap();
     let before = rows(&super::article(2), conn);
-    let result = compact(article_counters::table).run(conn);
+    let result = compact(article_counters::table).execute(conn);
     assert!(
         result.as_ref().is_err_and(diesel_counters::is_overflow),
         "{result:?}"
@@ -280,7 +290,7 @@ fn one_entity_that_cannot_be_merged_is_named_and_all_others_are_merged() {
             }
         }
         let compact = compact(article_counters::table).batch(batch);
-        let error = compact.run(conn).unwrap_err();
+        let error = compact.execute(conn).unwrap_err();
         assert!(is_overflow(&error), "{error}");
         let error = error.to_string();
         assert!(error.contains("article_id 3, 2026-03-01"), "{error}");
@@ -303,7 +313,7 @@ fn counts_beyond_what_a_float_holds_are_merged_exactly() {
     let large = (1 << 53) + 1;
     insert_row(1, day(2026, 3, 1), 1, (large, -large, 0), &mut conn);
     insert_row(1, day(2026, 3, 1), 2, (large, -1, 1), &mut conn);
-    compact(article_counters::table).run(&mut conn).unwrap();
+    compact(article_counters::table).execute(&mut conn).unwrap();
     let stored = rows(&article, &mut conn);
     assert_eq!((stored[0].views, stored[0].likes), (2 * large, -large - 1));
 }
@@ -311,7 +321,7 @@ fn counts_beyond_what_a_float_holds_are_merged_exactly() {
 #[test]
 fn in_a_transaction_it_is_refused() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
-    let result = conn.transaction(|conn| compact(article_counters::table).run(conn));
+    let result = conn.transaction(|conn| compact(article_counters::table).execute(conn));
     assert_eq!(result, Err(Error::AlreadyInTransaction));
 }
 
@@ -351,7 +361,7 @@ diesel::table! {
 #[test]
 fn a_table_without_counters_is_an_error_that_says_so() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
-    let result = compact(no_counters::table).run(&mut conn);
+    let result = compact(no_counters::table).execute(&mut conn);
     let Err(Error::QueryBuilderError(error)) = result else {
         panic!("{result:?}");
     };
@@ -361,7 +371,7 @@ fn a_table_without_counters_is_an_error_that_says_so() {
 #[test]
 fn an_empty_table_is_merged_at_once() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
-    let done = compact(article_counters::table).run(&mut conn).unwrap();
+    let done = compact(article_counters::table).execute(&mut conn).unwrap();
     assert_eq!(done, Compacted::default());
 }
 
@@ -372,8 +382,8 @@ fn a_counter_that_the_program_does_not_know_is_not_lost() {
     insert_row(1, day(2026, 3, 1), 1, (1, 1, 1), conn);
     insert_row(1, day(2026, 3, 1), 2, (1, 1, 1), conn);
     for result in [
-        compact(older_counters::table).run(conn),
-        compact(nullable_counters::table).run(conn),
+        compact(older_counters::table).execute(conn),
+        compact(nullable_counters::table).execute(conn),
     ] {
         let Err(Error::QueryBuilderError(error)) = result else {
             panic!("{result:?}");
@@ -383,7 +393,10 @@ fn a_counter_that_the_program_does_not_know_is_not_lost() {
     assert_eq!(rows(&article, conn).len(), 2);
     // The errors left no lock behind.
     assert_eq!(
-        compact(article_counters::table).run(conn).unwrap().merged,
+        compact(article_counters::table)
+            .execute(conn)
+            .unwrap()
+            .merged,
         2
     );
 }
@@ -410,7 +423,9 @@ fn other_columns_than_counters_may_go() {
             }
         }
     }
-    compact(noted::page_counters::table).run(&mut conn).unwrap();
+    compact(noted::page_counters::table)
+        .execute(&mut conn)
+        .unwrap();
     let stored =
         noted::page_counters::table.load::<(String, NaiveDate, i16, i64, String)>(&mut conn);
     assert_eq!(
@@ -431,10 +446,10 @@ fn one_run_goes_on_at_a_time() {
     let first = compact(article_counters::table)
         .batch(2)
         .on_progress(|_| {
-            let run = compact(article_counters::table).batch(1).run(other);
+            let run = compact(article_counters::table).batch(1).execute(other);
             second.borrow_mut().push(run.unwrap());
         })
-        .run(&mut conn)
+        .execute(&mut conn)
         .unwrap();
     assert_eq!(article(1).counter_value(views, &mut conn), Ok(4));
     if HAS_SLOTS {
@@ -455,7 +470,7 @@ fn one_run_goes_on_at_a_time() {
         );
     }
     // The lock is given back.
-    let third = compact(article_counters::table).run(&mut conn).unwrap();
+    let third = compact(article_counters::table).execute(&mut conn).unwrap();
     assert!(!third.already_running);
 }
 
@@ -475,11 +490,11 @@ fn a_panic_leaves_no_lock_behind() {
         compact(article_counters::table)
             .batch(2)
             .on_progress(|_| panic!("so says the test"))
-            .run(&mut conn)
+            .execute(&mut conn)
     }));
     assert!(panicked.is_err());
     let done = compact(article_counters::table)
-        .run(&mut database.connect())
+        .execute(&mut database.connect())
         .unwrap();
     assert_eq!((done.merged, done.already_running), (2, false));
     assert_eq!(article.counter_value(views, &mut conn), Ok(4));
@@ -504,12 +519,12 @@ fn a_row_that_somebody_has_locked_is_left_for_the_next_run() {
     // A batch of one, so that the row in the way is a whole batch.
     let done = compact(article_counters::table)
         .batch(1)
-        .run(&mut conn)
+        .execute(&mut conn)
         .unwrap();
     assert_eq!((done.merged, done.left), (3, 1));
 
     diesel::sql_query("COMMIT").execute(writer).unwrap();
-    let done = compact(article_counters::table).run(&mut conn).unwrap();
+    let done = compact(article_counters::table).execute(&mut conn).unwrap();
     assert_eq!((done.merged, done.left), (1, 0));
     assert_eq!(article.counter_value(views, &mut conn), Ok(14));
 }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, Error as ConnectError, ManageConnection, Pool};
-use diesel_counters::{Compactor, Run, RunError, compact};
+use diesel_counters::dsl::compact;
+use diesel_counters::{Compactor, Run, RunError};
 use diesel_counters_tests::schema::article_counters::{self, views};
 use diesel_counters_tests::schema::site_counters;
 

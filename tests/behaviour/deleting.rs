@@ -7,8 +7,9 @@ use std::time::Duration;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer};
+use diesel_counters::dsl::{compact, delete_counters, fold, recount};
 use diesel_counters::prelude::*;
-use diesel_counters::{Slot, compact, delete_counters, fold, is_retryable, recount};
+use diesel_counters::{Slot, is_retryable};
 use diesel_counters_tests::models::{Article, Visitor};
 use diesel_counters_tests::schema::article_counters::{self, views};
 use diesel_counters_tests::schema::user_counters::{self, visits};
@@ -137,7 +138,7 @@ fn retrying(mut work: impl FnMut() -> QueryResult<()>) {
 fn a_deletion_beside_a_merge_leaves_no_count() {
     delete_beside(50, &[0], |conn| {
         let all = compact(user_counters::table).before(utc_today());
-        all.batch(6).run(conn).map(drop)
+        all.batch(6).execute(conn).map(drop)
     });
 }
 
@@ -145,7 +146,7 @@ fn a_deletion_beside_a_merge_leaves_no_count() {
 fn a_deletion_beside_a_fold_leaves_no_count() {
     delete_beside(50, &[0], |conn| {
         let all = fold(user_counters::table).before(utc_today());
-        all.batch(6).run(conn).map(drop)
+        all.batch(6).execute(conn).map(drop)
     });
 }
 

@@ -2,8 +2,8 @@
 
 use chrono::NaiveDate;
 use diesel::RunQueryDsl;
+use diesel_counters::dsl::{compact, fold};
 use diesel_counters::prelude::*;
-use diesel_counters::{compact, fold};
 use diesel_counters_tests::models::Site;
 use diesel_counters_tests::schema::article_counters::{self, likes, views};
 use diesel_counters_tests::schema::site_counters;
@@ -26,7 +26,7 @@ fn old_days_become_one_row_without_a_day() {
 
     let done = fold(article_counters::table)
         .before(day(2026, 4, 9))
-        .run(conn)
+        .execute(conn)
         .unwrap();
 
     assert_eq!((done.merged, done.left), (9, 0));
@@ -51,7 +51,7 @@ fn folding_again_adds_to_the_same_row() {
         insert_row(1, day(2026, month, 9), 3, (1, 0, 0), conn);
         fold(article_counters::table)
             .before(day(2026, month, 10))
-            .run(conn)
+            .execute(conn)
             .unwrap();
         assert_eq!(rows(&article, conn).len(), 1);
         let total = i64::from(month);
@@ -59,7 +59,7 @@ fn folding_again_adds_to_the_same_row() {
     }
     let nothing = fold(article_counters::table)
         .before(day(2030, 1, 1))
-        .run(conn)
+        .execute(conn)
         .unwrap();
     assert_eq!((nothing.merged, nothing.left), (0, 0));
 }
@@ -73,7 +73,7 @@ fn a_set_count_stays_as_it_was_set() {
     article.set_counter(views, 40, conn).unwrap();
     fold(article_counters::table)
         .before(day(2026, 2, 1))
-        .run(conn)
+        .execute(conn)
         .unwrap();
     assert_eq!(article.counter_value(views, conn), Ok(40));
     article.set_counter(views, 2, conn).unwrap();
@@ -90,10 +90,10 @@ fn what_had_no_day_from_the_start_is_only_compacted() {
     }
     let folded = fold(article_counters::table)
         .before(day(2026, 1, 1))
-        .run(conn)
+        .execute(conn)
         .unwrap();
     assert_eq!(folded.merged, 0);
-    let compacted = compact(article_counters::table).run(conn).unwrap();
+    let compacted = compact(article_counters::table).execute(conn).unwrap();
     assert_eq!(compacted.merged, 4);
     assert_eq!(rows(&article(1), conn).len(), 1);
 }
@@ -107,7 +107,7 @@ fn a_sites_days_are_folded_too() {
     }
     let done = fold(site_counters::table)
         .before(day(2026, 1, 3))
-        .run(conn)
+        .execute(conn)
         .unwrap();
     assert_eq!((done.merged, done.left), (2, 0));
     assert_eq!(Site.counter_value(site_counters::hits, conn), Ok(3));

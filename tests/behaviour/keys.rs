@@ -7,8 +7,9 @@ use diesel::expression::AsExpression;
 use diesel::prelude::*;
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::Binary;
+use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter};
 use diesel_counters::prelude::*;
-use diesel_counters::{Drift, Slot, compact, delete_counters, fold, recount, set_counter};
+use diesel_counters::{Drift, Slot};
 use diesel_counters_tests::models::{File, Page, Visitor};
 use diesel_counters_tests::schema::file_counters::downloads;
 use diesel_counters_tests::schema::page_counters::hits;
@@ -167,7 +168,7 @@ fn use_all_of_a_qualified_table(conn: &mut crate::Conn) -> QueryResult<()> {
     assert_eq!(counter_value(views).of(1_i64).get_result(conn), Ok(4_i64));
     let values = counter_value(views).of_many(&[1_i64, 2, 3]).load(conn);
     assert_eq!(values, Ok(vec![4, 3, 0]));
-    let bars = daily_counts(views).of(1_i64).between(..).load(conn)?;
+    let bars = counter_series(views).of(1_i64).between(..).load(conn)?;
     assert_eq!(bars[0], (long_ago, 1));
     let top: Vec<(i64, i64)> = ranking(views).limit(1).load(conn)?;
     assert_eq!(top, [(1, 4)]);
@@ -178,13 +179,15 @@ fn use_all_of_a_qualified_table(conn: &mut crate::Conn) -> QueryResult<()> {
         .load(conn)?;
     assert_eq!(totals, [4, 3]);
 
-    let merged = compact(table).run(conn)?.merged;
+    let merged = compact(table).execute(conn)?.merged;
     assert_eq!(merged, u64::from(crate::HAS_SLOTS));
-    fold(table).before(super::day(2026, 1, 1)).run(conn)?;
+    fold(table).before(super::day(2026, 1, 1)).execute(conn)?;
     assert_eq!(counter_value(views).of(1_i64).get_result(conn), Ok(4_i64));
 
-    assert_eq!(set_counter(views).of(1_i64).to(10, conn), Ok(4));
-    let set = write_transaction(conn, |conn| set_counter(views).of(1_i64).to(20, conn));
+    assert_eq!(set_counter(views).of(1_i64).to(10).execute(conn), Ok(4));
+    let set = write_transaction(conn, |conn| {
+        set_counter(views).of(1_i64).to(20).execute(conn)
+    });
     assert_eq!(set, Ok(10));
     let none = articles::table
         .filter(articles::id.eq(2))

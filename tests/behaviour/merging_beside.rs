@@ -11,8 +11,9 @@ use diesel::query_source::QuerySource;
 use diesel::result::DatabaseErrorKind::ForeignKeyViolation;
 use diesel::result::Error::DatabaseError;
 use diesel::sql_types::BigInt;
+use diesel_counters::dsl::{compact, fold};
 use diesel_counters::prelude::*;
-use diesel_counters::{Compact, Compacted, Layout, compact, fold};
+use diesel_counters::{Compact, Compacted, Layout};
 use diesel_counters_tests::models::{Article, BusyArticle};
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
 use diesel_counters_tests::schema::articles;
@@ -115,12 +116,12 @@ fn merging_beside_writers_and_readers_loses_and_doubles_nothing() {
         let mergers = [
             scope.spawn(|| {
                 merge_until(&done, compacted, &database, |conn| {
-                    compact(article_counters::table).batch(20).run(conn)
+                    compact(article_counters::table).batch(20).execute(conn)
                 })
             }),
             scope.spawn(|| {
                 merge_until(&done, compacted_by_another, &database, |conn| {
-                    another_compact().batch(30).run(conn)
+                    another_compact().batch(30).execute(conn)
                 })
             }),
             scope.spawn(|| {
@@ -129,7 +130,7 @@ fn merging_beside_writers_and_readers_loses_and_doubles_nothing() {
                     fold(article_counters::table)
                         .before(before)
                         .batch(25)
-                        .run(conn)
+                        .execute(conn)
                 })
             }),
         ];
@@ -152,7 +153,7 @@ fn merging_beside_writers_and_readers_loses_and_doubles_nothing() {
     assert!(turns.iter().all(|turn| turn.load(SeqCst) > 0), "{turns:?}");
 
     // And what is left is merged without a rest.
-    let last = another_compact().run(conn).unwrap();
+    let last = another_compact().execute(conn).unwrap();
     assert_eq!(last.left, 0);
     assert_eq!(all_views(conn), all);
 }
@@ -218,7 +219,7 @@ fn counts_set_beside_a_merge_are_what_they_were_set_to() {
     thread::scope(|scope| {
         scope.spawn(|| {
             merge_until(&done, &AtomicU32::new(0), &database, |conn| {
-                another_compact().batch(7).run(conn)
+                another_compact().batch(7).execute(conn)
             })
         });
         scope.spawn(|| {
@@ -226,7 +227,7 @@ fn counts_set_beside_a_merge_are_what_they_were_set_to() {
                 fold(article_counters::table)
                     .before(utc_today())
                     .batch(7)
-                    .run(conn)
+                    .execute(conn)
             })
         });
         let set = scope.spawn(|| {
@@ -281,7 +282,7 @@ fn articles_are_deleted_beside_a_merge() {
         for _ in 0..2 {
             scope.spawn(|| {
                 merge_until(&done, &AtomicU32::new(0), &database, |conn| {
-                    match another_compact().batch(30).run(conn) {
+                    match another_compact().batch(30).execute(conn) {
                         // An article that went between the two looks at its rows.
                         Err(DatabaseError(ForeignKeyViolation, _)) => Ok(Compacted::default()),
                         run => run,
@@ -340,11 +341,15 @@ fn merges_until_it_is_killed() {
     let conn = &mut Conn::establish(&url).unwrap();
     loop {
         // One at a time says the database, also of one that was killed a moment ago.
-        if compact(article_counters::table).batch(9).run(conn).is_ok() {
+        if compact(article_counters::table)
+            .batch(9)
+            .execute(conn)
+            .is_ok()
+        {
             let _ = fold(article_counters::table)
                 .before(day(2026, 2, 1))
                 .batch(9)
-                .run(conn);
+                .execute(conn);
         }
     }
 }
@@ -422,7 +427,7 @@ fn a_merge_that_is_killed_again_and_again_loses_and_doubles_nothing() {
     // The lock of the last one that was killed goes with its connection.
     let mut last = Compacted::default();
     assert!(wait_until(|| {
-        last = compact(article_counters::table).run(conn).unwrap();
+        last = compact(article_counters::table).execute(conn).unwrap();
         !last.already_running
     }));
     assert_eq!(last.left, 0);

@@ -3,8 +3,9 @@
 use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter};
 use diesel_counters::prelude::*;
-use diesel_counters::{Drift, Slot, compact, delete_counters, fold, recount, set_counter};
+use diesel_counters::{Drift, Slot};
 
 use super::day;
 use crate::{Conn, HAS_SLOTS, TestDatabase, write_transaction};
@@ -119,11 +120,11 @@ macro_rules! module {
                 );
 
                 assert_eq!(two.set_counter(count, 7, conn), Ok(200));
-                let set = write_transaction(conn, |conn| set_counter(count).of(2_i64).to(8, conn));
+                let set = write_transaction(conn, |conn| set_counter(count).of(2_i64).to(8).execute(conn));
                 assert_eq!(set, Ok(7));
 
-                compact(table).before(day(2100, 1, 1)).run(conn)?;
-                fold(table).before(day(2100, 1, 1)).run(conn)?;
+                compact(table).before(day(2100, 1, 1)).execute(conn)?;
+                fold(table).before(day(2100, 1, 1)).execute(conn)?;
                 assert_eq!(Model::counter_values([&one, &two], count, conn)?, [1, 8]);
                 let rows: i64 = table.count().get_result(conn)?;
                 assert_eq!(rows, 2, "{HAS_SLOTS}");

@@ -3,8 +3,9 @@
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::sql_types::Integer;
+use diesel_counters::Drift;
+use diesel_counters::dsl::recount;
 use diesel_counters::prelude::*;
-use diesel_counters::{Drift, recount};
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema;
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};

@@ -6,8 +6,9 @@ use std::thread;
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use diesel_counters::dsl::recount;
 use diesel_counters::prelude::*;
-use diesel_counters::{Slot, is_overflow, is_retryable, recount};
+use diesel_counters::{Slot, is_overflow, is_retryable};
 use diesel_counters_tests::models::{Article, BusyArticle};
 use diesel_counters_tests::schema::article_counters::{comments, views};
 use diesel_counters_tests::schema::articles;

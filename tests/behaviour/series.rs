@@ -2,8 +2,9 @@
 
 use chrono::{Days, NaiveDate};
 use diesel::prelude::*;
+use diesel_counters::Period;
 use diesel_counters::prelude::*;
-use diesel_counters_tests::models::{Article, TimelessArticle};
+use diesel_counters_tests::models::{Article, MonthlyArticle, TimelessArticle, WeeklyArticle};
 use diesel_counters_tests::schema::article_counters::{likes, views};
 use diesel_counters_tests::watch::watch;
 
@@ -96,12 +97,26 @@ fn an_empty_or_reversed_range_has_nothing() {
         for days in empty.clone() {
             let article = article(1);
             assert_eq!(article.daily_counts(views, days.clone(), conn), Ok(vec![]));
-            assert_eq!(article.weekly_counts(views, days.clone(), conn), Ok(vec![]));
             assert_eq!(
-                article.monthly_counts(views, days.clone(), conn),
+                Article::counter_series(views)
+                    .per(Period::Week)
+                    .of(article.id)
+                    .between(days.clone())
+                    .load(conn),
                 Ok(vec![])
             );
-            let both = Article::daily_counts_of(&[article.clone(), article], views, days, conn);
+            assert_eq!(
+                Article::counter_series(views)
+                    .per(Period::Month)
+                    .of(article.id)
+                    .between(days.clone())
+                    .load(conn),
+                Ok(vec![])
+            );
+            let both = Article::counter_series(views)
+                .of_many([1_i64, 1])
+                .between(days)
+                .load(conn);
             assert_eq!(both, Ok(vec![vec![], vec![]]));
         }
     });
@@ -125,7 +140,11 @@ fn a_range_may_reach_as_far_as_it_likes() {
         Ok(15)
     );
     assert_eq!(Article::top(views, 1, ever, conn), Ok(vec![(1, 15)]));
-    let months = article(1).monthly_counts(views, nov(1)..NaiveDate::MAX, conn);
+    let months = Article::counter_series(views)
+        .per(Period::Month)
+        .of(1_i64)
+        .between(nov(1)..NaiveDate::MAX)
+        .load(conn);
     assert_eq!(months.unwrap()[0], (nov(1), 15));
     let before_time = NaiveDate::MIN..=day(999, 12, 31);
     assert_eq!(
@@ -138,9 +157,17 @@ fn a_range_may_reach_as_far_as_it_likes() {
 fn weeks_are_whole_and_begin_on_monday() {
     let (_database, mut conn) = counted();
     let conn = &mut conn;
-    let bars = article(1).weekly_counts(views, nov(5)..=nov(9), conn);
+    let bars = Article::counter_series(views)
+        .per(Period::Week)
+        .of(1_i64)
+        .between(nov(5)..=nov(9))
+        .load(conn);
     assert_eq!(bars, Ok(vec![(nov(2), 10), (nov(9), 0)]));
-    let all = article(1).weekly_counts(views, .., conn);
+    let all = Article::counter_series(views)
+        .per(Period::Week)
+        .of(1_i64)
+        .between(..)
+        .load(conn);
     let expected = [(2, 10), (9, 0), (16, 0), (23, 0), (30, 5)].map(|(d, n)| (nov(d), n));
     assert_eq!(all, Ok(expected.to_vec()));
 }
@@ -151,7 +178,11 @@ fn months_are_whole_and_begin_on_the_first() {
     let conn = &mut conn;
     let december = Article::increment(views).of(1_i64).on(day(2027, 1, 31));
     december.execute(conn).unwrap();
-    let bars = article(1).monthly_counts(views, nov(29)..=day(2027, 1, 1), conn);
+    let bars = Article::counter_series(views)
+        .per(Period::Month)
+        .of(1_i64)
+        .between(nov(29)..=day(2027, 1, 1))
+        .load(conn);
     let expected = vec![(nov(1), 15), (day(2026, 12, 1), 0), (day(2027, 1, 1), 1)];
     assert_eq!(bars, Ok(expected));
 }
@@ -161,7 +192,11 @@ fn many_are_read_in_one_query_over_the_same_days() {
     let (_database, mut conn) = counted();
     let articles = [2, 5, 1, 2].map(article);
     let watched = watch(&mut conn, |conn| {
-        let all = Article::daily_counts_of(&articles, views, ..=nov(4), conn).unwrap();
+        let all = Article::counter_series(views)
+            .of_many(articles.iter().map(|a| a.id))
+            .between(..=nov(4))
+            .load(conn)
+            .unwrap();
         let two = vec![(nov(2), 0), (nov(3), 10), (nov(4), 0)];
         let five = vec![(nov(2), 0), (nov(3), 0), (nov(4), 0)];
         let one = vec![(nov(2), 1), (nov(3), 0), (nov(4), 5)];
@@ -169,13 +204,17 @@ fn many_are_read_in_one_query_over_the_same_days() {
     });
     assert_eq!(watched.queries.len(), 1);
 
-    let weeks = weekly_counts((views, likes)).of_many(&[1_i64, 2]);
+    let weeks = counter_series((views, likes))
+        .per(Period::Week)
+        .of_many(&[1_i64, 2]);
     let weeks = weeks.between(nov(2)..=nov(2)).load(&mut conn);
     assert_eq!(
         weeks,
         Ok(vec![vec![(nov(2), (10, 0))], vec![(nov(2), (10, 0))]])
     );
-    let nobody = Article::daily_counts_of(&[], views, .., &mut conn);
+    let nobody = Article::counter_series(views)
+        .of_many([0_i64; 0])
+        .load(&mut conn);
     assert_eq!(nobody, Ok(vec![]));
 }
 
@@ -187,7 +226,10 @@ fn what_has_no_day_is_in_no_series_but_in_the_total() {
     assert_eq!(article(1).counter_value(views, conn), Ok(16));
     let bars = article(1).daily_counts(views, .., conn).unwrap();
     assert_eq!(bars[0], (nov(2), 1));
-    let all = Article::daily_counts_of(&[article(1)], views, .., conn).unwrap();
+    let all = Article::counter_series(views)
+        .of_many([1_i64])
+        .load(conn)
+        .unwrap();
     assert_eq!(all[0], bars);
 }
 
@@ -199,8 +241,50 @@ fn a_week_beyond_an_i64_is_an_error() {
         let counts = Article::increment(views).of(3_i64).on(nov(d));
         counts.by(i64::MAX).execute(conn).unwrap();
     }
-    let week = article(3).weekly_counts(views, .., conn);
+    let week = Article::counter_series(views)
+        .per(Period::Week)
+        .of(3_i64)
+        .between(..)
+        .load(conn);
     assert!(diesel_counters::is_overflow(&week.unwrap_err()));
     let days = article(3).daily_counts(views, .., conn);
     assert_eq!(days, Ok(vec![(nov(2), i64::MAX), (nov(3), i64::MAX)]));
+}
+
+#[test]
+fn years_are_whole_and_begin_on_the_first_of_january() {
+    let (_database, mut conn) = counted();
+    let conn = &mut conn;
+    let later = Article::increment(views).of(1_i64).on(day(2028, 2, 29));
+    later.execute(conn).unwrap();
+    let years = Article::counter_series(views).of(1_i64).per(Period::Year);
+    let expected = [(2026, 15), (2027, 0), (2028, 1)].map(|(y, n)| (day(y, 1, 1), n));
+    assert_eq!(years.load(conn), Ok(expected.to_vec()));
+}
+
+#[test]
+fn a_models_series_is_per_its_own_period_or_a_longer_one() {
+    let (_database, mut conn) = counted();
+    let conn = &mut conn;
+    let weeks = WeeklyArticle::counter_series(views).of(2_i64);
+    // Counted by day, before it was counted by week.
+    assert_eq!(weeks.clone().load(conn), Ok(vec![(nov(2), 10)]));
+    let months = weeks.per(Period::Month).load(conn);
+    assert_eq!(months, Ok(vec![(nov(1), 10)]));
+
+    let watched = watch(conn, |conn| {
+        let month = MonthlyArticle::counter_series(views).of(1_i64);
+        for (period, reason) in [
+            (Period::Day, "counts by Month"),
+            (Period::Week, "counts by Month"),
+            (Period::Total, "counter_value"),
+        ] {
+            let error = month.clone().per(period).load(conn).unwrap_err();
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+        let timeless = TimelessArticle::counter_series(views).of_many([1_i64]);
+        let error = timeless.per(Period::Month).load(conn).unwrap_err();
+        assert!(error.to_string().contains("counter_value"), "{error}");
+    });
+    assert_eq!(watched.queries, [""; 0]);
 }

@@ -3,8 +3,8 @@
 use diesel::connection::Connection;
 use diesel::prelude::*;
 use diesel::result::Error;
+use diesel_counters::dsl::set_counter;
 use diesel_counters::prelude::*;
-use diesel_counters::set_counter;
 use diesel_counters_tests::models::{TimelessArticle, Visitor};
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use diesel_counters_tests::schema::user_counters::visits;
@@ -54,7 +54,7 @@ fn the_days_before_stay_as_they_were() {
 fn an_entity_may_be_named_by_its_key() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let visitor = Visitor { id: 7, name: "" };
-    assert_eq!(set_counter(visits).of(7).to(3, &mut conn), Ok(0));
+    assert_eq!(set_counter(visits).of(7).to(3).execute(&mut conn), Ok(0));
     assert_eq!(visitor.set_counter(visits, 4, &mut conn), Ok(3));
     assert_eq!(visitor.counter_value(visits, &mut conn), Ok(4));
 }

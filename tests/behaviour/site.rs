@@ -2,8 +2,9 @@
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel_counters::Period;
+use diesel_counters::dsl::{recount, set_counter};
 use diesel_counters::prelude::*;
-use diesel_counters::{recount, set_counter};
 use diesel_counters_tests::models::Site;
 use diesel_counters_tests::schema::comments;
 use diesel_counters_tests::schema::site_counters::{errors, hits};
@@ -40,9 +41,12 @@ fn a_site_is_counted_and_read_as_any_model_is() {
     let bars = Site.daily_counts(hits, day(2026, 1, 1)..=day(2026, 1, 3), conn);
     let expected = [(1, 100), (2, 0), (3, 1000)].map(|(d, n)| (day(2026, 1, d), n));
     assert_eq!(bars, Ok(expected.to_vec()));
-    let bars = daily_counts(hits).between(..day(2026, 1, 2)).load(conn);
+    let bars = counter_series(hits).between(..day(2026, 1, 2)).load(conn);
     assert_eq!(bars, Ok(vec![(day(2026, 1, 1), 100)]));
-    let months = Site.monthly_counts(hits, ..day(2026, 2, 1), conn);
+    let months = Site::counter_series(hits)
+        .per(Period::Month)
+        .between(..day(2026, 2, 1))
+        .load(conn);
     assert_eq!(months, Ok(vec![(day(2026, 1, 1), 1100)]));
 }
 
@@ -54,7 +58,7 @@ fn a_sites_counters_are_put_right_as_any_models_are() {
         .unwrap();
     assert_eq!(Site.set_counter(hits, 50, conn), Ok(5));
     assert_eq!(Site.reset_counter(errors, conn), Ok(1));
-    assert_eq!(set_counter(errors).to(7, conn), Ok(0));
+    assert_eq!(set_counter(errors).to(7).execute(conn), Ok(0));
     assert_eq!(Site.counter_value((hits, errors), conn), Ok((50, 7)));
 
     for body in ["one", "two"] {

@@ -7,8 +7,9 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, Pool};
 use diesel::result::Error;
+use diesel_counters::dsl::claim_slot;
 use diesel_counters::prelude::*;
-use diesel_counters::{ClaimSlots, Slot, claim_slot};
+use diesel_counters::{ClaimSlots, Slot};
 use diesel_counters_tests::models::{Article, BusyArticle, TimelessArticle};
 use diesel_counters_tests::schema::article_counters::{comments, views};
 

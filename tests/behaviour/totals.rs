@@ -2,7 +2,7 @@
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;
-use diesel_counters::Total;
+use diesel_counters::dsl::Total;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, likes, views};
@@ -299,4 +299,19 @@ fn a_total_beyond_an_i64_is_an_error() {
         );
     }
     assert_eq!(article(1).counter_value(views, &mut conn), Ok(30));
+}
+
+#[test]
+fn totals_can_be_calculated_with() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    article
+        .incr_counters((views.by(10), likes.by(3)), conn)
+        .unwrap();
+    let score = total(views) + total(likes) * 2_i64 - 1_i64;
+    let scores = articles::table
+        .select((articles::id, score))
+        .filter((total(views) / 5_i64).eq(2))
+        .load::<(i64, i64)>(conn);
+    assert_eq!(scores, Ok(vec![(1, 15)]));
 }

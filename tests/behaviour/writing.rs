@@ -58,9 +58,9 @@ fn several_counters_move_in_one_row_and_one_statement() {
 }
 
 #[test]
-fn several_counters_may_be_one() {
+fn one_is_added_to_each_of_several_counters() {
     let (_database, mut conn, article) = TestDatabase::with_article();
-    article.incr_counters(views.by(3), &mut conn).unwrap();
+    article.incr_counter_by(views, 3, &mut conn).unwrap();
     article.incr_counter((views, likes), &mut conn).unwrap();
     assert_eq!(article.counter_value((views, likes), &mut conn), Ok((4, 1)));
 }

@@ -1,6 +1,6 @@
 //! What cannot be merged.
 
-use diesel_counters::{compact, fold};
+use diesel_counters::dsl::{compact, fold};
 
 diesel::table! {
     articles (id) {

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
-use diesel_counters::{Slot, increment};
+use diesel_counters::Slot;
+use diesel_counters::dsl::increment;
 
 use crate::behaviour::Ran;
 use crate::behaviour::doctor::{advice, with_counters};

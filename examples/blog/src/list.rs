@@ -48,7 +48,7 @@ pub fn page(
     match sort {
         Sort::Newest => page.order(articles::id.desc()),
         // This sums the views of every article, whichever page is read: a large site
-        // joins `diesel_counters::ranking`, or sorts by a column that
+        // joins `diesel_counters::dsl::ranking`, or sorts by a column that
         // `HasCounters::materialize` fills.
         Sort::MostRead | Sort::MostReadThisWeek => {
             page.order(views.desc()).then_order_by(articles::id.desc())

@@ -4,7 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use diesel::prelude::*;
-use diesel_counters::{Compacted, Compactor, HasCounters, Run, compact};
+use diesel_counters::dsl::compact;
+use diesel_counters::{Compacted, Compactor, HasCounters, Run};
 
 use crate::db::{AnyConnection, Pool};
 use crate::models::Article;
@@ -30,7 +31,7 @@ pub fn maintain(
 ) -> QueryResult<Maintained> {
     let compact = compact(article_counters::table).on_progress(on_progress);
     Ok(Maintained {
-        compacted: compact.run(conn)?,
+        compacted: compact.execute(conn)?,
         totals: copy_totals(conn)?,
     })
 }

@@ -7,8 +7,9 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_async::{AsyncConnection, RunQueryDsl};
+use diesel_counters::dsl::{claim_slot, compact, delete_counters, fold};
 use diesel_counters::prelude::*;
-use diesel_counters::{claim_slot, compact, delete_counters, fold, is_overflow, is_retryable};
+use diesel_counters::{is_overflow, is_retryable};
 
 use crate::{blocking, blocking_in, connect};
 
@@ -130,10 +131,10 @@ async fn the_rest_runs_on_the_blocking_connection() -> QueryResult<()> {
             .select((comments::article_id, count_star()));
         one.recount(article_counters::comments, source, conn)?;
         Article::materialize(views, articles::total_views).execute(conn)?;
-        compact(article_counters::table).run(conn).unwrap();
+        compact(article_counters::table).execute(conn).unwrap();
         fold(article_counters::table)
             .before(yesterday())
-            .run(conn)
+            .execute(conn)
             .unwrap();
 
         let bars = one.daily_counts(views, today()..=today(), conn)?;

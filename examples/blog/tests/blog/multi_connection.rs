@@ -6,8 +6,9 @@ use blog::schema::article_counters::{comments, views};
 use blog::schema::{articles, comments as written};
 use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel_counters::Drift;
+use diesel_counters::dsl::recount;
 use diesel_counters::prelude::*;
-use diesel_counters::{Drift, recount};
 
 use crate::database::TestDatabase;
 
@@ -26,7 +27,10 @@ fn everything_works_on_one() {
         .unwrap();
     let values = Article::counter_values(&page, (views, comments), conn);
     assert_eq!(values, Ok(vec![(10, 0), (20, 0)]));
-    let series = Article::daily_counts_of(&page, views, .., conn).unwrap();
+    let series = Article::counter_series(views)
+        .of_many(page.iter().map(|a| a.id))
+        .load(conn)
+        .unwrap();
     assert_eq!((series[0][0].1, series[1][0].1), (10, 20));
     assert_eq!(Article::top(views, 1, .., conn), Ok(vec![(two, 20)]));
 

@@ -1,21 +1,20 @@
-//! Days in statements: one, and a range of them.
+//! Days, ranges of days, and periods.
 
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
 
-use chrono::{Datelike, NaiveDate};
+use chrono::{Datelike, Months, NaiveDate, TimeDelta, Utc};
 use diesel::QueryResult;
 use diesel::query_builder::{AstPass, QueryId};
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::Date;
 
 use crate::backend::CounterBackend;
-use crate::period::{Period, UNDATED};
 
-/// A day as a bind value, refused outside 1000-01-01 to 9999-12-31.
+/// A day as a bind value, from 1000-01-01 to 9999-12-31.
 ///
-/// That is what MySQL promises to store. Outside of it MySQL without its strict
-/// mode stores 0000-00-00, and SQLite's text no longer sorts as days do.
+/// MySQL promises to store these days. Without its strict mode it stores 0000-00-00 for any
+/// other, and SQLite's text of another day does not sort as the day does.
 #[derive(Clone, Copy)]
 pub struct Day(pub(crate) NaiveDate);
 
@@ -43,7 +42,7 @@ where
     }
 }
 
-/// A first and a last day.
+/// A range of days, inclusive.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct DayRange {
     first: Day,
@@ -78,8 +77,7 @@ impl DayRange {
         }
     }
 
-    /// Nothing can be counted beyond what a database can store, so a range may
-    /// reach as far as it likes.
+    /// The days of the range that a database can store: nothing is counted on others.
     pub(crate) fn new(range: impl RangeBounds<NaiveDate>) -> Self {
         let first = match range.start_bound() {
             Bound::Included(&day) => Some(day),
@@ -102,7 +100,7 @@ impl DayRange {
         }
     }
 
-    /// The whole periods that the range touches.
+    /// The whole periods that overlap the range.
     pub(crate) fn whole(range: impl RangeBounds<NaiveDate>, period: Period) -> Self {
         let days = DayRange::new(range);
         if days.is_empty() {
@@ -124,7 +122,7 @@ impl DayRange {
         self.first.0 > self.last.0
     }
 
-    /// The first and the last day, where the range has such an end.
+    /// The first and the last day; `None` for an end that is open.
     pub(crate) fn ends(&self) -> (Option<NaiveDate>, Option<NaiveDate>) {
         (
             Some(self.first.0).filter(|&first| first > FIRST),
@@ -136,11 +134,11 @@ impl DayRange {
 /// The days that a query reads, as SQL.
 #[doc(hidden)]
 pub trait Days<DB: CounterBackend> {
-    /// A condition on the column `day`, after `and`: ` WHERE ` or ` AND `.
+    /// Writes a condition on the column `day`, after `and`, which is ` WHERE ` or ` AND `.
     fn walk_where<'b>(&'b self, and: &str, day: &str, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
 }
 
-/// Every day there is.
+/// All days.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct AllDays;
 
@@ -167,4 +165,72 @@ where
         out.push_sql(" AND ");
         out.push_bind_param::<Date, _>(&self.last)
     }
+}
+
+/// A span of time that counts are stored by, or that [`counter_series`](crate::dsl::counter_series()) adds up.
+///
+/// A model stores its counts by day, unless `#[counters(period = "…")]` names another period.
+/// A count is stored under the first day of its period, so a longer period makes fewer rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[non_exhaustive]
+pub enum Period {
+    /// A day. The shortest one: periods are ordered by their length.
+    #[default]
+    Day,
+    /// A week. Its first day is Monday (ISO 8601).
+    Week,
+    /// A month.
+    Month,
+    /// A year.
+    Year,
+    /// All time. Its first day is 1970-01-01.
+    Total,
+}
+
+impl Period {
+    /// Returns the first day of the period that `day` is in.
+    ///
+    /// ```
+    /// use chrono::NaiveDate;
+    /// use diesel_counters::Period;
+    ///
+    /// let day = NaiveDate::from_ymd_opt(2026, 11, 21).unwrap(); // a Saturday
+    /// assert_eq!(Period::Day.start(day).to_string(), "2026-11-21");
+    /// assert_eq!(Period::Week.start(day).to_string(), "2026-11-16");
+    /// assert_eq!(Period::Month.start(day).to_string(), "2026-11-01");
+    /// assert_eq!(Period::Year.start(day).to_string(), "2026-01-01");
+    /// assert_eq!(Period::Total.start(day).to_string(), "1970-01-01");
+    /// ```
+    pub fn start(self, day: NaiveDate) -> NaiveDate {
+        match self {
+            Period::Day => day,
+            Period::Week => {
+                let since_monday = TimeDelta::days(day.weekday().num_days_from_monday().into());
+                // Chrono has no day before its first Monday, and no database stores those days.
+                day.checked_sub_signed(since_monday).unwrap_or(day)
+            }
+            Period::Month => day.with_day(1).unwrap_or(day),
+            Period::Year => day.with_ordinal(1).unwrap_or(day),
+            Period::Total => UNDATED,
+        }
+    }
+
+    /// The first day of the next period, after the one that begins with `start`.
+    pub(crate) fn next(self, start: NaiveDate) -> Option<NaiveDate> {
+        match self {
+            Period::Day => start.succ_opt(),
+            Period::Week => start.checked_add_signed(TimeDelta::days(7)),
+            Period::Month => start.checked_add_months(Months::new(1)),
+            Period::Year => start.checked_add_months(Months::new(12)),
+            Period::Total => None,
+        }
+    }
+}
+
+/// The day of counts without a day: 1970-01-01.
+pub(crate) const UNDATED: NaiveDate = NaiveDate::from_ymd_opt(1970, 1, 1).unwrap();
+
+/// Today in UTC: what a model counts on unless it names its own `today`.
+pub fn utc_today() -> NaiveDate {
+    Utc::now().date_naive()
 }

@@ -1,22 +1,21 @@
-//! What names an entity: a value for the first column of a counter table's key.
-
-use std::any::TypeId;
+//! The entities that a statement is about, by their keys.
 
 use diesel::Expression;
 use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::expression::{AsExpression, ValidGrouping, is_aggregate};
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::{BigInt, Binary, Integer, SingleValue, SmallInt, SqlType};
+use diesel::sql_types::{SingleValue, SqlType};
 
+use crate::backend::CounterBackend;
 use crate::counter::Counters;
 use crate::table::{CounterTable, NoEntity};
 
-/// A value that can stand in the first column of a counter table, which has the SQL
-/// type `ST`.
+/// A value that identifies an entity: it can be stored in the first column of a counter table,
+/// which has the SQL type `ST`.
 ///
-/// Implemented for all that Diesel can bind as that column's type, owned and
-/// borrowed; not for columns and other expressions.
+/// Implemented for every value that Diesel can bind as that type, owned or borrowed. Not
+/// implemented for columns and other expressions.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the key of an entity here: the counter table's first column is a `{ST}`",
     label = "the first column of that counter table has another type",
@@ -29,13 +28,13 @@ pub trait KeyOf<ST> {
     fn into_id(self) -> Self::Id;
 }
 
-// So that the compiler says the above, and not what is missing here.
+// So that the compiler prints the message above, and not what is missing here.
 #[diagnostic::do_not_recommend]
 impl<K, ST> KeyOf<ST> for K
 where
     ST: SqlType + SingleValue,
     K: AsExpression<ST>,
-    // A bind value; a column, say, would be `No`.
+    // True of a bind value. A column, for example, is `No`.
     K::Expression: ValidGrouping<(), IsAggregate = is_aggregate::Never>,
 {
     type Id = K::Expression;
@@ -52,13 +51,13 @@ impl KeyOf<NoEntity> for &NoEntity {
     }
 }
 
-/// The SQL type of the key of what `C` counts.
+/// The SQL type of the entity's key in the table of the counters `C`.
 pub type KeyType<C> = <<C as Counters>::Table as CounterTable>::KeyType;
 
-/// The key `K` of what `C` counts, as a Diesel expression.
+/// The key `K` of an entity that `C` counts, as a Diesel expression.
 pub type KeyExpression<K, C> = <K as KeyOf<KeyType<C>>>::Id;
 
-/// Lets the derive point at a key of the wrong type.
+/// Lets the derive report a key of the wrong type at that type.
 #[doc(hidden)]
 pub fn assert_key<'a, T: CounterTable, K>(_key: &'a K)
 where
@@ -72,7 +71,7 @@ where
     label = "say of which: `.of(id)`"
 )]
 pub trait Entity<T, DB: Backend>: Entities<T, DB> {
-    /// As a row's first value: `?, `.
+    /// Writes the first value of a row: `?, `.
     fn walk_value<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
 }
 
@@ -102,8 +101,8 @@ impl<T: CounterTable<KeyType = NoEntity>, DB: Backend> Entity<T, DB> for NoEntit
     label = "say of which: `.of(id)`"
 )]
 pub trait Entities<T, DB: Backend> {
-    /// A condition on the column `entity`, where there is one to be made:
-    /// ` WHERE "article_id" = ?`. Answers with what leads to the next: ` AND `.
+    /// Writes a condition on the column `entity`, if there is one: ` WHERE "article_id" = ?`.
+    /// Returns what the next condition begins with: ` WHERE ` or ` AND `.
     fn walk_where<'b>(
         &'b self,
         entity: &str,
@@ -147,22 +146,85 @@ impl<T, DB: Backend> Entities<T, DB> for AllEntities {
     }
 }
 
-/// Whether keys of this SQL type are equal in each database when they are in Rust, and only
-/// then. Of texts that is up to the collation.
-pub(crate) fn is_exact<ST: SqlType>() -> bool {
-    let exact = [
-        TypeId::of::<SmallInt>(),
-        TypeId::of::<Integer>(),
-        TypeId::of::<BigInt>(),
-        TypeId::of::<Binary>(),
-        #[cfg(feature = "postgres")]
-        TypeId::of::<diesel::sql_types::Uuid>(),
-        #[cfg(feature = "mysql")]
-        TypeId::of::<diesel::sql_types::Unsigned<SmallInt>>(),
-        #[cfg(feature = "mysql")]
-        TypeId::of::<diesel::sql_types::Unsigned<Integer>>(),
-        #[cfg(feature = "mysql")]
-        TypeId::of::<diesel::sql_types::Unsigned<BigInt>>(),
-    ];
-    exact.contains(&TypeId::of::<ST>())
+/// The entities with these keys.
+#[derive(Debug, Clone)]
+pub struct Keys<K>(Vec<K>);
+
+impl<K: Clone> Keys<K> {
+    /// These keys, of which there are from one to [`ListKeys::LIMIT`].
+    pub(crate) fn listed<M: ListKeys>(keys: Vec<K>) -> Keys<K> {
+        Keys(padded(keys, M::padded, M::LIMIT))
+    }
+
+    /// These keys, of which there are from one to [`ListKeys::NUMBERED_LIMIT`].
+    pub(crate) fn numbered<M: ListKeys>(keys: &[K]) -> Keys<K> {
+        Keys(padded(keys.to_vec(), M::padded, M::NUMBERED_LIMIT))
+    }
+}
+
+impl<K> Keys<K> {
+    pub(crate) fn as_slice(&self) -> &[K] {
+        &self.0
+    }
+}
+
+/// The keys, with the last one repeated.
+fn padded<K: Clone>(mut keys: Vec<K>, padded: fn(usize, usize) -> usize, limit: usize) -> Vec<K> {
+    assert!(keys.len() <= limit);
+    if let Some(last) = keys.last().cloned() {
+        keys.resize(padded(keys.len(), limit), last);
+    }
+    keys
+}
+
+// Without a static id Diesel caches a statement by its text, and there are few texts.
+impl<K> QueryId for Keys<K> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<K, T, DB> Entities<T, DB> for Keys<K>
+where
+    T: CounterTable,
+    DB: CounterBackend<ManyRows: WalkKeys<K, T::KeyType, DB>>,
+{
+    fn walk_where<'b>(
+        &'b self,
+        entity: &str,
+        mut out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<&'static str> {
+        out.push_sql(" WHERE ");
+        out.push_identifier(entity)?;
+        DB::ManyRows::walk_in(&self.0, out.reborrow())?;
+        Ok(" AND ")
+    }
+}
+
+/// How many keys a statement lists.
+#[doc(hidden)]
+pub trait ListKeys {
+    /// The greatest number of keys to compare a column with.
+    const LIMIT: usize;
+    /// The greatest number of keys that are numbered.
+    const NUMBERED_LIMIT: usize;
+    /// How many keys to list in place of `number`, so that few texts are prepared.
+    fn padded(number: usize, limit: usize) -> usize;
+}
+
+/// How keys `K` of the SQL type `ST` are written into a statement.
+#[doc(hidden)]
+pub trait WalkKeys<K, ST, DB: Backend>: ListKeys {
+    /// Writes what a column is compared with: ` IN (?, ?, …)`.
+    fn walk_in<'b>(keys: &'b [K], out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+
+    /// Writes ` FROM` the keys and their numbers from 0, joined to the counter table where its
+    /// column `entity` is the key. Another condition can follow.
+    fn walk_from_numbered<'b, T>(
+        keys: &'b [K],
+        table: &'b T,
+        entity: &str,
+        out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        T: QueryFragment<DB>;
 }

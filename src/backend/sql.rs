@@ -1,128 +1,15 @@
-//! The one place where the databases' SQL differs.
+//! The SQL that differs by database.
 
 use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Date, HasSqlType, SmallInt, Text};
+use diesel::sql_types::{HasSqlType, SmallInt, Text};
 
+use super::Dialect;
 use crate::slot::SlotRange;
 
-/// A Diesel backend that counters work on.
-///
-/// Implemented for Diesel's own three, each behind the feature of its name. An
-/// application with a [`MultiConnection`] says which of them its own is made of, with
-/// the same `#[cfg(…)]` on the arms as on the variants, where there are any:
-///
-/// ```
-/// # include!("doctest_setup.rs");
-/// # mod connection {
-/// # use diesel::SqliteConnection;
-/// use diesel_counters::{CounterBackend, Dialect, ListedRows};
-///
-/// #[derive(diesel::MultiConnection)]
-/// pub enum AnyConnection {
-///     Sqlite(SqliteConnection),
-///     // Postgres(PgConnection),
-///     // Mysql(MysqlConnection),
-/// }
-///
-/// impl CounterBackend for MultiBackend {
-///     type ManyRows = ListedRows;
-///
-///     fn dialect(&self) -> Dialect {
-///         match self {
-///             MultiBackend::Sqlite(_) => Dialect::Sqlite,
-///             // MultiBackend::Postgres(_) => Dialect::PostgreSql,
-///             // MultiBackend::Mysql(_) => Dialect::MySql,
-///         }
-///     }
-/// }
-/// # }
-/// # fn main() -> diesel::QueryResult<()> {
-/// # let conn = &mut connection::AnyConnection::Sqlite(establish_connection());
-/// # let article: Article = articles::table.find(1).first(conn)?;
-/// article.incr_counter(article_counters::views, conn)?;
-/// # assert_eq!(article.counter_value(article_counters::views, conn)?, 1);
-/// # Ok(())
-/// # }
-/// ```
-///
-/// [`MultiConnection`]: diesel::MultiConnection
-#[diagnostic::on_unimplemented(
-    message = "counters do not know the backend `{Self}`",
-    label = "turn on a feature of diesel_counters: `postgres`, `mysql` or `sqlite`",
-    note = "for a `#[derive(MultiConnection)]`, write `impl CounterBackend for MultiBackend`"
-)]
-pub trait CounterBackend:
-    Backend + HasSqlType<Date> + HasSqlType<SmallInt> + HasSqlType<BigInt>
-{
-    /// How a statement of this backend has many rows: [`ListedRows`], unless it is
-    /// PostgreSQL's own.
-    type ManyRows;
-
-    /// Whose SQL this backend speaks.
-    fn dialect(&self) -> Dialect;
-}
-
-/// How the connection's database takes the rows of a statement over many entities.
-pub(crate) type ManyRows<Conn> =
-    <<Conn as diesel::connection::Connection>::Backend as CounterBackend>::ManyRows;
-
-/// Many rows as `VALUES (…), (…)`, which every database takes; in statements of a
-/// few sizes, so that each is prepared once.
-#[derive(Debug, Clone, Copy)]
-pub struct ListedRows;
-
-/// Many rows as arrays: one statement for any number of them.
-#[cfg(feature = "postgres")]
-#[derive(Debug, Clone, Copy)]
-pub struct UnnestedRows;
-
-/// Whose SQL a backend speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Dialect {
-    /// PostgreSQL.
-    PostgreSql,
-    /// MySQL 8.0 and later, MariaDB 10.6 and later.
-    MySql,
-    /// SQLite 3.35 and later.
-    Sqlite,
-}
-
-#[cfg(feature = "postgres")]
-impl CounterBackend for diesel::pg::Pg {
-    type ManyRows = UnnestedRows;
-
-    fn dialect(&self) -> Dialect {
-        Dialect::PostgreSql
-    }
-}
-
-#[cfg(feature = "mysql")]
-impl CounterBackend for diesel::mysql::Mysql {
-    type ManyRows = ListedRows;
-
-    fn dialect(&self) -> Dialect {
-        Dialect::MySql
-    }
-}
-
-#[cfg(feature = "sqlite")]
-impl CounterBackend for diesel::sqlite::Sqlite {
-    type ManyRows = ListedRows;
-
-    fn dialect(&self) -> Dialect {
-        Dialect::Sqlite
-    }
-}
-
 impl Dialect {
-    /// The dialect of the backend that `out` writes for.
-    pub(crate) fn of<DB: CounterBackend>(out: &AstPass<'_, '_, DB>) -> Self {
-        out.backend().dialect()
-    }
-
     /// A row's slot: one of `slots`, chosen by the number of the connection, which the first
     /// row of a statement claims.
     pub(crate) fn push_slot<'b, DB>(
@@ -383,8 +270,8 @@ impl Dialect {
     /// `FROM` the counter table, only the rows of so many keys, whose values `push_values`
     /// writes: `?, ?, ?`.
     ///
-    /// MySQL and MariaDB lock what they look at. For a list of keys that may be all of a
-    /// small table; for a join it is each row by its key.
+    /// MySQL and MariaDB lock the rows that they look at. With a list of keys they can look at all
+    /// rows of a small table; with a join they find each row by its key.
     pub(crate) fn push_from_rows<'b, DB, T>(
         self,
         table: &'b T,
@@ -397,8 +284,8 @@ impl Dialect {
         DB: Backend,
         T: QueryFragment<DB>,
     {
+        out.push_sql(" FROM ");
         if self != Dialect::MySql {
-            out.push_sql(" FROM ");
             table.walk_ast(out.reborrow())?;
             out.push_sql(" WHERE (");
             push_names(key, out)?;
@@ -411,29 +298,155 @@ impl Dialect {
             out.push_sql(")");
             return Ok(());
         }
-        // The table itself gives the list its types.
-        out.push_sql(" FROM (SELECT ");
-        for (i, name) in key.iter().enumerate() {
-            out.push_sql(if i == 0 { "" } else { ", " });
-            out.push_identifier(name)?;
-            out.push_sql(&format!(" AS {WANTED}_{i}"));
-        }
-        out.push_sql(" FROM ");
-        table.walk_ast(out.reborrow())?;
-        out.push_sql(" WHERE 1 = 0");
-        for row in 0..rows {
-            out.push_sql(" UNION ALL SELECT ");
-            push_values(row, out)?;
-        }
-        out.push_sql(&format!(") AS {WANTED} STRAIGHT_JOIN "));
+        let names: Vec<String> = (0..key.len())
+            .map(|i| format!("diesel_counters_wanted_{i}"))
+            .collect();
+        let columns: Vec<_> = key
+            .iter()
+            .zip(&names)
+            .map(|(column, name)| (Some(*column), name.as_str()))
+            .collect();
+        self.push_list(table, &columns, rows, push_values, out)?;
+        out.push_sql(" STRAIGHT_JOIN ");
         table.walk_ast(out.reborrow())?;
         self.push_by_key(out);
-        for (i, name) in key.iter().enumerate() {
+        for (i, (column, name)) in key.iter().zip(&names).enumerate() {
             out.push_sql(if i == 0 { " ON " } else { " AND " });
-            out.push_identifier(name)?;
-            out.push_sql(&format!(" = {WANTED}_{i}"));
+            out.push_identifier(column)?;
+            out.push_sql(" = ");
+            out.push_sql(name);
         }
         Ok(())
+    }
+
+    /// `FROM` so many keys, whose values `push_key` writes, and their numbers from 1; joined to
+    /// the counter table where its column `entity` is the key.
+    pub(crate) fn push_from_numbered<'b, DB, T>(
+        self,
+        table: &'b T,
+        entity: &str,
+        keys: usize,
+        mut push_key: impl FnMut(usize, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
+        out.push_sql(" FROM ");
+        let columns = [(Some(entity), WANTED_KEY), (None, NUMBER)];
+        let push_row = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
+            push_key(row, out)?;
+            out.push_sql(&format!(", {}", row + 1));
+            Ok(())
+        };
+        self.push_list(table, &columns, keys, push_row, out)?;
+        out.push_sql(match self {
+            Dialect::MySql => " STRAIGHT_JOIN ",
+            Dialect::PostgreSql | Dialect::Sqlite => " JOIN ",
+        });
+        table.walk_ast(out.reborrow())?;
+        out.push_sql(" ON ");
+        out.push_identifier(entity)?;
+        out.push_sql(" = ");
+        out.push_sql(WANTED_KEY);
+        Ok(())
+    }
+
+    /// An `UPDATE` that sets `column` of a table to the last column of a list of so many rows,
+    /// which `push_row` writes, where the condition that `push_on` writes is true. `columns` are
+    /// those of the list, as in `push_list`.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn push_update_from<'b, DB, P, T>(
+        self,
+        (table, column): (&'b P, &str),
+        (counters, columns): (&'b T, &[(Option<&str>, &str)]),
+        rows: usize,
+        push_row: impl FnMut(usize, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+        push_on: impl FnOnce(&mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        P: QueryFragment<DB>,
+        T: QueryFragment<DB>,
+    {
+        let push_set = |out: &mut AstPass<'_, 'b, DB>| {
+            out.push_sql(" SET ");
+            out.push_identifier(column)?;
+            out.push_sql(" = ");
+            out.push_sql(columns.last().map_or("", |(_, name)| name));
+            QueryResult::Ok(())
+        };
+        out.push_sql("UPDATE ");
+        if self == Dialect::MySql {
+            self.push_list(counters, columns, rows, push_row, out)?;
+            out.push_sql(" STRAIGHT_JOIN ");
+            table.walk_ast(out.reborrow())?;
+            out.push_sql(" ON ");
+            push_on(out)?;
+            return push_set(out);
+        }
+        table.walk_ast(out.reborrow())?;
+        push_set(out)?;
+        out.push_sql(" FROM ");
+        self.push_list(counters, columns, rows, push_row, out)?;
+        out.push_sql(" WHERE ");
+        push_on(out)
+    }
+
+    /// A list of so many rows, which `push_row` writes, as a table in a `FROM`. Each of `columns`
+    /// is a column of `table` that has the type of the list's column, or `None` for a number; and
+    /// the name in the list.
+    fn push_list<'b, DB, T>(
+        self,
+        table: &'b T,
+        columns: &[(Option<&str>, &str)],
+        rows: usize,
+        mut push_row: impl FnMut(usize, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
+        out.push_sql("(SELECT ");
+        for (i, (column, name)) in columns.iter().enumerate() {
+            out.push_sql(if i == 0 { "" } else { ", " });
+            match (self, column) {
+                // MariaDB gives its lists no names. The table's columns give the list its types,
+                // and so its collations.
+                (Dialect::MySql, Some(column)) => out.push_identifier(column)?,
+                (Dialect::MySql, None) => out.push_sql("0"),
+                (_, Some(_)) => out.push_sql(&format!("column{}", i + 1)),
+                (_, None) => out.push_sql(&format!("CAST(column{} AS BIGINT)", i + 1)),
+            }
+            out.push_sql(" AS ");
+            out.push_sql(name);
+        }
+        out.push_sql(" FROM ");
+        if self == Dialect::MySql {
+            table.walk_ast(out.reborrow())?;
+            out.push_sql(" WHERE 1 = 0");
+            for row in 0..rows {
+                out.push_sql(" UNION ALL SELECT ");
+                push_row(row, out)?;
+            }
+        } else {
+            for row in 0..rows {
+                out.push_sql(if row == 0 { "(VALUES (" } else { "), (" });
+                push_row(row, out)?;
+            }
+            out.push_sql(")) AS diesel_counters_listed");
+        }
+        out.push_sql(") AS diesel_counters_wanted");
+        Ok(())
+    }
+
+    /// Whether a query in a transaction can return what was true when the transaction began to
+    /// read, rather than when the query began.
+    pub(crate) fn reads_old_snapshots(self) -> bool {
+        self == Dialect::MySql
     }
 
     /// Ends a `SELECT`: it locks its rows, but for those that somebody else has locked.
@@ -563,7 +576,8 @@ impl Dialect {
 // Names in our SQL, long enough to be nobody else's: a user's table of the same name would
 // be taken for them.
 const STORED: &str = "diesel_counters_stored";
-const WANTED: &str = "diesel_counters_wanted";
+pub(crate) const WANTED_KEY: &str = "diesel_counters_key";
+pub(crate) const NUMBER: &str = "diesel_counters_number";
 
 /// The number that the session has claimed, or NULL. A setting whose first value was rolled
 /// back is an empty text.

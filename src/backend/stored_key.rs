@@ -1,7 +1,9 @@
-//! Which Rust type holds an entity's key on its way through a program that knows only
-//! the table.
+//! The SQL types of keys: the Rust type that holds each, and whether the two agree on what is
+//! equal.
 
-use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text};
+use std::any::TypeId;
+
+use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, SqlType, Text};
 
 use crate::table::NoEntity;
 
@@ -48,10 +50,30 @@ stored_keys! {
     diesel::sql_types::Uuid: UuidBytes,
 }
 
-/// A constant is read in its place.
+/// A table without entities has the constant 0 in place of the key.
 impl StoredKey for NoEntity {
     type SqlType = Integer;
     type Key = i32;
+}
+
+/// Whether keys of this SQL type are equal in each database exactly when they are equal in Rust.
+/// For texts the collation decides.
+pub(crate) fn is_exact<ST: SqlType>() -> bool {
+    let exact = [
+        TypeId::of::<SmallInt>(),
+        TypeId::of::<Integer>(),
+        TypeId::of::<BigInt>(),
+        TypeId::of::<Binary>(),
+        #[cfg(feature = "postgres")]
+        TypeId::of::<diesel::sql_types::Uuid>(),
+        #[cfg(feature = "mysql")]
+        TypeId::of::<diesel::sql_types::Unsigned<SmallInt>>(),
+        #[cfg(feature = "mysql")]
+        TypeId::of::<diesel::sql_types::Unsigned<Integer>>(),
+        #[cfg(feature = "mysql")]
+        TypeId::of::<diesel::sql_types::Unsigned<BigInt>>(),
+    ];
+    exact.contains(&TypeId::of::<ST>())
 }
 
 #[cfg(feature = "postgres")]

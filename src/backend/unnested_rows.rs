@@ -1,18 +1,18 @@
-//! Many rows as arrays, which PostgreSQL has.
+//! Many rows, and many keys, as arrays: on PostgreSQL.
 
 use diesel::connection::Connection;
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::serialize::ToSql;
-use diesel::sql_types::{Array, BigInt, Date, HasSqlType};
+use diesel::sql_types::{Array, BigInt, Date, HasSqlType, SingleValue};
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{Dialect, UnnestedRows, push_names};
+use super::{Dialect, NUMBER, UnnestedRows, WANTED_KEY, push_names};
 use crate::counter::{Counters, TableOf};
-use crate::counting::increment::Cell;
+use crate::counting::increment::DaySlots;
 use crate::counting::increment_many::AddRows;
-use crate::key::KeyType;
+use crate::entity::{KeyType, ListKeys, WalkKeys};
 use crate::table::CounterTable;
 
 impl<C, K, Conn> AddRows<C, K, Conn> for UnnestedRows
@@ -23,7 +23,7 @@ where
 {
     fn add_rows(
         table: &TableOf<C>,
-        cell: &Cell,
+        place: &DaySlots,
         rows: Vec<(K, C::Amounts)>,
         conn: &mut Conn,
     ) -> QueryResult<()> {
@@ -38,7 +38,7 @@ where
             .collect();
         let statement = IncrementArrays::<C, K> {
             table,
-            cell,
+            place,
             ids,
             amounts,
         };
@@ -46,10 +46,12 @@ where
     }
 }
 
+/// Adds to several rows.
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct IncrementArrays<'a, C: Counters, K> {
     table: &'a TableOf<C>,
-    cell: &'a Cell,
+    place: &'a DaySlots,
     ids: Vec<K>,
     /// An array for each counter.
     amounts: Vec<Vec<i64>>,
@@ -79,10 +81,10 @@ where
             out.push_identifier(name)?;
         }
         out.push_sql(") SELECT ");
-        out.push_bind_param::<Date, _>(&self.cell.day)?;
+        out.push_bind_param::<Date, _>(&self.place.day)?;
         // A subquery runs once, and an expression once a row.
         out.push_sql(", (SELECT ");
-        Dialect::PostgreSql.push_slot(&self.cell.slots, true, &mut out)?;
+        Dialect::PostgreSql.push_slot(&self.place.slots, true, &mut out)?;
         out.push_sql("), row.* FROM unnest(");
         out.push_bind_param::<Array<KeyType<C>>, _>(&self.ids)?;
         for amounts in &self.amounts {
@@ -91,5 +93,54 @@ where
         }
         out.push_sql(") AS row");
         Dialect::PostgreSql.push_on_conflict_add(C::Table::KEY, C::NAMES, &mut out)
+    }
+}
+
+impl ListKeys for UnnestedRows {
+    const LIMIT: usize = usize::MAX;
+    const NUMBERED_LIMIT: usize = usize::MAX;
+
+    fn padded(number: usize, _: usize) -> usize {
+        number
+    }
+}
+
+impl<K, ST> WalkKeys<K, ST, Pg> for UnnestedRows
+where
+    Pg: HasSqlType<Array<ST>>,
+    [K]: ToSql<Array<ST>, Pg>,
+    ST: SingleValue,
+{
+    fn walk_in<'b>(keys: &'b [K], mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql(" = ANY(");
+        out.push_bind_param::<Array<ST>, _>(keys)?;
+        out.push_sql(")");
+        Ok(())
+    }
+
+    fn walk_from_numbered<'b, T>(
+        keys: &'b [K],
+        table: &'b T,
+        entity: &str,
+        mut out: AstPass<'_, 'b, Pg>,
+    ) -> QueryResult<()>
+    where
+        T: QueryFragment<Pg>,
+    {
+        out.push_sql(" FROM unnest(");
+        out.push_bind_param::<Array<ST>, _>(keys)?;
+        // The first one has the number 1.
+        out.push_sql(") WITH ORDINALITY AS diesel_counters_wanted (");
+        push_names(&[WANTED_KEY, NUMBER], &mut out)?;
+        out.push_sql(") JOIN ");
+        table.walk_ast(out.reborrow())?;
+        out.push_sql(" ON ");
+        out.push_identifier(entity)?;
+        out.push_sql(" = ");
+        out.push_identifier(WANTED_KEY)?;
+        // With the join alone the planner prefers to read all of a table of some 100,000 rows.
+        out.push_sql(" AND ");
+        out.push_identifier(entity)?;
+        <Self as WalkKeys<K, ST, Pg>>::walk_in(keys, out)
     }
 }

@@ -3,27 +3,32 @@
 use std::any::TypeId;
 use std::borrow::Cow;
 
+use diesel::associations::HasTable;
 use diesel::query_source::QuerySource;
 use diesel::sql_types::{BigInt, Nullable};
 use diesel::{Column, Table};
 
-use crate::table::CounterTable;
+use crate::counter::Counters;
+use crate::table::{CounterTable, module_name};
 
 type Name = Cow<'static, str>;
 
-/// A counter table by the names of all its columns: what merging its rows needs to know.
+/// A counter table by the names of its columns, for programs that learn of tables only as they
+/// run, such as the command `diesel-counters`.
 ///
-/// [`compact`](crate::compact()) and [`fold`](crate::fold()) make their own from a
-/// `table!`. A program that learns of tables only as it runs, such as the
-/// `diesel-counters` command, writes one down. `F` is what the table is called in a
-/// `FROM`, a Diesel [`QueryFragment`](diesel::query_builder::QueryFragment).
+/// `F` is the table's name as a Diesel [`QueryFragment`](diesel::query_builder::QueryFragment).
+/// A layout is what [`Compact::new`](crate::Compact::new), [`Compact::folding`] and
+/// [`Materialize::of_layout`](crate::Materialize::of_layout) take, and what [`Layout::sums`]
+/// reads.
+///
+/// [`Compact::folding`]: crate::Compact::folding
 #[derive(Debug, Clone)]
 pub struct Layout<F> {
-    /// The table in a `FROM`.
+    /// The table's name as SQL.
     pub table: F,
-    /// The table's name, for messages and for the lock that lets one merge run at a time.
+    /// The table's name, for messages and for the advisory lock of a merge.
     pub name: Name,
-    /// The first column of the key; `None` where the key is `(day, slot)`.
+    /// The key's column of entities; `None` if the key is `(day, slot)`.
     pub entity: Option<Name>,
     /// The key's column of days.
     pub day: Name,
@@ -31,12 +36,12 @@ pub struct Layout<F> {
     pub slot: Name,
     /// The counters.
     pub counters: Vec<Name>,
-    /// Columns that may be lost with a row.
+    /// Columns whose values a merge may discard.
     pub others: Vec<Name>,
 }
 
 impl<F> Layout<F> {
-    /// That of a `table!`.
+    /// The layout of a `table!`.
     pub(crate) fn of<T>() -> Self
     where
         T: CounterTable + QuerySource<FromClause = F>,
@@ -48,7 +53,7 @@ impl<F> Layout<F> {
                 _ if T::KEY.contains(&name) => {}
                 Kind::Counter => counters.push(name.into()),
                 Kind::NoCounter => others.push(name.into()),
-                // Then it is known to none, and merging refuses to lose it.
+                // A merge does not know it, and refuses to discard it.
                 Kind::Nullable => {}
             }
         }
@@ -60,6 +65,22 @@ impl<F> Layout<F> {
             slot: T::SLOT.into(),
             counters,
             others,
+        }
+    }
+
+    /// The layout of the table of the counters `C`, with these counters only.
+    pub(crate) fn of_counters<C>() -> Self
+    where
+        C: Counters<Table: QuerySource<FromClause = F>>,
+    {
+        Layout {
+            table: C::Table::table().from_clause(),
+            name: module_name::<C::Table>().into(),
+            entity: C::Table::ENTITY.map(Name::from),
+            day: C::Table::DAY.into(),
+            slot: C::Table::SLOT.into(),
+            counters: C::NAMES.iter().copied().map(Name::from).collect(),
+            others: Vec::new(),
         }
     }
 
@@ -76,9 +97,9 @@ impl<F> Layout<F> {
         self.counters.iter().map(|name| &**name).collect()
     }
 
-    /// Whether what the column holds is kept, or may be lost.
+    /// Whether a merge keeps the column's values, or may discard them.
     pub(crate) fn knows(&self, column: &str) -> bool {
-        // The databases themselves tell them apart by case at most.
+        // Two columns of a table differ in more than case on each database but PostgreSQL.
         let is = |name: &str| name.eq_ignore_ascii_case(column);
         self.key().into_iter().any(is)
             || self
@@ -87,12 +108,6 @@ impl<F> Layout<F> {
                 .chain(&self.others)
                 .any(|name| is(name))
     }
-}
-
-/// The module that `table!` made, which has the table's name.
-fn module_name<T>() -> &'static str {
-    let path = std::any::type_name::<T>();
-    path.rsplit("::").nth(1).unwrap_or(path)
 }
 
 /// What a column holds.

@@ -1,4 +1,4 @@
-//! Stored counts next to the true ones, in one query.
+//! Stored counts and true counts, in one query.
 
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -8,27 +8,27 @@ use diesel::result::Error;
 use diesel::sql_types::Date;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, push_names};
-use crate::counter::{Counters, TableOf, table_of};
-use crate::key::{Entities, KeyType, is_exact};
-use crate::reading::sums::{By, ByDay, ByEntity, ByEntityAndDay, Whole};
-use crate::table::CounterTable;
+use crate::backend::{CounterBackend, Dialect, is_exact, push_names};
+use crate::counter::{Counters, TableOf};
+use crate::entity::{Entities, KeyType};
+use crate::reading::sums::{ByDay, Ungrouped};
+use crate::table::{CounterTable, TableName};
 
-/// A query of stored and of true counts, of the entities `E` and told apart by `By`.
-#[doc(hidden)]
-pub struct Compared<C: Counters, Source, E, By> {
+/// A query of stored and of true counts of the entities `E`, grouped by `By`.
+#[derive(Debug)]
+pub struct DriftQuery<C: Counters, Source, E, By> {
     table: TableOf<C>,
     source: Rc<Source>,
     entities: E,
-    /// It follows a lock, in a transaction that may have read before it.
+    /// Whether a transaction had begun before the lock that this query relies on.
     may_be_stale: bool,
     by: PhantomData<By>,
 }
 
-impl<C: Counters, Source, E, By> Compared<C, Source, E, By> {
+impl<C: Counters, Source, E, By> DriftQuery<C, Source, E, By> {
     pub(super) fn new(source: &Rc<Source>, entities: E) -> Self {
-        Compared {
-            table: table_of::<C>(),
+        DriftQuery {
+            table: TableName::new(),
             source: Rc::clone(source),
             entities,
             may_be_stale: false,
@@ -42,37 +42,51 @@ impl<C: Counters, Source, E, By> Compared<C, Source, E, By> {
     }
 }
 
-/// What stored and true counts of `C` are told apart by. The source has a day where the day is
-/// one of them.
+/// What stored and true counts of `C` are grouped by. The source has days if the day is part of
+/// it.
 #[doc(hidden)]
-pub trait CompareBy<C: Counters>: By<C> {
-    /// Both counts, after what tells them apart.
+pub trait DriftBy<C: Counters> {
+    /// What the counts are grouped by, and then both counts.
     type Rows;
+    const ENTITY: bool = false;
+    const DAY: bool = false;
 }
 
-impl<C: Counters> CompareBy<C> for Whole {
+/// A row for each entity.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct ByEntity;
+
+/// A row for each entity and day.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct ByEntityAndDay;
+
+impl<C: Counters> DriftBy<C> for Ungrouped {
     type Rows = (C::SqlType, C::SqlType);
 }
 
-impl<C: Counters> CompareBy<C> for ByDay {
+impl<C: Counters> DriftBy<C> for ByDay {
     type Rows = (Date, C::SqlType, C::SqlType);
+    const DAY: bool = true;
 }
 
-impl<C: Counters> CompareBy<C> for ByEntity {
+impl<C: Counters> DriftBy<C> for ByEntity {
     type Rows = (KeyType<C>, C::SqlType, C::SqlType);
+    const ENTITY: bool = true;
 }
 
-impl<C: Counters> CompareBy<C> for ByEntityAndDay {
+impl<C: Counters> DriftBy<C> for ByEntityAndDay {
     type Rows = ((KeyType<C>, Date), C::SqlType, C::SqlType);
+    const ENTITY: bool = true;
+    const DAY: bool = true;
 }
 
-impl<C: Counters, Source, E, B: CompareBy<C>> Query for Compared<C, Source, E, B> {
+impl<C: Counters, Source, E, B: DriftBy<C>> Query for DriftQuery<C, Source, E, B> {
     type SqlType = B::Rows;
 }
 
-impl<C: Counters, Source, E, By, Conn> RunQueryDsl<Conn> for Compared<C, Source, E, By> {}
+impl<C: Counters, Source, E, By, Conn> RunQueryDsl<Conn> for DriftQuery<C, Source, E, By> {}
 
-impl<C, Source, E, By> QueryId for Compared<C, Source, E, By>
+impl<C, Source, E, By> QueryId for DriftQuery<C, Source, E, By>
 where
     C: Counters + QueryId,
     Source: QueryId,
@@ -91,12 +105,12 @@ const SOURCE: &str = "diesel_counters_source";
 const ENTITY: &str = "diesel_counters_entity";
 const DAY: &str = "diesel_counters_day";
 
-impl<C, Source, E, B, DB> QueryFragment<DB> for Compared<C, Source, E, B>
+impl<C, Source, E, B, DB> QueryFragment<DB> for DriftQuery<C, Source, E, B>
 where
     C: Counters,
     Source: QueryFragment<DB>,
     E: Entities<C::Table, DB>,
-    B: CompareBy<C>,
+    B: DriftBy<C>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
 {
@@ -108,14 +122,14 @@ where
     //     SELECT article_id AS entity, views AS stored_0, 0 AS actual_0 FROM article_counters
     //     UNION ALL
     //     SELECT entity, 0, actual_0 FROM source
-    // ) AS compared
+    // ) AS both
     // GROUP BY entity HAVING SUM(stored_0) <> SUM(actual_0) ORDER BY entity
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
-        if self.may_be_stale && dialect == Dialect::MySql {
+        if self.may_be_stale && dialect.reads_old_snapshots() {
             return Err(Error::QueryBuilderError(
-                "on MySQL and MariaDB a query in a transaction may read what was true when the \
-                 transaction began to read: recount outside of a transaction"
+                "on MySQL and MariaDB, a query in a transaction can read what was true when the \
+                 transaction began: recount outside of a transaction"
                     .into(),
             ));
         }
@@ -192,7 +206,7 @@ where
         if exact {
             self.entities.walk_where(ENTITY, out.reborrow())?;
         }
-        out.push_sql(") AS diesel_counters_compared");
+        out.push_sql(") AS diesel_counters_both");
         if !exact {
             self.entities.walk_where(ENTITY, out.reborrow())?;
         }

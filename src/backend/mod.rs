@@ -1,0 +1,135 @@
+//! What differs by database: the SQL, and how a statement lists many rows.
+//!
+//! A database is added in this folder, and nowhere else in the library.
+
+mod listed_rows;
+mod sql;
+mod stored_key;
+#[cfg(feature = "postgres")]
+mod unnested_rows;
+
+use diesel::backend::Backend;
+use diesel::query_builder::AstPass;
+use diesel::sql_types::{BigInt, Date, HasSqlType, SmallInt};
+
+#[cfg(feature = "postgres")]
+pub(crate) use sql::WANTED_KEY;
+pub(crate) use sql::{NUMBER, push_names};
+pub use stored_key::StoredKey;
+pub(crate) use stored_key::is_exact;
+
+/// A Diesel backend that counters work on.
+///
+/// Implemented for Diesel's own three, each behind the feature of its name. An
+/// application with a [`MultiConnection`] says which of them its own is made of, with
+/// the same `#[cfg(…)]` on the arms as on the variants, where there are any:
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # mod connection {
+/// # use diesel::SqliteConnection;
+/// use diesel_counters::{CounterBackend, Dialect, ListedRows};
+///
+/// #[derive(diesel::MultiConnection)]
+/// pub enum AnyConnection {
+///     Sqlite(SqliteConnection),
+///     // Postgres(PgConnection),
+///     // Mysql(MysqlConnection),
+/// }
+///
+/// impl CounterBackend for MultiBackend {
+///     type ManyRows = ListedRows;
+///
+///     fn dialect(&self) -> Dialect {
+///         match self {
+///             MultiBackend::Sqlite(_) => Dialect::Sqlite,
+///             // MultiBackend::Postgres(_) => Dialect::PostgreSql,
+///             // MultiBackend::Mysql(_) => Dialect::MySql,
+///         }
+///     }
+/// }
+/// # }
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut connection::AnyConnection::Sqlite(establish_connection());
+/// # let article: Article = articles::table.find(1).first(conn)?;
+/// article.incr_counter(article_counters::views, conn)?;
+/// # assert_eq!(article.counter_value(article_counters::views, conn)?, 1);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// [`MultiConnection`]: diesel::MultiConnection
+#[diagnostic::on_unimplemented(
+    message = "counters do not know the backend `{Self}`",
+    label = "turn on a feature of diesel_counters: `postgres`, `mysql` or `sqlite`",
+    note = "for a `#[derive(MultiConnection)]`, write `impl CounterBackend for MultiBackend`"
+)]
+pub trait CounterBackend:
+    Backend + HasSqlType<Date> + HasSqlType<SmallInt> + HasSqlType<BigInt>
+{
+    /// How a statement of this backend has many rows: [`ListedRows`], unless it is
+    /// PostgreSQL's own.
+    type ManyRows;
+
+    /// Whose SQL this backend speaks.
+    fn dialect(&self) -> Dialect;
+}
+
+/// How the connection's database takes the rows of a statement over many entities.
+pub(crate) type ManyRows<Conn> =
+    <<Conn as diesel::connection::Connection>::Backend as CounterBackend>::ManyRows;
+
+/// Many rows as `VALUES (…), (…)`, which every database takes; in statements of a
+/// few sizes, so that each is prepared once.
+#[derive(Debug, Clone, Copy)]
+pub struct ListedRows;
+
+/// Many rows as arrays: one statement for any number of them.
+#[cfg(feature = "postgres")]
+#[derive(Debug, Clone, Copy)]
+pub struct UnnestedRows;
+
+/// Whose SQL a backend speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// PostgreSQL.
+    PostgreSql,
+    /// MySQL 8.0 and later, MariaDB 10.6 and later.
+    MySql,
+    /// SQLite 3.35 and later.
+    Sqlite,
+}
+
+#[cfg(feature = "postgres")]
+impl CounterBackend for diesel::pg::Pg {
+    type ManyRows = UnnestedRows;
+
+    fn dialect(&self) -> Dialect {
+        Dialect::PostgreSql
+    }
+}
+
+#[cfg(feature = "mysql")]
+impl CounterBackend for diesel::mysql::Mysql {
+    type ManyRows = ListedRows;
+
+    fn dialect(&self) -> Dialect {
+        Dialect::MySql
+    }
+}
+
+#[cfg(feature = "sqlite")]
+impl CounterBackend for diesel::sqlite::Sqlite {
+    type ManyRows = ListedRows;
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+}
+
+impl Dialect {
+    /// The dialect of the backend that `out` writes for.
+    pub(crate) fn of<DB: CounterBackend>(out: &AstPass<'_, '_, DB>) -> Self {
+        out.backend().dialect()
+    }
+}

@@ -1,0 +1,458 @@
+//! Copying totals into a column of the parent table.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use diesel::connection::Connection;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
+use diesel::query_source::QuerySource;
+use diesel::result::Error;
+use diesel::serialize::ToSql;
+use diesel::sql_types::{BigInt, HasSqlType, Nullable, SingleValue};
+use diesel::{Column, QueryResult, RunQueryDsl};
+
+use crate::backend::{CounterBackend, Dialect, is_exact};
+use crate::counter::Counters;
+use crate::layout::Layout;
+use crate::table::{HasParent, ParentTable};
+
+/// The column that takes the totals, by name.
+#[derive(Debug, Clone)]
+pub struct TotalColumn<P> {
+    /// The name of the parent table as SQL.
+    pub table: P,
+    /// The primary key of the parent table.
+    pub key: Cow<'static, str>,
+    /// The column.
+    pub column: Cow<'static, str>,
+}
+
+/// A copy of a counter's totals into a column of the parent table, whose keys have the SQL type
+/// `ST` and the Rust type `K`; made by
+/// [`HasCounters::materialize`](crate::HasCounters::materialize).
+#[must_use = "nothing is copied until it is executed"]
+pub struct Materialize<'p, F, P, ST, K> {
+    names: Rc<Names<F, P>>,
+    batch: usize,
+    on_progress: Box<dyn FnMut(Materialized) + 'p>,
+    of: PhantomData<(ST, K)>,
+}
+
+/// What a [`Materialize`] has done so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Materialized {
+    /// The number of rows that it compared.
+    pub compared: u64,
+    /// The number of rows whose column was not the total.
+    pub different: u64,
+    /// The number of rows that it wrote.
+    pub written: u64,
+}
+
+#[derive(Debug)]
+struct Names<F, P> {
+    /// Its counters are the one that is copied.
+    layout: Layout<F>,
+    into: TotalColumn<P>,
+}
+
+impl<F: fmt::Debug, P: fmt::Debug, ST, K> fmt::Debug for Materialize<'_, F, P, ST, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Materialize")
+            .field("names", &self.names)
+            .field("batch", &self.batch)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How many rows are compared by one query. It locks none, and keeps only those that differ.
+const COMPARED: i64 = 50_000;
+
+/// Longer lists take long to prepare.
+const MAX_BATCH: usize = 1_000;
+
+pub(crate) fn of_column<C, Into, K>() -> MaterializeOf<C, K>
+where
+    C: Counters<Value = i64, Table: HasParent>,
+    Into: Column<Table = ParentTable<C::Table>>,
+{
+    use diesel::associations::HasTable;
+
+    Materialize::of_layout(
+        Layout::of_counters::<C>(),
+        TotalColumn {
+            table: ParentTable::<C::Table>::table().from_clause(),
+            key: <C::Table as HasParent>::ParentKey::NAME.into(),
+            column: Into::NAME.into(),
+        },
+    )
+}
+
+/// The [`Materialize`] of a counter `C` whose entities' keys are `K`.
+pub type MaterializeOf<C, K> = Materialize<
+    'static,
+    <<C as Counters>::Table as QuerySource>::FromClause,
+    <ParentTable<<C as Counters>::Table> as QuerySource>::FromClause,
+    crate::entity::KeyType<C>,
+    K,
+>;
+
+impl<F, P, ST, K> Materialize<'static, F, P, ST, K> {
+    /// Copies the totals of the first counter of the layout. For programs that learn of tables
+    /// only as they run.
+    pub fn of_layout(layout: Layout<F>, into: TotalColumn<P>) -> Self {
+        Materialize {
+            names: Rc::new(Names { layout, into }),
+            batch: MAX_BATCH,
+            on_progress: Box::new(|_| ()),
+            of: PhantomData,
+        }
+    }
+}
+
+impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
+    /// Writes up to this number of rows in a statement, from 1 to 1,000. Defaults to 1,000.
+    pub fn batch(mut self, rows: usize) -> Self {
+        self.batch = rows.clamp(1, MAX_BATCH);
+        self
+    }
+
+    /// Calls `f` after each statement that writes, and after each 50,000 rows that were compared.
+    pub fn on_progress<'q>(self, f: impl FnMut(Materialized) + 'q) -> Materialize<'q, F, P, ST, K> {
+        Materialize {
+            names: self.names,
+            batch: self.batch,
+            on_progress: Box::new(f),
+            of: PhantomData,
+        }
+    }
+
+    /// Returns what [`execute`](Materialize::execute) would write, and writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The database's own.
+    pub fn dry_run<Conn>(self, conn: &mut Conn) -> QueryResult<Materialized>
+    where
+        K: Clone + PartialEq + fmt::Debug,
+        for<'a> RangeEnd<F, P, ST, K>: LoadQuery<'a, Conn, K>,
+        for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, (K, Option<i64>, i64)>,
+    {
+        let found = self.compare(conn, |rows, _| Ok(rows.len()))?;
+        Ok(Materialized {
+            written: 0,
+            ..found
+        })
+    }
+
+    /// Copies the totals. Returns the number of rows that it wrote.
+    ///
+    /// Each statement that writes is a transaction of its own, unless the connection is in a
+    /// transaction. It does not write a row whose column another transaction has changed since
+    /// it was read; the next run does.
+    ///
+    /// # Errors
+    ///
+    /// The database's own. What was written before stays written.
+    pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
+    where
+        Conn: Connection,
+        K: Clone + PartialEq + fmt::Debug,
+        for<'a> RangeEnd<F, P, ST, K>: LoadQuery<'a, Conn, K>,
+        for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, (K, Option<i64>, i64)>,
+        WriteTotals<F, P, ST, K>: ExecuteDsl<Conn>,
+    {
+        let names = Rc::clone(&self.names);
+        let done = self.compare(conn, |rows, conn| {
+            let write = WriteTotals::<F, P, ST, K> {
+                names: Rc::clone(&names),
+                rows,
+                sql_type: PhantomData,
+            };
+            write.execute(conn)
+        })?;
+        Ok(done.written as usize)
+    }
+
+    /// Compares all rows, a range of keys after the other, and writes those that differ.
+    fn compare<Conn>(
+        mut self,
+        conn: &mut Conn,
+        mut write: impl FnMut(Vec<(K, Option<i64>, i64)>, &mut Conn) -> QueryResult<usize>,
+    ) -> QueryResult<Materialized>
+    where
+        K: Clone + PartialEq + fmt::Debug,
+        for<'a> RangeEnd<F, P, ST, K>: LoadQuery<'a, Conn, K>,
+        for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, (K, Option<i64>, i64)>,
+    {
+        let mut so_far = Materialized::default();
+        let mut ends: Vec<K> = Vec::new();
+        loop {
+            let range = KeyRange {
+                names: Rc::clone(&self.names),
+                after: ends.last().cloned(),
+                last: None,
+                sql_type: PhantomData,
+            };
+            let end: Vec<K> = RangeEnd(range.clone()).load(conn)?;
+            let last = end.into_iter().next();
+            if let Some(again) = last.as_ref().filter(|last| ends.contains(last)) {
+                return Err(stored_as_another_type(again));
+            }
+            let range = KeyRange {
+                last: last.clone(),
+                ..range
+            };
+            let rows: Vec<(K, Option<i64>, i64)> = Differing(range.clone()).load(conn)?;
+            let written = so_far.written;
+            for batch in rows.chunks(self.batch) {
+                so_far.different += batch.len() as u64;
+                so_far.written += write(batch.to_vec(), conn)? as u64;
+                (self.on_progress)(so_far);
+            }
+            if so_far.written - written < rows.len() as u64 {
+                self.refuse_again(&rows, &Differing(range).load(conn)?)?;
+            }
+            let Some(last) = last else {
+                return Ok(so_far);
+            };
+            so_far.compared += COMPARED as u64;
+            (self.on_progress)(so_far);
+            ends.push(last);
+        }
+    }
+}
+
+impl<F, P, ST, K: PartialEq + fmt::Debug> Materialize<'_, F, P, ST, K> {
+    /// Rows that were not written, and hold what they held, are not found by their keys.
+    fn refuse_again(
+        &self,
+        before: &[(K, Option<i64>, i64)],
+        after: &[(K, Option<i64>, i64)],
+    ) -> QueryResult<()> {
+        let is_same = |row: &&(K, Option<i64>, i64)| {
+            let mut before = before.iter();
+            before.any(|(key, held, _)| (key, held) == (&row.0, &row.1))
+        };
+        match after.iter().find(is_same) {
+            Some((key, ..)) => Err(stored_as_another_type(key)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn stored_as_another_type(key: &impl fmt::Debug) -> Error {
+    Error::QueryBuilderError(
+        format!(
+            "there is no row with the key {key:?} that was read: SQLite stores that key as \
+             another type than its column's"
+        )
+        .into(),
+    )
+}
+
+/// A range of keys of the parent table.
+#[derive(Debug)]
+pub struct KeyRange<F, P, ST, K> {
+    names: Rc<Names<F, P>>,
+    after: Option<K>,
+    last: Option<K>,
+    sql_type: PhantomData<ST>,
+}
+
+impl<F, P, ST, K: Clone> Clone for KeyRange<F, P, ST, K> {
+    fn clone(&self) -> Self {
+        KeyRange {
+            names: Rc::clone(&self.names),
+            after: self.after.clone(),
+            last: self.last.clone(),
+            sql_type: PhantomData,
+        }
+    }
+}
+
+impl<F, P, ST, K> KeyRange<F, P, ST, K> {
+    /// ` WHERE key > ? AND key <= ?`
+    fn walk_where<'b, DB>(&'b self, key: &str, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
+    where
+        ST: SingleValue,
+        K: ToSql<ST, DB>,
+        DB: CounterBackend + HasSqlType<ST>,
+    {
+        let ends = [(" > ", &self.after), (" <= ", &self.last)];
+        let mut and = " WHERE ";
+        for (compare, end) in ends {
+            let Some(end) = end else { continue };
+            out.push_sql(and);
+            out.push_identifier(key)?;
+            out.push_sql(compare);
+            out.push_bind_param::<ST, _>(end)?;
+            and = " AND ";
+        }
+        Ok(())
+    }
+}
+
+/// A query of the key that ends the next range; of none, if the rest of the table is shorter.
+#[derive(Debug)]
+pub struct RangeEnd<F, P, ST, K>(KeyRange<F, P, ST, K>);
+statement!(RangeEnd(F, P, ST, K) -> ST);
+
+impl<F, P, ST, K, DB> QueryFragment<DB> for RangeEnd<F, P, ST, K>
+where
+    P: QueryFragment<DB>,
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+    i64: ToSql<BigInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let TotalColumn { table, key, .. } = &self.0.names.into;
+        Dialect::of(&out).push_select(&mut out);
+        out.push_identifier(key)?;
+        out.push_sql(" FROM ");
+        table.walk_ast(out.reborrow())?;
+        self.0.walk_where(key, out.reborrow())?;
+        out.push_sql(" ORDER BY ");
+        out.push_identifier(key)?;
+        out.push_sql(" LIMIT 1 OFFSET ");
+        out.push_bind_param::<BigInt, _>(const { &(COMPARED - 1) })
+    }
+}
+
+/// A query of the rows of a range whose column is not the total.
+#[derive(Debug)]
+pub struct Differing<F, P, ST, K>(KeyRange<F, P, ST, K>);
+statement!(Differing(F, P, ST, K) -> (ST, Nullable<BigInt>, BigInt));
+
+const PARENT: &str = "diesel_counters_parent";
+const TOTALS: &str = "diesel_counters_totals";
+const KEY: &str = "diesel_counters_key";
+const HELD: &str = "diesel_counters_held";
+const TOTAL: &str = "diesel_counters_total";
+
+impl<F, P, ST, K, DB> QueryFragment<DB> for Differing<F, P, ST, K>
+where
+    F: QueryFragment<DB>,
+    P: QueryFragment<DB>,
+    ST: SingleValue + 'static,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+{
+    // SELECT key, held, total FROM (
+    //     SELECT id AS key, total_views AS held, COALESCE(total, 0) AS total FROM articles
+    //     LEFT JOIN (
+    //         SELECT article_id, SUM(views) AS total FROM article_counters
+    //         WHERE article_id > ? AND article_id <= ? GROUP BY article_id
+    //     ) AS totals ON article_id = id
+    //     WHERE id > ? AND id <= ?
+    // ) AS parent WHERE held <> total OR held IS NULL ORDER BY key
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        let Names { layout, into } = &*self.0.names;
+        let entity = layout.entity.as_deref().unwrap_or_default();
+        let counter = layout.counters.first().map_or("", |counter| counter);
+        dialect.push_select(&mut out);
+        out.push_sql(&format!("{KEY}, {HELD}, {TOTAL} FROM (SELECT "));
+        for (column, name) in [(&into.key, KEY), (&into.column, HELD)] {
+            out.push_identifier(column)?;
+            out.push_sql(&format!(" AS {name}, "));
+        }
+        // Texts have an order in each of the two columns, which can differ.
+        let by_range = is_exact::<ST>();
+        if by_range {
+            out.push_sql(&format!("COALESCE({TOTALS}.{TOTAL}, 0) AS {TOTAL} FROM "));
+            into.table.walk_ast(out.reborrow())?;
+            out.push_sql(" LEFT JOIN (SELECT ");
+            out.push_identifier(entity)?;
+            out.push_sql(&format!(" AS {KEY}, "));
+            dialect.push_sum(counter, &mut out)?;
+            out.push_sql(&format!(" AS {TOTAL} FROM "));
+            layout.table.walk_ast(out.reborrow())?;
+            self.0.walk_where(entity, out.reborrow())?;
+            out.push_sql(" GROUP BY ");
+            out.push_identifier(entity)?;
+            out.push_sql(&format!(") AS {TOTALS} ON {TOTALS}.{KEY} = "));
+            out.push_identifier(&into.key)?;
+        } else {
+            out.push_sql("(SELECT ");
+            dialect.push_sum(counter, &mut out)?;
+            out.push_sql(" FROM ");
+            layout.table.walk_ast(out.reborrow())?;
+            out.push_sql(&format!(" AS {TOTALS} WHERE {TOTALS}."));
+            out.push_identifier(entity)?;
+            out.push_sql(" = ");
+            into.table.walk_ast(out.reborrow())?;
+            out.push_sql(".");
+            out.push_identifier(&into.key)?;
+            out.push_sql(&format!(") AS {TOTAL} FROM "));
+            into.table.walk_ast(out.reborrow())?;
+        }
+        self.0.walk_where(&into.key, out.reborrow())?;
+        out.push_sql(&format!(
+            ") AS {PARENT} WHERE {HELD} <> {TOTAL} OR {HELD} IS NULL ORDER BY {KEY}"
+        ));
+        Ok(())
+    }
+}
+
+/// Writes totals into the rows that still hold what they held.
+#[derive(Debug)]
+pub struct WriteTotals<F, P, ST, K> {
+    names: Rc<Names<F, P>>,
+    rows: Vec<(K, Option<i64>, i64)>,
+    sql_type: PhantomData<ST>,
+}
+statement!(WriteTotals(F, P, ST, K));
+
+impl<F, P, ST, K, DB> QueryFragment<DB> for WriteTotals<F, P, ST, K>
+where
+    F: QueryFragment<DB>,
+    P: QueryFragment<DB>,
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+    i64: ToSql<BigInt, DB>,
+    Option<i64>: ToSql<Nullable<BigInt>, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        // There is a text for each number of rows.
+        out.unsafe_to_cache_prepared();
+        let Names { layout, into } = &*self.names;
+        let entity = layout.entity.as_deref().unwrap_or_default();
+        let counter = layout.counters.first().map_or("", |counter| counter);
+        let push_row = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
+            let (key, held, total) = &self.rows[row];
+            out.push_bind_param::<ST, _>(key)?;
+            out.push_sql(", ");
+            out.push_bind_param::<Nullable<BigInt>, _>(held)?;
+            out.push_sql(", ");
+            out.push_bind_param::<BigInt, _>(total)
+        };
+        let columns = [
+            (Some(entity), KEY),
+            (Some(counter), HELD),
+            (Some(counter), TOTAL),
+        ];
+        Dialect::of(&out).push_update_from(
+            (&into.table, &into.column),
+            (&layout.table, &columns),
+            self.rows.len(),
+            push_row,
+            |out| {
+                out.push_identifier(&into.key)?;
+                out.push_sql(&format!(" = {KEY} AND ("));
+                out.push_identifier(&into.column)?;
+                out.push_sql(&format!(" = {HELD} OR {HELD} IS NULL AND "));
+                out.push_identifier(&into.column)?;
+                out.push_sql(" IS NULL)");
+                Ok(())
+            },
+            &mut out,
+        )
+    }
+}

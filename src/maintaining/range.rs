@@ -1,0 +1,91 @@
+//! The rows that a merge takes, and the rows that it adds them to.
+
+use std::cmp::Reverse;
+
+use chrono::NaiveDate;
+use diesel::QueryResult;
+use diesel::query_builder::AstPass;
+use diesel::serialize::ToSql;
+use diesel::sql_types::{Date, SmallInt};
+
+use crate::backend::{CounterBackend, Dialect};
+use crate::day::{Day, UNDATED};
+use crate::layout::Layout;
+
+/// The key of a row.
+pub type RowKey<K> = (K, NaiveDate, i16);
+
+/// The rows to merge, and the day that they are merged into.
+#[derive(Debug, Clone, Copy)]
+pub struct MergeRange {
+    /// The first day.
+    pub(super) first: Day,
+    /// The day after the last.
+    pub(super) before: Day,
+    /// The slot before the first.
+    pub(super) above_slot: i16,
+    /// The day that they are merged into; `None` for their own.
+    pub(super) into: Option<Day>,
+}
+
+impl MergeRange {
+    /// The row that this one is added to.
+    pub(super) fn target_of<K: Clone>(&self, (entity, day, _slot): &RowKey<K>) -> RowKey<K> {
+        (entity.clone(), self.into.map_or(*day, |into| into.0), 0)
+    }
+
+    /// Splits these rows by the row that they are added to. If they are all added to one row,
+    /// returns the first of them as the error.
+    pub(super) fn split_by_target<K: Clone + Ord>(
+        &self,
+        rows: Vec<RowKey<K>>,
+    ) -> Result<Vec<Vec<RowKey<K>>>, RowKey<K>> {
+        let same = |a: &RowKey<K>, b: &RowKey<K>| self.target_of(a) == self.target_of(b);
+        let mut parts: Vec<_> = rows.chunk_by(same).map(<[_]>::to_vec).collect();
+        match &parts[..] {
+            [one] => Err(one[0].clone()),
+            _ => {
+                parts.reverse();
+                Ok(parts)
+            }
+        }
+    }
+
+    /// The rows that these are added to, in the order in which they are locked.
+    pub(super) fn targets_of<K: Clone + Ord>(&self, rows: &[RowKey<K>]) -> Vec<RowKey<K>> {
+        let mut targets: Vec<RowKey<K>> = rows.iter().map(|row| self.target_of(row)).collect();
+        // Corrections lock in this order: by entity, first the row of 1970-01-01, and then from the
+        // last day to the first.
+        targets.sort_unstable_by(|(a, day_a, _), (b, day_b, _)| {
+            let of = |day: &NaiveDate| (*day != UNDATED, Reverse(*day));
+            (a, of(day_a)).cmp(&(b, of(day_b)))
+        });
+        targets.dedup();
+        targets
+    }
+
+    /// The condition that is true of the rows to merge.
+    pub(super) fn walk_condition<'b, F, DB>(
+        &'b self,
+        layout: &'b Layout<F>,
+        mut out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: CounterBackend,
+        Day: ToSql<Date, DB>,
+        i16: ToSql<SmallInt, DB>,
+    {
+        out.push_identifier(&layout.day)?;
+        out.push_sql(" >= ");
+        out.push_bind_param::<Date, _>(&self.first)?;
+        out.push_sql(" AND ");
+        out.push_identifier(&layout.day)?;
+        out.push_sql(" < ");
+        out.push_bind_param::<Date, _>(&self.before)?;
+        out.push_sql(" AND ");
+        out.push_identifier(&layout.slot)?;
+        out.push_sql(" > ");
+        out.push_bind_param::<SmallInt, _>(&self.above_slot)?;
+        Dialect::of(&out).push_and_is_day(&layout.day, &mut out)
+    }
+}

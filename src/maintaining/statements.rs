@@ -1,0 +1,438 @@
+//! The statements of a merge.
+
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use chrono::NaiveDate;
+use diesel::backend::Backend;
+use diesel::deserialize::{self, FromSql, QueryableByName};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::row::{Field, NamedRow, Row};
+use diesel::serialize::ToSql;
+use diesel::sql_types::{BigInt, Date, HasSqlType, SingleValue, SmallInt, Text, Untyped};
+use diesel::{QueryResult, RunQueryDsl};
+
+use crate::backend::{CounterBackend, Dialect, push_names};
+use crate::day::Day;
+use crate::layout::Layout;
+use crate::maintaining::range::{MergeRange, RowKey};
+
+/// Takes the table's advisory lock, without waiting for it. Returns 1, or 0 if another session
+/// has it.
+///
+/// It lets one merge of a table run at a time. Two would be as exact, because each merges only
+/// rows that it has locked, but would wait for each other.
+#[derive(Debug)]
+pub struct TryLock<F>(pub(super) Rc<Layout<F>>);
+
+/// Releases the table's advisory lock. Returns 1, or 0 if this session does not have it.
+#[derive(Debug)]
+pub struct Unlock<F>(pub(super) Rc<Layout<F>>);
+
+statement!(TryLock(F) -> BigInt);
+statement!(Unlock(F) -> BigInt);
+
+impl<F, DB> QueryFragment<DB> for TryLock<F>
+where
+    F: QueryFragment<DB>,
+    DB: CounterBackend + HasSqlType<Text>,
+    str: ToSql<Text, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Dialect::of(&out).push_try_lock(&self.0.table, &self.0.name, &mut out)
+    }
+}
+
+impl<F, DB> QueryFragment<DB> for Unlock<F>
+where
+    F: QueryFragment<DB>,
+    DB: CounterBackend + HasSqlType<Text>,
+    str: ToSql<Text, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Dialect::of(&out).push_unlock(&self.0.table, &self.0.name, &mut out)
+    }
+}
+
+/// Returns the number of rows to merge.
+#[derive(Debug)]
+pub struct CountRows<F> {
+    pub(super) layout: Rc<Layout<F>>,
+    pub(super) range: MergeRange,
+}
+statement!(CountRows(F) -> BigInt);
+
+impl<F, DB> QueryFragment<DB> for CountRows<F>
+where
+    F: QueryFragment<DB>,
+    DB: CounterBackend,
+    Day: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Dialect::of(&out).push_select(&mut out);
+        out.push_sql("COUNT(*) FROM ");
+        self.layout.table.walk_ast(out.reborrow())?;
+        out.push_sql(" WHERE ");
+        self.range.walk_condition(&self.layout, out.reborrow())
+    }
+}
+
+/// Returns the number of rows whose day SQLite stores as another text than `YYYY-MM-DD`.
+#[derive(Debug)]
+pub struct CountOtherDays<F>(pub(super) Rc<Layout<F>>);
+statement!(CountOtherDays(F) -> BigInt);
+
+impl<F, DB> QueryFragment<DB> for CountOtherDays<F>
+where
+    F: QueryFragment<DB>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        dialect.push_select(&mut out);
+        out.push_sql("COUNT(*) FROM ");
+        self.0.table.walk_ast(out.reborrow())?;
+        out.push_sql(" WHERE NOT (1 = 1");
+        dialect.push_and_is_day(&self.0.day, &mut out)?;
+        out.push_sql(")");
+        Ok(())
+    }
+}
+
+/// Returns the keys of the next rows to merge, in order. It locks none.
+#[derive(Debug)]
+pub struct NextRows<F, ST, K> {
+    pub(super) layout: Rc<Layout<F>>,
+    pub(super) range: MergeRange,
+    pub(super) after: Option<RowKey<K>>,
+    pub(super) limit: i64,
+    pub(super) sql_type: PhantomData<ST>,
+}
+statement!(NextRows(F, ST, K) -> (ST, Date, SmallInt));
+
+impl<F, ST, K, DB> QueryFragment<DB> for NextRows<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+    Day: ToSql<Date, DB>,
+    NaiveDate: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+    i64: ToSql<BigInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        push_select_keys(&self.layout, &mut out)?;
+        out.push_sql(" FROM ");
+        self.layout.table.walk_ast(out.reborrow())?;
+        out.push_sql(" WHERE ");
+        self.range.walk_condition(&self.layout, out.reborrow())?;
+        if let Some(after) = &self.after {
+            out.push_sql(" AND ");
+            walk_after::<F, ST, K, DB>(&self.layout, after, out.reborrow())?;
+        }
+        out.push_sql(" ORDER BY ");
+        push_names(&self.layout.key(), &mut out)?;
+        out.push_sql(" LIMIT ");
+        out.push_bind_param::<BigInt, _>(&self.limit)
+    }
+}
+
+/// `(entity, day, slot) > (?, ?, ?)`, written so that MySQL finds the range in the key.
+fn walk_after<'b, F, ST, K, DB>(
+    layout: &'b Layout<F>,
+    (entity, day, slot): &'b RowKey<K>,
+    mut out: AstPass<'_, 'b, DB>,
+) -> QueryResult<()>
+where
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+    NaiveDate: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+{
+    if let Some(name) = &layout.entity {
+        out.push_identifier(name)?;
+        out.push_sql(" >= ");
+        out.push_bind_param::<ST, _>(entity)?;
+        out.push_sql(" AND (");
+        out.push_identifier(name)?;
+        out.push_sql(" > ");
+        out.push_bind_param::<ST, _>(entity)?;
+        out.push_sql(" OR ");
+    }
+    out.push_identifier(&layout.day)?;
+    out.push_sql(" >= ");
+    out.push_bind_param::<Date, _>(day)?;
+    out.push_sql(" AND (");
+    out.push_identifier(&layout.day)?;
+    out.push_sql(" > ");
+    out.push_bind_param::<Date, _>(day)?;
+    out.push_sql(" OR ");
+    out.push_identifier(&layout.slot)?;
+    out.push_sql(" > ");
+    out.push_bind_param::<SmallInt, _>(slot)?;
+    out.push_sql(if layout.entity.is_some() { "))" } else { ")" });
+    Ok(())
+}
+
+/// Inserts the rows of slot 0 that others are added to, with zeros, if they are missing.
+///
+/// It is the first statement of its transaction, and the only one that waits. So a transaction
+/// that waits for a merge waits for one that is not waiting itself. On SQLite, a transaction that
+/// reads before it writes fails if another has written in between; this one waits for its turn.
+#[derive(Debug)]
+pub struct OpenTargets<F, ST, K> {
+    pub(super) layout: Rc<Layout<F>>,
+    pub(super) targets: Vec<RowKey<K>>,
+    pub(super) sql_type: PhantomData<ST>,
+}
+statement!(OpenTargets(F, ST, K));
+
+impl<F, ST, K, DB> QueryFragment<DB> for OpenTargets<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+    NaiveDate: ToSql<Date, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        // There is a text for each number of rows.
+        out.unsafe_to_cache_prepared();
+        let (key, counters) = (self.layout.key(), self.layout.counters());
+        Dialect::of(&out).push_insert_into(&self.layout.table, &mut out)?;
+        push_names(&key, &mut out)?;
+        out.push_sql(", ");
+        push_names(&counters, &mut out)?;
+        out.push_sql(") VALUES ");
+        for (i, (entity, day, _slot)) in self.targets.iter().enumerate() {
+            out.push_sql(if i == 0 { "(" } else { ", (" });
+            if self.layout.entity.is_some() {
+                out.push_bind_param::<ST, _>(entity)?;
+                out.push_sql(", ");
+            }
+            out.push_bind_param::<Date, _>(day)?;
+            out.push_sql(", 0");
+            out.push_sql(&", 0".repeat(counters.len()));
+            out.push_sql(")");
+        }
+        Dialect::of(&out).push_on_conflict_keep(&key, &counters, &mut out)
+    }
+}
+
+/// Rows, by their keys.
+#[derive(Debug)]
+pub struct Rows<F, ST, K> {
+    layout: Rc<Layout<F>>,
+    keys: Rc<Vec<RowKey<K>>>,
+    sql_type: PhantomData<ST>,
+}
+
+impl<F, ST, K> Rows<F, ST, K> {
+    pub(super) fn new(layout: &Rc<Layout<F>>, keys: Vec<RowKey<K>>) -> Self {
+        Rows {
+            layout: Rc::clone(layout),
+            keys: Rc::new(keys),
+            sql_type: PhantomData,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    pub(super) fn lock(&self) -> Lock<F, ST, K> {
+        Lock(self.clone())
+    }
+
+    /// Adds them to slot 0 of the day `into`, or of their own day.
+    pub(super) fn add(&self, into: Option<Day>) -> Add<F, ST, K> {
+        Add {
+            rows: self.clone(),
+            into,
+        }
+    }
+
+    pub(super) fn delete(&self) -> Delete<F, ST, K> {
+        Delete(self.clone())
+    }
+}
+
+impl<F, ST, K> Clone for Rows<F, ST, K> {
+    fn clone(&self) -> Self {
+        Rows {
+            layout: Rc::clone(&self.layout),
+            keys: Rc::clone(&self.keys),
+            sql_type: PhantomData,
+        }
+    }
+}
+
+/// ` FROM t WHERE (entity, day, slot) IN (…)`
+impl<F, ST, K, DB> QueryFragment<DB> for Rows<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+    NaiveDate: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        // There is a text for each number of rows.
+        out.unsafe_to_cache_prepared();
+        let layout = &*self.layout;
+        let push_values = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
+            let (entity, day, slot) = &self.keys[row];
+            if layout.entity.is_some() {
+                out.push_bind_param::<ST, _>(entity)?;
+                out.push_sql(", ");
+            }
+            out.push_bind_param::<Date, _>(day)?;
+            out.push_sql(", ");
+            out.push_bind_param::<SmallInt, _>(slot)
+        };
+        let rows = self.keys.len();
+        Dialect::of(&out).push_from_rows(&layout.table, &layout.key(), rows, push_values, &mut out)
+    }
+}
+
+/// Locks rows, except those that another transaction has locked or deleted. Returns each as a
+/// [`LockedRow`].
+#[derive(Debug)]
+pub struct Lock<F, ST, K>(Rows<F, ST, K>);
+statement!(Lock(F, ST, K) -> Untyped);
+
+impl<F, ST, K, DB> QueryFragment<DB> for Lock<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    Rows<F, ST, K>: QueryFragment<DB>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        push_select_keys(&self.0.layout, &mut out)?;
+        out.push_sql(", ");
+        dialect.push_all_columns(&self.0.layout.table, &mut out)?;
+        self.0.walk_ast(out.reborrow())?;
+        dialect.push_lock_free_rows(&mut out);
+        Ok(())
+    }
+}
+
+/// A row that is locked, and the names of all columns that it has: a column that the layout does
+/// not name could be a new counter.
+#[derive(Debug)]
+pub struct LockedRow<ST, K> {
+    pub(super) key: RowKey<K>,
+    pub(super) columns: Vec<String>,
+    sql_type: PhantomData<ST>,
+}
+
+impl<ST, K, DB> QueryableByName<DB> for LockedRow<ST, K>
+where
+    DB: Backend,
+    ST: SingleValue,
+    K: FromSql<ST, DB>,
+    NaiveDate: FromSql<Date, DB>,
+    i16: FromSql<SmallInt, DB>,
+{
+    fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
+        let field = |i| Row::get(row, i).ok_or("a row has too few fields");
+        let columns = (3..row.field_count())
+            .map(|i| Ok(field(i)?.field_name().unwrap_or_default().to_owned()));
+        Ok(LockedRow {
+            key: (
+                K::from_nullable_sql(field(0)?.value())?,
+                NaiveDate::from_nullable_sql(field(1)?.value())?,
+                i16::from_nullable_sql(field(2)?.value())?,
+            ),
+            columns: columns.collect::<deserialize::Result<_>>()?,
+            sql_type: PhantomData,
+        })
+    }
+}
+
+/// Adds rows up, into slot 0 of a day.
+#[derive(Debug)]
+pub struct Add<F, ST, K> {
+    rows: Rows<F, ST, K>,
+    into: Option<Day>,
+}
+statement!(Add(F, ST, K));
+
+impl<F, ST, K, DB> QueryFragment<DB> for Add<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    Rows<F, ST, K>: QueryFragment<DB>,
+    DB: CounterBackend,
+    Day: ToSql<Date, DB>,
+{
+    // INSERT INTO t (entity, day, slot, views)
+    // SELECT entity, day, 0, SUM(views) FROM t WHERE … GROUP BY entity, day ORDER BY entity, day
+    // ON CONFLICT …
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        let layout = &*self.rows.layout;
+        let (key, counters) = (layout.key(), layout.counters());
+        let mut by: Vec<&str> = layout.entity.as_deref().into_iter().collect();
+        if self.into.is_none() {
+            by.push(&layout.day);
+        }
+
+        dialect.push_insert_into(&layout.table, &mut out)?;
+        push_names(&key, &mut out)?;
+        out.push_sql(", ");
+        push_names(&counters, &mut out)?;
+        out.push_sql(") SELECT ");
+        push_names(&by, &mut out)?;
+        if let Some(into) = &self.into {
+            out.push_sql(if by.is_empty() { "" } else { ", " });
+            out.push_bind_param::<Date, _>(into)?;
+        }
+        out.push_sql(", 0");
+        for counter in &counters {
+            out.push_sql(", ");
+            dialect.push_sum(counter, &mut out)?;
+        }
+        self.rows.walk_ast(out.reborrow())?;
+        for clause in [" GROUP BY ", " ORDER BY "] {
+            if !by.is_empty() {
+                out.push_sql(clause);
+                push_names(&by, &mut out)?;
+            }
+        }
+        dialect.push_on_conflict_add(&key, &counters, &mut out)
+    }
+}
+
+/// Deletes rows.
+#[derive(Debug)]
+pub struct Delete<F, ST, K>(Rows<F, ST, K>);
+statement!(Delete(F, ST, K));
+
+impl<F, ST, K, DB> QueryFragment<DB> for Delete<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    Rows<F, ST, K>: QueryFragment<DB>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Dialect::of(&out).push_delete(&self.0.layout.table, &mut out)?;
+        self.0.walk_ast(out.reborrow())
+    }
+}
+
+pub(super) fn push_select_keys<F, DB: CounterBackend>(
+    layout: &Layout<F>,
+    out: &mut AstPass<'_, '_, DB>,
+) -> QueryResult<()> {
+    Dialect::of(out).push_select(out);
+    if layout.entity.is_none() {
+        // In place of the entity.
+        out.push_sql("0, ");
+    }
+    push_names(&layout.key(), out)
+}

@@ -1,0 +1,296 @@
+//! Counts through time.
+
+use std::collections::BTreeMap;
+use std::iter;
+use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
+
+use chrono::NaiveDate;
+use diesel::connection::Connection;
+use diesel::query_dsl::methods::LoadQuery;
+use diesel::result::Error;
+use diesel::{QueryResult, RunQueryDsl};
+
+use crate::backend::{CounterBackend, ManyRows};
+use crate::counter::{Counters, checked_add};
+use crate::day::{DayRange, Period, UNDATED};
+use crate::entity::{KeyExpression, KeyOf, KeyType, Keys, ListKeys};
+use crate::reading::sums::{ByDay, NumberedSums, Sums};
+use crate::table::{EntityTable, NoEntity};
+
+/// Reads what was counted in each day, or in each period given with [`per`](Series::per), oldest
+/// first and without gaps. A period in which nothing was counted has 0.
+///
+/// The entity is given with [`of`](Series::of), and several entities with
+/// [`of_many`](Series::of_many); the days with [`between`](Series::between). It is one query.
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// use chrono::{Days, NaiveDate};
+/// use diesel_counters::Period;
+/// use diesel_counters::prelude::*;
+/// use schema::article_counters::views;
+///
+/// let monday = NaiveDate::from_ymd_opt(2026, 11, 16).unwrap();
+/// let day = |n| monday + Days::new(n);
+/// increment(views).of(1_i64).by(3).on(day(0)).execute(conn)?;
+/// increment(views).of(1_i64).by(5).on(day(2)).execute(conn)?;
+///
+/// let bars: Vec<(NaiveDate, i64)> = counter_series(views).of(1_i64).between(monday..=day(3)).load(conn)?;
+/// assert_eq!(bars, [(day(0), 3), (day(1), 0), (day(2), 5), (day(3), 0)]);
+///
+/// let weeks = counter_series(views).of(1_i64).per(Period::Week).load(conn)?;
+/// assert_eq!(weeks, [(monday, 8)]);
+///
+/// // A series for each of several entities, all over the same days.
+/// let charts: Vec<Vec<(NaiveDate, i64)>> = counter_series(views).of_many([1_i64, 2]).load(conn)?;
+/// assert_eq!(charts[1], [(day(0), 0), (day(1), 0), (day(2), 0)]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// For a model, use [`Article::counter_series(views)`](crate::HasCounters::counter_series), which knows the
+/// model's period.
+///
+/// # Errors
+///
+/// [`load`](Series::load) returns the errors of [`counter_value`](crate::dsl::counter_value()),
+/// an [overflow](crate::is_overflow()) if the sum of a period's days is out of the range of an
+/// `i64`, and an error if the period is [`Period::Total`] or shorter than the model's.
+pub fn counter_series<C: Counters>(_counters: C) -> Series<C> {
+    Series::new(Period::Day)
+}
+
+/// The counters `C` of the entity `Id` through time; made by [`counter_series`].
+#[must_use = "a query reads nothing until it is loaded"]
+#[derive(Debug, Clone)]
+pub struct Series<C, Id = NoEntity> {
+    entity: Id,
+    axis: Axis,
+    counters: PhantomData<C>,
+}
+
+/// The counters `C` of many entities through time; made by [`Series::of_many`].
+#[must_use = "a query reads nothing until it is loaded"]
+#[derive(Debug, Clone)]
+pub struct SeriesOfMany<C, K> {
+    ids: Vec<K>,
+    axis: Axis,
+    counters: PhantomData<C>,
+}
+
+/// What was counted in each period, after the first day of the period.
+pub type Counts<C> = Vec<(NaiveDate, <C as Counters>::Value)>;
+
+impl<C: Counters> Series<C> {
+    /// A series of a model that stores its counts by `period`.
+    pub(crate) fn new(period: Period) -> Self {
+        Series {
+            entity: NoEntity,
+            axis: Axis {
+                days: (Bound::Unbounded, Bound::Unbounded),
+                period,
+                stored: period,
+            },
+            counters: PhantomData,
+        }
+    }
+
+    /// Sets the entity, by its key.
+    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> Series<C, KeyExpression<K, C>> {
+        Series {
+            entity: id.into_id(),
+            axis: self.axis,
+            counters: PhantomData,
+        }
+    }
+
+    /// Sets many entities, by their keys, owned or borrowed. Their series have the same days.
+    pub fn of_many<K>(self, ids: impl IntoIterator<Item = K>) -> SeriesOfMany<C, K>
+    where
+        C::Table: EntityTable,
+    {
+        SeriesOfMany {
+            ids: ids.into_iter().collect(),
+            axis: self.axis,
+            counters: PhantomData,
+        }
+    }
+}
+
+impl<C: Counters, Id> Series<C, Id> {
+    /// Adds up the days of each period. Defaults to days, and for a model to its own period.
+    ///
+    /// If a model counts by week, the count of a week goes to the month or the year of its Monday.
+    pub fn per(mut self, period: Period) -> Self {
+        self.axis.period = period;
+        self
+    }
+
+    /// Reads only the periods that overlap these days: `monday..=today`, `monday..`, `..today`.
+    ///
+    /// If the range has no first day, the series begins with the first day that has a count; if
+    /// it has no last day, it ends with the last one. An empty or reversed range has none.
+    ///
+    /// Counts that are stored without a day, under 1970-01-01, are in no series.
+    pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
+        self.axis = self.axis.between(days);
+        self
+    }
+
+    /// Reads the series.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`counter_series`].
+    pub fn load<'a, Conn>(self, conn: &mut Conn) -> QueryResult<Counts<C>>
+    where
+        Sums<C, Id, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
+    {
+        let days = self.axis.days()?;
+        if days.is_empty() {
+            return Ok(Vec::new());
+        }
+        let query = Sums::<C, _, ByDay, _>::new(self.entity, days);
+        let mut rows = query.load::<(NaiveDate, C::Value)>(conn)?;
+        rows.retain(|(day, _)| *day != UNDATED);
+        let mut bars = self.axis.bars::<C>(days, rows.iter().map(|(day, _)| *day));
+        for (day, value) in rows {
+            self.axis.add::<C>(&mut bars, day, C::amounts(value))?;
+        }
+        Ok(values::<C>(bars))
+    }
+}
+
+impl<C: Counters, K> SeriesOfMany<C, K> {
+    /// As [`Series::per`].
+    pub fn per(mut self, period: Period) -> Self {
+        self.axis.period = period;
+        self
+    }
+
+    /// As [`Series::between`].
+    pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
+        self.axis = self.axis.between(days);
+        self
+    }
+
+    /// Returns a series for each of the keys, in their order, all over the same days.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`counter_series`].
+    pub fn load<'a, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<Counts<C>>>
+    where
+        K: Clone,
+        Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
+        NumberedSums<C, K, ByDay, DayRange>: LoadQuery<'a, Conn, (i64, NaiveDate, C::Value)>,
+    {
+        let days = self.axis.days()?;
+        let mut rows = vec![Vec::new(); self.ids.len()];
+        if days.is_empty() {
+            return Ok(rows.iter().map(|_: &Vec<_>| Vec::new()).collect());
+        }
+        let size = ManyRows::<Conn>::NUMBERED_LIMIT;
+        for (keys, rows) in self.ids.chunks(size).zip(rows.chunks_mut(size)) {
+            let keys = Keys::numbered::<ManyRows<Conn>>(keys);
+            let query = NumberedSums::<C, K, ByDay, _>::new(keys, days);
+            for (number, day, value) in query.load::<(i64, NaiveDate, C::Value)>(conn)? {
+                let of_key = rows.get_mut(number as usize - 1);
+                if let Some(of_key) = of_key.filter(|_| day != UNDATED) {
+                    of_key.push((day, C::amounts(value)));
+                }
+            }
+        }
+        let empty = self
+            .axis
+            .bars::<C>(days, rows.iter().flatten().map(|(day, _)| *day));
+        let series = rows.into_iter().map(|rows| {
+            let mut bars = empty.clone();
+            for (day, amounts) in rows {
+                self.axis.add::<C>(&mut bars, day, amounts)?;
+            }
+            Ok(values::<C>(bars))
+        });
+        series.collect()
+    }
+}
+
+/// The periods of a series.
+#[derive(Debug, Clone, Copy)]
+struct Axis {
+    days: (Bound<NaiveDate>, Bound<NaiveDate>),
+    period: Period,
+    /// The period that counts are stored by.
+    stored: Period,
+}
+
+/// Amounts by the first day of their period.
+type Bars<C> = BTreeMap<NaiveDate, <C as Counters>::Amounts>;
+
+impl Axis {
+    fn between(self, days: impl RangeBounds<NaiveDate>) -> Self {
+        Axis {
+            days: (days.start_bound().cloned(), days.end_bound().cloned()),
+            ..self
+        }
+    }
+
+    /// The days to read.
+    fn days(&self) -> QueryResult<DayRange> {
+        let Axis { period, stored, .. } = *self;
+        let message = match (stored, period) {
+            (Period::Total, _) => {
+                "this model stores its counts without a day: read them with `counter_value`".into()
+            }
+            (_, Period::Total) => {
+                "a series has a period that ends: read the sum of all days with `counter_value`"
+                    .into()
+            }
+            _ if period < stored => {
+                format!("this model counts by {stored:?}: it has no counts per {period:?}")
+            }
+            _ => return Ok(DayRange::whole(self.days, period)),
+        };
+        Err(Error::QueryBuilderError(message.into()))
+    }
+
+    /// Each period of the range, with 0. An open end is the first or the last day of `counted`.
+    fn bars<C: Counters>(
+        &self,
+        days: DayRange,
+        counted: impl Iterator<Item = NaiveDate> + Clone,
+    ) -> Bars<C> {
+        let (first, last) = days.ends();
+        let first = first.or_else(|| counted.clone().min());
+        let last = last.or_else(|| counted.max());
+        let (Some(first), Some(last)) = (first, last) else {
+            return Bars::<C>::new();
+        };
+        iter::successors(Some(self.period.start(first)), |&start| {
+            self.period.next(start)
+        })
+        .take_while(|&start| start <= last)
+        .map(|start| (start, C::ZERO))
+        .collect()
+    }
+
+    fn add<C: Counters>(
+        &self,
+        bars: &mut Bars<C>,
+        day: NaiveDate,
+        amounts: C::Amounts,
+    ) -> QueryResult<()> {
+        let bar = bars.entry(self.period.start(day)).or_insert(C::ZERO);
+        *bar = checked_add::<C>(*bar, amounts)?;
+        Ok(())
+    }
+}
+
+fn values<C: Counters>(bars: Bars<C>) -> Counts<C> {
+    bars.into_iter()
+        .map(|(start, amounts)| (start, C::value(amounts)))
+        .collect()
+}

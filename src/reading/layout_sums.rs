@@ -1,0 +1,285 @@
+//! Sums of a counter table that is known only as the program runs.
+
+use std::ops::RangeBounds;
+
+use chrono::NaiveDate;
+use diesel::backend::Backend;
+use diesel::deserialize::{self, FromSql, QueryableByName};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::row::{Field, NamedRow, Row};
+use diesel::serialize::ToSql;
+use diesel::sql_types::{BigInt, Date, Nullable, SmallInt, Text, Untyped};
+use diesel::{QueryResult, RunQueryDsl};
+
+use crate::backend::{CounterBackend, Dialect, push_names};
+use crate::day::{Day, DayRange, Days, UNDATED};
+use crate::layout::Layout;
+use crate::reading::sums::push_group_by;
+
+/// A query of the sums of all counters of a table that is known only as the program runs; made by
+/// [`Layout::sums`]. Load it as [`LayoutSum`].
+#[must_use = "a query reads nothing until it is loaded"]
+#[derive(Debug, Clone, Copy)]
+pub struct LayoutSums<'l, F, Where = Nothing, Key = Nothing> {
+    layout: &'l Layout<F>,
+    by: By,
+    key: Key,
+    condition: Where,
+    days: DayRange,
+    greatest: Option<i64>,
+}
+
+/// A row of [`LayoutSums`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LayoutSum {
+    /// The entity's key as text, if the sums are grouped by entity.
+    pub entity: Option<String>,
+    /// The day, if they are grouped by day.
+    pub day: Option<NaiveDate>,
+    /// The slot, if they are grouped by slot.
+    pub slot: Option<i16>,
+    /// The number of rows.
+    pub rows: i64,
+    /// The number of slots that they are in, if they are not grouped.
+    pub slots: Option<i64>,
+    /// The number of entities, if they are not grouped and the table has entities.
+    pub entities: Option<i64>,
+    /// The first day, if they are not grouped. 1970-01-01 is none.
+    pub first_day: Option<NaiveDate>,
+    /// The last day, if they are not grouped. 1970-01-01 is none.
+    pub last_day: Option<NaiveDate>,
+    /// The sum of each counter, in the order of the layout.
+    pub sums: Vec<i64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Nothing,
+    Entity,
+    Day,
+    Slot,
+}
+
+/// No SQL.
+#[derive(Debug, Clone, Copy)]
+pub struct Nothing;
+
+impl<DB: Backend> QueryFragment<DB> for Nothing {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_sql("1 = 1");
+        Ok(())
+    }
+}
+
+impl<F> Layout<F> {
+    /// Reads the sums of all counters: one row.
+    pub fn sums(&self) -> LayoutSums<'_, F> {
+        LayoutSums {
+            layout: self,
+            by: By::Nothing,
+            key: Nothing,
+            condition: Nothing,
+            days: DayRange::ALL,
+            greatest: None,
+        }
+    }
+}
+
+impl<'l, F, Where, Key> LayoutSums<'l, F, Where, Key> {
+    /// Returns a row for each day, oldest first.
+    pub fn by_day(self) -> Self {
+        LayoutSums {
+            by: By::Day,
+            ..self
+        }
+    }
+
+    /// Returns a row for each slot.
+    pub fn by_slot(self) -> Self {
+        LayoutSums {
+            by: By::Slot,
+            ..self
+        }
+    }
+
+    /// Returns a row for each entity. `key` is SQL that reads the entity's key as text.
+    pub fn by_entity<K>(self, key: K) -> LayoutSums<'l, F, Where, K> {
+        LayoutSums {
+            layout: self.layout,
+            by: By::Entity,
+            key,
+            condition: self.condition,
+            days: self.days,
+            greatest: self.greatest,
+        }
+    }
+
+    /// Reads only the rows for which this SQL is true.
+    pub fn filter<W>(self, condition: W) -> LayoutSums<'l, F, W, Key> {
+        LayoutSums {
+            layout: self.layout,
+            by: self.by,
+            key: self.key,
+            condition,
+            days: self.days,
+            greatest: self.greatest,
+        }
+    }
+
+    /// Reads only these days.
+    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Self {
+        LayoutSums {
+            days: DayRange::new(days),
+            ..self
+        }
+    }
+
+    /// Returns the `n` rows in which the first counter of the layout is greatest, greatest first.
+    pub fn greatest(self, n: i64) -> Self {
+        LayoutSums {
+            greatest: Some(n),
+            ..self
+        }
+    }
+}
+
+impl<F, Where, Key, Conn> RunQueryDsl<Conn> for LayoutSums<'_, F, Where, Key> {}
+
+impl<F, Where, Key> Query for LayoutSums<'_, F, Where, Key> {
+    type SqlType = Untyped;
+}
+
+impl<F, Where, Key> QueryId for LayoutSums<'_, F, Where, Key> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<F, Where, Key, DB> QueryFragment<DB> for LayoutSums<'_, F, Where, Key>
+where
+    F: QueryFragment<DB>,
+    Where: QueryFragment<DB>,
+    Key: QueryFragment<DB>,
+    DB: CounterBackend,
+    Day: ToSql<Date, DB>,
+    i64: ToSql<BigInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.unsafe_to_cache_prepared();
+        let dialect = Dialect::of(&out);
+        let layout = self.layout;
+        let by: &[&str] = match (self.by, &layout.entity) {
+            (By::Entity, Some(entity)) => &[entity],
+            (By::Nothing | By::Entity, _) => &[],
+            (By::Day, _) => &[&layout.day],
+            (By::Slot, _) => &[&layout.slot],
+        };
+        dialect.push_select(&mut out);
+        for (i, column) in [By::Entity, By::Day, By::Slot].into_iter().enumerate() {
+            out.push_sql(if i == 0 { "" } else { ", " });
+            match self.by == column {
+                true if column == By::Entity => self.key.walk_ast(out.reborrow())?,
+                true => push_names(by, &mut out)?,
+                false => out.push_sql("NULL"),
+            }
+        }
+        out.push_sql(", COUNT(*), ");
+        match self.by {
+            By::Nothing => self.walk_extent(out.reborrow())?,
+            // They take much longer for each of many groups.
+            _ => out.push_sql("NULL, NULL, NULL, NULL"),
+        }
+        for counter in layout.counters() {
+            out.push_sql(", ");
+            dialect.push_sum(counter, &mut out)?;
+        }
+        out.push_sql(" FROM ");
+        layout.table.walk_ast(out.reborrow())?;
+        out.push_sql(" WHERE ");
+        self.condition.walk_ast(out.reborrow())?;
+        self.days.walk_where(" AND ", &layout.day, out.reborrow())?;
+        push_group_by(by, &mut out)?;
+        if !by.is_empty() {
+            out.push_sql(" ORDER BY ");
+            if let (Some(_), Some(first)) = (self.greatest, layout.counters.first()) {
+                dialect.push_sum(first, &mut out)?;
+                out.push_sql(" DESC, ");
+            }
+            push_names(by, &mut out)?;
+        }
+        if let Some(limit) = &self.greatest {
+            out.push_sql(" LIMIT ");
+            out.push_bind_param::<BigInt, _>(limit)?;
+        }
+        Ok(())
+    }
+}
+
+impl<F, Where, Key> LayoutSums<'_, F, Where, Key> {
+    fn walk_extent<'b, DB>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
+    where
+        DB: CounterBackend,
+        Day: ToSql<Date, DB>,
+    {
+        let Layout {
+            entity, day, slot, ..
+        } = self.layout;
+        for column in [Some(slot), entity.as_ref()] {
+            match column {
+                Some(column) => {
+                    out.push_sql("COUNT(DISTINCT ");
+                    out.push_identifier(column)?;
+                    out.push_sql("), ");
+                }
+                None => out.push_sql("NULL, "),
+            }
+        }
+        for function in ["MIN", ", MAX"] {
+            out.push_sql(function);
+            out.push_sql("(CASE WHEN ");
+            out.push_identifier(day)?;
+            out.push_sql(" <> ");
+            out.push_bind_param::<Date, _>(&Day(UNDATED))?;
+            out.push_sql(" THEN ");
+            out.push_identifier(day)?;
+            out.push_sql(" END)");
+        }
+        Ok(())
+    }
+}
+
+impl<DB> QueryableByName<DB> for LayoutSum
+where
+    DB: Backend,
+    Option<String>: FromSql<Nullable<Text>, DB>,
+    Option<NaiveDate>: FromSql<Nullable<Date>, DB>,
+    Option<i16>: FromSql<Nullable<SmallInt>, DB>,
+    Option<i64>: FromSql<Nullable<BigInt>, DB>,
+{
+    fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
+        Ok(LayoutSum {
+            entity: field(row, 0)?,
+            day: field(row, 1)?,
+            slot: field(row, 2)?,
+            rows: field::<BigInt, i64, _>(row, 3)?.unwrap_or_default(),
+            slots: field(row, 4)?,
+            entities: field(row, 5)?,
+            first_day: field(row, 6)?,
+            last_day: field(row, 7)?,
+            sums: (8..row.field_count())
+                .map(|i| Ok(field::<BigInt, i64, _>(row, i)?.unwrap_or_default()))
+                .collect::<deserialize::Result<_>>()?,
+        })
+    }
+}
+
+/// The field at this place of a row.
+fn field<'a, ST, T, DB>(row: &impl NamedRow<'a, DB>, i: usize) -> deserialize::Result<Option<T>>
+where
+    DB: Backend,
+    Option<T>: FromSql<Nullable<ST>, DB>,
+    ST: diesel::sql_types::SqlType<IsNull = diesel::sql_types::is_nullable::NotNull>,
+{
+    let field = Row::get(row, i).ok_or("a row has too few fields")?;
+    Option::<T>::from_nullable_sql(field.value())
+}
