@@ -85,6 +85,7 @@ where
     label = "its SQL type is `{Self}`, and a counter is a `BigInt` column of a counter table",
     note = "several counters are a tuple of up to eight of one table, as in `(views, likes)`"
 )]
+#[doc(hidden)]
 pub trait CounterType<C> {
     type Table: CounterTable;
     type Value: 'static;
@@ -123,14 +124,14 @@ pub struct NoCounters<T>(PhantomData<T>);
 /// The SQL type of [`NoCounters`].
 #[doc(hidden)]
 #[derive(SqlType)]
-pub struct Nothing;
+pub struct NoCounterType;
 
 impl<T> Expression for NoCounters<T> {
-    type SqlType = Nothing;
+    type SqlType = NoCounterType;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: CounterTable> CounterType<NoCounters<T>> for Nothing {
+impl<T: CounterTable> CounterType<NoCounters<T>> for NoCounterType {
     type Table = T;
     type Value = ();
     type Amounts = [i64; 0];

@@ -16,6 +16,7 @@ use crate::backend::CounterBackend;
 /// MySQL promises to store these days. Without its strict mode it stores 0000-00-00 for any
 /// other, and SQLite's text of another day does not sort as the day does.
 #[derive(Clone, Copy)]
+#[doc(hidden)]
 pub struct Day(pub(crate) NaiveDate);
 
 // As `debug_query` shows it.

@@ -70,6 +70,7 @@ where
     message = "this statement does not say of which entity",
     label = "say of which: `.of(id)`"
 )]
+#[doc(hidden)]
 pub trait Entity<T, DB: Backend>: Entities<T, DB> {
     /// Writes the first value of a row: `?, `.
     fn walk_value<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
@@ -100,6 +101,7 @@ impl<T: CounterTable<KeyType = NoEntity>, DB: Backend> Entity<T, DB> for NoEntit
     message = "this statement does not say of which entity",
     label = "say of which: `.of(id)`"
 )]
+#[doc(hidden)]
 pub trait Entities<T, DB: Backend> {
     /// Writes a condition on the column `entity`, if there is one: ` WHERE "article_id" = ?`.
     /// Returns what the next condition begins with: ` WHERE ` or ` AND `.
@@ -138,6 +140,7 @@ impl<T: CounterTable<KeyType = NoEntity>, DB: Backend> Entities<T, DB> for NoEnt
 
 /// Every entity of a counter table.
 #[derive(Debug, Clone, Copy, QueryId)]
+#[doc(hidden)]
 pub struct AllEntities;
 
 impl<T, DB: Backend> Entities<T, DB> for AllEntities {
@@ -148,6 +151,7 @@ impl<T, DB: Backend> Entities<T, DB> for AllEntities {
 
 /// The entities with these keys.
 #[derive(Debug, Clone)]
+#[doc(hidden)]
 pub struct Keys<K>(Vec<K>);
 
 impl<K: Clone> Keys<K> {

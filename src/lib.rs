@@ -133,6 +133,7 @@
 //!   Diesel's own does.
 //! - `r2d2`: [`ClaimSlots`] and the [`Compactor`], on Diesel's pool.
 
+#![deny(unnameable_types)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;
@@ -198,7 +199,7 @@ pub mod dsl {
     pub use crate::maintaining::compact::{Fold, StoredTable, compact, fold};
     #[cfg(feature = "r2d2")]
     pub use crate::maintaining::compactor::CompactorBuilder;
-    pub use crate::maintaining::materialize::MaterializeOf;
+    pub use crate::maintaining::materialize::{MaterializeOf, MaterializeOn};
     pub use crate::maintaining::merge::MergeOn;
     pub use crate::reading::counter_series::{Counts, Series, SeriesOfMany, counter_series};
     pub use crate::reading::counter_value::{CounterValue, CounterValues, counter_value};
@@ -206,6 +207,37 @@ pub mod dsl {
     pub use crate::reading::ranking::{RankedEntity, RankedTotal, Ranking, ranking};
     pub use crate::reading::sums::{Sums, Ungrouped};
     pub use crate::reading::total::{ParentRow, Total, total};
+}
+
+/// Types and traits that stand in `where` clauses only, so that generic code can name them.
+#[doc(hidden)]
+pub mod bounds {
+    pub use crate::backend::listed_rows::*;
+    #[cfg(feature = "postgres")]
+    pub use crate::backend::stored_key::UuidBytes;
+    #[cfg(feature = "postgres")]
+    pub use crate::backend::unnested_rows::*;
+    pub use crate::correcting::delete::*;
+    pub use crate::correcting::drift::*;
+    pub use crate::correcting::set::*;
+    pub use crate::correcting::true_counts::*;
+    pub use crate::counter::*;
+    pub use crate::counting::increment::*;
+    pub use crate::counting::increment_many::*;
+    pub use crate::day::*;
+    pub use crate::entity::*;
+    pub use crate::layout::*;
+    pub use crate::maintaining::materialize::*;
+    pub use crate::reading::layout_sums::*;
+    pub use crate::reading::ranking::*;
+    pub use crate::reading::sums::*;
+    pub use crate::reading::total::*;
+    pub use crate::table::*;
+
+    /// The statements of a merge.
+    pub mod merge {
+        pub use crate::maintaining::statements::*;
+    }
 }
 
 /// The traits and functions that most programs need.

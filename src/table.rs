@@ -92,6 +92,7 @@ where
 }
 
 /// The name of the counter table `T`, as SQL.
+#[doc(hidden)]
 pub struct TableName<T: CounterTable>(T::FromClause);
 
 impl<T: CounterTable> TableName<T> {
@@ -142,6 +143,7 @@ pub struct NoEntity;
     `table! {{ article_counters (article_id, day, slot) {{ article_id -> BigInt, day -> Date, slot -> SmallInt, views -> BigInt, }} }}`",
     note = "help: counters of no entity, such as a whole site's, have the primary key (day, slot)"
 )]
+#[doc(hidden)]
 pub trait CounterKey<T> {
     type KeyType: SingleValue;
     const ENTITY: Option<&'static str>;
@@ -180,6 +182,7 @@ where
     message = "`{T}` is not a counter table: the first column of its primary key may be NULL",
     label = "the entity's column in this table must be `NOT NULL`"
 )]
+#[doc(hidden)]
 pub trait EntityType<T>: SingleValue {}
 #[diagnostic::do_not_recommend]
 impl<T, ST: SingleValue + SqlType<IsNull = NotNull>> EntityType<T> for ST {}
@@ -189,6 +192,7 @@ impl<T, ST: SingleValue + SqlType<IsNull = NotNull>> EntityType<T> for ST {}
     message = "`{T}` is not a counter table: the day in its primary key is not a `Date`",
     label = "the primary key is (entity, day, slot) or (day, slot), and the day's column must be `Date`"
 )]
+#[doc(hidden)]
 pub trait DayType<T> {}
 impl<T> DayType<T> for Date {}
 
@@ -197,6 +201,7 @@ impl<T> DayType<T> for Date {}
     message = "`{T}` is not a counter table: the slot in its primary key is not a `SmallInt`",
     label = "the primary key is (entity, day, slot) or (day, slot), and the slot's column must be `SmallInt`"
 )]
+#[doc(hidden)]
 pub trait SlotType<T> {}
 impl<T> SlotType<T> for SmallInt {}
 
@@ -210,6 +215,7 @@ pub trait EntityTable: CounterTable {}
 impl<T: CounterTable<PrimaryKey: EntityKey>> EntityTable for T {}
 
 /// A primary key of three columns.
+#[doc(hidden)]
 pub trait EntityKey {}
 impl<E, D, S> EntityKey for (E, D, S) {}
 

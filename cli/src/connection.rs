@@ -34,6 +34,11 @@ impl CounterBackend for MultiBackend {
 }
 
 impl AnyConnection {
+    /// Whether the database stores integers of all sizes alike, and UUIDs as bytes.
+    pub fn has_one_integer_type(&self) -> bool {
+        self.dialect() == Dialect::Sqlite
+    }
+
     /// Whose SQL the database speaks.
     pub fn dialect(&self) -> Dialect {
         match self {

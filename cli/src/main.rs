@@ -6,6 +6,7 @@ mod connection;
 mod doctor;
 mod entity;
 mod generate;
+mod layout;
 mod materialize;
 mod merge;
 mod output;

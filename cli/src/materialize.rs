@@ -3,20 +3,21 @@
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use diesel::connection::Connection;
-use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel_counters::dsl::MaterializeOn;
+use diesel_counters::{Layout, Materialized, TotalColumn};
 use serde::Serialize;
 
-use crate::catalogue::{Kind, counter_table, sum, table};
+use crate::catalogue::{Column, CounterTable, Kind, Table, counter_table, table};
+use crate::connection::AnyConnection;
+use crate::layout::{TableName, layout, with_key_type};
 use crate::output::{progress_bar, thousands};
-use crate::sql::{quoted, sql};
-use crate::{Global, Outcome, entity};
+use crate::{Global, Outcome};
 
-/// Copy a counter's totals into a column of the table that it counts for.
+/// Copy a counter's totals into a column of the table of its entities.
 ///
-/// It reads both tables, and writes only the rows that differ, in short transactions. It
-/// waits for rows that others have locked; what they have written into the column meanwhile
-/// is left for the next time.
+/// It compares all rows, and writes those that differ, in short transactions. Programs can count
+/// at the same time. It does not write a row whose column another transaction has changed in
+/// between; the next run does.
 #[derive(Args)]
 pub struct Materialize {
     /// The counter table.
@@ -26,10 +27,10 @@ pub struct Materialize {
     /// The BIGINT column that takes the totals, such as articles.total_views.
     #[arg(long, value_name = "TABLE.COLUMN")]
     into: String,
-    /// How many rows one transaction writes at most.
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..))]
+    /// The number of rows that one transaction writes at most.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..=1000))]
     batch: u16,
-    /// Only say how many rows would be written.
+    /// Only print how many rows would be written.
     #[arg(long)]
     dry_run: bool,
 }
@@ -40,131 +41,115 @@ struct Report {
     counter: String,
     into: String,
     dry_run: bool,
-    rows_that_differ: usize,
-    rows_written: usize,
-}
-
-/// A row whose column is not the total.
-#[derive(QueryableByName)]
-struct Differing {
-    #[diesel(sql_type = Text, column_name = "key_as_text")]
-    key: String,
-    #[diesel(sql_type = Nullable<BigInt>)]
-    held: Option<i64>,
-    #[diesel(sql_type = Nullable<BigInt>)]
-    total: Option<i64>,
+    rows_that_differ: u64,
+    rows_written: u64,
 }
 
 pub fn run(args: Materialize, global: &Global) -> Result<Outcome> {
     let conn = &mut global.connect()?;
-    let dialect = conn.dialect();
     let counters = counter_table(conn, &args.table)?;
-    let counter = counters.counter(&args.counter)?;
-    let entity = counters.of_entities()?;
-    let Some((into_table, into_column)) = args.into.rsplit_once('.') else {
-        bail!("--into {}: say it as TABLE.COLUMN", args.into);
+    let layout = layout(&counters, [counters.counter(&args.counter)?]);
+    let into = into(&args.into, &counters, conn)?;
+    let done = with_key_type!(counters, conn, copy(layout, into, &args))?;
+    let report = Report {
+        table: counters.table.to_string(),
+        counter: args.counter,
+        into: args.into,
+        dry_run: args.dry_run,
+        rows_that_differ: done.different,
+        rows_written: done.written,
     };
-    let parent = table(conn, into_table)?;
-    let Some(column) = parent.column(into_column) else {
-        bail!("{parent} has no column {into_column}");
+    global.print(&report, || text(&report))?;
+    Ok(Outcome::Good)
+}
+
+fn copy<ST, K, Conn>(
+    layout: Layout<TableName>,
+    into: TotalColumn<TableName>,
+    args: &Materialize,
+    conn: &mut Conn,
+) -> Result<Materialized>
+where
+    Conn: Connection,
+    for<'p> diesel_counters::Materialize<'p, TableName, TableName, ST, K>: MaterializeOn<Conn>,
+{
+    let bar = progress_bar();
+    let mut done = Materialized::default();
+    let copy = diesel_counters::Materialize::<'_, _, _, ST, K>::of_layout(layout, into)
+        .batch(args.batch.into());
+    if args.dry_run {
+        return Ok(copy.dry_run(conn)?);
+    }
+    let copied = copy
+        .on_progress(|so_far| {
+            bar.set_length(so_far.different);
+            bar.set_position(so_far.written);
+            done = so_far;
+        })
+        .execute(conn);
+    bar.finish_and_clear();
+    copied?;
+    Ok(done)
+}
+
+/// The column that takes the totals, if it can.
+fn into(
+    name: &str,
+    counters: &CounterTable,
+    conn: &mut AnyConnection,
+) -> Result<TotalColumn<TableName>> {
+    let entity = counters.of_entities()?;
+    let Some((table_name, column_name)) = name.rsplit_once('.') else {
+        bail!("--into {name}: write it as TABLE.COLUMN");
+    };
+    let parent = table(conn, table_name)?;
+    let Some(column) = parent.column(column_name) else {
+        bail!("{parent} has no column {column_name}");
     };
     if let Some(counted) = &counters.parent {
         if (&counted.in_schema, &counted.table) != (&parent.in_schema, &parent.name) {
             bail!(
-                "{} counts for {}, as its foreign key says, and not for {parent}",
+                "the foreign key of {} refers to {}, not to {parent}",
                 counters.table,
                 counted.table
             );
         }
     }
-    if column.kind != Kind::BigInt || column.generated || parent.primary_key.contains(&column.name)
-    {
+    let is_key = parent.primary_key.contains(&column.name);
+    if column.kind != Kind::BigInt || column.generated || is_key {
         bail!(
-            "{parent}.{into_column} is {}{}: totals go into a BIGINT column of their own",
+            "{parent}.{column_name} is {}{}: totals need a BIGINT column of their own",
             column.sql_type,
-            if parent.primary_key.contains(&column.name) {
-                ", and the key"
-            } else {
-                ""
-            },
+            if is_key { ", and the primary key" } else { "" },
         );
     }
-    let key = match &*parent.primary_key {
-        [key] => parent
-            .column(key)
-            .filter(|key| are_alike(key.kind, entity.kind)),
-        _ => None,
-    };
-    let key = key.with_context(|| {
+    let key = key_of(&parent, entity).with_context(|| {
         format!(
-            "{parent}'s primary key is not a single {}, as {}.{} is",
+            "the primary key of {parent} is not a single {}, as {}.{} is",
             entity.sql_type, counters.table, entity.name
         )
     })?;
-
-    let (of, into) = (parent.sql_name(dialect), quoted(dialect, into_column));
-    let total = format!(
-        "(SELECT {} FROM {} AS counted WHERE counted.{} = {of}.{})",
-        sum(
-            dialect,
-            &format!("counted.{}", quoted(dialect, &counter.name))
-        ),
-        counters.sql_name(dialect),
-        quoted(dialect, &entity.name),
-        quoted(dialect, &key.name),
-    );
-    let differing: Vec<Differing> = sql(format!(
-        "SELECT {} AS key_as_text, {into} AS held, {total} AS total FROM {of} \
-         WHERE {into} IS NULL OR {total} IS NULL OR {into} <> {total} ORDER BY {}",
-        entity::as_text(dialect, key),
-        quoted(dialect, &key.name),
-    ))
-    .load(conn)?;
-
-    let mut report = Report {
-        table: counters.table.to_string(),
-        counter: args.counter,
-        into: args.into,
-        dry_run: args.dry_run,
-        rows_that_differ: differing.len(),
-        rows_written: 0,
-    };
-    if !args.dry_run {
-        let bar = progress_bar();
-        bar.set_length(differing.len() as u64);
-        for batch in differing.chunks(args.batch.into()) {
-            report.rows_written += conn.transaction(|conn| {
-                batch.iter().try_fold(0, |written, row| {
-                    let total = row
-                        .total
-                        .with_context(|| format!("the total of {} is beyond BIGINT", row.key))?;
-                    let update = sql(format!("UPDATE {of} SET {into} = ")).bind(total);
-                    let update = update
-                        .sql(" WHERE ")
-                        .then(entity::equals(dialect, key, &row.key)?);
-                    let update = match row.held {
-                        Some(held) => update.sql(format!(" AND {into} = ")).bind(held),
-                        None => update.sql(format!(" AND {into} IS NULL")),
-                    };
-                    anyhow::Ok(written + update.execute(conn)?)
-                })
-            })?;
-            bar.inc(batch.len() as u64);
-        }
-        bar.finish_and_clear();
-    }
-    global.print(&report, || text(&report))?;
-    Ok(Outcome::Good)
+    Ok(TotalColumn {
+        table: TableName::of(&parent),
+        key: key.name.clone().into(),
+        column: column.name.clone().into(),
+    })
 }
 
-/// Whether values of the two can be the same.
-fn are_alike(a: Kind, b: Kind) -> bool {
+/// The primary key of the parent table, if its values can be those of the entity's column.
+fn key_of<'t>(parent: &'t Table, entity: &Column) -> Option<&'t Column> {
+    let [key] = &*parent.primary_key else {
+        return None;
+    };
     let is_integer = |kind| matches!(kind, Kind::SmallInt | Kind::Integer | Kind::BigInt);
-    a == b || is_integer(a) && is_integer(b)
+    let are_alike = |a, b| a == b || is_integer(a) && is_integer(b);
+    parent
+        .column(key)
+        .filter(|key| are_alike(key.kind, entity.kind))
 }
 
 fn text(report: &Report) -> String {
-    let rows = |number: usize| thousands(number.try_into().unwrap_or(i64::MAX));
+    let rows = |number: u64| thousands(number.try_into().unwrap_or(i64::MAX));
     let Report { into, .. } = report;
     if report.dry_run {
         return format!(

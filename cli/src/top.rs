@@ -1,15 +1,18 @@
 //! `top`: the most counted.
 
-use anyhow::{Context, Result};
+use std::ops::Bound;
+
+use anyhow::Result;
 use chrono::NaiveDate;
 use clap::Args;
-use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::RunQueryDsl;
+use diesel::sql_types::Text;
+use diesel_counters::dsl::LayoutSum;
 use serde::Serialize;
 
-use crate::catalogue::{counter_table, sum};
+use crate::catalogue::counter_table;
+use crate::layout::layout;
 use crate::output::{bar, columns, thousands, width};
-use crate::sql::{quoted, sql};
 use crate::{Global, Outcome, entity};
 
 /// Show which entities have the highest total of a counter.
@@ -19,13 +22,13 @@ pub struct Top {
     table: String,
     /// The counter.
     counter: String,
-    /// How many.
+    /// The number of entities.
     #[arg(short, default_value_t = 10, value_parser = clap::value_parser!(i64).range(1..))]
     n: i64,
-    /// From this day on, such as 2026-01-31.
+    /// The first day, such as 2026-01-31.
     #[arg(long, value_name = "DATE")]
     from: Option<NaiveDate>,
-    /// Until this day, and with it.
+    /// The last day.
     #[arg(long, value_name = "DATE")]
     to: Option<NaiveDate>,
 }
@@ -52,59 +55,27 @@ pub fn run(args: Top, global: &Global) -> Result<Outcome> {
 }
 
 fn rank(args: Top, global: &Global) -> Result<Ranking> {
-    #[derive(QueryableByName)]
-    struct Row {
-        #[diesel(sql_type = Text, column_name = "key_as_text")]
-        entity: String,
-        #[diesel(sql_type = Nullable<BigInt>)]
-        total: Option<i64>,
-    }
-
     let conn = &mut global.connect()?;
-    let dialect = conn.dialect();
-    let counters = counter_table(conn, &args.table)?;
-    let counter = counters.counter(&args.counter)?;
-    let key = counters.of_entities()?;
-    let (name, day) = (
-        quoted(dialect, &key.name),
-        quoted(dialect, &counters.day.name),
-    );
-
-    let mut query = sql(format!(
-        "SELECT {} AS key_as_text, {} AS total FROM {} WHERE 1 = 1",
-        entity::as_text(dialect, key),
-        sum(dialect, &quoted(dialect, &counter.name)),
-        counters.sql_name(dialect),
-    ));
-    if let Some(from) = args.from {
-        query = query.sql(format!(" AND {day} >= ")).bind(from);
-    }
-    if let Some(to) = args.to {
-        query = query.sql(format!(" AND {day} <= ")).bind(to);
-    }
-    let rows: Vec<Row> = query
-        // As exact as it gets: what is beyond BIGINT is the first to be told.
-        .sql(format!(
-            " GROUP BY {name} ORDER BY SUM({}) DESC, {name} LIMIT ",
-            quoted(dialect, &counter.name)
-        ))
-        .bind(args.n)
+    let table = counter_table(conn, &args.table)?;
+    let key = entity::as_text(conn.dialect(), table.of_entities()?);
+    let layout = layout(&table, [table.counter(&args.counter)?]);
+    let from = args.from.map_or(Bound::Unbounded, Bound::Included);
+    let to = args.to.map_or(Bound::Unbounded, Bound::Included);
+    let rows: Vec<LayoutSum> = layout
+        .sums()
+        .by_entity(diesel::dsl::sql::<Text>(&key))
+        .between((from, to))
+        .greatest(args.n)
         .load(conn)?;
-    let ranked = rows.into_iter().map(|row| {
-        let total = row.total.with_context(|| {
-            format!(
-                "the total {} of {} is beyond BIGINT",
-                counter.name, row.entity
-            )
-        })?;
-        Ok(Ranked {
-            entity: row.entity,
-            total,
+    let top = rows.into_iter().filter_map(|row| {
+        Some(Ranked {
+            entity: row.entity?,
+            total: *row.sums.first()?,
         })
     });
     Ok(Ranking {
-        top: ranked.collect::<Result<_>>()?,
-        table: counters.table.to_string(),
+        top: top.collect(),
+        table: table.table.to_string(),
         counter: args.counter,
         from: args.from,
         to: args.to,
@@ -113,7 +84,7 @@ fn rank(args: Top, global: &Global) -> Result<Ranking> {
 
 fn text(ranking: &Ranking) -> String {
     if ranking.top.is_empty() {
-        return format!("Nothing is counted in {} in these days.\n", ranking.table);
+        return format!("{} has no counts on these days.\n", ranking.table);
     }
     let greatest = ranking
         .top

@@ -2,11 +2,11 @@
 //!
 //! A database is added in this folder, and nowhere else in the library.
 
-mod listed_rows;
+pub(crate) mod listed_rows;
 mod sql;
-mod stored_key;
+pub(crate) mod stored_key;
 #[cfg(feature = "postgres")]
-mod unnested_rows;
+pub(crate) mod unnested_rows;
 
 use diesel::backend::Backend;
 use diesel::query_builder::AstPass;

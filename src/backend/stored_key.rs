@@ -93,6 +93,7 @@ mod uuid {
     /// A UUID as PostgreSQL sends it.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsExpression, FromSqlRow)]
     #[diesel(sql_type = Uuid)]
+    #[doc(hidden)]
     pub struct UuidBytes([u8; 16]);
 
     impl FromSql<Uuid, Pg> for UuidBytes {

@@ -195,6 +195,7 @@ where
 
 /// A statement about all rows of the entities `E`.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct EntityRows<T: CounterTable, E, Do> {
     table: TableName<T>,
     entities: E,
@@ -203,17 +204,24 @@ pub struct EntityRows<T: CounterTable, E, Do> {
 
 /// Deletes nothing. On SQLite it takes the write lock: a transaction that reads before it writes
 /// fails at once if another transaction has written in between.
-pub type StartWriting<T, E> = EntityRows<T, E, Start>;
+#[doc(hidden)]
+pub type StartWriting<T, E> = EntityRows<T, E, Starting>;
 
 /// Counts the rows.
-pub type CountRows<T, E> = EntityRows<T, E, Count>;
+#[doc(hidden)]
+pub type CountRows<T, E> = EntityRows<T, E, Counting>;
 
 /// Deletes the rows.
-pub type DeleteRows<T, E> = EntityRows<T, E, Delete>;
+#[doc(hidden)]
+pub type DeleteRows<T, E> = EntityRows<T, E, Deleting>;
 
-pub struct Start;
-pub struct Count;
-pub struct Delete;
+// What the statement does.
+#[doc(hidden)]
+pub struct Starting;
+#[doc(hidden)]
+pub struct Counting;
+#[doc(hidden)]
+pub struct Deleting;
 
 impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
     fn new(entities: E) -> Self {
@@ -292,6 +300,7 @@ impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
 /// A query of the numbers, from 1, of those keys of a list that have rows. If the database takes
 /// several texts for one key, one of them.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct FindKeys<T: CounterTable, K> {
     table: TableName<T>,
     keys: Keys<K>,

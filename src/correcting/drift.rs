@@ -16,6 +16,7 @@ use crate::table::{CounterTable, TableName};
 
 /// A query of stored and of true counts of the entities `E`, grouped by `By`.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct DriftQuery<C: Counters, Source, E, By> {
     table: TableOf<C>,
     source: Rc<Source>,
@@ -54,10 +55,12 @@ pub trait DriftBy<C: Counters> {
 
 /// A row for each entity.
 #[derive(Debug, Clone, Copy, QueryId)]
+#[doc(hidden)]
 pub struct ByEntity;
 
 /// A row for each entity and day.
 #[derive(Debug, Clone, Copy, QueryId)]
+#[doc(hidden)]
 pub struct ByEntityAndDay;
 
 impl<C: Counters> DriftBy<C> for Ungrouped {

@@ -149,12 +149,14 @@ where
 /// On MySQL and MariaDB, a query in a transaction reads what was true when the transaction began
 /// to read, unless it locks the rows.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct LockedRows<C: Counters, Id> {
     table: TableOf<C>,
     id: Id,
 }
 
 // Tells the id of this query from others.
+#[doc(hidden)]
 pub struct Locked;
 
 impl<C: Counters, Id> Query for LockedRows<C, Id> {

@@ -70,6 +70,7 @@ pub struct Increment<C: Counters, Id = NoEntity> {
 
 /// The day of a row that is written, and the slots to choose from.
 #[derive(Debug, Clone, Copy)]
+#[doc(hidden)]
 pub struct DaySlots {
     pub(crate) day: Day,
     pub(crate) slots: SlotRange,
@@ -202,7 +203,9 @@ where
 }
 
 // They tell the ids of the two statements apart.
+#[doc(hidden)]
 pub struct Upsert;
+#[doc(hidden)]
 pub struct Locking;
 
 /// Locks the entity `Id`, until the transaction ends, against other corrections of its counters.
@@ -211,6 +214,7 @@ pub struct Locking;
 /// The lock is the entity's row of 1970-01-01 in slot 0, which is inserted with zeros in `C` if
 /// it is missing.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct LockEntity<C: Counters, Id> {
     table: TableOf<C>,
     rows: [(Id, C::Amounts); 1],

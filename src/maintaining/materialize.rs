@@ -136,17 +136,11 @@ impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
     /// # Errors
     ///
     /// The database's own.
-    pub fn dry_run<Conn>(self, conn: &mut Conn) -> QueryResult<Materialized>
+    pub fn dry_run<Conn>(mut self, conn: &mut Conn) -> QueryResult<Materialized>
     where
-        K: Clone + PartialEq + fmt::Debug,
-        for<'a> RangeEnd<F, P, ST, K>: LoadQuery<'a, Conn, K>,
-        for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, (K, Option<i64>, i64)>,
+        Self: MaterializeOn<Conn>,
     {
-        let found = self.compare(conn, |rows, _| Ok(rows.len()))?;
-        Ok(Materialized {
-            written: 0,
-            ..found
-        })
+        self.copy(false, conn)
     }
 
     /// Copies the totals. Returns the number of rows that it wrote.
@@ -158,66 +152,50 @@ impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
     /// # Errors
     ///
     /// The database's own. What was written before stays written.
-    pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
+    pub fn execute<Conn>(mut self, conn: &mut Conn) -> QueryResult<usize>
     where
-        Conn: Connection,
-        K: Clone + PartialEq + fmt::Debug,
-        for<'a> RangeEnd<F, P, ST, K>: LoadQuery<'a, Conn, K>,
-        for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, (K, Option<i64>, i64)>,
-        WriteTotals<F, P, ST, K>: ExecuteDsl<Conn>,
+        Self: MaterializeOn<Conn>,
     {
-        let names = Rc::clone(&self.names);
-        let done = self.compare(conn, |rows, conn| {
-            let write = WriteTotals::<F, P, ST, K> {
-                names: Rc::clone(&names),
-                rows,
-                sql_type: PhantomData,
-            };
-            write.execute(conn)
-        })?;
-        Ok(done.written as usize)
+        Ok(self.copy(true, conn)?.written as usize)
     }
+}
 
+/// A copy that a connection `Conn` can make, because its backend has the types of the keys.
+pub trait MaterializeOn<Conn> {
+    #[doc(hidden)]
+    fn copy(&mut self, writes: bool, conn: &mut Conn) -> QueryResult<Materialized>;
+}
+
+impl<F, P, ST, K, Conn> MaterializeOn<Conn> for Materialize<'_, F, P, ST, K>
+where
+    K: Clone + PartialEq + fmt::Debug,
+    Conn: Connection,
+    for<'a> RangeEnd<F, P, ST, K>: LoadQuery<'a, Conn, K>,
+    for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, (K, Option<i64>, i64)>,
+    WriteTotals<F, P, ST, K>: ExecuteDsl<Conn>,
+{
     /// Compares all rows, a range of keys after the other, and writes those that differ.
-    fn compare<Conn>(
-        mut self,
-        conn: &mut Conn,
-        mut write: impl FnMut(Vec<(K, Option<i64>, i64)>, &mut Conn) -> QueryResult<usize>,
-    ) -> QueryResult<Materialized>
-    where
-        K: Clone + PartialEq + fmt::Debug,
-        for<'a> RangeEnd<F, P, ST, K>: LoadQuery<'a, Conn, K>,
-        for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, (K, Option<i64>, i64)>,
-    {
+    fn copy(&mut self, writes: bool, conn: &mut Conn) -> QueryResult<Materialized> {
         let mut so_far = Materialized::default();
         let mut ends: Vec<K> = Vec::new();
         loop {
-            let range = KeyRange {
+            let mut range = KeyRange {
                 names: Rc::clone(&self.names),
                 after: ends.last().cloned(),
                 last: None,
                 sql_type: PhantomData,
             };
             let end: Vec<K> = RangeEnd(range.clone()).load(conn)?;
-            let last = end.into_iter().next();
-            if let Some(again) = last.as_ref().filter(|last| ends.contains(last)) {
+            range.last = end.into_iter().next();
+            if let Some(again) = range.last.as_ref().filter(|last| ends.contains(last)) {
                 return Err(stored_as_another_type(again));
             }
-            let range = KeyRange {
-                last: last.clone(),
-                ..range
-            };
             let rows: Vec<(K, Option<i64>, i64)> = Differing(range.clone()).load(conn)?;
-            let written = so_far.written;
-            for batch in rows.chunks(self.batch) {
-                so_far.different += batch.len() as u64;
-                so_far.written += write(batch.to_vec(), conn)? as u64;
-                (self.on_progress)(so_far);
+            so_far.different += rows.len() as u64;
+            if writes {
+                self.write(&rows, &range, &mut so_far, conn)?;
             }
-            if so_far.written - written < rows.len() as u64 {
-                self.refuse_again(&rows, &Differing(range).load(conn)?)?;
-            }
-            let Some(last) = last else {
+            let Some(last) = range.last else {
                 return Ok(so_far);
             };
             so_far.compared += COMPARED as u64;
@@ -227,16 +205,40 @@ impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
     }
 }
 
-impl<F, P, ST, K: PartialEq + fmt::Debug> Materialize<'_, F, P, ST, K> {
-    /// Rows that were not written, and hold what they held, are not found by their keys.
-    fn refuse_again(
-        &self,
-        before: &[(K, Option<i64>, i64)],
-        after: &[(K, Option<i64>, i64)],
-    ) -> QueryResult<()> {
+impl<F, P, ST, K> Materialize<'_, F, P, ST, K> {
+    fn write<Conn>(
+        &mut self,
+        rows: &[(K, Option<i64>, i64)],
+        range: &KeyRange<F, P, ST, K>,
+        so_far: &mut Materialized,
+        conn: &mut Conn,
+    ) -> QueryResult<()>
+    where
+        K: Clone + PartialEq + fmt::Debug,
+        Conn: Connection,
+        for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, (K, Option<i64>, i64)>,
+        WriteTotals<F, P, ST, K>: ExecuteDsl<Conn>,
+    {
+        let mut written = 0;
+        for batch in rows.chunks(self.batch) {
+            let write = WriteTotals::<F, P, ST, K> {
+                names: Rc::clone(&self.names),
+                rows: batch.to_vec(),
+                sql_type: PhantomData,
+            };
+            let of_batch = write.execute(conn)?;
+            written += of_batch;
+            so_far.written += of_batch as u64;
+            (self.on_progress)(*so_far);
+        }
+        if written == rows.len() {
+            return Ok(());
+        }
+        // A row that was not written and holds what it held is not found by its key.
+        let after: Vec<(K, Option<i64>, i64)> = Differing(range.clone()).load(conn)?;
         let is_same = |row: &&(K, Option<i64>, i64)| {
-            let mut before = before.iter();
-            before.any(|(key, held, _)| (key, held) == (&row.0, &row.1))
+            let mut rows = rows.iter();
+            rows.any(|(key, held, _)| (key, held) == (&row.0, &row.1))
         };
         match after.iter().find(is_same) {
             Some((key, ..)) => Err(stored_as_another_type(key)),
@@ -257,6 +259,7 @@ fn stored_as_another_type(key: &impl fmt::Debug) -> Error {
 
 /// A range of keys of the parent table.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct KeyRange<F, P, ST, K> {
     names: Rc<Names<F, P>>,
     after: Option<K>,
@@ -299,6 +302,7 @@ impl<F, P, ST, K> KeyRange<F, P, ST, K> {
 
 /// A query of the key that ends the next range; of none, if the rest of the table is shorter.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct RangeEnd<F, P, ST, K>(KeyRange<F, P, ST, K>);
 statement!(RangeEnd(F, P, ST, K) -> ST);
 
@@ -326,6 +330,7 @@ where
 
 /// A query of the rows of a range whose column is not the total.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct Differing<F, P, ST, K>(KeyRange<F, P, ST, K>);
 statement!(Differing(F, P, ST, K) -> (ST, Nullable<BigInt>, BigInt));
 
@@ -402,6 +407,7 @@ where
 
 /// Writes totals into the rows that still hold what they held.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct WriteTotals<F, P, ST, K> {
     names: Rc<Names<F, P>>,
     rows: Vec<(K, Option<i64>, i64)>,

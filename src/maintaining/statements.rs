@@ -23,10 +23,12 @@ use crate::maintaining::range::{MergeRange, RowKey};
 /// It lets one merge of a table run at a time. Two would be as exact, because each merges only
 /// rows that it has locked, but would wait for each other.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct TryLock<F>(pub(super) Rc<Layout<F>>);
 
 /// Releases the table's advisory lock. Returns 1, or 0 if this session does not have it.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct Unlock<F>(pub(super) Rc<Layout<F>>);
 
 statement!(TryLock(F) -> BigInt);
@@ -56,6 +58,7 @@ where
 
 /// Returns the number of rows to merge.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct CountRows<F> {
     pub(super) layout: Rc<Layout<F>>,
     pub(super) range: MergeRange,
@@ -80,6 +83,7 @@ where
 
 /// Returns the number of rows whose day SQLite stores as another text than `YYYY-MM-DD`.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct CountOtherDays<F>(pub(super) Rc<Layout<F>>);
 statement!(CountOtherDays(F) -> BigInt);
 
@@ -102,6 +106,7 @@ where
 
 /// Returns the keys of the next rows to merge, in order. It locks none.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct NextRows<F, ST, K> {
     pub(super) layout: Rc<Layout<F>>,
     pub(super) range: MergeRange,
@@ -183,6 +188,7 @@ where
 /// that waits for a merge waits for one that is not waiting itself. On SQLite, a transaction that
 /// reads before it writes fails if another has written in between; this one waits for its turn.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct OpenTargets<F, ST, K> {
     pub(super) layout: Rc<Layout<F>>,
     pub(super) targets: Vec<RowKey<K>>,
@@ -224,6 +230,7 @@ where
 
 /// Rows, by their keys.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct Rows<F, ST, K> {
     layout: Rc<Layout<F>>,
     keys: Rc<Vec<RowKey<K>>>,
@@ -302,6 +309,7 @@ where
 /// Locks rows, except those that another transaction has locked or deleted. Returns each as a
 /// [`LockedRow`].
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct Lock<F, ST, K>(Rows<F, ST, K>);
 statement!(Lock(F, ST, K) -> Untyped);
 
@@ -325,6 +333,7 @@ where
 /// A row that is locked, and the names of all columns that it has: a column that the layout does
 /// not name could be a new counter.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct LockedRow<ST, K> {
     pub(super) key: RowKey<K>,
     pub(super) columns: Vec<String>,
@@ -357,6 +366,7 @@ where
 
 /// Adds rows up, into slot 0 of a day.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct Add<F, ST, K> {
     rows: Rows<F, ST, K>,
     into: Option<Day>,
@@ -410,6 +420,7 @@ where
 
 /// Deletes rows.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct Delete<F, ST, K>(Rows<F, ST, K>);
 statement!(Delete(F, ST, K));
 

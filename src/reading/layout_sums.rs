@@ -20,7 +20,7 @@ use crate::reading::sums::push_group_by;
 /// [`Layout::sums`]. Load it as [`LayoutSum`].
 #[must_use = "a query reads nothing until it is loaded"]
 #[derive(Debug, Clone, Copy)]
-pub struct LayoutSums<'l, F, Where = Nothing, Key = Nothing> {
+pub struct LayoutSums<'l, F, Where = Always, Key = Always> {
     layout: &'l Layout<F>,
     by: By,
     key: Key,
@@ -61,11 +61,12 @@ enum By {
     Slot,
 }
 
-/// No SQL.
+/// A condition that is always true.
 #[derive(Debug, Clone, Copy)]
-pub struct Nothing;
+#[doc(hidden)]
+pub struct Always;
 
-impl<DB: Backend> QueryFragment<DB> for Nothing {
+impl<DB: Backend> QueryFragment<DB> for Always {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         out.push_sql("1 = 1");
         Ok(())
@@ -78,8 +79,8 @@ impl<F> Layout<F> {
         LayoutSums {
             layout: self,
             by: By::Nothing,
-            key: Nothing,
-            condition: Nothing,
+            key: Always,
+            condition: Always,
             days: DayRange::ALL,
             greatest: None,
         }
@@ -178,7 +179,11 @@ where
         for (i, column) in [By::Entity, By::Day, By::Slot].into_iter().enumerate() {
             out.push_sql(if i == 0 { "" } else { ", " });
             match self.by == column {
-                true if column == By::Entity => self.key.walk_ast(out.reborrow())?,
+                true if column == By::Entity => {
+                    self.key.walk_ast(out.reborrow())?;
+                    // PostgreSQL would call it as the column, and order by it.
+                    out.push_sql(" AS diesel_counters_key");
+                }
                 true => push_names(by, &mut out)?,
                 false => out.push_sql("NULL"),
             }

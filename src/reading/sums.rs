@@ -50,6 +50,7 @@ impl<C: Counters> GroupBy<C> for Ungrouped {
 
 /// A row for each day.
 #[derive(Debug, Clone, Copy, QueryId)]
+#[doc(hidden)]
 pub struct ByDay;
 impl<C: Counters> GroupBy<C> for ByDay {
     type SqlType = (Date, <C as Expression>::SqlType);
@@ -106,6 +107,7 @@ where
 /// A query of the sums of the counters `C` of several entities, in a row for each: the number of
 /// its key in the list, from 1, and the sums. With `By` the day, a row for each entity and day.
 #[derive(Debug, Clone)]
+#[doc(hidden)]
 pub struct NumberedSums<C: Counters, K, By = Ungrouped, Days = AllDays> {
     table: TableOf<C>,
     keys: Keys<K>,

@@ -308,10 +308,12 @@ where
     label = "this query does not have that table",
     note = "help: join `{Self}`, or say of which entity the total is, as in `total(…).of(comments::article_id)`"
 )]
+#[doc(hidden)]
 pub trait InQuery<QS: ?Sized> {}
 #[diagnostic::do_not_recommend]
 impl<T, QS: AppearsInFromClause<T, Count: IsOnce> + ?Sized> InQuery<QS> for T {}
 
 /// How often a table is in a query: once.
+#[doc(hidden)]
 pub trait IsOnce {}
 impl IsOnce for Once {}

@@ -67,24 +67,6 @@ impl CounterTable {
     }
 }
 
-/// The sum of an SQL expression over the rows at hand, as the library sums a counter: a
-/// BIGINT, 0 over no rows, and never a wrong number. Beyond BIGINT it is an error, and on
-/// MySQL NULL.
-pub fn sum(dialect: Dialect, expression: &str) -> String {
-    let sum = format!("COALESCE(SUM({expression}), 0)");
-    match dialect {
-        Dialect::PostgreSql => format!("CAST({sum} AS BIGINT)"),
-        // Of the least integer `abs` is an "integer overflow".
-        Dialect::Sqlite => format!(
-            "CASE typeof({sum}) WHEN 'integer' THEN {sum} ELSE abs(-9223372036854775807 - 1) END"
-        ),
-        Dialect::MySql => format!(
-            "CASE WHEN {sum} BETWEEN -9223372036854775808 AND 9223372036854775807 \
-             THEN CAST({sum} AS SIGNED) END"
-        ),
-    }
-}
-
 impl Table {
     /// The columns that are no part of the key, and can count.
     pub fn counters(&self) -> impl Iterator<Item = &Column> {

@@ -18,7 +18,7 @@ use diesel_counters::Dialect;
 use crate::connection::AnyConnection;
 use crate::sql::quoted;
 
-pub use counter_table::{CounterTable, sum};
+pub use counter_table::CounterTable;
 
 /// A table.
 #[derive(Debug, Clone, PartialEq, Eq)]

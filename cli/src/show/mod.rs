@@ -10,9 +10,11 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::catalogue::counter_table;
+use crate::entity;
+use crate::sql::sql;
 use crate::{Global, Outcome};
 
-use figures::Rows;
+use figures::Figures;
 use size::Size;
 
 /// Show how large a counter table is, and what it has counted.
@@ -22,7 +24,7 @@ pub struct Show {
     table: String,
     /// One entity's key; bytes as hexadecimal digits.
     entity: Option<String>,
-    /// For how many days, up to today in UTC, to show each day's counts.
+    /// The number of days to show, up to today in UTC.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3660))]
     days: u64,
 }
@@ -33,10 +35,14 @@ struct Shown {
     entity: Option<String>,
     /// Of the whole table.
     size: Option<Size>,
-    #[serde(flatten)]
-    rows: Rows,
-    /// How many rows a merge of the days before yesterday would remove.
-    mergeable_rows: i64,
+    rows: i64,
+    entities: Option<i64>,
+    slots: Option<i64>,
+    /// Other than 1970-01-01, under which counts without a day are stored.
+    first_day: Option<NaiveDate>,
+    last_day: Option<NaiveDate>,
+    /// The number of rows that `compact` would merge, of the whole table.
+    rows_to_merge: Option<u64>,
     counters: Vec<Counted>,
 }
 
@@ -62,46 +68,50 @@ pub fn run(args: Show, global: &Global) -> Result<Outcome> {
 
 fn look(args: Show, global: &Global) -> Result<Shown> {
     let conn = &mut global.connect()?;
-    let counters = counter_table(conn, &args.table)?;
-    if let (Some(_), None) = (&args.entity, &counters.entity) {
-        bail!(
-            "{} counts for one thing only: give no entity",
-            counters.table
-        );
-    }
-    let entity = args.entity.as_deref();
+    let table = counter_table(conn, &args.table)?;
+    let condition = match (&args.entity, &table.entity) {
+        (Some(text), Some(key)) => entity::equals(conn.dialect(), key, text)?,
+        (None, _) => sql("1 = 1"),
+        (Some(_), None) => bail!("{} has no entities: give none", table.table),
+    };
+    let figures = Figures {
+        table: &table,
+        condition,
+    };
     let today = Utc::now().date_naive();
-    let first = today - Days::new(args.days - 1);
-
-    let rows = figures::rows(&counters, entity, conn)?;
-    let totals = figures::totals(&counters, entity, conn)?;
-    let series = figures::series(&counters, entity, first, today, conn)?;
-    let shown = counters
-        .counters
-        .iter()
-        .zip(totals)
-        .enumerate()
-        .map(|(i, (column, total))| Counted {
-            counter: column.name.clone(),
-            total,
-            days: series
-                .iter()
-                .map(|(day, counts)| OfDay {
-                    day: *day,
-                    count: counts[i],
-                })
-                .collect(),
-        });
+    let totals = figures.totals(conn)?;
+    let series = figures.series(today - Days::new(args.days - 1), today, conn)?;
+    let counters = table.counters.iter().zip(&totals.sums).enumerate();
+    let counters = counters.map(|(i, (column, total))| Counted {
+        counter: column.name.clone(),
+        total: *total,
+        days: series
+            .iter()
+            .map(|(day, counts)| OfDay {
+                day: *day,
+                count: counts[i],
+            })
+            .collect(),
+    });
+    let is_whole = args.entity.is_none();
     Ok(Shown {
-        counters: shown.collect(),
-        size: if entity.is_none() {
-            size::of(&counters, conn)?
+        counters: counters.collect(),
+        size: if is_whole {
+            size::of(&table, conn)?
         } else {
             None
         },
-        mergeable_rows: figures::mergeable_rows(&counters, entity, today - Days::new(1), conn)?,
-        table: counters.table.to_string(),
+        // Not for keys of types that the command does not merge.
+        rows_to_merge: match is_whole {
+            true => figures::rows_to_merge(&table, conn).ok(),
+            false => None,
+        },
+        rows: totals.rows,
+        entities: totals.entities,
+        slots: totals.slots,
+        first_day: totals.first_day,
+        last_day: totals.last_day,
+        table: table.table.to_string(),
         entity: args.entity,
-        rows,
     })
 }

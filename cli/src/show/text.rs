@@ -16,31 +16,27 @@ pub fn of(shown: &Shown) -> String {
 }
 
 fn heading(shown: &Shown) -> String {
-    let rows = &shown.rows;
-    let mut lines = vec![("rows", thousands(rows.rows))];
+    let mut lines = vec![("rows", thousands(shown.rows))];
     if let Some(size) = &shown.size {
         lines.push(("bytes", format!("{} ({})", thousands(size.bytes), size.of)));
     }
-    if let (Some(entities), None) = (rows.entities, &shown.entity) {
+    if let (Some(entities), None) = (shown.entities, &shown.entity) {
         lines.push(("entities", thousands(entities)));
     }
     lines.push((
         "days",
-        match (rows.first_day, rows.last_day) {
+        match (shown.first_day, shown.last_day) {
             (Some(first), Some(last)) if first == last => first.to_string(),
             (Some(first), Some(last)) => format!("{first} to {last}"),
-            _ if rows.rows > 0 => "none: all of it is filed without a day".to_owned(),
+            _ if shown.rows > 0 => "none: all counts are stored without a day".to_owned(),
             _ => "none".to_owned(),
         },
     ));
-    lines.push(("slots in use", thousands(rows.slots)));
-    lines.push((
-        "a merge would leave",
-        match shown.mergeable_rows {
-            1 => "1 row fewer".to_owned(),
-            rows => format!("{} rows fewer", thousands(rows)),
-        },
-    ));
+    lines.push(("slots in use", thousands(shown.slots.unwrap_or(0))));
+    lines.extend(shown.rows_to_merge.map(|rows| {
+        let rows = rows.try_into().unwrap_or(i64::MAX);
+        ("rows to merge", thousands(rows))
+    }));
 
     let of = shown.entity.as_ref().map_or(String::new(), |entity| {
         format!(", of {}", printable(entity))

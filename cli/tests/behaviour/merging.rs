@@ -171,7 +171,7 @@ fn materialize_writes_what_differs() {
     assert_eq!(database.run(&again).json()["rows_written"], 1);
     database.execute("ALTER TABLE articles ADD COLUMN small INTEGER NOT NULL DEFAULT 0");
     for (into, why) in [
-        ("articles.id", "and the key"),
+        ("articles.id", "and the primary key"),
         ("articles.small", "a BIGINT column"),
     ] {
         let wrong = ["materialize", "article_counters", "views", "--into", into];
@@ -190,7 +190,7 @@ fn materialize_writes_what_differs() {
     ];
     let refused = database.run(&wrong);
     assert!(
-        refused.stderr.contains("counts for articles"),
+        refused.stderr.contains("refers to articles"),
         "{}",
         refused.stderr
     );
@@ -221,16 +221,16 @@ fn what_is_no_counter_is_lost_only_when_that_is_said() {
     let refused = database.run(&["compact", "like_counters"]);
     assert_eq!(refused.code, 1);
     assert!(
-        refused.stderr.contains("--lose likes"),
+        refused.stderr.contains("--discard likes"),
         "{}",
         refused.stderr
     );
     let shown = database.run(&["show", "like_counters", "--json"]).json();
     assert_eq!(shown["rows"], 2);
 
-    let lost = ["compact", "like_counters", "--lose", "likes", "--json"];
+    let lost = ["compact", "like_counters", "--discard", "likes", "--json"];
     assert_eq!(database.run(&lost).json()["merged_rows"], 2);
-    let wrong = ["compact", "like_counters", "--lose", "views"];
+    let wrong = ["compact", "like_counters", "--discard", "views"];
     assert_eq!(database.run(&wrong).code, 1);
 }
 
@@ -242,7 +242,7 @@ fn days_that_may_still_be_counted_on_are_not_merged() {
         let refused = database.run(&[command, "article_counters", "--before", &today]);
         assert_eq!(refused.code, 1);
         assert!(
-            refused.stderr.contains("that is the last day to give"),
+            refused.stderr.contains("give that day or an earlier one"),
             "{}",
             refused.stderr
         );

@@ -1,0 +1,160 @@
+//! A counter table of the catalogue, as the library's engine takes it.
+
+use anyhow::{Result, bail};
+use diesel::QueryResult;
+use diesel::backend::Backend;
+use diesel::query_builder::{AstPass, QueryFragment};
+use diesel_counters::Layout;
+
+use crate::catalogue::{Column, CounterTable, Table};
+
+/// The name of a table as SQL.
+#[derive(Debug, Clone)]
+pub struct TableName {
+    schema: Option<String>,
+    name: String,
+}
+
+impl TableName {
+    pub fn of(table: &Table) -> Self {
+        TableName {
+            schema: table.schema.clone(),
+            name: table.name.clone(),
+        }
+    }
+}
+
+impl<DB: Backend> QueryFragment<DB> for TableName {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        if let Some(schema) = &self.schema {
+            out.push_identifier(schema)?;
+            out.push_sql(".");
+        }
+        out.push_identifier(&self.name)
+    }
+}
+
+/// The layout of a table, with these of its counters.
+pub fn layout<'c>(
+    table: &CounterTable,
+    counters: impl IntoIterator<Item = &'c Column>,
+) -> Layout<TableName> {
+    let name = |column: &Column| column.name.clone().into();
+    Layout {
+        table: TableName::of(&table.table),
+        // As a program's `table!` has it: the advisory lock of a merge is by this name.
+        name: match &table.table.schema {
+            Some(schema) => format!("{schema}.{}", table.table.name).into(),
+            None => table.table.name.clone().into(),
+        },
+        entity: table.entity.as_ref().map(name),
+        day: name(&table.day),
+        slot: name(&table.slot),
+        counters: counters.into_iter().map(name).collect(),
+        others: Vec::new(),
+    }
+}
+
+/// The layout of a table whose rows are to be merged.
+///
+/// # Errors
+///
+/// Where a merge would lose what a column has that is not in `discard`.
+pub fn layout_to_merge(table: &CounterTable, discard: &[String]) -> Result<Layout<TableName>> {
+    if let Some(counter) = table.counters.iter().find(|counter| counter.nullable) {
+        bail!(
+            "{}.{} can be NULL, and a merge would lose that: see `diesel-counters check {0}`",
+            table.table,
+            counter.name
+        );
+    }
+    let key = &table.table.primary_key;
+    let is_counter = |name: &String| table.counters.iter().any(|counter| counter.name == *name);
+    for name in discard {
+        if table.table.column(name).is_none() || key.contains(name) || is_counter(name) {
+            bail!(
+                "--discard {name}: {} has no such column to discard",
+                table.table
+            );
+        }
+    }
+    // A generated column is computed anew.
+    let (generated, stored): (Vec<_>, Vec<_>) = table
+        .table
+        .columns
+        .iter()
+        .partition(|column| column.generated);
+    let mut others = stored
+        .into_iter()
+        .map(|column| &column.name)
+        .filter(|name| !key.contains(name) && !is_counter(name));
+    if let Some(kept) = others.find(|name| !discard.contains(name)) {
+        bail!(
+            "{}.{kept} is not a BIGINT, and a merge would lose its values: `diesel-counters check \
+             {0}` says how to make it a counter, and `--discard {kept}` discards them",
+            table.table
+        );
+    }
+    let mut layout = layout(table, &table.counters);
+    let generated = generated
+        .into_iter()
+        .map(|column| column.name.clone().into());
+    layout.others = discard
+        .iter()
+        .cloned()
+        .map(Into::into)
+        .chain(generated)
+        .collect();
+    Ok(layout)
+}
+
+/// Calls a function with the SQL type and the Rust type of the entity's key, and with the
+/// connection that has them: `run::<BigInt, i64, _>(…, conn)`.
+macro_rules! with_key_type {
+    ($table:expr, $conn:expr, $run:ident($($argument:expr),*)) => {{
+        use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text};
+        use $crate::catalogue::Kind;
+        use $crate::connection::AnyConnection;
+
+        // SQLite has one type of integers.
+        let has_one_integer = $conn.has_one_integer_type();
+        match ($table.entity.as_ref().map(|entity| (entity.kind, entity.sql_type.as_str())), $conn)
+        {
+            // The engine reads the constant 0 in place of a key.
+            (None, conn) => $run::<Integer, i32, _>($($argument,)* conn),
+            // Diesel has these types on a connection to their database only.
+            #[cfg(feature = "postgres")]
+            (Some((Kind::Uuid, _)), AnyConnection::Postgres(conn)) => {
+                use diesel::sql_types::Uuid;
+                use diesel_counters::dsl::StoredKey;
+
+                $run::<Uuid, <Uuid as StoredKey>::Key, _>($($argument,)* conn)
+            }
+            #[cfg(feature = "mysql")]
+            (Some((Kind::Other, "bigint unsigned")), AnyConnection::Mysql(conn)) => {
+                $run::<diesel::sql_types::Unsigned<BigInt>, u64, _>($($argument,)* conn)
+            }
+            #[cfg(feature = "mysql")]
+            (Some((Kind::Other, "int unsigned" | "int(10) unsigned")), AnyConnection::Mysql(conn)) => {
+                $run::<diesel::sql_types::Unsigned<Integer>, u32, _>($($argument,)* conn)
+            }
+            (Some((Kind::SmallInt | Kind::Integer, _)), conn) if has_one_integer => {
+                $run::<BigInt, i64, _>($($argument,)* conn)
+            }
+            (Some((Kind::BigInt, _)), conn) => $run::<BigInt, i64, _>($($argument,)* conn),
+            (Some((Kind::Integer, _)), conn) => $run::<Integer, i32, _>($($argument,)* conn),
+            (Some((Kind::SmallInt, _)), conn) => $run::<SmallInt, i16, _>($($argument,)* conn),
+            (Some((Kind::Text, _)), conn) => $run::<Text, String, _>($($argument,)* conn),
+            (Some((Kind::Binary, _)), conn) => $run::<Binary, Vec<u8>, _>($($argument,)* conn),
+            (Some((Kind::Uuid, _)), conn) if has_one_integer => {
+                $run::<Binary, Vec<u8>, _>($($argument,)* conn)
+            }
+            (Some((_, sql_type)), _) => anyhow::bail!(
+                "{}: this command cannot do it with keys of the type {sql_type}; a program that \
+                 uses diesel_counters can",
+                $table.table
+            ),
+        }
+    }};
+}
+pub(crate) use with_key_type;
