@@ -118,12 +118,12 @@ where
 
 /// No counter of the table `T`: what adds to it writes an entity's row, and locks it.
 #[doc(hidden)]
-#[derive(QueryId)]
+#[derive(Debug, QueryId)]
 pub struct NoCounters<T>(PhantomData<T>);
 
 /// The SQL type of [`NoCounters`].
 #[doc(hidden)]
-#[derive(SqlType)]
+#[derive(Debug, SqlType)]
 pub struct NoCounterType;
 
 impl<T> Expression for NoCounters<T> {

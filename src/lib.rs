@@ -1,10 +1,9 @@
 //! Slotted, transactional counters for Diesel models.
 //!
-//! Counting the same thing from many transactions at once makes them queue behind
-//! one row lock. Here one counter is several rows, each of an entity, a day and a
-//! *slot*; a transaction adds to one of them, and a read sums them. The count is
-//! written inside the caller's own transaction, next to the business rows, and is
-//! exactly what committed.
+//! When many transactions count the same thing, they wait for one row lock. This crate stores
+//! a counter as several rows, each for an entity, a day and a *slot*. A transaction adds to one of
+//! them, and a read sums them. The count is part of the caller's transaction: it commits and rolls
+//! back with the other rows of that transaction, and is always exact.
 //!
 //! ```
 //! # include!("doctest_setup.rs");
@@ -29,111 +28,121 @@
 //!
 //! # A counter is a Diesel column
 //!
-//! A counter table is an ordinary Diesel table whose primary key is
-//! `(entity, day, slot)`; each other `BigInt` column of it is a counter. The source
-//! has reference migrations for each database, in `migrations/`. Its `table!` is
-//! what `diesel print-schema` prints, and has nothing of ours in it: the column
-//! says which table it counts in, so a wrong pairing does not compile, and one
-//! statement can move several counters of an entity.
+//! A [counter table](CounterTable) is an ordinary Diesel table whose primary key is
+//! `(entity, day, slot)`. Each of its other `BigInt` columns is a counter. Its `table!` is what
+//! `diesel print-schema` prints. The source has reference migrations for each database, in
+//! `migrations/`.
 //!
-//! [Derive](derive@HasCounters) [`HasCounters`](trait@HasCounters) on a model, and it has
-//! `incr_counter` and `counter_value`. With its key in hand rather than the model,
-//! there is [`Article::increment(views).of(id)`](HasCounters::increment). All of them
-//! are ordinary Diesel statements, so connection pools, instrumentation and
-//! `debug_query` work as they do for any other.
+//! The column identifies the table, so a counter of another model does not compile, and one
+//! statement can increment several counters of an entity.
 //!
-//! With no model at all there are [`increment`], [`increment_many`] and
-//! [`counter_value`](counter_value()). They know of no `#[counters(…)]`: they count by
-//! the day in UTC, over [`DEFAULT_SLOTS`].
+//! # Writing
+//!
+//! [Derive](derive@HasCounters) [`HasCounters`](trait@HasCounters) on a model. It then has
+//! methods such as `incr_counter` and `counter_value`.
+//!
+//! Without a model, use the functions of the [`dsl`] module, such as [`increment`], or those of
+//! the model that take a key: `Article::increment(views).of(id)`. Only the model's have its
+//! settings: the free functions count by day in UTC, over [`DEFAULT_SLOTS`].
+//!
+//! All of them are Diesel statements, so connection pools, instrumentation and `debug_query` work
+//! as usual.
 //!
 //! # Reading
 //!
-//! | to read | there is |
+//! | to read | use |
 //! | --- | --- |
-//! | the counters of one model | [`counter_value`](HasCounters::counter_value), `…_on` a day, `…_between` days |
-//! | those of all models on a page | [`counter_values`](HasCounters::counter_values), one query |
-//! | a total as an expression in any query of the counted table | [`total`](total()) |
-//! | a chart | [`daily_counts`](HasCounters::daily_counts), [`counter_series`](HasCounters::counter_series) by week, month or year |
-//! | the most counted | [`top`](HasCounters::top), and [`ranking`](ranking()) to join models to |
+//! | the counters of one model | [`counter_value`](HasCounters::counter_value), `counter_value_on` a day, `counter_value_between` days |
+//! | the counters of all models on a page | [`counter_values`](HasCounters::counter_values), one query |
+//! | a total in any query of the model's table | [`total`] |
+//! | counts by day, week, month or year | [`daily_counts`](HasCounters::daily_counts), [`counter_series`](HasCounters::counter_series) |
+//! | the entities with the greatest totals | [`top`](HasCounters::top), and [`ranking`] to join them to models |
 //!
-//! A read sums rows: [`counter_value`](counter_value()) says what that costs. To sort or
-//! filter a large table by a count, [`materialize`](HasCounters::materialize) it into a column.
+//! A read sums rows; [`counter_value`] says what that costs. To sort or filter a large table by a
+//! count, [`materialize`](HasCounters::materialize) the count into a column.
 //!
-//! # Putting a count right
+//! # Correcting counts
 //!
-//! [`set_counter`](HasCounters::set_counter) and
-//! [`reset_counter`](HasCounters::reset_counter) give a counter another value,
-//! [`recount`](HasCounters::recount) and [`recount_all`](HasCounters::recount_all) the one
-//! that the counted rows have, in total or on each day, while others count on.
-//! [`recount`](recount()) can tell what is wrong first, and imports old counts. [`delete_counters`](HasCounters::delete_counters) removes them.
+//! | to | use |
+//! | --- | --- |
+//! | set a counter to a value, or to 0 | [`set_counter`](HasCounters::set_counter), [`reset_counter`](HasCounters::reset_counter) |
+//! | correct a model's counter from the rows that it counts | [`recount`](HasCounters::recount) |
+//! | correct the counters of all models, report drift, or import counts | [`recount_all`](HasCounters::recount_all), [`recount`](dsl::recount()) |
+//! | remove a model's counters | [`delete_counters`](HasCounters::delete_counters) |
+//!
+//! Other transactions can count at the same time.
 //!
 //! # Keeping tables small
 //!
-//! A day has up to as many rows of an entity as there are slots. Once it is over,
-//! [`compact()`] merges them into one, and [`fold()`] merges old days into one row without a
-//! day, both while others count. A [`Compactor`] does it in the background, and the command
-//! `diesel-counters` from a terminal, which also says whether counters are what is slow.
+//! An entity has up to one row for each slot and day. [`compact`] merges the slots of past days
+//! into one row, and [`fold`] merges old days into one row without a day. Other transactions can
+//! count at the same time. Run them from a [`Compactor`], which is a background thread, or with the
+//! command `diesel-counters`, which also reports contention.
 //!
-//! # The caller owns the transaction
+//! # Transactions
 //!
-//! Counting and reading begin, commit and retry none: each is one statement in whatever
-//! transaction or savepoint the connection is in. What puts counts right takes several
-//! statements, and so a transaction, or a savepoint of the caller's. What keeps tables small
-//! works in many short transactions of its own.
+//! The caller owns the transaction. Counting and reading are one statement each, in the current
+//! transaction or savepoint. A correction runs several statements, in a transaction, or in a
+//! savepoint if there is one already. A merge works in many short transactions of its own.
 //!
-//! On SQLite, begin a transaction that counts with
-//! [`immediate_transaction`](diesel::SqliteConnection::immediate_transaction): one
-//! that reads first, and finds that another has written meanwhile, fails at once
-//! with "database is locked" when it comes to write.
+//! On SQLite, use [`immediate_transaction`](diesel::SqliteConnection::immediate_transaction) for a
+//! transaction that counts. Otherwise a transaction that reads before it writes fails at once with
+//! "database is locked" if another connection has written in between.
 //!
 //! # Slots
 //!
-//! Each database connection counts in a slot of its own ([`Slot::Connection`]), so
-//! transactions that are open at the same time write different rows: they neither wait for
-//! each other's counters nor deadlock on them, in whatever order they count. That takes as
-//! many slots as there are connections that count: the size of the pool times the number of
-//! processes, and better twice as many, because a pool renews connections and a deployment
-//! replaces processes. [`DEFAULT_SLOTS`] is 32.
+//! Each database connection counts in its own slot ([`Slot::Connection`]). Transactions that are
+//! open at the same time then write different rows: they do not wait for each other's counters, and
+//! do not deadlock on them, in whatever order they count. This requires as many slots as there are
+//! connections that count: the size of the pool times the number of processes. Use twice as many,
+//! because a pool renews connections and a deployment replaces processes. [`DEFAULT_SLOTS`] is 32.
 //!
-//! On PostgreSQL, nothing has to be configured. On MySQL and MariaDB, run [`claim_slot()`]
-//! on each new connection, as [`ClaimSlots`] does for a pool. Without it, connections choose
-//! by `CONNECTION_ID()`, and some can share a slot: counts stay exact, and transactions can
-//! wait for each other or deadlock.
-//!
-//! Several database nodes that accept writes need [`Slot::Partition`].
+//! - PostgreSQL: nothing to configure.
+//! - MySQL and MariaDB: run [`claim_slot`] on each new connection; for a pool, [`ClaimSlots`] does
+//!   it. Without it, the slot is chosen by `CONNECTION_ID()`, and some connections share a slot.
+//!   Counts stay exact, but transactions can wait for each other or deadlock.
+//! - SQLite has one writer at a time. The slot is always 0.
+//! - Several database nodes that accept writes, such as a Galera cluster: use [`Slot::Partition`].
 //!
 //! # Days
 //!
-//! A count is filed under a day: today in UTC, unless the model or the statement
-//! says otherwise. A model can file by week, by month, or without any time; see
-//! [`Period`].
+//! A count is stored under a day: today in UTC, unless the model or the statement sets another one.
+//! A model can also count by week, month or year, or in total; see [`Period`].
 //!
-//! # Database support
+//! # Range
 //!
-//! PostgreSQL, MySQL 8.0, MariaDB 10.6, SQLite 3.35, and later ones. SQLite has one
-//! writer at a time, so there the slot is always 0. A
-//! [`MultiConnection`](diesel::MultiConnection) over them needs an
-//! `impl` of [`CounterBackend`].
+//! A count is an `i64`. An increment that would take a row out of this range fails with an
+//! [overflow](is_overflow()), and so does reading a sum that is out of it. A count never wraps,
+//! saturates or becomes a floating point number.
 //!
-//! A count is an `i64`. An increment that would take its slot's row out of range is
-//! [an error](is_overflow()) on each of them, and so is reading a sum that is out of range:
-//! a count never wraps, saturates or turns into floating point.
+//! # Databases
 //!
-//! Statements that write are prepared once a connection, and so are queries on PostgreSQL
-//! and SQLite. On MySQL and MariaDB a query is prepared each time it runs, which is one more
-//! round trip: MariaDB's client library never returns from executing a kept one again after
-//! its rows could not be read, because of a deadlock, a timeout or a `KILL`. Your own
-//! queries have the same fault with that library; Diesel keeps none on a connection with
-//! [`CacheSize::Disabled`](diesel::connection::CacheSize::Disabled).
+//! PostgreSQL, MySQL 8.0, MariaDB 10.6 and SQLite 3.35, and later versions. For a
+//! [`MultiConnection`](diesel::MultiConnection), implement [`CounterBackend`].
+//!
+//! Statements that write are prepared once for each connection. Queries are too, except on MySQL
+//! and MariaDB: MariaDB's client library hangs when it runs a prepared query again whose rows it
+//! could not read, because of a deadlock, a timeout or a `KILL`. There each query is prepared each
+//! time, which takes one more round trip. Your own queries have the same problem with this library;
+//! [`CacheSize::Disabled`](diesel::connection::CacheSize::Disabled) avoids it.
 //!
 //! # Crate features
 //!
-//! - `postgres`, `mysql`, `sqlite`: the backends, through Diesel's. None is on by
-//!   default. The first two link no client library; `sqlite` links libsqlite3, as
-//!   Diesel's own does.
-//! - `r2d2`: [`ClaimSlots`] and the [`Compactor`], on Diesel's pool.
+//! None is on by default.
+//!
+//! - `postgres`, `mysql`, `sqlite`: the backends, through Diesel's. `postgres` and `mysql` link no
+//!   client library; `sqlite` links libsqlite3, as Diesel's own does.
+//! - `r2d2`: [`ClaimSlots`] and the [`Compactor`], for Diesel's pool.
+//!
+//! [`increment`]: dsl::increment()
+//! [`counter_value`]: dsl::counter_value()
+//! [`total`]: dsl::total()
+//! [`ranking`]: dsl::ranking()
+//! [`compact`]: dsl::compact()
+//! [`fold`]: dsl::fold()
+//! [`claim_slot`]: dsl::claim_slot()
 
-#![deny(unnameable_types)]
+#![deny(missing_debug_implementations, unnameable_types)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;
@@ -182,8 +191,8 @@ pub use reading::ranking::{RankedRow, Ranking};
 
 /// The functions that build statements and queries, and the types that they return.
 ///
-/// As in [`diesel::dsl`], a program imports from here what is not in the
-/// [`prelude`](crate::prelude). Only generic code has to name the types.
+/// As with [`diesel::dsl`], a program imports from here what is not in the
+/// [`prelude`]. Only generic code has to name the types.
 pub mod dsl {
     pub use crate::backend::StoredKey;
     pub use crate::claim::{ClaimSlot, claim_slot};

@@ -172,8 +172,8 @@ pub use diesel_counters_derive::HasCounters;
 ///
 /// # Errors
 ///
-/// The database's own; those of [`increment`](crate::increment) when writing,
-/// and of [`counter_value`](crate::counter_value()) when reading.
+/// The database's own; those of [`increment`](crate::dsl::increment) when writing,
+/// and of [`counter_value`](crate::dsl::counter_value()) when reading.
 ///
 /// After a deadlock, a serialization failure, a lock wait timeout or a busy SQLite database
 /// the code that began the transaction has to run all of it again.
@@ -209,7 +209,7 @@ pub trait HasCounters: Sized {
     /// # }
     /// ```
     ///
-    /// [`increment`]: crate::increment
+    /// [`increment`]: crate::dsl::increment()
     fn increment<C>(_counters: C) -> Increment<C>
     where
         C: Counters,
@@ -500,7 +500,7 @@ pub trait HasCounters: Sized {
     /// # }
     /// ```
     ///
-    /// With the models in the same query: [`ranking`](crate::ranking()).
+    /// With the models in the same query: [`ranking`](crate::dsl::ranking()).
     fn top<'a, C, Conn>(
         counter: C,
         n: i64,
@@ -519,7 +519,7 @@ pub trait HasCounters: Sized {
     }
 
     /// Gives a counter another value. Returns the one before; see
-    /// [`set_counter`](crate::set_counter()).
+    /// [`set_counter`](crate::dsl::set_counter()).
     ///
     /// ```
     /// # include!("doctest_setup.rs");
@@ -561,7 +561,7 @@ pub trait HasCounters: Sized {
     }
 
     /// Gives a counter, or each of a tuple of counters, the value 0. Returns the one before;
-    /// see [`set_counter`](crate::set_counter()).
+    /// see [`set_counter`](crate::dsl::set_counter()).
     fn reset_counter<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
         C: Counters,
@@ -579,7 +579,7 @@ pub trait HasCounters: Sized {
 
     /// Corrects this model's counter from the rows that it counts. Returns what it added.
     /// `source` is a query of keys and true counts, or of keys, days and true counts; see
-    /// [`recount`](crate::recount()).
+    /// [`recount`](crate::dsl::recount()).
     ///
     /// ```
     /// # include!("doctest_setup.rs");
@@ -625,7 +625,7 @@ pub trait HasCounters: Sized {
     }
 
     /// Corrects the counters of all models of this kind from the rows that they count.
-    /// Returns which were wrong; see [`recount`](crate::recount()).
+    /// Returns which were wrong; see [`recount`](crate::dsl::recount()).
     fn recount_all<'a, K, C, S, Conn>(
         counters: C,
         source: S,
@@ -685,7 +685,7 @@ pub trait HasCounters: Sized {
     }
 
     /// Removes the model's counters from each of its counter tables. Returns the number of
-    /// tables that had some. See [`delete_counters`](crate::delete_counters()), also on
+    /// tables that had some. See [`delete_counters`](crate::dsl::delete_counters()), also on
     /// `ON DELETE CASCADE`.
     ///
     /// ```

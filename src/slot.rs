@@ -14,9 +14,9 @@ pub const DEFAULT_SLOTS: i16 = 32;
 /// How an increment chooses its slot, from 1 to the number of slots of the counter.
 ///
 /// [`set_default_slot`] chooses for the process, and
-/// [`Increment::slot`](crate::Increment::slot) for one statement. On SQLite, which has one
+/// [`Increment::slot`](crate::dsl::Increment::slot) for one statement. On SQLite, which has one
 /// writer at a time, the slot is always 0. Elsewhere slot 0 holds
-/// [merged rows](crate::compact()).
+/// [merged rows](crate::dsl::compact()).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Slot {
@@ -34,7 +34,7 @@ pub enum Slot {
     /// transactions can wait for each other or deadlock.
     ///
     /// The server chooses when it runs the statement, so it does not matter which thread or
-    /// task a transaction runs on. [`claim_slot`](crate::claim_slot()) says how a connection
+    /// task a transaction runs on. [`claim_slot`](crate::dsl::claim_slot()) says how a connection
     /// gets its number on each database, and what that means behind a pooler.
     #[default]
     Connection,

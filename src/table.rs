@@ -43,7 +43,7 @@ use diesel::{Column, QueryResult, Table};
 ///   `utf8mb4_bin` takes `foo` with a space at its end for `foo`. `utf8mb4_0900_bin` of
 ///   MySQL and `utf8mb4_nopad_bin` of MariaDB tell all texts apart. A column with a
 ///   foreign key must have the collation of the column that it refers to. So must one that
-///   is joined to a column of another binary collation, by a [`total`](crate::total()) for
+///   is joined to a column of another binary collation, by a [`total`](crate::dsl::total()) for
 ///   example.
 /// - On PostgreSQL, all collations but nondeterministic ones tell all texts apart.
 ///
@@ -57,7 +57,7 @@ use diesel::{Column, QueryResult, Table};
 ///
 /// A table can be partitioned, by day for example. Then it needs a partition that takes
 /// the day 1970-01-01, under which everything without a day is stored: `set_counter`,
-/// `recount`, `delete_counters` and [`fold`](crate::fold()) write there, and so does each
+/// `recount`, `delete_counters` and [`fold`](crate::dsl::fold()) write there, and so does each
 /// increment of a model with `period = "total"`. A `DEFAULT` partition takes it. Under
 /// `RANGE (day)`, so does
 ///
@@ -221,7 +221,7 @@ impl<E, D, S> EntityKey for (E, D, S) {}
 
 /// A counter table whose entities are rows of another table, its parent.
 ///
-/// [`total`](crate::total()), a joined [`ranking`](crate::ranking()) and
+/// [`total`](crate::dsl::total()), a joined [`ranking`](crate::dsl::ranking()) and
 /// [`materialize`](crate::HasCounters::materialize) require it. It is implemented by
 /// [`has_parent!`](crate::has_parent).
 #[diagnostic::on_unimplemented(

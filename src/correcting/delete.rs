@@ -217,10 +217,13 @@ pub type DeleteRows<T, E> = EntityRows<T, E, Deleting>;
 
 // What the statement does.
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Starting;
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Counting;
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Deleting;
 
 impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {

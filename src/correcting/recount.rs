@@ -111,7 +111,7 @@ use crate::transaction::is_in_a_transaction;
 ///
 /// The days are those of UTC, unless the model has a `today` of its own. For a model that
 /// counts by week or by month, select the first day of each. Days that were
-/// [folded](crate::fold()) get their counts back; fold again afterwards.
+/// [folded](crate::dsl::fold()) get their counts back; fold again afterwards.
 ///
 /// # While others count
 ///

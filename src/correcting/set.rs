@@ -157,6 +157,7 @@ pub struct LockedRows<C: Counters, Id> {
 
 // Tells the id of this query from others.
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Locked;
 
 impl<C: Counters, Id> Query for LockedRows<C, Id> {

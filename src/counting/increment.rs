@@ -204,8 +204,10 @@ where
 
 // They tell the ids of the two statements apart.
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Upsert;
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Locking;
 
 /// Locks the entity `Id`, until the transaction ends, against other corrections of its counters.

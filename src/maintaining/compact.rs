@@ -99,7 +99,7 @@ use crate::table::CounterTable;
 ///
 /// # Errors
 ///
-/// [`run`](Compact::run) returns the database's own errors,
+/// [`execute`](Compact::execute) returns the database's own errors,
 /// [`AlreadyInTransaction`](diesel::result::Error::AlreadyInTransaction) in a transaction, and
 /// an error that names the column when one would be lost. What was merged before stays
 /// merged.
@@ -121,7 +121,7 @@ where
 /// Totals stay as they are, and series begin later: what was counted on a day that is
 /// folded is filed under 1970-01-01, where no series looks. Days at or after the limit, and
 /// before 1970, are not touched. A [partitioned table](crate::CounterTable#partitions) requires
-/// a partition for 1970-01-01. Otherwise it is as [`compact`](crate::compact()), whose
+/// a partition for 1970-01-01. Otherwise it is as [`compact`](crate::dsl::compact()), whose
 /// docs say how it works beside others.
 ///
 /// ```
@@ -170,8 +170,8 @@ where
 }
 
 /// A merge of rows of a counter table, whose keys have the SQL type `ST` and the Rust type
-/// `K`; made by [`compact`] and [`fold`](crate::fold()).
-#[must_use = "nothing is merged until it is run"]
+/// `K`; made by [`compact`] and [`fold`](crate::dsl::fold()).
+#[must_use = "nothing is merged until it is executed"]
 pub struct Compact<'p, F, ST, K> {
     pub(super) layout: Rc<Layout<F>>,
     pub(super) range: MergeRange,
@@ -181,7 +181,17 @@ pub struct Compact<'p, F, ST, K> {
     of: PhantomData<(ST, K)>,
 }
 
-/// What a run of [`compact`] or [`fold`](crate::fold()) has done, by now or in all.
+impl<F: fmt::Debug, ST, K> fmt::Debug for Compact<'_, F, ST, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compact")
+            .field("layout", &self.layout)
+            .field("range", &self.range)
+            .field("batch", &self.batch)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a run of [`compact`] or [`fold`](crate::dsl::fold()) has done, by now or in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Compacted {
@@ -241,7 +251,8 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
 }
 
 /// What folds days of the table `T` once it is told which; made by [`fold`].
-#[must_use = "nothing is folded until `before` says which days, and it is run"]
+#[must_use = "nothing is folded until `before` says which days, and it is executed"]
+#[derive(Debug, Clone)]
 pub struct Fold<T>(PhantomData<T>);
 
 impl<T: StoredTable> Fold<T> {

@@ -16,7 +16,7 @@ use crate::maintaining::compact::{Compact, Compacted, StoredTable, compact, fold
 use crate::maintaining::merge::MergeOn;
 
 /// Keeps counter tables small in the background of a program: runs
-/// [`compact`](crate::compact()) and [`fold`](crate::fold()) on a thread of its own, with
+/// [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()) on a thread of its own, with
 /// connections of a pool.
 ///
 /// It stops when it is dropped: after the current transaction, or once the pool has returned
@@ -54,6 +54,7 @@ use crate::maintaining::merge::MergeOn;
 ///
 /// [`on_run`]: CompactorBuilder::on_run
 #[must_use = "it stops when it is dropped"]
+#[derive(Debug)]
 pub struct Compactor {
     stop: Arc<Stop>,
     thread: Option<JoinHandle<()>>,
@@ -66,6 +67,16 @@ pub struct CompactorBuilder<M: ManageConnection> {
     tasks: Vec<Task<M::Connection>>,
     schedule: Schedule,
     on_run: Box<dyn FnMut(&Run) + Send>,
+}
+
+impl<M: ManageConnection> fmt::Debug for CompactorBuilder<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tables: Vec<_> = self.tasks.iter().map(|task| &task.table).collect();
+        f.debug_struct("CompactorBuilder")
+            .field("tables", &tables)
+            .field("schedule", &self.schedule)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What a [`Compactor`] did to a table.
@@ -128,6 +139,7 @@ struct Task<Conn> {
     run: Box<Work<Conn>>,
 }
 
+#[derive(Debug)]
 enum Schedule {
     Every(TimeDelta),
     DailyAt(NaiveTime),
@@ -191,8 +203,8 @@ where
         })
     }
 
-    /// Runs what `merge` makes: a [`compact`](crate::compact()) or
-    /// [`fold`](crate::fold()) with other days or another batch.
+    /// Runs what `merge` makes: a [`compact`](crate::dsl::compact()) or
+    /// [`fold`](crate::dsl::fold()) with other days or another batch.
     pub fn merge<F, ST, K>(
         mut self,
         merge: impl Fn() -> Compact<'static, F, ST, K> + Send + 'static,
@@ -311,7 +323,7 @@ impl Schedule {
 }
 
 /// Tells the thread to stop.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Stop {
     now: Mutex<bool>,
     changed: Condvar,

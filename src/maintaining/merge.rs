@@ -42,7 +42,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
     ///
     /// # Errors
     ///
-    /// Those of [`compact`](crate::compact()).
+    /// Those of [`compact`](crate::dsl::compact()).
     pub fn execute<Conn>(mut self, conn: &mut Conn) -> QueryResult<Compacted>
     where
         Conn: Connection,

@@ -73,7 +73,7 @@ use crate::table::{EntityTable, HasParent, TableName};
 /// # What it costs
 ///
 /// The sums of all entities that were counted on these days. That is far less than a
-/// [`total`](crate::total()) for each row of a large table, and more than an index on a
+/// [`total`](crate::dsl::total()) for each row of a large table, and more than an index on a
 /// column: see [`materialize`](crate::HasCounters::materialize).
 pub fn ranking<C>(_counter: C) -> Ranking<C>
 where
@@ -88,7 +88,7 @@ where
 }
 
 /// A query, and a source of joins, of the entities with the greatest totals of the
-/// counter `C`; made by [`ranking`](crate::ranking()).
+/// counter `C`; made by [`ranking`](crate::dsl::ranking()).
 #[must_use = "a query reads nothing until it is loaded"]
 pub struct Ranking<C: Counters, T = <C as Counters>::Table> {
     table: TableOf<C>,
@@ -99,7 +99,7 @@ pub struct Ranking<C: Counters, T = <C as Counters>::Table> {
 
 impl<C: Counters<Table = T>, T: EntityTable> Ranking<C, T> {
     /// Ranks by what is filed under these days; see
-    /// [`CounterValue::between`](crate::CounterValue::between). An entity that has
+    /// [`CounterValue::between`](crate::dsl::CounterValue::between). An entity that has
     /// nothing there is not ranked. It begins with the first of a model's
     /// [`Period`](crate::Period), where that is not the day.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Self {
@@ -256,7 +256,7 @@ impl<C: Counters, T, P: Table> AppearsInFromClause<P> for Ranking<C, T> {
     type Count = Never;
 }
 
-/// The keys of the entities of a [`ranking`](crate::ranking()).
+/// The keys of the entities of a [`ranking`](crate::dsl::ranking()).
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct RankedEntity<C>(PhantomData<C>);
 
@@ -274,7 +274,7 @@ impl<C: Counters, DB: CounterBackend> QueryFragment<DB> for RankedEntity<C> {
     }
 }
 
-/// The totals of the counter `C` in a [`ranking`](crate::ranking()): never NULL, and 0
+/// The totals of the counter `C` in a [`ranking`](crate::dsl::ranking()): never NULL, and 0
 /// where a left join finds no entity.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct RankedTotal<C>(PhantomData<C>);

@@ -78,18 +78,18 @@ use crate::table::{CounterTable, EntityTable, HasParent, TableName};
 ///
 /// It is a subquery, which the database runs for each row that it looks at: those of
 /// one page in a `select`, all of a table in a `filter` or an `order`. To rank a large
-/// table, join a [`ranking`](crate::ranking()) instead, or
+/// table, join a [`ranking`](crate::dsl::ranking()) instead, or
 /// [`materialize`](crate::HasCounters::materialize) the totals into a column with an index.
 pub fn total<C: Counters<Value = i64>>(_counter: C) -> Total<C> {
     Total::new()
 }
 
-/// The type of [`total`](crate::total()), by the name that Diesel's `auto_type` looks for.
+/// The type of [`total`](crate::dsl::total()), by the name that Diesel's `auto_type` looks for.
 #[allow(non_camel_case_types)]
 pub type total<C> = Total<C>;
 
 /// The total of the counter `C` of the entity `Id` over `Days`, which is an expression; made by
-/// [`total`](crate::total()).
+/// [`total`](crate::dsl::total()).
 #[must_use = "an expression does nothing until it is part of a query"]
 #[derive(Debug)]
 pub struct Total<C, Days = AllDays, Id = ParentRow<C>>
@@ -113,13 +113,13 @@ impl<C: Counters> Total<C> {
 
 impl<C: Counters, Days, Id> Total<C, Days, Id> {
     /// Only what is filed under `day`; see
-    /// [`CounterValue::on`](crate::CounterValue::on).
+    /// [`CounterValue::on`](crate::dsl::CounterValue::on).
     pub fn on(self, day: NaiveDate) -> Total<C, DayRange, Id> {
         self.days(DayRange::one(day))
     }
 
     /// Only what is filed under these days; see
-    /// [`CounterValue::between`](crate::CounterValue::between). It is another type than
+    /// [`CounterValue::between`](crate::dsl::CounterValue::between). It is another type than
     /// the total of all days; where one query is to do for both, that is `between(..)`.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Total<C, DayRange, Id> {
         self.days(DayRange::new(days))

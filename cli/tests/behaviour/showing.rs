@@ -117,11 +117,7 @@ fn a_table_without_rows_is_shown() {
     let database = TestDatabase::with_article_counters();
     let shown = database.run(&["show", "article_counters", "--json"]).json();
     assert_eq!(
-        (
-            &shown["rows"],
-            &shown["first_day"],
-            &shown["rows_to_merge"]
-        ),
+        (&shown["rows"], &shown["first_day"], &shown["rows_to_merge"]),
         (&json!(0), &json!(null), &json!(0))
     );
     assert_eq!(shown["counters"][2]["total"], 0);
