@@ -7,7 +7,7 @@ use diesel::expression::{AsExpression, ValidGrouping, is_aggregate};
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{SingleValue, SqlType};
 
-use crate::backend::CounterBackend;
+use crate::backend::{CounterBackend, ListRows, WalkRows};
 use crate::counter::Counters;
 use crate::table::{CounterTable, NoEntity};
 
@@ -155,13 +155,13 @@ impl<T, DB: Backend> Entities<T, DB> for AllEntities {
 pub struct Keys<K>(Vec<K>);
 
 impl<K: Clone> Keys<K> {
-    /// These keys, of which there are from one to [`ListKeys::LIMIT`].
-    pub(crate) fn listed<M: ListKeys>(keys: Vec<K>) -> Keys<K> {
+    /// These keys, of which there are from one to [`ListRows::LIMIT`].
+    pub(crate) fn listed<M: ListRows>(keys: Vec<K>) -> Keys<K> {
         Keys(padded(keys, M::padded, M::LIMIT))
     }
 
-    /// These keys, of which there are from one to [`ListKeys::NUMBERED_LIMIT`].
-    pub(crate) fn numbered<M: ListKeys>(keys: &[K]) -> Keys<K> {
+    /// These keys, of which there are from one to [`ListRows::NUMBERED_LIMIT`].
+    pub(crate) fn numbered<M: ListRows>(keys: &[K]) -> Keys<K> {
         Keys(padded(keys.to_vec(), M::padded, M::NUMBERED_LIMIT))
     }
 }
@@ -190,7 +190,7 @@ impl<K> QueryId for Keys<K> {
 impl<K, T, DB> Entities<T, DB> for Keys<K>
 where
     T: CounterTable,
-    DB: CounterBackend<ManyRows: WalkKeys<K, T::KeyType, DB>>,
+    DB: CounterBackend<ManyRows: WalkRows<K, T::KeyType, DB>>,
 {
     fn walk_where<'b>(
         &'b self,
@@ -202,33 +202,4 @@ where
         DB::ManyRows::walk_in(&self.0, out.reborrow())?;
         Ok(" AND ")
     }
-}
-
-/// How many keys a statement lists.
-#[doc(hidden)]
-pub trait ListKeys {
-    /// The greatest number of keys to compare a column with.
-    const LIMIT: usize;
-    /// The greatest number of keys that are numbered.
-    const NUMBERED_LIMIT: usize;
-    /// How many keys to list in place of `number`, so that few texts are prepared.
-    fn padded(number: usize, limit: usize) -> usize;
-}
-
-/// How keys `K` of the SQL type `ST` are written into a statement.
-#[doc(hidden)]
-pub trait WalkKeys<K, ST, DB: Backend>: ListKeys {
-    /// Writes what a column is compared with: ` IN (?, ?, …)`.
-    fn walk_in<'b>(keys: &'b [K], out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
-
-    /// Writes ` FROM` the keys and their numbers from 0, joined to the counter table where its
-    /// column `entity` is the key. Another condition can follow.
-    fn walk_from_numbered<'b, T>(
-        keys: &'b [K],
-        table: &'b T,
-        entity: &str,
-        out: AstPass<'_, 'b, DB>,
-    ) -> QueryResult<()>
-    where
-        T: QueryFragment<DB>;
 }

@@ -221,11 +221,9 @@ pub mod dsl {
 /// Types and traits that stand in `where` clauses only, so that generic code can name them.
 #[doc(hidden)]
 pub mod bounds {
-    pub use crate::backend::listed_rows::*;
     #[cfg(feature = "postgres")]
     pub use crate::backend::stored_key::UuidBytes;
-    #[cfg(feature = "postgres")]
-    pub use crate::backend::unnested_rows::*;
+    pub use crate::backend::{AddedRows, ListRows, WalkRows};
     pub use crate::correcting::delete::*;
     pub use crate::correcting::drift::*;
     pub use crate::correcting::set::*;

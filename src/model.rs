@@ -11,7 +11,7 @@ use diesel::query_builder::AsQuery;
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::sql_types::BigInt;
 
-use crate::backend::CounterBackend;
+use crate::backend::{CounterBackend, ListRows};
 use crate::correcting::delete::{DeleteFromEach, DeleteManyFromEach};
 use crate::correcting::drift::DriftQuery;
 use crate::correcting::recount::{Drift, Recount};
@@ -22,7 +22,7 @@ use crate::counting::deltas::Deltas;
 use crate::counting::increment::{Increment, LockEntity};
 use crate::counting::increment_many::AddRows;
 use crate::day::{DayRange, Period, utc_today};
-use crate::entity::{AllEntities, KeyExpression, KeyOf, KeyType, Keys, ListKeys};
+use crate::entity::{AllEntities, KeyExpression, KeyOf, KeyType, Keys};
 use crate::maintaining::materialize::{self, MaterializeOf};
 use crate::reading::counter_series::{Counts, Series};
 use crate::reading::counter_value::{CounterValue, counter_value};
@@ -373,7 +373,7 @@ pub trait HasCounters: Sized {
         Self: 'a,
         C: Counters,
         C::Table: CountersOf<Self> + EntityTable,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
+        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
         NumberedSums<C, &'a Self::Key>: LoadQuery<'a, Conn, (i64, C::Value)>,
     {
         counter_value(counters)
@@ -393,7 +393,7 @@ pub trait HasCounters: Sized {
         Self: 'a,
         C: Counters,
         C::Table: CountersOf<Self> + EntityTable,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
+        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
         NumberedSums<C, &'a Self::Key, Ungrouped, DayRange>: LoadQuery<'a, Conn, (i64, C::Value)>,
     {
         counter_value(counters)
@@ -639,7 +639,8 @@ pub trait HasCounters: Sized {
         C::Table: CountersOf<Self> + EntityTable,
         S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
         Conn: Connection,
-        Conn::Backend: CounterBackend<ManyRows: ListKeys + AddRows<C, Self::Key, Conn>>,
+        Conn::Backend: CounterBackend<ManyRows: ListRows>,
+        for<'b> AddRows<'b, C, Self::Key>: ExecuteDsl<Conn>,
         DriftQuery<C, S::Query, AllEntities, RecountBy<C, S>>:
             LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
         DriftQuery<C, S::Query, Keys<Self::Key>, RecountBy<C, S>>:

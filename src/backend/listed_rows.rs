@@ -1,86 +1,14 @@
-//! Many rows as `VALUES (…), (…)`, and many keys as `IN (…)`.
+//! Many rows as `VALUES (…), (…)`, and many keys as `IN (…)`: on every database.
 
-use diesel::connection::Connection;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::query_dsl::methods::ExecuteDsl;
+use diesel::QueryResult;
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Date, HasSqlType, SingleValue, SmallInt};
-use diesel::{QueryResult, RunQueryDsl};
 
-use super::{CounterBackend, Dialect, ListedRows};
-use crate::counter::{Counters, TableOf};
-use crate::counting::increment::{DaySlots, walk_upsert};
-use crate::counting::increment_many::AddRows;
+use super::{AddedRows, CounterBackend, Dialect, ListRows, ListedRows, WalkRows, push_names};
 use crate::day::Day;
-use crate::entity::{Entity, KeyExpression, KeyOf, KeyType, ListKeys, WalkKeys};
 
-impl<C, K, Conn> AddRows<C, K, Conn> for ListedRows
-where
-    C: Counters,
-    K: KeyOf<KeyType<C>>,
-    Conn: Connection,
-    for<'a> IncrementRows<'a, C, KeyExpression<K, C>>: ExecuteDsl<Conn>,
-{
-    fn add_rows(
-        table: &TableOf<C>,
-        place: &DaySlots,
-        rows: Vec<(K, C::Amounts)>,
-        conn: &mut Conn,
-    ) -> QueryResult<()> {
-        let rows: Vec<_> = rows
-            .into_iter()
-            .map(|(id, amounts)| (id.into_id(), amounts))
-            .collect();
-        let mut left = &rows[..];
-        while !left.is_empty() {
-            let (rows, rest) = left.split_at(statement_size(left.len()));
-            IncrementRows { table, place, rows }.execute(conn)?;
-            left = rest;
-        }
-        Ok(())
-    }
-}
-
-/// The greatest power of two that is at most `rows` and 256. That makes nine texts, far from
-/// any database's limit of bind values.
-fn statement_size(rows: usize) -> usize {
-    1 << rows.ilog2().min(8)
-}
-
-/// Adds to several rows.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct IncrementRows<'a, C: Counters, Id> {
-    table: &'a TableOf<C>,
-    place: &'a DaySlots,
-    rows: &'a [(Id, C::Amounts)],
-}
-
-impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for IncrementRows<'_, C, Id> {}
-
-// Without a static id Diesel caches a statement by its text, which has the number of rows in
-// it. There are few texts.
-impl<C: Counters, Id> QueryId for IncrementRows<'_, C, Id> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl<C, Id, DB> QueryFragment<DB> for IncrementRows<'_, C, Id>
-where
-    C: Counters,
-    Id: Entity<C::Table, DB>,
-    TableOf<C>: QueryFragment<DB>,
-    DB: CounterBackend,
-    Day: ToSql<Date, DB>,
-    i16: ToSql<SmallInt, DB>,
-    i64: ToSql<BigInt, DB>,
-{
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        walk_upsert::<C, _, _>(self.table, self.rows, self.place, out)
-    }
-}
-
-impl ListKeys for ListedRows {
+impl ListRows for ListedRows {
     // SQLite takes 32,766 bind values, MySQL 65,535. Two of them can be days.
     const LIMIT: usize = 32_764;
     // On MySQL and MariaDB each of them is a SELECT of a UNION.
@@ -90,13 +18,22 @@ impl ListKeys for ListedRows {
     fn padded(number: usize, limit: usize) -> usize {
         number.next_power_of_two().min(limit)
     }
+
+    // The greatest power of two that is at most `rows` and 256. That makes nine texts, far from
+    // any database's limit of bind values.
+    fn added(rows: usize) -> usize {
+        1 << rows.ilog2().min(8)
+    }
 }
 
-impl<K, ST, DB> WalkKeys<K, ST, DB> for ListedRows
+impl<K, ST, DB> WalkRows<K, ST, DB> for ListedRows
 where
     DB: CounterBackend + HasSqlType<ST>,
     K: ToSql<ST, DB>,
     ST: SingleValue,
+    Day: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+    i64: ToSql<BigInt, DB>,
 {
     fn walk_in<'b>(keys: &'b [K], mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         for (i, key) in keys.iter().enumerate() {
@@ -124,6 +61,30 @@ where
             &mut out,
         )
     }
+
+    fn walk_added<'b>(rows: &'b AddedRows<'b, K>, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        push_names(&rows.key, &mut out)?;
+        for name in rows.counters {
+            out.push_sql(", ");
+            out.push_identifier(name)?;
+        }
+        out.push_sql(") VALUES ");
+        for (i, key) in rows.keys.iter().enumerate() {
+            out.push_sql(if i == 0 { "(" } else { ", (" });
+            out.push_bind_param::<ST, _>(key)?;
+            out.push_sql(", ");
+            out.push_bind_param::<Date, _>(rows.day)?;
+            out.push_sql(", ");
+            dialect.push_slot(rows.slots, i == 0, &mut out)?;
+            for amounts in &rows.amounts {
+                out.push_sql(", ");
+                out.push_bind_param::<BigInt, _>(&amounts[i])?;
+            }
+            out.push_sql(")");
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -134,5 +95,7 @@ mod tests {
     fn few_sizes_of_lists_are_prepared() {
         let sizes = [1, 2, 3, 600, 1_000].map(|n| ListedRows::padded(n, 1_000));
         assert_eq!(sizes, [1, 2, 4, 1_000, 1_000]);
+        let sizes = [1, 3, 255, 256, 70_000].map(ListedRows::added);
+        assert_eq!(sizes, [1, 2, 128, 256, 256]);
     }
 }

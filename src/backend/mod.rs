@@ -2,18 +2,20 @@
 //!
 //! A database is added in this folder, and nowhere else in the library.
 
-pub(crate) mod listed_rows;
+mod listed_rows;
 mod sql;
 pub(crate) mod stored_key;
 #[cfg(feature = "postgres")]
-pub(crate) mod unnested_rows;
+mod unnested_rows;
 
+use diesel::QueryResult;
 use diesel::backend::Backend;
-use diesel::query_builder::AstPass;
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::{BigInt, Date, HasSqlType, SmallInt};
 
-#[cfg(feature = "postgres")]
-pub(crate) use sql::WANTED_KEY;
+use crate::day::Day;
+use crate::slot::SlotRange;
+
 pub(crate) use sql::{NUMBER, push_names};
 pub use stored_key::StoredKey;
 pub(crate) use stored_key::is_exact;
@@ -132,4 +134,53 @@ impl Dialect {
     pub(crate) fn of<DB: CounterBackend>(out: &AstPass<'_, '_, DB>) -> Self {
         out.backend().dialect()
     }
+}
+
+/// How many rows or keys a statement of this backend has.
+#[doc(hidden)]
+pub trait ListRows {
+    /// The greatest number of keys to compare a column with.
+    const LIMIT: usize;
+    /// The greatest number of keys that are numbered.
+    const NUMBERED_LIMIT: usize;
+    /// How many keys to list in place of `number`, so that few texts are prepared.
+    fn padded(number: usize, limit: usize) -> usize;
+    /// How many of so many rows the next statement adds.
+    fn added(rows: usize) -> usize;
+}
+
+/// How rows, and keys `K` of the SQL type `ST`, are written into a statement.
+#[doc(hidden)]
+pub trait WalkRows<K, ST, DB: Backend>: ListRows {
+    /// Writes what a column is compared with: ` IN (?, ?, …)`.
+    fn walk_in<'b>(keys: &'b [K], out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+
+    /// Writes ` FROM` the keys and their numbers from 1, joined to the counter table where its
+    /// column `entity` is the key. Another condition can follow.
+    fn walk_from_numbered<'b, T>(
+        keys: &'b [K],
+        table: &'b T,
+        entity: &str,
+        out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        T: QueryFragment<DB>;
+
+    /// Writes what follows `INSERT INTO` a table and ` (`: the columns, and the rows.
+    fn walk_added<'b>(rows: &'b AddedRows<'b, K>, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+}
+
+/// Rows that a statement adds.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct AddedRows<'a, K> {
+    /// The names of the columns of the entity, the day and the slot.
+    pub(crate) key: [&'a str; 3],
+    pub(crate) counters: &'a [&'a str],
+    pub(crate) day: &'a Day,
+    pub(crate) slots: &'a SlotRange,
+    /// A key for each row.
+    pub(crate) keys: &'a [K],
+    /// For each counter, an amount for each row.
+    pub(crate) amounts: Vec<&'a [i64]>,
 }

@@ -8,12 +8,12 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::sql_types::BigInt;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, ManyRows, NUMBER};
+use crate::backend::{CounterBackend, Dialect, ListRows, ManyRows, NUMBER, WalkRows};
 use crate::correcting::recount::lock_entities;
 use crate::counter::NoCounters;
 use crate::counting::increment::LockEntity;
 use crate::counting::increment_many::AddRows;
-use crate::entity::{Entities, KeyOf, Keys, ListKeys, WalkKeys};
+use crate::entity::{Entities, KeyOf, Keys};
 use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
 
 /// Removes the counters of an entity from a counter table: all of its rows.
@@ -147,8 +147,9 @@ impl<T: CounterTable, K> DeleteManyCounters<T, K> {
     pub fn execute<'a, Conn>(mut self, conn: &mut Conn) -> QueryResult<usize>
     where
         K: Ord + Clone,
-        Conn: Connection,
-        Conn::Backend: CounterBackend<ManyRows: ListKeys + AddRows<NoCounters<T>, K, Conn>>,
+        T: EntityTable,
+        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+        for<'b> AddRows<'b, NoCounters<T>, K>: ExecuteDsl<Conn>,
         StartWriting<T, ()>: ExecuteDsl<Conn>,
         FindKeys<T, K>: LoadQuery<'a, Conn, i64>,
         DeleteRows<T, Keys<K>>: ExecuteDsl<Conn>,
@@ -332,7 +333,7 @@ impl<T: CounterTable, K> QueryId for FindKeys<T, K> {
 impl<T, K, DB> QueryFragment<DB> for FindKeys<T, K>
 where
     T: CounterTable<FromClause: QueryFragment<DB>>,
-    DB: CounterBackend<ManyRows: WalkKeys<K, T::KeyType, DB>>,
+    DB: CounterBackend<ManyRows: WalkRows<K, T::KeyType, DB>>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let entity = T::ENTITY.unwrap_or_default();
@@ -399,8 +400,8 @@ where
     T: EntityTable,
     Rest: DeleteManyFromEach<'a, K, Conn>,
     K: Ord + 'a,
-    Conn: Connection,
-    Conn::Backend: CounterBackend<ManyRows: ListKeys + AddRows<NoCounters<T>, &'a K, Conn>>,
+    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+    for<'b> AddRows<'b, NoCounters<T>, &'a K>: ExecuteDsl<Conn>,
     StartWriting<T, ()>: ExecuteDsl<Conn>,
     FindKeys<T, &'a K>: LoadQuery<'a, Conn, i64>,
     DeleteRows<T, Keys<&'a K>>: ExecuteDsl<Conn>,

@@ -11,14 +11,14 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, ManyRows};
+use crate::backend::{CounterBackend, ListRows, ManyRows};
 use crate::correcting::drift::{ByEntity, DriftQuery};
 use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
 use crate::counter::{Counters, checked_add, difference};
 use crate::counting::increment::{DaySlots, Increment, LockEntity, increment};
-use crate::counting::increment_many::AddRows;
+use crate::counting::increment_many::{AddRows, add_rows};
 use crate::day::{Day, UNDATED};
-use crate::entity::{AllEntities, KeyExpression, KeyOf, KeyType, Keys, ListKeys};
+use crate::entity::{AllEntities, KeyExpression, KeyOf, KeyType, Keys};
 use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
 use crate::transaction::is_in_a_transaction;
 
@@ -228,8 +228,8 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         C::Table: EntityTable,
         K: Ord,
         By: OfMany<K, Entity: Ord + Clone>,
-        Conn:
-            Connection<Backend: CounterBackend<ManyRows: ListKeys + AddRows<C, By::Entity, Conn>>>,
+        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+        for<'b> AddRows<'b, C, By::Entity>: ExecuteDsl<Conn>,
         DriftQuery<C, Source, AllEntities, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
         DriftQuery<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
@@ -255,10 +255,11 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         conn: &mut Conn,
     ) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
+        C::Table: EntityTable,
         K: Ord,
         By: OfMany<K, Entity: Ord + Clone>,
-        Conn:
-            Connection<Backend: CounterBackend<ManyRows: ListKeys + AddRows<C, By::Entity, Conn>>>,
+        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+        for<'b> AddRows<'b, C, By::Entity>: ExecuteDsl<Conn>,
         DriftQuery<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
         lock_entities::<C, _, _>(keys, conn)?;
@@ -283,7 +284,7 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
                 day: Day(day),
                 ..self.increment.place
             };
-            ManyRows::<Conn>::add_rows(self.increment.table(), &place, differences, conn)?;
+            add_rows::<C, _, Conn>(self.increment.table(), &place, differences, conn)?;
         }
         Ok(drifts(found))
     }
@@ -292,13 +293,13 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
 /// Locks these entities as [`LockEntity`] locks one. The keys are sorted.
 pub(crate) fn lock_entities<C, K, Conn>(keys: &[K], conn: &mut Conn) -> QueryResult<()>
 where
-    C: Counters,
+    C: Counters<Table: EntityTable>,
     K: Clone,
-    Conn: Connection,
-    Conn::Backend: CounterBackend<ManyRows: AddRows<C, K, Conn>>,
+    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+    for<'b> AddRows<'b, C, K>: ExecuteDsl<Conn>,
 {
     let rows = keys.iter().map(|key| (key.clone(), C::ZERO)).collect();
-    ManyRows::<Conn>::add_rows(&TableName::new(), &DaySlots::LOCK, rows, conn)
+    add_rows::<C, K, Conn>(&TableName::new(), &DaySlots::LOCK, rows, conn)
 }
 
 fn drifts<K, V>(rows: Vec<(K, V, V)>) -> Vec<Drift<K, V>> {

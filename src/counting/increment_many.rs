@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
-use diesel::QueryResult;
 use diesel::connection::Connection;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_dsl::methods::ExecuteDsl;
+use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, ManyRows};
+use crate::backend::{AddedRows, CounterBackend, Dialect, ListRows, ManyRows, WalkRows};
 use crate::counter::{Counters, TableOf};
 use crate::counting::increment::{DaySlots, Increment, increment, is_zero};
-use crate::entity::{KeyOf, KeyType};
+use crate::entity::KeyType;
 use crate::error::overflow;
 use crate::slot::Slot;
+use crate::table::{CounterTable, EntityTable};
 
 /// Adds to counters of many entities. `counts` has an entity's key and the amount to add to it,
 /// in any order. Returns the number of entities that were incremented.
@@ -53,10 +56,10 @@ pub fn increment_many<C, K, Conn>(
     conn: &mut Conn,
 ) -> QueryResult<usize>
 where
-    C: Counters,
-    K: Ord + KeyOf<KeyType<C>>,
-    Conn: Connection,
-    Conn::Backend: CounterBackend<ManyRows: AddRows<C, K, Conn>>,
+    C: Counters<Table: EntityTable>,
+    K: Ord,
+    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+    for<'a> AddRows<'a, C, K>: ExecuteDsl<Conn>,
 {
     increment(counters).of_many(counts).execute(conn)
 }
@@ -104,9 +107,9 @@ impl<C: Counters, K> IncrementMany<C, K> {
     /// Those of [`increment_many`].
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
-        K: KeyOf<KeyType<C>>,
-        Conn: Connection,
-        Conn::Backend: CounterBackend<ManyRows: AddRows<C, K, Conn>>,
+        C::Table: EntityTable,
+        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+        for<'a> AddRows<'a, C, K>: ExecuteDsl<Conn>,
     {
         let counts = self.counts.ok_or_else(overflow)?;
         let rows: Vec<_> = counts
@@ -118,21 +121,78 @@ impl<C: Counters, K> IncrementMany<C, K> {
         }
         let number = rows.len();
         let Increment { place, .. } = &self.increment;
-        ManyRows::<Conn>::add_rows(self.increment.table(), place, rows, conn)?;
+        add_rows::<C, K, Conn>(self.increment.table(), place, rows, conn)?;
         Ok(number)
     }
 }
 
-/// How many rows are added.
+/// Adds rows in as few statements as the backend needs: one or more rows, sorted by key, with each
+/// key once.
+pub(crate) fn add_rows<C, K, Conn>(
+    table: &TableOf<C>,
+    place: &DaySlots,
+    rows: Vec<(K, C::Amounts)>,
+    conn: &mut Conn,
+) -> QueryResult<()>
+where
+    C: Counters<Table: EntityTable>,
+    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+    for<'a> AddRows<'a, C, K>: ExecuteDsl<Conn>,
+{
+    let (keys, amounts): (Vec<K>, Vec<C::Amounts>) = rows.into_iter().unzip();
+    let amounts: Vec<Vec<i64>> = (0..C::NAMES.len())
+        .map(|counter| amounts.iter().map(|of| of.as_ref()[counter]).collect())
+        .collect();
+    let mut begin = 0;
+    while begin < keys.len() {
+        let end = begin + ManyRows::<Conn>::added(keys.len() - begin);
+        let rows = AddedRows {
+            key: [
+                C::Table::ENTITY.unwrap_or_default(),
+                C::Table::DAY,
+                C::Table::SLOT,
+            ],
+            counters: C::NAMES,
+            day: &place.day,
+            slots: &place.slots,
+            keys: &keys[begin..end],
+            amounts: amounts.iter().map(|of| &of[begin..end]).collect(),
+        };
+        AddRows::<C, K> { table, rows }.execute(conn)?;
+        begin = end;
+    }
+    Ok(())
+}
+
+/// Adds to several rows.
 #[doc(hidden)]
-pub trait AddRows<C: Counters, K, Conn> {
-    /// Adds `rows`: one or more, sorted by key, with each key once.
-    fn add_rows(
-        table: &TableOf<C>,
-        place: &DaySlots,
-        rows: Vec<(K, C::Amounts)>,
-        conn: &mut Conn,
-    ) -> QueryResult<()>;
+#[derive(Debug)]
+pub struct AddRows<'a, C: Counters, K> {
+    table: &'a TableOf<C>,
+    rows: AddedRows<'a, K>,
+}
+
+impl<C: Counters, K, Conn> RunQueryDsl<Conn> for AddRows<'_, C, K> {}
+
+// Without a static id Diesel caches a statement by its text, which can have the number of rows in
+// it. There are few texts.
+impl<C: Counters, K> QueryId for AddRows<'_, C, K> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<C, K, DB> QueryFragment<DB> for AddRows<'_, C, K>
+where
+    C: Counters,
+    TableOf<C>: QueryFragment<DB>,
+    DB: CounterBackend<ManyRows: WalkRows<K, KeyType<C>, DB>>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        dialect.push_insert_into(self.table, &mut out)?;
+        DB::ManyRows::walk_added(&self.rows, out.reborrow())?;
+        dialect.push_on_conflict_add(C::Table::KEY, C::NAMES, &mut out)
+    }
 }
 
 /// The sum of each entity's amounts, or `None` if one is out of range.

@@ -11,10 +11,10 @@ use diesel::query_dsl::methods::LoadQuery;
 use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, ManyRows};
+use crate::backend::{CounterBackend, ListRows, ManyRows};
 use crate::counter::{Counters, checked_add};
 use crate::day::{DayRange, Period, UNDATED};
-use crate::entity::{KeyExpression, KeyOf, KeyType, Keys, ListKeys};
+use crate::entity::{KeyExpression, KeyOf, KeyType, Keys};
 use crate::reading::sums::{ByDay, NumberedSums, Sums};
 use crate::table::{EntityTable, NoEntity};
 
@@ -185,7 +185,7 @@ impl<C: Counters, K> SeriesOfMany<C, K> {
     pub fn load<'a, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<Counts<C>>>
     where
         K: Clone,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
+        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
         NumberedSums<C, K, ByDay, DayRange>: LoadQuery<'a, Conn, (i64, NaiveDate, C::Value)>,
     {
         let days = self.axis.days()?;

@@ -7,10 +7,10 @@ use diesel::connection::Connection;
 use diesel::query_dsl::methods::LoadQuery;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, ManyRows};
+use crate::backend::{CounterBackend, ListRows, ManyRows};
 use crate::counter::Counters;
 use crate::day::{AllDays, DayRange};
-use crate::entity::{KeyExpression, KeyOf, KeyType, Keys, ListKeys};
+use crate::entity::{KeyExpression, KeyOf, KeyType, Keys};
 use crate::reading::sums::{NumberedSums, Sums, Ungrouped};
 use crate::table::{EntityTable, NoEntity};
 
@@ -182,7 +182,7 @@ impl<C: Counters, K, Days> CounterValues<C, K, Days> {
     pub fn load<'a, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<C::Value>>
     where
         K: Clone,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListKeys>>,
+        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
         Days: Copy,
         NumberedSums<C, K, Ungrouped, Days>: LoadQuery<'a, Conn, (i64, C::Value)>,
     {

@@ -6,10 +6,10 @@ use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Date};
 use diesel::{Expression, QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, NUMBER, push_names};
+use crate::backend::{CounterBackend, Dialect, NUMBER, WalkRows, push_names};
 use crate::counter::{Counters, TableOf};
 use crate::day::{AllDays, Days};
-use crate::entity::{Entities, KeyType, Keys, WalkKeys};
+use crate::entity::{Entities, KeyType, Keys};
 use crate::table::{CounterTable, NoEntity, TableName};
 
 /// A query of the sums of the counters `C` of the entities `E` over some days, grouped by `By`.
@@ -153,7 +153,7 @@ where
     B: GroupBy<C>,
     TableOf<C>: QueryFragment<DB>,
     D: Days<DB>,
-    DB: CounterBackend<ManyRows: WalkKeys<K, KeyType<C>, DB>>,
+    DB: CounterBackend<ManyRows: WalkRows<K, KeyType<C>, DB>>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let by = [NUMBER, C::Table::DAY];
