@@ -8,9 +8,10 @@ use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::Serialize;
 
 use crate::catalogue::{Kind, counter_table, sum, table};
+use crate::entity;
+use crate::options::{Options, Outcome};
 use crate::output::{progress_bar, thousands};
 use crate::sql::{quoted, sql};
-use crate::{Global, Outcome, entity};
 
 /// Copy a counter's totals into a column of the table that it counts for.
 ///
@@ -55,8 +56,8 @@ struct Differing {
     total: Option<i64>,
 }
 
-pub fn run(args: Materialize, global: &Global) -> Result<Outcome> {
-    let conn = &mut global.connect()?;
+pub fn run(args: Materialize, options: &Options) -> Result<Outcome> {
+    let conn = &mut options.connect()?;
     let dialect = conn.dialect();
     let counters = counter_table(conn, &args.table)?;
     let counter = counters.counter(&args.counter)?;
@@ -153,7 +154,7 @@ pub fn run(args: Materialize, global: &Global) -> Result<Outcome> {
         }
         bar.finish_and_clear();
     }
-    global.print(&report, || text(&report))?;
+    options.print(&report, || text(&report))?;
     Ok(Outcome::Good)
 }
 

@@ -17,8 +17,8 @@ use serde::Serialize;
 
 use crate::catalogue::{Column, CounterTable, Kind, counter_table};
 use crate::connection::AnyConnection;
+use crate::options::{Options, Outcome};
 use crate::output::{progress_bar, thousands};
-use crate::{Global, Outcome};
 
 /// Merge the slots of days that are over into one row an entity and day.
 ///
@@ -60,13 +60,13 @@ struct MergeArgs {
     dry_run: bool,
 }
 
-pub fn compact(args: CompactArgs, global: &Global) -> Result<Outcome> {
+pub fn compact(args: CompactArgs, options: &Options) -> Result<Outcome> {
     let before = args.before.unwrap_or(yesterday());
-    run(args.merge, Kept::Days, before, global)
+    run(args.merge, Kept::Days, before, options)
 }
 
-pub fn fold(args: FoldArgs, global: &Global) -> Result<Outcome> {
-    run(args.merge, Kept::Totals, args.before, global)
+pub fn fold(args: FoldArgs, options: &Options) -> Result<Outcome> {
+    run(args.merge, Kept::Totals, args.before, options)
 }
 
 /// In UTC.
@@ -93,7 +93,7 @@ struct Report {
     already_running: bool,
 }
 
-fn run(args: MergeArgs, kept: Kept, before: NaiveDate, global: &Global) -> Result<Outcome> {
+fn run(args: MergeArgs, kept: Kept, before: NaiveDate, options: &Options) -> Result<Outcome> {
     if before > yesterday() {
         bail!(
             "--before {before}: transactions may still count on the days from {} on, in UTC; \
@@ -101,7 +101,7 @@ fn run(args: MergeArgs, kept: Kept, before: NaiveDate, global: &Global) -> Resul
             yesterday()
         );
     }
-    let conn = &mut global.connect()?;
+    let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
     let merge = Merge {
         layout: layout(&table, &args.lose)?,
@@ -120,7 +120,7 @@ fn run(args: MergeArgs, kept: Kept, before: NaiveDate, global: &Global) -> Resul
         longest_transaction_seconds: done.longest_transaction.as_secs_f64(),
         already_running: done.already_running,
     };
-    global.print(&report, || text(&report))?;
+    options.print(&report, || text(&report))?;
     Ok(Outcome::Good)
 }
 

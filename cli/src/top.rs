@@ -8,9 +8,10 @@ use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::Serialize;
 
 use crate::catalogue::{counter_table, sum};
+use crate::entity;
+use crate::options::{Options, Outcome};
 use crate::output::{bar, columns, thousands, width};
 use crate::sql::{quoted, sql};
-use crate::{Global, Outcome, entity};
 
 /// Show which entities have the highest total of a counter.
 #[derive(Args)]
@@ -45,13 +46,13 @@ struct Ranked {
     total: i64,
 }
 
-pub fn run(args: Top, global: &Global) -> Result<Outcome> {
-    let ranking = rank(args, global)?;
-    global.print(&ranking, || text(&ranking))?;
+pub fn run(args: Top, options: &Options) -> Result<Outcome> {
+    let ranking = rank(args, options)?;
+    options.print(&ranking, || text(&ranking))?;
     Ok(Outcome::Good)
 }
 
-fn rank(args: Top, global: &Global) -> Result<Ranking> {
+fn rank(args: Top, options: &Options) -> Result<Ranking> {
     #[derive(QueryableByName)]
     struct Row {
         #[diesel(sql_type = Text, column_name = "key_as_text")]
@@ -60,7 +61,7 @@ fn rank(args: Top, global: &Global) -> Result<Ranking> {
         total: Option<i64>,
     }
 
-    let conn = &mut global.connect()?;
+    let conn = &mut options.connect()?;
     let dialect = conn.dialect();
     let counters = counter_table(conn, &args.table)?;
     let counter = counters.counter(&args.counter)?;

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::catalogue::{Table, table, tables};
 use crate::connection::AnyConnection;
-use crate::{Global, Outcome};
+use crate::options::{Options, Outcome};
 
 use fault::Fault;
 use shape::Shape;
@@ -51,8 +51,8 @@ struct Checked {
     rebuild_note: Option<String>,
 }
 
-pub fn run(args: Check, global: &Global) -> Result<Outcome> {
-    let conn = &mut global.connect()?;
+pub fn run(args: Check, options: &Options) -> Result<Outcome> {
+    let conn = &mut options.connect()?;
     let found: Vec<_> = if args.tables.is_empty() {
         let all = tables(conn)?.into_iter();
         all.filter(shape::is_meant_to_count).collect()
@@ -70,7 +70,7 @@ pub fn run(args: Check, global: &Global) -> Result<Outcome> {
     let tables = checked.collect::<Result<Vec<_>>>()?;
     let good = tables.iter().all(|table| table.good);
     let report = Report { good, tables };
-    global.print(&report, || text::of(&report.tables))?;
+    options.print(&report, || text::of(&report.tables))?;
     Ok(if good { Outcome::Good } else { Outcome::Found })
 }
 

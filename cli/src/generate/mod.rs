@@ -14,7 +14,7 @@ use diesel_counters::Dialect;
 use serde::Serialize;
 
 use crate::connection::dialect_of;
-use crate::{Global, Outcome};
+use crate::options::{Options, Outcome};
 
 pub use create_table::{CreateTable, TELLS_TEXTS_APART};
 pub use entity::{Entity, KeyType};
@@ -83,11 +83,11 @@ struct Written {
     down: PathBuf,
 }
 
-pub fn run(args: Generate, global: &Global) -> Result<Outcome> {
+pub fn run(args: Generate, options: &Options) -> Result<Outcome> {
     let What::Migration(migration) = args.what;
     let has_entity = migration.entity.is_some();
-    let written = write(migration, global)?;
-    global.print(&written, || {
+    let written = write(migration, options)?;
+    options.print(&written, || {
         let model = match has_entity {
             true => "the model that is counted for",
             false => "a unit struct, such as `struct Site;`",
@@ -103,7 +103,7 @@ pub fn run(args: Generate, global: &Global) -> Result<Outcome> {
     Ok(Outcome::Good)
 }
 
-fn write(args: Migration, global: &Global) -> Result<Written> {
+fn write(args: Migration, options: &Options) -> Result<Written> {
     let is_plain = |c: char| c.is_alphanumeric() || "_-".contains(c);
     if args.name.is_empty() || !args.name.chars().all(is_plain) {
         bail!(
@@ -116,7 +116,7 @@ fn write(args: Migration, global: &Global) -> Result<Written> {
         (None, Some(table)) if !table.is_empty() => table.to_owned(),
         _ => bail!("which table is it? Call the migration create_TABLE, or give --table TABLE"),
     };
-    let dialect = dialect(args.backend, global)?;
+    let dialect = dialect(args.backend, options)?;
     let create = CreateTable {
         dialect,
         table: &qualified(dialect, &table),
@@ -141,8 +141,8 @@ fn write(args: Migration, global: &Global) -> Result<Written> {
     })
 }
 
-fn dialect(backend: Option<Backend>, global: &Global) -> Result<Dialect> {
-    match (backend, global.url()) {
+fn dialect(backend: Option<Backend>, options: &Options) -> Result<Dialect> {
+    match (backend, options.url()) {
         (Some(Backend::Postgres), _) => Ok(Dialect::PostgreSql),
         (Some(Backend::Mysql), _) => Ok(Dialect::MySql),
         (Some(Backend::Sqlite), _) => Ok(Dialect::Sqlite),

@@ -10,7 +10,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::catalogue::counter_table;
-use crate::{Global, Outcome};
+use crate::options::{Options, Outcome};
 
 use figures::Rows;
 use size::Size;
@@ -54,14 +54,14 @@ struct OfDay {
     count: i64,
 }
 
-pub fn run(args: Show, global: &Global) -> Result<Outcome> {
-    let shown = look(args, global)?;
-    global.print(&shown, || text::of(&shown))?;
+pub fn run(args: Show, options: &Options) -> Result<Outcome> {
+    let shown = look(args, options)?;
+    options.print(&shown, || text::of(&shown))?;
     Ok(Outcome::Good)
 }
 
-fn look(args: Show, global: &Global) -> Result<Shown> {
-    let conn = &mut global.connect()?;
+fn look(args: Show, options: &Options) -> Result<Shown> {
+    let conn = &mut options.connect()?;
     let counters = counter_table(conn, &args.table)?;
     if let (Some(_), None) = (&args.entity, &counters.entity) {
         bail!(
