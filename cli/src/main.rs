@@ -2,7 +2,9 @@
 
 mod catalogue;
 mod check;
+mod compat;
 mod connection;
+mod database;
 mod doctor;
 mod entity;
 mod generate;
@@ -21,10 +23,10 @@ use clap::{Parser, Subcommand};
 
 use crate::options::{Options, Outcome};
 
-/// Looks at counter tables, keeps them small, and says what is wrong with them.
+/// Inspects, checks and maintains the counter tables of diesel_counters.
 ///
-/// A counter table is one of diesel_counters: its primary key is (entity, day, slot) or
-/// (day, slot), and every other BIGINT column is a counter.
+/// A counter table has the primary key (entity, day, slot) or (day, slot), and each of its other
+/// BIGINT columns is a counter.
 #[derive(Parser)]
 #[command(name = "diesel-counters", version, after_help = EXIT_CODES)]
 struct Cli {
@@ -36,10 +38,10 @@ struct Cli {
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  good
-  1  an error
+  0  success
+  1  error
   2  wrong usage
-  3  something was found: `check` found a fault, `doctor` contention";
+  3  `check` found a fault, or `doctor` found contention";
 
 #[derive(Subcommand)]
 enum Command {

@@ -11,7 +11,7 @@ use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text};
 use diesel_counters::helper_types::MergeOn;
 #[cfg(feature = "postgres")]
 use diesel_counters::helper_types::StoredKey;
-use diesel_counters::{Compact, Compacted, Dialect, Layout};
+use diesel_counters::{Compact, Compacted, Layout};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -164,16 +164,12 @@ impl Merge {
 
             return self.run::<Uuid, <Uuid as StoredKey>::Key, _>(conn);
         }
-        match (entity.kind, conn.dialect()) {
-            // SQLite's integers are all alike.
-            (Kind::SmallInt | Kind::Integer | Kind::BigInt, Dialect::Sqlite)
-            | (Kind::BigInt, _) => self.run::<BigInt, i64, _>(conn),
-            (Kind::Integer, _) => self.run::<Integer, i32, _>(conn),
-            (Kind::SmallInt, _) => self.run::<SmallInt, i16, _>(conn),
-            (Kind::Text, _) => self.run::<Text, String, _>(conn),
-            (Kind::Binary, _) | (Kind::Uuid, Dialect::Sqlite) => {
-                self.run::<Binary, Vec<u8>, _>(conn)
-            }
+        match conn.database().stored_as(entity.kind) {
+            Kind::BigInt => self.run::<BigInt, i64, _>(conn),
+            Kind::Integer => self.run::<Integer, i32, _>(conn),
+            Kind::SmallInt => self.run::<SmallInt, i16, _>(conn),
+            Kind::Text => self.run::<Text, String, _>(conn),
+            Kind::Binary => self.run::<Binary, Vec<u8>, _>(conn),
             _ => bail!(
                 "{}: keys of the type {} are not merged by this command; a program that uses \
                  diesel_counters can, with `Compact::new`",

@@ -1,26 +1,14 @@
 //! Statements over tables that are known by name only.
 
+use std::marker::PhantomData;
+
 use chrono::NaiveDate;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::{BigInt, Binary, Date, Integer, SmallInt, Text, Untyped};
-use diesel_counters::Dialect;
+use diesel::sql_types::{BigInt, Binary, Date, Text, Untyped};
 
+pub use crate::compat::quoted;
 use crate::connection::{AnyConnection, MultiBackend};
-
-/// A name as an identifier of SQL.
-pub fn quoted(dialect: Dialect, name: &str) -> String {
-    match dialect {
-        Dialect::MySql => format!("`{}`", name.replace('`', "``")),
-        Dialect::PostgreSql | Dialect::Sqlite => format!("\"{}\"", name.replace('"', "\"\"")),
-    }
-}
-
-/// Names as identifiers: `"a", "b"`.
-pub fn quoted_list<'n>(dialect: Dialect, names: impl IntoIterator<Item = &'n str>) -> String {
-    let quoted: Vec<_> = names.into_iter().map(|n| quoted(dialect, n)).collect();
-    quoted.join(", ")
-}
 
 /// A statement, with values bound into it wherever they stand.
 #[derive(Debug, Clone, Default)]
@@ -34,11 +22,9 @@ enum Part {
     Value(Value),
 }
 
-/// What can be bound.
+/// A bound value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    SmallInt(i16),
-    Integer(i32),
     BigInt(i64),
     Text(String),
     Binary(Vec<u8>),
@@ -61,22 +47,15 @@ impl Sql {
         self
     }
 
-    /// Goes on with another piece.
+    /// Says which types its columns have.
+    pub fn typed<ST>(self) -> Typed<ST> {
+        Typed(self, PhantomData)
+    }
+
+    /// Appends another piece.
     pub fn then(mut self, piece: Sql) -> Self {
         self.parts.extend(piece.parts);
         self
-    }
-}
-
-impl From<i16> for Value {
-    fn from(value: i16) -> Self {
-        Value::SmallInt(value)
-    }
-}
-
-impl From<i32> for Value {
-    fn from(value: i32) -> Self {
-        Value::Integer(value)
     }
 }
 
@@ -110,8 +89,6 @@ impl QueryFragment<MultiBackend> for Sql {
         for part in &self.parts {
             match part {
                 Part::Text(text) => out.push_sql(text),
-                Part::Value(Value::SmallInt(v)) => out.push_bind_param::<SmallInt, _>(v)?,
-                Part::Value(Value::Integer(v)) => out.push_bind_param::<Integer, _>(v)?,
                 Part::Value(Value::BigInt(v)) => out.push_bind_param::<BigInt, _>(v)?,
                 Part::Value(Value::Text(v)) => out.push_bind_param::<Text, _>(v)?,
                 Part::Value(Value::Binary(v)) => out.push_bind_param::<Binary, _>(v)?,
@@ -133,13 +110,22 @@ impl Query for Sql {
 
 impl RunQueryDsl<AnyConnection> for Sql {}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A statement whose rows have columns of these types.
+pub struct Typed<ST>(Sql, PhantomData<ST>);
 
-    #[test]
-    fn a_name_cannot_end_its_quotes() {
-        assert_eq!(quoted(Dialect::Sqlite, r#"a"b`c"#), r#""a""b`c""#);
-        assert_eq!(quoted(Dialect::MySql, r#"a"b`c"#), r#"`a"b``c`"#);
+impl<ST> QueryFragment<MultiBackend> for Typed<ST> {
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        self.0.walk_ast(out)
     }
 }
+
+impl<ST> QueryId for Typed<ST> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<ST> Query for Typed<ST> {
+    type SqlType = ST;
+}
+
+impl<ST> RunQueryDsl<AnyConnection> for Typed<ST> {}

@@ -188,7 +188,7 @@ const TWICE: &str = "
         (1, '2026-01-01 10:00:00', 0, 2), (1, '2026-01-01 11:00:00', 0, 3), (1, '2026-01-02', 0, NULL)";
 
 #[test]
-fn a_table_is_made_anew_without_a_loss_and_the_old_one_stays() {
+fn a_table_is_rebuilt_without_a_loss_and_the_old_one_stays() {
     let database = TestDatabase::create();
     database.execute(TWICE);
     let table = &database.run(&["check", "page_counters", "--json"]).json()["tables"][0];
@@ -218,16 +218,19 @@ fn rows_that_would_be_lost_come_first() {
     for (row, why) in [
         (
             "(NULL, '2026-01-01', 0, 1)",
-            "article_id right where it is NULL",
+            "correct article_id where it is NULL",
         ),
-        ("(1, 'yesterday', 0, 1)", "day right where it is no day"),
+        (
+            "(1, 'yesterday', 0, 1)",
+            "correct day where it is not a day",
+        ),
         (
             "(1, '2026-01-01', 0, 'many')",
-            "views right where it is no integer",
+            "correct views where it is not an integer",
         ),
         (
             "(1, '2026-01-01', 0, 1.5)",
-            "views right where it is no integer",
+            "correct views where it is not an integer",
         ),
     ] {
         let database = TestDatabase::create();

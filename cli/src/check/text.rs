@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::Checked;
-use super::fault::{Fault, Severity};
+use crate::database::{Fault, Severity};
 use crate::output::{printable, width, wrapped};
 
 pub fn of(tables: &[Checked]) -> String {
@@ -21,7 +21,7 @@ pub fn of(tables: &[Checked]) -> String {
 
 fn push_table(checked: &Checked, text: &mut String) {
     let count = |is: fn(&Fault) -> bool| checked.faults.iter().filter(|fault| is(fault)).count();
-    let mut summary = match count(|fault| !fault.is_good()) {
+    let mut summary = match count(|fault| !fault.severity.is_good()) {
         0 => "good".to_owned(),
         1 => "1 fault".to_owned(),
         faults => format!("{faults} faults"),

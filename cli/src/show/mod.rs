@@ -1,7 +1,6 @@
 //! `show`: what is in a counter table, or of one entity.
 
 mod figures;
-mod size;
 mod text;
 
 use anyhow::{Result, bail};
@@ -10,10 +9,10 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::catalogue::counter_table;
+use crate::database::Size;
 use crate::options::{Options, Outcome};
 
 use figures::Rows;
-use size::Size;
 
 /// Show how large a counter table is, and what it has counted.
 #[derive(Args)]
@@ -95,7 +94,7 @@ fn look(args: Show, options: &Options) -> Result<Shown> {
     Ok(Shown {
         counters: shown.collect(),
         size: if entity.is_none() {
-            size::of(&counters, conn)?
+            conn.database().size(&counters.table, conn)?
         } else {
             None
         },

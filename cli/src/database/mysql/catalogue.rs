@@ -1,30 +1,27 @@
 //! The catalogue of MySQL and MariaDB.
 
 use anyhow::Result;
-use diesel::RunQueryDsl;
 
-use super::rows::into_tables;
-use super::{Kind, Named, Table};
+use crate::catalogue::{Kind, Named, Table};
 use crate::connection::AnyConnection;
+use crate::database::rows::Queries;
 use crate::sql::{Sql, sql};
 
-pub fn load(conn: &mut AnyConnection, only: Option<Named<'_>>) -> Result<Vec<Table>> {
-    let columns = sql(COLUMNS)
-        .then(filter(only))
-        .sql(" ORDER BY t.table_schema, CAST(t.table_name AS BINARY), c.ordinal_position");
-    let indexes = sql(INDEXES).then(filter(only)).sql(
-        " ORDER BY t.table_schema, CAST(t.table_name AS BINARY), is_primary DESC, s.index_name, \
-         s.seq_in_index",
-    );
-    let foreign_keys = sql(FOREIGN_KEYS)
-        .then(filter(only))
-        .sql(" ORDER BY k.constraint_name");
-    Ok(into_tables(
-        columns.load(conn)?,
-        indexes.load(conn)?,
-        foreign_keys.load(conn)?,
-        kind_of,
-    ))
+pub fn tables(only: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
+    let query = |select, order| sql(select).then(filter(only)).sql(order);
+    let queries = Queries {
+        columns: query(
+            COLUMNS,
+            " ORDER BY t.table_schema, CAST(t.table_name AS BINARY), c.ordinal_position",
+        ),
+        indexes: query(
+            INDEXES,
+            " ORDER BY t.table_schema, CAST(t.table_name AS BINARY), is_primary DESC, \
+             s.index_name, s.seq_in_index",
+        ),
+        foreign_keys: query(FOREIGN_KEYS, " ORDER BY k.constraint_name"),
+    };
+    queries.tables(kind_of, conn)
 }
 
 fn filter(only: Option<Named<'_>>) -> Sql {
@@ -39,7 +36,7 @@ fn filter(only: Option<Named<'_>>) -> Sql {
     }
 }
 
-/// MariaDB's catalogue takes the names of two tables for the same where they differ in case.
+/// MariaDB's catalogue compares the names of tables without case.
 const COLUMNS: &str = "
     SELECT CASE WHEN t.table_schema = DATABASE() THEN NULL
                 ELSE CAST(t.table_schema AS CHAR) END AS schema_name,
@@ -98,10 +95,10 @@ const FOREIGN_KEYS: &str = "
 
 /// MySQL before 8.0.19 and MariaDB write `bigint(20)`.
 fn kind_of(column_type: &str) -> Kind {
-    if column_type.contains("unsigned") {
-        return Kind::Other;
-    }
     match column_type.split(['(', ' ']).next().unwrap_or_default() {
+        name if name.ends_with("int") && column_type.contains("unsigned") => Kind::OtherInteger,
+        "tinyint" | "mediumint" => Kind::OtherInteger,
+        _ if column_type.contains("unsigned") => Kind::Other,
         "smallint" => Kind::SmallInt,
         "int" => Kind::Integer,
         "bigint" => Kind::BigInt,

@@ -1,46 +1,39 @@
 //! PostgreSQL's catalogue.
 
 use anyhow::Result;
-use diesel::RunQueryDsl;
-use diesel_counters::Dialect;
 
-use super::rows::into_tables;
-use super::{Kind, Named, Table};
+use super::Postgres;
+use crate::catalogue::{Kind, Named, Table};
 use crate::connection::AnyConnection;
-use crate::sql::{Sql, quoted, sql};
+use crate::database::Database;
+use crate::database::rows::Queries;
+use crate::sql::{Sql, sql};
 
-pub fn load(conn: &mut AnyConnection, only: Option<Named<'_>>) -> Result<Vec<Table>> {
-    let columns = sql(COLUMNS)
-        .then(filter(only))
-        .sql(" ORDER BY n.nspname, c.relname, a.attnum");
-    let indexes = sql(INDEXES)
-        .then(filter(only))
-        .sql(" ORDER BY n.nspname, c.relname, x.indisprimary DESC, i.relname, k.position");
-    let foreign_keys = sql(FOREIGN_KEYS)
-        .then(filter(only))
-        .sql(" ORDER BY n.nspname, c.relname, o.conparentid <> 0, o.conname");
-    Ok(into_tables(
-        columns.load(conn)?,
-        indexes.load(conn)?,
-        foreign_keys.load(conn)?,
-        kind_of,
-    ))
+pub fn tables(only: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
+    let query = |select, order| sql(select).then(filter(only)).sql(order);
+    let queries = Queries {
+        columns: query(COLUMNS, " ORDER BY n.nspname, c.relname, a.attnum"),
+        indexes: query(
+            INDEXES,
+            " ORDER BY n.nspname, c.relname, x.indisprimary DESC, i.relname, k.position",
+        ),
+        foreign_keys: query(
+            FOREIGN_KEYS,
+            " ORDER BY n.nspname, c.relname, o.conparentid <> 0, o.conname",
+        ),
+    };
+    queries.tables(kind_of, conn)
 }
 
-/// An unqualified name is looked for where PostgreSQL itself would look.
+/// PostgreSQL itself looks for a name without a schema.
 fn filter(only: Option<Named<'_>>) -> Sql {
     let tables = sql(" WHERE c.relkind IN ('r', 'p') AND ");
     match only {
         Some((schema, name)) => {
-            let quoted_name: Vec<_> = schema
-                .into_iter()
-                .chain([name])
-                .map(|n| quoted(Dialect::PostgreSql, n))
-                .collect();
-            tables
-                .sql("c.oid = to_regclass(")
-                .bind(quoted_name.join(".").as_str())
-                .sql(")")
+            let names = schema.into_iter().chain([name]);
+            let quoted: Vec<_> = names.map(|name| Postgres.quoted(name)).collect();
+            let name = quoted.join(".");
+            tables.sql("c.oid = to_regclass(").bind(&*name).sql(")")
         }
         None => tables.sql(
             "n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' \
@@ -87,7 +80,7 @@ const INDEXES: &str = "
     CROSS JOIN LATERAL unnest(x.indkey::int2[]) WITH ORDINALITY AS k (attnum, position)
     LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum AND k.attnum <> 0";
 
-/// One whose parent is partitioned is there once more for each of the parent's partitions.
+/// A foreign key to a partitioned table is listed once more for each of the partitions.
 const FOREIGN_KEYS: &str = "
     SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
            a.attname::text AS column_name, pn.nspname::text AS parent_schema,
@@ -106,7 +99,7 @@ fn kind_of(formatted: &str) -> Kind {
         "smallint" => Kind::SmallInt,
         "integer" => Kind::Integer,
         "bigint" => Kind::BigInt,
-        // Not `character`: it takes a text for equal to none with spaces at its end.
+        // Not `character`, which ignores spaces at the end.
         "text" | "character varying" => Kind::Text,
         "bytea" => Kind::Binary,
         "uuid" => Kind::Uuid,

@@ -1,44 +1,31 @@
 //! SQLite's catalogue.
 
 use anyhow::Result;
-use diesel::RunQueryDsl;
 
-use super::rows::into_tables;
-use super::{Kind, Named, Table};
+use crate::catalogue::{Kind, Named, Table};
 use crate::connection::AnyConnection;
+use crate::database::rows::Queries;
 use crate::sql::{Sql, sql};
 
-pub fn load(conn: &mut AnyConnection, only: Option<Named<'_>>) -> Result<Vec<Table>> {
-    let columns = sql(COLUMNS)
-        .then(filter(only))
-        .sql(" ORDER BY t.name, c.cid");
-    let indexes = sql("SELECT * FROM (")
-        .sql(PRIMARY_KEYS)
-        .then(filter(only))
-        .sql(" UNION ALL ")
-        .sql(OTHER_INDEXES)
-        .then(filter(only))
-        .sql(") ORDER BY table_name, is_primary DESC, index_name, position");
-    let foreign_keys = sql(FOREIGN_KEYS)
-        .then(filter(only))
-        .sql(" ORDER BY t.name, f.id");
-    Ok(into_tables(
-        columns.load(conn)?,
-        indexes.load(conn)?,
-        foreign_keys.load(conn)?,
-        kind_of,
-    ))
+pub fn tables(only: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
+    let query = |select| sql(select).then(filter(only));
+    let indexes = query(PRIMARY_KEYS).sql(OTHER_INDEXES).then(filter(only));
+    let queries = Queries {
+        columns: query(COLUMNS).sql(" ORDER BY t.name, c.cid"),
+        indexes: indexes.sql(" ORDER BY table_name, is_primary DESC, index_name, position"),
+        foreign_keys: query(FOREIGN_KEYS).sql(" ORDER BY t.name, f.id"),
+    };
+    queries.tables(kind_of, conn)
 }
 
 fn filter(only: Option<Named<'_>>) -> Sql {
-    const TABLES: &str = " WHERE t.type = 'table' AND t.schema = ";
     let schema = only.and_then(|(schema, _)| schema).unwrap_or("main");
-    let tables = sql(TABLES).bind(schema);
+    let tables = sql(" WHERE t.type = 'table' AND t.schema = ").bind(schema);
     match only {
         Some((_, name)) => tables
-            .sql(" AND lower(t.name) = lower(")
+            .sql(" AND t.name = ")
             .bind(name)
-            .sql(")"),
+            .sql(" COLLATE NOCASE"),
         None => tables.sql(" AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"),
     }
 }
@@ -49,7 +36,7 @@ const COLUMNS: &str = "
            t.strict AS is_strict, 0 AS is_partitioned, NULL AS unsafe_storage,
            c.name AS column_name, c.type AS column_type,
            c.\"notnull\" = 0 AS is_nullable, c.dflt_value AS column_default,
-           -- Of a table of rows by number it is that number.
+           -- It is the row's number, unless the table is WITHOUT ROWID.
            c.pk = 1 AND upper(c.type) = 'INTEGER' AND t.wr = 0
                AND NOT EXISTS (SELECT * FROM pragma_table_info(t.name) o WHERE o.pk > 1)
                AS is_auto_increment,
@@ -61,12 +48,14 @@ const COLUMNS: &str = "
 
 const PRIMARY_KEYS: &str = "
     SELECT t.schema AS in_schema, t.name AS table_name, 'PRIMARY KEY' AS index_name,
-           1 AS is_unique, 1 AS is_whole, 1 AS is_primary, 1 AS is_of_constraint, c.name AS column_name, 0 AS is_included,
-           c.pk AS position
+           1 AS is_unique, 1 AS is_whole, 1 AS is_primary, 1 AS is_of_constraint,
+           c.name AS column_name, 0 AS is_included, c.pk AS position
     FROM pragma_table_list t JOIN pragma_table_info(t.name) c ON c.pk > 0";
 
 const OTHER_INDEXES: &str = "
-    SELECT t.schema, t.name, l.name, l.\"unique\", NOT l.partial, 0, l.origin <> 'c', coalesce(x.name, '(expression)'), 0, x.seqno
+    UNION ALL
+    SELECT t.schema, t.name, l.name, l.\"unique\", NOT l.partial, 0, l.origin <> 'c',
+           coalesce(x.name, '(expression)'), 0, x.seqno
     FROM pragma_table_list t
     JOIN pragma_index_list(t.name) l ON l.origin <> 'pk'
     JOIN pragma_index_info(l.name) x";
@@ -82,7 +71,7 @@ const FOREIGN_KEYS: &str = "
     JOIN pragma_foreign_key_list(t.name) f
       ON NOT EXISTS (SELECT * FROM pragma_foreign_key_list(t.name) o WHERE o.id = f.id AND o.seq > 0)";
 
-/// As `diesel print-schema` takes them.
+/// As `diesel print-schema` reads them.
 fn kind_of(declared: &str) -> Kind {
     let declared = declared.to_ascii_lowercase();
     let is_any = |parts: &[&str]| parts.iter().any(|part| declared.contains(part));

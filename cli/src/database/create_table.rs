@@ -1,0 +1,133 @@
+//! The `CREATE TABLE` of a counter table.
+
+use super::Database;
+
+/// A `CREATE TABLE`. All its names are quoted, as `diesel migration generate --diff-schema` does.
+pub struct CreateTable<'a> {
+    pub database: &'static dyn Database,
+    /// In SQL.
+    pub table: &'a str,
+    pub entity: Option<&'a Entity>,
+    pub day: &'a str,
+    pub slot: &'a str,
+    pub counters: &'a [String],
+    /// In SQL, besides the entity's.
+    pub foreign_keys: &'a [String],
+}
+
+/// The key that is counted for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entity {
+    pub column: String,
+    pub key_type: KeyType,
+    /// A table and a column of it.
+    pub refers_to: Option<(String, String)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "lower")]
+pub enum KeyType {
+    SmallInt,
+    Integer,
+    BigInt,
+    Text,
+    Binary,
+    Uuid,
+}
+
+/// The parts of a `CREATE TABLE` that differ by database.
+#[derive(Default)]
+pub struct Parts {
+    /// Lines of a comment.
+    pub heading: String,
+    /// Between the entity's type and its NOT NULL.
+    pub before_entity: String,
+    /// After its NOT NULL.
+    pub of_entity: String,
+    /// Lines of a comment.
+    pub before_counters: &'static str,
+    /// The check of a counter of this name in SQL.
+    pub check: Option<fn(&str) -> String>,
+    /// Lines of a comment.
+    pub before_key: &'static str,
+    pub after_key: String,
+}
+
+impl Entity {
+    /// ` REFERENCES articles (id) ON DELETE CASCADE`, or nothing.
+    pub fn references(&self, database: &dyn Database) -> String {
+        let refers_to = self.refers_to.as_ref().map(|(table, column)| {
+            let (table, column) = (qualified(database, table), database.quoted(column));
+            format!(" REFERENCES {table} ({column}) ON DELETE CASCADE")
+        });
+        refers_to.unwrap_or_default()
+    }
+}
+
+/// `schema.table`, or `table`.
+pub fn qualified(database: &dyn Database, name: &str) -> String {
+    let names: Vec<_> = name.split('.').map(|name| database.quoted(name)).collect();
+    names.join(".")
+}
+
+impl CreateTable<'_> {
+    /// The statement, below a comment.
+    pub fn with_heading(&self) -> String {
+        let of = match self.entity {
+            Some(entity) => format!("each {}", entity.column),
+            None => "one thing".to_owned(),
+        };
+        let heading = self.database.create_table(self.entity).heading;
+        format!(
+            "-- A counter table: the counts of {of}, by day.\n{heading}{}",
+            self.statement()
+        )
+    }
+
+    pub fn statement(&self) -> String {
+        let parts = self.database.create_table(self.entity);
+        let quoted = |name: &str| self.database.quoted(name);
+        let not_null = |name, sql_type| (quoted(name), sql_type, "NOT NULL".to_owned());
+        let mut key = Vec::new();
+        if let Some(entity) = self.entity {
+            let rest = format!("{}NOT NULL{}", parts.before_entity, parts.of_entity);
+            let sql_type = self.database.key_type(entity.key_type);
+            key.push((quoted(&entity.column), sql_type, rest));
+        }
+        key.extend([not_null(self.day, "DATE"), not_null(self.slot, "SMALLINT")]);
+        let counters = self.counters.iter().map(|counter| {
+            let name = quoted(counter);
+            let check = parts.check.map_or(String::new(), |check| check(&name));
+            (name, "BIGINT", format!("NOT NULL DEFAULT 0{check}"))
+        });
+        let counters: Vec<_> = counters.collect();
+
+        let columns = || key.iter().chain(&counters);
+        let names = columns().map(|(name, ..)| name.chars().count());
+        let name_width = names.max().unwrap_or(0);
+        let type_width = columns()
+            .map(|(_, sql_type, _)| sql_type.len())
+            .max()
+            .unwrap_or(0);
+        let lines = |columns: &[(String, &str, String)]| {
+            let lines = columns.iter().map(|(name, sql_type, rest)| {
+                format!("    {name:name_width$} {sql_type:type_width$} {rest},\n")
+            });
+            lines.collect::<String>()
+        };
+        let names: Vec<_> = key.iter().map(|(name, ..)| &**name).collect();
+        let foreign_keys = self.foreign_keys.iter();
+        let foreign_keys = foreign_keys.map(|foreign_key| format!(",\n    {foreign_key}"));
+        format!(
+            "CREATE TABLE {} (\n{}{}{}{}    PRIMARY KEY ({}){}{}\n);\n",
+            self.table,
+            lines(&key),
+            parts.before_counters,
+            lines(&counters),
+            parts.before_key,
+            names.join(", "),
+            parts.after_key,
+            foreign_keys.collect::<String>(),
+        )
+    }
+}

@@ -1,0 +1,153 @@
+//! The faults that `check` finds, and the SQL that removes them.
+
+use serde::Serialize;
+
+use super::Database;
+use crate::catalogue::{Column, Index};
+
+#[derive(Debug, Serialize)]
+pub struct Fault {
+    pub severity: Severity,
+    /// A stable name.
+    pub fault: &'static str,
+    pub what: String,
+    pub cost: String,
+    pub remedy: String,
+    /// The statements to run, if there are any.
+    pub sql: Vec<String>,
+    #[serde(skip)]
+    pub needs_rebuild: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Counts can be wrong, or statements fail.
+    Wrong,
+    Slow,
+    /// A guess. The table is good.
+    Hint,
+    /// Something to know. The table is good.
+    Note,
+}
+
+impl Severity {
+    pub fn is_good(self) -> bool {
+        matches!(self, Severity::Hint | Severity::Note)
+    }
+
+    /// A fault without a remedy.
+    pub fn of(
+        self,
+        fault: &'static str,
+        what: impl Into<String>,
+        cost: impl Into<String>,
+    ) -> Fault {
+        Fault {
+            severity: self,
+            fault,
+            what: what.into(),
+            cost: cost.into(),
+            remedy: String::new(),
+            sql: Vec::new(),
+            needs_rebuild: false,
+        }
+    }
+}
+
+impl Fault {
+    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = remedy.into();
+        self
+    }
+
+    /// The remedy is a change of the table, or a rebuild where the database cannot change it.
+    pub fn change(mut self, remedy: &str, script: Option<Script>) -> Self {
+        self.needs_rebuild = script.is_none();
+        match script {
+            Some(script) => {
+                self.remedy = format!("{remedy} {}", script.locks).trim_end().to_owned();
+                self.sql = script.sql;
+                self
+            }
+            None => self.remedy("Rebuild the table: see below."),
+        }
+    }
+}
+
+/// A change of a table.
+pub enum Change<'a> {
+    /// The type of a column of the key.
+    Type(&'a Column, &'static str),
+    /// A counter becomes `BIGINT NOT NULL DEFAULT 0`.
+    Counter(&'a Column),
+    /// A default, which the reader chooses.
+    Default(&'a Column),
+    /// A collation that tells all texts apart.
+    Collation(&'a Column),
+    PrimaryKey(PrimaryKey<'a>),
+    DropIndex(&'a Index),
+}
+
+/// A new primary key, in place of a column and of indexes.
+pub struct PrimaryKey<'a> {
+    pub columns: Vec<&'a str>,
+    pub dropped_column: Option<&'a str>,
+    pub dropped_indexes: Vec<&'a Index>,
+}
+
+impl PrimaryKey<'_> {
+    /// The changes of an `ALTER TABLE`.
+    pub fn replace(
+        &self,
+        database: &dyn Database,
+        drop: impl Fn(&Index) -> Option<String>,
+    ) -> String {
+        let column = self.dropped_column.map(|name| database.quoted(name));
+        let column = column.map(|name| format!("DROP COLUMN {name}"));
+        let dropped = self.dropped_indexes.iter().filter_map(|index| drop(index));
+        let new = format!("ADD PRIMARY KEY ({})", database.quoted_list(&self.columns));
+        let changes: Vec<_> = column.into_iter().chain(dropped).chain([new]).collect();
+        changes.join(", ")
+    }
+}
+
+/// The SQL of a change.
+pub struct Script {
+    pub sql: Vec<String>,
+    /// What it blocks while it runs.
+    pub locks: &'static str,
+}
+
+impl Script {
+    pub fn new(sql: impl Into<String>, locks: &'static str) -> Self {
+        let sql = vec![sql.into()];
+        Script { sql, locks }
+    }
+}
+
+/// The SQL of a table that replaces another one.
+pub struct Rebuild {
+    pub note: String,
+    /// Empty if something else has to be corrected first.
+    pub sql: Vec<String>,
+}
+
+/// Costs of faults.
+pub struct Costs {
+    pub no_unique_key: &'static str,
+    /// Of an auto-increment primary key beside the unique one, if it is a fault of its own.
+    pub auto_increment_key: Option<&'static str>,
+    pub unique_index: &'static str,
+    pub counter_index: &'static str,
+}
+
+/// The uses of `REPLACE INTO` for a table.
+pub struct Replaces {
+    /// A sentence for each.
+    pub found: Vec<String>,
+    /// The clause to use instead.
+    pub upsert: &'static str,
+    /// What else to do if there are any.
+    pub remedy: &'static str,
+}

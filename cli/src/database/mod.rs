@@ -1,0 +1,141 @@
+//! The databases, each in a folder of its own.
+
+mod create_table;
+mod fault;
+mod mysql;
+mod postgres;
+mod replace;
+mod rows;
+mod sqlite;
+
+use anyhow::Result;
+use diesel::RunQueryDsl;
+use diesel::sql_types::BigInt;
+use diesel_counters::Dialect;
+use serde::Serialize;
+
+use crate::catalogue::{Column, Kind, Named, Parent, Shape, Table};
+use crate::connection::AnyConnection;
+use crate::sql::{Sql, sql};
+
+pub use create_table::{CreateTable, Entity, KeyType, Parts, qualified};
+pub use fault::{Change, Costs, Fault, PrimaryKey, Rebuild, Replaces, Script, Severity};
+
+/// The answers that the command needs from a database.
+pub trait Database: Sync {
+    /// The value of `--backend`.
+    fn option(&self) -> &'static str;
+
+    /// A name as an SQL identifier.
+    fn quoted(&self, name: &str) -> String {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
+
+    /// The tables, or the ones of this name, with their columns, indexes and foreign keys.
+    fn tables(&self, only: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>>;
+
+    /// The size of a table, or `None` if the database does not know it.
+    fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>>;
+
+    /// The kind that a key of this kind is stored and bound as.
+    fn stored_as(&self, kind: Kind) -> Kind {
+        kind
+    }
+
+    /// SQL that reads a key as text, and bytes as hexadecimal digits.
+    fn as_text(&self, key: &Column) -> String;
+
+    /// SQL that reads a text as a value of the key's type.
+    fn from_text(&self, text: &str, _key: &Column) -> Sql {
+        sql("").bind(text)
+    }
+
+    /// SQL that adds an expression up: a BIGINT, and 0 over no rows. A sum beyond BIGINT is an
+    /// error, or NULL on MySQL.
+    fn sum(&self, expression: &str) -> String;
+
+    /// The costs of those faults that cost different things on different databases.
+    fn costs(&self) -> &'static Costs;
+
+    /// The faults that only tables of this database can have.
+    fn faults(&self, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>;
+
+    /// Whether a collation ignores no more than spaces at the end.
+    fn only_ignores_spaces(&self, _collation: &str) -> bool {
+        false
+    }
+
+    /// SQL that reads a column of times as days in UTC, or `None` if that is not certain.
+    fn as_day(&self, column: &Column) -> Option<String>;
+
+    /// SQL that changes a table, or `None` if the table has to be rebuilt.
+    fn change(&self, change: &Change<'_>, table: &Table) -> Option<Script>;
+
+    /// SQL that rebuilds a table, where that is how a table is changed.
+    fn rebuild(&self, _shape: &Shape<'_>, _conn: &mut AnyConnection) -> Result<Option<Rebuild>> {
+        Ok(None)
+    }
+
+    /// The uses of `REPLACE INTO` for a table, or `None` if the database has no such statement.
+    fn replaces(&self, parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Replaces>>;
+
+    /// The SQL type of an entity's key.
+    fn key_type(&self, key_type: KeyType) -> &'static str;
+
+    /// The parts of a counter table's `CREATE TABLE` that differ by database.
+    fn create_table(&self, entity: Option<&Entity>) -> Parts;
+
+    /// A table's name in SQL, with its schema if it needs one.
+    fn table_name(&self, table: &Table) -> String {
+        let names = table.schema.iter().chain([&table.name]);
+        names.map(|n| self.quoted(n)).collect::<Vec<_>>().join(".")
+    }
+
+    /// Names in SQL: `"a", "b"`.
+    fn quoted_list(&self, names: &[&str]) -> String {
+        let quoted: Vec<_> = names.iter().map(|name| self.quoted(name)).collect();
+        quoted.join(", ")
+    }
+
+    /// The number of rows that meet a condition.
+    fn count(&self, table: &Table, condition: &str, conn: &mut AnyConnection) -> Result<i64> {
+        let table = self.table_name(table);
+        let count = sql(format!("SELECT COUNT(*) FROM {table} WHERE {condition}"));
+        Ok(count.typed::<BigInt>().get_result(conn)?)
+    }
+}
+
+pub const ALL: [&dyn Database; 3] = [&postgres::Postgres, &mysql::Mysql, &sqlite::Sqlite];
+
+/// The size of a table.
+#[derive(Serialize)]
+pub struct Size {
+    pub bytes: i64,
+    /// What has that size.
+    pub of: &'static str,
+}
+
+pub fn of(dialect: Dialect) -> &'static dyn Database {
+    match dialect {
+        Dialect::PostgreSql => &postgres::Postgres,
+        Dialect::MySql => &mysql::Mysql,
+        Dialect::Sqlite => &sqlite::Sqlite,
+    }
+}
+
+impl AnyConnection {
+    pub fn database(&self) -> &'static dyn Database {
+        of(self.dialect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_end_its_quotes() {
+        assert_eq!(sqlite::Sqlite.quoted(r#"a"b`c"#), r#""a""b`c""#);
+        assert_eq!(mysql::Mysql.quoted(r#"a"b`c"#), r#"`a"b``c`"#);
+    }
+}

@@ -1,0 +1,107 @@
+//! PostgreSQL.
+
+mod catalogue;
+mod partitions;
+mod remedies;
+
+use anyhow::Result;
+use diesel::RunQueryDsl;
+use diesel::sql_types::{BigInt, Nullable};
+
+use super::{Change, Costs, Database, Entity, Fault, KeyType, Parts, Replaces, Script, Size};
+use crate::catalogue::{Column, Kind, Named, Parent, Shape, Table};
+use crate::connection::AnyConnection;
+use crate::sql::{Sql, sql};
+
+pub struct Postgres;
+
+impl Database for Postgres {
+    fn option(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn tables(&self, only: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
+        catalogue::tables(only, conn)
+    }
+
+    fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>> {
+        // A partitioned table has no rows of its own, and any other table has no tree.
+        let size = sql(
+            "SELECT COALESCE(CAST(sum(pg_total_relation_size(tree.relid)) AS BIGINT), \
+             pg_total_relation_size(CAST(max(CAST(named.oid AS oid)) AS regclass))) \
+             FROM (SELECT to_regclass(",
+        );
+        let size = size
+            .bind(&*self.table_name(table))
+            .sql(") AS oid) AS named LEFT JOIN pg_partition_tree(named.oid) AS tree ON true");
+        let bytes: Option<i64> = size.typed::<Nullable<BigInt>>().get_result(conn)?;
+        let of = "the table and its indexes";
+        Ok(bytes.map(|bytes| Size { bytes, of }))
+    }
+
+    fn as_text(&self, key: &Column) -> String {
+        let name = self.quoted(&key.name);
+        match key.kind {
+            Kind::Binary => format!("encode({name}, 'hex')"),
+            _ => format!("CAST({name} AS TEXT)"),
+        }
+    }
+
+    /// A bound text is equal to a text only.
+    fn from_text(&self, text: &str, key: &Column) -> Sql {
+        let cast = sql("CAST(").bind(text);
+        cast.sql(format!(" AS {})", key.sql_type))
+    }
+
+    fn sum(&self, expression: &str) -> String {
+        format!("CAST(COALESCE(SUM({expression}), 0) AS BIGINT)")
+    }
+
+    fn costs(&self) -> &'static Costs {
+        &remedies::COSTS
+    }
+
+    fn faults(&self, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+        let mut faults: Vec<_> = remedies::unlogged(shape.table).into_iter().collect();
+        faults.extend(partitions::no_partition(shape, conn)?);
+        faults.extend(remedies::fixed_width(shape));
+        Ok(faults)
+    }
+
+    fn as_day(&self, column: &Column) -> Option<String> {
+        let name = self.quoted(&column.name);
+        match &*column.sql_type {
+            "timestamp without time zone" => Some(format!("{name}::DATE")),
+            "timestamp with time zone" => Some(format!("({name} AT TIME ZONE 'UTC')::DATE")),
+            _ => None,
+        }
+    }
+
+    fn change(&self, change: &Change<'_>, table: &Table) -> Option<Script> {
+        Some(remedies::change(change, table))
+    }
+
+    fn replaces(&self, _: &Parent, _: &mut AnyConnection) -> Result<Option<Replaces>> {
+        Ok(None)
+    }
+
+    fn key_type(&self, key_type: KeyType) -> &'static str {
+        match key_type {
+            KeyType::SmallInt => "SMALLINT",
+            KeyType::Integer => "INTEGER",
+            KeyType::BigInt => "BIGINT",
+            KeyType::Text => "TEXT",
+            KeyType::Binary => "BYTEA",
+            KeyType::Uuid => "UUID",
+        }
+    }
+
+    fn create_table(&self, entity: Option<&Entity>) -> Parts {
+        Parts {
+            of_entity: entity.map_or(String::new(), |entity| entity.references(self)),
+            before_key: "    -- The only index, in this order. An index on a counter would make each \
+                         increment write it too,\n    -- and end PostgreSQL's heap-only updates.\n",
+            ..Parts::default()
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The SQL that rebuilds a table and keeps the old one.
+
+use anyhow::Result;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable, Text};
+
+use super::Sqlite;
+use crate::catalogue::{Kind, Shape};
+use crate::connection::AnyConnection;
+use crate::database::{CreateTable, Database, Entity, KeyType, Rebuild};
+use crate::output::thousands;
+use crate::sql::sql;
+
+pub fn of(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Rebuild> {
+    const CANNOT: &str = "SQLite cannot change that in an existing table.";
+    let mut obstacles = obstacles(shape);
+    for (what, condition) in conditions(shape) {
+        match Sqlite.count(shape.table, &condition, conn)? {
+            0 => {}
+            rows => obstacles.push(format!(
+                "{what} (rows WHERE {condition}: {})",
+                thousands(rows)
+            )),
+        }
+    }
+    if !obstacles.is_empty() {
+        let obstacles = obstacles.join("; ");
+        return Ok(Rebuild {
+            note: format!("{CANNOT} To get the SQL that rebuilds the table, first: {obstacles}."),
+            sql: Vec::new(),
+        });
+    }
+    let foreign_keys = foreign_keys(shape, conn)?;
+    Ok(Rebuild {
+        note: format!(
+            "{CANNOT} These statements rebuild the table, and keep the old one as {}_old: drop that \
+             yourself once the sums of both agree. Stop at the first error, as sqlite3 -bail does, \
+             and then ROLLBACK. The old table keeps its indexes, triggers and other checks, and views, \
+             triggers and foreign keys that name it follow it: create them again.",
+            shape.table.name
+        ),
+        sql: statements(shape, &foreign_keys),
+    })
+}
+
+/// What the rebuilt table could not have.
+fn obstacles(shape: &Shape<'_>) -> Vec<String> {
+    let mut obstacles = Vec::new();
+    if shape.entity.len() > 1 {
+        obstacles.push("reduce the key to one column besides the day and the slot".to_owned());
+    }
+    if shape.counters.is_empty() {
+        obstacles.push("add a counter: it has none".to_owned());
+    }
+    for column in &shape.table.columns {
+        let (name, sql_type) = (&column.name, &column.sql_type);
+        let is_row_number = shape
+            .row_number()
+            .is_some_and(|number| number.name == *name);
+        if shape.is_key(column) {
+            let is_entity = shape.entity.iter().any(|entity| entity.name == *name);
+            if is_entity && key_type(column.kind, shape.table.strict).is_none() {
+                obstacles.push(format!(
+                    "{name} is {sql_type}: choose a type of a key for it"
+                ));
+            }
+        } else if shape.is_counter(column) {
+            if column.kind == Kind::Real {
+                obstacles.push(format!(
+                    "{name} is {sql_type}: check whether it is a count at all, and how to round it"
+                ));
+            }
+        } else if !is_row_number && !column.generated {
+            obstacles.push(format!(
+                "move {name}, which is no counter, to another table"
+            ));
+        }
+    }
+    obstacles
+}
+
+/// The rows that cannot be copied as they are.
+fn conditions(shape: &Shape<'_>) -> Vec<(String, String)> {
+    let mut conditions = Vec::new();
+    let mut correct = |name: &str, is: &str, condition: &str| {
+        let condition = condition.replace("{}", &Sqlite.quoted(name));
+        conditions.push((format!("correct {name} where it is {is}"), condition));
+    };
+    for name in shape.key() {
+        correct(name, "NULL", "{} IS NULL");
+    }
+    if !shape.table.holds_days(shape.day) {
+        let no_day = "{} IS NOT NULL AND (typeof({}) <> 'text' OR date({}) IS NULL)";
+        correct(&shape.day.name, "not a day", no_day);
+    }
+    let no_slot = "typeof({}) NOT IN ('integer', 'null') OR {} NOT BETWEEN 0 AND 32767";
+    correct(&shape.slot.name, "not a small integer", no_slot);
+    for counter in shape.counters.iter().filter(|c| c.kind != Kind::Real) {
+        let no_integer = "typeof({}) NOT IN ('integer', 'null')";
+        correct(&counter.name, "not an integer", no_integer);
+    }
+    conditions
+}
+
+fn key_type(kind: Kind, strict: bool) -> Option<KeyType> {
+    Some(match kind {
+        Kind::SmallInt => KeyType::SmallInt,
+        // The only integer type of a STRICT table.
+        Kind::Integer if strict => KeyType::BigInt,
+        Kind::Integer => KeyType::Integer,
+        Kind::BigInt => KeyType::BigInt,
+        Kind::Text => KeyType::Text,
+        Kind::Binary => KeyType::Binary,
+        Kind::Uuid => KeyType::Uuid,
+        Kind::Date | Kind::Real | Kind::OtherInteger | Kind::Other => return None,
+    })
+}
+
+#[derive(Queryable)]
+struct ForeignKeyColumn {
+    id: i64,
+    parent: String,
+    own: String,
+    other: Option<String>,
+    on_update: String,
+    on_delete: String,
+}
+
+/// The table's own, of columns that are copied.
+fn foreign_keys(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<String>> {
+    let columns = sql(
+        "SELECT id, \"table\", \"from\", \"to\", on_update, on_delete FROM pragma_foreign_key_list(",
+    );
+    let columns: Vec<ForeignKeyColumn> = columns
+        .bind(&*shape.table.name)
+        .sql(") ORDER BY id, seq")
+        .typed::<(BigInt, Text, Text, Nullable<Text>, Text, Text)>()
+        .load(conn)?;
+    let is_copied = |of: &ForeignKeyColumn| {
+        let column = shape.table.column(&of.own);
+        column.is_some_and(|column| shape.is_key(column) || shape.is_counter(column))
+    };
+    let keys = columns.chunk_by(|one, next| one.id == next.id);
+    let foreign_keys = keys.filter(|key| key.iter().all(is_copied)).map(|key| {
+        let own: Vec<_> = key.iter().map(|column| &*column.own).collect();
+        let others: Vec<_> = key.iter().filter_map(|c| c.other.as_deref()).collect();
+        let others = match others.is_empty() {
+            // The primary key.
+            true => String::new(),
+            false => format!(" ({})", Sqlite.quoted_list(&others)),
+        };
+        format!(
+            "FOREIGN KEY ({}) REFERENCES {}{others} ON UPDATE {} ON DELETE {}",
+            Sqlite.quoted_list(&own),
+            Sqlite.quoted(&key[0].parent),
+            key[0].on_update,
+            key[0].on_delete
+        )
+    });
+    Ok(foreign_keys.collect())
+}
+
+fn statements(shape: &Shape<'_>, foreign_keys: &[String]) -> Vec<String> {
+    let name = &shape.table.name;
+    let table = Sqlite.table_name(shape.table);
+    let [new, old] = ["new", "old"].map(|word| Sqlite.quoted(&format!("{name}_{word}")));
+    let entity = shape.entity.first().and_then(|column| {
+        Some(Entity {
+            column: column.name.clone(),
+            key_type: key_type(column.kind, shape.table.strict)?,
+            refers_to: None,
+        })
+    });
+    let counters: Vec<_> = shape.counters.iter().map(|c| c.name.clone()).collect();
+    let create = CreateTable {
+        database: &Sqlite,
+        table: &new,
+        entity: entity.as_ref(),
+        day: &shape.day.name,
+        slot: &shape.slot.name,
+        counters: &counters,
+        foreign_keys,
+    };
+    let mut names = shape.key();
+    names.extend(counters.iter().map(String::as_str));
+    // One row of several of a day, or of texts that differ in case.
+    let key = shape.key_columns().map(|column| {
+        let name = Sqlite.quoted(&column.name);
+        match column.loose_collation {
+            _ if column.name == shape.day.name && !shape.table.holds_days(column) => {
+                format!("date({name})")
+            }
+            Some(_) => format!("{name} COLLATE BINARY"),
+            None => name,
+        }
+    });
+    let key = key.collect::<Vec<_>>().join(", ");
+    let sums = counters
+        .iter()
+        .map(|name| format!(", COALESCE(SUM({}), 0)", Sqlite.quoted(name)));
+    vec![
+        "BEGIN IMMEDIATE;".to_owned(),
+        create.statement().trim_end().to_owned(),
+        format!(
+            "INSERT INTO {new} ({}) SELECT {key}{} FROM {table} GROUP BY {key};",
+            Sqlite.quoted_list(&names),
+            sums.collect::<String>()
+        ),
+        format!("ALTER TABLE {table} RENAME TO {old};"),
+        format!("ALTER TABLE {new} RENAME TO {table};"),
+        "COMMIT;".to_owned(),
+    ]
+}
