@@ -10,20 +10,18 @@ use diesel::sql_types::{BigInt, Binary, Date, Text, Untyped};
 pub use crate::compat::quoted;
 use crate::connection::{AnyConnection, MultiBackend};
 
-/// A statement, with values bound into it wherever they stand.
-#[derive(Debug, Clone, Default)]
-pub struct Sql {
+/// A statement with bound values, whose rows have columns of the types `ST`.
+pub struct Sql<ST = Untyped> {
     parts: Vec<Part>,
+    types: PhantomData<ST>,
 }
 
-#[derive(Debug, Clone)]
 enum Part {
     Text(String),
     Value(Value),
 }
 
 /// A bound value.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     BigInt(i64),
     Text(String),
@@ -47,43 +45,43 @@ impl Sql {
         self
     }
 
-    /// Says which types its columns have.
-    pub fn typed<ST>(self) -> Typed<ST> {
-        Typed(self, PhantomData)
-    }
-
     /// Appends another piece.
     pub fn then(mut self, piece: Sql) -> Self {
         self.parts.extend(piece.parts);
         self
     }
-}
 
-impl From<i64> for Value {
-    fn from(value: i64) -> Self {
-        Value::BigInt(value)
+    /// Says which types its columns have.
+    pub fn typed<ST>(self) -> Sql<ST> {
+        Sql {
+            parts: self.parts,
+            types: PhantomData,
+        }
     }
 }
 
-impl From<&str> for Value {
-    fn from(value: &str) -> Self {
-        Value::Text(value.to_owned())
+impl Default for Sql {
+    fn default() -> Self {
+        Sql {
+            parts: Vec::new(),
+            types: PhantomData,
+        }
     }
 }
 
-impl From<Vec<u8>> for Value {
-    fn from(value: Vec<u8>) -> Self {
-        Value::Binary(value)
-    }
+macro_rules! values {
+    ($($variant:ident($from:ty)),*) => {$(
+        impl From<$from> for Value {
+            fn from(value: $from) -> Self {
+                Value::$variant(value.into())
+            }
+        }
+    )*};
 }
 
-impl From<NaiveDate> for Value {
-    fn from(value: NaiveDate) -> Self {
-        Value::Date(value)
-    }
-}
+values!(BigInt(i64), Text(&str), Binary(Vec<u8>), Date(NaiveDate));
 
-impl QueryFragment<MultiBackend> for Sql {
+impl<ST> QueryFragment<MultiBackend> for Sql<ST> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
         out.unsafe_to_cache_prepared();
         for part in &self.parts {
@@ -99,33 +97,13 @@ impl QueryFragment<MultiBackend> for Sql {
     }
 }
 
-impl QueryId for Sql {
+impl<ST> QueryId for Sql<ST> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl Query for Sql {
-    type SqlType = Untyped;
-}
-
-impl RunQueryDsl<AnyConnection> for Sql {}
-
-/// A statement whose rows have columns of these types.
-pub struct Typed<ST>(Sql, PhantomData<ST>);
-
-impl<ST> QueryFragment<MultiBackend> for Typed<ST> {
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
-        self.0.walk_ast(out)
-    }
-}
-
-impl<ST> QueryId for Typed<ST> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl<ST> Query for Typed<ST> {
+impl<ST> Query for Sql<ST> {
     type SqlType = ST;
 }
 
-impl<ST> RunQueryDsl<AnyConnection> for Typed<ST> {}
+impl<ST> RunQueryDsl<AnyConnection> for Sql<ST> {}

@@ -8,79 +8,94 @@ use crate::connection::AnyConnection;
 use crate::database::{Change, Fault, Severity};
 
 pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let mut faults: Vec<_> = day(shape, conn)?.into_iter().collect();
-    faults.extend(slot(shape, conn)?);
+    let database = conn.database();
+    let mut faults = Vec::new();
+    for (column, wanted) in [(shape.day, "DATE"), (shape.slot, "SMALLINT")] {
+        faults.extend(column_of_key(shape, column, wanted, conn)?);
+    }
     for column in &shape.entity {
         faults.extend(collation(shape, column, conn)?);
     }
     let others = shape.table.columns.iter().filter(|column| {
-        !shape.is_key(column)
-            && !shape.is_counter(column)
-            && !column.nullable
-            && column.default.is_none()
-            && !column.auto_increment
-            && !column.generated
+        let is_known = shape.is_key(column) || shape.is_counter(column);
+        let has_value = column.nullable || column.default.is_some();
+        !(is_known || has_value || column.auto_increment || column.generated)
     });
     for column in others {
         let what = format!("{} is NOT NULL and has no default.", column.name);
         let cost =
             "An increment that adds a row fails, because it sets the key and the counters only.";
-        let script = conn
-            .database()
-            .change(&Change::Default(column), shape.table);
         let fault = Severity::Wrong.of("no_default", what, cost);
-        faults.push(fault.change("Choose its default.", script));
+        let default = Change::Column {
+            column,
+            sql_type: None,
+            default: Some("…"),
+            is_counter: false,
+        };
+        faults.push(fault.change(
+            "Choose its default.",
+            database.change(&default, shape.table),
+        ));
     }
     Ok(faults)
 }
 
-fn day(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<Fault>> {
-    let (day, database) = (shape.day, conn.database());
-    if shape.table.holds_days(day) {
+/// The type of the day or the slot.
+fn column_of_key(
+    shape: &Shape<'_>,
+    column: &Column,
+    wanted: &'static str,
+    conn: &mut AnyConnection,
+) -> Result<Option<Fault>> {
+    let is_day = wanted == "DATE";
+    let (fault, cost, has_type) = match is_day {
+        true => (
+            "day_type",
+            "diesel_counters does not compile with it. A column that holds a time as well, or a \
+             day in several spellings, has many rows for one day.",
+            shape.table.holds_days(column),
+        ),
+        false => (
+            "slot_type",
+            "diesel_counters does not compile with it.",
+            shape.table.holds_slots(column),
+        ),
+    };
+    if has_type {
         return Ok(None);
     }
-    let fault = Severity::Wrong.of(
-        "day_type",
-        format!("{} is {}, not DATE.", day.name, day.sql_type),
-        "diesel_counters does not compile with it. A column that holds a time as well, or a day \
-         in several spellings, has many rows for one day.",
-    );
-    let script = database.change(&Change::Type(day, "DATE"), shape.table);
-    if script.is_some() {
-        let Some(as_day) = database.as_day(day) else {
-            return Ok(Some(fault.remedy(
-                "Look at how it writes a day, and in which time zone; then make it a DATE.",
-            )));
-        };
-        if several_rows(shape, &as_day, conn)? {
-            return Ok(Some(fault.remedy(
-                "First add up the rows of one day, of which there are several; then make it a DATE.",
-            )));
-        }
-    }
-    Ok(Some(fault.change("Change its type.", script)))
+    let what = format!("{} is {}, not {wanted}.", column.name, column.sql_type);
+    let fault = Severity::Wrong.of(fault, what, cost);
+    let change = Change::sql_type(column, wanted);
+    let Some(script) = conn.database().change(&change, shape.table) else {
+        return Ok(Some(fault.change("", None)));
+    };
+    let obstacle = match is_day {
+        true => day_obstacle(shape, conn)?,
+        false => slot_obstacle(shape, conn)?,
+    };
+    Ok(Some(match obstacle {
+        Some(first) => fault.remedy(format!("{first}; then make it a {wanted}.")),
+        None => fault.change("Change its type.", Some(script)),
+    }))
 }
 
-fn slot(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<Fault>> {
-    let (slot, database) = (shape.slot, conn.database());
-    if shape.table.holds_slots(slot) {
-        return Ok(None);
-    }
-    let fault = Severity::Wrong.of(
-        "slot_type",
-        format!("{} is {}, not SMALLINT.", slot.name, slot.sql_type),
-        "diesel_counters does not compile with it.",
+fn day_obstacle(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<&'static str>> {
+    let Some(as_day) = conn.database().as_day(shape.day) else {
+        return Ok(Some("Look at how it writes a day, and in which time zone"));
+    };
+    let found = several_rows(shape, &as_day, conn)?;
+    Ok(found.then_some("First add up the rows of one day, of which there are several"))
+}
+
+fn slot_obstacle(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<&'static str>> {
+    let database = conn.database();
+    let beyond = format!(
+        "{} NOT BETWEEN 0 AND 32767",
+        database.quoted(&shape.slot.name)
     );
-    let script = database.change(&Change::Type(slot, "SMALLINT"), shape.table);
-    if script.is_some() {
-        let beyond = format!("{} NOT BETWEEN 0 AND 32767", database.quoted(&slot.name));
-        if !slot.kind.is_integer() || database.count(shape.table, &beyond, conn)? > 0 {
-            return Ok(Some(
-                fault.remedy("Look at what it holds; then make it a SMALLINT."),
-            ));
-        }
-    }
-    Ok(Some(fault.change("Change its type.", script)))
+    let is_wrong = !shape.slot.kind.is_integer() || database.count(shape.table, &beyond, conn)? > 0;
+    Ok(is_wrong.then_some("Look at what it holds"))
 }
 
 fn collation(
@@ -112,9 +127,9 @@ fn collation(
         ),
     };
     let what = format!("{} has the collation {collation}.", entity.name);
-    let script = conn
-        .database()
-        .change(&Change::Collation(entity), shape.table);
+    let exact_type = conn.database().exact_type(entity);
+    let change = Change::sql_type(entity, &exact_type);
+    let script = conn.database().change(&change, shape.table);
     let fault = severity.of(fault, what, cost).change(
         "Give it a collation that tells them apart, and the same one to each column that it is \
          joined to.",

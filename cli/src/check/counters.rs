@@ -19,10 +19,16 @@ pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>
 fn of_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let (table, database) = (shape.table, conn.database());
     let mut faults = Vec::new();
-    let change = |fault: Fault, remedy| {
-        fault.change(remedy, database.change(&Change::Counter(counter), table))
+    let has_type = table.holds_counts(counter);
+    let has_default = counter.default.as_deref().is_some_and(is_zero);
+    let change = Change::Column {
+        column: counter,
+        sql_type: (!has_type).then_some("BIGINT"),
+        default: (counter.nullable || !has_default).then_some("0"),
+        is_counter: true,
     };
-    if !table.holds_counts(counter) {
+    let change = |fault: Fault, remedy| fault.change(remedy, database.change(&change, table));
+    if !has_type {
         let fault = counter_type(counter, database);
         // It may be no counter at all.
         if !counter.kind.is_integer() {
@@ -50,7 +56,7 @@ fn of_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -> 
         let cost = "NULL + 1 is NULL: the counts of such a row are lost.";
         let fault = Severity::Wrong.of("null_counter", what, cost);
         faults.push(change(fault, "Make it NOT NULL."));
-    } else if !counter.default.as_deref().is_some_and(is_zero) {
+    } else if !has_default {
         let name = &counter.name;
         let fault = match &counter.default {
             None => Severity::Wrong.of(
@@ -91,7 +97,7 @@ fn counter_type(counter: &Column, database: &dyn Database) -> Fault {
 
 /// The faults of the indexes besides the primary key's.
 pub fn of_indexes(shape: &Shape<'_>, database: &dyn Database) -> Vec<Fault> {
-    let costs = database.costs();
+    let costs = database.facts();
     let mut faults = Vec::new();
     for index in shape.table.indexes.iter().filter(|index| !index.primary) {
         let (name, columns) = (&index.name, index.columns.join(", "));

@@ -55,7 +55,7 @@ fn wrong_key(shape: &Shape<'_>, database: &dyn Database) -> Fault {
 
     let key = &shape.table.primary_key;
     let (is, wanted) = (key.join(", "), shape.key().join(", "));
-    let costs = database.costs();
+    let costs = database.facts();
     if is_same_set(key, &shape.key()) {
         let cost = "The rows of one entity are not next to each other: a read of its count scans \
                     all rows. diesel_counters does not compile with it.";

@@ -35,22 +35,17 @@ pub enum KeyType {
     Uuid,
 }
 
-/// The parts of a `CREATE TABLE` that differ by database.
+/// The parts of a `CREATE TABLE` that depend on the entity.
 #[derive(Default)]
 pub struct Parts {
-    /// Lines of a comment.
+    /// Lines of a comment above the statement.
     pub heading: String,
     /// Between the entity's type and its NOT NULL.
-    pub before_entity: String,
+    pub collation: String,
     /// After its NOT NULL.
-    pub of_entity: String,
-    /// Lines of a comment.
-    pub before_counters: &'static str,
-    /// The check of a counter of this name in SQL.
-    pub check: Option<fn(&str) -> String>,
-    /// Lines of a comment.
-    pub before_key: &'static str,
-    pub after_key: String,
+    pub references: String,
+    /// After the primary key.
+    pub foreign_key: String,
 }
 
 impl Entity {
@@ -77,38 +72,40 @@ impl CreateTable<'_> {
             Some(entity) => format!("each {}", entity.column),
             None => "one thing".to_owned(),
         };
-        let heading = self.database.create_table(self.entity).heading;
-        format!(
-            "-- A counter table: the counts of {of}, by day.\n{heading}{}",
-            self.statement()
-        )
+        let heading = self.parts().heading;
+        let statement = self.statement();
+        format!("-- A counter table: the counts of {of}, by day.\n{heading}{statement}")
+    }
+
+    fn parts(&self) -> Parts {
+        let parts = self.entity.map(|entity| self.database.of_entity(entity));
+        parts.unwrap_or_default()
     }
 
     pub fn statement(&self) -> String {
-        let parts = self.database.create_table(self.entity);
+        let (facts, parts) = (self.database.facts(), self.parts());
         let quoted = |name: &str| self.database.quoted(name);
-        let not_null = |name, sql_type| (quoted(name), sql_type, "NOT NULL".to_owned());
         let mut key = Vec::new();
         if let Some(entity) = self.entity {
-            let rest = format!("{}NOT NULL{}", parts.before_entity, parts.of_entity);
-            let sql_type = self.database.key_type(entity.key_type);
+            let rest = format!("{}NOT NULL{}", parts.collation, parts.references);
+            let sql_type = facts.key_types[entity.key_type as usize];
             key.push((quoted(&entity.column), sql_type, rest));
         }
-        key.extend([not_null(self.day, "DATE"), not_null(self.slot, "SMALLINT")]);
+        for (name, sql_type) in [(self.day, "DATE"), (self.slot, "SMALLINT")] {
+            key.push((quoted(name), sql_type, "NOT NULL".to_owned()));
+        }
         let counters = self.counters.iter().map(|counter| {
             let name = quoted(counter);
-            let check = parts.check.map_or(String::new(), |check| check(&name));
-            (name, "BIGINT", format!("NOT NULL DEFAULT 0{check}"))
+            let rest = format!("NOT NULL DEFAULT 0{}", facts.check.replace("{}", &name));
+            (name, "BIGINT", rest)
         });
         let counters: Vec<_> = counters.collect();
 
         let columns = || key.iter().chain(&counters);
         let names = columns().map(|(name, ..)| name.chars().count());
         let name_width = names.max().unwrap_or(0);
-        let type_width = columns()
-            .map(|(_, sql_type, _)| sql_type.len())
-            .max()
-            .unwrap_or(0);
+        let types = columns().map(|(_, sql_type, _)| sql_type.len());
+        let type_width = types.max().unwrap_or(0);
         let lines = |columns: &[(String, &str, String)]| {
             let lines = columns.iter().map(|(name, sql_type, rest)| {
                 format!("    {name:name_width$} {sql_type:type_width$} {rest},\n")
@@ -116,17 +113,16 @@ impl CreateTable<'_> {
             lines.collect::<String>()
         };
         let names: Vec<_> = key.iter().map(|(name, ..)| &**name).collect();
-        let foreign_keys = self.foreign_keys.iter();
-        let foreign_keys = foreign_keys.map(|foreign_key| format!(",\n    {foreign_key}"));
+        let foreign_keys = self.foreign_keys.iter().map(|key| format!(",\n    {key}"));
         format!(
             "CREATE TABLE {} (\n{}{}{}{}    PRIMARY KEY ({}){}{}\n);\n",
             self.table,
             lines(&key),
-            parts.before_counters,
+            facts.above_counters,
             lines(&counters),
-            parts.before_key,
+            facts.above_key,
             names.join(", "),
-            parts.after_key,
+            parts.foreign_key,
             foreign_keys.collect::<String>(),
         )
     }

@@ -77,16 +77,26 @@ impl Fault {
 
 /// A change of a table.
 pub enum Change<'a> {
-    /// The type of a column of the key.
-    Type(&'a Column, &'static str),
-    /// A counter becomes `BIGINT NOT NULL DEFAULT 0`.
-    Counter(&'a Column),
-    /// A default, which the reader chooses.
-    Default(&'a Column),
-    /// A collation that tells all texts apart.
-    Collation(&'a Column),
+    /// Changes those properties of a column that are given. A counter becomes NOT NULL.
+    Column {
+        column: &'a Column,
+        sql_type: Option<&'a str>,
+        default: Option<&'a str>,
+        is_counter: bool,
+    },
     PrimaryKey(PrimaryKey<'a>),
     DropIndex(&'a Index),
+}
+
+impl<'a> Change<'a> {
+    pub fn sql_type(column: &'a Column, sql_type: &'a str) -> Self {
+        Change::Column {
+            column,
+            sql_type: Some(sql_type),
+            default: None,
+            is_counter: false,
+        }
+    }
 }
 
 /// A new primary key, in place of a column and of indexes.
@@ -131,15 +141,6 @@ pub struct Rebuild {
     pub note: String,
     /// Empty if something else has to be corrected first.
     pub sql: Vec<String>,
-}
-
-/// Costs of faults.
-pub struct Costs {
-    pub no_unique_key: &'static str,
-    /// Of an auto-increment primary key beside the unique one, if it is a fault of its own.
-    pub auto_increment_key: Option<&'static str>,
-    pub unique_index: &'static str,
-    pub counter_index: &'static str,
 }
 
 /// The uses of `REPLACE INTO` for a table.

@@ -19,12 +19,11 @@ use crate::connection::AnyConnection;
 use crate::sql::{Sql, sql};
 
 pub use create_table::{CreateTable, Entity, KeyType, Parts, qualified};
-pub use fault::{Change, Costs, Fault, PrimaryKey, Rebuild, Replaces, Script, Severity};
+pub use fault::{Change, Fault, PrimaryKey, Rebuild, Replaces, Script, Severity};
 
 /// The answers that the command needs from a database.
 pub trait Database: Sync {
-    /// The value of `--backend`.
-    fn option(&self) -> &'static str;
+    fn facts(&self) -> &'static Facts;
 
     /// A name as an SQL identifier.
     fn quoted(&self, name: &str) -> String {
@@ -43,7 +42,13 @@ pub trait Database: Sync {
     }
 
     /// SQL that reads a key as text, and bytes as hexadecimal digits.
-    fn as_text(&self, key: &Column) -> String;
+    fn as_text(&self, key: &Column) -> String {
+        let name = self.quoted(&key.name);
+        match self.stored_as(key.kind) {
+            Kind::Binary => format!("lower(hex({name}))"),
+            _ => format!("CAST({name} AS {})", self.facts().text),
+        }
+    }
 
     /// SQL that reads a text as a value of the key's type.
     fn from_text(&self, text: &str, _key: &Column) -> Sql {
@@ -54,36 +59,35 @@ pub trait Database: Sync {
     /// error, or NULL on MySQL.
     fn sum(&self, expression: &str) -> String;
 
-    /// The costs of those faults that cost different things on different databases.
-    fn costs(&self) -> &'static Costs;
+    /// SQL that reads a column of times as days in UTC, or `None` if that is not certain.
+    fn as_day(&self, column: &Column) -> Option<String>;
 
-    /// The faults that only tables of this database can have.
-    fn faults(&self, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>;
+    /// The type of a column of texts, with a collation that tells all texts apart.
+    fn exact_type(&self, column: &Column) -> String;
 
     /// Whether a collation ignores no more than spaces at the end.
     fn only_ignores_spaces(&self, _collation: &str) -> bool {
         false
     }
 
-    /// SQL that reads a column of times as days in UTC, or `None` if that is not certain.
-    fn as_day(&self, column: &Column) -> Option<String>;
+    /// The faults that only tables of this database can have.
+    fn faults(&self, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>;
+
+    /// The uses of `REPLACE INTO` for a table, or `None` if the database has no such statement.
+    fn replaces(&self, _: &Parent, _: &mut AnyConnection) -> Result<Option<Replaces>> {
+        Ok(None)
+    }
 
     /// SQL that changes a table, or `None` if the table has to be rebuilt.
     fn change(&self, change: &Change<'_>, table: &Table) -> Option<Script>;
 
     /// SQL that rebuilds a table, where that is how a table is changed.
-    fn rebuild(&self, _shape: &Shape<'_>, _conn: &mut AnyConnection) -> Result<Option<Rebuild>> {
+    fn rebuild(&self, _: &Shape<'_>, _: &mut AnyConnection) -> Result<Option<Rebuild>> {
         Ok(None)
     }
 
-    /// The uses of `REPLACE INTO` for a table, or `None` if the database has no such statement.
-    fn replaces(&self, parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Replaces>>;
-
-    /// The SQL type of an entity's key.
-    fn key_type(&self, key_type: KeyType) -> &'static str;
-
-    /// The parts of a counter table's `CREATE TABLE` that differ by database.
-    fn create_table(&self, entity: Option<&Entity>) -> Parts;
+    /// The parts of a `CREATE TABLE` that depend on the entity.
+    fn of_entity(&self, entity: &Entity) -> Parts;
 
     /// A table's name in SQL, with its schema if it needs one.
     fn table_name(&self, table: &Table) -> String {
@@ -103,6 +107,30 @@ pub trait Database: Sync {
         let count = sql(format!("SELECT COUNT(*) FROM {table} WHERE {condition}"));
         Ok(count.typed::<BigInt>().get_result(conn)?)
     }
+}
+
+/// What is plain data about a database.
+pub struct Facts {
+    /// The value of `--backend`.
+    pub option: &'static str,
+    /// The SQL type of a text.
+    pub text: &'static str,
+    /// The SQL types of keys, in the order of [`KeyType`].
+    pub key_types: [&'static str; 6],
+    /// The check of a counter, with `{}` for its name.
+    pub check: &'static str,
+    /// The comment above the counters of a `CREATE TABLE`.
+    pub above_counters: &'static str,
+    /// The comment above its primary key.
+    pub above_key: &'static str,
+    /// The cost of a table in which nothing makes the key unique.
+    pub no_unique_key: &'static str,
+    /// The cost of an auto-increment primary key beside the unique one, if that is a fault.
+    pub auto_increment_key: Option<&'static str>,
+    /// The cost of another unique index.
+    pub unique_index: &'static str,
+    /// The cost of an index on a counter.
+    pub counter_index: &'static str,
 }
 
 pub const ALL: [&dyn Database; 3] = [&postgres::Postgres, &mysql::Mysql, &sqlite::Sqlite];

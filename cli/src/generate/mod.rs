@@ -54,7 +54,7 @@ struct Migration {
     #[arg(long)]
     table: Option<String>,
     /// The database; mysql is MariaDB, too [default: that of DATABASE_URL].
-    #[arg(long, value_parser = PossibleValuesParser::new(database::ALL.map(|d| d.option())))]
+    #[arg(long, value_parser = PossibleValuesParser::new(database::ALL.map(|one| one.facts().option)))]
     backend: Option<String>,
     /// The folder of all migrations.
     #[arg(
@@ -142,7 +142,10 @@ fn write(args: Migration, options: &Options) -> Result<Written> {
 
 fn database(option: Option<&str>, options: &Options) -> Result<&'static dyn Database> {
     let mut all = database::ALL.into_iter();
-    match (all.find(|one| Some(one.option()) == option), options.url()) {
+    match (
+        all.find(|one| Some(one.facts().option) == option),
+        options.url(),
+    ) {
         (Some(database), _) => Ok(database),
         (None, Some(url)) => Ok(database::of(dialect_of(url)?)),
         (None, None) => {

@@ -1,23 +1,12 @@
-//! The parts of a counter table's `CREATE TABLE` on MySQL and MariaDB.
+//! The entity in the `CREATE TABLE` of a counter table.
 
-use super::Mysql;
+use super::{Mysql, TELLS_TEXTS_APART};
 use crate::database::{Database, Entity, KeyType, Parts};
 
-/// The collation of MySQL 8.0.17 and later, and the one of MariaDB. Both have utf8mb4_bin, which
-/// takes 'foo ' and 'foo' as equal.
-pub const TELLS_TEXTS_APART: &str =
-    "CHARACTER SET utf8mb4 COLLATE /*!80017 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */";
-
-pub fn parts(entity: Option<&Entity>) -> Parts {
-    let mut parts = Parts {
-        before_key: "    -- The only unique index, in this order: ON DUPLICATE KEY UPDATE acts on any.\n",
-        ..Parts::default()
-    };
-    let Some(entity) = entity else {
-        return parts;
-    };
+pub fn of_entity(entity: &Entity) -> Parts {
     let column = &entity.column;
     let is_text = entity.key_type == KeyType::Text;
+    let mut parts = Parts::default();
     match &entity.refers_to {
         Some((table, key)) => {
             if is_text {
@@ -27,7 +16,7 @@ pub fn parts(entity: Option<&Entity>) -> Parts {
                 );
             }
             // MySQL ignores a REFERENCES of a column.
-            parts.after_key = format!(
+            parts.foreign_key = format!(
                 ",
     -- Optional. With it, a slot's first count of a day waits for the transaction that has locked the
     -- row that it refers to. Without it, delete the counters in the transaction that deletes that row.
@@ -43,7 +32,7 @@ pub fn parts(entity: Option<&Entity>) -> Parts {
                              MySQL and one of MariaDB, does not.\n-- A column that it is joined to cannot \
                              be utf8mb4_bin.\n"
                 .to_owned();
-            parts.before_entity = format!("{TELLS_TEXTS_APART} ");
+            parts.collation = format!("{TELLS_TEXTS_APART} ");
         }
         None => {}
     }

@@ -1,20 +1,8 @@
 //! The faults of a table on MySQL and MariaDB, and the SQL that removes them.
 
 use super::Mysql;
-use super::create_table::TELLS_TEXTS_APART;
 use crate::catalogue::{Index, Table};
-use crate::database::{Change, Costs, Database, Fault, Script, Severity};
-
-pub const COSTS: Costs = Costs {
-    no_unique_key: "Each increment adds a row of its own, and never adds to an existing one.",
-    auto_increment_key: Some(
-        "Each increment takes a number from it and locks in two indexes: measured on MySQL with \
-         16 writers, that was slower than one row without slots.",
-    ),
-    unique_index: "ON DUPLICATE KEY UPDATE acts on any unique index: an increment can be added to \
-                   another entity's, day's or slot's row.",
-    counter_index: "Each increment of that counter writes it too.",
-};
+use crate::database::{Change, Database, Fault, Script, Severity};
 
 const COPIES: &str = "This copies the whole table, and blocks writes.";
 
@@ -22,39 +10,28 @@ pub fn change(change: &Change<'_>, table: &Table) -> Script {
     let table_name = Mysql.table_name(table);
     let alter = |what: String| format!("ALTER TABLE {table_name} {what};");
     match change {
-        Change::Type(column, to) => {
+        Change::Column {
+            column,
+            sql_type,
+            default,
+            is_counter,
+        } => {
             let name = Mysql.quoted(&column.name);
-            Script::new(alter(format!("MODIFY {name} {to} NOT NULL")), COPIES)
-        }
-        Change::Counter(column) => {
-            let name = Mysql.quoted(&column.name);
-            if table.holds_counts(column) && !column.nullable {
-                let default = format!("ALTER COLUMN {name} SET DEFAULT 0");
+            let may_be_null = *is_counter && column.nullable;
+            if let (None, Some(default), false) = (sql_type, default, may_be_null) {
+                let default = format!("ALTER COLUMN {name} SET DEFAULT {default}");
                 return Script::new(alter(default), "This changes no row.");
             }
             let zero = format!("UPDATE {table_name} SET {name} = 0 WHERE {name} IS NULL;");
-            let zero = column.nullable.then_some(zero);
-            let modify = alter(format!("MODIFY {name} BIGINT NOT NULL DEFAULT 0"));
+            let zero = may_be_null.then_some(zero);
+            // MODIFY needs the whole definition.
+            let sql_type = sql_type.unwrap_or("BIGINT");
+            let default = if *is_counter { " DEFAULT 0" } else { "" };
+            let modify = alter(format!("MODIFY {name} {sql_type} NOT NULL{default}"));
             Script {
                 sql: zero.into_iter().chain([modify]).collect(),
                 locks: COPIES,
             }
-        }
-        Change::Default(column) => {
-            let name = Mysql.quoted(&column.name);
-            Script::new(alter(format!("ALTER COLUMN {name} SET DEFAULT …")), "")
-        }
-        Change::Collation(column) => {
-            let name = Mysql.quoted(&column.name);
-            // CHAR drops the spaces at the end, whatever its collation.
-            let to = match column.sql_type.strip_prefix("char") {
-                Some(width) => format!("VARCHAR{width}"),
-                None => column.sql_type.to_uppercase(),
-            };
-            Script::new(
-                alter(format!("MODIFY {name} {to} {TELLS_TEXTS_APART} NOT NULL")),
-                "This rewrites the table or its indexes, and blocks writes.",
-            )
         }
         Change::PrimaryKey(key) => Script::new(
             alter(key.replace(&Mysql, |index| Some(drop(index)))),

@@ -8,16 +8,31 @@ use anyhow::Result;
 use diesel::RunQueryDsl;
 use diesel::sql_types::{BigInt, Nullable};
 
-use super::{Change, Costs, Database, Entity, Fault, KeyType, Parts, Replaces, Script, Size};
-use crate::catalogue::{Column, Kind, Named, Parent, Shape, Table};
+use super::{Change, Database, Entity, Facts, Fault, Parts, Script, Size};
+use crate::catalogue::{Column, Kind, Named, Shape, Table};
 use crate::connection::AnyConnection;
 use crate::sql::{Sql, sql};
 
 pub struct Postgres;
 
+const FACTS: Facts = Facts {
+    option: "postgres",
+    text: "TEXT",
+    key_types: ["SMALLINT", "INTEGER", "BIGINT", "TEXT", "BYTEA", "UUID"],
+    check: "",
+    above_counters: "",
+    above_key: "    -- The only index, in this order. An index on a counter would make each increment \
+                write it too,\n    -- and end PostgreSQL's heap-only updates.\n",
+    no_unique_key: "Each increment fails: its ON CONFLICT needs a unique key.",
+    auto_increment_key: None,
+    unique_index: "An increment fails if only this index has such a row already.",
+    counter_index: "Each increment of that counter writes this index and all others: it cannot be \
+                    a heap-only update.",
+};
+
 impl Database for Postgres {
-    fn option(&self) -> &'static str {
-        "postgres"
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn tables(&self, only: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
@@ -57,10 +72,6 @@ impl Database for Postgres {
         format!("CAST(COALESCE(SUM({expression}), 0) AS BIGINT)")
     }
 
-    fn costs(&self) -> &'static Costs {
-        &remedies::COSTS
-    }
-
     fn faults(&self, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
         let mut faults: Vec<_> = remedies::unlogged(shape.table).into_iter().collect();
         faults.extend(partitions::no_partition(shape, conn)?);
@@ -81,26 +92,13 @@ impl Database for Postgres {
         Some(remedies::change(change, table))
     }
 
-    fn replaces(&self, _: &Parent, _: &mut AnyConnection) -> Result<Option<Replaces>> {
-        Ok(None)
+    fn exact_type(&self, column: &Column) -> String {
+        format!("{} COLLATE \"C\"", column.sql_type)
     }
 
-    fn key_type(&self, key_type: KeyType) -> &'static str {
-        match key_type {
-            KeyType::SmallInt => "SMALLINT",
-            KeyType::Integer => "INTEGER",
-            KeyType::BigInt => "BIGINT",
-            KeyType::Text => "TEXT",
-            KeyType::Binary => "BYTEA",
-            KeyType::Uuid => "UUID",
-        }
-    }
-
-    fn create_table(&self, entity: Option<&Entity>) -> Parts {
+    fn of_entity(&self, entity: &Entity) -> Parts {
         Parts {
-            of_entity: entity.map_or(String::new(), |entity| entity.references(self)),
-            before_key: "    -- The only index, in this order. An index on a counter would make each \
-                         increment write it too,\n    -- and end PostgreSQL's heap-only updates.\n",
+            references: entity.references(self),
             ..Parts::default()
         }
     }

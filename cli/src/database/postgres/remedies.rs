@@ -1,72 +1,51 @@
 //! The faults of a table on PostgreSQL, and the SQL that removes them.
 
 use super::Postgres;
-use crate::catalogue::{Index, Shape, Table, is_zero};
-use crate::database::{Change, Costs, Database, Fault, Script, Severity};
-
-pub const COSTS: Costs = Costs {
-    no_unique_key: "Each increment fails: its ON CONFLICT needs a unique key.",
-    auto_increment_key: None,
-    unique_index: "An increment fails if only this index has such a row already.",
-    counter_index: "Each increment of that counter writes this index and all others: it cannot be \
-                    a heap-only update.",
-};
+use crate::catalogue::{Index, Shape, Table};
+use crate::database::{Change, Database, Fault, Script, Severity};
 
 const REWRITES: &str = "This rewrites the whole table, and blocks reads and writes.";
 
 pub fn change(change: &Change<'_>, table: &Table) -> Script {
-    let alter = |what: String| format!("ALTER TABLE {} {what};", Postgres.table_name(table));
+    let table_name = Postgres.table_name(table);
+    let alter = |what: String| format!("ALTER TABLE {table_name} {what};");
     match change {
-        Change::Type(column, to) => {
+        Change::Column {
+            column,
+            sql_type,
+            default,
+            is_counter,
+        } => {
             let name = Postgres.quoted(&column.name);
-            let using = match (*to, Postgres.as_day(column)) {
-                ("DATE", Some(day)) => format!(" USING {day}"),
+            let may_be_null = *is_counter && column.nullable;
+            let using = match (sql_type, Postgres.as_day(column)) {
+                (Some("DATE"), Some(day)) => format!(" USING {day}"),
                 _ => String::new(),
             };
-            Script::new(
-                alter(format!("ALTER COLUMN {name} TYPE {to}{using}")),
-                REWRITES,
-            )
-        }
-        Change::Counter(column) => {
-            let name = Postgres.quoted(&column.name);
-            let has_type = table.holds_counts(column);
-            let mut changes = Vec::new();
-            if !has_type {
-                changes.push(format!("ALTER COLUMN {name} TYPE BIGINT"));
+            let changes = [
+                sql_type.map(|to| format!("TYPE {to}{using}")),
+                default.map(|default| format!("SET DEFAULT {default}")),
+                may_be_null.then(|| "SET NOT NULL".to_owned()),
+            ];
+            let changes = changes.iter().flatten();
+            let changes: Vec<_> = changes
+                .map(|to| format!("ALTER COLUMN {name} {to}"))
+                .collect();
+            let zero = format!("UPDATE {table_name} SET {name} = 0 WHERE {name} IS NULL;");
+            let zero = may_be_null.then_some(zero);
+            Script {
+                sql: zero
+                    .into_iter()
+                    .chain([alter(changes.join(", "))])
+                    .collect(),
+                locks: match (sql_type, may_be_null) {
+                    (Some(_), _) => REWRITES,
+                    (None, true) => {
+                        "The second statement reads the whole table, and blocks reads and writes."
+                    }
+                    (None, false) => "This changes no row.",
+                },
             }
-            if column.nullable || !column.default.as_deref().is_some_and(is_zero) {
-                changes.push(format!("ALTER COLUMN {name} SET DEFAULT 0"));
-            }
-            let mut sql = Vec::new();
-            if column.nullable {
-                changes.push(format!("ALTER COLUMN {name} SET NOT NULL"));
-                let table = Postgres.table_name(table);
-                sql.push(format!(
-                    "UPDATE {table} SET {name} = 0 WHERE {name} IS NULL;"
-                ));
-            }
-            sql.push(alter(changes.join(", ")));
-            let locks = match (has_type, column.nullable) {
-                (false, _) => REWRITES,
-                (true, true) => {
-                    "The second statement reads the whole table, and blocks reads and writes."
-                }
-                (true, false) => "This changes no row.",
-            };
-            Script { sql, locks }
-        }
-        Change::Default(column) => {
-            let name = Postgres.quoted(&column.name);
-            Script::new(alter(format!("ALTER COLUMN {name} SET DEFAULT …")), "")
-        }
-        Change::Collation(column) => {
-            let (name, sql_type) = (Postgres.quoted(&column.name), &column.sql_type);
-            let to = format!("ALTER COLUMN {name} TYPE {sql_type} COLLATE \"C\"");
-            Script::new(
-                alter(to),
-                "This rewrites the table or its indexes, and blocks reads and writes.",
-            )
         }
         Change::PrimaryKey(key) => Script::new(
             alter(key.replace(&Postgres, drop_constraint)),
@@ -121,7 +100,7 @@ pub fn fixed_width(shape: &Shape<'_>) -> Vec<Fault> {
                 "Diesel binds a TEXT. PostgreSQL compares it with the column as TEXT, which no \
                  index has: each read scans the whole table.",
             );
-            let script = change(&Change::Type(entity, "TEXT"), shape.table);
+            let script = change(&Change::sql_type(entity, "TEXT"), shape.table);
             fault.change("Change its type.", Some(script))
         })
     });

@@ -8,17 +8,31 @@ use anyhow::Result;
 use diesel::RunQueryDsl;
 use diesel::sql_types::{BigInt, Nullable};
 
-use super::{Change, Costs, Database, Entity, Fault, KeyType, Parts, Rebuild};
-use super::{Replaces, Script, Size};
+use super::{Change, Database, Entity, Facts, Fault, Parts, Rebuild, Replaces, Script, Size};
 use crate::catalogue::{Column, Kind, Named, Parent, Shape, Table};
 use crate::connection::AnyConnection;
 use crate::sql::sql;
 
 pub struct Sqlite;
 
+const FACTS: Facts = Facts {
+    option: "sqlite",
+    text: "TEXT",
+    key_types: ["SMALLINT", "INTEGER", "BIGINT", "TEXT", "BLOB", "BLOB"],
+    check: " CHECK (typeof({}) = 'integer')",
+    above_counters: "    -- The checks keep other programs from storing anything but integers. SQLite \
+                     would accept them, and\n    -- its own arithmetic turns into floating point when \
+                     it overflows.\n",
+    above_key: "",
+    no_unique_key: "Each increment fails: its ON CONFLICT needs a unique key.",
+    auto_increment_key: None,
+    unique_index: "An increment fails if only this index has such a row already.",
+    counter_index: "Each increment of that counter writes it too.",
+};
+
 impl Database for Sqlite {
-    fn option(&self) -> &'static str {
-        "sqlite"
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn tables(&self, only: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
@@ -51,24 +65,12 @@ impl Database for Sqlite {
         }
     }
 
-    fn as_text(&self, key: &Column) -> String {
-        let name = self.quoted(&key.name);
-        match self.stored_as(key.kind) {
-            Kind::Binary => format!("lower(hex({name}))"),
-            _ => format!("CAST({name} AS TEXT)"),
-        }
-    }
-
     fn sum(&self, expression: &str) -> String {
         let sum = format!("COALESCE(SUM({expression}), 0)");
         // `abs` of the least integer fails with an "integer overflow".
         format!(
             "CASE typeof({sum}) WHEN 'integer' THEN {sum} ELSE abs(-9223372036854775807 - 1) END"
         )
-    }
-
-    fn costs(&self) -> &'static Costs {
-        &remedies::COSTS
     }
 
     fn faults(&self, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
@@ -100,30 +102,21 @@ impl Database for Sqlite {
         remedies::replaces(parent, conn).map(Some)
     }
 
-    fn key_type(&self, key_type: KeyType) -> &'static str {
-        match key_type {
-            KeyType::SmallInt => "SMALLINT",
-            KeyType::Integer => "INTEGER",
-            KeyType::BigInt => "BIGINT",
-            KeyType::Text => "TEXT",
-            KeyType::Binary | KeyType::Uuid => "BLOB",
-        }
+    /// A rebuild drops the collation.
+    fn exact_type(&self, column: &Column) -> String {
+        column.sql_type.clone()
     }
 
-    fn create_table(&self, entity: Option<&Entity>) -> Parts {
-        let parent = entity.and_then(|entity| entity.refers_to.as_ref());
-        let heading = parent.map(|(table, _)| {
+    fn of_entity(&self, entity: &Entity) -> Parts {
+        let heading = entity.refers_to.as_ref().map(|(table, _)| {
             format!(
-                "-- The cascade takes effect on connections with PRAGMA foreign_keys = ON.\n\
-                 -- On these, REPLACE INTO {table} deletes counts. Use on_conflict().do_update() instead.\n"
+                "-- The cascade takes effect on connections with PRAGMA foreign_keys = ON.\n-- On these, \
+                 REPLACE INTO {table} deletes counts. Use on_conflict().do_update() instead.\n"
             )
         });
         Parts {
             heading: heading.unwrap_or_default(),
-            of_entity: entity.map_or(String::new(), |entity| entity.references(self)),
-            before_counters: "    -- The checks keep other programs from storing anything but integers. SQLite would \
-                 accept them, and\n    -- its own arithmetic turns into floating point when it overflows.\n",
-            check: Some(|name| format!(" CHECK (typeof({name}) = 'integer')")),
+            references: entity.references(self),
             ..Parts::default()
         }
     }

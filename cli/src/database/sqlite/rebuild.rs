@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::sql_types::Text;
 
 use super::Sqlite;
 use crate::catalogue::{Kind, Shape};
@@ -14,14 +14,13 @@ use crate::sql::sql;
 pub fn of(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Rebuild> {
     const CANNOT: &str = "SQLite cannot change that in an existing table.";
     let mut obstacles = obstacles(shape);
-    for (what, condition) in conditions(shape) {
-        match Sqlite.count(shape.table, &condition, conn)? {
-            0 => {}
-            rows => obstacles.push(format!(
-                "{what} (rows WHERE {condition}: {})",
-                thousands(rows)
-            )),
-        }
+    let condition = condition(shape);
+    let rows = Sqlite.count(shape.table, &condition, conn)?;
+    if rows > 0 {
+        let rows = thousands(rows);
+        obstacles.push(format!(
+            "correct the rows WHERE {condition} (there are {rows})"
+        ));
     }
     if !obstacles.is_empty() {
         let obstacles = obstacles.join("; ");
@@ -79,27 +78,26 @@ fn obstacles(shape: &Shape<'_>) -> Vec<String> {
     obstacles
 }
 
-/// The rows that cannot be copied as they are.
-fn conditions(shape: &Shape<'_>) -> Vec<(String, String)> {
-    let mut conditions = Vec::new();
-    let mut correct = |name: &str, is: &str, condition: &str| {
-        let condition = condition.replace("{}", &Sqlite.quoted(name));
-        conditions.push((format!("correct {name} where it is {is}"), condition));
-    };
-    for name in shape.key() {
-        correct(name, "NULL", "{} IS NULL");
-    }
+/// The condition of rows that cannot be copied as they are.
+fn condition(shape: &Shape<'_>) -> String {
+    let quoted = |name: &str| Sqlite.quoted(name);
+    let nulls = shape
+        .key()
+        .into_iter()
+        .map(|name| quoted(name) + " IS NULL");
+    let mut conditions: Vec<_> = nulls.collect();
     if !shape.table.holds_days(shape.day) {
-        let no_day = "{} IS NOT NULL AND (typeof({}) <> 'text' OR date({}) IS NULL)";
-        correct(&shape.day.name, "not a day", no_day);
+        let day = quoted(&shape.day.name);
+        conditions.push(format!("typeof({day}) <> 'text' OR date({day}) IS NULL"));
     }
-    let no_slot = "typeof({}) NOT IN ('integer', 'null') OR {} NOT BETWEEN 0 AND 32767";
-    correct(&shape.slot.name, "not a small integer", no_slot);
-    for counter in shape.counters.iter().filter(|c| c.kind != Kind::Real) {
-        let no_integer = "typeof({}) NOT IN ('integer', 'null')";
-        correct(&counter.name, "not an integer", no_integer);
-    }
-    conditions
+    let slot = quoted(&shape.slot.name);
+    conditions.push(format!(
+        "typeof({slot}) <> 'integer' OR {slot} NOT BETWEEN 0 AND 32767"
+    ));
+    let counters = shape.counters.iter().filter(|c| c.kind != Kind::Real);
+    let no_integer = |name: String| format!("typeof({name}) NOT IN ('integer', 'null')");
+    conditions.extend(counters.map(|counter| no_integer(quoted(&counter.name))));
+    conditions.join(" OR ")
 }
 
 fn key_type(kind: Kind, strict: bool) -> Option<KeyType> {
@@ -116,48 +114,27 @@ fn key_type(kind: Kind, strict: bool) -> Option<KeyType> {
     })
 }
 
-#[derive(Queryable)]
-struct ForeignKeyColumn {
-    id: i64,
-    parent: String,
-    own: String,
-    other: Option<String>,
-    on_update: String,
-    on_delete: String,
-}
-
 /// The table's own, of columns that are copied.
+const FOREIGN_KEYS: &str = "
+    SELECT 'FOREIGN KEY (' || group_concat(format('\"%w\"', \"from\"), ', ') || ')'
+           || format(' REFERENCES \"%w\"', \"table\")
+           || coalesce(' (' || group_concat('\"' || replace(\"to\", '\"', '\"\"') || '\"', ', ') || ')', '')
+           || format(' ON UPDATE %s ON DELETE %s', on_update, on_delete)
+    FROM (SELECT * FROM pragma_foreign_key_list(";
+
 fn foreign_keys(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<String>> {
-    let columns = sql(
-        "SELECT id, \"table\", \"from\", \"to\", on_update, on_delete FROM pragma_foreign_key_list(",
-    );
-    let columns: Vec<ForeignKeyColumn> = columns
-        .bind(&*shape.table.name)
-        .sql(") ORDER BY id, seq")
-        .typed::<(BigInt, Text, Text, Nullable<Text>, Text, Text)>()
-        .load(conn)?;
-    let is_copied = |of: &ForeignKeyColumn| {
-        let column = shape.table.column(&of.own);
-        column.is_some_and(|column| shape.is_key(column) || shape.is_counter(column))
-    };
-    let keys = columns.chunk_by(|one, next| one.id == next.id);
-    let foreign_keys = keys.filter(|key| key.iter().all(is_copied)).map(|key| {
-        let own: Vec<_> = key.iter().map(|column| &*column.own).collect();
-        let others: Vec<_> = key.iter().filter_map(|c| c.other.as_deref()).collect();
-        let others = match others.is_empty() {
-            // The primary key.
-            true => String::new(),
-            false => format!(" ({})", Sqlite.quoted_list(&others)),
-        };
-        format!(
-            "FOREIGN KEY ({}) REFERENCES {}{others} ON UPDATE {} ON DELETE {}",
-            Sqlite.quoted_list(&own),
-            Sqlite.quoted(&key[0].parent),
-            key[0].on_update,
-            key[0].on_delete
-        )
-    });
-    Ok(foreign_keys.collect())
+    let copied = shape
+        .key()
+        .into_iter()
+        .chain(shape.counters.iter().map(|c| &*c.name));
+    let copied: Vec<_> = copied
+        .map(|name| format!("'{}'", name.replace('\'', "''")))
+        .collect();
+    let keys = sql(FOREIGN_KEYS).bind(&*shape.table.name).sql(format!(
+        ") ORDER BY id, seq) GROUP BY id HAVING min(\"from\" IN ({}))",
+        copied.join(", ")
+    ));
+    Ok(keys.typed::<Text>().load(conn)?)
 }
 
 fn statements(shape: &Shape<'_>, foreign_keys: &[String]) -> Vec<String> {

@@ -8,16 +8,9 @@ use super::Sqlite;
 use crate::catalogue::{Kind, Parent, Shape, parent_table};
 use crate::connection::AnyConnection;
 use crate::database::replace::{replaces as is_replaced_by, replaces_on_conflict};
-use crate::database::{Costs, Database, Fault, Replaces, Severity};
+use crate::database::{Database, Fault, Replaces, Severity};
 use crate::output::thousands;
 use crate::sql::sql;
-
-pub const COSTS: Costs = Costs {
-    no_unique_key: "Each increment fails: its ON CONFLICT needs a unique key.",
-    auto_increment_key: None,
-    unique_index: "An increment fails if only this index has such a row already.",
-    counter_index: "Each increment of that counter writes it too.",
-};
 
 /// SQLite stores anything in a column of a table that is not STRICT.
 pub fn not_strict(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
