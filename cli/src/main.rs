@@ -23,7 +23,7 @@ use clap::{Parser, Subcommand};
 
 use crate::options::{Options, Outcome};
 
-/// Inspects, checks and maintains the counter tables of diesel_counters.
+/// Inspect, check and maintain the counter tables of diesel_counters.
 ///
 /// A counter table has the primary key (entity, day, slot) or (day, slot), and each of its other
 /// BIGINT columns is a counter.

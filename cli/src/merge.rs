@@ -52,9 +52,9 @@ struct MergeArgs {
     /// How many rows one transaction merges at most.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
     batch: u16,
-    /// Lose what this column holds, which is no counter. May be given several times.
+    /// Discard the values of this column, which is no counter. May be given several times.
     #[arg(long, value_name = "COLUMN")]
-    lose: Vec<String>,
+    discard: Vec<String>,
     /// Only say how many rows would be merged.
     #[arg(long)]
     dry_run: bool,
@@ -104,7 +104,7 @@ fn run(args: MergeArgs, kept: Kept, before: NaiveDate, options: &Options) -> Res
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
     let merge = Merge {
-        layout: layout(&table, &args.lose)?,
+        layout: layout(&table, &args.discard)?,
         kept,
         before,
         batch: args.batch.into(),
@@ -204,21 +204,21 @@ fn show(so_far: &Compacted, bar: &ProgressBar) {
     bar.set_position(so_far.merged);
 }
 
-fn layout(table: &CounterTable, lose: &[String]) -> Result<Layout<TableName>> {
+fn layout(table: &CounterTable, discard: &[String]) -> Result<Layout<TableName>> {
     if let Some(counter) = table.counters.iter().find(|counter| counter.nullable) {
         bail!(
-            "{}.{} may be NULL, and merging would lose that; `diesel-counters check {0}` says \
-             how to put it right",
+            "{}.{} may be NULL, and merging would lose that; `diesel-counters check {0}` prints \
+             the SQL that corrects it",
             table.table,
             counter.name
         );
     }
     let key = &table.table.primary_key;
     let is_counter = |name: &String| table.counters.iter().any(|counter| counter.name == *name);
-    for name in lose {
+    for name in discard {
         if table.table.column(name).is_none() || key.contains(name) || is_counter(name) {
             bail!(
-                "--lose {name}: {} has no such column that could be lost",
+                "--discard {name}: {} has no column of this name besides its key and its counters",
                 table.table
             );
         }
@@ -233,10 +233,10 @@ fn layout(table: &CounterTable, lose: &[String]) -> Result<Layout<TableName>> {
         .into_iter()
         .map(|column| &column.name)
         .filter(|name| !key.contains(name) && !is_counter(name));
-    if let Some(kept) = others.find(|name| !lose.contains(name)) {
+    if let Some(kept) = others.find(|name| !discard.contains(name)) {
         bail!(
-            "{}.{kept} is no BIGINT, and merging would lose what it holds: `diesel-counters check \
-             {0}` says how to make a counter of it, and `--lose {kept}` loses it",
+            "{}.{kept} is no BIGINT, and merging would lose its values: `diesel-counters check {0}` \
+             says how to make it a counter, and `--discard {kept}` discards its values",
             table.table
         );
     }
@@ -255,7 +255,7 @@ fn layout(table: &CounterTable, lose: &[String]) -> Result<Layout<TableName>> {
         day: name(&table.day),
         slot: name(&table.slot),
         counters: table.counters.iter().map(name).collect(),
-        others: lose
+        others: discard
             .iter()
             .cloned()
             .map(Into::into)

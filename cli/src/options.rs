@@ -12,11 +12,11 @@ use crate::connection::{self, AnyConnection};
 /// The options of every command.
 #[derive(Args)]
 pub struct Options {
-    /// postgres://…, mysql://…, or the file of an SQLite database.
+    /// The database: postgres://…, mysql://…, or the path of an SQLite file.
     // Hidden, because --help would show the password in it.
     #[arg(long, env, hide_env_values = true, global = true, value_name = "URL")]
     database_url: Option<String>,
-    /// Print one JSON document.
+    /// Print the result as one JSON document.
     #[arg(long, global = true)]
     json: bool,
 }

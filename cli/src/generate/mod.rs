@@ -30,8 +30,8 @@ enum What {
 
 /// Write a Diesel migration that creates a counter table.
 ///
-/// The migration goes to the folder and has the name that `diesel migration generate` would use.
-/// No database is connected to.
+/// Uses the folder and the kind of name that `diesel migration generate` uses. Connects to no
+/// database.
 #[derive(Args)]
 #[command(after_help = "Example:
   diesel-counters generate migration create_article_counters \\

@@ -221,16 +221,16 @@ fn what_is_no_counter_is_lost_only_when_that_is_said() {
     let refused = database.run(&["compact", "like_counters"]);
     assert_eq!(refused.code, 1);
     assert!(
-        refused.stderr.contains("--lose likes"),
+        refused.stderr.contains("--discard likes"),
         "{}",
         refused.stderr
     );
     let shown = database.run(&["show", "like_counters", "--json"]).json();
     assert_eq!(shown["rows"], 2);
 
-    let lost = ["compact", "like_counters", "--lose", "likes", "--json"];
+    let lost = ["compact", "like_counters", "--discard", "likes", "--json"];
     assert_eq!(database.run(&lost).json()["merged_rows"], 2);
-    let wrong = ["compact", "like_counters", "--lose", "views"];
+    let wrong = ["compact", "like_counters", "--discard", "views"];
     assert_eq!(database.run(&wrong).code, 1);
 }
 
