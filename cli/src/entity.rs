@@ -23,7 +23,7 @@ pub fn equal(database: &dyn Database, key: &Column, text: &str) -> Result<Sql> {
         Kind::Binary => equals.bind(bytes(text).with_context(|| is_not("hexadecimal digits"))?),
         Kind::Text => equals.bind(text),
         Kind::Uuid | Kind::OtherInteger | Kind::Real | Kind::Other => {
-            equals.then(database.from_text(text, key))
+            equals.then(database.bound(text, key))
         }
     })
 }

@@ -240,3 +240,28 @@ fn rows_that_would_be_lost_come_first() {
         assert_ne!(check()["rebuild"], serde_json::json!([]));
     }
 }
+
+#[test]
+fn an_entity_refers_to_its_table_by_a_key_of_one_column() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE articles (id BIGINT PRIMARY KEY);
+         CREATE TABLE a_counters (
+             article_id BIGINT NOT NULL REFERENCES articles ON DELETE CASCADE,
+             day DATE NOT NULL, slot SMALLINT NOT NULL, views BIGINT NOT NULL DEFAULT 0,
+             PRIMARY KEY (article_id, day, slot)
+         );
+         CREATE TABLE b_counters (
+             article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (article_id, day, slot),
+             FOREIGN KEY (article_id, day, slot) REFERENCES a_counters ON DELETE CASCADE
+         )",
+    );
+    let tables = database.run(&["check", "--json"]).json()["tables"].clone();
+    // Without a CHECK, which comes first.
+    let last = |table: usize| tables[table]["faults"].as_array().unwrap().last().cloned();
+    let cascade = last(0).unwrap();
+    assert_eq!(cascade["fault"], "cascade");
+    assert!(cascade["what"].as_str().unwrap().contains("INTO articles "));
+    assert_ne!(last(1).unwrap()["fault"], "cascade");
+}

@@ -57,7 +57,7 @@ pub struct Column {
 }
 
 /// A column that a foreign key refers to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, diesel::Queryable)]
 pub struct Parent {
     pub in_schema: String,
     pub table: String,

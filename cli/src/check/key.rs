@@ -51,21 +51,17 @@ fn too_many_columns(shape: &Shape<'_>) -> Fault {
 }
 
 fn wrong_key(shape: &Shape<'_>, database: &dyn Database) -> Fault {
-    use Severity::{Slow, Wrong};
-
-    let key = &shape.table.primary_key;
+    let (key, facts) = (&shape.table.primary_key, database.facts());
     let (is, wanted) = (key.join(", "), shape.key().join(", "));
-    let costs = database.facts();
-    if is_same_set(key, &shape.key()) {
-        let cost = "The rows of one entity are not next to each other: a read of its count scans \
-                    all rows. diesel_counters does not compile with it.";
-        return Slow.of(
+    let (severity, fault, what, cost) = if is_same_set(key, &shape.key()) {
+        (
+            Severity::Slow,
             "key_order",
             format!("Its primary key is ({is}), not ({wanted})."),
-            cost,
-        );
-    }
-    if unique_by_key(shape).is_none() {
+            "The rows of one entity are not next to each other: a read of its count scans all \
+             rows. diesel_counters does not compile with it.",
+        )
+    } else if unique_by_key(shape).is_none() {
         let what = match by_key(shape).next() {
             Some(index) => format!(
                 "Only {} makes ({wanted}) unique, and it is partial, deferrable or invalid.",
@@ -73,37 +69,34 @@ fn wrong_key(shape: &Shape<'_>, database: &dyn Database) -> Fault {
             ),
             None => format!("Nothing makes ({wanted}) unique."),
         };
-        return Wrong.of("no_unique_key", what, costs.no_unique_key);
-    }
-    if let (Some(id), Some(cost)) = (shape.row_number(), costs.auto_increment_key) {
-        let id = &id.name;
+        (Severity::Wrong, "no_unique_key", what, facts.no_unique_key)
+    } else if let (Some(_), Some(cost)) = (shape.row_number(), facts.auto_increment_key) {
         let what = format!(
-            "Its primary key is the auto-increment {id}, and ({wanted}) is a second unique key."
+            "Its primary key is the auto-increment {is}, and ({wanted}) is a second unique key."
         );
-        return Slow.of("auto_increment_key", what, cost);
-    }
-    let what = match key.is_empty() {
-        true => format!("({wanted}) is unique, but there is no primary key."),
-        false => format!("({wanted}) is unique, but its primary key is ({is})."),
+        (Severity::Slow, "auto_increment_key", what, cost)
+    } else {
+        let what = match key.is_empty() {
+            true => format!("({wanted}) is unique, but there is no primary key."),
+            false => format!("({wanted}) is unique, but its primary key is ({is})."),
+        };
+        let cost = "Each increment writes two indexes. diesel_counters does not compile with it.";
+        (Severity::Slow, "not_primary_key", what, cost)
     };
-    let cost = "Each increment writes two indexes. diesel_counters does not compile with it.";
-    Slow.of("not_primary_key", what, cost)
+    severity.of(fault, what, cost)
 }
 
 fn with_remedy(fault: Fault, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Fault> {
     let wanted = shape.key().join(", ");
-    let script = conn
-        .database()
-        .change(&Change::PrimaryKey(new_key(shape)), shape.table);
+    let change = Change::PrimaryKey(new_key(shape));
+    let script = conn.database().change(&change, shape.table);
     if script.is_some() {
         if let Some(first) = obstacle(shape, conn)? {
             return Ok(fault.remedy(format!("{first} Then make ({wanted}) the primary key.")));
         }
     }
-    Ok(fault.change(
-        &format!("Make ({wanted}) the primary key, in this order."),
-        script,
-    ))
+    let remedy = format!("Make ({wanted}) the primary key, in this order.");
+    Ok(fault.change(&remedy, script))
 }
 
 /// Rows that the new key would not accept.
@@ -111,29 +104,20 @@ fn obstacle(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<&'stat
     let database = conn.database();
     let day = database.quoted(&shape.day.name);
     if unique_by_key(shape).is_none() && several_rows(shape, &day, conn)? {
-        return Ok(Some(
-            "First add up the rows that have equal values in these.",
-        ));
+        return Ok(Some("First add up the rows with equal values in these."));
     }
     let key = shape.key().into_iter();
     let nulls: Vec<_> = key.map(|name| database.quoted(name) + " IS NULL").collect();
-    Ok(
-        match database.count(shape.table, &nulls.join(" OR "), conn)? {
-            0 => None,
-            _ => Some("First correct the rows that have NULL in one of these."),
-        },
-    )
+    let rows = database.count(shape.table, &nulls.join(" OR "), conn)?;
+    Ok((rows > 0).then_some("First correct the rows that have NULL in one of these."))
 }
 
 /// The new key replaces the old one with its number of a row, which goes with its column, and a
 /// unique index of the same columns.
 fn new_key<'t>(shape: &Shape<'t>) -> PrimaryKey<'t> {
     let number = shape.row_number();
-    let old = shape
-        .table
-        .indexes
-        .iter()
-        .find(|index| index.primary && number.is_none());
+    let mut indexes = shape.table.indexes.iter();
+    let old = indexes.find(|index| index.primary && number.is_none());
     let unique = unique_by_key(shape).filter(|index| !index.primary);
     PrimaryKey {
         columns: shape.key(),

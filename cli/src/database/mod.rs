@@ -50,8 +50,8 @@ pub trait Database: Sync {
         }
     }
 
-    /// SQL that reads a text as a value of the key's type.
-    fn from_text(&self, text: &str, _key: &Column) -> Sql {
+    /// SQL of a text as a value that can be compared with the key.
+    fn bound(&self, text: &str, _key: &Column) -> Sql {
         sql("").bind(text)
     }
 

@@ -50,18 +50,9 @@ struct IndexRow {
 
 type IndexTypes = (Text, Text, Text, Bool, Bool, Bool, Bool, Text, Bool);
 
-#[derive(Queryable)]
-struct ForeignKeyRow {
-    in_schema: String,
-    table_name: String,
-    column_name: String,
-    parent_schema: String,
-    parent_table: String,
-    parent_column: String,
-    cascades: bool,
-}
-
-type ForeignKeyTypes = (Text, Text, Text, Text, Text, Text, Bool);
+/// The schema, the table and the column, and what it refers to.
+type ForeignKeyRow = (String, String, String, Parent);
+type ForeignKeyTypes = (Text, Text, Text, (Text, Text, Text, Bool));
 
 /// The queries of a catalogue, whose columns are those of the rows above.
 pub struct Queries {
@@ -84,17 +75,12 @@ impl Queries {
             }
         }
         let foreign_keys = self.foreign_keys.typed::<ForeignKeyTypes>();
-        for row in foreign_keys.load::<ForeignKeyRow>(conn)? {
-            let table = find(&mut tables, &row.in_schema, &row.table_name);
+        for (in_schema, table, name, parent) in foreign_keys.load::<ForeignKeyRow>(conn)? {
+            let table = find(&mut tables, &in_schema, &table);
             let mut columns = table.into_iter().flat_map(|table| &mut table.columns);
-            if let Some(column) = columns.find(|column| column.name == row.column_name) {
+            if let Some(column) = columns.find(|column| column.name == name) {
                 // The first one of several.
-                column.refers_to.get_or_insert(Parent {
-                    in_schema: row.parent_schema,
-                    table: row.parent_table,
-                    column: row.parent_column,
-                    cascades: row.cascades,
-                });
+                column.refers_to.get_or_insert(parent);
             }
         }
         Ok(tables)

@@ -2,7 +2,6 @@
 
 mod entity;
 
-use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -122,14 +121,11 @@ fn write(args: Migration, options: &Options) -> Result<Written> {
         counters: &args.counters,
         foreign_keys: &[],
     };
-    let (create, drop) = (
-        create.with_heading(),
-        format!("DROP TABLE {};\n", create.table),
-    );
+    let drop = format!("DROP TABLE {};\n", create.table);
 
     let migration = new_folder(&args.migration_dir, &args.name)?;
     let (up, down) = (migration.join("up.sql"), migration.join("down.sql"));
-    for (file, sql) in [(&up, create), (&down, drop)] {
+    for (file, sql) in [(&up, create.with_heading()), (&down, drop)] {
         fs::write(file, sql).with_context(|| format!("cannot write {}", file.display()))?;
     }
     Ok(Written {
@@ -142,10 +138,8 @@ fn write(args: Migration, options: &Options) -> Result<Written> {
 
 fn database(option: Option<&str>, options: &Options) -> Result<&'static dyn Database> {
     let mut all = database::ALL.into_iter();
-    match (
-        all.find(|one| Some(one.facts().option) == option),
-        options.url(),
-    ) {
+    let named = all.find(|one| Some(one.facts().option) == option);
+    match (named, options.url()) {
         (Some(database), _) => Ok(database),
         (None, Some(url)) => Ok(database::of(dialect_of(url)?)),
         (None, None) => {
@@ -155,35 +149,30 @@ fn database(option: Option<&str>, options: &Options) -> Result<&'static dyn Data
 }
 
 fn validate(args: &Migration, table: &str) -> Result<()> {
-    let entity = args.entity.as_ref();
-    let parent = entity.and_then(|entity| entity.refers_to.as_ref());
-    let columns = || {
-        entity
-            .map(|entity| &entity.column)
-            .into_iter()
-            .chain(&args.counters)
-    };
-    let mut names = HashSet::from([DAY, SLOT].map(str::to_owned));
-    for name in columns() {
+    let mut names = vec![DAY, SLOT];
+    names.extend(args.entity.as_ref().map(|entity| &*entity.column));
+    names.extend(args.counters.iter().map(String::as_str));
+    for (i, name) in names.iter().enumerate() {
         if name.is_empty() {
             bail!("a counter has no name: write --counters views,likes");
         }
-        if !names.insert(name.to_lowercase()) {
+        if names[..i]
+            .iter()
+            .any(|other| other.to_lowercase() == name.to_lowercase())
+        {
             bail!(
-                "there would be two columns {name}: the others are day, slot, the entity and the counters"
+                "two columns would be named {name}: day, slot, the entity and the counters differ"
             );
         }
     }
-    let others = parent
-        .into_iter()
-        .flat_map(|(table, column)| [&**table, column]);
-    for name in columns().map(String::as_str).chain(others).chain([table]) {
-        // A new line would end the comment that the name is in.
-        if name.contains(char::is_control) {
-            bail!("the name {name:?} has a control character: give it another name");
-        }
+    let parent = args.entity.iter().flat_map(|entity| &entity.refers_to);
+    names.extend(parent.flat_map(|(table, column)| [&**table, column]));
+    names.push(table);
+    // A new line would end the comment that the name is in.
+    match names.iter().find(|name| name.contains(char::is_control)) {
+        Some(name) => bail!("the name {name:?} has a control character: give it another name"),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Creates the folder of a migration, named as diesel_cli 2.3 names it: a time in UTC, and

@@ -62,8 +62,8 @@ impl Database for Postgres {
         }
     }
 
-    /// A bound text is equal to a text only.
-    fn from_text(&self, text: &str, key: &Column) -> Sql {
+    /// PostgreSQL compares a bound text with nothing but a text.
+    fn bound(&self, text: &str, key: &Column) -> Sql {
         let cast = sql("CAST(").bind(text);
         cast.sql(format!(" AS {})", key.sql_type))
     }

@@ -87,38 +87,3 @@ fn kind_of(declared: &str) -> Kind {
         _ => Kind::Other,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use diesel::connection::{Connection, SimpleConnection};
-
-    use super::*;
-    use crate::catalogue::{Parent, counter_table};
-
-    #[test]
-    fn an_entity_refers_to_its_table_by_a_key_of_one_column() {
-        let mut conn =
-            AnyConnection::Sqlite(diesel::SqliteConnection::establish(":memory:").unwrap());
-        conn.batch_execute(
-            "CREATE TABLE articles (id BIGINT PRIMARY KEY);
-             CREATE TABLE a (
-                 article_id BIGINT REFERENCES articles ON DELETE CASCADE, day DATE, slot SMALLINT,
-                 views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (article_id, day, slot)
-             );
-             CREATE TABLE b (
-                 article_id BIGINT, day DATE, slot SMALLINT, PRIMARY KEY (article_id, day, slot),
-                 FOREIGN KEY (article_id, day, slot) REFERENCES a
-             );",
-        )
-        .unwrap();
-        let parent = counter_table(&mut conn, "a").unwrap().parent;
-        let expected = Parent {
-            in_schema: "main".to_owned(),
-            table: "articles".to_owned(),
-            column: "id".to_owned(),
-            cascades: true,
-        };
-        assert_eq!(parent, Some(expected));
-        assert_eq!(counter_table(&mut conn, "b").unwrap().parent, None);
-    }
-}
