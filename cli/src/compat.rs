@@ -38,6 +38,6 @@ impl Table {
 
     pub fn drop_index(&self, dialect: Dialect, index: &Index) -> Option<String> {
         let script = database::of(dialect).change(&Change::DropIndex(index), self)?;
-        Some(script.sql.concat().trim_end_matches(';').to_owned())
+        Some(script.sql.trim_end_matches(';').to_owned())
     }
 }

@@ -30,7 +30,7 @@ pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>
             column,
             sql_type: None,
             default: Some("…"),
-            is_counter: false,
+            not_null: false,
         };
         faults.push(fault.change(
             "Choose its default.",

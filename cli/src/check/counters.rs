@@ -21,13 +21,22 @@ fn of_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -> 
     let mut faults = Vec::new();
     let has_type = table.holds_counts(counter);
     let has_default = counter.default.as_deref().is_some_and(is_zero);
+    let name = database.quoted(&counter.name);
     let change = Change::Column {
         column: counter,
         sql_type: (!has_type).then_some("BIGINT"),
-        default: (counter.nullable || !has_default).then_some("0"),
-        is_counter: true,
+        default: Some("0"),
+        not_null: counter.nullable,
     };
-    let change = |fault: Fault, remedy| fault.change(remedy, database.change(&change, table));
+    let change = |fault: Fault, remedy| {
+        let mut fault = fault.change(remedy, database.change(&change, table));
+        if counter.nullable && !fault.needs_rebuild {
+            let table = database.table_name(table);
+            let zero = format!("UPDATE {table} SET {name} = 0 WHERE {name} IS NULL;");
+            fault.sql.insert(0, zero);
+        }
+        fault
+    };
     if !has_type {
         let fault = counter_type(counter, database);
         // It may be no counter at all.
@@ -37,7 +46,7 @@ fn of_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -> 
                  would round its values.",
             )]);
         }
-        let beyond = format!("{} > {}", database.quoted(&counter.name), i64::MAX);
+        let beyond = format!("{} > {}", name, i64::MAX);
         let has_beyond =
             counter.kind == Kind::OtherInteger && database.count(table, &beyond, conn)? > 0;
         faults.push(match has_beyond {
@@ -46,7 +55,7 @@ fn of_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -> 
         });
     }
     if counter.nullable {
-        let null = format!("{} IS NULL", database.quoted(&counter.name));
+        let null = format!("{name} IS NULL");
         let stored = match database.count(table, &null, conn)? {
             0 => String::new(),
             1 => " One row has NULL.".to_owned(),

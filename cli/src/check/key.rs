@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::several_rows;
 use crate::catalogue::{Index, Shape, Table};
 use crate::connection::AnyConnection;
-use crate::database::{Change, Database, Fault, PrimaryKey, Severity};
+use crate::database::{Change, Database, Fault, Severity};
 
 pub fn no_key(table: &Table) -> Fault {
     let fault = Severity::Wrong.of(
@@ -88,8 +88,9 @@ fn wrong_key(shape: &Shape<'_>, database: &dyn Database) -> Fault {
 
 fn with_remedy(fault: Fault, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Fault> {
     let wanted = shape.key().join(", ");
-    let change = Change::PrimaryKey(new_key(shape));
-    let script = conn.database().change(&change, shape.table);
+    let database = conn.database();
+    let change = Change::PrimaryKey(new_key(shape, database));
+    let script = database.change(&change, shape.table);
     if script.is_some() {
         if let Some(first) = obstacle(shape, conn)? {
             return Ok(fault.remedy(format!("{first} Then make ({wanted}) the primary key.")));
@@ -112,18 +113,19 @@ fn obstacle(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<&'stat
     Ok((rows > 0).then_some("First correct the rows that have NULL in one of these."))
 }
 
-/// The new key replaces the old one with its number of a row, which goes with its column, and a
-/// unique index of the same columns.
-fn new_key<'t>(shape: &Shape<'t>) -> PrimaryKey<'t> {
+/// Drops the old primary key with its number of a row, and a unique index of the same columns.
+fn new_key(shape: &Shape<'_>, database: &dyn Database) -> String {
     let number = shape.row_number();
+    let column = number.map(|number| format!("DROP COLUMN {}", database.quoted(&number.name)));
+    // The old key goes with its column.
     let mut indexes = shape.table.indexes.iter();
     let old = indexes.find(|index| index.primary && number.is_none());
     let unique = unique_by_key(shape).filter(|index| !index.primary);
-    PrimaryKey {
-        columns: shape.key(),
-        dropped_column: number.map(|number| &*number.name),
-        dropped_indexes: old.into_iter().chain(unique).collect(),
-    }
+    let dropped = old.into_iter().chain(unique);
+    let dropped = dropped.filter_map(|index| database.drop_in_alter(index));
+    let new = format!("ADD PRIMARY KEY ({})", database.quoted_list(&shape.key()));
+    let changes: Vec<_> = column.into_iter().chain(dropped).chain([new]).collect();
+    changes.join(", ")
 }
 
 fn unique_by_key<'t>(shape: &Shape<'t>) -> Option<&'t Index> {

@@ -7,12 +7,12 @@ pub struct CreateTable<'a> {
     pub database: &'static dyn Database,
     /// In SQL.
     pub table: &'a str,
-    pub entity: Option<&'a Entity>,
+    /// The name and the type of its key.
+    pub entity: Option<(&'a str, &'a str)>,
+    pub parts: Parts,
     pub day: &'a str,
     pub slot: &'a str,
     pub counters: &'a [String],
-    /// In SQL, besides the entity's.
-    pub foreign_keys: &'a [String],
 }
 
 /// The key that is counted for.
@@ -45,7 +45,7 @@ pub struct Parts {
     /// After its NOT NULL.
     pub references: String,
     /// After the primary key.
-    pub foreign_key: String,
+    pub foreign_keys: String,
 }
 
 impl Entity {
@@ -66,30 +66,13 @@ pub fn qualified(database: &dyn Database, name: &str) -> String {
 }
 
 impl CreateTable<'_> {
-    /// The statement, below a comment.
-    pub fn with_heading(&self) -> String {
-        let of = match self.entity {
-            Some(entity) => format!("each {}", entity.column),
-            None => "one thing".to_owned(),
-        };
-        let heading = self.parts().heading;
-        let statement = self.statement();
-        format!("-- A counter table: the counts of {of}, by day.\n{heading}{statement}")
-    }
-
-    fn parts(&self) -> Parts {
-        let parts = self.entity.map(|entity| self.database.of_entity(entity));
-        parts.unwrap_or_default()
-    }
-
     pub fn statement(&self) -> String {
-        let (facts, parts) = (self.database.facts(), self.parts());
+        let (facts, parts) = (self.database.facts(), &self.parts);
         let quoted = |name: &str| self.database.quoted(name);
         let mut key = Vec::new();
-        if let Some(entity) = self.entity {
+        if let Some((name, sql_type)) = self.entity {
             let rest = format!("{}NOT NULL{}", parts.collation, parts.references);
-            let sql_type = facts.key_types[entity.key_type as usize];
-            key.push((quoted(&entity.column), sql_type, rest));
+            key.push((quoted(name), sql_type, rest));
         }
         for (name, sql_type) in [(self.day, "DATE"), (self.slot, "SMALLINT")] {
             key.push((quoted(name), sql_type, "NOT NULL".to_owned()));
@@ -113,17 +96,15 @@ impl CreateTable<'_> {
             lines.collect::<String>()
         };
         let names: Vec<_> = key.iter().map(|(name, ..)| &**name).collect();
-        let foreign_keys = self.foreign_keys.iter().map(|key| format!(",\n    {key}"));
         format!(
-            "CREATE TABLE {} (\n{}{}{}{}    PRIMARY KEY ({}){}{}\n);\n",
+            "CREATE TABLE {} (\n{}{}{}{}    PRIMARY KEY ({}){}\n);\n",
             self.table,
             lines(&key),
             facts.above_counters,
             lines(&counters),
             facts.above_key,
             names.join(", "),
-            parts.foreign_key,
-            foreign_keys.collect::<String>(),
+            parts.foreign_keys,
         )
     }
 }

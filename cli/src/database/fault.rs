@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::Database;
 use crate::catalogue::{Column, Index};
 
 #[derive(Debug, Serialize)]
@@ -67,7 +66,7 @@ impl Fault {
         match script {
             Some(script) => {
                 self.remedy = format!("{remedy} {}", script.locks).trim_end().to_owned();
-                self.sql = script.sql;
+                self.sql = vec![script.sql];
                 self
             }
             None => self.remedy("Rebuild the table: see below."),
@@ -77,14 +76,15 @@ impl Fault {
 
 /// A change of a table.
 pub enum Change<'a> {
-    /// Changes those properties of a column that are given. A counter becomes NOT NULL.
+    /// Sets these properties of a column.
     Column {
         column: &'a Column,
         sql_type: Option<&'a str>,
         default: Option<&'a str>,
-        is_counter: bool,
+        not_null: bool,
     },
-    PrimaryKey(PrimaryKey<'a>),
+    /// Adds a primary key after other changes, which are those of an `ALTER TABLE`.
+    PrimaryKey(String),
     DropIndex(&'a Index),
 }
 
@@ -94,46 +94,16 @@ impl<'a> Change<'a> {
             column,
             sql_type: Some(sql_type),
             default: None,
-            is_counter: false,
+            not_null: false,
         }
-    }
-}
-
-/// A new primary key, in place of a column and of indexes.
-pub struct PrimaryKey<'a> {
-    pub columns: Vec<&'a str>,
-    pub dropped_column: Option<&'a str>,
-    pub dropped_indexes: Vec<&'a Index>,
-}
-
-impl PrimaryKey<'_> {
-    /// The changes of an `ALTER TABLE`.
-    pub fn replace(
-        &self,
-        database: &dyn Database,
-        drop: impl Fn(&Index) -> Option<String>,
-    ) -> String {
-        let column = self.dropped_column.map(|name| database.quoted(name));
-        let column = column.map(|name| format!("DROP COLUMN {name}"));
-        let dropped = self.dropped_indexes.iter().filter_map(|index| drop(index));
-        let new = format!("ADD PRIMARY KEY ({})", database.quoted_list(&self.columns));
-        let changes: Vec<_> = column.into_iter().chain(dropped).chain([new]).collect();
-        changes.join(", ")
     }
 }
 
 /// The SQL of a change.
 pub struct Script {
-    pub sql: Vec<String>,
+    pub sql: String,
     /// What it blocks while it runs.
     pub locks: &'static str,
-}
-
-impl Script {
-    pub fn new(sql: impl Into<String>, locks: &'static str) -> Self {
-        let sql = vec![sql.into()];
-        Script { sql, locks }
-    }
 }
 
 /// The SQL of a table that replaces another one.

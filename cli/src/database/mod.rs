@@ -14,12 +14,12 @@ use diesel::sql_types::BigInt;
 use diesel_counters::Dialect;
 use serde::Serialize;
 
-use crate::catalogue::{Column, Kind, Named, Parent, Shape, Table};
+use crate::catalogue::{Column, Index, Kind, Named, Parent, Shape, Table};
 use crate::connection::AnyConnection;
 use crate::sql::{Sql, sql};
 
 pub use create_table::{CreateTable, Entity, KeyType, Parts, qualified};
-pub use fault::{Change, Fault, PrimaryKey, Rebuild, Replaces, Script, Severity};
+pub use fault::{Change, Fault, Rebuild, Replaces, Script, Severity};
 
 /// The answers that the command needs from a database.
 pub trait Database: Sync {
@@ -80,6 +80,11 @@ pub trait Database: Sync {
 
     /// SQL that changes a table, or `None` if the table has to be rebuilt.
     fn change(&self, change: &Change<'_>, table: &Table) -> Option<Script>;
+
+    /// The change of an `ALTER TABLE` that drops an index, if there is one.
+    fn drop_in_alter(&self, _index: &Index) -> Option<String> {
+        None
+    }
 
     /// SQL that rebuilds a table, where that is how a table is changed.
     fn rebuild(&self, _: &Shape<'_>, _: &mut AnyConnection) -> Result<Option<Rebuild>> {

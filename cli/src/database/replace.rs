@@ -41,38 +41,34 @@ pub fn replaces_on_conflict(definition: &str) -> bool {
 
 /// The words and signs of an SQL text, in lower case, without comments. A literal is one sign.
 fn words(text: &str) -> Vec<String> {
+    #[rustfmt::skip]
+    const QUOTES: [(&str, &str); 6] = [
+        ("--", "\n"), ("/*", "*/"), ("'", "'"), ("\"", "\""), ("`", "`"), ("[", "]"),
+    ];
     let mut words = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
-        let until = |end: &str, from: usize| {
-            rest[from..]
-                .find(end)
-                .map_or((rest.len(), rest.len()), |at| {
-                    (from + at, from + at + end.len())
-                })
-        };
-        let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
-        let (word, end) = match first {
-            '-' if rest.starts_with("--") => ("", until("\n", 2).1),
-            '/' if rest.starts_with("/*") => ("", until("*/", 2).1),
-            '\'' => ("'", until("'", 1).1),
-            '"' | '`' | '[' => {
-                let quote = if first == '[' { ']' } else { first };
-                let (end, after) = until(&quote.to_string(), 1);
-                (&rest[1..end], after)
+        let quote = QUOTES.iter().find(|(begin, _)| rest.starts_with(begin));
+        let (word, after) = match quote {
+            Some((begin, end)) => {
+                let quoted = &rest[begin.len()..];
+                let (quoted, after) = quoted.split_once(end).unwrap_or((quoted, ""));
+                match *begin {
+                    "--" | "/*" => ("", after),
+                    "'" => ("'", after),
+                    _ => (quoted, after),
+                }
             }
-            _ => {
-                let end = match is_of_word(first) {
-                    true => rest.find(|c| !is_of_word(c)).unwrap_or(rest.len()),
-                    false => first.len_utf8(),
-                };
-                (&rest[..end], end)
+            None => {
+                let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+                let end = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
+                rest.split_at(end.max(first.len_utf8()))
             }
         };
         if !word.is_empty() {
             words.push(word.to_lowercase());
         }
-        rest = rest[end..].trim_start();
+        rest = after.trim_start();
     }
     words
 }

@@ -112,20 +112,35 @@ fn write(args: Migration, options: &Options) -> Result<Written> {
     };
     validate(&args, &table)?;
     let database = database(args.backend.as_deref(), options)?;
+    let parts = args
+        .entity
+        .as_ref()
+        .map(|entity| database.of_entity(entity));
+    let mut parts = parts.unwrap_or_default();
+    let heading = std::mem::take(&mut parts.heading);
+    let of = match &args.entity {
+        Some(entity) => format!("each {}", entity.column),
+        None => "one thing".to_owned(),
+    };
     let create = CreateTable {
         database,
         table: &qualified(database, &table),
-        entity: args.entity.as_ref(),
+        entity: args.entity.as_ref().map(|entity| {
+            let sql_type = database.facts().key_types[entity.key_type as usize];
+            (&*entity.column, sql_type)
+        }),
+        parts,
         day: DAY,
         slot: SLOT,
         counters: &args.counters,
-        foreign_keys: &[],
     };
     let drop = format!("DROP TABLE {};\n", create.table);
+    let create = create.statement();
+    let create = format!("-- A counter table: the counts of {of}, by day.\n{heading}{create}");
 
     let migration = new_folder(&args.migration_dir, &args.name)?;
     let (up, down) = (migration.join("up.sql"), migration.join("down.sql"));
-    for (file, sql) in [(&up, create.with_heading()), (&down, drop)] {
+    for (file, sql) in [(&up, create), (&down, drop)] {
         fs::write(file, sql).with_context(|| format!("cannot write {}", file.display()))?;
     }
     Ok(Written {

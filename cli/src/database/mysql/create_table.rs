@@ -16,7 +16,7 @@ pub fn of_entity(entity: &Entity) -> Parts {
                 );
             }
             // MySQL ignores a REFERENCES of a column.
-            parts.foreign_key = format!(
+            parts.foreign_keys = format!(
                 ",
     -- Optional. With it, a slot's first count of a day waits for the transaction that has locked the
     -- row that it refers to. Without it, delete the counters in the transaction that deletes that row.

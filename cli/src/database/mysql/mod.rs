@@ -10,7 +10,7 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::{BigInt, Nullable};
 
 use super::{Change, Database, Entity, Facts, Fault, Parts, Replaces, Script, Size};
-use crate::catalogue::{Column, Named, Parent, Shape, Table};
+use crate::catalogue::{Column, Index, Named, Parent, Shape, Table};
 use crate::connection::AnyConnection;
 use crate::sql::sql;
 
@@ -87,6 +87,13 @@ impl Database for Mysql {
 
     fn replaces(&self, parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Replaces>> {
         replaces::of(parent, conn).map(Some)
+    }
+
+    fn drop_in_alter(&self, index: &Index) -> Option<String> {
+        Some(match index.primary {
+            true => "DROP PRIMARY KEY".to_owned(),
+            false => format!("DROP INDEX {}", self.quoted(&index.name)),
+        })
     }
 
     /// CHAR drops the spaces at the end, whatever its collation.

@@ -1,51 +1,45 @@
 //! The faults of a table on MySQL and MariaDB, and the SQL that removes them.
 
 use super::Mysql;
-use crate::catalogue::{Index, Table};
+use crate::catalogue::Table;
 use crate::database::{Change, Database, Fault, Script, Severity};
 
 const COPIES: &str = "This copies the whole table, and blocks writes.";
 
 pub fn change(change: &Change<'_>, table: &Table) -> Script {
-    let table_name = Mysql.table_name(table);
-    let alter = |what: String| format!("ALTER TABLE {table_name} {what};");
-    match change {
+    let alter = |what: &str| format!("ALTER TABLE {} {what};", Mysql.table_name(table));
+    let (what, locks) = match change {
         Change::Column {
             column,
             sql_type,
             default,
-            is_counter,
+            not_null,
         } => {
             let name = Mysql.quoted(&column.name);
-            let may_be_null = *is_counter && column.nullable;
-            if let (None, Some(default), false) = (sql_type, default, may_be_null) {
-                let default = format!("ALTER COLUMN {name} SET DEFAULT {default}");
-                return Script::new(alter(default), "This changes no row.");
-            }
-            let zero = format!("UPDATE {table_name} SET {name} = 0 WHERE {name} IS NULL;");
-            let zero = may_be_null.then_some(zero);
-            // MODIFY needs the whole definition.
-            let sql_type = sql_type.unwrap_or("BIGINT");
-            let default = if *is_counter { " DEFAULT 0" } else { "" };
-            let modify = alter(format!("MODIFY {name} {sql_type} NOT NULL{default}"));
-            Script {
-                sql: zero.into_iter().chain([modify]).collect(),
-                locks: COPIES,
+            match (sql_type, not_null, default) {
+                (None, false, default) => (
+                    format!(
+                        "ALTER COLUMN {name} SET DEFAULT {}",
+                        default.unwrap_or("NULL")
+                    ),
+                    "This changes no row.",
+                ),
+                // MODIFY needs the whole definition.
+                (sql_type, _, default) => {
+                    let sql_type = sql_type.unwrap_or(&column.sql_type);
+                    let default = default.map_or(String::new(), |to| format!(" DEFAULT {to}"));
+                    (
+                        format!("MODIFY {name} {sql_type} NOT NULL{default}"),
+                        COPIES,
+                    )
+                }
             }
         }
-        Change::PrimaryKey(key) => Script::new(
-            alter(key.replace(&Mysql, |index| Some(drop(index)))),
-            "This rewrites the whole table.",
-        ),
-        Change::DropIndex(index) => Script::new(alter(drop(index)), ""),
-    }
-}
-
-fn drop(index: &Index) -> String {
-    match index.primary {
-        true => "DROP PRIMARY KEY".to_owned(),
-        false => format!("DROP INDEX {}", Mysql.quoted(&index.name)),
-    }
+        Change::PrimaryKey(changes) => (changes.clone(), "This rewrites the whole table."),
+        Change::DropIndex(index) => (Mysql.drop_in_alter(index).unwrap_or_default(), ""),
+    };
+    let sql = alter(&what);
+    Script { sql, locks }
 }
 
 pub fn no_transactions(table: &Table) -> Option<Fault> {
@@ -56,5 +50,6 @@ pub fn no_transactions(table: &Table) -> Option<Fault> {
         "Counts do not roll back with the rest of a transaction.",
     );
     let sql = format!("ALTER TABLE {} ENGINE = InnoDB;", Mysql.table_name(table));
-    Some(fault.change("Move it to InnoDB.", Some(Script::new(sql, COPIES))))
+    let locks = COPIES;
+    Some(fault.change("Move it to InnoDB.", Some(Script { sql, locks })))
 }

@@ -9,7 +9,7 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::{BigInt, Nullable};
 
 use super::{Change, Database, Entity, Facts, Fault, Parts, Script, Size};
-use crate::catalogue::{Column, Kind, Named, Shape, Table};
+use crate::catalogue::{Column, Index, Kind, Named, Shape, Table};
 use crate::connection::AnyConnection;
 use crate::sql::{Sql, sql};
 
@@ -90,6 +90,12 @@ impl Database for Postgres {
 
     fn change(&self, change: &Change<'_>, table: &Table) -> Option<Script> {
         Some(remedies::change(change, table))
+    }
+
+    fn drop_in_alter(&self, index: &Index) -> Option<String> {
+        let name = self.quoted(&index.name);
+        let is_of_constraint = index.of_constraint;
+        is_of_constraint.then(|| format!("DROP CONSTRAINT {name}"))
     }
 
     fn exact_type(&self, column: &Column) -> String {

@@ -7,75 +7,58 @@ use crate::database::{Change, Database, Fault, Script, Severity};
 const REWRITES: &str = "This rewrites the whole table, and blocks reads and writes.";
 
 pub fn change(change: &Change<'_>, table: &Table) -> Script {
-    let table_name = Postgres.table_name(table);
-    let alter = |what: String| format!("ALTER TABLE {table_name} {what};");
+    let alter = |what: &str| format!("ALTER TABLE {} {what};", Postgres.table_name(table));
     match change {
         Change::Column {
             column,
             sql_type,
             default,
-            is_counter,
+            not_null,
         } => {
             let name = Postgres.quoted(&column.name);
-            let may_be_null = *is_counter && column.nullable;
             let using = match (sql_type, Postgres.as_day(column)) {
                 (Some("DATE"), Some(day)) => format!(" USING {day}"),
                 _ => String::new(),
             };
             let changes = [
-                sql_type.map(|to| format!("TYPE {to}{using}")),
-                default.map(|default| format!("SET DEFAULT {default}")),
-                may_be_null.then(|| "SET NOT NULL".to_owned()),
+                sql_type.map(|to| format!("ALTER COLUMN {name} TYPE {to}{using}")),
+                default.map(|to| format!("ALTER COLUMN {name} SET DEFAULT {to}")),
+                not_null.then(|| format!("ALTER COLUMN {name} SET NOT NULL")),
             ];
-            let changes = changes.iter().flatten();
-            let changes: Vec<_> = changes
-                .map(|to| format!("ALTER COLUMN {name} {to}"))
-                .collect();
-            let zero = format!("UPDATE {table_name} SET {name} = 0 WHERE {name} IS NULL;");
-            let zero = may_be_null.then_some(zero);
+            let changes: Vec<_> = changes.into_iter().flatten().collect();
             Script {
-                sql: zero
-                    .into_iter()
-                    .chain([alter(changes.join(", "))])
-                    .collect(),
-                locks: match (sql_type, may_be_null) {
+                sql: alter(&changes.join(", ")),
+                locks: match (sql_type, not_null) {
                     (Some(_), _) => REWRITES,
-                    (None, true) => {
-                        "The second statement reads the whole table, and blocks reads and writes."
-                    }
+                    (None, true) => "This reads the whole table, and blocks reads and writes.",
                     (None, false) => "This changes no row.",
                 },
             }
         }
-        Change::PrimaryKey(key) => Script::new(
-            alter(key.replace(&Postgres, drop_constraint)),
-            "This blocks reads and writes while the index is built.",
-        ),
-        Change::DropIndex(index) => Script::new(drop_index(index, table), ""),
+        Change::PrimaryKey(changes) => Script {
+            sql: alter(changes),
+            locks: "This blocks reads and writes while the index is built.",
+        },
+        Change::DropIndex(index) => Script {
+            sql: match Postgres.drop_in_alter(index) {
+                Some(drop) => alter(&drop),
+                None => drop_index(index, table),
+            },
+            locks: "",
+        },
     }
-}
-
-fn drop_constraint(index: &Index) -> Option<String> {
-    let name = Postgres.quoted(&index.name);
-    index
-        .of_constraint
-        .then(|| format!("DROP CONSTRAINT {name}"))
 }
 
 fn drop_index(index: &Index, table: &Table) -> String {
-    if let Some(drop) = drop_constraint(index) {
-        return format!("ALTER TABLE {} {drop};", Postgres.table_name(table));
-    }
     let names = table.schema.iter().chain([&index.name]);
     let name: Vec<_> = names.map(|name| Postgres.quoted(name)).collect();
     // Without CONCURRENTLY every increment would wait for the lock. PostgreSQL does not accept it
     // for an index of a partitioned table.
-    let concurrently = if table.partitioned {
-        ""
-    } else {
-        "CONCURRENTLY "
+    let drop = match table.partitioned {
+        true => "DROP INDEX",
+        false => "DROP INDEX CONCURRENTLY",
     };
-    format!("DROP INDEX {concurrently}{};", name.join("."))
+    format!("{drop} {};", name.join("."))
 }
 
 pub fn unlogged(table: &Table) -> Option<Fault> {
@@ -86,7 +69,8 @@ pub fn unlogged(table: &Table) -> Option<Fault> {
         "A crash of the server empties it.",
     );
     let sql = format!("ALTER TABLE {} SET LOGGED;", Postgres.table_name(table));
-    Some(fault.change("Make it a logged table.", Some(Script::new(sql, REWRITES))))
+    let locks = REWRITES;
+    Some(fault.change("Make it a logged table.", Some(Script { sql, locks })))
 }
 
 /// `CHAR(n)`, which `format_type` writes in these ways.

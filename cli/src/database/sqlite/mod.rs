@@ -88,7 +88,7 @@ impl Database for Sqlite {
         match change {
             Change::DropIndex(index) if !index.of_constraint => {
                 let sql = format!("DROP INDEX {};", self.quoted(&index.name));
-                Some(Script::new(sql, ""))
+                Some(Script { sql, locks: "" })
             }
             _ => None,
         }

@@ -1,13 +1,12 @@
 //! The SQL that rebuilds a table and keeps the old one.
 
 use anyhow::Result;
-use diesel::prelude::*;
-use diesel::sql_types::Text;
+use diesel::{RunQueryDsl, sql_types};
 
 use super::Sqlite;
-use crate::catalogue::{Kind, Shape};
+use crate::catalogue::{Column, Kind, Shape};
 use crate::connection::AnyConnection;
-use crate::database::{CreateTable, Database, Entity, KeyType, Rebuild};
+use crate::database::{CreateTable, Database, Parts, Rebuild};
 use crate::output::thousands;
 use crate::sql::sql;
 
@@ -38,12 +37,14 @@ pub fn of(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Rebuild> {
              triggers and foreign keys that name it follow it: create them again.",
             shape.table.name
         ),
-        sql: statements(shape, &foreign_keys),
+        sql: statements(shape, foreign_keys),
     })
 }
 
 /// What the rebuilt table could not have.
 fn obstacles(shape: &Shape<'_>) -> Vec<String> {
+    use Kind::{BigInt, Binary, Integer, SmallInt, Text, Uuid};
+
     let mut obstacles = Vec::new();
     if shape.entity.len() > 1 {
         obstacles.push("reduce the key to one column besides the day and the slot".to_owned());
@@ -51,31 +52,37 @@ fn obstacles(shape: &Shape<'_>) -> Vec<String> {
     if shape.counters.is_empty() {
         obstacles.push("add a counter: it has none".to_owned());
     }
+    for Column {
+        name,
+        sql_type,
+        kind,
+        ..
+    } in &shape.entity
+    {
+        if !matches!(kind, SmallInt | Integer | BigInt | Text | Binary | Uuid) {
+            obstacles.push(format!(
+                "{name} is {sql_type}: choose a type of a key for it"
+            ));
+        }
+    }
     for column in &shape.table.columns {
         let (name, sql_type) = (&column.name, &column.sql_type);
-        let is_row_number = shape
-            .row_number()
-            .is_some_and(|number| number.name == *name);
-        if shape.is_key(column) {
-            let is_entity = shape.entity.iter().any(|entity| entity.name == *name);
-            if is_entity && key_type(column.kind, shape.table.strict).is_none() {
-                obstacles.push(format!(
-                    "{name} is {sql_type}: choose a type of a key for it"
-                ));
-            }
-        } else if shape.is_counter(column) {
-            if column.kind == Kind::Real {
-                obstacles.push(format!(
-                    "{name} is {sql_type}: check whether it is a count at all, and how to round it"
-                ));
-            }
-        } else if !is_row_number && !column.generated {
+        let is_row_number = shape.row_number() == Some(column);
+        if shape.is_counter(column) && column.kind == Kind::Real {
+            obstacles.push(format!(
+                "{name} is {sql_type}: check whether it is a count at all, and how to round it"
+            ));
+        } else if !(is_copied(shape, column) || is_row_number || column.generated) {
             obstacles.push(format!(
                 "move {name}, which is no counter, to another table"
             ));
         }
     }
     obstacles
+}
+
+fn is_copied(shape: &Shape<'_>, column: &Column) -> bool {
+    shape.is_key(column) || shape.is_counter(column)
 }
 
 /// The condition of rows that cannot be copied as they are.
@@ -100,63 +107,55 @@ fn condition(shape: &Shape<'_>) -> String {
     conditions.join(" OR ")
 }
 
-fn key_type(kind: Kind, strict: bool) -> Option<KeyType> {
-    Some(match kind {
-        Kind::SmallInt => KeyType::SmallInt,
-        // The only integer type of a STRICT table.
-        Kind::Integer if strict => KeyType::BigInt,
-        Kind::Integer => KeyType::Integer,
-        Kind::BigInt => KeyType::BigInt,
-        Kind::Text => KeyType::Text,
-        Kind::Binary => KeyType::Binary,
-        Kind::Uuid => KeyType::Uuid,
-        Kind::Date | Kind::Real | Kind::OtherInteger | Kind::Other => return None,
-    })
-}
-
 /// The table's own, of columns that are copied.
 const FOREIGN_KEYS: &str = "
-    SELECT 'FOREIGN KEY (' || group_concat(format('\"%w\"', \"from\"), ', ') || ')'
+    SELECT ',\n    FOREIGN KEY (' || group_concat(format('\"%w\"', \"from\"), ', ') || ')'
            || format(' REFERENCES \"%w\"', \"table\")
            || coalesce(' (' || group_concat('\"' || replace(\"to\", '\"', '\"\"') || '\"', ', ') || ')', '')
            || format(' ON UPDATE %s ON DELETE %s', on_update, on_delete)
     FROM (SELECT * FROM pragma_foreign_key_list(";
 
-fn foreign_keys(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<String>> {
+fn foreign_keys(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<String> {
     let copied = shape
-        .key()
-        .into_iter()
-        .chain(shape.counters.iter().map(|c| &*c.name));
-    let copied: Vec<_> = copied
-        .map(|name| format!("'{}'", name.replace('\'', "''")))
-        .collect();
+        .table
+        .columns
+        .iter()
+        .filter(|column| is_copied(shape, column));
+    let copied = copied.map(|column| format!("'{}'", column.name.replace('\'', "''")));
+    let copied: Vec<_> = copied.collect();
     let keys = sql(FOREIGN_KEYS).bind(&*shape.table.name).sql(format!(
         ") ORDER BY id, seq) GROUP BY id HAVING min(\"from\" IN ({}))",
         copied.join(", ")
     ));
-    Ok(keys.typed::<Text>().load(conn)?)
+    let keys: Vec<String> = keys.typed::<sql_types::Text>().load(conn)?;
+    Ok(keys.concat())
 }
 
-fn statements(shape: &Shape<'_>, foreign_keys: &[String]) -> Vec<String> {
+fn statements(shape: &Shape<'_>, foreign_keys: String) -> Vec<String> {
     let name = &shape.table.name;
     let table = Sqlite.table_name(shape.table);
     let [new, old] = ["new", "old"].map(|word| Sqlite.quoted(&format!("{name}_{word}")));
-    let entity = shape.entity.first().and_then(|column| {
-        Some(Entity {
-            column: column.name.clone(),
-            key_type: key_type(column.kind, shape.table.strict)?,
-            refers_to: None,
-        })
-    });
     let counters: Vec<_> = shape.counters.iter().map(|c| c.name.clone()).collect();
     let create = CreateTable {
         database: &Sqlite,
         table: &new,
-        entity: entity.as_ref(),
+        entity: shape.entity.first().map(|entity| {
+            // The only integer type of a STRICT table.
+            let is_bigint = shape.table.strict && entity.kind == Kind::Integer;
+            let sql_type = if is_bigint {
+                "BIGINT"
+            } else {
+                &entity.sql_type
+            };
+            (&*entity.name, sql_type)
+        }),
+        parts: Parts {
+            foreign_keys,
+            ..Parts::default()
+        },
         day: &shape.day.name,
         slot: &shape.slot.name,
         counters: &counters,
-        foreign_keys,
     };
     let mut names = shape.key();
     names.extend(counters.iter().map(String::as_str));
