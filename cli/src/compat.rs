@@ -14,7 +14,7 @@ pub fn quoted(dialect: Dialect, name: &str) -> String {
 }
 
 pub fn sum(dialect: Dialect, expression: &str) -> String {
-    database::of(dialect).sum(expression)
+    database::of(dialect).facts().sum.replace("{}", expression)
 }
 
 pub fn as_text(dialect: Dialect, key: &Column) -> String {

@@ -20,6 +20,7 @@ use crate::sql::{Sql, sql};
 
 pub use create_table::{CreateTable, Entity, KeyType, Parts, qualified};
 pub use fault::{Change, Fault, Rebuild, Replaces, Script, Severity};
+pub use rows::Catalogue;
 
 /// The answers that the command needs from a database.
 pub trait Database: Sync {
@@ -30,9 +31,6 @@ pub trait Database: Sync {
         format!("\"{}\"", name.replace('"', "\"\""))
     }
 
-    /// The tables, or the ones of this name, with their columns, indexes and foreign keys.
-    fn tables(&self, only: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>>;
-
     /// The size of a table, or `None` if the database does not know it.
     fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>>;
 
@@ -41,26 +39,10 @@ pub trait Database: Sync {
         kind
     }
 
-    /// SQL that reads a key as text, and bytes as hexadecimal digits.
-    fn as_text(&self, key: &Column) -> String {
-        let name = self.quoted(&key.name);
-        match self.stored_as(key.kind) {
-            Kind::Binary => format!("lower(hex({name}))"),
-            _ => format!("CAST({name} AS {})", self.facts().text),
-        }
-    }
-
     /// SQL of a text as a value that can be compared with the key.
     fn bound(&self, text: &str, _key: &Column) -> Sql {
         sql("").bind(text)
     }
-
-    /// SQL that adds an expression up: a BIGINT, and 0 over no rows. A sum beyond BIGINT is an
-    /// error, or NULL on MySQL.
-    fn sum(&self, expression: &str) -> String;
-
-    /// SQL that reads a column of times as days in UTC, or `None` if that is not certain.
-    fn as_day(&self, column: &Column) -> Option<String>;
 
     /// The type of a column of texts, with a collation that tells all texts apart.
     fn exact_type(&self, column: &Column) -> String;
@@ -94,6 +76,27 @@ pub trait Database: Sync {
     /// The parts of a `CREATE TABLE` that depend on the entity.
     fn of_entity(&self, entity: &Entity) -> Parts;
 
+    /// The tables of a name, or all but the database's own.
+    fn tables(&self, name: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
+        self.facts().catalogue.tables(name, conn)
+    }
+
+    /// SQL that reads a key as text, and bytes as hexadecimal digits.
+    fn as_text(&self, key: &Column) -> String {
+        let as_text = match self.stored_as(key.kind) {
+            Kind::Binary => self.facts().hex,
+            _ => self.facts().text,
+        };
+        as_text.replace("{}", &self.quoted(&key.name))
+    }
+
+    /// SQL that reads a column of times as days in UTC, or `None` if that is not certain.
+    fn as_day(&self, column: &Column) -> Option<String> {
+        let mut days = self.facts().days.iter();
+        let (_, as_day) = days.find(|(sql_type, _)| *sql_type == column.sql_type)?;
+        Some(as_day.replace("{}", &self.quoted(&column.name)))
+    }
+
     /// A table's name in SQL, with its schema if it needs one.
     fn table_name(&self, table: &Table) -> String {
         let names = table.schema.iter().chain([&table.name]);
@@ -118,11 +121,20 @@ pub trait Database: Sync {
 pub struct Facts {
     /// The value of `--backend`.
     pub option: &'static str,
-    /// The SQL type of a text.
+    /// The queries of the tables with their columns, indexes and foreign keys.
+    pub catalogue: Catalogue,
+    /// SQL that reads a value as text. `{}` is the value, here and below.
     pub text: &'static str,
+    /// SQL that reads bytes as hexadecimal digits.
+    pub hex: &'static str,
+    /// Types of times, and SQL that reads these as days in UTC.
+    pub days: &'static [(&'static str, &'static str)],
+    /// SQL that adds values up: a BIGINT, and 0 over no rows. A sum beyond BIGINT is an error, or
+    /// NULL on MySQL.
+    pub sum: &'static str,
     /// The SQL types of keys, in the order of [`KeyType`].
     pub key_types: [&'static str; 6],
-    /// The check of a counter, with `{}` for its name.
+    /// The check of a counter.
     pub check: &'static str,
     /// The comment above the counters of a `CREATE TABLE`.
     pub above_counters: &'static str,

@@ -5,9 +5,9 @@ use anyhow::Result;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
-use crate::catalogue::{Column, Index, Kind, Parent, Table};
+use crate::catalogue::{Column, Index, Kind, Named, Parent, Table};
 use crate::connection::AnyConnection;
-use crate::sql::Sql;
+use crate::sql::{Sql, sql};
 
 /// Ordered by table, and by the columns' order in it.
 #[derive(Queryable)]
@@ -54,27 +54,39 @@ type IndexTypes = (Text, Text, Text, Bool, Bool, Bool, Bool, Text, Bool);
 type ForeignKeyRow = (String, String, String, Parent);
 type ForeignKeyTypes = (Text, Text, Text, (Text, Text, Text, Bool));
 
-/// The queries of a catalogue, whose columns are those of the rows above.
-pub struct Queries {
-    pub columns: Sql,
-    pub indexes: Sql,
-    pub foreign_keys: Sql,
+/// The queries of a database's catalogue. Their columns are those of the rows above, and `{where}`
+/// is the condition of the tables to read.
+pub struct Catalogue {
+    pub columns: &'static str,
+    pub indexes: &'static str,
+    pub foreign_keys: &'static str,
+    /// The condition of tables of a name, or of all but the database's own.
+    pub named: fn(Option<Named<'_>>) -> Sql,
+    /// The kind of an SQL type, as the catalogue writes it.
+    pub kind_of: fn(&str) -> Kind,
 }
 
-impl Queries {
-    pub fn tables(self, kind_of: fn(&str) -> Kind, conn: &mut AnyConnection) -> Result<Vec<Table>> {
+impl Catalogue {
+    pub fn tables(&self, name: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
+        let query = |template: &str| {
+            let mut parts = template.split("{where}");
+            let first = sql(parts.next().unwrap_or_default());
+            parts.fold(first, |query, part| {
+                query.then((self.named)(name)).sql(part)
+            })
+        };
         let mut tables = Vec::new();
-        let columns = self.columns.typed::<ColumnTypes>();
+        let columns = query(self.columns).typed::<ColumnTypes>();
         for row in columns.load::<ColumnRow>(conn)? {
-            add_column(row, kind_of, &mut tables);
+            add_column(row, self.kind_of, &mut tables);
         }
-        let indexes = self.indexes.typed::<IndexTypes>();
+        let indexes = query(self.indexes).typed::<IndexTypes>();
         for row in indexes.load::<IndexRow>(conn)? {
             if let Some(table) = find(&mut tables, &row.in_schema, &row.table_name) {
                 add_to_index(row, table);
             }
         }
-        let foreign_keys = self.foreign_keys.typed::<ForeignKeyTypes>();
+        let foreign_keys = query(self.foreign_keys).typed::<ForeignKeyTypes>();
         for (in_schema, table, name, parent) in foreign_keys.load::<ForeignKeyRow>(conn)? {
             let table = find(&mut tables, &in_schema, &table);
             let mut columns = table.into_iter().flat_map(|table| &mut table.columns);

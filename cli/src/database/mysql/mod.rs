@@ -10,7 +10,7 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::{BigInt, Nullable};
 
 use super::{Change, Database, Entity, Facts, Fault, Parts, Replaces, Script, Size};
-use crate::catalogue::{Column, Index, Named, Parent, Shape, Table};
+use crate::catalogue::{Column, Index, Parent, Shape, Table};
 use crate::connection::AnyConnection;
 use crate::sql::sql;
 
@@ -18,7 +18,13 @@ pub struct Mysql;
 
 const FACTS: Facts = Facts {
     option: "mysql",
-    text: "CHAR",
+    catalogue: catalogue::CATALOGUE,
+    text: "CAST({} AS CHAR)",
+    hex: "lower(hex({}))",
+    // Fractions of a second, as in `datetime(6)`, would be rounded, and perhaps to the next day.
+    days: &[("datetime", "DATE({})")],
+    sum: "CASE WHEN COALESCE(SUM({}), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 \
+          THEN CAST(COALESCE(SUM({}), 0) AS SIGNED) END",
     #[rustfmt::skip]
     key_types: ["SMALLINT", "INTEGER", "BIGINT", "VARCHAR(255)", "VARBINARY(255)", "BINARY(16)"],
     check: "",
@@ -43,10 +49,6 @@ impl Database for Mysql {
         format!("`{}`", name.replace('`', "``"))
     }
 
-    fn tables(&self, only: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
-        catalogue::tables(only, conn)
-    }
-
     fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>> {
         let size = sql(
             "SELECT CAST(data_length + index_length AS SIGNED) FROM information_schema.tables \
@@ -59,26 +61,12 @@ impl Database for Mysql {
         Ok(bytes.map(|bytes| Size { bytes, of }))
     }
 
-    fn sum(&self, expression: &str) -> String {
-        let sum = format!("COALESCE(SUM({expression}), 0)");
-        format!(
-            "CASE WHEN {sum} BETWEEN -9223372036854775808 AND 9223372036854775807 \
-             THEN CAST({sum} AS SIGNED) END"
-        )
-    }
-
     fn faults(&self, shape: &Shape<'_>, _conn: &mut AnyConnection) -> Result<Vec<Fault>> {
         Ok(remedies::no_transactions(shape.table).into_iter().collect())
     }
 
     fn only_ignores_spaces(&self, collation: &str) -> bool {
         !collation.ends_with("_ci")
-    }
-
-    /// Fractions of a second would be rounded, and perhaps to the next day.
-    fn as_day(&self, column: &Column) -> Option<String> {
-        let name = self.quoted(&column.name);
-        (column.sql_type == "datetime").then(|| format!("DATE({name})"))
     }
 
     fn change(&self, change: &Change<'_>, table: &Table) -> Option<Script> {

@@ -1,48 +1,13 @@
 //! PostgreSQL's catalogue.
 
-use anyhow::Result;
-
 use super::Postgres;
-use crate::catalogue::{Kind, Named, Table};
-use crate::connection::AnyConnection;
+use crate::catalogue::{Kind, Named};
+use crate::database::Catalogue;
 use crate::database::Database;
-use crate::database::rows::Queries;
 use crate::sql::{Sql, sql};
 
-pub fn tables(only: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
-    let query = |select, order| sql(select).then(filter(only)).sql(order);
-    let queries = Queries {
-        columns: query(COLUMNS, " ORDER BY n.nspname, c.relname, a.attnum"),
-        indexes: query(
-            INDEXES,
-            " ORDER BY n.nspname, c.relname, x.indisprimary DESC, i.relname, k.position",
-        ),
-        foreign_keys: query(
-            FOREIGN_KEYS,
-            " ORDER BY n.nspname, c.relname, o.conparentid <> 0, o.conname",
-        ),
-    };
-    queries.tables(kind_of, conn)
-}
-
-/// PostgreSQL itself looks for a name without a schema.
-fn filter(only: Option<Named<'_>>) -> Sql {
-    let tables = sql(" WHERE c.relkind IN ('r', 'p') AND ");
-    match only {
-        Some((schema, name)) => {
-            let names = schema.into_iter().chain([name]);
-            let quoted: Vec<_> = names.map(|name| Postgres.quoted(name)).collect();
-            let name = quoted.join(".");
-            tables.sql("c.oid = to_regclass(").bind(&*name).sql(")")
-        }
-        None => tables.sql(
-            "n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' \
-             AND NOT c.relispartition",
-        ),
-    }
-}
-
-const COLUMNS: &str = "
+pub const CATALOGUE: Catalogue = Catalogue {
+    columns: "
     SELECT CASE WHEN pg_table_is_visible(c.oid) THEN NULL ELSE n.nspname::text END AS schema_name,
            n.nspname::text AS in_schema, c.relname::text AS table_name,
            NULL::text AS definition, false AS is_strict,
@@ -60,9 +25,10 @@ const COLUMNS: &str = "
     FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-    LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum";
-
-const INDEXES: &str = "
+    LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+    WHERE {where}
+    ORDER BY n.nspname, c.relname, a.attnum",
+    indexes: "
     SELECT n.nspname::text AS in_schema,
            c.relname::text AS table_name, i.relname::text AS index_name,
            x.indisunique AS is_unique,
@@ -78,10 +44,11 @@ const INDEXES: &str = "
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_class i ON i.oid = x.indexrelid
     CROSS JOIN LATERAL unnest(x.indkey::int2[]) WITH ORDINALITY AS k (attnum, position)
-    LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum AND k.attnum <> 0";
-
-/// A foreign key to a partitioned table is listed once more for each of the partitions.
-const FOREIGN_KEYS: &str = "
+    LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum AND k.attnum <> 0
+    WHERE {where}
+    ORDER BY n.nspname, c.relname, x.indisprimary DESC, i.relname, k.position",
+    // A foreign key to a partitioned table is listed once more for each of the partitions.
+    foreign_keys: "
     SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
            a.attname::text AS column_name, pn.nspname::text AS parent_schema,
            p.relname::text AS parent_table, pa.attname::text AS parent_column,
@@ -92,7 +59,29 @@ const FOREIGN_KEYS: &str = "
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = o.conkey[1]
     JOIN pg_class p ON p.oid = o.confrelid
     JOIN pg_namespace pn ON pn.oid = p.relnamespace
-    JOIN pg_attribute pa ON pa.attrelid = p.oid AND pa.attnum = o.confkey[1]";
+    JOIN pg_attribute pa ON pa.attrelid = p.oid AND pa.attnum = o.confkey[1]
+    WHERE {where}
+    ORDER BY n.nspname, c.relname, o.conparentid <> 0, o.conname",
+    named,
+    kind_of,
+};
+
+/// PostgreSQL itself looks for a name without a schema.
+fn named(name: Option<Named<'_>>) -> Sql {
+    let tables = sql("c.relkind IN ('r', 'p') AND ");
+    match name {
+        Some((schema, name)) => {
+            let names = schema.into_iter().chain([name]);
+            let quoted: Vec<_> = names.map(|name| Postgres.quoted(name)).collect();
+            let name = quoted.join(".");
+            tables.sql("c.oid = to_regclass(").bind(&*name).sql(")")
+        }
+        None => tables.sql(
+            "n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' \
+             AND NOT c.relispartition",
+        ),
+    }
+}
 
 fn kind_of(formatted: &str) -> Kind {
     match formatted.split('(').next().unwrap_or_default() {

@@ -9,7 +9,7 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::{BigInt, Nullable};
 
 use super::{Change, Database, Entity, Facts, Fault, Parts, Script, Size};
-use crate::catalogue::{Column, Index, Kind, Named, Shape, Table};
+use crate::catalogue::{Column, Index, Shape, Table};
 use crate::connection::AnyConnection;
 use crate::sql::{Sql, sql};
 
@@ -17,7 +17,14 @@ pub struct Postgres;
 
 const FACTS: Facts = Facts {
     option: "postgres",
-    text: "TEXT",
+    catalogue: catalogue::CATALOGUE,
+    text: "CAST({} AS TEXT)",
+    hex: "encode({}, 'hex')",
+    days: &[
+        ("timestamp without time zone", "{}::DATE"),
+        ("timestamp with time zone", "({} AT TIME ZONE 'UTC')::DATE"),
+    ],
+    sum: "CAST(COALESCE(SUM({}), 0) AS BIGINT)",
     key_types: ["SMALLINT", "INTEGER", "BIGINT", "TEXT", "BYTEA", "UUID"],
     check: "",
     above_counters: "",
@@ -35,10 +42,6 @@ impl Database for Postgres {
         &FACTS
     }
 
-    fn tables(&self, only: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
-        catalogue::tables(only, conn)
-    }
-
     fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>> {
         // A partitioned table has no rows of its own, and any other table has no tree.
         let size = sql(
@@ -54,22 +57,10 @@ impl Database for Postgres {
         Ok(bytes.map(|bytes| Size { bytes, of }))
     }
 
-    fn as_text(&self, key: &Column) -> String {
-        let name = self.quoted(&key.name);
-        match key.kind {
-            Kind::Binary => format!("encode({name}, 'hex')"),
-            _ => format!("CAST({name} AS TEXT)"),
-        }
-    }
-
     /// PostgreSQL compares a bound text with nothing but a text.
     fn bound(&self, text: &str, key: &Column) -> Sql {
         let cast = sql("CAST(").bind(text);
         cast.sql(format!(" AS {})", key.sql_type))
-    }
-
-    fn sum(&self, expression: &str) -> String {
-        format!("CAST(COALESCE(SUM({expression}), 0) AS BIGINT)")
     }
 
     fn faults(&self, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
@@ -77,15 +68,6 @@ impl Database for Postgres {
         faults.extend(partitions::no_partition(shape, conn)?);
         faults.extend(remedies::fixed_width(shape));
         Ok(faults)
-    }
-
-    fn as_day(&self, column: &Column) -> Option<String> {
-        let name = self.quoted(&column.name);
-        match &*column.sql_type {
-            "timestamp without time zone" => Some(format!("{name}::DATE")),
-            "timestamp with time zone" => Some(format!("({name} AT TIME ZONE 'UTC')::DATE")),
-            _ => None,
-        }
     }
 
     fn change(&self, change: &Change<'_>, table: &Table) -> Option<Script> {

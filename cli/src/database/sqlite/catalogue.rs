@@ -1,36 +1,11 @@
 //! SQLite's catalogue.
 
-use anyhow::Result;
-
-use crate::catalogue::{Kind, Named, Table};
-use crate::connection::AnyConnection;
-use crate::database::rows::Queries;
+use crate::catalogue::{Kind, Named};
+use crate::database::Catalogue;
 use crate::sql::{Sql, sql};
 
-pub fn tables(only: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
-    let query = |select| sql(select).then(filter(only));
-    let indexes = query(PRIMARY_KEYS).sql(OTHER_INDEXES).then(filter(only));
-    let queries = Queries {
-        columns: query(COLUMNS).sql(" ORDER BY t.name, c.cid"),
-        indexes: indexes.sql(" ORDER BY table_name, is_primary DESC, index_name, position"),
-        foreign_keys: query(FOREIGN_KEYS).sql(" ORDER BY t.name, f.id"),
-    };
-    queries.tables(kind_of, conn)
-}
-
-fn filter(only: Option<Named<'_>>) -> Sql {
-    let schema = only.and_then(|(schema, _)| schema).unwrap_or("main");
-    let tables = sql(" WHERE t.type = 'table' AND t.schema = ").bind(schema);
-    match only {
-        Some((_, name)) => tables
-            .sql(" AND t.name = ")
-            .bind(name)
-            .sql(" COLLATE NOCASE"),
-        None => tables.sql(" AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"),
-    }
-}
-
-const COLUMNS: &str = "
+pub const CATALOGUE: Catalogue = Catalogue {
+    columns: "
     SELECT NULL AS schema_name, t.schema AS in_schema, t.name AS table_name,
            (SELECT sql FROM sqlite_schema s WHERE s.name = t.name) AS definition,
            t.strict AS is_strict, 0 AS is_partitioned, NULL AS unsafe_storage,
@@ -44,23 +19,24 @@ const COLUMNS: &str = "
            (SELECT x.coll FROM pragma_index_list(t.name) l, pragma_index_xinfo(l.name) x
             WHERE l.\"unique\" AND x.key AND x.cid = c.cid AND x.coll <> 'BINARY' LIMIT 1)
                AS loose_collation
-    FROM pragma_table_list t, pragma_table_xinfo(t.name) c";
-
-const PRIMARY_KEYS: &str = "
+    FROM pragma_table_list t, pragma_table_xinfo(t.name) c
+    WHERE {where}
+    ORDER BY t.name, c.cid",
+    indexes: "
     SELECT t.schema AS in_schema, t.name AS table_name, 'PRIMARY KEY' AS index_name,
            1 AS is_unique, 1 AS is_whole, 1 AS is_primary, 1 AS is_of_constraint,
            c.name AS column_name, 0 AS is_included, c.pk AS position
-    FROM pragma_table_list t JOIN pragma_table_info(t.name) c ON c.pk > 0";
-
-const OTHER_INDEXES: &str = "
+    FROM pragma_table_list t JOIN pragma_table_info(t.name) c ON c.pk > 0
+    WHERE {where}
     UNION ALL
     SELECT t.schema, t.name, l.name, l.\"unique\", NOT l.partial, 0, l.origin <> 'c',
            coalesce(x.name, '(expression)'), 0, x.seqno
     FROM pragma_table_list t
     JOIN pragma_index_list(t.name) l ON l.origin <> 'pk'
-    JOIN pragma_index_info(l.name) x";
-
-const FOREIGN_KEYS: &str = "
+    JOIN pragma_index_info(l.name) x
+    WHERE {where}
+    ORDER BY table_name, is_primary DESC, index_name, position",
+    foreign_keys: "
     SELECT t.schema AS in_schema, t.name AS table_name, f.\"from\" AS column_name,
            t.schema AS parent_schema, f.\"table\" AS parent_table,
            -- Without a column it refers to the primary key.
@@ -69,7 +45,24 @@ const FOREIGN_KEYS: &str = "
            f.on_delete = 'CASCADE' AS cascades
     FROM pragma_table_list t
     JOIN pragma_foreign_key_list(t.name) f
-      ON NOT EXISTS (SELECT * FROM pragma_foreign_key_list(t.name) o WHERE o.id = f.id AND o.seq > 0)";
+      ON NOT EXISTS (SELECT * FROM pragma_foreign_key_list(t.name) o WHERE o.id = f.id AND o.seq > 0)
+    WHERE {where}
+    ORDER BY t.name, f.id",
+    named,
+    kind_of,
+};
+
+fn named(name: Option<Named<'_>>) -> Sql {
+    let schema = name.and_then(|(schema, _)| schema).unwrap_or("main");
+    let tables = sql("t.type = 'table' AND t.schema = ").bind(schema);
+    match name {
+        Some((_, name)) => tables
+            .sql(" AND t.name = ")
+            .bind(name)
+            .sql(" COLLATE NOCASE"),
+        None => tables.sql(" AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"),
+    }
+}
 
 /// As `diesel print-schema` reads them.
 fn kind_of(declared: &str) -> Kind {

@@ -9,7 +9,7 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::{BigInt, Nullable};
 
 use super::{Change, Database, Entity, Facts, Fault, Parts, Rebuild, Replaces, Script, Size};
-use crate::catalogue::{Column, Kind, Named, Parent, Shape, Table};
+use crate::catalogue::{Column, Kind, Parent, Shape, Table};
 use crate::connection::AnyConnection;
 use crate::sql::sql;
 
@@ -17,7 +17,13 @@ pub struct Sqlite;
 
 const FACTS: Facts = Facts {
     option: "sqlite",
-    text: "TEXT",
+    catalogue: catalogue::CATALOGUE,
+    text: "CAST({} AS TEXT)",
+    hex: "lower(hex({}))",
+    days: &[],
+    // `abs` of the least integer fails with an "integer overflow".
+    sum: "CASE typeof(COALESCE(SUM({}), 0)) WHEN 'integer' THEN COALESCE(SUM({}), 0) \
+          ELSE abs(-9223372036854775807 - 1) END",
     key_types: ["SMALLINT", "INTEGER", "BIGINT", "TEXT", "BLOB", "BLOB"],
     check: " CHECK (typeof({}) = 'integer')",
     above_counters: "    -- The checks keep other programs from storing anything but integers. SQLite \
@@ -33,10 +39,6 @@ const FACTS: Facts = Facts {
 impl Database for Sqlite {
     fn facts(&self) -> &'static Facts {
         &FACTS
-    }
-
-    fn tables(&self, only: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
-        catalogue::tables(only, conn)
     }
 
     fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>> {
@@ -65,23 +67,11 @@ impl Database for Sqlite {
         }
     }
 
-    fn sum(&self, expression: &str) -> String {
-        let sum = format!("COALESCE(SUM({expression}), 0)");
-        // `abs` of the least integer fails with an "integer overflow".
-        format!(
-            "CASE typeof({sum}) WHEN 'integer' THEN {sum} ELSE abs(-9223372036854775807 - 1) END"
-        )
-    }
-
     fn faults(&self, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
         match shape.table.strict {
             true => Ok(Vec::new()),
             false => remedies::not_strict(shape, conn),
         }
-    }
-
-    fn as_day(&self, column: &Column) -> Option<String> {
-        Some(format!("date({})", self.quoted(&column.name)))
     }
 
     fn change(&self, change: &Change<'_>, _table: &Table) -> Option<Script> {
