@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use super::{CounterTable, Parent, Table};
+use super::{CounterTable, Table};
 use crate::connection::AnyConnection;
 
 /// All tables but the database's own, by name.
@@ -16,29 +16,15 @@ pub fn tables(conn: &mut AnyConnection) -> Result<Vec<Table>> {
 ///
 /// If there is none. The error names the counter tables.
 pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
-    let with_schema = name
-        .split_once('.')
-        .map(|(schema, name)| (Some(schema), name));
-    for only in [Some((None, name)), with_schema].into_iter().flatten() {
-        if let Some(table) = named(conn.database().tables(Some(only), conn)?, only.1) {
-            return Ok(table);
-        }
+    let database = conn.database();
+    let mut table = database.table((None, name), conn)?;
+    if let (None, Some((schema, name))) = (&table, name.split_once('.')) {
+        table = database.table((Some(schema), name), conn)?;
     }
-    bail!("there is no table {name}; {}", which_there_are(conn)?)
-}
-
-/// The table that a foreign key refers to, if the user may see it.
-pub fn parent_table(conn: &mut AnyConnection, parent: &Parent) -> Result<Option<Table>> {
-    let tables = conn
-        .database()
-        .tables(Some((Some(&parent.in_schema), &parent.table)), conn)?;
-    Ok(named(tables, &parent.table))
-}
-
-/// Some databases have tables whose names differ in case only.
-fn named(tables: Vec<Table>, name: &str) -> Option<Table> {
-    let exact = tables.iter().position(|table| table.name == name);
-    tables.into_iter().nth(exact.unwrap_or(0))
+    match table {
+        Some(table) => Ok(table),
+        None => bail!("there is no table {name}; {}", which_there_are(conn)?),
+    }
 }
 
 /// The counter tables of the database, by name.

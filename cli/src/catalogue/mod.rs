@@ -8,7 +8,7 @@ use std::fmt;
 
 pub use crate::compat::sum;
 pub use counter_table::CounterTable;
-pub use find::{counter_table, parent_table, table, tables};
+pub use find::{counter_table, table, tables};
 pub use shape::{Shape, is_meant_to_count, is_zero};
 
 /// A table's schema, if it is known, and its name.

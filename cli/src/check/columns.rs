@@ -2,10 +2,11 @@
 
 use anyhow::Result;
 
+use super::faults::{COLLATION, DAY_TYPE, NO_DEFAULT, PADDING, SLOT_TYPE};
 use super::several_rows;
-use crate::catalogue::{Column, Shape, parent_table};
+use crate::catalogue::{Column, Shape};
 use crate::connection::AnyConnection;
-use crate::database::{Change, Fault, Severity};
+use crate::database::{Change, Fault};
 
 pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let database = conn.database();
@@ -22,20 +23,15 @@ pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>
         !(is_known || has_value || column.auto_increment || column.generated)
     });
     for column in others {
-        let what = format!("{} is NOT NULL and has no default.", column.name);
-        let cost =
-            "An increment that adds a row fails, because it sets the key and the counters only.";
-        let fault = Severity::Wrong.of("no_default", what, cost);
+        let fault = NO_DEFAULT.found(format!("{} is NOT NULL and has no default.", column.name));
         let default = Change::Column {
             column,
             sql_type: None,
             default: Some("…"),
             not_null: false,
         };
-        faults.push(fault.change(
-            "Choose its default.",
-            database.change(&default, shape.table),
-        ));
+        let script = database.change(&default, shape.table);
+        faults.push(fault.change("Choose its default.", script));
     }
     Ok(faults)
 }
@@ -48,24 +44,15 @@ fn column_of_key(
     conn: &mut AnyConnection,
 ) -> Result<Option<Fault>> {
     let is_day = wanted == "DATE";
-    let (fault, cost, has_type) = match is_day {
-        true => (
-            "day_type",
-            "diesel_counters does not compile with it. A column that holds a time as well, or a \
-             day in several spellings, has many rows for one day.",
-            shape.table.holds_days(column),
-        ),
-        false => (
-            "slot_type",
-            "diesel_counters does not compile with it.",
-            shape.table.holds_slots(column),
-        ),
+    let (fault, has_type) = match is_day {
+        true => (DAY_TYPE, shape.table.holds_days(column)),
+        false => (SLOT_TYPE, shape.table.holds_slots(column)),
     };
     if has_type {
         return Ok(None);
     }
-    let what = format!("{} is {}, not {wanted}.", column.name, column.sql_type);
-    let fault = Severity::Wrong.of(fault, what, cost);
+    let (name, sql_type) = (&column.name, &column.sql_type);
+    let fault = fault.found(format!("{name} is {sql_type}, not {wanted}."));
     let change = Change::sql_type(column, wanted);
     let Some(script) = conn.database().change(&change, shape.table) else {
         return Ok(Some(fault.change("", None)));
@@ -90,10 +77,8 @@ fn day_obstacle(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<&'
 
 fn slot_obstacle(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<&'static str>> {
     let database = conn.database();
-    let beyond = format!(
-        "{} NOT BETWEEN 0 AND 32767",
-        database.quoted(&shape.slot.name)
-    );
+    let slot = database.quoted(&shape.slot.name);
+    let beyond = format!("{slot} NOT BETWEEN 0 AND 32767");
     let is_wrong = !shape.slot.kind.is_integer() || database.count(shape.table, &beyond, conn)? > 0;
     Ok(is_wrong.then_some("Look at what it holds"))
 }
@@ -108,32 +93,23 @@ fn collation(
     };
     // Texts that the parent's key takes as equal are one entity.
     if let Some(parent) = &entity.refers_to {
-        let table = parent_table(conn, parent)?;
+        let table = conn.database().parent(parent, conn)?;
         let column = table.as_ref().and_then(|t| t.column(&parent.column));
         if column.is_none_or(|column| column.loose_collation.as_ref() == Some(collation)) {
             return Ok(None);
         }
     }
-    let (severity, fault, cost) = match conn.database().only_ignores_spaces(collation) {
-        true => (
-            Severity::Hint,
-            "padding",
-            "It takes 'foo ', with a space at its end, and 'foo' as equal, and counts them as one.",
-        ),
-        false => (
-            Severity::Wrong,
-            "collation",
-            "It takes 'Foo' and 'foo' as equal, and counts them as one.",
-        ),
+    let fault = match conn.database().only_ignores_spaces(collation) {
+        true => PADDING,
+        false => COLLATION,
     };
-    let what = format!("{} has the collation {collation}.", entity.name);
     let exact_type = conn.database().exact_type(entity);
     let change = Change::sql_type(entity, &exact_type);
     let script = conn.database().change(&change, shape.table);
-    let fault = severity.of(fault, what, cost).change(
+    let fault = fault.found(format!("{} has the collation {collation}.", entity.name));
+    Ok(Some(fault.change(
         "Give it a collation that tells them apart, and the same one to each column that it is \
          joined to.",
         script,
-    );
-    Ok(Some(fault))
+    )))
 }

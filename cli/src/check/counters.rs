@@ -2,9 +2,11 @@
 
 use anyhow::Result;
 
+use super::faults::{COUNTER_WITHOUT_DEFAULT, DEFAULT_NOT_0, NULL_COUNTER};
+use super::faults::{INTEGER_COUNTER, OTHER_COUNTER, REAL_COUNTER, SMALLINT_COUNTER};
 use crate::catalogue::{Column, Kind, Shape, is_zero};
 use crate::connection::AnyConnection;
-use crate::database::{Change, Database, Fault, Severity};
+use crate::database::{Change, Database, Fault, Known, Severity};
 use crate::output::thousands;
 
 pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
@@ -46,7 +48,7 @@ fn of_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -> 
                  would round its values.",
             )]);
         }
-        let beyond = format!("{} > {}", name, i64::MAX);
+        let beyond = format!("{name} > {}", i64::MAX);
         let has_beyond =
             counter.kind == Kind::OtherInteger && database.count(table, &beyond, conn)? > 0;
         faults.push(match has_beyond {
@@ -55,65 +57,53 @@ fn of_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -> 
         });
     }
     if counter.nullable {
-        let null = format!("{name} IS NULL");
-        let stored = match database.count(table, &null, conn)? {
+        let stored = match database.count(table, &format!("{name} IS NULL"), conn)? {
             0 => String::new(),
             1 => " One row has NULL.".to_owned(),
             rows => format!(" {} rows have NULL.", thousands(rows)),
         };
-        let what = format!("{} may be NULL.{stored}", counter.name);
-        let cost = "NULL + 1 is NULL: the counts of such a row are lost.";
-        let fault = Severity::Wrong.of("null_counter", what, cost);
+        let fault = NULL_COUNTER.found(format!("{} may be NULL.{stored}", counter.name));
         faults.push(change(fault, "Make it NOT NULL."));
     } else if !has_default {
         let name = &counter.name;
         let fault = match &counter.default {
-            None => Severity::Wrong.of(
-                "no_default",
-                format!("{name} has no default."),
-                "An increment of other counters that adds a row fails.",
-            ),
-            Some(default) => Severity::Wrong.of(
-                "default_not_0",
-                format!("The default of {name} is {default}, not 0."),
-                "An increment of other counters that adds a row adds this much to it.",
-            ),
+            None => COUNTER_WITHOUT_DEFAULT.found(format!("{name} has no default.")),
+            Some(default) => {
+                DEFAULT_NOT_0.found(format!("The default of {name} is {default}, not 0."))
+            }
         };
         faults.push(change(fault, "Set its default to 0."));
     }
-    for fault in faults
-        .iter_mut()
-        .skip(1)
-        .filter(|fault| !fault.needs_rebuild)
-    {
-        fault.remedy = "The change of its type corrects this too.".to_owned();
-        fault.sql = Vec::new();
+    for fault in faults.iter_mut().skip(1) {
+        if !fault.needs_rebuild {
+            fault.remedy = "The change of its type corrects this too.".to_owned();
+            fault.sql = Vec::new();
+        }
     }
     Ok(faults)
 }
 
 fn counter_type(counter: &Column, database: &dyn Database) -> Fault {
-    let cost = match database.stored_as(counter.kind) {
-        Kind::Real => "A large floating-point number does not count by ones, and diesel_counters",
-        Kind::SmallInt => "Increments fail from 32,767 on, and diesel_counters",
-        Kind::Integer => "Increments fail from 2,147,483,647 on, and diesel_counters",
-        _ => "diesel_counters",
+    let fault = match database.stored_as(counter.kind) {
+        Kind::Real => REAL_COUNTER,
+        Kind::SmallInt => SMALLINT_COUNTER,
+        Kind::Integer => INTEGER_COUNTER,
+        _ => OTHER_COUNTER,
     };
-    let what = format!("{} is {}, not BIGINT.", counter.name, counter.sql_type);
-    let cost = format!("{cost} counts in BIGINT columns only.");
-    Severity::Wrong.of("counter_type", what, cost)
+    let (name, sql_type) = (&counter.name, &counter.sql_type);
+    fault.found(format!("{name} is {sql_type}, not BIGINT."))
 }
 
 /// The faults of the indexes besides the primary key's.
 pub fn of_indexes(shape: &Shape<'_>, database: &dyn Database) -> Vec<Fault> {
-    let costs = database.facts();
+    let facts = database.facts();
     let mut faults = Vec::new();
     for index in shape.table.indexes.iter().filter(|index| !index.primary) {
         let (name, columns) = (&index.name, index.columns.join(", "));
         let drop = || database.change(&Change::DropIndex(index), shape.table);
         if index.conflicts_besides(shape.key()) {
             let what = format!("{name} is a unique index on ({columns}).");
-            let fault = Severity::Wrong.of("unique_index", what, costs.unique_index);
+            let fault = Known(Severity::Wrong, "unique_index", facts.unique_index).found(what);
             let remedy = "Drop it, or make it a plain index of columns that are no counters.";
             faults.push(fault.change(remedy, drop()));
         }
@@ -121,7 +111,7 @@ pub fn of_indexes(shape: &Shape<'_>, database: &dyn Database) -> Vec<Fault> {
         let counters: Vec<_> = index.holds().filter(is_counter).collect();
         if !counters.is_empty() {
             let what = format!("The index {name} holds {}.", counters.join(", "));
-            let fault = Severity::Slow.of("counter_index", what, costs.counter_index);
+            let fault = Known(Severity::Slow, "counter_index", facts.counter_index).found(what);
             let remedy =
                 "Drop it: to sort by a count, materialize it into a column of the entity's table.";
             faults.push(fault.change(remedy, drop()));

@@ -2,17 +2,14 @@
 
 use anyhow::Result;
 
+use super::faults::{DEFERRABLE_KEY, KEY_COLUMNS, KEY_ORDER, NO_KEY, NOT_PRIMARY_KEY, NULL_KEY};
 use super::several_rows;
 use crate::catalogue::{Index, Shape, Table};
 use crate::connection::AnyConnection;
-use crate::database::{Change, Database, Fault, Severity};
+use crate::database::{Change, Database, Fault, Known, Severity};
 
 pub fn no_key(table: &Table) -> Fault {
-    let fault = Severity::Wrong.of(
-        "no_key",
-        "It has no columns of a day and a slot.",
-        "It is not a counter table: diesel_counters cannot count in it.",
-    );
+    let fault = NO_KEY.found("It has no columns of a day and a slot.");
     fault.remedy(format!(
         "Create a counter table beside it: \
          diesel-counters generate migration create_{}_counters --counters … --entity …",
@@ -27,11 +24,7 @@ pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>
     } else if shape.table.primary_key != shape.key() {
         faults.push(with_remedy(wrong_key(shape, conn.database()), shape, conn)?);
     } else if let Some(index) = shape.table.indexes.iter().find(|i| i.primary && !i.whole) {
-        let fault = Severity::Wrong.of(
-            "deferrable_key",
-            format!("Its primary key {} is DEFERRABLE.", index.name),
-            "Each increment fails: ON CONFLICT does not accept such a key.",
-        );
+        let fault = DEFERRABLE_KEY.found(format!("Its primary key {} is DEFERRABLE.", index.name));
         faults.push(with_remedy(fault, shape, conn)?);
     }
     faults.extend(nullable(shape));
@@ -45,45 +38,36 @@ fn too_many_columns(shape: &Shape<'_>) -> Fault {
         names.len(),
         names.join(", ")
     );
-    let cost = "diesel_counters does not compile with it: an entity is one column.";
-    let fault = Severity::Wrong.of("key_columns", what, cost);
+    let fault = KEY_COLUMNS.found(what);
     fault.remedy("Count by one column, such as the id of a row that has the others.")
 }
 
 fn wrong_key(shape: &Shape<'_>, database: &dyn Database) -> Fault {
     let (key, facts) = (&shape.table.primary_key, database.facts());
     let (is, wanted) = (key.join(", "), shape.key().join(", "));
-    let (severity, fault, what, cost) = if is_same_set(key, &shape.key()) {
-        (
-            Severity::Slow,
-            "key_order",
-            format!("Its primary key is ({is}), not ({wanted})."),
-            "The rows of one entity are not next to each other: a read of its count scans all \
-             rows. diesel_counters does not compile with it.",
-        )
-    } else if unique_by_key(shape).is_none() {
-        let what = match by_key(shape).next() {
-            Some(index) => format!(
-                "Only {} makes ({wanted}) unique, and it is partial, deferrable or invalid.",
-                index.name
-            ),
-            None => format!("Nothing makes ({wanted}) unique."),
-        };
-        (Severity::Wrong, "no_unique_key", what, facts.no_unique_key)
-    } else if let (Some(_), Some(cost)) = (shape.row_number(), facts.auto_increment_key) {
-        let what = format!(
-            "Its primary key is the auto-increment {is}, and ({wanted}) is a second unique key."
+    if is_same_set(key, &shape.key()) {
+        return KEY_ORDER.found(format!("Its primary key is ({is}), not ({wanted})."));
+    }
+    if unique_by_key(shape).is_none() {
+        return Known(Severity::Wrong, "no_unique_key", facts.no_unique_key).found(
+            match by_key(shape).next() {
+                Some(index) => format!(
+                    "Only {} makes ({wanted}) unique, and it is partial, deferrable or invalid.",
+                    index.name
+                ),
+                None => format!("Nothing makes ({wanted}) unique."),
+            },
         );
-        (Severity::Slow, "auto_increment_key", what, cost)
-    } else {
-        let what = match key.is_empty() {
-            true => format!("({wanted}) is unique, but there is no primary key."),
-            false => format!("({wanted}) is unique, but its primary key is ({is})."),
-        };
-        let cost = "Each increment writes two indexes. diesel_counters does not compile with it.";
-        (Severity::Slow, "not_primary_key", what, cost)
-    };
-    severity.of(fault, what, cost)
+    }
+    if let (Some(_), Some(cost)) = (shape.row_number(), facts.auto_increment_key) {
+        return Known(Severity::Slow, "auto_increment_key", cost).found(format!(
+            "Its primary key is the auto-increment {is}, and ({wanted}) is a second unique key."
+        ));
+    }
+    NOT_PRIMARY_KEY.found(match key.is_empty() {
+        true => format!("({wanted}) is unique, but there is no primary key."),
+        false => format!("({wanted}) is unique, but its primary key is ({is})."),
+    })
 }
 
 fn with_remedy(fault: Fault, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Fault> {
@@ -149,9 +133,8 @@ fn nullable(shape: &Shape<'_>) -> Option<Fault> {
         .filter(|column| column.nullable && shape.table.primary_key.contains(&column.name));
     let names: Vec<_> = may_be_null.map(|column| &*column.name).collect();
     (!names.is_empty()).then(|| {
-        let what = format!("{} may be NULL, though in the primary key.", names.join(" and "));
-        let cost = "SQLite treats each NULL as different: an increment adds a row, and never adds to \
-                    an existing one.";
-        Severity::Wrong.of("null_key", what, cost).change("", None)
+        let names = names.join(" and ");
+        let fault = NULL_KEY.found(format!("{names} may be NULL, though in the primary key."));
+        fault.change("", None)
     })
 }

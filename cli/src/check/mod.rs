@@ -2,6 +2,7 @@
 
 mod columns;
 mod counters;
+mod faults;
 mod key;
 mod text;
 
@@ -13,9 +14,11 @@ use serde::Serialize;
 
 use crate::catalogue::{Shape, Table, is_meant_to_count, table, tables};
 use crate::connection::AnyConnection;
-use crate::database::{Fault, Severity};
+use crate::database::Fault;
 use crate::options::{Options, Outcome};
 use crate::sql::sql;
+
+use faults::{CASCADE, REPLACED};
 
 /// Find what is wrong or slow about counter tables, and print the SQL that corrects it.
 ///
@@ -99,8 +102,6 @@ fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
 
 /// `REPLACE INTO` deletes the row that it replaces, and a cascade deletes the counts with it.
 fn cascade(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<Fault>> {
-    const COST: &str =
-        "It replaces a row by deleting it, and ON DELETE CASCADE deletes the counts of that row.";
     let parent = shape.entity.first().and_then(|key| key.refers_to.as_ref());
     let Some(parent) = parent.filter(|parent| parent.cascades) else {
         return Ok(None);
@@ -114,12 +115,11 @@ fn cascade(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<Fault>>
         replaces.upsert
     );
     Ok(Some(match replaces.found.is_empty() {
-        true => {
-            let what = format!("REPLACE INTO {table} can delete counts.");
-            Severity::Note.of("cascade", what, COST).remedy(instead)
-        }
+        true => CASCADE
+            .found(format!("REPLACE INTO {table} can delete counts."))
+            .remedy(instead),
         false => {
-            let fault = Severity::Wrong.of("replaced", replaces.found.join(" "), COST);
+            let fault = REPLACED.found(replaces.found.join(" "));
             fault.remedy(format!("{instead} {}", replaces.remedy))
         }
     }))

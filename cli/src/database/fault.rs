@@ -34,19 +34,19 @@ impl Severity {
     pub fn is_good(self) -> bool {
         matches!(self, Severity::Hint | Severity::Note)
     }
+}
 
-    /// A fault without a remedy.
-    pub fn of(
-        self,
-        fault: &'static str,
-        what: impl Into<String>,
-        cost: impl Into<String>,
-    ) -> Fault {
+/// A fault that a table can have: its name, and what it costs.
+pub struct Known(pub Severity, pub &'static str, pub &'static str);
+
+impl Known {
+    /// The fault of a table, without a remedy.
+    pub fn found(self, what: impl Into<String>) -> Fault {
         Fault {
-            severity: self,
-            fault,
+            severity: self.0,
+            fault: self.1,
             what: what.into(),
-            cost: cost.into(),
+            cost: self.2.to_owned(),
             remedy: String::new(),
             sql: Vec::new(),
             needs_rebuild: false,

@@ -19,7 +19,7 @@ use crate::connection::AnyConnection;
 use crate::sql::{Sql, sql};
 
 pub use create_table::{CreateTable, Entity, KeyType, Parts, qualified};
-pub use fault::{Change, Fault, Rebuild, Replaces, Script, Severity};
+pub use fault::{Change, Fault, Known, Rebuild, Replaces, Script, Severity};
 pub use rows::Catalogue;
 
 /// The answers that the command needs from a database.
@@ -79,6 +79,18 @@ pub trait Database: Sync {
     /// The tables of a name, or all but the database's own.
     fn tables(&self, name: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
         self.facts().catalogue.tables(name, conn)
+    }
+
+    /// The table of a name. Some databases have tables whose names differ in case only.
+    fn table(&self, name: Named<'_>, conn: &mut AnyConnection) -> Result<Option<Table>> {
+        let tables = self.tables(Some(name), conn)?;
+        let exact = tables.iter().position(|table| table.name == name.1);
+        Ok(tables.into_iter().nth(exact.unwrap_or(0)))
+    }
+
+    /// The table that a foreign key refers to, if the user may see it.
+    fn parent(&self, parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Table>> {
+        self.table((Some(&parent.in_schema), &parent.table), conn)
     }
 
     /// SQL that reads a key as text, and bytes as hexadecimal digits.

@@ -2,7 +2,13 @@
 
 use super::Mysql;
 use crate::catalogue::Table;
-use crate::database::{Change, Database, Fault, Script, Severity};
+use crate::database::{Change, Database, Fault, Known, Script, Severity};
+
+const NO_TRANSACTIONS: Known = Known(
+    Severity::Wrong,
+    "no_transactions",
+    "Counts do not roll back with the rest of a transaction.",
+);
 
 const COPIES: &str = "This copies the whole table, and blocks writes.";
 
@@ -44,11 +50,9 @@ pub fn change(change: &Change<'_>, table: &Table) -> Script {
 
 pub fn no_transactions(table: &Table) -> Option<Fault> {
     let engine = table.unsafe_storage.as_ref()?;
-    let fault = Severity::Wrong.of(
-        "no_transactions",
-        format!("Its engine is {engine}, which has no transactions."),
-        "Counts do not roll back with the rest of a transaction.",
-    );
+    let fault = NO_TRANSACTIONS.found(format!(
+        "Its engine is {engine}, which has no transactions."
+    ));
     let sql = format!("ALTER TABLE {} ENGINE = InnoDB;", Mysql.table_name(table));
     let locks = COPIES;
     Some(fault.change("Move it to InnoDB.", Some(Script { sql, locks })))

@@ -4,10 +4,11 @@ use anyhow::Result;
 use diesel::RunQueryDsl;
 use diesel::sql_types::{BigInt, Text};
 
-use crate::catalogue::{Parent, parent_table};
+use super::Mysql;
+use crate::catalogue::Parent;
 use crate::connection::AnyConnection;
-use crate::database::Replaces;
 use crate::database::replace::replaces;
+use crate::database::{Database, Replaces};
 use crate::output::thousands;
 use crate::sql::sql;
 
@@ -54,7 +55,7 @@ fn keeps_counts(parent: &Parent, conn: &mut AnyConnection) -> Result<bool> {
     let native: Vec<(String, String)> = native.load(conn)?;
     let is_other = |columns: &[String]| columns != [&*parent.column];
     Ok(native.iter().any(|(_, value)| value == "OFF")
-        && parent_table(conn, parent)?.is_some_and(|table| {
+        && Mysql.parent(parent, conn)?.is_some_and(|table| {
             let mut indexes = table.indexes.iter();
             !indexes.any(|index| index.unique && is_other(&index.columns))
         }))

@@ -7,8 +7,14 @@ use diesel::sql_types::{Bool, Nullable, Text};
 use super::Postgres;
 use crate::catalogue::Shape;
 use crate::connection::AnyConnection;
-use crate::database::{Database, Fault, Severity};
+use crate::database::{Database, Fault, Known, Severity};
 use crate::sql::sql;
+
+const NO_PARTITION: Known = Known(
+    Severity::Wrong,
+    "no_partition",
+    "Rows without a day are stored under it: set_counter, recount, delete_counters and fold fail.",
+);
 
 /// Whether the partitions are lists, and which rows each accepts: NULL if there is no partition.
 /// None of a table that has a default partition.
@@ -55,11 +61,7 @@ pub fn no_partition(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Optio
     let schema = shape.table.schema.iter();
     let schema: String = schema.map(|schema| Postgres.quoted(schema) + ".").collect();
     let name = Postgres.quoted(&format!("{}_no_day", shape.table.name));
-    let fault = Severity::Wrong.of(
-        "no_partition",
-        "No partition accepts the day 1970-01-01.",
-        "Rows without a day are stored under it: set_counter, recount, delete_counters and fold fail.",
-    );
+    let fault = NO_PARTITION.found("No partition accepts the day 1970-01-01.");
     let fault = fault.remedy("Create one. This locks the table for a moment.");
     Ok(Some(Fault {
         sql: vec![format!(

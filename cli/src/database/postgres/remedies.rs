@@ -2,7 +2,19 @@
 
 use super::Postgres;
 use crate::catalogue::{Index, Shape, Table};
-use crate::database::{Change, Database, Fault, Script, Severity};
+use crate::database::{Change, Database, Fault, Known, Script, Severity};
+
+const UNLOGGED: Known = Known(
+    Severity::Wrong,
+    "unlogged",
+    "A crash of the server empties it.",
+);
+const FIXED_WIDTH: Known = Known(
+    Severity::Slow,
+    "fixed_width",
+    "Diesel binds a TEXT. PostgreSQL compares it with the column as TEXT, which no index has: each \
+     read scans the whole table.",
+);
 
 const REWRITES: &str = "This rewrites the whole table, and blocks reads and writes.";
 
@@ -63,11 +75,7 @@ fn drop_index(index: &Index, table: &Table) -> String {
 
 pub fn unlogged(table: &Table) -> Option<Fault> {
     let stored = table.unsafe_storage.as_ref()?;
-    let fault = Severity::Wrong.of(
-        "unlogged",
-        format!("The table is {stored}."),
-        "A crash of the server empties it.",
-    );
+    let fault = UNLOGGED.found(format!("The table is {stored}."));
     let sql = format!("ALTER TABLE {} SET LOGGED;", Postgres.table_name(table));
     let locks = REWRITES;
     Some(fault.change("Make it a logged table.", Some(Script { sql, locks })))
@@ -78,14 +86,11 @@ pub fn fixed_width(shape: &Shape<'_>) -> Vec<Fault> {
     let faults = shape.entity.iter().filter_map(|entity| {
         let name = entity.sql_type.split('(').next()?;
         matches!(name, "character" | "bpchar").then(|| {
-            let fault = Severity::Slow.of(
-                "fixed_width",
-                format!("{} is {}, not TEXT.", entity.name, entity.sql_type),
-                "Diesel binds a TEXT. PostgreSQL compares it with the column as TEXT, which no \
-                 index has: each read scans the whole table.",
-            );
+            let what = format!("{} is {}, not TEXT.", entity.name, entity.sql_type);
             let script = change(&Change::sql_type(entity, "TEXT"), shape.table);
-            fault.change("Change its type.", Some(script))
+            FIXED_WIDTH
+                .found(what)
+                .change("Change its type.", Some(script))
         })
     });
     faults.collect()

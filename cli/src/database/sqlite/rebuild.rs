@@ -52,31 +52,22 @@ fn obstacles(shape: &Shape<'_>) -> Vec<String> {
     if shape.counters.is_empty() {
         obstacles.push("add a counter: it has none".to_owned());
     }
-    for Column {
-        name,
-        sql_type,
-        kind,
-        ..
-    } in &shape.entity
-    {
-        if !matches!(kind, SmallInt | Integer | BigInt | Text | Binary | Uuid) {
-            obstacles.push(format!(
-                "{name} is {sql_type}: choose a type of a key for it"
-            ));
-        }
-    }
     for column in &shape.table.columns {
         let (name, sql_type) = (&column.name, &column.sql_type);
+        let is_key = matches!(
+            column.kind,
+            SmallInt | Integer | BigInt | Text | Binary | Uuid
+        );
         let is_row_number = shape.row_number() == Some(column);
-        if shape.is_counter(column) && column.kind == Kind::Real {
-            obstacles.push(format!(
-                "{name} is {sql_type}: check whether it is a count at all, and how to round it"
-            ));
+        obstacles.push(if shape.entity.contains(&column) && !is_key {
+            format!("{name} is {sql_type}: choose a type of a key for it")
+        } else if shape.is_counter(column) && column.kind == Kind::Real {
+            format!("{name} is {sql_type}: check whether it is a count at all, and how to round it")
         } else if !(is_copied(shape, column) || is_row_number || column.generated) {
-            obstacles.push(format!(
-                "move {name}, which is no counter, to another table"
-            ));
-        }
+            format!("move {name}, which is no counter, to another table")
+        } else {
+            continue;
+        });
     }
     obstacles
 }
@@ -88,11 +79,8 @@ fn is_copied(shape: &Shape<'_>, column: &Column) -> bool {
 /// The condition of rows that cannot be copied as they are.
 fn condition(shape: &Shape<'_>) -> String {
     let quoted = |name: &str| Sqlite.quoted(name);
-    let nulls = shape
-        .key()
-        .into_iter()
-        .map(|name| quoted(name) + " IS NULL");
-    let mut conditions: Vec<_> = nulls.collect();
+    let key = shape.key().into_iter();
+    let mut conditions: Vec<_> = key.map(|name| quoted(name) + " IS NULL").collect();
     if !shape.table.holds_days(shape.day) {
         let day = quoted(&shape.day.name);
         conditions.push(format!("typeof({day}) <> 'text' OR date({day}) IS NULL"));
@@ -116,11 +104,8 @@ const FOREIGN_KEYS: &str = "
     FROM (SELECT * FROM pragma_foreign_key_list(";
 
 fn foreign_keys(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<String> {
-    let copied = shape
-        .table
-        .columns
-        .iter()
-        .filter(|column| is_copied(shape, column));
+    let columns = shape.table.columns.iter();
+    let copied = columns.filter(|column| is_copied(shape, column));
     let copied = copied.map(|column| format!("'{}'", column.name.replace('\'', "''")));
     let copied: Vec<_> = copied.collect();
     let keys = sql(FOREIGN_KEYS).bind(&*shape.table.name).sql(format!(
@@ -142,12 +127,8 @@ fn statements(shape: &Shape<'_>, foreign_keys: String) -> Vec<String> {
         entity: shape.entity.first().map(|entity| {
             // The only integer type of a STRICT table.
             let is_bigint = shape.table.strict && entity.kind == Kind::Integer;
-            let sql_type = if is_bigint {
-                "BIGINT"
-            } else {
-                &entity.sql_type
-            };
-            (&*entity.name, sql_type)
+            let bigint = is_bigint.then_some("BIGINT");
+            (&*entity.name, bigint.unwrap_or(&entity.sql_type))
         }),
         parts: Parts {
             foreign_keys,
@@ -171,16 +152,14 @@ fn statements(shape: &Shape<'_>, foreign_keys: String) -> Vec<String> {
         }
     });
     let key = key.collect::<Vec<_>>().join(", ");
-    let sums = counters
-        .iter()
-        .map(|name| format!(", COALESCE(SUM({}), 0)", Sqlite.quoted(name)));
+    let sum = |name: &String| format!(", COALESCE(SUM({}), 0)", Sqlite.quoted(name));
+    let sums: String = counters.iter().map(sum).collect();
     vec![
         "BEGIN IMMEDIATE;".to_owned(),
         create.statement().trim_end().to_owned(),
         format!(
-            "INSERT INTO {new} ({}) SELECT {key}{} FROM {table} GROUP BY {key};",
-            Sqlite.quoted_list(&names),
-            sums.collect::<String>()
+            "INSERT INTO {new} ({}) SELECT {key}{sums} FROM {table} GROUP BY {key};",
+            Sqlite.quoted_list(&names)
         ),
         format!("ALTER TABLE {table} RENAME TO {old};"),
         format!("ALTER TABLE {new} RENAME TO {table};"),

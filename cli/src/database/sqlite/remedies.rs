@@ -5,12 +5,20 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::Text;
 
 use super::Sqlite;
-use crate::catalogue::{Kind, Parent, Shape, parent_table};
+use crate::catalogue::{Kind, Parent, Shape};
 use crate::connection::AnyConnection;
 use crate::database::replace::{replaces as is_replaced_by, replaces_on_conflict};
-use crate::database::{Database, Fault, Replaces, Severity};
+use crate::database::{Database, Fault, Known, Replaces, Severity};
 use crate::output::thousands;
 use crate::sql::sql;
+
+const UNCHECKED: Known = Known(
+    Severity::Wrong,
+    "unchecked",
+    "Another program can store other values than integers, and SQLite's own + turns into floating \
+     point when it overflows.",
+);
+const NO_INTEGER: Known = Known(Severity::Wrong, "no_integer", "A sum over it is an error.");
 
 /// SQLite stores anything in a column of a table that is not STRICT.
 pub fn not_strict(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
@@ -27,9 +35,7 @@ pub fn not_strict(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fau
             "{} {has} no CHECK (typeof(…) = 'integer').",
             unchecked.join(", ")
         );
-        let cost = "Another program can store other values than integers, and SQLite's own + turns \
-                    into floating point when it overflows.";
-        faults.push(Severity::Wrong.of("unchecked", what, cost).change("", None));
+        faults.push(UNCHECKED.found(what).change("", None));
     }
     // All values of a REAL column are floating-point numbers.
     for counter in shape.counters.iter().filter(|c| c.kind != Kind::Real) {
@@ -42,11 +48,8 @@ pub fn not_strict(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fau
             1 => "One row has".to_owned(),
             rows => format!("{} rows have", thousands(rows)),
         };
-        let fault = Severity::Wrong.of(
-            "no_integer",
-            format!("{rows} a value of {} that is not an integer.", counter.name),
-            "A sum over it is an error.",
-        );
+        let what = format!("{rows} a value of {} that is not an integer.", counter.name);
+        let fault = NO_INTEGER.found(what);
         let fault = fault.remedy("Look at it, and correct the count before anything else.");
         let table = Sqlite.table_name(shape.table);
         let sql = vec![format!("SELECT * FROM {table} WHERE {condition};")];
@@ -72,7 +75,9 @@ pub fn replaces(parent: &Parent, conn: &mut AnyConnection) -> Result<Replaces> {
     let table = &parent.table;
     let say = |(name, _)| format!("The trigger {name} replaces rows of {table}.");
     let mut found: Vec<_> = triggers.into_iter().map(say).collect();
-    let definition = parent_table(conn, parent)?.and_then(|table| table.definition);
+    let definition = Sqlite
+        .parent(parent, conn)?
+        .and_then(|table| table.definition);
     if definition.is_some_and(|definition| replaces_on_conflict(&definition)) {
         found.push(format!(
             "{table} has a UNIQUE or PRIMARY KEY with ON CONFLICT REPLACE."
