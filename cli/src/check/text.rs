@@ -55,10 +55,8 @@ fn push_fault(fault: &Fault, text: &mut String) {
     let style = Style::new().bold().fg_color(Some(color.into()));
     let lines = [&fault.what, &fault.cost, &fault.remedy];
     let lines = lines.into_iter().filter(|line| !line.is_empty());
-    for (i, line) in lines
-        .flat_map(|line| wrapped(line, width().saturating_sub(9)))
-        .enumerate()
-    {
+    let lines = lines.flat_map(|line| wrapped(line, width().saturating_sub(9)));
+    for (i, line) in lines.enumerate() {
         match i {
             0 => push_line(text, &format!("  {style}{word}{style:#}  "), &line),
             _ => push_line(text, "         ", &line),
@@ -67,7 +65,7 @@ fn push_fault(fault: &Fault, text: &mut String) {
     push_sql(&fault.sql, "           ", text);
 }
 
-/// Never wrapped, to be copied.
+/// The SQL is not wrapped, so that it can be copied.
 fn push_sql(statements: &[String], indent: &str, text: &mut String) {
     for line in statements.iter().flat_map(|statement| statement.lines()) {
         push_line(text, indent, line);

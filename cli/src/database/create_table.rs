@@ -50,7 +50,7 @@ pub struct Parts {
 
 impl Entity {
     /// ` REFERENCES articles (id) ON DELETE CASCADE`, or nothing.
-    pub fn references(&self, database: &dyn Database) -> String {
+    pub fn references(&self, database: &(impl Database + ?Sized)) -> String {
         let refers_to = self.refers_to.as_ref().map(|(table, column)| {
             let (table, column) = (qualified(database, table), database.quoted(column));
             format!(" REFERENCES {table} ({column}) ON DELETE CASCADE")
@@ -60,7 +60,7 @@ impl Entity {
 }
 
 /// `schema.table`, or `table`.
-pub fn qualified(database: &dyn Database, name: &str) -> String {
+pub fn qualified(database: &(impl Database + ?Sized), name: &str) -> String {
     let names: Vec<_> = name.split('.').map(|name| database.quoted(name)).collect();
     names.join(".")
 }

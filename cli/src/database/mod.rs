@@ -1,4 +1,7 @@
 //! The databases, each in a folder of its own.
+//!
+//! A new one is a folder with an implementation of [`Database`], a line in [`ALL`] and in [`of`],
+//! and a variant in `connection.rs`.
 
 mod create_table;
 mod fault;
@@ -24,6 +27,7 @@ pub use rows::Catalogue;
 
 /// The answers that the command needs from a database.
 pub trait Database: Sync {
+    /// The plain data about it.
     fn facts(&self) -> &'static Facts;
 
     /// A name as an SQL identifier.
@@ -45,7 +49,9 @@ pub trait Database: Sync {
     }
 
     /// The type of a column of texts, with a collation that tells all texts apart.
-    fn exact_type(&self, column: &Column) -> String;
+    fn exact_type(&self, column: &Column) -> String {
+        column.sql_type.clone()
+    }
 
     /// Whether a collation ignores no more than spaces at the end.
     fn only_ignores_spaces(&self, _collation: &str) -> bool {
@@ -74,7 +80,14 @@ pub trait Database: Sync {
     }
 
     /// The parts of a `CREATE TABLE` that depend on the entity.
-    fn of_entity(&self, entity: &Entity) -> Parts;
+    fn of_entity(&self, entity: &Entity) -> Parts {
+        Parts {
+            references: entity.references(self),
+            ..Parts::default()
+        }
+    }
+
+    // What follows is the same for all databases.
 
     /// The tables of a name, or all but the database's own.
     fn tables(&self, name: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
@@ -121,7 +134,7 @@ pub trait Database: Sync {
         quoted.join(", ")
     }
 
-    /// The number of rows that meet a condition.
+    /// The number of rows that fulfil a condition.
     fn count(&self, table: &Table, condition: &str, conn: &mut AnyConnection) -> Result<i64> {
         let table = self.table_name(table);
         let count = sql(format!("SELECT COUNT(*) FROM {table} WHERE {condition}"));
@@ -129,7 +142,7 @@ pub trait Database: Sync {
     }
 }
 
-/// What is plain data about a database.
+/// The plain data about a database.
 pub struct Facts {
     /// The value of `--backend`.
     pub option: &'static str,
@@ -162,6 +175,7 @@ pub struct Facts {
     pub counter_index: &'static str,
 }
 
+/// All databases, as `--backend` lists them.
 pub const ALL: [&dyn Database; 3] = [&postgres::Postgres, &mysql::Mysql, &sqlite::Sqlite];
 
 /// The size of a table.
@@ -172,6 +186,7 @@ pub struct Size {
     pub of: &'static str,
 }
 
+/// The database that speaks a dialect.
 pub fn of(dialect: Dialect) -> &'static dyn Database {
     match dialect {
         Dialect::PostgreSql => &postgres::Postgres,

@@ -10,7 +10,7 @@ use crate::connection::AnyConnection;
 use crate::sql::{Sql, sql};
 
 /// Ordered by table, and by the columns' order in it.
-#[derive(Queryable)]
+#[derive(Clone, Queryable)]
 struct ColumnRow {
     schema_name: Option<String>,
     in_schema: String,
@@ -35,7 +35,7 @@ type ColumnTypes = (
 );
 
 /// Ordered by index, and by the columns' order in it.
-#[derive(Queryable)]
+#[derive(Clone, Queryable)]
 struct IndexRow {
     in_schema: String,
     table_name: String,
@@ -46,6 +46,12 @@ struct IndexRow {
     is_of_constraint: bool,
     column_name: String,
     is_included: bool,
+}
+
+impl IndexRow {
+    fn key(&self) -> [&str; 3] {
+        [&self.in_schema, &self.table_name, &self.index_name]
+    }
 }
 
 type IndexTypes = (Text, Text, Text, Bool, Bool, Bool, Bool, Text, Bool);
@@ -75,17 +81,25 @@ impl Catalogue {
                 query.then((self.named)(name)).sql(part)
             })
         };
-        let mut tables = Vec::new();
-        let columns = query(self.columns).typed::<ColumnTypes>();
-        for row in columns.load::<ColumnRow>(conn)? {
-            add_column(row, self.kind_of, &mut tables);
-        }
-        let indexes = query(self.indexes).typed::<IndexTypes>();
-        for row in indexes.load::<IndexRow>(conn)? {
-            if let Some(table) = find(&mut tables, &row.in_schema, &row.table_name) {
-                add_to_index(row, table);
+        let rows = query(self.columns).typed::<ColumnTypes>();
+        let rows: Vec<ColumnRow> = rows.load(conn)?;
+        let of_tables = rows.chunk_by(|one, next| {
+            (&one.in_schema, &one.table_name) == (&next.in_schema, &next.table_name)
+        });
+        let mut tables: Vec<_> = of_tables.map(|rows| table(rows, self.kind_of)).collect();
+
+        let rows = query(self.indexes).typed::<IndexTypes>();
+        let rows: Vec<IndexRow> = rows.load(conn)?;
+        for rows in rows.chunk_by(|one, next| one.key() == next.key()) {
+            if let Some(table) = find(&mut tables, &rows[0].in_schema, &rows[0].table_name) {
+                let index = index(rows);
+                if index.primary {
+                    table.primary_key = index.columns.clone();
+                }
+                table.indexes.push(index);
             }
         }
+
         let foreign_keys = query(self.foreign_keys).typed::<ForeignKeyTypes>();
         for (in_schema, table, name, parent) in foreign_keys.load::<ForeignKeyRow>(conn)? {
             let table = find(&mut tables, &in_schema, &table);
@@ -99,65 +113,52 @@ impl Catalogue {
     }
 }
 
-fn add_column(row: ColumnRow, kind_of: fn(&str) -> Kind, tables: &mut Vec<Table>) {
-    let is_of =
-        |table: &Table| (&table.in_schema, &table.name) == (&row.in_schema, &row.table_name);
-    if !tables.last().is_some_and(is_of) {
-        tables.push(Table {
-            schema: row.schema_name,
-            in_schema: row.in_schema,
-            name: row.table_name,
-            columns: Vec::new(),
-            primary_key: Vec::new(),
-            indexes: Vec::new(),
-            definition: row.definition,
-            strict: row.is_strict,
-            partitioned: row.is_partitioned,
-            unsafe_storage: row.unsafe_storage,
-        });
-    }
-    let is_null = |default: &String| default.to_ascii_uppercase().starts_with("NULL");
-    if let Some(table) = tables.last_mut() {
-        table.columns.push(Column {
-            kind: kind_of(&row.column_type),
-            name: row.column_name,
-            sql_type: row.column_type,
-            nullable: row.is_nullable,
-            default: row.column_default.filter(|default| !is_null(default)),
-            auto_increment: row.is_auto_increment,
-            generated: row.is_generated,
-            loose_collation: row.loose_collation,
-            refers_to: None,
-        });
-    }
-}
-
 fn find<'t>(tables: &'t mut [Table], in_schema: &str, name: &str) -> Option<&'t mut Table> {
     let mut tables = tables.iter_mut();
     tables.find(|table| table.in_schema == in_schema && table.name == name)
 }
 
-fn add_to_index(row: IndexRow, table: &mut Table) {
-    let last = table.indexes.last();
-    if last.is_none_or(|last| last.name != row.index_name) {
-        table.indexes.push(Index {
-            name: row.index_name,
-            columns: Vec::new(),
-            included: Vec::new(),
-            unique: row.is_unique,
-            whole: row.is_whole,
-            primary: row.is_primary,
-            of_constraint: row.is_of_constraint,
-        });
+fn table(rows: &[ColumnRow], kind_of: fn(&str) -> Kind) -> Table {
+    let first = rows[0].clone();
+    let is_null = |default: &String| default.to_ascii_uppercase().starts_with("NULL");
+    let columns = rows.iter().cloned().map(|row| Column {
+        kind: kind_of(&row.column_type),
+        name: row.column_name,
+        sql_type: row.column_type,
+        nullable: row.is_nullable,
+        default: row.column_default.filter(|default| !is_null(default)),
+        auto_increment: row.is_auto_increment,
+        generated: row.is_generated,
+        loose_collation: row.loose_collation,
+        refers_to: None,
+    });
+    Table {
+        schema: first.schema_name,
+        in_schema: first.in_schema,
+        name: first.table_name,
+        columns: columns.collect(),
+        primary_key: Vec::new(),
+        indexes: Vec::new(),
+        definition: first.definition,
+        strict: first.is_strict,
+        partitioned: first.is_partitioned,
+        unsafe_storage: first.unsafe_storage,
     }
-    if let Some(index) = table.indexes.last_mut() {
-        if row.is_included {
-            index.included.push(row.column_name);
-        } else {
-            if row.is_primary {
-                table.primary_key.push(row.column_name.clone());
-            }
-            index.columns.push(row.column_name);
-        }
+}
+
+fn index(rows: &[IndexRow]) -> Index {
+    let first = rows[0].clone();
+    let names = |included| {
+        let rows = rows.iter().filter(move |row| row.is_included == included);
+        rows.map(|row| row.column_name.clone()).collect()
+    };
+    Index {
+        name: first.index_name,
+        columns: names(false),
+        included: names(true),
+        unique: first.is_unique,
+        whole: first.is_whole,
+        primary: first.is_primary,
+        of_constraint: first.is_of_constraint,
     }
 }

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::connection::dialect_of;
-use crate::database::{self, CreateTable, Database, Entity, qualified};
+use crate::database::{self, CreateTable, Database, Entity, Parts, qualified};
 use crate::options::{Options, Outcome};
 
 /// Write the migration of a new counter table.
@@ -112,16 +112,14 @@ fn write(args: Migration, options: &Options) -> Result<Written> {
     };
     validate(&args, &table)?;
     let database = database(args.backend.as_deref(), options)?;
-    let parts = args
-        .entity
-        .as_ref()
-        .map(|entity| database.of_entity(entity));
-    let mut parts = parts.unwrap_or_default();
-    let heading = std::mem::take(&mut parts.heading);
-    let of = match &args.entity {
-        Some(entity) => format!("each {}", entity.column),
-        None => "one thing".to_owned(),
+    let (of, mut parts) = match &args.entity {
+        Some(entity) => (
+            format!("each {}", entity.column),
+            database.of_entity(entity),
+        ),
+        None => ("one thing".to_owned(), Parts::default()),
     };
+    let heading = std::mem::take(&mut parts.heading);
     let create = CreateTable {
         database,
         table: &qualified(database, &table),
@@ -171,10 +169,8 @@ fn validate(args: &Migration, table: &str) -> Result<()> {
         if name.is_empty() {
             bail!("a counter has no name: write --counters views,likes");
         }
-        if names[..i]
-            .iter()
-            .any(|other| other.to_lowercase() == name.to_lowercase())
-        {
+        let is_same = |other: &&str| other.to_lowercase() == name.to_lowercase();
+        if names[..i].iter().any(is_same) {
             bail!(
                 "two columns would be named {name}: day, slot, the entity and the counters differ"
             );

@@ -8,7 +8,7 @@ use anyhow::Result;
 use diesel::RunQueryDsl;
 use diesel::sql_types::{BigInt, Nullable};
 
-use super::{Change, Database, Entity, Facts, Fault, Parts, Script, Size};
+use super::{Change, Database, Facts, Fault, Script, Size};
 use crate::catalogue::{Column, Index, Shape, Table};
 use crate::connection::AnyConnection;
 use crate::sql::{Sql, sql};
@@ -82,12 +82,5 @@ impl Database for Postgres {
 
     fn exact_type(&self, column: &Column) -> String {
         format!("{} COLLATE \"C\"", column.sql_type)
-    }
-
-    fn of_entity(&self, entity: &Entity) -> Parts {
-        Parts {
-            references: entity.references(self),
-            ..Parts::default()
-        }
     }
 }

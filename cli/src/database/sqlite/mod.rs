@@ -9,7 +9,7 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::{BigInt, Nullable};
 
 use super::{Change, Database, Entity, Facts, Fault, Parts, Rebuild, Replaces, Script, Size};
-use crate::catalogue::{Column, Kind, Parent, Shape, Table};
+use crate::catalogue::{Kind, Parent, Shape, Table};
 use crate::connection::AnyConnection;
 use crate::sql::sql;
 
@@ -90,11 +90,6 @@ impl Database for Sqlite {
 
     fn replaces(&self, parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Replaces>> {
         remedies::replaces(parent, conn).map(Some)
-    }
-
-    /// A rebuild drops the collation.
-    fn exact_type(&self, column: &Column) -> String {
-        column.sql_type.clone()
     }
 
     fn of_entity(&self, entity: &Entity) -> Parts {
