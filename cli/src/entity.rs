@@ -1,4 +1,4 @@
-//! An entity's key as text: on the command line, and in what is printed.
+//! An entity's key, given as text on the command line.
 
 use anyhow::{Context, Result, bail};
 use chrono::NaiveDate;

@@ -18,7 +18,7 @@ pub struct CounterTable {
     pub counters: Vec<Column>,
 }
 
-/// Returns the table if it is no counter table.
+/// Returns the table if it is not a counter table.
 impl TryFrom<Table> for CounterTable {
     type Error = Table;
 

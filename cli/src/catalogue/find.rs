@@ -58,8 +58,10 @@ fn which_there_are(conn: &mut AnyConnection) -> Result<String> {
         .map(|counters| counters.table.to_string())
         .collect();
     Ok(match names.as_slice() {
-        [] => "this database has no counter table: `diesel-counters generate migration` makes one"
-            .to_owned(),
+        [] => {
+            "this database has no counter table: `diesel-counters generate migration` creates one"
+                .to_owned()
+        }
         [one] => format!("the counter table is {one}"),
         names => format!("the counter tables are {}", names.join(", ")),
     })

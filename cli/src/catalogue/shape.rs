@@ -1,4 +1,4 @@
-//! What a table's columns are meant to be, where its shape is not quite right.
+//! The columns of a table that is meant to be a counter table, but may not be one.
 
 use super::{Column, CounterTable, Kind, Table};
 

@@ -104,7 +104,8 @@ pub fn of_indexes(shape: &Shape<'_>, database: &dyn Database) -> Vec<Fault> {
         if index.conflicts_besides(shape.key()) {
             let what = format!("{name} is a unique index on ({columns}).");
             let fault = Known(Severity::Wrong, "unique_index", facts.unique_index).found(what);
-            let remedy = "Drop it, or make it a plain index of columns that are no counters.";
+            let remedy =
+                "Drop it, or replace it by an index that is not unique and holds no counter.";
             faults.push(fault.change(remedy, drop()));
         }
         let is_counter = |name: &&str| shape.counters.iter().any(|counter| counter.name == *name);
