@@ -1,13 +1,12 @@
 //! One connection for all databases.
 
-#[cfg(feature = "sqlite")]
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use diesel::{Connection, ConnectionError};
 use diesel_counters::{CounterBackend, Dialect, ListedRows};
 
-/// A connection to any of the databases that this was built for.
+/// A connection to one of the databases that this command is built for.
 #[derive(diesel::MultiConnection)]
 pub enum AnyConnection {
     #[cfg(feature = "sqlite")]
@@ -34,12 +33,7 @@ impl CounterBackend for MultiBackend {
 }
 
 impl AnyConnection {
-    /// Whether the database stores integers of all sizes alike, and UUIDs as bytes.
-    pub fn has_one_integer_type(&self) -> bool {
-        self.dialect() == Dialect::Sqlite
-    }
-
-    /// Whose SQL the database speaks.
+    /// The SQL dialect of the database.
     pub fn dialect(&self) -> Dialect {
         match self {
             #[cfg(feature = "sqlite")]
@@ -52,77 +46,88 @@ impl AnyConnection {
     }
 }
 
+/// Opens a connection and sets its timeouts, if this command is built with the feature.
+macro_rules! open {
+    ($feature:tt, $variant:ident($connection:ident), $url:expr, $set:literal) => {{
+        #[cfg(feature = $feature)]
+        {
+            use diesel::connection::SimpleConnection;
+
+            let url = $url;
+            let mut conn = diesel::$connection::establish(url).map_err(|e| unreachable(url, e))?;
+            conn.batch_execute($set)?;
+            Ok(AnyConnection::$variant(conn))
+        }
+        #[cfg(not(feature = $feature))]
+        bail!(
+            "this diesel-counters was built without {0}: build it with \
+             `cargo install --path cli --features {0}`",
+            $feature
+        )
+    }};
+}
+
 /// Connects to `postgres://…`, `mysql://…`, or the file of an SQLite database.
 pub fn connect(url: &str) -> Result<AnyConnection> {
     match dialect_of(url)? {
-        Dialect::PostgreSql => postgres(url),
-        // The client library knows no other scheme.
-        Dialect::MySql => mysql(&url.replacen("mariadb://", "mysql://", 1)),
-        Dialect::Sqlite => sqlite(url.strip_prefix("sqlite://").unwrap_or(url)),
+        Dialect::PostgreSql => open!(
+            "postgres",
+            Postgres(PgConnection),
+            url,
+            "SET lock_timeout = '2s'"
+        ),
+        Dialect::MySql => {
+            // The client library knows no other scheme.
+            let url = &url.replacen("mariadb://", "mysql://", 1);
+            if !names_database(url) {
+                bail!("which database of the server? Name it in the URL: mysql://…/DATABASE");
+            }
+            open!(
+                "mysql",
+                Mysql(MysqlConnection),
+                url,
+                "SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2"
+            )
+        }
+        Dialect::Sqlite => {
+            let file = url.strip_prefix("sqlite://").unwrap_or(url);
+            // SQLite would create it.
+            if !Path::new(file).is_file() {
+                // It may be a URL with a password that has lost its beginning.
+                let file = match file.contains('@') {
+                    true => String::new(),
+                    false => format!(" {file}"),
+                };
+                bail!(
+                    "there is no file{file}: give the path of an SQLite database, \
+                     or a URL that begins with postgres:// or mysql://"
+                );
+            }
+            open!(
+                "sqlite",
+                Sqlite(SqliteConnection),
+                file,
+                "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON"
+            )
+        }
     }
 }
 
-/// Whose SQL the database of this URL speaks. What is no URL is a file of SQLite.
+/// The SQL dialect of the database at a URL. Anything but a URL is a file of SQLite.
 pub fn dialect_of(url: &str) -> Result<Dialect> {
+    const KNOWN: &str = "known are postgres://…, mysql://…, and the file of an SQLite database";
     match url.split_once("://") {
         None | Some(("sqlite", _)) => Ok(Dialect::Sqlite),
         Some(("postgres" | "postgresql", _)) => Ok(Dialect::PostgreSql),
         Some(("mysql" | "mariadb", _)) => Ok(Dialect::MySql),
-        // What stands there may be a password.
-        Some((scheme, _)) if !scheme.chars().all(|c| c.is_ascii_alphanumeric()) => bail!(
-            "the database URL does not begin as one of those that are known: postgres://…, \
-             mysql://…, and the file of an SQLite database"
-        ),
-        Some((scheme, _)) => bail!(
-            "the database URL begins with {scheme}://; \
-             known are postgres://…, mysql://…, and the file of an SQLite database"
-        ),
+        // Anything else may hold a password.
+        Some((scheme, _)) if scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
+            bail!("the database URL begins with {scheme}://; {KNOWN}")
+        }
+        Some(_) => bail!("the database URL begins with an unknown scheme; {KNOWN}"),
     }
 }
 
-#[cfg(feature = "sqlite")]
-fn sqlite(file: &str) -> Result<AnyConnection> {
-    use diesel::connection::SimpleConnection;
-
-    // SQLite would make it.
-    if !Path::new(file).is_file() {
-        // It may be a URL with a password that has lost its beginning.
-        let file = match file.contains('@') {
-            true => String::new(),
-            false => format!(" {file}"),
-        };
-        bail!(
-            "there is no file{file}: give the path of an SQLite database, \
-             or a URL that begins with postgres:// or mysql://"
-        );
-    }
-    let mut conn = diesel::SqliteConnection::establish(file).map_err(|e| unreachable(file, e))?;
-    conn.batch_execute("PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON")?;
-    Ok(AnyConnection::Sqlite(conn))
-}
-
-#[cfg(feature = "postgres")]
-fn postgres(url: &str) -> Result<AnyConnection> {
-    use diesel::connection::SimpleConnection;
-
-    let mut conn = diesel::PgConnection::establish(url).map_err(|e| unreachable(url, e))?;
-    conn.batch_execute("SET lock_timeout = '2s'")?;
-    Ok(AnyConnection::Postgres(conn))
-}
-
-#[cfg(feature = "mysql")]
-fn mysql(url: &str) -> Result<AnyConnection> {
-    use diesel::connection::SimpleConnection;
-
-    if !names_database(url) {
-        bail!("which database of the server? Name it in the URL: mysql://…/DATABASE");
-    }
-    let mut conn = diesel::MysqlConnection::establish(url).map_err(|e| unreachable(url, e))?;
-    conn.batch_execute("SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2")?;
-    Ok(AnyConnection::Mysql(conn))
-}
-
-#[cfg(feature = "mysql")]
 fn names_database(url: &str) -> bool {
     let path = url
         .split_once("://")
@@ -130,30 +135,7 @@ fn names_database(url: &str) -> bool {
     path.is_some_and(|(_, path)| !path.split('?').next().unwrap_or_default().is_empty())
 }
 
-#[cfg(not(feature = "sqlite"))]
-fn sqlite(_file: &str) -> Result<AnyConnection> {
-    bail!(not_built_in("SQLite", "sqlite"))
-}
-
-#[cfg(not(feature = "postgres"))]
-fn postgres(_url: &str) -> Result<AnyConnection> {
-    bail!(not_built_in("PostgreSQL", "postgres"))
-}
-
-#[cfg(not(feature = "mysql"))]
-fn mysql(_url: &str) -> Result<AnyConnection> {
-    bail!(not_built_in("MySQL and MariaDB", "mysql"))
-}
-
-#[cfg(not(all(feature = "sqlite", feature = "postgres", feature = "mysql")))]
-fn not_built_in(name: &str, feature: &str) -> String {
-    format!(
-        "this diesel-counters was built without {name}: \
-         build it with `cargo install diesel_counters_cli --features {feature}`"
-    )
-}
-
-/// What to do about an error of a lock wait that timed out.
+/// What to do about a lock wait that timed out.
 pub fn who_locks(error: &anyhow::Error) -> &'static str {
     const WAITED: [&str; 3] = [
         "due to lock timeout",
@@ -163,7 +145,7 @@ pub fn who_locks(error: &anyhow::Error) -> &'static str {
     let said = format!("{error:#}");
     match WAITED.iter().any(|waited| said.contains(waited)) {
         true => {
-            ": somebody else has it locked. `diesel-counters doctor TABLE` says who; or try again"
+            ": another session holds the lock. `diesel-counters doctor TABLE` says which; or try again"
         }
         false => "",
     }

@@ -114,41 +114,38 @@ macro_rules! with_key_type {
     ($table:expr, $conn:expr, $run:ident($($argument:expr),*)) => {{
         use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text};
         use $crate::catalogue::Kind;
-        use $crate::connection::AnyConnection;
 
-        // SQLite has one type of integers.
-        let has_one_integer = $conn.has_one_integer_type();
-        match ($table.entity.as_ref().map(|entity| (entity.kind, entity.sql_type.as_str())), $conn)
-        {
+        let stored_as = |entity: &$crate::catalogue::Column| {
+            ($conn.database().stored_as(entity.kind), entity.sql_type.clone())
+        };
+        match ($table.entity.as_ref().map(stored_as), $conn) {
             // The engine reads the constant 0 in place of a key.
             (None, conn) => $run::<Integer, i32, _>($($argument,)* conn),
             // Diesel has these types on a connection to their database only.
             #[cfg(feature = "postgres")]
-            (Some((Kind::Uuid, _)), AnyConnection::Postgres(conn)) => {
+            (Some((Kind::Uuid, _)), $crate::connection::AnyConnection::Postgres(conn)) => {
                 use diesel::sql_types::Uuid;
                 use diesel_counters::dsl::StoredKey;
 
                 $run::<Uuid, <Uuid as StoredKey>::Key, _>($($argument,)* conn)
             }
             #[cfg(feature = "mysql")]
-            (Some((Kind::Other, "bigint unsigned")), AnyConnection::Mysql(conn)) => {
+            (Some((_, sql_type)), $crate::connection::AnyConnection::Mysql(conn))
+                if sql_type.starts_with("bigint") && sql_type.ends_with("unsigned") =>
+            {
                 $run::<diesel::sql_types::Unsigned<BigInt>, u64, _>($($argument,)* conn)
             }
             #[cfg(feature = "mysql")]
-            (Some((Kind::Other, "int unsigned" | "int(10) unsigned")), AnyConnection::Mysql(conn)) => {
+            (Some((_, sql_type)), $crate::connection::AnyConnection::Mysql(conn))
+                if sql_type.starts_with("int") && sql_type.ends_with("unsigned") =>
+            {
                 $run::<diesel::sql_types::Unsigned<Integer>, u32, _>($($argument,)* conn)
-            }
-            (Some((Kind::SmallInt | Kind::Integer, _)), conn) if has_one_integer => {
-                $run::<BigInt, i64, _>($($argument,)* conn)
             }
             (Some((Kind::BigInt, _)), conn) => $run::<BigInt, i64, _>($($argument,)* conn),
             (Some((Kind::Integer, _)), conn) => $run::<Integer, i32, _>($($argument,)* conn),
             (Some((Kind::SmallInt, _)), conn) => $run::<SmallInt, i16, _>($($argument,)* conn),
             (Some((Kind::Text, _)), conn) => $run::<Text, String, _>($($argument,)* conn),
             (Some((Kind::Binary, _)), conn) => $run::<Binary, Vec<u8>, _>($($argument,)* conn),
-            (Some((Kind::Uuid, _)), conn) if has_one_integer => {
-                $run::<Binary, Vec<u8>, _>($($argument,)* conn)
-            }
             (Some((_, sql_type)), _) => anyhow::bail!(
                 "{}: this command cannot do it with keys of the type {sql_type}; a program that \
                  uses diesel_counters can",

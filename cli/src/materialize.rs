@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::catalogue::{Column, CounterTable, Kind, Table, counter_table, table};
 use crate::connection::AnyConnection;
 use crate::layout::{TableName, layout, with_key_type};
+use crate::options::{Options, Outcome};
 use crate::output::{progress_bar, thousands};
-use crate::{Global, Outcome};
 
 /// Copy a counter's totals into a column of the table of its entities.
 ///
@@ -45,8 +45,8 @@ struct Report {
     rows_written: u64,
 }
 
-pub fn run(args: Materialize, global: &Global) -> Result<Outcome> {
-    let conn = &mut global.connect()?;
+pub fn run(args: Materialize, options: &Options) -> Result<Outcome> {
+    let conn = &mut options.connect()?;
     let counters = counter_table(conn, &args.table)?;
     let layout = layout(&counters, [counters.counter(&args.counter)?]);
     let into = into(&args.into, &counters, conn)?;
@@ -59,7 +59,7 @@ pub fn run(args: Materialize, global: &Global) -> Result<Outcome> {
         rows_that_differ: done.different,
         rows_written: done.written,
     };
-    global.print(&report, || text(&report))?;
+    options.print(&report, || text(&report))?;
     Ok(Outcome::Good)
 }
 
@@ -141,8 +141,7 @@ fn key_of<'t>(parent: &'t Table, entity: &Column) -> Option<&'t Column> {
     let [key] = &*parent.primary_key else {
         return None;
     };
-    let is_integer = |kind| matches!(kind, Kind::SmallInt | Kind::Integer | Kind::BigInt);
-    let are_alike = |a, b| a == b || is_integer(a) && is_integer(b);
+    let are_alike = |a: Kind, b: Kind| a == b || a.is_integer() && b.is_integer();
     parent
         .column(key)
         .filter(|key| are_alike(key.kind, entity.kind))

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::catalogue::counter_table;
 use crate::layout::{TableName, layout_to_merge, with_key_type};
+use crate::options::{Options, Outcome};
 use crate::output::{progress_bar, thousands};
-use crate::{Global, Outcome};
 
 /// Merge the slots of past days into one row for each entity and day.
 ///
@@ -53,13 +53,13 @@ struct MergeArgs {
     dry_run: bool,
 }
 
-pub fn compact(args: CompactArgs, global: &Global) -> Result<Outcome> {
+pub fn compact(args: CompactArgs, options: &Options) -> Result<Outcome> {
     let before = args.before.unwrap_or(yesterday());
-    run(args.merge, Keep::Days, before, global)
+    run(args.merge, Keep::Days, before, options)
 }
 
-pub fn fold(args: FoldArgs, global: &Global) -> Result<Outcome> {
-    run(args.merge, Keep::Totals, args.before, global)
+pub fn fold(args: FoldArgs, options: &Options) -> Result<Outcome> {
+    run(args.merge, Keep::Totals, args.before, options)
 }
 
 /// In UTC.
@@ -86,7 +86,7 @@ struct Report {
     already_running: bool,
 }
 
-fn run(args: MergeArgs, keep: Keep, before: NaiveDate, global: &Global) -> Result<Outcome> {
+fn run(args: MergeArgs, keep: Keep, before: NaiveDate, options: &Options) -> Result<Outcome> {
     if before > yesterday() {
         bail!(
             "--before {before}: transactions can still count on {} and later days, in UTC; give \
@@ -94,7 +94,7 @@ fn run(args: MergeArgs, keep: Keep, before: NaiveDate, global: &Global) -> Resul
             yesterday()
         );
     }
-    let conn = &mut global.connect()?;
+    let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
     let layout = layout_to_merge(&table, &args.discard)?;
     let done = with_key_type!(table, conn, merge(layout, keep, before, &args))?;
@@ -107,7 +107,7 @@ fn run(args: MergeArgs, keep: Keep, before: NaiveDate, global: &Global) -> Resul
         longest_transaction_seconds: done.longest_transaction.as_secs_f64(),
         already_running: done.already_running,
     };
-    global.print(&report, || text(&report))?;
+    options.print(&report, || text(&report))?;
     Ok(Outcome::Good)
 }
 

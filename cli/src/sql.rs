@@ -1,44 +1,28 @@
 //! Statements over tables that are known by name only.
 
+use std::marker::PhantomData;
+
 use chrono::NaiveDate;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::{BigInt, Binary, Date, Integer, SmallInt, Text, Untyped};
-use diesel_counters::Dialect;
+use diesel::sql_types::{BigInt, Binary, Date, Text, Untyped};
 
+pub use crate::compat::quoted;
 use crate::connection::{AnyConnection, MultiBackend};
 
-/// A name as an identifier of SQL.
-pub fn quoted(dialect: Dialect, name: &str) -> String {
-    match dialect {
-        Dialect::MySql => format!("`{}`", name.replace('`', "``")),
-        Dialect::PostgreSql | Dialect::Sqlite => format!("\"{}\"", name.replace('"', "\"\"")),
-    }
-}
-
-/// Names as identifiers: `"a", "b"`.
-pub fn quoted_list<'n>(dialect: Dialect, names: impl IntoIterator<Item = &'n str>) -> String {
-    let quoted: Vec<_> = names.into_iter().map(|n| quoted(dialect, n)).collect();
-    quoted.join(", ")
-}
-
-/// A statement, with values bound into it wherever they stand.
-#[derive(Debug, Clone, Default)]
-pub struct Sql {
+/// A statement with bound values, whose rows have columns of the types `ST`.
+pub struct Sql<ST = Untyped> {
     parts: Vec<Part>,
+    types: PhantomData<ST>,
 }
 
-#[derive(Debug, Clone)]
 enum Part {
     Text(String),
     Value(Value),
 }
 
-/// What can be bound.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A bound value.
 pub enum Value {
-    SmallInt(i16),
-    Integer(i32),
     BigInt(i64),
     Text(String),
     Binary(Vec<u8>),
@@ -61,57 +45,48 @@ impl Sql {
         self
     }
 
-    /// Goes on with another piece.
+    /// Appends another piece.
     pub fn then(mut self, piece: Sql) -> Self {
         self.parts.extend(piece.parts);
         self
     }
-}
 
-impl From<i16> for Value {
-    fn from(value: i16) -> Self {
-        Value::SmallInt(value)
+    /// Says which types its columns have.
+    pub fn typed<ST>(self) -> Sql<ST> {
+        Sql {
+            parts: self.parts,
+            types: PhantomData,
+        }
     }
 }
 
-impl From<i32> for Value {
-    fn from(value: i32) -> Self {
-        Value::Integer(value)
+impl Default for Sql {
+    fn default() -> Self {
+        Sql {
+            parts: Vec::new(),
+            types: PhantomData,
+        }
     }
 }
 
-impl From<i64> for Value {
-    fn from(value: i64) -> Self {
-        Value::BigInt(value)
-    }
+macro_rules! values {
+    ($($variant:ident($from:ty)),*) => {$(
+        impl From<$from> for Value {
+            fn from(value: $from) -> Self {
+                Value::$variant(value.into())
+            }
+        }
+    )*};
 }
 
-impl From<&str> for Value {
-    fn from(value: &str) -> Self {
-        Value::Text(value.to_owned())
-    }
-}
+values!(BigInt(i64), Text(&str), Binary(Vec<u8>), Date(NaiveDate));
 
-impl From<Vec<u8>> for Value {
-    fn from(value: Vec<u8>) -> Self {
-        Value::Binary(value)
-    }
-}
-
-impl From<NaiveDate> for Value {
-    fn from(value: NaiveDate) -> Self {
-        Value::Date(value)
-    }
-}
-
-impl QueryFragment<MultiBackend> for Sql {
+impl<ST> QueryFragment<MultiBackend> for Sql<ST> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
         out.unsafe_to_cache_prepared();
         for part in &self.parts {
             match part {
                 Part::Text(text) => out.push_sql(text),
-                Part::Value(Value::SmallInt(v)) => out.push_bind_param::<SmallInt, _>(v)?,
-                Part::Value(Value::Integer(v)) => out.push_bind_param::<Integer, _>(v)?,
                 Part::Value(Value::BigInt(v)) => out.push_bind_param::<BigInt, _>(v)?,
                 Part::Value(Value::Text(v)) => out.push_bind_param::<Text, _>(v)?,
                 Part::Value(Value::Binary(v)) => out.push_bind_param::<Binary, _>(v)?,
@@ -122,24 +97,13 @@ impl QueryFragment<MultiBackend> for Sql {
     }
 }
 
-impl QueryId for Sql {
+impl<ST> QueryId for Sql<ST> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl Query for Sql {
-    type SqlType = Untyped;
+impl<ST> Query for Sql<ST> {
+    type SqlType = ST;
 }
 
-impl RunQueryDsl<AnyConnection> for Sql {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_cannot_end_its_quotes() {
-        assert_eq!(quoted(Dialect::Sqlite, r#"a"b`c"#), r#""a""b`c""#);
-        assert_eq!(quoted(Dialect::MySql, r#"a"b`c"#), r#"`a"b``c`"#);
-    }
-}
+impl<ST> RunQueryDsl<AnyConnection> for Sql<ST> {}

@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use crate::catalogue::counter_table;
 use crate::layout::layout;
+use crate::options::{Options, Outcome};
 use crate::output::{bar, columns, thousands, width};
-use crate::{Global, Outcome, entity};
 
 /// Show which entities have the highest total of a counter.
 #[derive(Args)]
@@ -48,16 +48,16 @@ struct Ranked {
     total: i64,
 }
 
-pub fn run(args: Top, global: &Global) -> Result<Outcome> {
-    let ranking = rank(args, global)?;
-    global.print(&ranking, || text(&ranking))?;
+pub fn run(args: Top, options: &Options) -> Result<Outcome> {
+    let ranking = rank(args, options)?;
+    options.print(&ranking, || text(&ranking))?;
     Ok(Outcome::Good)
 }
 
-fn rank(args: Top, global: &Global) -> Result<Ranking> {
-    let conn = &mut global.connect()?;
+fn rank(args: Top, options: &Options) -> Result<Ranking> {
+    let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
-    let key = entity::as_text(conn.dialect(), table.of_entities()?);
+    let key = conn.database().as_text(table.of_entities()?);
     let layout = layout(&table, [table.counter(&args.counter)?]);
     let from = args.from.map_or(Bound::Unbounded, Bound::Included);
     let to = args.to.map_or(Bound::Unbounded, Bound::Included);

@@ -271,7 +271,10 @@ fn no_command_hangs_behind_a_lock() {
         .unwrap();
     let shown = database.run(&["show", "article_counters"]);
     assert_eq!(shown.code, 1, "{shown:?}");
-    assert!(shown.stderr.contains("doctor TABLE` says who"), "{shown:?}");
+    assert!(
+        shown.stderr.contains("doctor TABLE` says which"),
+        "{shown:?}"
+    );
 }
 
 #[test]

@@ -1,17 +1,16 @@
 //! What makes a table a counter table.
 
 use anyhow::{Context, Result};
-use diesel_counters::Dialect;
 
-use super::{Column, Kind, Parent, Table};
+use super::{Column, Index, Kind, Parent, Table};
 
 /// A counter table: its primary key is `(entity, day, slot)`, or `(day, slot)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterTable {
     pub table: Table,
-    /// None where it counts for one thing only, such as a whole site.
+    /// `None` if it counts for one thing only, such as a whole site.
     pub entity: Option<Column>,
-    /// What the entity's column refers to, where it has a foreign key.
+    /// The column that the entity's foreign key refers to.
     pub parent: Option<Parent>,
     pub day: Column,
     pub slot: Column,
@@ -19,7 +18,7 @@ pub struct CounterTable {
     pub counters: Vec<Column>,
 }
 
-/// Gives the table back where it is none.
+/// Returns the table if it is not a counter table.
 impl TryFrom<Table> for CounterTable {
     type Error = Table;
 
@@ -49,7 +48,7 @@ impl CounterTable {
     ///
     /// # Errors
     ///
-    /// Where there is none; it names those that there are.
+    /// If there is none. The error names the counters.
     pub fn counter(&self, name: &str) -> Result<&Column> {
         let counter = self.counters.iter().find(|column| column.name == name);
         counter.with_context(|| {
@@ -62,13 +61,23 @@ impl CounterTable {
         })
     }
 
-    pub fn sql_name(&self, dialect: Dialect) -> String {
-        self.table.sql_name(dialect)
+    /// The column of the entity's key.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub fn of_entities(&self) -> Result<&Column> {
+        self.entity.as_ref().with_context(|| {
+            format!(
+                "{} counts for one thing only: its primary key ({}, {}) has no entity",
+                self.table, self.day.name, self.slot.name
+            )
+        })
     }
 }
 
 impl Table {
-    /// The columns that are no part of the key, and can count.
+    /// The columns outside the key that can count.
     pub fn counters(&self) -> impl Iterator<Item = &Column> {
         self.columns
             .iter()
@@ -86,5 +95,19 @@ impl Table {
     pub fn holds_counts(&self, column: &Column) -> bool {
         let is_bigint = column.kind == Kind::BigInt || self.strict && column.kind == Kind::Integer;
         is_bigint && !column.generated
+    }
+}
+
+impl Index {
+    /// Its columns, with the included ones.
+    pub fn holds(&self) -> impl Iterator<Item = &str> {
+        let columns = self.columns.iter().chain(&self.included);
+        columns.map(String::as_str)
+    }
+
+    /// Whether an increment can conflict in this index without conflicting in the key.
+    pub fn conflicts_besides<'k>(&self, key: impl IntoIterator<Item = &'k str>) -> bool {
+        let is_in_it = |name: &str| self.columns.iter().any(|column| column == name);
+        self.unique && !key.into_iter().all(is_in_it)
     }
 }

@@ -1,177 +1,86 @@
-//! The columns that are no counters.
+//! The columns of the key, and those that do not count.
 
 use anyhow::Result;
-use diesel::prelude::*;
-use diesel::sql_types::BigInt;
-use diesel_counters::Dialect;
 
-use super::fault::Fault;
-use super::shape::Shape;
-use crate::catalogue::{Column, Kind, parent_table};
+use super::faults::{COLLATION, DAY_TYPE, NO_DEFAULT, PADDING, SLOT_TYPE};
+use super::several_rows;
+use crate::catalogue::{Column, Shape};
 use crate::connection::AnyConnection;
-use crate::generate::TELLS_TEXTS_APART;
-use crate::sql::sql;
+use crate::database::{Change, Fault};
 
 pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let mut faults: Vec<_> = [day(shape, conn)?, slot(shape, conn)?]
-        .into_iter()
-        .flatten()
-        .collect();
+    let database = conn.database();
+    let mut faults = Vec::new();
+    for (column, wanted) in [(shape.day, "DATE"), (shape.slot, "SMALLINT")] {
+        faults.extend(column_of_key(shape, column, wanted, conn)?);
+    }
     for column in &shape.entity {
-        faults.extend(fixed_width(shape, column));
         faults.extend(collation(shape, column, conn)?);
     }
-    faults.extend(other_columns(shape));
+    let others = shape.table.columns.iter().filter(|column| {
+        let is_known = shape.is_key(column) || shape.is_counter(column);
+        let has_value = column.nullable || column.default.is_some();
+        !(is_known || has_value || column.auto_increment || column.generated)
+    });
+    for column in others {
+        let fault = NO_DEFAULT.found(format!("{} is NOT NULL and has no default.", column.name));
+        let default = Change::Column {
+            column,
+            sql_type: None,
+            default: Some("…"),
+            not_null: false,
+        };
+        let script = database.change(&default, shape.table);
+        faults.push(fault.change("Choose its default.", script));
+    }
     Ok(faults)
 }
 
-fn day(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<Fault>> {
-    let day = shape.day;
-    if shape.table.holds_days(day) {
-        return Ok(None);
-    }
-    let fault = Fault::wrong(
-        "day_type",
-        format!("{} is {}, not DATE.", day.name, day.sql_type),
-        "diesel_counters does not compile with it; and what holds a time as well, or a day in \
-         several spellings, has many rows for one day.",
-    );
-    if shape.dialect == Dialect::Sqlite {
-        return Ok(Some(fault.rebuild()));
-    }
-    let Some(as_day) = as_day(shape) else {
-        return Ok(Some(fault.remedy(
-            "Look at how it says a day, and of which time zone; then make it a DATE.",
-        )));
+/// The type of the day or the slot.
+fn column_of_key(
+    shape: &Shape<'_>,
+    column: &Column,
+    wanted: &'static str,
+    conn: &mut AnyConnection,
+) -> Result<Option<Fault>> {
+    let is_day = wanted == "DATE";
+    let (fault, has_type) = match is_day {
+        true => (DAY_TYPE, shape.table.holds_days(column)),
+        false => (SLOT_TYPE, shape.table.holds_slots(column)),
     };
-    if shape.has_several_rows_of_one_key(&as_day, conn)? {
-        return Ok(Some(fault.remedy(
-            "First add up the rows of one day, of which there are several; then make it a DATE.",
-        )));
-    }
-    let (table, name) = (shape.table_sql(), shape.quoted(&day.name));
-    Ok(Some(fault.remedy(change_type(shape)).sql(
-        match shape.dialect {
-            Dialect::MySql => format!("ALTER TABLE {table} MODIFY {name} DATE NOT NULL;"),
-            _ => format!("ALTER TABLE {table} ALTER COLUMN {name} TYPE DATE USING {as_day};"),
-        },
-    )))
-}
-
-/// The day, where there is no doubt which it is: days are of UTC.
-fn as_day(shape: &Shape<'_>) -> Option<String> {
-    let name = shape.quoted(&shape.day.name);
-    match (shape.dialect, shape.day.sql_type.as_str()) {
-        (Dialect::PostgreSql, "timestamp without time zone") => Some(format!("{name}::DATE")),
-        (Dialect::PostgreSql, "timestamp with time zone") => {
-            Some(format!("({name} AT TIME ZONE 'UTC')::DATE"))
-        }
-        // One of fractions of a second would be rounded, to the next day too.
-        (Dialect::MySql, "datetime") => Some(format!("DATE({name})")),
-        _ => None,
-    }
-}
-
-fn slot(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<Fault>> {
-    let slot = shape.slot;
-    if shape.table.holds_slots(slot) {
+    if has_type {
         return Ok(None);
     }
-    let fault = Fault::wrong(
-        "slot_type",
-        format!("{} is {}, not SMALLINT.", slot.name, slot.sql_type),
-        "diesel_counters does not compile with it.",
-    );
-    let (table, name) = (shape.table_sql(), shape.quoted(&slot.name));
-    Ok(Some(match shape.dialect {
-        Dialect::Sqlite => fault.rebuild(),
-        dialect
-            if !is_whole(slot, dialect)
-                || count(shape, &format!("{name} NOT BETWEEN 0 AND 32767"), conn)? > 0 =>
-        {
-            fault.remedy("Look at what it holds; then make it a SMALLINT.")
-        }
-        Dialect::PostgreSql => fault.remedy(change_type(shape)).sql(format!(
-            "ALTER TABLE {table} ALTER COLUMN {name} TYPE SMALLINT;"
-        )),
-        Dialect::MySql => fault.remedy(change_type(shape)).sql(format!(
-            "ALTER TABLE {table} MODIFY {name} SMALLINT NOT NULL;"
-        )),
+    let (name, sql_type) = (&column.name, &column.sql_type);
+    let fault = fault.found(format!("{name} is {sql_type}, not {wanted}."));
+    let change = Change::sql_type(column, wanted);
+    let Some(script) = conn.database().change(&change, shape.table) else {
+        return Ok(Some(fault.change("", None)));
+    };
+    let obstacle = match is_day {
+        true => day_obstacle(shape, conn)?,
+        false => slot_obstacle(shape, conn)?,
+    };
+    Ok(Some(match obstacle {
+        Some(first) => fault.remedy(format!("{first}; then make it a {wanted}.")),
+        None => fault.change("Change its type.", Some(script)),
     }))
 }
 
-/// Whether it holds whole numbers only.
-pub fn is_whole(column: &Column, dialect: Dialect) -> bool {
-    match column.kind {
-        Kind::SmallInt | Kind::Integer | Kind::BigInt => true,
-        // Without a sign, or of a size that diesel_counters has no use for.
-        Kind::Other if dialect == Dialect::MySql => ["tiny", "small", "medium", "", "big"]
-            .iter()
-            .any(|size| column.sql_type.starts_with(&format!("{size}int"))),
-        _ => false,
-    }
-}
-
-pub fn change_type(shape: &Shape<'_>) -> &'static str {
-    match shape.dialect {
-        Dialect::PostgreSql => {
-            "Change its type. The whole table is rewritten, and nobody reads or writes it meanwhile."
-        }
-        _ => "Change its type. The whole table is copied, and nobody writes it meanwhile.",
-    }
-}
-
-/// Of what is no counter.
-fn other_columns(shape: &Shape<'_>) -> Vec<Fault> {
-    let is_counter = |column: &&Column| {
-        shape
-            .counters
-            .iter()
-            .any(|counter| counter.name == column.name)
+fn day_obstacle(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<&'static str>> {
+    let Some(as_day) = conn.database().as_day(shape.day) else {
+        return Ok(Some("Look at how it writes a day, and in which time zone"));
     };
-    let others = shape.table.columns.iter().filter(|column| {
-        !shape.is_key(column)
-            && !is_counter(column)
-            && !column.nullable
-            && column.default.is_none()
-            && !column.auto_increment
-            && !column.generated
-    });
-    let faults = others.map(|column| {
-        let (table, name) = (shape.table_sql(), shape.quoted(&column.name));
-        let fault = Fault::wrong(
-            "no_default",
-            format!("{} is NOT NULL and has no default.", column.name),
-            "An increment fails when it makes a row, because it gives the key and the counters only.",
-        );
-        match shape.dialect {
-            Dialect::Sqlite => fault.rebuild(),
-            _ => fault
-                .remedy("Give it a default, with a value of yours.")
-                .sql(format!("ALTER TABLE {table} ALTER COLUMN {name} SET DEFAULT …;")),
-        }
-    });
-    faults.collect()
+    let found = several_rows(shape, &as_day, conn)?;
+    Ok(found.then_some("First add up the rows of one day, of which there are several"))
 }
 
-/// PostgreSQL's `CHAR(n)`, which `format_type` writes in these ways.
-fn fixed_width(shape: &Shape<'_>, entity: &Column) -> Option<Fault> {
-    let name = entity.sql_type.split('(').next().unwrap_or_default();
-    let is_fixed = matches!(name, "character" | "bpchar");
-    (is_fixed && shape.dialect == Dialect::PostgreSql).then(|| {
-        Fault::slow(
-            "fixed_width",
-            format!("{} is {}, not TEXT.", entity.name, entity.sql_type),
-            "Diesel binds a TEXT. PostgreSQL compares it with the column as TEXT, of which there \
-             is no index: each read scans the whole table.",
-        )
-        .remedy(change_type(shape))
-        .sql(format!(
-            "ALTER TABLE {} ALTER COLUMN {} TYPE TEXT;",
-            shape.table_sql(),
-            shape.quoted(&entity.name)
-        ))
-    })
+fn slot_obstacle(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<&'static str>> {
+    let database = conn.database();
+    let slot = database.quoted(&shape.slot.name);
+    let beyond = format!("{slot} NOT BETWEEN 0 AND 32767");
+    let is_wrong = !shape.slot.kind.is_integer() || database.count(shape.table, &beyond, conn)? > 0;
+    Ok(is_wrong.then_some("Look at what it holds"))
 }
 
 fn collation(
@@ -182,60 +91,25 @@ fn collation(
     let Some(collation) = &entity.loose_collation else {
         return Ok(None);
     };
-    // What the parent's key takes for one is one entity.
+    // Texts that the parent's key takes as equal are one entity.
     if let Some(parent) = &entity.refers_to {
-        let table = parent_table(conn, parent)?;
+        let table = conn.database().parent(parent, conn)?;
         let column = table.as_ref().and_then(|t| t.column(&parent.column));
         if column.is_none_or(|column| column.loose_collation.as_ref() == Some(collation)) {
             return Ok(None);
         }
     }
-    let what = format!("{} has the collation {collation}.", entity.name);
-    let only_pads = shape.dialect == Dialect::MySql && !collation.ends_with("_ci");
-    let fault = match only_pads {
-        true => Fault::hint(
-            "padding",
-            what,
-            "It takes 'foo ', with a space at its end, for 'foo', and counts them as one.",
-        ),
-        false => Fault::wrong(
-            "collation",
-            what,
-            "It takes 'Foo' for 'foo', and counts them as one.",
-        ),
+    let fault = match conn.database().only_ignores_spaces(collation) {
+        true => PADDING,
+        false => COLLATION,
     };
-    let (table, name) = (shape.table_sql(), shape.quoted(&entity.name));
-    let sql_type = &entity.sql_type;
-    let fault = fault.remedy(
-        "Give it one that tells them apart, and a column that it is joined to the same one. The \
-         table is rewritten or its indexes are, and nobody writes it meanwhile.",
-    );
-    Ok(Some(match shape.dialect {
-        Dialect::MySql => fault.sql(format!(
-            "ALTER TABLE {table} MODIFY {name} {} {TELLS_TEXTS_APART} NOT NULL;",
-            // CHAR drops the spaces at the end, whatever the collation.
-            match sql_type.strip_prefix("char") {
-                Some(width) => format!("VARCHAR{width}"),
-                None => sql_type.to_uppercase(),
-            }
-        )),
-        Dialect::PostgreSql => fault.sql(format!(
-            "ALTER TABLE {table} ALTER COLUMN {name} TYPE {sql_type} COLLATE \"C\";"
-        )),
-        Dialect::Sqlite => fault.rebuild(),
-    }))
-}
-
-pub fn count(shape: &Shape<'_>, condition: &str, conn: &mut AnyConnection) -> Result<i64> {
-    #[derive(QueryableByName)]
-    struct Rows {
-        #[diesel(sql_type = BigInt)]
-        counted: i64,
-    }
-    let rows: Rows = sql(format!(
-        "SELECT COUNT(*) AS counted FROM {} WHERE {condition}",
-        shape.table_sql()
-    ))
-    .get_result(conn)?;
-    Ok(rows.counted)
+    let exact_type = conn.database().exact_type(entity);
+    let change = Change::sql_type(entity, &exact_type);
+    let script = conn.database().change(&change, shape.table);
+    let fault = fault.found(format!("{} has the collation {collation}.", entity.name));
+    Ok(Some(fault.change(
+        "Give it a collation that tells them apart, and the same one to each column that it is \
+         joined to.",
+        script,
+    )))
 }

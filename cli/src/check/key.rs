@@ -1,24 +1,17 @@
 //! The primary key.
 
 use anyhow::Result;
-use diesel_counters::Dialect;
 
-use super::columns::count;
-use super::fault::Fault;
-use super::shape::Shape;
-use crate::catalogue::{Index, Table};
+use super::faults::{DEFERRABLE_KEY, KEY_COLUMNS, KEY_ORDER, NO_KEY, NOT_PRIMARY_KEY, NULL_KEY};
+use super::several_rows;
+use crate::catalogue::{Index, Shape, Table};
 use crate::connection::AnyConnection;
-use crate::sql::quoted_list;
+use crate::database::{Change, Database, Fault, Known, Severity};
 
-/// What is no counter table at all.
 pub fn no_key(table: &Table) -> Fault {
-    Fault::wrong(
-        "no_key",
-        "It has no columns of a day and a slot.",
-        "It is not a counter table: diesel_counters cannot count in it.",
-    )
-    .remedy(format!(
-        "Make a table of counters next to it: \
+    let fault = NO_KEY.found("It has no columns of a day and a slot.");
+    fault.remedy(format!(
+        "Create a counter table beside it: \
          diesel-counters generate migration create_{}_counters --counters … --entity …",
         table.name
     ))
@@ -29,13 +22,9 @@ pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>
     if shape.entity.len() > 1 {
         faults.push(too_many_columns(shape));
     } else if shape.table.primary_key != shape.key() {
-        faults.push(with_remedy(wrong_key(shape), shape, conn)?);
+        faults.push(with_remedy(wrong_key(shape, conn.database()), shape, conn)?);
     } else if let Some(index) = shape.table.indexes.iter().find(|i| i.primary && !i.whole) {
-        let fault = Fault::wrong(
-            "deferrable_key",
-            format!("Its primary key {} is DEFERRABLE.", index.name),
-            "Each increment fails: ON CONFLICT takes no such key.",
-        );
+        let fault = DEFERRABLE_KEY.found(format!("Its primary key {} is DEFERRABLE.", index.name));
         faults.push(with_remedy(fault, shape, conn)?);
     }
     faults.extend(nullable(shape));
@@ -43,149 +32,84 @@ pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>
 }
 
 fn too_many_columns(shape: &Shape<'_>) -> Fault {
-    let names: Vec<_> = shape
-        .entity
-        .iter()
-        .map(|column| column.name.as_str())
-        .collect();
-    Fault::wrong(
-        "key_columns",
-        format!(
-            "Its key has {} columns besides the day and the slot: {}.",
-            names.len(),
-            names.join(", ")
-        ),
-        "diesel_counters does not compile with it: an entity is one column.",
-    )
-    .remedy("Count by one column, such as the id of a row that has the others.")
+    let names: Vec<_> = shape.entity.iter().map(|column| &*column.name).collect();
+    let what = format!(
+        "Its key has {} columns besides the day and the slot: {}.",
+        names.len(),
+        names.join(", ")
+    );
+    let fault = KEY_COLUMNS.found(what);
+    fault.remedy("Count by one column, such as the id of a row that has the others.")
 }
 
-fn wrong_key(shape: &Shape<'_>) -> Fault {
-    let key = &shape.table.primary_key;
+fn wrong_key(shape: &Shape<'_>, database: &dyn Database) -> Fault {
+    let (key, facts) = (&shape.table.primary_key, database.facts());
     let (is, wanted) = (key.join(", "), shape.key().join(", "));
-    let is_auto_increment = matches!(
-        key.as_slice(),
-        [id] if shape.table.column(id).is_some_and(|column| column.auto_increment)
-    );
     if is_same_set(key, &shape.key()) {
-        Fault::slow(
-            "key_order",
-            format!("Its primary key is ({is}), not ({wanted})."),
-            "The rows of one entity are not next to each other: to read its count is to look \
-             through all of them. diesel_counters does not compile with it.",
-        )
-    } else if unique_by_key(shape).is_none() {
-        Fault::wrong(
-            "no_unique_key",
-            match by_key(shape).find(|index| !index.whole) {
+        return KEY_ORDER.found(format!("Its primary key is ({is}), not ({wanted})."));
+    }
+    if unique_by_key(shape).is_none() {
+        return Known(Severity::Wrong, "no_unique_key", facts.no_unique_key).found(
+            match by_key(shape).next() {
                 Some(index) => format!(
                     "Only {} makes ({wanted}) unique, and it is partial, deferrable or invalid.",
                     index.name
                 ),
                 None => format!("Nothing makes ({wanted}) unique."),
             },
-            match shape.dialect {
-                Dialect::MySql => {
-                    "Each increment adds a row of its own, and never to one that is there."
-                }
-                Dialect::PostgreSql | Dialect::Sqlite => {
-                    "Each increment fails: its ON CONFLICT needs a unique key."
-                }
-            },
-        )
-    } else if is_auto_increment && shape.dialect == Dialect::MySql {
-        Fault::slow(
-            "auto_increment_key",
-            format!("Its primary key is the auto-increment {is}; ({wanted}) is unique besides."),
-            "Each increment takes a number from it and locks in two indexes: measured on MySQL with \
-             16 writers, that was slower than one row without slots.",
-        )
-    } else {
-        Fault::slow(
-            "not_primary_key",
-            match key.is_empty() {
-                true => format!("({wanted}) is unique, but there is no primary key."),
-                false => format!("({wanted}) is unique, but its primary key is ({is})."),
-            },
-            "Each increment keeps two indexes. diesel_counters does not compile with it.",
-        )
+        );
     }
-}
-
-fn with_remedy(fault: Fault, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Fault> {
-    if shape.dialect == Dialect::Sqlite {
-        return Ok(fault.rebuild());
+    if let (Some(_), Some(cost)) = (shape.row_number(), facts.auto_increment_key) {
+        return Known(Severity::Slow, "auto_increment_key", cost).found(format!(
+            "Its primary key is the auto-increment {is}, and ({wanted}) is a second unique key."
+        ));
     }
-    let wanted = shape.key().join(", ");
-    if let Some(first) = obstacle(shape, conn)? {
-        return Ok(fault.remedy(format!("{first} Then make ({wanted}) the primary key.")));
-    }
-    let meanwhile = match shape.dialect {
-        Dialect::PostgreSql => "Nobody reads or writes the table while its index is made.",
-        _ => "The whole table is rewritten.",
-    };
-    let new = format!(
-        "ADD PRIMARY KEY ({})",
-        quoted_list(shape.dialect, shape.key())
-    );
-    let mut changes = removals(shape, shape.dialect);
-    changes.push(new);
-    let remedy = format!("Make ({wanted}) the primary key, in this order. {meanwhile}");
-    Ok(fault.remedy(remedy).sql(format!(
-        "ALTER TABLE {} {};",
-        shape.table_sql(),
-        changes.join(", ")
-    )))
-}
-
-/// Rows with which there can be no such key.
-fn obstacle(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<&'static str>> {
-    let day = shape.quoted(&shape.day.name);
-    if unique_by_key(shape).is_none() && shape.has_several_rows_of_one_key(&day, conn)? {
-        return Ok(Some("First add up the rows that have the same of these."));
-    }
-    let nulls = shape
-        .key()
-        .into_iter()
-        .map(|name| shape.quoted(name) + " IS NULL");
-    let nulls = nulls.collect::<Vec<_>>().join(" OR ");
-    Ok(match count(shape, &nulls, conn)? {
-        0 => None,
-        _ => Some("First put the rows right that have NULL in one of these."),
+    NOT_PRIMARY_KEY.found(match key.is_empty() {
+        true => format!("({wanted}) is unique, but there is no primary key."),
+        false => format!("({wanted}) is unique, but its primary key is ({is})."),
     })
 }
 
-/// What the new primary key replaces: the old one with its number of a row, and a unique
-/// index of the same columns.
-fn removals(shape: &Shape<'_>, dialect: Dialect) -> Vec<String> {
-    let table = shape.table;
-    let old = table.indexes.iter().find(|index| index.primary);
-    // Another one may be somebody's.
-    let id = table
-        .columns
-        .iter()
-        .find(|column| column.auto_increment && table.primary_key == [column.name.as_str()]);
-    let mut removals = Vec::new();
-    if let Some(id) = id {
-        removals.push(format!("DROP COLUMN {}", shape.quoted(&id.name)));
-    }
-    match (dialect, old) {
-        // It goes with its column.
-        (_, Some(_)) if id.is_some() => {}
-        (Dialect::MySql, Some(_)) => removals.push("DROP PRIMARY KEY".to_owned()),
-        (_, Some(old)) => removals.push(format!("DROP CONSTRAINT {}", shape.quoted(&old.name))),
-        (_, None) => {}
-    }
-    if let Some(index) = unique_by_key(shape).filter(|index| !index.primary) {
-        match dialect {
-            Dialect::MySql => removals.push(format!("DROP INDEX {}", shape.quoted(&index.name))),
-            _ if index.of_constraint => {
-                removals.push(format!("DROP CONSTRAINT {}", shape.quoted(&index.name)))
-            }
-            _ => {}
+fn with_remedy(fault: Fault, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Fault> {
+    let wanted = shape.key().join(", ");
+    let database = conn.database();
+    let change = Change::PrimaryKey(new_key(shape, database));
+    let script = database.change(&change, shape.table);
+    if script.is_some() {
+        if let Some(first) = obstacle(shape, conn)? {
+            return Ok(fault.remedy(format!("{first} Then make ({wanted}) the primary key.")));
         }
     }
-    removals
+    let remedy = format!("Make ({wanted}) the primary key, in this order.");
+    Ok(fault.change(&remedy, script))
+}
+
+/// Rows that the new key would not accept.
+fn obstacle(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<&'static str>> {
+    let database = conn.database();
+    let day = database.quoted(&shape.day.name);
+    if unique_by_key(shape).is_none() && several_rows(shape, &day, conn)? {
+        return Ok(Some("First add up the rows with equal values in these."));
+    }
+    let key = shape.key().into_iter();
+    let nulls: Vec<_> = key.map(|name| database.quoted(name) + " IS NULL").collect();
+    let rows = database.count(shape.table, &nulls.join(" OR "), conn)?;
+    Ok((rows > 0).then_some("First correct the rows that have NULL in one of these."))
+}
+
+/// Drops the old primary key with its number of a row, and a unique index of the same columns.
+fn new_key(shape: &Shape<'_>, database: &dyn Database) -> String {
+    let number = shape.row_number();
+    let column = number.map(|number| format!("DROP COLUMN {}", database.quoted(&number.name)));
+    // The old key goes with its column.
+    let mut indexes = shape.table.indexes.iter();
+    let old = indexes.find(|index| index.primary && number.is_none());
+    let unique = unique_by_key(shape).filter(|index| !index.primary);
+    let dropped = old.into_iter().chain(unique);
+    let dropped = dropped.filter_map(|index| database.drop_in_alter(index));
+    let new = format!("ADD PRIMARY KEY ({})", database.quoted_list(&shape.key()));
+    let changes: Vec<_> = column.into_iter().chain(dropped).chain([new]).collect();
+    changes.join(", ")
 }
 
 fn unique_by_key<'t>(shape: &Shape<'t>) -> Option<&'t Index> {
@@ -199,24 +123,18 @@ fn by_key<'t>(shape: &Shape<'t>) -> impl Iterator<Item = &'t Index> {
 }
 
 fn is_same_set(names: &[String], others: &[&str]) -> bool {
-    names.len() == others.len() && names.iter().all(|name| others.contains(&name.as_str()))
+    names.len() == others.len() && names.iter().all(|name| others.contains(&&**name))
 }
 
-/// Only SQLite lets a primary key be NULL.
+/// Only SQLite accepts NULL in a primary key.
 fn nullable(shape: &Shape<'_>) -> Option<Fault> {
-    let is_primary = |name: &&str| shape.table.primary_key.iter().any(|key| key == name);
-    let columns = shape.entity.iter().chain([&shape.day, &shape.slot]);
-    let names: Vec<_> = columns
-        .filter(|c| c.nullable)
-        .map(|c| c.name.as_str())
-        .filter(is_primary)
-        .collect();
+    let may_be_null = shape
+        .key_columns()
+        .filter(|column| column.nullable && shape.table.primary_key.contains(&column.name));
+    let names: Vec<_> = may_be_null.map(|column| &*column.name).collect();
     (!names.is_empty()).then(|| {
-        Fault::wrong(
-            "null_key",
-            format!("{} may be NULL, though in the primary key.", names.join(" and ")),
-            "SQLite takes each NULL for another: an increment adds a row, and never to one that is there.",
-        )
-        .rebuild()
+        let names = names.join(" and ");
+        let fault = NULL_KEY.found(format!("{names} may be NULL, though in the primary key."));
+        fault.change("", None)
     })
 }

@@ -1,35 +1,32 @@
-//! `check`: live tables against the shape of a counter table.
+//! `check`: compares live tables with the shape of a counter table.
 
-mod cascade;
 mod columns;
 mod counters;
-mod fault;
-mod indexes;
+mod faults;
 mod key;
-mod partitions;
-mod rebuild;
-mod shape;
-mod storage;
 mod text;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use diesel::RunQueryDsl;
+use diesel::sql_types::BigInt;
 use serde::Serialize;
 
-use crate::catalogue::{Table, table, tables};
+use crate::catalogue::{Shape, Table, is_meant_to_count, table, tables};
 use crate::connection::AnyConnection;
-use crate::{Global, Outcome};
+use crate::database::Fault;
+use crate::options::{Options, Outcome};
+use crate::sql::sql;
 
-use fault::Fault;
-use shape::Shape;
+use faults::{CASCADE, REPLACED};
 
-/// Hold tables against the shape of a counter table, and say what is wrong with them.
+/// Find what is wrong or slow about counter tables, and print the SQL that corrects it.
 ///
-/// Without TABLE: all counter tables, those named …_counters, and those with a column slot
-/// next to a DATE in a unique key. Exits with 3 where something is wrong or slow.
+/// Changes nothing. Without TABLE, it checks all counter tables, all tables named …_counters,
+/// and those with a DATE and a column named slot in a unique key. Exits with 3 if it finds a fault.
 #[derive(Args)]
 pub struct Check {
-    /// The tables.
+    /// The tables to check.
     #[arg(value_name = "TABLE")]
     tables: Vec<String>,
 }
@@ -45,61 +42,100 @@ struct Checked {
     table: String,
     good: bool,
     faults: Vec<Fault>,
-    /// On SQLite: what rebuilds the table, where a fault needs that.
+    /// SQLite: the statements that rebuild the table, if a fault needs that.
     rebuild: Vec<String>,
-    /// What to know before that, or why it is not here.
+    /// What to know before that, or why there are none.
     rebuild_note: Option<String>,
 }
 
-pub fn run(args: Check, global: &Global) -> Result<Outcome> {
-    let conn = &mut global.connect()?;
+pub fn run(args: Check, options: &Options) -> Result<Outcome> {
+    let conn = &mut options.connect()?;
     let found: Vec<_> = if args.tables.is_empty() {
-        let all = tables(conn)?.into_iter();
-        all.filter(shape::is_meant_to_count).collect()
+        tables(conn)?
+            .into_iter()
+            .filter(is_meant_to_count)
+            .collect()
     } else {
         let named = args.tables.iter().map(|name| table(conn, name));
-        named.collect::<Result<Vec<_>>>()?
+        named.collect::<Result<_>>()?
     };
     if found.is_empty() {
         bail!(
-            "this database has no counter table: is it the right one? \
-             `diesel-counters generate migration` makes one"
+            "this database has no counter table: is it the right database? \
+             `diesel-counters generate migration` creates one"
         );
     }
     let checked = found.into_iter().map(|table| check(table, conn));
     let tables = checked.collect::<Result<Vec<_>>>()?;
     let good = tables.iter().all(|table| table.good);
     let report = Report { good, tables };
-    global.print(&report, || text::of(&report.tables))?;
+    options.print(&report, || text::of(&report.tables))?;
     Ok(if good { Outcome::Good } else { Outcome::Found })
 }
 
 fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
-    let dialect = conn.dialect();
-    let name = table.to_string();
-    let (faults, rebuild) = match Shape::guess(&table, dialect) {
+    let mut faults = Vec::new();
+    let mut rebuild = None;
+    match Shape::guess(&table) {
         Some(shape) => {
-            let mut faults = key::faults(&shape, conn)?;
-            faults.extend(storage::fault(&shape));
-            faults.extend(partitions::fault(&shape, conn)?);
+            let database = conn.database();
+            faults.extend(key::faults(&shape, conn)?);
             faults.extend(columns::faults(&shape, conn)?);
             faults.extend(counters::faults(&shape, conn)?);
-            faults.extend(indexes::faults(&shape));
-            let cascade = cascade::fault(&shape, conn)?;
-            let rebuild = match faults.iter().any(|fault| fault.needs_rebuild) {
-                true => Some(rebuild::of(&shape, conn)?),
-                false => None,
-            };
-            faults.extend(cascade);
-            (faults, rebuild)
+            faults.extend(database.faults(&shape, conn)?);
+            faults.extend(counters::of_indexes(&shape, database));
+            faults.extend(cascade(&shape, conn)?);
+            if faults.iter().any(|fault| fault.needs_rebuild) {
+                rebuild = database.rebuild(&shape, conn)?;
+            }
         }
-        None => (vec![key::no_key(&table)], None),
-    };
+        None => faults.push(key::no_key(&table)),
+    }
     Ok(Checked {
-        table: name,
-        good: faults.iter().all(Fault::is_good),
+        table: table.to_string(),
+        good: faults.iter().all(|fault| fault.severity.is_good()),
         faults,
         rebuild_note: rebuild.as_ref().map(|rebuild| rebuild.note.clone()),
         rebuild: rebuild.map_or(Vec::new(), |rebuild| rebuild.sql),
     })
+}
+
+/// `REPLACE INTO` deletes the row that it replaces, and a cascade deletes the counts with it.
+fn cascade(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<Fault>> {
+    let parent = shape.entity.first().and_then(|key| key.refers_to.as_ref());
+    let Some(parent) = parent.filter(|parent| parent.cascades) else {
+        return Ok(None);
+    };
+    let Some(replaces) = conn.database().replaces(parent, conn)? else {
+        return Ok(None);
+    };
+    let table = &parent.table;
+    let instead = format!(
+        "Write {table} with {} instead: on_conflict(…).do_update() in Diesel, not replace_into.",
+        replaces.upsert
+    );
+    Ok(Some(match replaces.found.is_empty() {
+        true => CASCADE
+            .found(format!("REPLACE INTO {table} can delete counts."))
+            .remedy(instead),
+        false => {
+            let fault = REPLACED.found(replaces.found.join(" "));
+            fault.remedy(format!("{instead} {}", replaces.remedy))
+        }
+    }))
+}
+
+/// Whether several rows have the same key, with the SQL `day` in place of the day.
+fn several_rows(shape: &Shape<'_>, day: &str, conn: &mut AnyConnection) -> Result<bool> {
+    let database = conn.database();
+    let entity = shape.entity.iter().map(|c| database.quoted(&c.name) + ", ");
+    let found = sql(format!(
+        "SELECT COUNT(*) FROM (SELECT 1 AS one FROM {} GROUP BY {}{day}, {} \
+         HAVING COUNT(*) > 1) AS several",
+        database.table_name(shape.table),
+        entity.collect::<String>(),
+        database.quoted(&shape.slot.name),
+    ));
+    let found: i64 = found.typed::<BigInt>().get_result(conn)?;
+    Ok(found > 0)
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::Checked;
-use super::fault::{Fault, Severity};
+use crate::database::{Fault, Severity};
 use crate::output::{printable, width, wrapped};
 
 pub fn of(tables: &[Checked]) -> String {
@@ -21,7 +21,7 @@ pub fn of(tables: &[Checked]) -> String {
 
 fn push_table(checked: &Checked, text: &mut String) {
     let count = |is: fn(&Fault) -> bool| checked.faults.iter().filter(|fault| is(fault)).count();
-    let mut summary = match count(|fault| !fault.is_good()) {
+    let mut summary = match count(|fault| !fault.severity.is_good()) {
         0 => "good".to_owned(),
         1 => "1 fault".to_owned(),
         faults => format!("{faults} faults"),
@@ -55,10 +55,8 @@ fn push_fault(fault: &Fault, text: &mut String) {
     let style = Style::new().bold().fg_color(Some(color.into()));
     let lines = [&fault.what, &fault.cost, &fault.remedy];
     let lines = lines.into_iter().filter(|line| !line.is_empty());
-    for (i, line) in lines
-        .flat_map(|line| wrapped(line, width().saturating_sub(9)))
-        .enumerate()
-    {
+    let lines = lines.flat_map(|line| wrapped(line, width().saturating_sub(9)));
+    for (i, line) in lines.enumerate() {
         match i {
             0 => push_line(text, &format!("  {style}{word}{style:#}  "), &line),
             _ => push_line(text, "         ", &line),
@@ -67,7 +65,7 @@ fn push_fault(fault: &Fault, text: &mut String) {
     push_sql(&fault.sql, "           ", text);
 }
 
-/// Never wrapped, to be copied.
+/// The SQL is not wrapped, so that it can be copied.
 fn push_sql(statements: &[String], indent: &str, text: &mut String) {
     for line in statements.iter().flat_map(|statement| statement.lines()) {
         push_line(text, indent, line);

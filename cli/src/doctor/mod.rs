@@ -15,8 +15,9 @@ mod watch;
 
 use anyhow::{Result, bail};
 
+use crate::catalogue;
 use crate::connection::AnyConnection;
-use crate::{Global, Outcome, catalogue};
+use crate::options::{Options, Outcome};
 use report::{History, NotSeen, Report, Wait};
 use target::Target;
 
@@ -58,8 +59,8 @@ trait Observed {
     fn not_seen(&mut self) -> Vec<NotSeen>;
 }
 
-pub fn run(doctor: Doctor, global: &Global) -> Result<Outcome> {
-    let conn = &mut global.connect()?;
+pub fn run(doctor: Doctor, options: &Options) -> Result<Outcome> {
+    let conn = &mut options.connect()?;
     let table = catalogue::table(conn, &doctor.table).or_else(|error| {
         // Even the catalogue waits for whoever has the table to itself.
         match locked_by(conn, &doctor.table)? {
@@ -78,7 +79,7 @@ pub fn run(doctor: Doctor, global: &Global) -> Result<Outcome> {
     }
     report.contention = report.saw_contention();
     report.advice = advice::advice(&report, &target);
-    global.print(&report, || print::text(&report))?;
+    options.print(&report, || print::text(&report))?;
     Ok(if report.contention {
         Outcome::Found
     } else {

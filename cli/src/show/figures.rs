@@ -23,7 +23,7 @@ pub struct Figures<'t, Where> {
 
 impl<Where> Figures<'_, Where>
 where
-    Where: QueryFragment<MultiBackend> + Clone,
+    Where: QueryFragment<MultiBackend>,
 {
     fn layout(&self) -> Layout<TableName> {
         layout(self.table, &self.table.counters)
@@ -32,7 +32,7 @@ where
     /// The totals, and how many rows there are.
     pub fn totals(&self, conn: &mut AnyConnection) -> Result<LayoutSum> {
         let sums = self.layout();
-        let sums = sums.sums().filter(self.condition.clone());
+        let sums = sums.sums().filter(&self.condition);
         Ok(sums.get_result(conn)?)
     }
 
@@ -47,7 +47,7 @@ where
         let days = first.iter_days().take_while(|day| *day <= last);
         let mut series: BTreeMap<_, _> = days.map(|day| (day, nothing.clone())).collect();
         let sums = self.layout();
-        let sums = sums.sums().filter(self.condition.clone());
+        let sums = sums.sums().filter(&self.condition);
         let counted: Vec<LayoutSum> = sums.by_day().between(first..=last).load(conn)?;
         let counted = counted.into_iter();
         series.extend(counted.filter_map(|row| Some((row.day?, row.sums))));

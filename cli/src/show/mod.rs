@@ -1,7 +1,6 @@
 //! `show`: what is in a counter table, or of one entity.
 
 mod figures;
-mod size;
 mod text;
 
 use anyhow::{Result, bail};
@@ -10,12 +9,12 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::catalogue::counter_table;
+use crate::database::Size;
 use crate::entity;
+use crate::options::{Options, Outcome};
 use crate::sql::sql;
-use crate::{Global, Outcome};
 
 use figures::Figures;
-use size::Size;
 
 /// Show how large a counter table is, and what it has counted.
 #[derive(Args)]
@@ -60,17 +59,17 @@ struct OfDay {
     count: i64,
 }
 
-pub fn run(args: Show, global: &Global) -> Result<Outcome> {
-    let shown = look(args, global)?;
-    global.print(&shown, || text::of(&shown))?;
+pub fn run(args: Show, options: &Options) -> Result<Outcome> {
+    let shown = look(args, options)?;
+    options.print(&shown, || text::of(&shown))?;
     Ok(Outcome::Good)
 }
 
-fn look(args: Show, global: &Global) -> Result<Shown> {
-    let conn = &mut global.connect()?;
+fn look(args: Show, options: &Options) -> Result<Shown> {
+    let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
     let condition = match (&args.entity, &table.entity) {
-        (Some(text), Some(key)) => entity::equals(conn.dialect(), key, text)?,
+        (Some(text), Some(key)) => entity::equal(conn.database(), key, text)?,
         (None, _) => sql("1 = 1"),
         (Some(_), None) => bail!("{} has no entities: give none", table.table),
     };
@@ -96,10 +95,9 @@ fn look(args: Show, global: &Global) -> Result<Shown> {
     let is_whole = args.entity.is_none();
     Ok(Shown {
         counters: counters.collect(),
-        size: if is_whole {
-            size::of(&table, conn)?
-        } else {
-            None
+        size: match is_whole {
+            true => conn.database().size(&table.table, conn)?,
+            false => None,
         },
         // Not for keys of types that the command does not merge.
         rows_to_merge: match is_whole {

@@ -106,7 +106,7 @@ fn one_entity_is_shown() {
     assert!(
         wrong
             .stderr
-            .contains("article_id is a whole number, and two is none"),
+            .contains("article_id is an integer, and two is not"),
         "{}",
         wrong.stderr
     );

@@ -1,46 +1,12 @@
 //! The catalogue of MySQL and MariaDB.
 
-use anyhow::Result;
-use diesel::RunQueryDsl;
-
-use super::rows::into_tables;
-use super::{Kind, Named, Table};
-use crate::connection::AnyConnection;
+use crate::catalogue::{Kind, Named};
+use crate::database::Catalogue;
 use crate::sql::{Sql, sql};
 
-pub fn load(conn: &mut AnyConnection, only: Option<Named<'_>>) -> Result<Vec<Table>> {
-    let columns = sql(COLUMNS)
-        .then(filter(only))
-        .sql(" ORDER BY t.table_schema, CAST(t.table_name AS BINARY), c.ordinal_position");
-    let indexes = sql(INDEXES).then(filter(only)).sql(
-        " ORDER BY t.table_schema, CAST(t.table_name AS BINARY), is_primary DESC, s.index_name, \
-         s.seq_in_index",
-    );
-    let foreign_keys = sql(FOREIGN_KEYS)
-        .then(filter(only))
-        .sql(" ORDER BY k.constraint_name");
-    Ok(into_tables(
-        columns.load(conn)?,
-        indexes.load(conn)?,
-        foreign_keys.load(conn)?,
-        kind_of,
-    ))
-}
-
-fn filter(only: Option<Named<'_>>) -> Sql {
-    let tables = sql(" WHERE t.table_type = 'BASE TABLE' AND t.table_schema = ");
-    let tables = match only {
-        Some((Some(schema), _)) => tables.bind(schema),
-        _ => tables.sql("DATABASE()"),
-    };
-    match only {
-        Some((_, name)) => tables.sql(" AND t.table_name = ").bind(name),
-        None => tables,
-    }
-}
-
-/// MariaDB's catalogue takes the names of two tables for the same where they differ in case.
-const COLUMNS: &str = "
+pub const CATALOGUE: Catalogue = Catalogue {
+    // MariaDB's catalogue compares the names of tables without case.
+    columns: "
     SELECT CASE WHEN t.table_schema = DATABASE() THEN NULL
                 ELSE CAST(t.table_schema AS CHAR) END AS schema_name,
            CAST(t.table_schema AS CHAR) AS in_schema,
@@ -62,9 +28,10 @@ const COLUMNS: &str = "
     FROM information_schema.tables t
     JOIN information_schema.columns c
       ON c.table_schema = t.table_schema AND c.table_name = t.table_name
-     AND CAST(c.table_name AS BINARY) = CAST(t.table_name AS BINARY)";
-
-const INDEXES: &str = "
+     AND CAST(c.table_name AS BINARY) = CAST(t.table_name AS BINARY)
+    WHERE {where}
+    ORDER BY t.table_schema, CAST(t.table_name AS BINARY), c.ordinal_position",
+    indexes: "
     SELECT CAST(t.table_schema AS CHAR) AS in_schema,
            CAST(t.table_name AS CHAR) AS table_name, CAST(s.index_name AS CHAR) AS index_name,
            s.non_unique = 0 AS is_unique, TRUE AS is_whole,
@@ -75,9 +42,11 @@ const INDEXES: &str = "
     FROM information_schema.tables t
     JOIN information_schema.statistics s
       ON s.table_schema = t.table_schema AND s.table_name = t.table_name
-     AND CAST(s.table_name AS BINARY) = CAST(t.table_name AS BINARY)";
-
-const FOREIGN_KEYS: &str = "
+     AND CAST(s.table_name AS BINARY) = CAST(t.table_name AS BINARY)
+    WHERE {where}
+    ORDER BY t.table_schema, CAST(t.table_name AS BINARY), is_primary DESC, s.index_name,
+             s.seq_in_index",
+    foreign_keys: "
     SELECT CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
            CAST(k.column_name AS CHAR) AS column_name,
            CAST(k.referenced_table_schema AS CHAR) AS parent_schema,
@@ -94,14 +63,31 @@ const FOREIGN_KEYS: &str = "
      AND k.referenced_table_name IS NOT NULL AND k.ordinal_position = 1
      AND NOT EXISTS (SELECT 1 FROM information_schema.key_column_usage o
                      WHERE o.table_schema = k.table_schema AND o.table_name = k.table_name
-                       AND o.constraint_name = k.constraint_name AND o.ordinal_position > 1)";
+                       AND o.constraint_name = k.constraint_name AND o.ordinal_position > 1)
+    WHERE {where}
+    ORDER BY k.constraint_name",
+    named,
+    kind_of,
+};
+
+fn named(name: Option<Named<'_>>) -> Sql {
+    let tables = sql("t.table_type = 'BASE TABLE' AND t.table_schema = ");
+    let tables = match name {
+        Some((Some(schema), _)) => tables.bind(schema),
+        _ => tables.sql("DATABASE()"),
+    };
+    match name {
+        Some((_, name)) => tables.sql(" AND t.table_name = ").bind(name),
+        None => tables,
+    }
+}
 
 /// MySQL before 8.0.19 and MariaDB write `bigint(20)`.
 fn kind_of(column_type: &str) -> Kind {
-    if column_type.contains("unsigned") {
-        return Kind::Other;
-    }
     match column_type.split(['(', ' ']).next().unwrap_or_default() {
+        name if name.ends_with("int") && column_type.contains("unsigned") => Kind::OtherInteger,
+        "tinyint" | "mediumint" => Kind::OtherInteger,
+        _ if column_type.contains("unsigned") => Kind::Other,
         "smallint" => Kind::SmallInt,
         "int" => Kind::Integer,
         "bigint" => Kind::BigInt,

@@ -1,55 +1,13 @@
 //! PostgreSQL's catalogue.
 
-use anyhow::Result;
-use diesel::RunQueryDsl;
-use diesel_counters::Dialect;
+use super::Postgres;
+use crate::catalogue::{Kind, Named};
+use crate::database::Catalogue;
+use crate::database::Database;
+use crate::sql::{Sql, sql};
 
-use super::rows::into_tables;
-use super::{Kind, Named, Table};
-use crate::connection::AnyConnection;
-use crate::sql::{Sql, quoted, sql};
-
-pub fn load(conn: &mut AnyConnection, only: Option<Named<'_>>) -> Result<Vec<Table>> {
-    let columns = sql(COLUMNS)
-        .then(filter(only))
-        .sql(" ORDER BY n.nspname, c.relname, a.attnum");
-    let indexes = sql(INDEXES)
-        .then(filter(only))
-        .sql(" ORDER BY n.nspname, c.relname, x.indisprimary DESC, i.relname, k.position");
-    let foreign_keys = sql(FOREIGN_KEYS)
-        .then(filter(only))
-        .sql(" ORDER BY n.nspname, c.relname, o.conparentid <> 0, o.conname");
-    Ok(into_tables(
-        columns.load(conn)?,
-        indexes.load(conn)?,
-        foreign_keys.load(conn)?,
-        kind_of,
-    ))
-}
-
-/// An unqualified name is looked for where PostgreSQL itself would look.
-fn filter(only: Option<Named<'_>>) -> Sql {
-    let tables = sql(" WHERE c.relkind IN ('r', 'p') AND ");
-    match only {
-        Some((schema, name)) => {
-            let quoted_name: Vec<_> = schema
-                .into_iter()
-                .chain([name])
-                .map(|n| quoted(Dialect::PostgreSql, n))
-                .collect();
-            tables
-                .sql("c.oid = to_regclass(")
-                .bind(quoted_name.join(".").as_str())
-                .sql(")")
-        }
-        None => tables.sql(
-            "n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' \
-             AND NOT c.relispartition",
-        ),
-    }
-}
-
-const COLUMNS: &str = "
+pub const CATALOGUE: Catalogue = Catalogue {
+    columns: "
     SELECT CASE WHEN pg_table_is_visible(c.oid) THEN NULL ELSE n.nspname::text END AS schema_name,
            n.nspname::text AS in_schema, c.relname::text AS table_name,
            NULL::text AS definition, false AS is_strict,
@@ -67,9 +25,10 @@ const COLUMNS: &str = "
     FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-    LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum";
-
-const INDEXES: &str = "
+    LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+    WHERE {where}
+    ORDER BY n.nspname, c.relname, a.attnum",
+    indexes: "
     SELECT n.nspname::text AS in_schema,
            c.relname::text AS table_name, i.relname::text AS index_name,
            x.indisunique AS is_unique,
@@ -85,10 +44,11 @@ const INDEXES: &str = "
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_class i ON i.oid = x.indexrelid
     CROSS JOIN LATERAL unnest(x.indkey::int2[]) WITH ORDINALITY AS k (attnum, position)
-    LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum AND k.attnum <> 0";
-
-/// One whose parent is partitioned is there once more for each of the parent's partitions.
-const FOREIGN_KEYS: &str = "
+    LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum AND k.attnum <> 0
+    WHERE {where}
+    ORDER BY n.nspname, c.relname, x.indisprimary DESC, i.relname, k.position",
+    // A foreign key to a partitioned table is listed once more for each of the partitions.
+    foreign_keys: "
     SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
            a.attname::text AS column_name, pn.nspname::text AS parent_schema,
            p.relname::text AS parent_table, pa.attname::text AS parent_column,
@@ -99,14 +59,36 @@ const FOREIGN_KEYS: &str = "
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = o.conkey[1]
     JOIN pg_class p ON p.oid = o.confrelid
     JOIN pg_namespace pn ON pn.oid = p.relnamespace
-    JOIN pg_attribute pa ON pa.attrelid = p.oid AND pa.attnum = o.confkey[1]";
+    JOIN pg_attribute pa ON pa.attrelid = p.oid AND pa.attnum = o.confkey[1]
+    WHERE {where}
+    ORDER BY n.nspname, c.relname, o.conparentid <> 0, o.conname",
+    named,
+    kind_of,
+};
+
+/// PostgreSQL itself looks for a name without a schema.
+fn named(name: Option<Named<'_>>) -> Sql {
+    let tables = sql("c.relkind IN ('r', 'p') AND ");
+    match name {
+        Some((schema, name)) => {
+            let names = schema.into_iter().chain([name]);
+            let quoted: Vec<_> = names.map(|name| Postgres.quoted(name)).collect();
+            let name = quoted.join(".");
+            tables.sql("c.oid = to_regclass(").bind(&*name).sql(")")
+        }
+        None => tables.sql(
+            "n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' \
+             AND NOT c.relispartition",
+        ),
+    }
+}
 
 fn kind_of(formatted: &str) -> Kind {
     match formatted.split('(').next().unwrap_or_default() {
         "smallint" => Kind::SmallInt,
         "integer" => Kind::Integer,
         "bigint" => Kind::BigInt,
-        // Not `character`: it takes a text for equal to none with spaces at its end.
+        // Not `character`, which ignores spaces at the end.
         "text" | "character varying" => Kind::Text,
         "bytea" => Kind::Binary,
         "uuid" => Kind::Uuid,

@@ -1,0 +1,68 @@
+//! The tables of a connection's database.
+
+use anyhow::{Result, bail};
+
+use super::{CounterTable, Table};
+use crate::connection::AnyConnection;
+
+/// All tables but the database's own, by name.
+pub fn tables(conn: &mut AnyConnection) -> Result<Vec<Table>> {
+    conn.database().tables(None, conn)
+}
+
+/// The table of this name, which may be `schema.table`.
+///
+/// # Errors
+///
+/// If there is none. The error names the counter tables.
+pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
+    let database = conn.database();
+    let mut table = database.table((None, name), conn)?;
+    if let (None, Some((schema, name))) = (&table, name.split_once('.')) {
+        table = database.table((Some(schema), name), conn)?;
+    }
+    match table {
+        Some(table) => Ok(table),
+        None => bail!("there is no table {name}; {}", which_there_are(conn)?),
+    }
+}
+
+/// The counter tables of the database, by name.
+pub fn counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
+    let tables = tables(conn)?.into_iter();
+    Ok(tables.filter_map(|table| table.try_into().ok()).collect())
+}
+
+/// The counter table of this name, which may be `schema.table`.
+///
+/// # Errors
+///
+/// If there is none. The error names the counter tables.
+pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTable> {
+    match CounterTable::try_from(table(conn, name)?) {
+        Ok(table) => Ok(table),
+        Err(table) => bail!(
+            "{table} is not a counter table: its primary key is not (entity, day DATE, slot SMALLINT) \
+             or (day, slot). `diesel-counters check {table}` says what is wrong with it; {}",
+            which_there_are(conn)?
+        ),
+    }
+}
+
+/// `the counter tables are a, b`
+fn which_there_are(conn: &mut AnyConnection) -> Result<String> {
+    let names: Vec<_> = counter_tables(conn)?
+        .iter()
+        // Other tables have a day and a small number in the key, too.
+        .filter(|counters| !counters.counters.is_empty())
+        .map(|counters| counters.table.to_string())
+        .collect();
+    Ok(match names.as_slice() {
+        [] => {
+            "this database has no counter table: `diesel-counters generate migration` creates one"
+                .to_owned()
+        }
+        [one] => format!("the counter table is {one}"),
+        names => format!("the counter tables are {}", names.join(", ")),
+    })
+}

@@ -1,0 +1,86 @@
+//! PostgreSQL.
+
+mod catalogue;
+mod partitions;
+mod remedies;
+
+use anyhow::Result;
+use diesel::RunQueryDsl;
+use diesel::sql_types::{BigInt, Nullable};
+
+use super::{Change, Database, Facts, Fault, Script, Size};
+use crate::catalogue::{Column, Index, Shape, Table};
+use crate::connection::AnyConnection;
+use crate::sql::{Sql, sql};
+
+pub struct Postgres;
+
+const FACTS: Facts = Facts {
+    option: "postgres",
+    catalogue: catalogue::CATALOGUE,
+    text: "CAST({} AS TEXT)",
+    hex: "encode({}, 'hex')",
+    days: &[
+        ("timestamp without time zone", "{}::DATE"),
+        ("timestamp with time zone", "({} AT TIME ZONE 'UTC')::DATE"),
+    ],
+    sum: "CAST(COALESCE(SUM({}), 0) AS BIGINT)",
+    key_types: ["SMALLINT", "INTEGER", "BIGINT", "TEXT", "BYTEA", "UUID"],
+    check: "",
+    above_counters: "",
+    above_key: "    -- The only index, in this order. An index on a counter would make each increment \
+                write it too,\n    -- and end PostgreSQL's heap-only updates.\n",
+    no_unique_key: "Each increment fails: its ON CONFLICT needs a unique key.",
+    auto_increment_key: None,
+    unique_index: "An increment fails if only this index has such a row already.",
+    counter_index: "Each increment of that counter writes this index and all others: it cannot be \
+                    a heap-only update.",
+};
+
+impl Database for Postgres {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>> {
+        // A partitioned table has no rows of its own, and any other table has no tree.
+        let size = sql(
+            "SELECT COALESCE(CAST(sum(pg_total_relation_size(tree.relid)) AS BIGINT), \
+             pg_total_relation_size(CAST(max(CAST(named.oid AS oid)) AS regclass))) \
+             FROM (SELECT to_regclass(",
+        );
+        let size = size
+            .bind(&*self.table_name(table))
+            .sql(") AS oid) AS named LEFT JOIN pg_partition_tree(named.oid) AS tree ON true");
+        let bytes: Option<i64> = size.typed::<Nullable<BigInt>>().get_result(conn)?;
+        let of = "the table and its indexes";
+        Ok(bytes.map(|bytes| Size { bytes, of }))
+    }
+
+    /// PostgreSQL compares a bound text with nothing but a text.
+    fn bound(&self, text: &str, key: &Column) -> Sql {
+        let cast = sql("CAST(").bind(text);
+        cast.sql(format!(" AS {})", key.sql_type))
+    }
+
+    fn faults(&self, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+        let mut faults: Vec<_> = remedies::unlogged(shape.table).into_iter().collect();
+        faults.extend(partitions::no_partition(shape, conn)?);
+        faults.extend(remedies::fixed_width(shape));
+        Ok(faults)
+    }
+
+    fn change(&self, change: &Change<'_>, table: &Table) -> Option<Script> {
+        Some(remedies::change(change, table))
+    }
+
+    fn drop_in_alter(&self, index: &Index) -> Option<String> {
+        let name = self.quoted(&index.name);
+        let is_of_constraint = index.of_constraint;
+        is_of_constraint.then(|| format!("DROP CONSTRAINT {name}"))
+    }
+
+    fn exact_type(&self, column: &Column) -> String {
+        format!("{} COLLATE \"C\"", column.sql_type)
+    }
+}

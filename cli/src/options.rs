@@ -1,0 +1,68 @@
+//! The options of every command, and its exit code.
+
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde::Serialize;
+
+use crate::connection::{self, AnyConnection};
+
+/// The options of every command.
+#[derive(Args)]
+pub struct Options {
+    /// The database: postgres://…, mysql://…, or the path of an SQLite file.
+    // Hidden, because --help would show the password in it.
+    #[arg(long, env, hide_env_values = true, global = true, value_name = "URL")]
+    database_url: Option<String>,
+    /// Print the result as one JSON document.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+/// The result of a command that did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Good,
+    /// `check` found a fault, or `doctor` found contention.
+    Found,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Good => ExitCode::SUCCESS,
+            Outcome::Found => ExitCode::from(3),
+        }
+    }
+}
+
+impl Options {
+    /// Connects to the database of `--database-url`.
+    pub fn connect(&self) -> Result<AnyConnection> {
+        let url = self.url().context(
+            "which database? Set DATABASE_URL, or give --database-url: \
+             postgres://…, mysql://…, or the file of an SQLite database",
+        )?;
+        connection::connect(url)
+    }
+
+    /// The URL; an empty variable is none.
+    pub fn url(&self) -> Option<&str> {
+        self.database_url.as_deref().filter(|url| !url.is_empty())
+    }
+
+    /// Prints `value` as JSON with `--json`, and its `text` otherwise.
+    pub fn print<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
+        let text = match self.json {
+            true => serde_json::to_string_pretty(value)? + "\n",
+            false => text(),
+        };
+        match anstream::stdout().write_all(text.as_bytes()) {
+            // The reader, such as `head`, has closed the pipe.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            result => result.context("cannot print"),
+        }
+    }
+}
