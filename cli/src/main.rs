@@ -3,6 +3,7 @@
 mod catalogue;
 mod check;
 mod connection;
+mod database;
 mod doctor;
 mod entity;
 mod generate;

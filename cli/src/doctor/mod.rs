@@ -1,31 +1,25 @@
-//! `doctor`: are counters what is slow, and why?
+//! `doctor`: who waits for a counter's row, who holds it, and what to do.
 
 mod advice;
-#[cfg(feature = "mysql")]
-mod mysql;
-#[cfg(feature = "postgres")]
-mod postgres;
+pub mod database;
 mod print;
-mod report;
+pub mod report;
 mod slots;
-#[cfg(feature = "sqlite")]
-mod sqlite;
-mod target;
 mod watch;
 
 use anyhow::{Result, bail};
 
-use crate::connection::AnyConnection;
+use crate::connection::{AnyConnection, who_locks};
 use crate::{Global, Outcome, catalogue};
-use report::{History, NotSeen, Report, Wait};
-use target::Target;
+use catalogue::CounterTable;
+use database::{Database, Notes};
+use report::{Report, Wait};
 
-/// Says whether a table's counters are what is slow, and why.
+/// Shows who waits for rows of a counter table, who holds them, and what to do.
 ///
-/// It shows who waits for which row of the table and who holds it, what the database
-/// knows of the time since it started, how slots are filled, and what to do. It changes
-/// nothing. It ends with 3 when it saw contention: a wait, a deadlock of this table in the
-/// last day, SQLite's write lock held, or a lock that it waited for itself in vain.
+/// It also shows the table's last deadlock (MySQL and MariaDB) and how its slots are filled.
+/// It changes nothing. It ends with 3 when it saw contention: a session that waits, a deadlock
+/// of the table in the last day, or SQLite's write lock held.
 #[derive(clap::Args)]
 pub struct Doctor {
     /// The counter table, which may be schema.table.
@@ -38,47 +32,20 @@ pub struct Doctor {
     watch: Option<u64>,
 }
 
-/// A database that is looked at.
-trait Observed {
-    /// The product and its version.
-    fn version(&mut self) -> Result<String>;
-
-    /// Who waits for rows of the table, the longest first.
-    fn waits(&mut self) -> Result<Vec<Wait>>;
-
-    /// Whether somebody holds the only write lock there is.
-    fn is_write_locked(&mut self) -> Result<bool> {
-        Ok(false)
-    }
-
-    /// What it has added up since it started, and how it is set.
-    fn history(&mut self) -> Result<History>;
-
-    /// What could not be looked at so far.
-    fn not_seen(&mut self) -> Vec<NotSeen>;
-}
-
 pub fn run(doctor: Doctor, global: &Global) -> Result<Outcome> {
     let conn = &mut global.connect()?;
-    let table = catalogue::table(conn, &doctor.table).or_else(|error| {
-        // Even the catalogue waits for whoever has the table to itself.
-        match locked_by(conn, &doctor.table)? {
-            Some(holder) => bail!(print::visible(&holder)),
-            None => Err(error),
-        }
-    })?;
-    let target = Target::of(table, conn)?;
-    let mut report = look(conn, &target, doctor.watch)?;
-    match slots::days(conn, &target) {
-        Ok(days) => report.days = days,
-        Err(error) => {
-            let missed = NotSeen::failed("how slots are filled", &error.to_string());
-            report.not_seen.push(missed);
-        }
-    }
-    report.contention = report.saw_contention();
-    report.advice = advice::advice(&report, &target);
-    global.print(&report, || print::text(&report))?;
+    let database = database::of(conn.dialect());
+    let counters = match catalogue::counter_table(conn, &doctor.table) {
+        // Even the catalogue waits for the session that has locked the whole table.
+        Err(error) if !who_locks(&error).is_empty() => bail!(
+            "another session has locked the whole table {}; {}",
+            doctor.table,
+            database.words.table_locks
+        ),
+        counters => counters?,
+    };
+    let report = report(conn, &counters, &database, doctor.watch)?;
+    global.print(&report, || print::text(&report, &database.words))?;
     Ok(if report.contention {
         Outcome::Found
     } else {
@@ -86,47 +53,63 @@ pub fn run(doctor: Doctor, global: &Global) -> Result<Outcome> {
     })
 }
 
-fn locked_by(conn: &mut AnyConnection, table: &str) -> Result<Option<String>> {
-    match conn {
-        #[cfg(feature = "postgres")]
-        AnyConnection::Postgres(conn) => postgres::locked_by(conn, table),
-        #[allow(unreachable_patterns, reason = "not of a build with all databases")]
-        _ => {
-            let _ = table;
-            Ok(None)
-        }
-    }
-}
-
-fn look(conn: &mut AnyConnection, target: &Target, seconds: Option<u64>) -> Result<Report> {
-    match conn {
-        #[cfg(feature = "sqlite")]
-        AnyConnection::Sqlite(conn) => observe(&mut sqlite::Sqlite::new(conn), target, seconds),
-        #[cfg(feature = "postgres")]
-        AnyConnection::Postgres(conn) => {
-            observe(&mut postgres::Postgres::new(conn, target)?, target, seconds)
-        }
-        #[cfg(feature = "mysql")]
-        AnyConnection::Mysql(conn) => {
-            observe(&mut mysql::Mysql::new(conn, target)?, target, seconds)
-        }
-    }
-}
-
-fn observe(database: &mut impl Observed, target: &Target, seconds: Option<u64>) -> Result<Report> {
+fn report(
+    conn: &mut AnyConnection,
+    counters: &CounterTable,
+    database: &Database,
+    seconds: Option<u64>,
+) -> Result<Report> {
+    let mut notes = Notes::default();
+    let mut look = || {
+        let mut look = (database.look)(conn, counters, &mut notes)?;
+        leave_out_queued(&mut look.waits);
+        anyhow::Ok(look)
+    };
     let watch = seconds
-        .map(|seconds| watch::watch(database, seconds))
+        .map(|seconds| watch::watch(seconds, &mut look))
         .transpose()?;
-    Ok(Report {
-        table: target.display.clone(),
-        database: database.version()?,
+    let mut look = look()?;
+    let last_deadlock = (database.last_deadlock)(conn, counters, &mut notes)?;
+    let slots = slots::last_day(conn, counters, database).unwrap_or_else(|error| {
+        // This command, too, is a session.
+        look.table_waits += usize::from(!who_locks(&error).is_empty());
+        notes.miss("how slots are filled", &error.to_string(), None);
+        None
+    });
+    let mut report = Report {
+        table: counters.table.to_string(),
+        database: (database.version)(conn)?,
         contention: false,
-        waits: database.waits()?,
+        look,
         watch,
-        history: database.history()?,
-        days: Vec::new(),
-        layout: target.layout(),
-        not_seen: database.not_seen(),
+        last_deadlock,
+        slots,
         advice: Vec::new(),
-    })
+        not_seen: notes.not_seen.clone(),
+    };
+    report.contention = report.look.has_contention()
+        || report.recent_deadlock().is_some()
+        || matches!(&report.watch, Some(watch) if watch.looks_with_contention > 0);
+    report.advice = advice::advice(&report, &database.words, notes.is_blind());
+    Ok(report)
+}
+
+/// Leaves the holders that hold a row: the others wait for one, as the waiter does.
+fn leave_out_queued(waits: &mut [Wait]) {
+    let waiters: Vec<i64> = waits.iter().map(|wait| wait.waiter.id).collect();
+    for wait in waits {
+        let mut seen = Vec::new();
+        wait.holders.retain(|holder| {
+            let is_new = !seen.contains(&holder.id);
+            seen.push(holder.id);
+            is_new && !waiters.contains(&holder.id)
+        });
+    }
+}
+
+/// Whether a statement counts in the table, as far as its text tells. A COMMIT tells nothing.
+pub fn counts_in(table: &CounterTable, statement: Option<&str>) -> Option<bool> {
+    let statement = statement?.trim().trim_end_matches(';').to_lowercase();
+    let ends = ["commit", "end"].contains(&statement.as_str());
+    (!ends).then(|| statement.contains(&table.table.name.to_lowercase()))
 }

@@ -1,4 +1,4 @@
-//! Many looks at who waits.
+//! Many looks, added up.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,33 +9,30 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::Observed;
-use super::report::{Elsewhere, Holder, Row, Seen, Wait, Watched};
+use super::report::{Holder, Look, ParentRow, Row, Seen, Wait, Watched};
 
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
-/// How many of the most frequent are told.
+/// How many of the most frequent values are kept.
 const MOST: usize = 10;
 
 /// Whether Ctrl-C was pressed.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
-pub fn watch(database: &mut impl Observed, seconds: u64) -> Result<Watched> {
+pub fn watch(seconds: u64, look: &mut impl FnMut() -> Result<Look>) -> Result<Watched> {
     stop_on_ctrl_c()?;
     eprintln!("watching for {seconds} s; Ctrl-C ends it and prints what was seen");
     let begun = Instant::now();
-    let mut seen = Tally::default();
+    let mut tally = Tally::default();
     let is_over = || begun.elapsed().as_secs() >= seconds || STOPPED.load(Ordering::Relaxed);
     // One look at least, on a busy machine too.
-    while seen.samples == 0 || !is_over() {
-        let waits = database.waits()?;
-        let write_locked = database.is_write_locked()?;
-        seen.add(waits, write_locked);
+    while tally.looks == 0 || !is_over() {
+        tally.add(look()?);
         if stderr().is_terminal() {
             let passed = begun.elapsed().as_secs();
             eprint!(
                 "\rwatching: {passed} of {seconds} s, waits seen: {} ",
-                seen.waits
+                tally.waits
             );
             stderr().flush()?;
         }
@@ -44,10 +41,10 @@ pub fn watch(database: &mut impl Observed, seconds: u64) -> Result<Watched> {
     if stderr().is_terminal() {
         eprintln!();
     }
-    Ok(seen.into_watched(begun.elapsed().as_secs()))
+    Ok(tally.into_watched(begun.elapsed().as_secs()))
 }
 
-/// The second one ends the command at once, as it otherwise would.
+/// The second one ends the command at once, as the first one does otherwise.
 fn stop_on_ctrl_c() -> Result<()> {
     ctrlc::set_handler(|| {
         if STOPPED.swap(true, Ordering::Relaxed) {
@@ -59,68 +56,56 @@ fn stop_on_ctrl_c() -> Result<()> {
 
 #[derive(Default)]
 struct Tally {
-    samples: usize,
-    samples_with_contention: usize,
+    looks: usize,
+    looks_with_contention: usize,
     waits: usize,
     most_at_once: usize,
+    table_waits: usize,
     longest: Option<Wait>,
     rows: HashMap<Row, usize>,
-    elsewhere: HashMap<Elsewhere, usize>,
+    parent_rows: HashMap<ParentRow, usize>,
     statements: HashMap<String, usize>,
     holders: HashMap<Holder, usize>,
-    /// Those of the last look, by session.
+    /// The waits of the last look, by session.
     last: HashMap<i64, Wait>,
 }
 
 impl Tally {
-    fn add(&mut self, waits: Vec<Wait>, write_locked: bool) {
-        self.samples += 1;
-        self.samples_with_contention += usize::from(write_locked || !waits.is_empty());
-        self.most_at_once = self.most_at_once.max(waits.len());
-        for wait in &waits {
-            if !self
-                .last
-                .get(&wait.waiter.id)
-                .is_some_and(|last| is_same(last, wait))
-            {
+    fn add(&mut self, look: Look) {
+        self.looks += 1;
+        self.looks_with_contention += usize::from(look.has_contention());
+        self.most_at_once = self.most_at_once.max(look.waits.len());
+        self.table_waits = self.table_waits.max(look.table_waits);
+        for wait in &look.waits {
+            let last = self.last.get(&wait.waiter.id);
+            if !last.is_some_and(|last| is_same(last, wait)) {
                 self.waits += 1;
-                for row in &wait.rows {
-                    *self.rows.entry(row.clone()).or_default() += 1;
-                }
-                if let Some(elsewhere) = &wait.elsewhere {
-                    *self.elsewhere.entry(elsewhere.clone()).or_default() += 1;
-                }
-                if let Some(statement) = &wait.waiter.statement {
-                    *self.statements.entry(statement.clone()).or_default() += 1;
-                }
-                for holder in wait.holders.iter().filter(|_| !wait.whole_table) {
-                    *self.holders.entry(Holder::of(holder, wait)).or_default() += 1;
-                }
+                count(&mut self.rows, &wait.rows);
+                count(&mut self.parent_rows, &wait.parent_row);
+                count(&mut self.statements, &wait.waiter.statement);
+                let holders: Vec<_> = wait.holders.iter().map(Holder::of).collect();
+                count(&mut self.holders, &holders);
             }
-            if self
-                .longest
-                .as_ref()
-                .is_none_or(|longest| longest.seconds < wait.seconds)
-            {
+            let longest = self.longest.as_ref();
+            if longest.is_none_or(|longest| longest.seconds < wait.seconds) {
                 self.longest = Some(wait.clone());
             }
         }
-        self.last = waits
-            .into_iter()
-            .map(|wait| (wait.waiter.id, wait))
-            .collect();
+        let waits = look.waits.into_iter();
+        self.last = waits.map(|wait| (wait.waiter.id, wait)).collect();
     }
 
     fn into_watched(self, seconds: u64) -> Watched {
         Watched {
             seconds,
-            samples: self.samples,
-            samples_with_contention: self.samples_with_contention,
+            looks: self.looks,
+            looks_with_contention: self.looks_with_contention,
             waits: self.waits,
             most_at_once: self.most_at_once,
+            table_waits: self.table_waits,
             longest: self.longest,
             rows: most(self.rows),
-            elsewhere: most(self.elsewhere),
+            parent_rows: most(self.parent_rows),
             statements: most(self.statements),
             holders: most(self.holders),
         }
@@ -131,16 +116,25 @@ impl Tally {
 fn is_same(last: &Wait, now: &Wait) -> bool {
     now.seconds >= last.seconds
         && now.rows == last.rows
-        && now.elsewhere == last.elsewhere
+        && now.parent_row == last.parent_row
         && now.waiter.statement == last.waiter.statement
 }
 
-fn most<T: Ord + Hash>(counts: HashMap<T, usize>) -> Vec<Seen<T>> {
-    let mut most: Vec<_> = counts
+fn count<'v, T>(counts: &mut HashMap<T, usize>, values: impl IntoIterator<Item = &'v T>)
+where
+    T: Clone + Eq + Hash + 'v,
+{
+    for value in values {
+        *counts.entry(value.clone()).or_default() += 1;
+    }
+}
+
+fn most<T: Ord>(counts: HashMap<T, usize>) -> Vec<Seen<T>> {
+    let seen = counts
         .into_iter()
-        .map(|(what, waits)| Seen { what, waits })
-        .collect();
-    most.sort_by(|a, b| b.waits.cmp(&a.waits).then_with(|| a.what.cmp(&b.what)));
+        .map(|(value, waits)| Seen { value, waits });
+    let mut most: Vec<_> = seen.collect();
+    most.sort_by(|a, b| b.waits.cmp(&a.waits).then_with(|| a.value.cmp(&b.value)));
     most.truncate(MOST);
     most
 }

@@ -1,19 +1,24 @@
 //! The last deadlock, in the words of `SHOW ENGINE INNODB STATUS`.
 
-use diesel::mysql::{Mysql, MysqlConnection};
+use anyhow::Result;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::Text;
+use diesel::sql_types::{Double, Nullable, Text};
 
 use super::lock_data::row_of_fields;
+use super::locks::allowed;
+use crate::catalogue::CounterTable;
+use crate::connection::{AnyConnection, MultiBackend};
+use crate::doctor::database::Notes;
 use crate::doctor::report::{Deadlock, Deadlocked, Row};
+use crate::sql::sql;
 
 /// `SHOW ENGINE INNODB STATUS`
 #[derive(QueryId)]
 struct Status;
 
-impl QueryFragment<Mysql> for Status {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Mysql>) -> QueryResult<()> {
+impl QueryFragment<MultiBackend> for Status {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
         out.push_sql("SHOW ENGINE INNODB STATUS");
         Ok(())
     }
@@ -23,18 +28,49 @@ impl Query for Status {
     type SqlType = (Text, Text, Text);
 }
 
-impl RunQueryDsl<MysqlConnection> for Status {}
+impl RunQueryDsl<AnyConnection> for Status {}
 
 /// The server describes this statement's rows only when it has run once, and Diesel asks
 /// before: so it runs twice, as the one prepared statement that its type makes it.
-pub fn load(conn: &mut MysqlConnection) -> QueryResult<String> {
+fn status(conn: &mut AnyConnection) -> QueryResult<String> {
     Status.execute(conn)?;
     let (_engine, _name, status): (String, String, String) = Status.get_result(conn)?;
     Ok(status)
 }
 
-/// The last deadlock, when a row of this table had a part in it.
+#[derive(QueryableByName)]
+struct Ago {
+    #[diesel(sql_type = Nullable<Double>)]
+    seconds: Option<f64>,
+}
+
+/// The server's last deadlock, if a row of this table had a part in it.
 pub fn last_deadlock(
+    conn: &mut AnyConnection,
+    counters: &CounterTable,
+    notes: &mut Notes,
+) -> Result<Option<Deadlock>> {
+    let status = status(conn);
+    let status = allowed(conn, notes, "the last deadlock", status)?;
+    let Some(mut deadlock) = status.and_then(|status| read(&status, counters)) else {
+        return Ok(None);
+    };
+    // The time is by the clock of the server's system.
+    let ago: Ago = sql("SELECT 1e0 * TIMESTAMPDIFF(SECOND, ")
+        .bind(deadlock.at.as_str())
+        .sql(", CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')) AS seconds")
+        .get_result(conn)?;
+    deadlock.seconds_ago = ago.seconds;
+    Ok(Some(deadlock))
+}
+
+fn read(status: &str, counters: &CounterTable) -> Option<Deadlock> {
+    let table = &counters.table;
+    let entity_type = counters.entity.as_ref().map(|e| e.sql_type.as_str());
+    deadlock_in(status, &table.in_schema, &table.name, entity_type)
+}
+
+fn deadlock_in(
     status: &str,
     schema: &str,
     table: &str,
@@ -103,37 +139,11 @@ fn waited_for(text: &str, table: &str, entity_type: Option<&str>) -> Option<Row>
 mod tests {
     use super::*;
 
-    const STATUS: &str = "\
-------------------------
-LATEST DETECTED DEADLOCK
-------------------------
-2026-11-21 13:53:57 0x7ff97c1546c0
-*** (1) TRANSACTION:
-TRANSACTION 153, ACTIVE 1 sec inserting
-LOCK WAIT 3 lock struct(s), heap size 1128, 2 row lock(s), undo log entries 1
-MariaDB thread id 20, OS thread handle 140709505353408, query id 263 127.0.0.1 root Update
-insert into article_counters
-values (7, ?, 3, 1)
-*** WAITING FOR THIS LOCK TO BE GRANTED:
-RECORD LOCKS space id 16 page no 3 n bits 320 index PRIMARY of table `blog`.`article_counters` trx id 153 lock_mode X locks rec but not gap waiting
-Record lock, heap no 2 PHYSICAL RECORD: n_fields 6; compact format; info bits 0
- 0: len 8; hex 8000000000000007; asc         ;;
- 1: len 3; hex 8fd575; asc   u;;
- 2: len 2; hex 8003; asc   ;;
- 3: len 6; hex 00000000009a; asc       ;;
-
-*** (2) TRANSACTION:
-TRANSACTION 154, ACTIVE 1 sec inserting
-MariaDB thread id 21, OS thread handle 140709505046208, query id 262 127.0.0.1 root Update
-delete from article_counters
-*** WE ROLL BACK TRANSACTION (2)
-------------
-TRANSACTIONS
-";
+    const STATUS: &str = include_str!("deadlock.txt");
 
     #[test]
     fn a_deadlock_is_read() {
-        let deadlock = last_deadlock(STATUS, "blog", "article_counters", Some("bigint")).unwrap();
+        let deadlock = deadlock_in(STATUS, "blog", "article_counters", Some("bigint")).unwrap();
         assert_eq!(deadlock.at, "2026-11-21 13:53:57");
         let [first, second] = &deadlock.transactions[..] else {
             panic!("{deadlock:?}")
@@ -153,9 +163,9 @@ TRANSACTIONS
 
     #[test]
     fn a_deadlock_of_another_table_is_not_this_ones() {
-        assert_eq!(last_deadlock(STATUS, "blog", "articles", None), None);
+        assert_eq!(deadlock_in(STATUS, "blog", "articles", None), None);
         assert_eq!(
-            last_deadlock("nothing of the kind", "blog", "articles", None),
+            deadlock_in("nothing of the kind", "blog", "articles", None),
             None
         );
     }

@@ -1,0 +1,5 @@
+//! MySQL and MariaDB.
+
+pub mod deadlock;
+mod lock_data;
+pub mod locks;
