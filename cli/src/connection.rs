@@ -157,9 +157,7 @@ pub fn who_locks(error: &anyhow::Error) -> &'static str {
     ];
     let said = format!("{error:#}");
     match WAITED.iter().any(|waited| said.contains(waited)) {
-        true => {
-            ": somebody else has it locked. `diesel-counters doctor TABLE` says who; or try again"
-        }
+        true => ": another session has locked it. Try again, or see `diesel-counters doctor TABLE`",
         false => "",
     }
 }

@@ -4,88 +4,36 @@ use std::collections::BTreeSet;
 
 use diesel_counters::DEFAULT_SLOTS;
 
-use super::database::Words;
+use super::database::{Database, WHO_WAITS};
 use super::print;
-use super::report::{Advice, Holder, ParentRow, Report, Row, Session};
+use super::report::{Advice, Deadlock, ParentRow, Report};
 
 /// The row that corrections lock has this day, and slot 0.
 const NO_DAY: &str = "1970-01-01";
 
-/// A transaction that is idle for longer may be forgotten.
+/// A transaction that is idle for longer may be forgotten. However long a transaction has run,
+/// a session that still runs statements is at work.
 const FORGOTTEN_SECONDS: f64 = 10.0;
 
-pub fn advice(report: &Report, words: &Words, is_blind: bool) -> Vec<Advice> {
-    let found = Found::of(report);
+pub fn advice(report: &Report, database: &Database) -> Vec<Advice> {
     let advice = [
-        correction(&found),
-        count_last(&found),
-        foreign_key(&found, words),
-        end_holder(report, words),
-        slots(&found, report, words),
-        deadlock(report, words),
-        table_lock(report, words),
+        correction(report),
+        count_last(report),
+        foreign_key(report),
+        end_holder(report, database),
+        slots(report, database),
+        deadlock(report, database),
+        table_lock(report, database),
         short_transactions(report),
+        none(report),
     ];
-    let mut advice: Vec<_> = advice.into_iter().flatten().collect();
-    if advice.is_empty() && !report.contention {
-        advice.push(match is_blind {
-            true => look_again(),
-            false => none(report),
-        });
-    }
-    advice
+    advice.into_iter().flatten().collect()
 }
 
-/// What the current waits and those that were watched have in common.
-struct Found<'a> {
-    rows: BTreeSet<&'a Row>,
-    parent_rows: BTreeSet<&'a ParentRow>,
-    holders: BTreeSet<Holder>,
-    /// Whether a counter's row is known to be waited for.
-    counters: bool,
-}
-
-impl<'a> Found<'a> {
-    fn of(report: &'a Report) -> Self {
-        let waits: Vec<_> = report.waits_in_full().collect();
-        let mut found = Found {
-            // Of several rows, any one may be the row.
-            rows: waits
-                .iter()
-                .filter_map(|wait| wait.rows.first().filter(|_| wait.rows.len() == 1))
-                .collect(),
-            parent_rows: waits.iter().flat_map(|wait| &wait.parent_row).collect(),
-            holders: waits
-                .iter()
-                .flat_map(|wait| wait.holders.iter().map(Holder::of))
-                .collect(),
-            counters: waits.iter().any(|wait| !wait.rows.is_empty()),
-        };
-        if let Some(watch) = &report.watch {
-            found.rows.extend(watch.rows.iter().map(|seen| &seen.value));
-            let parent_rows = watch.parent_rows.iter().map(|seen| &seen.value);
-            found.parent_rows.extend(parent_rows);
-            let holders = watch.holders.iter().map(|seen| seen.value.clone());
-            found.holders.extend(holders);
-            found.counters |= !watch.rows.is_empty();
-        }
-        found
-    }
-}
-
-fn of(name: &'static str, what: impl Into<String>, why: impl Into<String>) -> Advice {
-    Advice {
-        name,
-        what: what.into(),
-        why: why.into(),
-        sql: Vec::new(),
-    }
-}
-
-fn correction(found: &Found) -> Option<Advice> {
-    let is_locked = |row: &&&Row| row.day == NO_DAY && row.slot == 0;
-    let row = found.rows.iter().find(is_locked)?;
-    Some(of(
+fn correction(report: &Report) -> Option<Advice> {
+    let mut rows = report.watch.rows.iter().map(|seen| &seen.value);
+    let row = rows.find(|row| row.day == NO_DAY && row.slot == 0)?;
+    Some(Advice::new(
         "correction",
         "Commit right after set_counter, reset_counter or recount.",
         format!(
@@ -95,186 +43,176 @@ fn correction(found: &Found) -> Option<Advice> {
     ))
 }
 
-fn count_last(found: &Found) -> Option<Advice> {
-    let holder = found.holders.iter().find(|holder| holder.counted_earlier)?;
-    Some(of(
+fn count_last(report: &Report) -> Option<Advice> {
+    let mut holders = report.watch.holders.iter().map(|seen| &seen.value);
+    let holder = holders.find(|holder| holder.counted_earlier)?;
+    Some(Advice::new(
         "count_last",
         "Count last in the transaction, and commit at once.",
         format!(
-            "the row's holder counted earlier in its transaction, which is now {}",
+            "the holder of the row counted earlier in its transaction; now it is {}",
             holder.state
         ),
     ))
 }
 
-fn foreign_key(found: &Found, words: &Words) -> Option<Advice> {
-    let ParentRow { table, foreign_key } = found.parent_rows.first()?;
-    let [what, why] = words.parent_row;
-    Some(of(
+fn foreign_key(report: &Report) -> Option<Advice> {
+    let ParentRow { table, column } = &report.watch.parent_rows.first()?.value;
+    Some(Advice::new(
         "foreign_key",
         format!(
-            "Look at what locks rows of {table}. {what} Or drop the foreign key {foreign_key}, and \
-             delete counters with the rows that they count."
+            "Lock and change rows of {table} last in a transaction, and commit at once; on \
+             PostgreSQL, use FOR NO KEY UPDATE, not FOR UPDATE. Or drop the foreign key of \
+             {column}, and delete counters with the rows that they count."
         ),
-        format!("a new row of a counter locks its row of {table} for the foreign key, and {why}"),
+        format!(
+            "a new row of a counter locks its row of {table} for the foreign key, and waits for \
+             a transaction that has locked it FOR UPDATE"
+        ),
     ))
 }
 
-fn end_holder(report: &Report, words: &Words) -> Option<Advice> {
+fn end_holder(report: &Report, database: &Database) -> Option<Advice> {
     let mut holders = report.look.waits.iter().flat_map(|wait| &wait.holders);
-    let holder = holders.find(|holder| may_be_forgotten(holder))?;
-    let advice = of(
-        "end_holder",
-        format!(
-            "Look at what the program of session {} does. End the session only if its transaction \
-             is known to be forgotten: what it has not committed is lost.",
-            holder.id
-        ),
-        format!(
-            "it has run nothing for {}, and others wait",
-            print::duration(holder.idle_seconds.unwrap_or_default())
-        ),
+    let is_forgotten = |seconds: &f64| *seconds >= FORGOTTEN_SECONDS;
+    let (id, idle) =
+        holders.find_map(|holder| Some((holder.id, holder.idle_seconds.filter(is_forgotten)?)))?;
+    let what = format!(
+        "Look at what the program of session {id} does. End the session only if its transaction \
+         is known to be forgotten: what it has not committed is lost."
     );
+    let idle = print::duration(idle);
+    let why = format!("it has run nothing for {idle}, and others wait");
     Some(Advice {
-        sql: vec![(words.end_session)(holder.id)],
-        ..advice
+        sql: vec![(database.end_session)(id)],
+        ..Advice::new("end_holder", what, why)
     })
 }
 
-/// However long its transaction has run, a session that still runs statements is at work.
-fn may_be_forgotten(session: &Session) -> bool {
-    session.idle_seconds >= Some(FORGOTTEN_SECONDS)
-}
-
-fn slots(found: &Found, report: &Report, words: &Words) -> Option<Advice> {
-    if !found.counters {
-        return None;
-    }
-    let waited_for: BTreeSet<i64> = found.rows.iter().map(|row| row.slot).collect();
+fn slots(report: &Report, database: &Database) -> Option<Advice> {
+    let rows = report.watch.rows.iter();
+    let waited_for: BTreeSet<i64> = rows.map(|seen| seen.value.slot).collect();
     let clients = report.look.clients.unwrap_or(0);
-    let slots = report.slots.iter().flat_map(|day| &day.slots);
-    let highest = slots.map(|slot| i64::from(slot.slot)).max();
-    if waited_for.len() > 1 && highest >= Some(clients) {
-        return Some(of(
+    let claim_slots = database.claim_slots;
+    let used = report.slots.iter().map(|slot| slot.slot.into());
+    let highest: i64 = used.max().unwrap_or(0);
+    match waited_for.len() {
+        0 => None,
+        several if several > 1 && highest >= clients => Some(Advice::new(
             "connection_slots",
             format!(
-                "Give each connection a slot of its own: use Slot::Connection, which is the default, \
-                 and not Slot::Random.{}",
-                words.claim_slots
+                "Give each connection a slot of its own: use Slot::Connection, which is the \
+                 default, and not Slot::Random.{claim_slots}"
             ),
             format!(
-                "sessions wait for {} different slots, though slots up to {} are in use, and only \
-                 {clients} other clients are connected",
-                waited_for.len(),
-                highest.unwrap_or_default()
+                "sessions wait for {several} different slots, though {clients} other clients are \
+                 connected, and slots up to {highest} are in use"
             ),
-        ));
+        )),
+        _ => Some(Advice::new(
+            "more_slots",
+            format!(
+                "Use #[counters(slots = {})]: twice as many slots as connections that count. Those \
+                 are the size of the pool times the number of processes; {clients} other clients \
+                 are connected now.{claim_slots}",
+                (2 * clients.max(1) as u64)
+                    .next_power_of_two()
+                    .max(DEFAULT_SLOTS as u64)
+            ),
+            format!(
+                "transactions wait for each other in one slot; slots up to {highest} are in use"
+            ),
+        )),
     }
-    let wanted = (2 * clients.max(1) as u64)
-        .next_power_of_two()
-        .max(DEFAULT_SLOTS as u64);
-    Some(of(
-        "more_slots",
-        format!(
-            "Use #[counters(slots = {wanted})]: a counter needs twice as many slots as connections \
-             that count. Those are the size of the pool times the number of processes; {clients} \
-             other clients are connected now.{}",
-            words.claim_slots
-        ),
-        "transactions wait for each other in one slot",
-    ))
 }
 
-fn deadlock(report: &Report, words: &Words) -> Option<Advice> {
+fn deadlock(report: &Report, database: &Database) -> Option<Advice> {
     report.recent_deadlock()?;
-    Some(of(
-        "deadlock",
-        format!(
-            "Count in one slot a transaction: use Slot::Connection, not Slot::Random, and more slots \
-             than connections.{} Or count several entities in one statement, which sorts them: \
-             increment(…).of_many(…). Run again, as a whole, a transaction that was rolled back.",
-            words.claim_slots
-        ),
-        "two transactions waited for each other's rows",
-    ))
+    let what = format!(
+        "Count in one slot a transaction: use Slot::Connection, not Slot::Random, and more slots \
+         than connections.{} Or count several entities in one statement, which sorts them: \
+         increment(…).of_many(…). Run again, as a whole, a transaction that was rolled back.",
+        database.claim_slots
+    );
+    let why = "two transactions waited for each other's rows";
+    Some(Advice::new("deadlock", what, why))
 }
 
-fn table_lock(report: &Report, words: &Words) -> Option<Advice> {
-    let watched = report.watch.as_ref().map_or(0, |watch| watch.table_waits);
-    let sessions = match report.look.table_waits.max(watched) {
-        0 => return None,
-        1 => "1 session waits".to_owned(),
-        waits => format!("{waits} sessions wait"),
-    };
-    Some(of(
-        "table_lock",
-        format!(
-            "Look at which session has locked the table: {}.",
-            words.table_locks
-        ),
-        format!("{sessions} for the whole table, as behind ALTER TABLE"),
-    ))
+fn table_lock(report: &Report, database: &Database) -> Option<Advice> {
+    let waits = report.look.table_waits.max(report.watch.most_table_waits);
+    (waits > 0).then(|| {
+        Advice::new(
+            "table_lock",
+            format!(
+                "Look for the session that has locked the table; {}.",
+                database.table_locks
+            ),
+            format!("sessions wait for the whole table, as behind ALTER TABLE: {waits}"),
+        )
+    })
 }
 
 fn short_transactions(report: &Report) -> Option<Advice> {
     report.look.write_lock_held?;
     report.contention.then(|| {
-        of(
+        Advice::new(
             "short_transactions",
-            "Keep transactions that write short: begin them with immediate_transaction, count last, \
-             and commit at once; set PRAGMA busy_timeout on every connection.",
+            "Keep transactions that write short: begin them with immediate_transaction, count \
+             last, and commit at once; set PRAGMA busy_timeout on every connection.",
             "SQLite has one writer, and its lock was held; slots do not help here",
         )
     })
 }
 
-fn look_again() -> Advice {
-    of(
-        "look_again",
-        "Look again with the rights named above.",
-        "without them, who waits is not seen",
-    )
-}
-
-fn none(report: &Report) -> Advice {
-    let Some(watch) = &report.watch else {
-        return of(
-            "none",
-            "No session waited at this look: look with --watch 30 while it is slow.",
-            "one look says nothing about the time before and after it",
-        );
-    };
-    let what = match report.not_seen.is_empty() {
-        true => format!(
-            "Counters are not what is slow, if it was slow during the watch. `diesel-counters check \
-             {}` looks at the table's shape.",
-            report.table
+fn none(report: &Report) -> Option<Advice> {
+    let table = &report.table;
+    let (name, what) = match report.watch.seconds {
+        _ if report.contention => return None,
+        _ if report.is_blind() => (
+            "look_again",
+            "Look again with the rights named above: who waits was not seen.".to_owned(),
         ),
-        false => "No session was seen to wait; what could not be seen is named above.".to_owned(),
+        0 => (
+            "none",
+            "No session waited at this look: look with --watch 30 while it is slow.".to_owned(),
+        ),
+        _ if report.not_seen.is_empty() => (
+            "none",
+            format!(
+                "Counters are not what is slow, if it was slow during the watch. `diesel-counters \
+                 check {table}` looks at the table's shape."
+            ),
+        ),
+        _ => (
+            "none",
+            "No session was seen to wait; what is not seen is named above.".to_owned(),
+        ),
     };
-    let why = format!(
-        "{} looks in {} s saw no session wait",
-        watch.looks, watch.seconds
-    );
-    of("none", what, why)
+    let why = format!("looks at who waits: {}", report.watch.looks);
+    Some(Advice::new(name, what, why))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Advice {
+    fn new(name: &'static str, what: impl Into<String>, why: impl Into<String>) -> Self {
+        Advice {
+            name,
+            what: what.into(),
+            why: why.into(),
+            sql: Vec::new(),
+        }
+    }
+}
 
-    #[test]
-    fn a_long_transaction_that_works_is_not_forgotten() {
-        let working = Session {
-            idle_seconds: Some(0.002),
-            transaction_seconds: Some(3600.0),
-            ..Session::default()
-        };
-        assert!(!may_be_forgotten(&working));
-        let idle = Session {
-            idle_seconds: Some(FORGOTTEN_SECONDS),
-            ..working
-        };
-        assert!(may_be_forgotten(&idle));
+impl Report {
+    /// The last deadlock, unless it is more than a day old.
+    pub fn recent_deadlock(&self) -> Option<&Deadlock> {
+        const DAY: f64 = 24.0 * 3600.0;
+        let last = self.last_deadlock.as_ref()?;
+        (last.seconds_ago <= Some(DAY)).then_some(last)
+    }
+
+    /// Whether a right to see who waits is missing.
+    pub fn is_blind(&self) -> bool {
+        self.not_seen.iter().any(|missed| missed.what == WHO_WAITS)
     }
 }

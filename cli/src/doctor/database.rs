@@ -12,31 +12,34 @@ use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::database::{mysql, postgres, sqlite};
 
+/// A database, and what the report says differently for it.
 pub struct Database {
-    /// The product and its version.
-    pub version: fn(&mut AnyConnection) -> Result<String>,
+    pub dialect: Dialect,
+    /// An expression: the product and its version.
+    pub version: &'static str,
+    /// Its 64-bit floating point type.
+    pub double: &'static str,
     /// Who waits for rows of the table.
     pub look: fn(&mut AnyConnection, &CounterTable, &mut Notes) -> Result<Look>,
     pub last_deadlock:
         fn(&mut AnyConnection, &CounterTable, &mut Notes) -> Result<Option<Deadlock>>,
-    /// Ends each statement that takes longer.
-    pub limit_statements: fn(&mut AnyConnection, Duration) -> QueryResult<()>,
-    pub words: Words,
-}
-
-/// What the report says differently for each database.
-pub struct Words {
-    /// Its 64-bit floating point type.
-    pub double: &'static str,
     /// Where deadlocks are found, if `last_deadlock` finds none.
     pub no_deadlock: Option<&'static str>,
-    /// Which session has locked a whole table.
+    /// Where it shows who has locked a whole table.
     pub table_locks: &'static str,
-    /// How to avoid waits for a parent's row, and why they happen.
-    pub parent_row: [&'static str; 2],
+    /// Ends each statement that takes longer.
+    pub limit_statements: fn(&mut AnyConnection, Duration) -> QueryResult<()>,
     pub end_session: fn(i64) -> String,
     /// What a connection needs before its slot is certain to be its own.
     pub claim_slots: &'static str,
+}
+
+pub fn of(dialect: Dialect) -> Database {
+    match dialect {
+        Dialect::PostgreSql => postgres::locks::DATABASE,
+        Dialect::MySql => mysql::locks::DATABASE,
+        Dialect::Sqlite => sqlite::locks::DATABASE,
+    }
 }
 
 /// What is kept from one look to the next.
@@ -69,38 +72,7 @@ impl Notes {
             self.not_seen.push(missed);
         }
     }
-
-    /// Whether a right to see who waits is missing.
-    pub fn is_blind(&self) -> bool {
-        self.not_seen.iter().any(|missed| missed.what == WHO_WAITS)
-    }
 }
 
+/// What is missed when nothing is known about waits.
 pub const WHO_WAITS: &str = "who waits for whom";
-
-pub fn of(dialect: Dialect) -> Database {
-    match dialect {
-        Dialect::PostgreSql => Database {
-            version: postgres::locks::version,
-            look: postgres::locks::look,
-            // The server's log has it.
-            last_deadlock: |_, _, _| Ok(None),
-            limit_statements: postgres::locks::limit_statements,
-            words: postgres::locks::WORDS,
-        },
-        Dialect::MySql => Database {
-            version: mysql::locks::version,
-            look: mysql::locks::look,
-            last_deadlock: mysql::deadlock::last_deadlock,
-            limit_statements: mysql::locks::limit_statements,
-            words: mysql::locks::WORDS,
-        },
-        Dialect::Sqlite => Database {
-            version: sqlite::locks::version,
-            look: sqlite::locks::look,
-            last_deadlock: |_, _, _| Ok(None),
-            limit_statements: |_, _| Ok(()),
-            words: sqlite::locks::WORDS,
-        },
-    }
-}

@@ -8,6 +8,9 @@ mod slots;
 mod watch;
 
 use anyhow::{Result, bail};
+use diesel::RunQueryDsl;
+use diesel::dsl;
+use diesel::sql_types::Text;
 
 use crate::connection::{AnyConnection, who_locks};
 use crate::{Global, Outcome, catalogue};
@@ -36,20 +39,19 @@ pub fn run(doctor: Doctor, global: &Global) -> Result<Outcome> {
     let conn = &mut global.connect()?;
     let database = database::of(conn.dialect());
     let counters = match catalogue::counter_table(conn, &doctor.table) {
-        // Even the catalogue waits for the session that has locked the whole table.
+        // Even the catalogue waits for a session that has locked the whole table.
         Err(error) if !who_locks(&error).is_empty() => bail!(
             "another session has locked the whole table {}; {}",
             doctor.table,
-            database.words.table_locks
+            database.table_locks
         ),
         counters => counters?,
     };
     let report = report(conn, &counters, &database, doctor.watch)?;
-    global.print(&report, || print::text(&report, &database.words))?;
-    Ok(if report.contention {
-        Outcome::Found
-    } else {
-        Outcome::Good
+    global.print(&report, || print::text(&report, &database))?;
+    Ok(match report.contention {
+        true => Outcome::Found,
+        false => Outcome::Good,
     })
 }
 
@@ -60,50 +62,44 @@ fn report(
     seconds: Option<u64>,
 ) -> Result<Report> {
     let mut notes = Notes::default();
-    let mut look = || {
+    let (mut look, watch) = watch::watch(seconds, || {
         let mut look = (database.look)(conn, counters, &mut notes)?;
         leave_out_queued(&mut look.waits);
-        anyhow::Ok(look)
-    };
-    let watch = seconds
-        .map(|seconds| watch::watch(seconds, &mut look))
-        .transpose()?;
-    let mut look = look()?;
+        Ok(look)
+    })?;
+    let version = dsl::sql::<Text>(database.version);
+    let version = diesel::select(version).get_result(conn)?;
     let last_deadlock = (database.last_deadlock)(conn, counters, &mut notes)?;
-    let slots = slots::last_day(conn, counters, database).unwrap_or_else(|error| {
-        // This command, too, is a session.
-        look.table_waits += usize::from(!who_locks(&error).is_empty());
+    let slots = slots::of_last_day(conn, counters, database);
+    let (day, slots) = slots.unwrap_or_else(|error| {
+        // This command waits for the whole table, too.
+        look.table_waits += i64::from(!who_locks(&error).is_empty());
         notes.miss("how slots are filled", &error.to_string(), None);
-        None
+        Default::default()
     });
     let mut report = Report {
         table: counters.table.to_string(),
-        database: (database.version)(conn)?,
-        contention: false,
+        database: version,
+        contention: watch.looks_with_contention > 0 || look.has_contention(),
         look,
         watch,
         last_deadlock,
+        day,
         slots,
+        not_seen: notes.not_seen,
         advice: Vec::new(),
-        not_seen: notes.not_seen.clone(),
     };
-    report.contention = report.look.has_contention()
-        || report.recent_deadlock().is_some()
-        || matches!(&report.watch, Some(watch) if watch.looks_with_contention > 0);
-    report.advice = advice::advice(&report, &database.words, notes.is_blind());
+    report.contention |= report.recent_deadlock().is_some();
+    report.advice = advice::advice(&report, database);
     Ok(report)
 }
 
-/// Leaves the holders that hold a row: the others wait for one, as the waiter does.
+/// Leaves the holders that hold the row: the others are in the queue, as the waiter is.
 fn leave_out_queued(waits: &mut [Wait]) {
     let waiters: Vec<i64> = waits.iter().map(|wait| wait.waiter.id).collect();
     for wait in waits {
-        let mut seen = Vec::new();
-        wait.holders.retain(|holder| {
-            let is_new = !seen.contains(&holder.id);
-            seen.push(holder.id);
-            is_new && !waiters.contains(&holder.id)
-        });
+        wait.holders.retain(|holder| !waiters.contains(&holder.id));
+        wait.holders.dedup_by_key(|holder| holder.id);
     }
 }
 

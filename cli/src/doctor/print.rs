@@ -1,68 +1,62 @@
 //! The report for people.
 
-use std::fmt::Write;
-
-use super::database::{WHO_WAITS, Words};
+use super::database::Database;
 use super::report::{
-    Advice, DayOfSlots, Deadlock, Holder, NotSeen, ParentRow, Report, Row, Session, Wait, Watched,
+    Activity, Advice, NotSeen, ParentRow, Report, Row, Seen, Session, Slot, Wait, Watch,
 };
 use crate::output::{bar, columns, printable, wrapped};
 
 /// How many slots are shown.
 const SLOTS: usize = 16;
-const BAR: usize = 30;
-/// Of a line of advice.
-const WIDTH: usize = 92;
-/// Of a statement.
-const STATEMENT: usize = 160;
+const BAR_WIDTH: usize = 30;
+const ADVICE_WIDTH: usize = 92;
+const STATEMENT_WIDTH: usize = 160;
 
-pub fn text(report: &Report, words: &Words) -> String {
-    let mut out = format!("{} on {}\n", printable(&report.table), report.database);
-    let mut section = |title: &str, lines: Vec<String>| {
-        if !lines.is_empty() {
-            // Writing into a String does not fail.
-            let lines: Vec<_> = lines.iter().map(|line| printable(line)).collect();
-            let _ = write!(out, "\n{title}\n  {}\n", lines.join("\n  "));
-        }
+pub fn text(report: &Report, database: &Database) -> String {
+    let watched = match report.watch.seconds {
+        0 => Vec::new(),
+        _ => watched(&report.watch),
     };
-    section("now", now(report, words));
-    section("watched", report.watch.iter().flat_map(watched).collect());
-    section("last deadlock", last_deadlock(report, words));
-    section("slots", report.slots.iter().flat_map(slots).collect());
-    section("not seen", not_seen(&report.not_seen));
+    let day = report.day.map_or(String::new(), |day| format!(" of {day}"));
     let advice = report.advice.iter().enumerate().flat_map(advice);
-    section("what to do", advice.collect());
-    out
+    let sections = [
+        ("now", now(report, database)),
+        ("watched", watched),
+        ("last deadlock", last_deadlock(report, database)),
+        (&format!("slots{day}"), slots(&report.slots)),
+        (
+            "not seen",
+            report.not_seen.iter().flat_map(not_seen).collect(),
+        ),
+        ("what to do", advice.collect()),
+    ];
+    let mut text = format!("{} on {}\n", printable(&report.table), report.database);
+    for (title, lines) in sections.iter().filter(|(_, lines)| !lines.is_empty()) {
+        let lines: Vec<_> = lines.iter().map(|line| printable(line)).collect();
+        text += &format!("\n{title}\n  {}\n", lines.join("\n  "));
+    }
+    text
 }
 
-fn now(report: &Report, words: &Words) -> Vec<String> {
+fn now(report: &Report, database: &Database) -> Vec<String> {
     let look = &report.look;
-    if let Some(is_held) = look.write_lock_held {
-        return vec![format!(
-            "the write lock is {}; SQLite has one writer, and no row locks",
-            if is_held {
-                "held by another connection"
-            } else {
-                "free"
-            }
-        )];
-    }
     let mut lines: Vec<_> = look.waits.iter().flat_map(wait).collect();
     if look.table_waits > 0 {
+        let (waits, which) = (look.table_waits, database.table_locks);
         lines.push(format!(
-            "sessions wait for the whole table: {} ({})",
-            look.table_waits, words.table_locks
+            "sessions wait for the whole table: {waits}; {which}"
         ));
     }
     if lines.is_empty() {
-        let is_blind = report
-            .not_seen
-            .iter()
-            .any(|missed| missed.what == WHO_WAITS);
-        lines.push(match is_blind {
-            true => "not seen: see below".to_owned(),
-            false => "no session waits for a row of this table".to_owned(),
-        });
+        lines.push(
+            match look.write_lock_held {
+                Some(true) => "the write lock is held by another connection",
+                Some(false) => "the write lock is free",
+                None if report.is_blind() => "not seen: see below",
+                None => "no session waits for a row of this table",
+            }
+            .to_owned(),
+        );
     }
     lines
 }
@@ -71,31 +65,33 @@ fn wait(wait: &Wait) -> Vec<String> {
     let mut lines = vec![format!(
         "{} waits for {} ({}), for {}",
         session(&wait.waiter),
-        match &wait.parent_row {
-            Some(parent) => parent_row(parent),
-            None => one_of(&wait.rows),
-        },
+        wait.parent_row
+            .as_ref()
+            .map_or_else(|| one_of(&wait.rows), parent_row),
         wait.lock,
         duration(wait.seconds)
     )];
-    lines.extend(statement("  runs", &wait.waiter.statement));
+    lines.extend(statement("  runs", &wait.waiter.activity.statement));
     for holder in &wait.holders {
-        let idle = holder.idle_seconds.map(duration);
+        let Activity {
+            state,
+            statement: last,
+            ..
+        } = &holder.activity;
+        let idle = holder.idle_seconds.map(|s| format!(" for {}", duration(s)));
         let began = holder.transaction_seconds.map(duration);
+        let began = began.map(|began| format!(", its transaction began {began} ago"));
         lines.push(format!(
-            "  held by {}: {}{}{}",
+            "  held by {}: {state}{}{}",
             session(holder),
-            holder.state,
-            idle.map_or(String::new(), |idle| format!(" for {idle}")),
-            began.map_or(String::new(), |began| format!(
-                ", its transaction began {began} ago"
-            ))
+            idle.unwrap_or_default(),
+            began.unwrap_or_default()
         ));
-        let verb = match holder.state.starts_with("active") {
-            true => "    runs",
-            false => "    ran last",
-        };
-        lines.extend(statement(verb, &holder.statement));
+        let runs = state.starts_with("active");
+        lines.extend(statement(
+            if runs { "    runs" } else { "    ran last" },
+            last,
+        ));
     }
     if wait.holders.is_empty() {
         lines.push("  behind others in the queue".to_owned());
@@ -106,15 +102,11 @@ fn wait(wait: &Wait) -> Vec<String> {
 fn session(session: &Session) -> String {
     let who = [&session.user, &session.application].into_iter().flatten();
     let who: Vec<_> = who.map(String::as_str).collect();
-    match who.is_empty() {
-        true => format!("session {}", session.id),
-        false => format!("session {} ({})", session.id, who.join(", ")),
-    }
+    format!("session {} ({})", session.id, who.join(", "))
 }
 
 fn statement(verb: &str, statement: &Option<String>) -> Option<String> {
-    let statement = statement.as_ref()?;
-    Some(format!("{verb}: {}", short(statement)))
+    Some(format!("{verb}: {}", short(statement.as_ref()?)))
 }
 
 fn one_of(rows: &[Row]) -> String {
@@ -128,145 +120,117 @@ fn one_of(rows: &[Row]) -> String {
     }
 }
 
-pub fn row(row: &Row) -> String {
-    let Row { entity, day, slot } = row;
+pub fn row(Row { entity, day, slot }: &Row) -> String {
     match entity {
         Some(entity) => format!("entity {entity}, day {day}, slot {slot}"),
         None => format!("day {day}, slot {slot}"),
     }
 }
 
-fn parent_row(parent: &ParentRow) -> String {
-    let ParentRow { table, foreign_key } = parent;
-    format!("a row of {table}, for the foreign key {foreign_key}")
+fn parent_row(ParentRow { table, column }: &ParentRow) -> String {
+    format!("a row of {table}, for the foreign key of {column}")
 }
 
-fn watched(watch: &Watched) -> Vec<String> {
+fn watched(watch: &Watch) -> Vec<String> {
     let mut lines = vec![format!(
         "{} of {} looks in {} s saw contention; {} waits, at most {} at once",
         watch.looks_with_contention, watch.looks, watch.seconds, watch.waits, watch.most_at_once
     )];
     if let Some(longest) = &watch.longest {
         lines.push("the longest wait:".to_owned());
-        lines.extend(wait(longest).into_iter().map(|line| format!("  {line}")));
+        lines.extend(wait(longest).iter().map(|line| format!("  {line}")));
+        lines.push("waits by row:".to_owned());
+        lines.extend(counted(&watch.rows, row));
+        lines.extend(counted(&watch.parent_rows, parent_row));
+        lines.push("waits by statement:".to_owned());
+        lines.extend(counted(&watch.statements, |sql| short(sql)));
+        lines.push("waits by what the holder did:".to_owned());
+        lines.extend(counted(&watch.holders, |holder| match &holder.statement {
+            Some(sql) => format!("{}: {}", holder.state, short(sql)),
+            None => holder.state.clone(),
+        }));
     }
-    let mut list = |title: &str, values: Vec<(String, usize)>| {
-        if !values.is_empty() {
-            lines.push(format!("waits by {title}:"));
-            let values = values.into_iter();
-            lines.extend(values.map(|(value, waits)| format!("  {waits:>5}  {value}")));
-        }
-    };
-    let rows = watch.rows.iter().map(|seen| (row(&seen.value), seen.waits));
-    let parents = watch.parent_rows.iter();
-    let parents = parents.map(|seen| (parent_row(&seen.value), seen.waits));
-    list("row", rows.chain(parents).collect());
-    let statements = watch.statements.iter();
-    let statements = statements.map(|seen| (short(&seen.value), seen.waits));
-    list("statement", statements.collect());
-    let holders = watch.holders.iter();
-    let holders = holders.map(|seen| (holder(&seen.value), seen.waits));
-    list("state of the holder", holders.collect());
     lines
 }
 
-fn holder(holder: &Holder) -> String {
-    match &holder.statement {
-        Some(sql) => format!("{}: {}", holder.state, short(sql)),
-        None => holder.state.clone(),
-    }
+fn counted<T>(seen: &[Seen<T>], text: fn(&T) -> String) -> impl Iterator<Item = String> {
+    seen.iter()
+        .map(move |seen| format!("  {:>5}  {}", seen.waits, text(&seen.value)))
 }
 
-fn last_deadlock(report: &Report, words: &Words) -> Vec<String> {
-    let Some(Deadlock {
-        at, transactions, ..
-    }) = &report.last_deadlock
-    else {
-        return words
+fn last_deadlock(report: &Report, database: &Database) -> Vec<String> {
+    let Some(deadlock) = &report.last_deadlock else {
+        return database
             .no_deadlock
-            .iter()
-            .map(|line| line.to_string())
+            .map(str::to_owned)
+            .into_iter()
             .collect();
     };
-    let mut lines = vec![format!("of this table, at {at} by the server's clock:")];
-    for transaction in transactions {
-        lines.push(format!(
-            "  {} waited for {}{}",
-            transaction
-                .id
-                .map_or("a session".to_owned(), |id| format!("session {id}")),
-            transaction
-                .waited_for
-                .as_ref()
-                .map_or("a lock".to_owned(), row),
-            if transaction.rolled_back {
-                ", and was rolled back"
-            } else {
-                ""
-            }
-        ));
-        lines.extend(statement("    ran", &transaction.statement));
+    let mut lines = vec![format!(
+        "of this table, at {} by the server's clock",
+        deadlock.at
+    )];
+    for transaction in &deadlock.transactions {
+        let id = transaction
+            .id
+            .map_or("unknown".to_owned(), |id| id.to_string());
+        let row = transaction
+            .waited_for
+            .as_ref()
+            .map_or("a lock".to_owned(), row);
+        let end = if transaction.rolled_back {
+            ", and was rolled back"
+        } else {
+            ""
+        };
+        lines.push(format!("session {id} waited for {row}{end}"));
+        lines.extend(statement("  ran", &transaction.statement));
     }
     lines
 }
 
-fn slots(day: &DayOfSlots) -> Vec<String> {
-    let fullest = day.slots.first().and_then(|slot| slot.share);
-    let thousandths = |share: f64| (share * 1000.0) as i64;
-    let cells = day.slots.iter().take(SLOTS).map(|slot| {
-        let share = slot.share.unwrap_or_default();
+fn slots(slots: &[Slot]) -> Vec<String> {
+    let width = |share: f64| bar((share * 1e3) as i64, fullest(slots), BAR_WIDTH);
+    let cells = slots.iter().take(SLOTS).map(|slot| {
+        let share = slot.share.unwrap_or(0.0);
+        let percent = format!("{:.0}%", share * 100.0);
         vec![
             slot.slot.to_string(),
-            slot.rows.to_string(),
-            format!("{:.0}%", share * 100.0),
-            bar(
-                thousandths(share),
-                thousandths(fullest.unwrap_or_default()),
-                BAR,
-            ),
+            slot.row_count.to_string(),
+            percent,
+            width(share),
         ]
     });
-    let header = ["slot", "rows", "share of the count", ""];
-    let table = columns(&header, &[0, 1, 2], cells.collect());
-    let mut lines = vec![format!("{}: {} in use", day.day, day.slots.len())];
-    lines.extend(table.lines().map(|line| format!("  {line}")));
-    if day.slots.len() > SLOTS {
-        lines.push(format!("  and {} with less", day.slots.len() - SLOTS));
+    let table = columns(&["slot", "rows", "count", ""], &[0, 1, 2], cells.collect());
+    let mut lines: Vec<_> = table.lines().map(str::to_owned).collect();
+    if slots.len() > SLOTS {
+        lines.push(format!("and {} slots with less", slots.len() - SLOTS));
     }
     lines
 }
 
-/// Lists together what one grant shows.
-fn not_seen(not_seen: &[NotSeen]) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut grants: Vec<(&String, Vec<&str>)> = Vec::new();
-    for missed in not_seen {
-        let Some(grant) = &missed.grant else {
-            lines.push(format!("{}: {}", missed.what, missed.why));
-            continue;
-        };
-        match grants.iter_mut().find(|(known, _)| *known == grant) {
-            Some((_, what)) => what.push(&missed.what),
-            None => grants.push((grant, vec![&missed.what])),
-        }
+fn fullest(slots: &[Slot]) -> i64 {
+    let share = slots.first().and_then(|slot| slot.share);
+    (share.unwrap_or(0.0) * 1e3) as i64
+}
+
+fn not_seen(missed: &NotSeen) -> Vec<String> {
+    match &missed.grant {
+        None => vec![format!("{}: {}", missed.what, missed.why)],
+        Some(grant) => vec![
+            format!("{}; to see it:", missed.what),
+            format!("  {grant};"),
+        ],
     }
-    for (grant, what) in grants {
-        lines.push(format!("{}; to see it:", what.join(", ")));
-        lines.push(format!("  {grant};"));
-    }
-    lines
 }
 
 fn advice((number, advice): (usize, &Advice)) -> Vec<String> {
-    let text = [
-        format!("{}. {}", number + 1, advice.what),
-        format!("Why: {}.", advice.why),
-    ];
-    let mut lines: Vec<String> = text.iter().flat_map(|text| wrapped(text, WIDTH)).collect();
+    let mut lines = wrapped(&format!("{}. {}", number + 1, advice.what), ADVICE_WIDTH);
+    lines.extend(wrapped(&format!("Why: {}.", advice.why), ADVICE_WIDTH));
+    lines.extend(advice.sql.iter().map(|sql| format!("{sql};")));
     for line in lines.iter_mut().skip(1) {
         line.insert_str(0, "   ");
     }
-    lines.extend(advice.sql.iter().map(|sql| format!("   {sql};")));
     lines
 }
 
@@ -274,7 +238,7 @@ fn advice((number, advice): (usize, &Advice)) -> Vec<String> {
 fn short(statement: &str) -> String {
     let words: Vec<_> = statement.split_whitespace().collect();
     let line = words.join(" ");
-    match line.char_indices().nth(STATEMENT) {
+    match line.char_indices().nth(STATEMENT_WIDTH) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }

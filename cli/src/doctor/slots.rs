@@ -4,69 +4,44 @@ use std::time::Duration;
 
 use anyhow::Result;
 use chrono::NaiveDate;
+use diesel::dsl;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Date, Double, Nullable, SmallInt};
+use diesel::sql_types::{Date, Nullable};
 
 use super::database::Database;
-use super::report::{DayOfSlots, SlotOfDay};
+use super::report::Slot;
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::sql::{quoted, sql};
 
-#[derive(QueryableByName)]
-struct LastDay {
-    #[diesel(sql_type = Nullable<Date>)]
-    day: Option<NaiveDate>,
-}
-
-#[derive(QueryableByName)]
-struct Slot {
-    #[diesel(sql_type = SmallInt)]
-    slot: i16,
-    #[diesel(sql_type = BigInt)]
-    row_count: i64,
-    #[diesel(sql_type = Double)]
-    counted: f64,
-}
-
 /// The key begins with the entity, so that a day is found by reading the whole table.
 const AT_MOST: Duration = Duration::from_secs(10);
 
-/// The last day that has rows.
-pub fn last_day(
+/// The slots of the last day that has rows.
+pub fn of_last_day(
     conn: &mut AnyConnection,
     counters: &CounterTable,
     database: &Database,
-) -> Result<Option<DayOfSlots>> {
+) -> Result<(Option<NaiveDate>, Vec<Slot>)> {
     (database.limit_statements)(conn, AT_MOST)?;
-    let dialect = conn.dialect();
-    let table = counters.sql_name(dialect);
-    let day = quoted(dialect, &counters.day.name);
-    let last: LastDay = sql(format!("SELECT MAX({day}) AS day FROM {table}")).get_result(conn)?;
-    let Some(last) = last.day else {
-        return Ok(None);
+    let name = |name: &str| quoted(database.dialect, name);
+    let table = counters.sql_name(database.dialect);
+    let (day, slot) = (name(&counters.day.name), name(&counters.slot.name));
+    let last_day = dsl::sql::<Nullable<Date>>(&format!("(SELECT MAX({day}) FROM {table})"));
+    let last_day: Option<NaiveDate> = diesel::select(last_day).get_result(conn)?;
+    let Some(date) = last_day else {
+        return Ok((None, Vec::new()));
     };
-
-    let slot = quoted(dialect, &counters.slot.name);
-    // Of all counters; as floating point, which never overflows.
-    let double = database.words.double;
-    let counter = |name| format!(" + ABS(CAST({} AS {double}))", quoted(dialect, name));
+    // Floating point never overflows.
+    let double = database.double;
+    let counter = |counter: &str| format!(" + ABS(CAST({} AS {double}))", name(counter));
     let counted: String = counters.counters.iter().map(|c| counter(&c.name)).collect();
-    let slots: Vec<Slot> = sql(format!(
-        "SELECT {slot} AS slot, COUNT(*) AS row_count, SUM(CAST(0 AS {double}){counted}) AS counted \
+    let sum = format!("SUM(CAST(0 AS {double}){counted})");
+    let slots = sql(format!(
+        "SELECT {slot} AS slot, COUNT(*) AS row_count, {sum} / NULLIF(SUM({sum}) OVER (), 0) AS share \
          FROM {table} WHERE {day} = "
     ))
-    .bind(last)
-    .sql(format!(" GROUP BY {slot} ORDER BY counted DESC, slot"))
-    .load(conn)?;
-    let all: f64 = slots.iter().map(|slot| slot.counted).sum();
-    let slots = slots.into_iter().map(|slot| SlotOfDay {
-        slot: slot.slot,
-        rows: slot.row_count,
-        share: (all > 0.0).then(|| slot.counted / all),
-    });
-    Ok(Some(DayOfSlots {
-        day: last,
-        slots: slots.collect(),
-    }))
+    .bind(date)
+    .sql(format!(" GROUP BY {slot} ORDER BY share DESC, slot"));
+    Ok((last_day, slots.load(conn)?))
 }

@@ -1,15 +1,13 @@
 //! Many looks, added up.
 
-use std::collections::HashMap;
-use std::hash::Hash;
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{IsTerminal, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::report::{Holder, Look, ParentRow, Row, Seen, Wait, Watched};
+use super::report::{Look, Seen, Wait, Watch};
 
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
@@ -19,29 +17,40 @@ const MOST: usize = 10;
 /// Whether Ctrl-C was pressed.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
-pub fn watch(seconds: u64, look: &mut impl FnMut() -> Result<Look>) -> Result<Watched> {
-    stop_on_ctrl_c()?;
-    eprintln!("watching for {seconds} s; Ctrl-C ends it and prints what was seen");
+/// Looks for so many seconds, or once. Returns the last look, too.
+pub fn watch(
+    seconds: Option<u64>,
+    mut look: impl FnMut() -> Result<Look>,
+) -> Result<(Look, Watch)> {
+    if let Some(seconds) = seconds {
+        stop_on_ctrl_c()?;
+        eprintln!("watching for {seconds} s; Ctrl-C ends it and prints what was seen");
+    }
+    let total = seconds.unwrap_or(0);
     let begun = Instant::now();
-    let mut tally = Tally::default();
-    let is_over = || begun.elapsed().as_secs() >= seconds || STOPPED.load(Ordering::Relaxed);
-    // One look at least, on a busy machine too.
-    while tally.looks == 0 || !is_over() {
-        tally.add(look()?);
-        if stderr().is_terminal() {
-            let passed = begun.elapsed().as_secs();
-            eprint!(
-                "\rwatching: {passed} of {seconds} s, waits seen: {} ",
-                tally.waits
-            );
-            stderr().flush()?;
+    let mut watch = Watch::default();
+    let mut last = Look::default();
+    loop {
+        let now = look()?;
+        watch.add(&now, &last);
+        last = now;
+        watch.seconds = begun.elapsed().as_secs();
+        let is_over = watch.seconds >= total || STOPPED.load(Ordering::Relaxed);
+        if seconds.is_some() && stderr().is_terminal() {
+            let (passed, waits) = (watch.seconds, watch.waits);
+            eprint!("\rwatching: {passed} of {total} s, waits seen: {waits} ");
+            if is_over {
+                eprintln!();
+            }
+        }
+        if is_over {
+            // 0 stands for a single look.
+            watch.seconds = watch.seconds.max(total.min(1));
+            watch.keep_most();
+            return Ok((last, watch));
         }
         sleep(BETWEEN_LOOKS);
     }
-    if stderr().is_terminal() {
-        eprintln!();
-    }
-    Ok(tally.into_watched(begun.elapsed().as_secs()))
 }
 
 /// The second one ends the command at once, as the first one does otherwise.
@@ -54,87 +63,63 @@ fn stop_on_ctrl_c() -> Result<()> {
     .context("cannot wait for Ctrl-C")
 }
 
-#[derive(Default)]
-struct Tally {
-    looks: usize,
-    looks_with_contention: usize,
-    waits: usize,
-    most_at_once: usize,
-    table_waits: usize,
-    longest: Option<Wait>,
-    rows: HashMap<Row, usize>,
-    parent_rows: HashMap<ParentRow, usize>,
-    statements: HashMap<String, usize>,
-    holders: HashMap<Holder, usize>,
-    /// The waits of the last look, by session.
-    last: HashMap<i64, Wait>,
-}
-
-impl Tally {
-    fn add(&mut self, look: Look) {
+impl Watch {
+    fn add(&mut self, look: &Look, last: &Look) {
         self.looks += 1;
         self.looks_with_contention += usize::from(look.has_contention());
         self.most_at_once = self.most_at_once.max(look.waits.len());
-        self.table_waits = self.table_waits.max(look.table_waits);
+        self.most_table_waits = self.most_table_waits.max(look.table_waits);
         for wait in &look.waits {
-            let last = self.last.get(&wait.waiter.id);
-            if !last.is_some_and(|last| is_same(last, wait)) {
-                self.waits += 1;
-                count(&mut self.rows, &wait.rows);
-                count(&mut self.parent_rows, &wait.parent_row);
-                count(&mut self.statements, &wait.waiter.statement);
-                let holders: Vec<_> = wait.holders.iter().map(Holder::of).collect();
-                count(&mut self.holders, &holders);
-            }
             let longest = self.longest.as_ref();
             if longest.is_none_or(|longest| longest.seconds < wait.seconds) {
                 self.longest = Some(wait.clone());
             }
+            if last.waits.iter().any(|last| is_same(last, wait)) {
+                continue;
+            }
+            self.waits += 1;
+            count(&mut self.rows, &wait.rows);
+            count(&mut self.parent_rows, &wait.parent_row);
+            count(&mut self.statements, &wait.waiter.activity.statement);
+            for holder in &wait.holders {
+                count(&mut self.holders, [&holder.activity]);
+            }
         }
-        let waits = look.waits.into_iter();
-        self.last = waits.map(|wait| (wait.waiter.id, wait)).collect();
     }
 
-    fn into_watched(self, seconds: u64) -> Watched {
-        Watched {
-            seconds,
-            looks: self.looks,
-            looks_with_contention: self.looks_with_contention,
-            waits: self.waits,
-            most_at_once: self.most_at_once,
-            table_waits: self.table_waits,
-            longest: self.longest,
-            rows: most(self.rows),
-            parent_rows: most(self.parent_rows),
-            statements: most(self.statements),
-            holders: most(self.holders),
-        }
+    fn keep_most(&mut self) {
+        most(&mut self.rows);
+        most(&mut self.parent_rows);
+        most(&mut self.statements);
+        most(&mut self.holders);
     }
 }
 
 /// Whether a session still waits as it did at the last look, rather than again.
 fn is_same(last: &Wait, now: &Wait) -> bool {
-    now.seconds >= last.seconds
+    now.waiter.id == last.waiter.id
+        && now.seconds >= last.seconds
         && now.rows == last.rows
         && now.parent_row == last.parent_row
-        && now.waiter.statement == last.waiter.statement
+        && now.waiter.activity.statement == last.waiter.activity.statement
 }
 
-fn count<'v, T>(counts: &mut HashMap<T, usize>, values: impl IntoIterator<Item = &'v T>)
-where
-    T: Clone + Eq + Hash + 'v,
-{
+fn count<'v, T: Clone + PartialEq + 'v>(
+    counts: &mut Vec<Seen<T>>,
+    values: impl IntoIterator<Item = &'v T>,
+) {
     for value in values {
-        *counts.entry(value.clone()).or_default() += 1;
+        match counts.iter_mut().find(|seen| seen.value == *value) {
+            Some(seen) => seen.waits += 1,
+            None => counts.push(Seen {
+                value: value.clone(),
+                waits: 1,
+            }),
+        }
     }
 }
 
-fn most<T: Ord>(counts: HashMap<T, usize>) -> Vec<Seen<T>> {
-    let seen = counts
-        .into_iter()
-        .map(|(value, waits)| Seen { value, waits });
-    let mut most: Vec<_> = seen.collect();
-    most.sort_by(|a, b| b.waits.cmp(&a.waits).then_with(|| a.value.cmp(&b.value)));
-    most.truncate(MOST);
-    most
+fn most<T: Ord>(counts: &mut Vec<Seen<T>>) {
+    counts.sort_by(|a, b| b.waits.cmp(&a.waits).then_with(|| a.value.cmp(&b.value)));
+    counts.truncate(MOST);
 }

@@ -1,6 +1,7 @@
 //! The last deadlock, in the words of `SHOW ENGINE INNODB STATUS`.
 
 use anyhow::Result;
+use diesel::dsl;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{Double, Nullable, Text};
@@ -11,7 +12,6 @@ use crate::catalogue::CounterTable;
 use crate::connection::{AnyConnection, MultiBackend};
 use crate::doctor::database::Notes;
 use crate::doctor::report::{Deadlock, Deadlocked, Row};
-use crate::sql::sql;
 
 /// `SHOW ENGINE INNODB STATUS`
 #[derive(QueryId)]
@@ -38,12 +38,6 @@ fn status(conn: &mut AnyConnection) -> QueryResult<String> {
     Ok(status)
 }
 
-#[derive(QueryableByName)]
-struct Ago {
-    #[diesel(sql_type = Nullable<Double>)]
-    seconds: Option<f64>,
-}
-
 /// The server's last deadlock, if a row of this table had a part in it.
 pub fn last_deadlock(
     conn: &mut AnyConnection,
@@ -51,31 +45,24 @@ pub fn last_deadlock(
     notes: &mut Notes,
 ) -> Result<Option<Deadlock>> {
     let status = status(conn);
-    let status = allowed(conn, notes, "the last deadlock", status)?;
-    let Some(mut deadlock) = status.and_then(|status| read(&status, counters)) else {
+    let Some(status) = allowed(conn, notes, "the last deadlock", status)? else {
+        return Ok(None);
+    };
+    let table = &counters.table;
+    let entity_type = counters.entity.as_ref().map(|entity| &*entity.sql_type);
+    let deadlock = read(&status, &table.in_schema, &table.name, entity_type);
+    let Some(mut deadlock) = deadlock else {
         return Ok(None);
     };
     // The time is by the clock of the server's system.
-    let ago: Ago = sql("SELECT 1e0 * TIMESTAMPDIFF(SECOND, ")
-        .bind(deadlock.at.as_str())
-        .sql(", CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')) AS seconds")
-        .get_result(conn)?;
-    deadlock.seconds_ago = ago.seconds;
+    let ago = dsl::sql::<Nullable<Double>>("1e0 * TIMESTAMPDIFF(SECOND, ")
+        .bind::<Text, _>(deadlock.at.clone())
+        .sql(", CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM'))");
+    deadlock.seconds_ago = diesel::select(ago).get_result(conn)?;
     Ok(Some(deadlock))
 }
 
-fn read(status: &str, counters: &CounterTable) -> Option<Deadlock> {
-    let table = &counters.table;
-    let entity_type = counters.entity.as_ref().map(|e| e.sql_type.as_str());
-    deadlock_in(status, &table.in_schema, &table.name, entity_type)
-}
-
-fn deadlock_in(
-    status: &str,
-    schema: &str,
-    table: &str,
-    entity_type: Option<&str>,
-) -> Option<Deadlock> {
+fn read(status: &str, schema: &str, table: &str, entity_type: Option<&str>) -> Option<Deadlock> {
     let (_, section) = status.split_once("LATEST DETECTED DEADLOCK\n")?;
     let section = section.split("\n------------\nTRANSACTIONS").next()?;
     let table = format!("of table `{schema}`.`{table}` ");
@@ -143,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_deadlock_is_read() {
-        let deadlock = deadlock_in(STATUS, "blog", "article_counters", Some("bigint")).unwrap();
+        let deadlock = read(STATUS, "blog", "article_counters", Some("bigint")).unwrap();
         assert_eq!(deadlock.at, "2026-11-21 13:53:57");
         let [first, second] = &deadlock.transactions[..] else {
             panic!("{deadlock:?}")
@@ -163,10 +150,7 @@ mod tests {
 
     #[test]
     fn a_deadlock_of_another_table_is_not_this_ones() {
-        assert_eq!(deadlock_in(STATUS, "blog", "articles", None), None);
-        assert_eq!(
-            deadlock_in("nothing of the kind", "blog", "articles", None),
-            None
-        );
+        assert_eq!(read(STATUS, "blog", "articles", None), None);
+        assert_eq!(read("nothing of the kind", "blog", "articles", None), None);
     }
 }

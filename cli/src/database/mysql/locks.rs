@@ -5,38 +5,32 @@ use std::time::Duration;
 
 use anyhow::Result;
 use diesel::connection::SimpleConnection;
+use diesel::dsl;
 use diesel::prelude::*;
-use diesel::result::{DatabaseErrorKind, Error};
-use diesel::sql_types::{BigInt, Double, Nullable, Text};
+use diesel::result::Error;
+use diesel::sql_types::{BigInt, Bool, Double, Nullable, Text};
 use diesel_counters::Dialect;
 
 use super::lock_data;
 use crate::catalogue::{CounterTable, Parent};
 use crate::connection::AnyConnection;
 use crate::doctor::counts_in;
-use crate::doctor::database::{Notes, WHO_WAITS, Words};
-use crate::doctor::report::{Look, ParentRow, Session, Wait};
+use crate::doctor::database::{Database, Notes, WHO_WAITS};
+use crate::doctor::report::{Activity, Look, ParentRow, Session, Wait};
 use crate::sql::{quoted, sql};
 
-pub const WORDS: Words = Words {
+pub const DATABASE: Database = Database {
+    dialect: Dialect::MySql,
+    version: "CONCAT(IF(VERSION() LIKE '%MariaDB%', 'MariaDB ', 'MySQL '), SUBSTRING_INDEX(VERSION(), '-', 1))",
     double: "DOUBLE",
-    no_deadlock: Some("the server's last deadlock is not known to be one of this table"),
+    look,
+    last_deadlock: super::deadlock::last_deadlock,
+    no_deadlock: Some("none of this table is known; the server keeps only its last one"),
     table_locks: "performance_schema.metadata_locks shows which one",
-    parent_row: [
-        "Change its rows last in a transaction, and commit at once.",
-        "a transaction that changes it or has locked it FOR UPDATE holds it",
-    ],
+    limit_statements,
     end_session: |id| format!("KILL {id}"),
     claim_slots: " Run claim_slot() on each new connection, as ClaimSlots does in a pool.",
 };
-
-#[derive(QueryableByName)]
-struct Server {
-    #[diesel(sql_type = Text)]
-    version: String,
-    #[diesel(sql_type = BigInt)]
-    performance_schema: i64,
-}
 
 #[derive(QueryableByName)]
 struct Waiting {
@@ -79,12 +73,6 @@ struct Clients {
     clients: i64,
     #[diesel(sql_type = BigInt)]
     table_waits: i64,
-}
-
-#[derive(QueryableByName)]
-struct Name {
-    #[diesel(sql_type = Text)]
-    name: String,
 }
 
 /// Where the two differ: MariaDB has kept the views that MySQL 8 has moved.
@@ -166,95 +154,88 @@ const MARIADB: Views = Views {
         WHERE id <> CONNECTION_ID() AND db = "],
 };
 
-const SERVER: &str = "SELECT CAST(VERSION() AS CHAR) AS version,
-    CAST(@@performance_schema AS SIGNED) AS performance_schema";
-
-pub fn version(conn: &mut AnyConnection) -> Result<String> {
-    let server: Server = sql(SERVER).get_result(conn)?;
-    let number = server.version.split('-').next().unwrap_or_default();
-    Ok(match server.is_mariadb() {
-        true => format!("MariaDB {number}"),
-        false => format!("MySQL {number}"),
-    })
-}
-
-impl Server {
-    fn is_mariadb(&self) -> bool {
-        self.version.contains("MariaDB")
-    }
-}
-
-pub fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) -> Result<Look> {
-    let server: Server = sql(SERVER).get_result(conn)?;
-    let views = match server.is_mariadb() {
-        true => MARIADB,
-        false => MYSQL,
-    };
-    if !server.is_mariadb() && server.performance_schema == 0 {
+fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) -> Result<Look> {
+    let is_mariadb = dsl::sql::<Bool>("VERSION() LIKE '%MariaDB%'");
+    let is_on = dsl::sql::<Bool>("@@performance_schema");
+    let (is_mariadb, is_on): (bool, bool) = diesel::select((is_mariadb, is_on)).get_result(conn)?;
+    if !is_mariadb && !is_on {
         let why = "performance_schema is off: start the server with performance_schema = ON";
         notes.miss(WHO_WAITS, why, None);
         return Ok(Look::default());
     }
-    let waiting = sql(views.waiting).load(conn);
-    let waiting: Vec<Waiting> = allowed(conn, notes, WHO_WAITS, waiting)?.unwrap_or_default();
-    let parent = counters.parent.as_ref();
-    let of_parent = |wait: &Waiting| parent.filter(|p| wait.is_of(&p.in_schema, &p.table));
+    let views = if is_mariadb { MARIADB } else { MYSQL };
     let table = &counters.table;
-    let waiting = waiting
-        .into_iter()
-        .filter(|wait| wait.is_of(&table.in_schema, &table.name) || of_parent(wait).is_some());
-    let waiting: Vec<_> = waiting.collect();
-    let sessions = sessions(conn, counters, &views, &waiting, notes)?;
+    let parent_of = |wait: &Waiting| {
+        let is_parent = |p: &&Parent| wait.is_of(&p.in_schema, &p.table);
+        counters.parent.as_ref().filter(is_parent)
+    };
+    let waiting = sql(views.waiting).load(conn);
+    let mut waiting: Vec<Waiting> = allowed(conn, notes, WHO_WAITS, waiting)?.unwrap_or_default();
+    waiting.retain(|wait| wait.is_of(&table.in_schema, &table.name) || parent_of(wait).is_some());
+    let ids = waiting.iter().flat_map(|wait| [wait.waiter, wait.holder]);
+    let ids: Vec<_> = ids.map(|id| id.to_string()).collect();
+    let found = sql(views.sessions)
+        .bind(&*ids.join(","))
+        .sql(")")
+        .load(conn);
+    let found: Option<Vec<Connected>> = allowed(conn, notes, "who the sessions are", found)?;
+    let sessions = found.unwrap_or_default().into_iter();
+    let sessions: HashMap<i64, Session> = sessions.map(|s| (s.id, s.session(counters))).collect();
 
     let mut look = Look::default();
     for wait in &waiting {
         let Some(waiter) = sessions.get(&wait.waiter) else {
             continue;
         };
-        let parent = of_parent(wait);
+        let parent = parent_of(wait);
+        let statement = waiter.activity.statement.as_deref();
         // A session that does not count may wait for the parent's row, too.
-        if parent.is_some() && counts_in(counters, waiter.statement.as_deref()) != Some(true) {
+        if parent.is_some() && counts_in(counters, statement) != Some(true) {
             continue;
         }
-        if look
+        let is_new = look
             .waits
             .last()
-            .is_none_or(|last| last.waiter.id != waiter.id)
-        {
-            let entity = counters.entity.as_ref().map(|entity| entity.kind);
+            .is_none_or(|last| last.waiter.id != waiter.id);
+        if is_new {
             let data = wait.lock_data.as_ref().filter(|_| parent.is_none());
-            let row = data.and_then(|data| lock_data::row(data, entity));
+            let kind = counters.entity.as_ref().map(|entity| entity.kind);
+            let row = data.and_then(|data| lock_data::row(data, kind));
             look.waits.push(Wait {
                 waiter: waiter.clone(),
                 seconds: wait.seconds.unwrap_or_default(),
                 lock: wait.lock_name.clone(),
                 rows: row.into_iter().collect(),
-                parent_row: parent.map(|p| parent_row(conn, counters, p)).transpose()?,
+                parent_row: parent.and_then(|parent| ParentRow::of(counters, &parent.table)),
                 holders: Vec::new(),
             });
         }
         if let (Some(last), Some(holder)) = (look.waits.last_mut(), sessions.get(&wait.holder)) {
-            if server.is_mariadb() && holder.statement.is_none() {
+            let mut holder = holder.clone();
+            holder.activity.counted_earlier &= parent.is_none();
+            if is_mariadb && holder.activity.statement.is_none() {
                 let what = "the last statement of a session that runs none";
                 notes.miss(what, "MariaDB does not show it", None);
             }
-            last.holders.push(Session {
-                counted_earlier: parent.is_none() && holder.counted_earlier,
-                ..holder.clone()
-            });
+            last.holders.push(holder);
         }
     }
 
     let [before, after] = views.clients;
-    let clients = sql(before).bind(table.name.as_str()).sql(after);
-    let clients = clients.bind(table.in_schema.as_str()).get_result(conn);
-    let clients: Option<Clients> = allowed(conn, notes, "how many clients are connected", clients)?;
+    let clients = sql(before)
+        .bind(&*table.name)
+        .sql(after)
+        .bind(&*table.in_schema);
+    let clients = clients.get_result::<Clients>(conn);
     // Without the right to see who waits, MariaDB shows a user only its own sessions.
-    if let Some(clients) = clients.filter(|_| !notes.is_blind()) {
-        look.clients = Some(clients.clients);
-        look.table_waits = clients.table_waits as usize;
+    match allowed(conn, notes, "how many clients are connected", clients)? {
+        Some(found) if notes.not_seen.iter().all(|missed| missed.what != WHO_WAITS) => Ok(Look {
+            clients: Some(found.clients),
+            table_waits: found.table_waits,
+            ..look
+        }),
+        _ => Ok(look),
     }
-    Ok(look)
 }
 
 impl Waiting {
@@ -266,54 +247,6 @@ impl Waiting {
     }
 }
 
-const FOREIGN_KEY: &str = "
-    SELECT CAST(constraint_name AS CHAR) AS name FROM information_schema.key_column_usage
-    WHERE table_schema = ";
-
-fn parent_row(
-    conn: &mut AnyConnection,
-    counters: &CounterTable,
-    parent: &Parent,
-) -> Result<ParentRow> {
-    let foreign_key: Name = sql(FOREIGN_KEY)
-        .bind(counters.table.in_schema.as_str())
-        .sql(" AND table_name = ")
-        .bind(counters.table.name.as_str())
-        .sql(" AND referenced_table_schema = ")
-        .bind(parent.in_schema.as_str())
-        .sql(" AND referenced_table_name = ")
-        .bind(parent.table.as_str())
-        .sql(" LIMIT 1")
-        .get_result(conn)?;
-    Ok(ParentRow {
-        table: parent.table.clone(),
-        foreign_key: foreign_key.name,
-    })
-}
-
-fn sessions(
-    conn: &mut AnyConnection,
-    counters: &CounterTable,
-    views: &Views,
-    waiting: &[Waiting],
-    notes: &mut Notes,
-) -> Result<HashMap<i64, Session>> {
-    if waiting.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let ids: Vec<_> = waiting
-        .iter()
-        .flat_map(|wait| [wait.waiter.to_string(), wait.holder.to_string()])
-        .collect();
-    let found = sql(views.sessions)
-        .bind(ids.join(",").as_str())
-        .sql(")")
-        .load(conn);
-    let found: Option<Vec<Connected>> = allowed(conn, notes, "who the sessions are", found)?;
-    let sessions = found.unwrap_or_default().into_iter();
-    Ok(sessions.map(|s| (s.id, s.session(counters))).collect())
-}
-
 impl Connected {
     fn session(self, counters: &CounterTable) -> Session {
         let sleeps = self.command.as_deref() == Some("Sleep");
@@ -323,22 +256,24 @@ impl Connected {
             (false, true) => "idle",
             (false, false) => "active",
         };
+        let runs_another = counts_in(counters, self.statement.as_deref()) == Some(false);
         Session {
             id: self.id,
             user: self.user,
             application: self.application,
-            state: state.to_owned(),
             idle_seconds: self.state_seconds.filter(|_| idle_in_transaction),
             transaction_seconds: self.transaction_seconds,
-            // A session that holds a counter's row has counted.
-            counted_earlier: idle_in_transaction
-                || counts_in(counters, self.statement.as_deref()) == Some(false),
-            statement: self.statement,
+            activity: Activity {
+                state: state.to_owned(),
+                statement: self.statement,
+                // A session that holds a counter's row has counted.
+                counted_earlier: idle_in_transaction || runs_another,
+            },
         }
     }
 }
 
-/// What was found; or None, when the account lacks a right, or a lock was waited for.
+/// What was found; or None, when the account lacks a right.
 pub fn allowed<T>(
     conn: &mut AnyConnection,
     notes: &mut Notes,
@@ -346,42 +281,27 @@ pub fn allowed<T>(
     found: QueryResult<T>,
 ) -> Result<Option<T>> {
     let why = match found {
-        Err(Error::DatabaseError(_, why)) if why.message().contains("Lock wait timeout") => {
-            notes.miss(what, why.message(), None);
-            return Ok(None);
-        }
-        Err(Error::DatabaseError(DatabaseErrorKind::Unknown, why))
-            if why.message().contains("denied") =>
-        {
-            why.message().to_owned()
-        }
+        Err(Error::DatabaseError(_, why)) if why.message().contains("denied") => why,
         found => return Ok(Some(found?)),
     };
-    let right = match why.contains("PROCESS") {
+    let account =
+        dsl::sql::<Text>("CONCAT('`', REPLACE(CAST(CURRENT_USER() AS CHAR), '@', '`@`'), '`')");
+    let account: String = diesel::select(account).get_result(conn)?;
+    let right = match why.message().contains("PROCESS") {
         true => "PROCESS ON *.*",
         false => "SELECT ON performance_schema.*",
     };
-    let account =
-        "SELECT CONCAT('`', REPLACE(CAST(CURRENT_USER() AS CHAR), '@', '`@`'), '`') AS name";
-    let account: Name = sql(account).get_result(conn)?;
     notes.miss(
         what,
-        &why,
-        Some(format!("GRANT {right} TO {}", account.name)),
+        why.message(),
+        Some(format!("GRANT {right} TO {account}")),
     );
     Ok(None)
 }
 
 /// The second one is MariaDB's name for it.
-pub fn limit_statements(conn: &mut AnyConnection, time: Duration) -> QueryResult<()> {
-    conn.batch_execute(&format!(
-        "SET SESSION max_execution_time = {}",
-        time.as_millis()
-    ))
-    .or_else(|_| {
-        conn.batch_execute(&format!(
-            "SET SESSION max_statement_time = {}",
-            time.as_secs()
-        ))
-    })
+fn limit_statements(conn: &mut AnyConnection, time: Duration) -> QueryResult<()> {
+    let (milliseconds, seconds) = (time.as_millis(), time.as_secs());
+    conn.batch_execute(&format!("SET SESSION max_execution_time = {milliseconds}"))
+        .or_else(|_| conn.batch_execute(&format!("SET SESSION max_statement_time = {seconds}")))
 }

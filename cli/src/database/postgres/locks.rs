@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use diesel::connection::SimpleConnection;
+use diesel::dsl;
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::{BigInt, Bool, Double, Nullable, Text};
@@ -12,48 +13,30 @@ use diesel_counters::Dialect;
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::doctor::counts_in;
-use crate::doctor::database::{Notes, Words};
-use crate::doctor::report::{Look, ParentRow, Row, Session, Wait};
+use crate::doctor::database::{Database, Notes};
+use crate::doctor::report::{Activity, Look, ParentRow, Row, Session, Wait};
 use crate::entity::as_text;
 use crate::sql::{quoted, sql};
 
-pub const WORDS: Words = Words {
+pub const DATABASE: Database = Database {
+    dialect: Dialect::PostgreSql,
+    version: "'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1)",
     double: "DOUBLE PRECISION",
+    look,
+    last_deadlock: |_, _, _| Ok(None),
     no_deadlock: Some(
         "PostgreSQL writes deadlocks to the server's log: search it for \"deadlock detected\"",
     ),
     table_locks: "pg_locks shows which one",
-    parent_row: [
-        "Lock its rows FOR NO KEY UPDATE, not FOR UPDATE: the foreign key's check does not wait for that.",
-        "a transaction that has locked it FOR UPDATE, has deleted it or has changed its key holds it",
-    ],
+    limit_statements,
     end_session: |id| format!("SELECT pg_terminate_backend({id})"),
     claim_slots: "",
 };
 
-#[derive(QueryableByName)]
-struct Answer {
-    #[diesel(sql_type = Text)]
-    answer: String,
-}
-
-pub fn version(conn: &mut AnyConnection) -> Result<String> {
-    Ok(text(
-        conn,
-        "SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1) AS answer",
-    )?)
-}
-
-#[derive(QueryableByName)]
-struct Clients {
-    #[diesel(sql_type = BigInt)]
-    clients: i64,
-}
-
 const CLIENTS: &str = "
-    SELECT count(*) AS clients FROM pg_stat_activity
+    (SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()
-        AND coalesce(backend_type, 'client backend') = 'client backend'";
+        AND coalesce(backend_type, 'client backend') = 'client backend')";
 
 /// What stands in place of a statement that the user may not see.
 const HIDDEN: &str = "<insufficient privilege>";
@@ -77,11 +60,9 @@ struct Seen {
     query: Option<String>,
     #[diesel(sql_type = Bool)]
     has_written: bool,
-    /// Where it has locked rows of a parent table, or waits for one.
+    /// In which it waits for a row, or has locked rows.
     #[diesel(sql_type = Nullable<Text>)]
     parent: Option<String>,
-    #[diesel(sql_type = Nullable<Text>)]
-    foreign_key: Option<String>,
     /// What follows is null where it does not wait.
     #[diesel(sql_type = Nullable<Text>)]
     lock: Option<String>,
@@ -116,8 +97,7 @@ const SESSIONS: [&str; 2] = [
     " AS regclass) AS id), tables AS MATERIALIZED (
         SELECT id FROM target UNION SELECT relid FROM target, pg_partition_tree(id)
     ), parents AS MATERIALIZED (
-        SELECT confrelid AS id, CAST(conname AS text) AS foreign_key
-        FROM pg_constraint JOIN target ON conrelid = id WHERE contype = 'f'
+        SELECT confrelid AS id FROM pg_constraint JOIN target ON conrelid = id WHERE contype = 'f'
     ), waiting AS MATERIALIZED (
         SELECT w.pid, w.locktype || ' ' || w.mode AS lock,
             t.ctid, t.relation, coalesce(t.is_here, true) AS is_here,
@@ -148,25 +128,26 @@ const SESSIONS: [&str; 2] = [
         nullif(query, '') AS query,
         EXISTS (SELECT FROM locks l WHERE l.pid = a.pid AND l.granted AND l.mode = 'RowExclusiveLock'
             AND l.relation IN (SELECT id FROM tables)) AS has_written,
-        p.parent, p.foreign_key, w.lock, w.ctid, CAST(w.relation AS bigint) AS relation,
+        (SELECT CAST(CAST(r.id AS regclass) AS text) FROM parents r JOIN locks l ON l.relation = r.id
+            WHERE l.pid = a.pid AND l.mode <> 'AccessShareLock'
+                AND (l.locktype = 'tuple' OR w.pid IS NULL) LIMIT 1) AS parent,
+        w.lock, w.ctid, CAST(w.relation AS bigint) AS relation,
         coalesce(w.is_here, false) AS is_here, w.xid, coalesce(w.seconds, 0) AS seconds,
         coalesce(array_to_string(w.blockers, ','), '') AS blockers
     FROM pg_stat_activity a LEFT JOIN waiting w USING (pid)
-    LEFT JOIN LATERAL (
-        SELECT CAST(CAST(r.id AS regclass) AS text) AS parent, r.foreign_key
-        FROM parents r JOIN locks l ON l.relation = r.id
-        WHERE l.pid = a.pid AND l.mode <> 'AccessShareLock' AND (l.locktype = 'tuple' OR w.pid IS NULL)
-        LIMIT 1
-    ) p ON true
     WHERE a.pid IN (SELECT pid FROM waiting UNION SELECT unnest(blockers) FROM waiting)
     ORDER BY seconds DESC, a.pid",
 ];
 
-pub fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) -> Result<Look> {
+fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) -> Result<Look> {
     let [before, after] = SESSIONS;
     let table = counters.sql_name(Dialect::PostgreSql);
-    let sessions = sql(before).bind(table.as_str()).sql(after);
-    let sessions: Vec<Seen> = sessions.load(conn)?;
+    let sessions: Vec<Seen> = sql(before).bind(&*table).sql(after).load(conn)?;
+    let clients = diesel::select(dsl::sql::<BigInt>(CLIENTS)).get_result(conn)?;
+    let mut look = Look {
+        clients: Some(clients),
+        ..Look::default()
+    };
     if sessions
         .iter()
         .any(|session| session.query.as_deref() == Some(HIDDEN))
@@ -175,38 +156,29 @@ pub fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes
         let grant = format!("GRANT pg_read_all_stats TO {}", user(conn)?);
         notes.miss(what, "PostgreSQL shows a user its own only", Some(grant));
     }
-    let clients: Clients = sql(CLIENTS).get_result(conn)?;
-    let mut look = Look {
-        clients: Some(clients.clients),
-        ..Look::default()
-    };
     for waiter in &sessions {
-        let Some(lock) = &waiter.lock else {
+        let Some(lock) = waiter.lock.clone() else {
             continue;
         };
-        let counts = counts_in(counters, waiter.query.as_deref());
         if lock.starts_with("relation") {
             look.table_waits += 1;
             continue;
         }
-        let blockers: Vec<i64> = waiter
-            .blockers
-            .split(',')
-            .filter_map(|pid| pid.parse().ok())
-            .collect();
+        let blockers: Vec<&str> = waiter.blockers.split(',').collect();
         let holders: Vec<&Seen> = sessions
             .iter()
-            .filter(|session| blockers.contains(&session.pid))
+            .filter(|session| blockers.contains(&&*session.pid.to_string()))
             .collect();
-        // Without a place, the row may be one that the holder has locked in the parent table.
-        let parent_row = match &waiter.ctid {
+        let parent = match &waiter.ctid {
             Some(_) if waiter.is_here => None,
-            Some(_) => waiter.parent_row(),
+            Some(_) => waiter.parent.as_ref(),
+            // Without a place, the row may be one that the holder has locked in the parent table.
             None if holders.iter().any(|holder| holder.has_written) => None,
-            None => holders.iter().find_map(|holder| holder.parent_row()),
+            None => holders.iter().find_map(|holder| holder.parent.as_ref()),
         };
         // A session that does not count may wait for a row of any table.
-        let is_ours = match (&parent_row, &waiter.ctid) {
+        let counts = waiter.counts_in(counters);
+        let is_ours = match (parent, &waiter.ctid) {
             (Some(_), _) => counts == Some(true),
             (None, Some(_)) => waiter.is_here,
             (None, None) => counts != Some(false),
@@ -214,50 +186,52 @@ pub fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes
         if !is_ours {
             continue;
         }
-        // PostgreSQL names it as the blocker for each prepared transaction.
-        if blockers.contains(&0) {
+        // PostgreSQL names 0 as the blocker for each prepared transaction.
+        if blockers.contains(&"0") {
             let what = "the prepared transaction that holds a row";
-            notes.miss(what, "look at pg_prepared_xacts", None);
+            notes.miss(what, "pg_prepared_xacts shows it", None);
         }
-        let rows = match parent_row {
-            Some(_) => Vec::new(),
-            None => rows(conn, counters, waiter, notes)?,
-        };
+        let holds_counter = |holder: &&&Seen| holder.has_written && parent.is_none();
         look.waits.push(Wait {
             waiter: waiter.session(counters, false),
             seconds: waiter.seconds,
-            lock: lock.clone(),
-            rows,
+            lock,
+            rows: match parent {
+                Some(_) => Vec::new(),
+                None => rows(conn, counters, waiter, notes)?,
+            },
+            parent_row: parent.and_then(|table| ParentRow::of(counters, table)),
             holders: holders
                 .iter()
-                .map(|holder| holder.session(counters, holder.has_written && parent_row.is_none()))
+                .map(|holder| holder.session(counters, holds_counter(&holder)))
                 .collect(),
-            parent_row,
         });
     }
     Ok(look)
 }
 
 impl Seen {
-    fn parent_row(&self) -> Option<ParentRow> {
-        Some(ParentRow {
-            table: self.parent.clone()?,
-            foreign_key: self.foreign_key.clone()?,
-        })
+    fn statement(&self) -> Option<&str> {
+        self.query.as_deref().filter(|query| *query != HIDDEN)
+    }
+
+    fn counts_in(&self, counters: &CounterTable) -> Option<bool> {
+        counts_in(counters, self.statement())
     }
 
     fn session(&self, counters: &CounterTable, has_counted: bool) -> Session {
-        let has_gone_on = self.idle_seconds.is_some()
-            || counts_in(counters, self.query.as_deref()) == Some(false);
+        let runs_another = self.counts_in(counters) == Some(false);
         Session {
             id: self.pid,
             user: self.usename.clone(),
             application: self.application.clone(),
-            state: self.state.clone(),
             idle_seconds: self.idle_seconds,
             transaction_seconds: self.transaction_seconds,
-            statement: self.query.clone(),
-            counted_earlier: has_counted && has_gone_on,
+            activity: Activity {
+                state: self.state.clone(),
+                statement: self.statement().map(str::to_owned),
+                counted_earlier: has_counted && (self.idle_seconds.is_some() || runs_another),
+            },
         }
     }
 }
@@ -330,13 +304,9 @@ fn search(
 }
 
 fn user(conn: &mut AnyConnection) -> QueryResult<String> {
-    text(conn, "SELECT quote_ident(current_user) AS answer")
+    diesel::select(dsl::sql::<Text>("quote_ident(current_user)")).get_result(conn)
 }
 
-fn text(conn: &mut AnyConnection, query: &str) -> QueryResult<String> {
-    Ok(sql(query).get_result::<Answer>(conn)?.answer)
-}
-
-pub fn limit_statements(conn: &mut AnyConnection, time: Duration) -> QueryResult<()> {
+fn limit_statements(conn: &mut AnyConnection, time: Duration) -> QueryResult<()> {
     conn.batch_execute(&format!("SET statement_timeout = {}", time.as_millis()))
 }

@@ -5,41 +5,31 @@ use std::time::Duration;
 
 use anyhow::Result;
 use diesel::connection::SimpleConnection;
-use diesel::prelude::*;
-use diesel::sql_types::Text;
+use diesel_counters::Dialect;
 
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
-use crate::doctor::database::{Notes, Words};
+use crate::doctor::database::{Database, Notes};
 use crate::doctor::report::Look;
-use crate::sql::sql;
+
+pub const DATABASE: Database = Database {
+    dialect: Dialect::Sqlite,
+    version: "'SQLite ' || sqlite_version()",
+    double: "REAL",
+    look,
+    last_deadlock: |_, _, _| Ok(None),
+    no_deadlock: None,
+    table_locks: "SQLite does not tell which one",
+    limit_statements: |_, _| Ok(()),
+    end_session: |_| String::new(),
+    claim_slots: "",
+};
 
 /// A lock that is held at each of these tries is held for long.
 const TRIES: usize = 5;
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
-pub const WORDS: Words = Words {
-    double: "REAL",
-    no_deadlock: None,
-    table_locks: "SQLite does not tell which one",
-    // Those are about row locks.
-    parent_row: ["", ""],
-    end_session: |_| String::new(),
-    claim_slots: "",
-};
-
-#[derive(QueryableByName)]
-struct Version {
-    #[diesel(sql_type = Text)]
-    version: String,
-}
-
-pub fn version(conn: &mut AnyConnection) -> Result<String> {
-    let version = sql("SELECT 'SQLite ' || sqlite_version() AS version");
-    Ok(version.get_result::<Version>(conn)?.version)
-}
-
-pub fn look(conn: &mut AnyConnection, _: &CounterTable, notes: &mut Notes) -> Result<Look> {
+fn look(conn: &mut AnyConnection, _: &CounterTable, notes: &mut Notes) -> Result<Look> {
     let what = "which connection holds the write lock, and which ones wait for it";
     notes.miss(what, "SQLite does not tell", None);
     let mut is_held = is_write_locked(conn)?;
