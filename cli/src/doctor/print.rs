@@ -190,6 +190,9 @@ fn last_deadlock(report: &Report, database: &Database) -> Vec<String> {
 }
 
 fn slots(slots: &[Slot]) -> Vec<String> {
+    if slots.is_empty() {
+        return Vec::new();
+    }
     let width = |share: f64| bar((share * 1e3) as i64, fullest(slots), BAR_WIDTH);
     let cells = slots.iter().take(SLOTS).map(|slot| {
         let share = slot.share.unwrap_or(0.0);

@@ -129,8 +129,8 @@ const SESSIONS: [&str; 2] = [
         EXISTS (SELECT FROM locks l WHERE l.pid = a.pid AND l.granted AND l.mode = 'RowExclusiveLock'
             AND l.relation IN (SELECT id FROM tables)) AS has_written,
         (SELECT CAST(CAST(r.id AS regclass) AS text) FROM parents r JOIN locks l ON l.relation = r.id
-            WHERE l.pid = a.pid AND l.mode <> 'AccessShareLock'
-                AND (l.locktype = 'tuple' OR w.pid IS NULL) LIMIT 1) AS parent,
+            WHERE l.pid = a.pid AND (l.locktype = 'tuple'
+                OR w.pid IS NULL AND l.mode <> 'AccessShareLock') LIMIT 1) AS parent,
         w.lock, w.ctid, CAST(w.relation AS bigint) AS relation,
         coalesce(w.is_here, false) AS is_here, w.xid, coalesce(w.seconds, 0) AS seconds,
         coalesce(array_to_string(w.blockers, ','), '') AS blockers
