@@ -102,10 +102,3 @@ fn leave_out_queued(waits: &mut [Wait]) {
         wait.holders.dedup_by_key(|holder| holder.id);
     }
 }
-
-/// Whether a statement counts in the table, as far as its text tells. A COMMIT tells nothing.
-pub fn counts_in(table: &CounterTable, statement: Option<&str>) -> Option<bool> {
-    let statement = statement?.trim().trim_end_matches(';').to_lowercase();
-    let ends = ["commit", "end"].contains(&statement.as_str());
-    (!ends).then(|| statement.contains(&table.table.name.to_lowercase()))
-}

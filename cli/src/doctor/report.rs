@@ -2,7 +2,7 @@
 
 use chrono::NaiveDate;
 use diesel::QueryableByName;
-use diesel::sql_types::{BigInt, Double, Nullable, SmallInt, Text};
+use diesel::sql_types::{BigInt, Bool, Double, Nullable, SmallInt, Text};
 use serde::Serialize;
 
 use crate::catalogue::CounterTable;
@@ -95,27 +95,54 @@ impl ParentRow {
 }
 
 /// A connection to the database.
-#[derive(Clone, Serialize)]
+#[derive(Clone, QueryableByName, Serialize)]
 pub struct Session {
     /// PostgreSQL's pid, MySQL's connection id.
+    #[diesel(sql_type = BigInt)]
     pub id: i64,
+    #[diesel(sql_type = Nullable<Text>)]
     pub user: Option<String>,
     /// The application's name, or else its host.
+    #[diesel(sql_type = Nullable<Text>)]
     pub application: Option<String>,
     /// How long it has run no statement. Only of a session that is idle in a transaction.
+    #[diesel(sql_type = Nullable<Double>)]
     pub idle_seconds: Option<f64>,
+    #[diesel(sql_type = Nullable<Double>)]
     pub transaction_seconds: Option<f64>,
+    #[diesel(embed)]
     #[serde(flatten)]
     pub activity: Activity,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, QueryableByName, Serialize)]
 pub struct Activity {
+    #[diesel(sql_type = Text)]
     pub state: String,
     /// The current statement, or else the last one.
+    #[diesel(sql_type = Nullable<Text>)]
     pub statement: Option<String>,
     /// Whether the transaction has counted, and is now idle or runs another statement.
+    #[diesel(sql_type = Bool)]
     pub counted_earlier: bool,
+}
+
+impl Session {
+    /// Whether its statement counts in the table, as far as the text tells. A COMMIT tells
+    /// nothing.
+    pub fn counts_in(&self, table: &CounterTable) -> Option<bool> {
+        let statement = self.activity.statement.as_deref()?.to_lowercase();
+        let ends = ["commit", "end"].contains(&statement.trim().trim_end_matches(';'));
+        (!ends).then(|| statement.contains(&table.table.name.to_lowercase()))
+    }
+
+    /// The session as the holder of a row: of a counter's, or of another one.
+    pub fn as_holder(&self, table: &CounterTable, of_counter: bool) -> Self {
+        let mut holder = self.clone();
+        let went_on = self.idle_seconds.is_some() || self.counts_in(table) == Some(false);
+        holder.activity.counted_earlier = of_counter && went_on;
+        holder
+    }
 }
 
 /// What several looks saw. A wait that more than one look saw is counted once.

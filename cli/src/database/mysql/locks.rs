@@ -1,6 +1,5 @@
 //! Who waits for whom, from the views of MySQL and of MariaDB.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -14,10 +13,9 @@ use diesel_counters::Dialect;
 use super::lock_data;
 use crate::catalogue::{CounterTable, Parent};
 use crate::connection::AnyConnection;
-use crate::doctor::counts_in;
 use crate::doctor::database::{Database, Notes, WHO_WAITS};
-use crate::doctor::report::{Activity, Look, ParentRow, Session, Wait};
-use crate::sql::{quoted, sql};
+use crate::doctor::report::{Look, ParentRow, Session, Wait};
+use crate::sql::{Sql, quoted, sql};
 
 pub const DATABASE: Database = Database {
     dialect: Dialect::MySql,
@@ -50,24 +48,6 @@ struct Waiting {
 }
 
 #[derive(QueryableByName)]
-struct Connected {
-    #[diesel(sql_type = BigInt)]
-    id: i64,
-    #[diesel(sql_type = Nullable<Text>)]
-    user: Option<String>,
-    #[diesel(sql_type = Nullable<Text>)]
-    application: Option<String>,
-    #[diesel(sql_type = Nullable<Text>)]
-    command: Option<String>,
-    #[diesel(sql_type = Nullable<Double>)]
-    state_seconds: Option<f64>,
-    #[diesel(sql_type = Nullable<Double>)]
-    transaction_seconds: Option<f64>,
-    #[diesel(sql_type = Nullable<Text>)]
-    statement: Option<String>,
-}
-
-#[derive(QueryableByName)]
 struct Clients {
     #[diesel(sql_type = BigInt)]
     clients: i64,
@@ -77,82 +57,92 @@ struct Clients {
 
 /// Where the two differ: MariaDB has kept the views that MySQL 8 has moved.
 struct Views {
-    waiting: &'static str,
-    sessions: &'static str,
-    clients: [&'static str; 2],
+    /// The locks that transactions wait for.
+    waits: &'static str,
+    processlist: &'static str,
 }
 
-/// InnoDB's times are in whole seconds, and by the clock of the system: not the session's,
-/// which Diesel has set to UTC.
 const MYSQL: Views = Views {
-    waiting: "
-        SELECT CAST(r.trx_mysql_thread_id AS SIGNED) AS waiter,
-            CAST(b.trx_mysql_thread_id AS SIGNED) AS holder,
-            CONCAT(l.lock_type, ' ', l.lock_mode, COALESCE(CONCAT(' on ', l.index_name), '')) AS lock_name,
-            CASE l.index_name WHEN 'PRIMARY' THEN CAST(l.lock_data AS CHAR) END AS lock_data,
-            CONCAT('`', REPLACE(l.object_schema, '`', '``'), '`.`', REPLACE(l.object_name, '`', '``'), '`') AS lock_table,
-            1e0 * TIMESTAMPDIFF(SECOND, r.trx_wait_started,
-                CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')) AS seconds
+    waits: "
+        (SELECT requesting_engine_transaction_id AS waiter, blocking_engine_transaction_id AS holder,
+            lock_type, lock_mode, index_name, lock_data,
+            CONCAT('`', REPLACE(l.object_schema, '`', '``'), '`.`', REPLACE(l.object_name, '`', '``'), '`') AS lock_table
         FROM performance_schema.data_lock_waits w
-        JOIN performance_schema.data_locks l ON l.engine_lock_id = w.requesting_engine_lock_id
-        JOIN information_schema.innodb_trx r ON r.trx_id = w.requesting_engine_transaction_id
-        JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_engine_transaction_id
-        ORDER BY seconds DESC, waiter",
-    sessions: "
-        SELECT CAST(t.processlist_id AS SIGNED) AS id, CAST(t.processlist_user AS CHAR) AS user,
-            CAST(COALESCE((SELECT a.attr_value FROM performance_schema.session_connect_attrs a
-                WHERE a.processlist_id = t.processlist_id AND a.attr_name = 'program_name' LIMIT 1),
-                t.processlist_host) AS CHAR) AS application,
-            CAST(t.processlist_command AS CHAR) AS command, 1e0 * t.processlist_time AS state_seconds,
-            1e0 * TIMESTAMPDIFF(SECOND, x.trx_started,
-                CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')) AS transaction_seconds,
-            CAST(COALESCE(t.processlist_info,
-                (SELECT h.sql_text FROM performance_schema.events_statements_history h
+        JOIN performance_schema.data_locks l ON l.engine_lock_id = w.requesting_engine_lock_id)",
+    // With what an idle session ran last, and with the application's name.
+    processlist: "
+        (SELECT processlist_id AS id, processlist_user AS user, processlist_db AS db,
+            processlist_command AS command, processlist_time AS time, processlist_state AS state,
+            COALESCE(processlist_info, (SELECT h.sql_text FROM performance_schema.events_statements_history h
                 WHERE h.thread_id = t.thread_id AND h.sql_text IS NOT NULL
-                ORDER BY h.event_id DESC LIMIT 1)) AS CHAR) AS statement
-        FROM performance_schema.threads t
-        LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = t.processlist_id
-        WHERE FIND_IN_SET(t.processlist_id, ",
-    clients: ["
-        SELECT COUNT(*) AS clients, CAST(COALESCE(SUM(processlist_state LIKE 'Waiting for table%'
-            AND LOCATE(LOWER(",
-        "), LOWER(processlist_info))), 0) AS SIGNED) AS table_waits
-        FROM performance_schema.threads
-        WHERE type = 'FOREGROUND' AND processlist_id <> CONNECTION_ID() AND processlist_db = "],
+                ORDER BY h.event_id DESC LIMIT 1)) AS info,
+            COALESCE((SELECT a.attr_value FROM performance_schema.session_connect_attrs a
+                WHERE a.processlist_id = t.processlist_id AND a.attr_name = 'program_name' LIMIT 1),
+                processlist_host) AS host
+        FROM performance_schema.threads t WHERE type = 'FOREGROUND')",
 };
 
 const MARIADB: Views = Views {
-    waiting: "
-        SELECT CAST(r.trx_mysql_thread_id AS SIGNED) AS waiter,
-            CAST(b.trx_mysql_thread_id AS SIGNED) AS holder,
-            CONCAT(l.lock_type, ' ', l.lock_mode, COALESCE(CONCAT(' on ', l.lock_index), '')) AS lock_name,
-            CASE l.lock_index WHEN 'PRIMARY' THEN CAST(l.lock_data AS CHAR) END AS lock_data,
-            CAST(l.lock_table AS CHAR) AS lock_table,
-            1e0 * TIMESTAMPDIFF(SECOND, r.trx_wait_started,
-                CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')) AS seconds
-        FROM information_schema.innodb_lock_waits w
-        JOIN information_schema.innodb_locks l ON l.lock_id = w.requested_lock_id
-        JOIN information_schema.innodb_trx r ON r.trx_id = w.requesting_trx_id
-        JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_trx_id
-        ORDER BY seconds DESC, waiter",
-    // It does not have what a session ran last.
-    sessions: "
-        SELECT CAST(p.id AS SIGNED) AS id, CAST(p.user AS CHAR) AS user,
-            CAST(p.host AS CHAR) AS application, CAST(p.command AS CHAR) AS command,
-            1e0 * p.time AS state_seconds,
-            1e0 * TIMESTAMPDIFF(SECOND, x.trx_started,
-                CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')) AS transaction_seconds,
-            CAST(p.info AS CHAR) AS statement
-        FROM information_schema.processlist p
-        LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = p.id
-        WHERE FIND_IN_SET(p.id, ",
-    clients: ["
-        SELECT COUNT(*) AS clients, CAST(COALESCE(SUM(state LIKE 'Waiting for table%'
-            AND LOCATE(LOWER(",
-        "), LOWER(info))), 0) AS SIGNED) AS table_waits
-        FROM information_schema.processlist
-        WHERE id <> CONNECTION_ID() AND db = "],
+    waits: "
+        (SELECT requesting_trx_id AS waiter, blocking_trx_id AS holder,
+            lock_type, lock_mode, lock_index AS index_name, lock_data, lock_table
+        FROM information_schema.innodb_lock_waits
+        JOIN information_schema.innodb_locks ON lock_id = requested_lock_id)",
+    processlist: "information_schema.processlist",
 };
+
+/// InnoDB's times are in whole seconds, and by the clock of the system: not the session's,
+/// which Diesel has set to UTC.
+const SYSTEM_NOW: &str = "CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')";
+
+impl Views {
+    fn waiting(&self) -> Sql {
+        sql(format!(
+            "SELECT CAST(r.trx_mysql_thread_id AS SIGNED) AS waiter,
+                CAST(b.trx_mysql_thread_id AS SIGNED) AS holder,
+                CONCAT(l.lock_type, ' ', l.lock_mode, COALESCE(CONCAT(' on ', l.index_name), '')) AS lock_name,
+                CASE l.index_name WHEN 'PRIMARY' THEN CAST(l.lock_data AS CHAR) END AS lock_data,
+                CAST(l.lock_table AS CHAR) AS lock_table,
+                1e0 * TIMESTAMPDIFF(SECOND, r.trx_wait_started, {SYSTEM_NOW}) AS seconds
+            FROM {} l
+            JOIN information_schema.innodb_trx r ON r.trx_id = l.waiter
+            JOIN information_schema.innodb_trx b ON b.trx_id = l.holder
+            ORDER BY seconds DESC, waiter",
+            self.waits
+        ))
+    }
+
+    fn sessions(&self, ids: &str) -> Sql {
+        sql(format!(
+            "SELECT CAST(p.id AS SIGNED) AS id, CAST(p.user AS CHAR) AS user,
+                CAST(p.host AS CHAR) AS application, CAST(p.info AS CHAR) AS statement,
+                CASE WHEN COALESCE(p.command, '') <> 'Sleep' THEN 'active'
+                    WHEN x.trx_id IS NULL THEN 'idle' ELSE 'idle in transaction' END AS state,
+                CASE WHEN p.command = 'Sleep' AND x.trx_id IS NOT NULL THEN 1e0 * p.time END AS idle_seconds,
+                1e0 * TIMESTAMPDIFF(SECOND, x.trx_started, {SYSTEM_NOW}) AS transaction_seconds,
+                FALSE AS counted_earlier
+            FROM {} p LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = p.id
+            WHERE FIND_IN_SET(p.id, ",
+            self.processlist
+        ))
+        .bind(ids)
+        .sql(")")
+    }
+
+    fn clients(&self, schema: &str, table: &str) -> Sql {
+        sql(
+            "SELECT COUNT(*) AS clients, CAST(COALESCE(SUM(p.state LIKE 'Waiting for table%'
+                AND LOCATE(LOWER(",
+        )
+        .bind(table)
+        .sql(format!(
+            "), LOWER(p.info))), 0) AS SIGNED) AS table_waits
+            FROM {} p WHERE p.id <> CONNECTION_ID() AND p.db = ",
+            self.processlist
+        ))
+        .bind(schema)
+    }
+}
 
 fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) -> Result<Look> {
     let is_mariadb = dsl::sql::<Bool>("VERSION() LIKE '%MariaDB%'");
@@ -169,35 +159,28 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
         let is_parent = |p: &&Parent| wait.is_of(&p.in_schema, &p.table);
         counters.parent.as_ref().filter(is_parent)
     };
-    let waiting = sql(views.waiting).load(conn);
+    let waiting = views.waiting().load(conn);
     let mut waiting: Vec<Waiting> = allowed(conn, notes, WHO_WAITS, waiting)?.unwrap_or_default();
     waiting.retain(|wait| wait.is_of(&table.in_schema, &table.name) || parent_of(wait).is_some());
     let ids = waiting.iter().flat_map(|wait| [wait.waiter, wait.holder]);
     let ids: Vec<_> = ids.map(|id| id.to_string()).collect();
-    let found = sql(views.sessions)
-        .bind(&*ids.join(","))
-        .sql(")")
-        .load(conn);
-    let found: Option<Vec<Connected>> = allowed(conn, notes, "who the sessions are", found)?;
-    let sessions = found.unwrap_or_default().into_iter();
-    let sessions: HashMap<i64, Session> = sessions.map(|s| (s.id, s.session(counters))).collect();
+    let sessions = views.sessions(&ids.join(",")).load(conn);
+    let sessions: Option<Vec<Session>> = allowed(conn, notes, "who the sessions are", sessions)?;
+    let sessions = sessions.unwrap_or_default();
+    let session = |id: i64| sessions.iter().find(|session| session.id == id);
 
     let mut look = Look::default();
     for wait in &waiting {
-        let Some(waiter) = sessions.get(&wait.waiter) else {
+        let Some(waiter) = session(wait.waiter) else {
             continue;
         };
         let parent = parent_of(wait);
-        let statement = waiter.activity.statement.as_deref();
         // A session that does not count may wait for the parent's row, too.
-        if parent.is_some() && counts_in(counters, statement) != Some(true) {
+        if parent.is_some() && waiter.counts_in(counters) != Some(true) {
             continue;
         }
-        let is_new = look
-            .waits
-            .last()
-            .is_none_or(|last| last.waiter.id != waiter.id);
-        if is_new {
+        let last = look.waits.last();
+        if last.is_none_or(|last| last.waiter.id != waiter.id) {
             let data = wait.lock_data.as_ref().filter(|_| parent.is_none());
             let kind = counters.entity.as_ref().map(|entity| entity.kind);
             let row = data.and_then(|data| lock_data::row(data, kind));
@@ -210,32 +193,26 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
                 holders: Vec::new(),
             });
         }
-        if let (Some(last), Some(holder)) = (look.waits.last_mut(), sessions.get(&wait.holder)) {
-            let mut holder = holder.clone();
-            holder.activity.counted_earlier &= parent.is_none();
+        if let (Some(last), Some(holder)) = (look.waits.last_mut(), session(wait.holder)) {
             if is_mariadb && holder.activity.statement.is_none() {
                 let what = "the last statement of a session that runs none";
                 notes.miss(what, "MariaDB does not show it", None);
             }
-            last.holders.push(holder);
+            last.holders
+                .push(holder.as_holder(counters, parent.is_none()));
         }
     }
 
-    let [before, after] = views.clients;
-    let clients = sql(before)
-        .bind(&*table.name)
-        .sql(after)
-        .bind(&*table.in_schema);
-    let clients = clients.get_result::<Clients>(conn);
+    let clients = views.clients(&table.in_schema, &table.name);
+    let clients: QueryResult<Clients> = clients.get_result(conn);
+    let clients = allowed(conn, notes, "how many clients are connected", clients)?;
     // Without the right to see who waits, MariaDB shows a user only its own sessions.
-    match allowed(conn, notes, "how many clients are connected", clients)? {
-        Some(found) if notes.not_seen.iter().all(|missed| missed.what != WHO_WAITS) => Ok(Look {
-            clients: Some(found.clients),
-            table_waits: found.table_waits,
-            ..look
-        }),
-        _ => Ok(look),
+    let is_blind = notes.not_seen.iter().any(|missed| missed.what == WHO_WAITS);
+    if let Some(clients) = clients.filter(|_| !is_blind) {
+        look.clients = Some(clients.clients);
+        look.table_waits = clients.table_waits;
     }
+    Ok(look)
 }
 
 impl Waiting {
@@ -244,32 +221,6 @@ impl Waiting {
         let sql = |name| quoted(Dialect::MySql, name);
         let name = self.lock_table.split(" /*").next();
         name == Some(&format!("{}.{}", sql(schema), sql(table)))
-    }
-}
-
-impl Connected {
-    fn session(self, counters: &CounterTable) -> Session {
-        let sleeps = self.command.as_deref() == Some("Sleep");
-        let idle_in_transaction = sleeps && self.transaction_seconds.is_some();
-        let state = match (idle_in_transaction, sleeps) {
-            (true, _) => "idle in transaction",
-            (false, true) => "idle",
-            (false, false) => "active",
-        };
-        let runs_another = counts_in(counters, self.statement.as_deref()) == Some(false);
-        Session {
-            id: self.id,
-            user: self.user,
-            application: self.application,
-            idle_seconds: self.state_seconds.filter(|_| idle_in_transaction),
-            transaction_seconds: self.transaction_seconds,
-            activity: Activity {
-                state: state.to_owned(),
-                statement: self.statement,
-                // A session that holds a counter's row has counted.
-                counted_earlier: idle_in_transaction || runs_another,
-            },
-        }
     }
 }
 
