@@ -5,6 +5,7 @@ pub mod database;
 mod print;
 pub mod report;
 mod slots;
+pub mod waits;
 mod watch;
 
 use anyhow::{Result, bail};
@@ -16,7 +17,7 @@ use crate::connection::{AnyConnection, who_locks};
 use crate::{Global, Outcome, catalogue};
 use catalogue::CounterTable;
 use database::{Database, Notes};
-use report::{Report, Wait};
+use report::Report;
 
 /// Shows who waits for rows of a counter table, who holds them, and what to do.
 ///
@@ -62,11 +63,7 @@ fn report(
     seconds: Option<u64>,
 ) -> Result<Report> {
     let mut notes = Notes::default();
-    let (mut look, watch) = watch::watch(seconds, || {
-        let mut look = (database.look)(conn, counters, &mut notes)?;
-        leave_out_queued(&mut look.waits);
-        Ok(look)
-    })?;
+    let (mut look, watch) = watch::watch(seconds, || (database.look)(conn, counters, &mut notes))?;
     let version = dsl::sql::<Text>(database.version);
     let version = diesel::select(version).get_result(conn)?;
     let last_deadlock = (database.last_deadlock)(conn, counters, &mut notes)?;
@@ -92,13 +89,4 @@ fn report(
     report.contention |= report.recent_deadlock().is_some();
     report.advice = advice::advice(&report, database);
     Ok(report)
-}
-
-/// Leaves the holders that hold the row: the others are in the queue, as the waiter is.
-fn leave_out_queued(waits: &mut [Wait]) {
-    let waiters: Vec<i64> = waits.iter().map(|wait| wait.waiter.id).collect();
-    for wait in waits {
-        wait.holders.retain(|holder| !waiters.contains(&holder.id));
-        wait.holders.dedup_by_key(|holder| holder.id);
-    }
 }

@@ -84,16 +84,6 @@ pub struct ParentRow {
     pub column: String,
 }
 
-impl ParentRow {
-    pub fn of(counters: &CounterTable, table: &str) -> Option<Self> {
-        let entity = counters.entity.as_ref()?;
-        Some(ParentRow {
-            table: table.to_owned(),
-            column: entity.name.clone(),
-        })
-    }
-}
-
 /// A connection to the database.
 #[derive(Clone, QueryableByName, Serialize)]
 pub struct Session {
@@ -140,7 +130,7 @@ impl Session {
     pub fn as_holder(&self, table: &CounterTable, of_counter: bool) -> Self {
         let mut holder = self.clone();
         let went_on = self.idle_seconds.is_some() || self.counts_in(table) == Some(false);
-        holder.activity.counted_earlier = of_counter && went_on;
+        holder.activity.counted_earlier &= of_counter && went_on;
         holder
     }
 }

@@ -7,14 +7,15 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl;
 use diesel::prelude::*;
 use diesel::result::Error;
-use diesel::sql_types::{BigInt, Bool, Double, Nullable, Text};
+use diesel::sql_types::{BigInt, Bool, Text};
 use diesel_counters::Dialect;
 
 use super::lock_data;
-use crate::catalogue::{CounterTable, Parent};
+use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::doctor::database::{Database, Notes, WHO_WAITS};
-use crate::doctor::report::{Look, ParentRow, Session, Wait};
+use crate::doctor::report::{Look, Session};
+use crate::doctor::waits::{LockWait, ids, waits};
 use crate::sql::{Sql, quoted, sql};
 
 pub const DATABASE: Database = Database {
@@ -29,23 +30,6 @@ pub const DATABASE: Database = Database {
     end_session: |id| format!("KILL {id}"),
     claim_slots: " Run claim_slot() on each new connection, as ClaimSlots does in a pool.",
 };
-
-#[derive(QueryableByName)]
-struct Waiting {
-    #[diesel(sql_type = BigInt)]
-    waiter: i64,
-    #[diesel(sql_type = BigInt)]
-    holder: i64,
-    #[diesel(sql_type = Text)]
-    lock_name: String,
-    /// Both of its names are quoted.
-    #[diesel(sql_type = Text)]
-    lock_table: String,
-    #[diesel(sql_type = Nullable<Text>)]
-    lock_data: Option<String>,
-    #[diesel(sql_type = Nullable<Double>)]
-    seconds: Option<f64>,
-}
 
 #[derive(QueryableByName)]
 struct Clients {
@@ -83,9 +67,11 @@ const MYSQL: Views = Views {
 };
 
 const MARIADB: Views = Views {
+    // It writes the partition behind the table's name.
     waits: "
         (SELECT requesting_trx_id AS waiter, blocking_trx_id AS holder,
-            lock_type, lock_mode, lock_index AS index_name, lock_data, lock_table
+            lock_type, lock_mode, lock_index AS index_name, lock_data,
+            SUBSTRING_INDEX(lock_table, ' /*', 1) AS lock_table
         FROM information_schema.innodb_lock_waits
         JOIN information_schema.innodb_locks ON lock_id = requested_lock_id)",
     processlist: "information_schema.processlist",
@@ -96,20 +82,27 @@ const MARIADB: Views = Views {
 const SYSTEM_NOW: &str = "CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')";
 
 impl Views {
-    fn waiting(&self) -> Sql {
+    fn lock_waits(&self, table: &str, parent: &str) -> Sql {
         sql(format!(
             "SELECT CAST(r.trx_mysql_thread_id AS SIGNED) AS waiter,
                 CAST(b.trx_mysql_thread_id AS SIGNED) AS holder,
+                1e0 * COALESCE(TIMESTAMPDIFF(SECOND, r.trx_wait_started, {SYSTEM_NOW}), 0) AS seconds,
                 CONCAT(l.lock_type, ' ', l.lock_mode, COALESCE(CONCAT(' on ', l.index_name), '')) AS lock_name,
-                CASE l.index_name WHEN 'PRIMARY' THEN CAST(l.lock_data AS CHAR) END AS lock_data,
-                CAST(l.lock_table AS CHAR) AS lock_table,
-                1e0 * TIMESTAMPDIFF(SECOND, r.trx_wait_started, {SYSTEM_NOW}) AS seconds
-            FROM {} l
+                CASE l.index_name WHEN 'PRIMARY' THEN CAST(l.lock_data AS CHAR) END AS place,
+                CAST(NULL AS CHAR) AS parent, l.lock_table = "
+        ))
+        .bind(table)
+        .sql(format!(
+            " AS is_here FROM {} l
             JOIN information_schema.innodb_trx r ON r.trx_id = l.waiter
             JOIN information_schema.innodb_trx b ON b.trx_id = l.holder
-            ORDER BY seconds DESC, waiter",
+            WHERE l.lock_table IN (",
             self.waits
         ))
+        .bind(table)
+        .sql(", ")
+        .bind(parent)
+        .sql(") ORDER BY seconds DESC, waiter")
     }
 
     fn sessions(&self, ids: &str) -> Sql {
@@ -120,7 +113,7 @@ impl Views {
                     WHEN x.trx_id IS NULL THEN 'idle' ELSE 'idle in transaction' END AS state,
                 CASE WHEN p.command = 'Sleep' AND x.trx_id IS NOT NULL THEN 1e0 * p.time END AS idle_seconds,
                 1e0 * TIMESTAMPDIFF(SECOND, x.trx_started, {SYSTEM_NOW}) AS transaction_seconds,
-                FALSE AS counted_earlier
+                TRUE AS counted_earlier
             FROM {} p LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = p.id
             WHERE FIND_IN_SET(p.id, ",
             self.processlist
@@ -155,54 +148,41 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
     }
     let views = if is_mariadb { MARIADB } else { MYSQL };
     let table = &counters.table;
-    let parent_of = |wait: &Waiting| {
-        let is_parent = |p: &&Parent| wait.is_of(&p.in_schema, &p.table);
-        counters.parent.as_ref().filter(is_parent)
+    let sql_name = |schema, name| {
+        let [schema, name] = [schema, name].map(|name| quoted(Dialect::MySql, name));
+        format!("{schema}.{name}")
     };
-    let waiting = views.waiting().load(conn);
-    let mut waiting: Vec<Waiting> = allowed(conn, notes, WHO_WAITS, waiting)?.unwrap_or_default();
-    waiting.retain(|wait| wait.is_of(&table.in_schema, &table.name) || parent_of(wait).is_some());
-    let ids = waiting.iter().flat_map(|wait| [wait.waiter, wait.holder]);
-    let ids: Vec<_> = ids.map(|id| id.to_string()).collect();
-    let sessions = views.sessions(&ids.join(",")).load(conn);
+    let sql_table = sql_name(&table.in_schema, &table.name);
+    let parent = counters.parent.as_ref();
+    let sql_parent = parent.map_or(String::new(), |p| sql_name(&p.in_schema, &p.table));
+    let lock_waits = views.lock_waits(&sql_table, &sql_parent).load(conn);
+    let lock_waits: Option<Vec<LockWait>> = allowed(conn, notes, WHO_WAITS, lock_waits)?;
+    let mut lock_waits = lock_waits.unwrap_or_default();
+    for wait in lock_waits.iter_mut().filter(|wait| !wait.is_here) {
+        wait.parent = parent.map(|parent| parent.table.clone());
+    }
+    let sessions = views.sessions(&ids(&lock_waits)).load(conn);
     let sessions: Option<Vec<Session>> = allowed(conn, notes, "who the sessions are", sessions)?;
     let sessions = sessions.unwrap_or_default();
-    let session = |id: i64| sessions.iter().find(|session| session.id == id);
-
-    let mut look = Look::default();
-    for wait in &waiting {
-        let Some(waiter) = session(wait.waiter) else {
-            continue;
-        };
-        let parent = parent_of(wait);
-        // A session that does not count may wait for the parent's row, too.
-        if parent.is_some() && waiter.counts_in(counters) != Some(true) {
-            continue;
-        }
-        let last = look.waits.last();
-        if last.is_none_or(|last| last.waiter.id != waiter.id) {
-            let data = wait.lock_data.as_ref().filter(|_| parent.is_none());
-            let kind = counters.entity.as_ref().map(|entity| entity.kind);
-            let row = data.and_then(|data| lock_data::row(data, kind));
-            look.waits.push(Wait {
-                waiter: waiter.clone(),
-                seconds: wait.seconds.unwrap_or_default(),
-                lock: wait.lock_name.clone(),
-                rows: row.into_iter().collect(),
-                parent_row: parent.and_then(|parent| ParentRow::of(counters, &parent.table)),
-                holders: Vec::new(),
-            });
-        }
-        if let (Some(last), Some(holder)) = (look.waits.last_mut(), session(wait.holder)) {
-            if is_mariadb && holder.activity.statement.is_none() {
-                let what = "the last statement of a session that runs none";
-                notes.miss(what, "MariaDB does not show it", None);
-            }
-            last.holders
-                .push(holder.as_holder(counters, parent.is_none()));
-        }
+    if is_mariadb
+        && sessions
+            .iter()
+            .any(|session| session.activity.statement.is_none())
+    {
+        let what = "the last statement of a session that runs none";
+        notes.miss(what, "MariaDB does not show it", None);
     }
-
+    let kind = counters.entity.as_ref().map(|entity| entity.kind);
+    let mut look = Look {
+        waits: waits(&lock_waits, &sessions, counters, |wait| {
+            let row = wait.place.as_ref();
+            Ok(row
+                .and_then(|data| lock_data::row(data, kind))
+                .into_iter()
+                .collect())
+        })?,
+        ..Look::default()
+    };
     let clients = views.clients(&table.in_schema, &table.name);
     let clients: QueryResult<Clients> = clients.get_result(conn);
     let clients = allowed(conn, notes, "how many clients are connected", clients)?;
@@ -213,15 +193,6 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
         look.table_waits = clients.table_waits;
     }
     Ok(look)
-}
-
-impl Waiting {
-    /// MariaDB writes the partition behind the name.
-    fn is_of(&self, schema: &str, table: &str) -> bool {
-        let sql = |name| quoted(Dialect::MySql, name);
-        let name = self.lock_table.split(" /*").next();
-        name == Some(&format!("{}.{}", sql(schema), sql(table)))
-    }
 }
 
 /// What was found; or None, when the account lacks a right.
