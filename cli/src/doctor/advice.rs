@@ -140,53 +140,35 @@ fn deadlock(report: &Report, database: &Database) -> Option<Advice> {
 
 fn table_lock(report: &Report, database: &Database) -> Option<Advice> {
     let waits = report.look.table_waits.max(report.watch.most_table_waits);
-    (waits > 0).then(|| {
-        Advice::new(
-            "table_lock",
-            format!(
-                "Look for the session that has locked the table; {}.",
-                database.table_locks
-            ),
-            format!("sessions wait for the whole table, as behind ALTER TABLE: {waits}"),
-        )
-    })
+    let which = database.table_locks;
+    let what = format!("Look for the session that has locked the table; {which}.");
+    let why = format!("sessions wait for the whole table, as behind ALTER TABLE: {waits}");
+    (waits > 0).then(|| Advice::new("table_lock", what, why))
 }
 
 fn short_transactions(report: &Report) -> Option<Advice> {
-    report.look.write_lock_held?;
-    report.contention.then(|| {
-        Advice::new(
-            "short_transactions",
-            "Keep transactions that write short: begin them with immediate_transaction, count \
-             last, and commit at once; set PRAGMA busy_timeout on every connection.",
-            "SQLite has one writer, and its lock was held; slots do not help here",
-        )
-    })
+    let is_sqlite = report.look.write_lock_held.is_some();
+    let what = "Keep transactions that write short: begin them with immediate_transaction, count \
+                last, and commit at once; set PRAGMA busy_timeout on every connection.";
+    let why = "SQLite has one writer, and its lock was held; slots do not help here";
+    (is_sqlite && report.contention).then(|| Advice::new("short_transactions", what, why))
 }
 
 fn none(report: &Report) -> Option<Advice> {
-    let table = &report.table;
-    let (name, what) = match report.watch.seconds {
+    let what = match report.watch.seconds {
         _ if report.contention => return None,
-        _ if report.is_blind() => (
-            "look_again",
-            "Look again with the rights named above: who waits was not seen.".to_owned(),
-        ),
-        0 => (
-            "none",
-            "No session waited at this look: look with --watch 30 while it is slow.".to_owned(),
-        ),
-        _ if report.not_seen.is_empty() => (
-            "none",
-            format!(
-                "Counters are not what is slow, if it was slow during the watch. `diesel-counters \
-                 check {table}` looks at the table's shape."
-            ),
-        ),
-        _ => (
-            "none",
-            "No session was seen to wait; what is not seen is named above.".to_owned(),
-        ),
+        _ if report.is_blind() => "Look again with the rights named above: who waits was not seen.",
+        0 => "No session waited at this look: look with --watch 30 while it is slow.",
+        _ if report.not_seen.is_empty() => {
+            "Counters are not what is slow, if it was slow during the watch. `diesel-counters check` \
+             looks at the table's shape."
+        }
+        _ => "No session was seen to wait; what is not seen is named above.",
+    };
+    let name = if report.is_blind() {
+        "look_again"
+    } else {
+        "none"
     };
     let why = format!("looks at who waits: {}", report.watch.looks);
     Some(Advice::new(name, what, why))

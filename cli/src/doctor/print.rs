@@ -2,7 +2,7 @@
 
 use super::database::Database;
 use super::report::{
-    Activity, Advice, NotSeen, ParentRow, Report, Row, Seen, Session, Slot, Wait, Watch,
+    Activity, Advice, Deadlock, NotSeen, ParentRow, Report, Row, Seen, Session, Slot, Wait, Watch,
 };
 use crate::output::{bar, columns, printable, wrapped};
 
@@ -13,21 +13,17 @@ const ADVICE_WIDTH: usize = 92;
 const STATEMENT_WIDTH: usize = 160;
 
 pub fn text(report: &Report, database: &Database) -> String {
-    let watched = match report.watch.seconds {
-        0 => Vec::new(),
-        _ => watched(&report.watch),
-    };
+    let watched = Some(&report.watch).filter(|watch| watch.seconds > 0);
+    let watched = watched.map(self::watched);
     let day = report.day.map_or(String::new(), |day| format!(" of {day}"));
+    let not_seen = report.not_seen.iter().flat_map(not_seen);
     let advice = report.advice.iter().enumerate().flat_map(advice);
     let sections = [
         ("now", now(report, database)),
-        ("watched", watched),
+        ("watched", watched.unwrap_or_default()),
         ("last deadlock", last_deadlock(report, database)),
         (&format!("slots{day}"), slots(&report.slots)),
-        (
-            "not seen",
-            report.not_seen.iter().flat_map(not_seen).collect(),
-        ),
+        ("not seen", not_seen.collect()),
         ("what to do", advice.collect()),
     ];
     let mut text = format!("{} on {}\n", printable(&report.table), report.database);
@@ -41,35 +37,33 @@ pub fn text(report: &Report, database: &Database) -> String {
 fn now(report: &Report, database: &Database) -> Vec<String> {
     let look = &report.look;
     let mut lines: Vec<_> = look.waits.iter().flat_map(wait).collect();
+    let quiet = match look.write_lock_held {
+        Some(true) => "the write lock is held by another connection",
+        Some(false) => "the write lock is free",
+        None if report.is_blind() => "not seen: see below",
+        None => "no session waits for a row of this table",
+    };
     if look.table_waits > 0 {
         let (waits, which) = (look.table_waits, database.table_locks);
         lines.push(format!(
             "sessions wait for the whole table: {waits}; {which}"
         ));
-    }
-    if lines.is_empty() {
-        lines.push(
-            match look.write_lock_held {
-                Some(true) => "the write lock is held by another connection",
-                Some(false) => "the write lock is free",
-                None if report.is_blind() => "not seen: see below",
-                None => "no session waits for a row of this table",
-            }
-            .to_owned(),
-        );
+    } else if lines.is_empty() {
+        lines.push(quiet.to_owned());
     }
     lines
 }
 
 fn wait(wait: &Wait) -> Vec<String> {
+    let row = match &wait.parent_row {
+        Some(row) => parent_row(row),
+        None => one_of(&wait.rows),
+    };
+    let seconds = duration(wait.seconds);
+    let waiter = session(&wait.waiter);
     let mut lines = vec![format!(
-        "{} waits for {} ({}), for {}",
-        session(&wait.waiter),
-        wait.parent_row
-            .as_ref()
-            .map_or_else(|| one_of(&wait.rows), parent_row),
-        wait.lock,
-        duration(wait.seconds)
+        "{waiter} waits for {row} ({}), for {seconds}",
+        wait.lock
     )];
     lines.extend(statement("  runs", &wait.waiter.activity.statement));
     for holder in &wait.holders {
@@ -78,20 +72,20 @@ fn wait(wait: &Wait) -> Vec<String> {
             statement: last,
             ..
         } = &holder.activity;
-        let idle = holder.idle_seconds.map(|s| format!(" for {}", duration(s)));
-        let began = holder.transaction_seconds.map(duration);
-        let began = began.map(|began| format!(", its transaction began {began} ago"));
-        lines.push(format!(
-            "  held by {}: {state}{}{}",
-            session(holder),
-            idle.unwrap_or_default(),
-            began.unwrap_or_default()
-        ));
-        let runs = state.starts_with("active");
-        lines.extend(statement(
-            if runs { "    runs" } else { "    ran last" },
-            last,
-        ));
+        let mut line = format!("  held by {}: {state}", session(holder));
+        if let Some(seconds) = holder.idle_seconds {
+            line += &format!(" for {}", duration(seconds));
+        }
+        if let Some(seconds) = holder.transaction_seconds {
+            line += &format!(", its transaction began {} ago", duration(seconds));
+        }
+        lines.push(line);
+        let verb = if state.starts_with("active") {
+            "runs"
+        } else {
+            "ran last"
+        };
+        lines.extend(statement(&format!("    {verb}"), last));
     }
     if wait.holders.is_empty() {
         lines.push("  behind others in the queue".to_owned());
@@ -159,25 +153,21 @@ fn counted<T>(seen: &[Seen<T>], text: fn(&T) -> String) -> impl Iterator<Item = 
 }
 
 fn last_deadlock(report: &Report, database: &Database) -> Vec<String> {
-    let Some(deadlock) = &report.last_deadlock else {
+    let Some(Deadlock {
+        at, transactions, ..
+    }) = &report.last_deadlock
+    else {
         return database
             .no_deadlock
-            .map(str::to_owned)
-            .into_iter()
+            .iter()
+            .map(|line| line.to_string())
             .collect();
     };
-    let mut lines = vec![format!(
-        "of this table, at {} by the server's clock",
-        deadlock.at
-    )];
-    for transaction in &deadlock.transactions {
-        let id = transaction
-            .id
-            .map_or("unknown".to_owned(), |id| id.to_string());
-        let row = transaction
-            .waited_for
-            .as_ref()
-            .map_or("a lock".to_owned(), row);
+    let mut lines = vec![format!("of this table, at {at} by the server's clock")];
+    for transaction in transactions {
+        let id = transaction.id.unwrap_or_default();
+        let row = transaction.waited_for.as_ref();
+        let row = row.map_or("a lock".to_owned(), self::row);
         let end = if transaction.rolled_back {
             ", and was rolled back"
         } else {
@@ -190,18 +180,18 @@ fn last_deadlock(report: &Report, database: &Database) -> Vec<String> {
 }
 
 fn slots(slots: &[Slot]) -> Vec<String> {
-    if slots.is_empty() {
+    let Some(first) = slots.first() else {
         return Vec::new();
-    }
-    let width = |share: f64| bar((share * 1e3) as i64, fullest(slots), BAR_WIDTH);
+    };
+    let thousandths = |slot: &Slot| (slot.share.unwrap_or(0.0) * 1e3) as i64;
     let cells = slots.iter().take(SLOTS).map(|slot| {
-        let share = slot.share.unwrap_or(0.0);
-        let percent = format!("{:.0}%", share * 100.0);
+        let percent = format!("{:.0}%", slot.share.unwrap_or(0.0) * 1e2);
+        let bar = bar(thousandths(slot), thousandths(first), BAR_WIDTH);
         vec![
             slot.slot.to_string(),
             slot.row_count.to_string(),
             percent,
-            width(share),
+            bar,
         ]
     });
     let table = columns(&["slot", "rows", "count", ""], &[0, 1, 2], cells.collect());
@@ -212,18 +202,11 @@ fn slots(slots: &[Slot]) -> Vec<String> {
     lines
 }
 
-fn fullest(slots: &[Slot]) -> i64 {
-    let share = slots.first().and_then(|slot| slot.share);
-    (share.unwrap_or(0.0) * 1e3) as i64
-}
-
 fn not_seen(missed: &NotSeen) -> Vec<String> {
-    match &missed.grant {
-        None => vec![format!("{}: {}", missed.what, missed.why)],
-        Some(grant) => vec![
-            format!("{}; to see it:", missed.what),
-            format!("  {grant};"),
-        ],
+    let NotSeen { what, why, grant } = missed;
+    match grant {
+        None => vec![format!("{what}: {why}")],
+        Some(grant) => vec![format!("{what}; to see it:"), format!("  {grant};")],
     }
 }
 

@@ -34,13 +34,11 @@ fn unquoted(entity: &str) -> String {
 /// Reads the fields of a record in InnoDB's status, in hex: whole numbers have their
 /// sign bit turned over, so that they sort as bytes.
 pub fn row_of_fields(fields: &[&str], entity_type: Option<&str>) -> Option<Row> {
-    let [entity, day_and_slot @ ..] = fields else {
-        return None;
+    let (entity, fields) = match (entity_type, fields) {
+        (Some(sql_type), [entity, fields @ ..]) => (Some(key(entity, sql_type)?), fields),
+        _ => (None, fields),
     };
-    let (entity, [date, slot, ..]) = (match entity_type {
-        Some(data_type) => (Some(entity_of_hex(entity, data_type)?), day_and_slot),
-        None => (None, fields),
-    }) else {
+    let [date, slot, ..] = fields else {
         return None;
     };
     Some(Row {
@@ -56,78 +54,78 @@ fn signed(hex: &str) -> Option<i64> {
     (stored - (1 << bits.checked_sub(1)?)).try_into().ok()
 }
 
-fn entity_of_hex(hex: &str, data_type: &str) -> Option<String> {
-    let data_type = data_type.to_lowercase();
-    if data_type.contains("int") {
-        return if data_type.contains("unsigned") {
-            Some(u64::from_str_radix(hex, 16).ok()?.to_string())
-        } else {
-            Some(signed(hex)?.to_string())
-        };
+fn key(hex: &str, sql_type: &str) -> Option<String> {
+    let sql_type = sql_type.to_lowercase();
+    let is = |name| sql_type.contains(name);
+    if is("int") && is("unsigned") {
+        Some(u64::from_str_radix(hex, 16).ok()?.to_string())
+    } else if is("int") {
+        Some(signed(hex)?.to_string())
+    } else if is("char") || is("text") {
+        let byte = |i| u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok();
+        let bytes: Option<_> = (0..hex.len() / 2).map(byte).collect();
+        String::from_utf8(bytes?).ok()
+    } else {
+        Some(hex.to_lowercase())
     }
-    if data_type.contains("char") || data_type.contains("text") {
-        let bytes =
-            (0..hex.len() / 2).map(|i| u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok());
-        return String::from_utf8(bytes.collect::<Option<_>>()?).ok();
-    }
-    Some(hex.to_lowercase())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn key(entity: Option<&str>, day: &str, slot: i64) -> Option<Row> {
-        Some(Row {
-            entity: entity.map(str::to_owned),
-            day: day.to_owned(),
-            slot,
-        })
+    fn told(row: Option<Row>) -> String {
+        let told = |row: Row| format!("{:?} {} {}", row.entity, row.day, row.slot);
+        row.map_or(String::new(), told)
     }
 
     #[test]
     fn a_key_is_read_from_lock_data() {
-        assert_eq!(
-            row("7, 1037685, 3", Some(Kind::BigInt)),
-            key(Some("7"), "2026-11-21", 3)
-        );
-        assert_eq!(
-            row("'it''s, b', 1037685, 3", Some(Kind::Text)),
-            key(Some("it's, b"), "2026-11-21", 3)
-        );
-        assert_eq!(row("1037685, 3", None), key(None, "2026-11-21", 3));
-        assert_eq!(row("1037685, 3", Some(Kind::BigInt)), None);
-        assert_eq!(row("supremum pseudo-record", Some(Kind::BigInt)), None);
-        assert_eq!(
-            row("0x00FFAB27, 1037685, 3", Some(Kind::Binary)),
-            key(Some("00ffab27"), "2026-11-21", 3)
-        );
+        for (data, kind, expected) in [
+            (
+                "7, 1037685, 3",
+                Some(Kind::BigInt),
+                r#"Some("7") 2026-11-21 3"#,
+            ),
+            (
+                "'it''s, b', 1037685, 3",
+                Some(Kind::Text),
+                r#"Some("it's, b") 2026-11-21 3"#,
+            ),
+            (
+                "0x00FFAB27, 1037685, 3",
+                Some(Kind::Binary),
+                r#"Some("00ffab27") 2026-11-21 3"#,
+            ),
+            ("1037685, 3", None, "None 2026-11-21 3"),
+            ("1037685, 3", Some(Kind::BigInt), ""),
+            ("supremum pseudo-record", Some(Kind::BigInt), ""),
+        ] {
+            assert_eq!(told(row(data, kind)), expected);
+        }
     }
 
     #[test]
     fn a_key_is_read_from_the_fields_of_a_record() {
         let fields = ["8000000000000007", "8fd575", "8003", "000000000882"];
-        assert_eq!(
-            row_of_fields(&fields, Some("bigint")),
-            key(Some("7"), "2026-11-21", 3)
-        );
-        assert_eq!(
-            row_of_fields(&fields[1..], None),
-            key(None, "2026-11-21", 3)
-        );
         let text = ["666f6f", "8fd574", "8020"];
-        assert_eq!(
-            row_of_fields(&text, Some("varchar(20)")),
-            key(Some("foo"), "2026-11-20", 32)
-        );
-        assert_eq!(
-            row_of_fields(&text, Some("varbinary(20)")),
-            key(Some("666f6f"), "2026-11-20", 32)
-        );
-        assert_eq!(
-            row_of_fields(&["7fffffff", "8fd574", "8000"], Some("int")),
-            key(Some("-1"), "2026-11-20", 0)
-        );
-        assert_eq!(row_of_fields(&["80"], Some("int")), None);
+        for (fields, sql_type, expected) in [
+            (&fields[..], Some("bigint"), r#"Some("7") 2026-11-21 3"#),
+            (&fields[1..], None, "None 2026-11-21 3"),
+            (&text, Some("varchar(20)"), r#"Some("foo") 2026-11-20 32"#),
+            (
+                &text,
+                Some("varbinary(20)"),
+                r#"Some("666f6f") 2026-11-20 32"#,
+            ),
+            (
+                &["7fffffff", "8fd574", "8000"],
+                Some("int"),
+                r#"Some("-1") 2026-11-20 0"#,
+            ),
+            (&["80"], Some("int"), ""),
+        ] {
+            assert_eq!(told(row_of_fields(fields, sql_type)), expected);
+        }
     }
 }

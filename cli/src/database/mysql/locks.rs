@@ -89,20 +89,20 @@ impl Views {
                 1e0 * COALESCE(TIMESTAMPDIFF(SECOND, r.trx_wait_started, {SYSTEM_NOW}), 0) AS seconds,
                 CONCAT(l.lock_type, ' ', l.lock_mode, COALESCE(CONCAT(' on ', l.index_name), '')) AS lock_name,
                 CASE l.index_name WHEN 'PRIMARY' THEN CAST(l.lock_data AS CHAR) END AS place,
-                CAST(NULL AS CHAR) AS parent, l.lock_table = "
+                CAST(NULL AS CHAR) AS parent, l.lock_table = CAST("
         ))
         .bind(table)
         .sql(format!(
-            " AS is_here FROM {} l
+            " AS BINARY) AS is_here FROM {} l
             JOIN information_schema.innodb_trx r ON r.trx_id = l.waiter
             JOIN information_schema.innodb_trx b ON b.trx_id = l.holder
-            WHERE l.lock_table IN (",
+            WHERE l.lock_table IN (CAST(",
             self.waits
         ))
         .bind(table)
-        .sql(", ")
+        .sql(" AS BINARY), CAST(")
         .bind(parent)
-        .sql(") ORDER BY seconds DESC, waiter")
+        .sql(" AS BINARY)) ORDER BY seconds DESC, waiter")
     }
 
     fn sessions(&self, ids: &str) -> Sql {
@@ -164,23 +164,16 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
     let sessions = views.sessions(&ids(&lock_waits)).load(conn);
     let sessions: Option<Vec<Session>> = allowed(conn, notes, "who the sessions are", sessions)?;
     let sessions = sessions.unwrap_or_default();
-    if is_mariadb
-        && sessions
-            .iter()
-            .any(|session| session.activity.statement.is_none())
-    {
+    let mut statements = sessions.iter().map(|session| &session.activity.statement);
+    if is_mariadb && statements.any(Option::is_none) {
         let what = "the last statement of a session that runs none";
         notes.miss(what, "MariaDB does not show it", None);
     }
     let kind = counters.entity.as_ref().map(|entity| entity.kind);
+    let row = |wait: &LockWait| lock_data::row(wait.place.as_ref()?, kind);
+    let rows = |wait: &LockWait| Ok(row(wait).into_iter().collect());
     let mut look = Look {
-        waits: waits(&lock_waits, &sessions, counters, |wait| {
-            let row = wait.place.as_ref();
-            Ok(row
-                .and_then(|data| lock_data::row(data, kind))
-                .into_iter()
-                .collect())
-        })?,
+        waits: waits(&lock_waits, &sessions, counters, rows)?,
         ..Look::default()
     };
     let clients = views.clients(&table.in_schema, &table.name);
@@ -213,11 +206,8 @@ pub fn allowed<T>(
         true => "PROCESS ON *.*",
         false => "SELECT ON performance_schema.*",
     };
-    notes.miss(
-        what,
-        why.message(),
-        Some(format!("GRANT {right} TO {account}")),
-    );
+    let grant = format!("GRANT {right} TO {account}");
+    notes.miss(what, why.message(), Some(grant));
     Ok(None)
 }
 
