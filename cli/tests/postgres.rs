@@ -490,7 +490,7 @@ fn a_holder_of_both_is_told_for_the_row_that_is_waited_for() {
     let wait = "INSERT INTO article_counters VALUES (7, '2026-01-01', 9, 1)";
     let look = || database.run(&["doctor", "article_counters", "--json"]);
     let report = with_a_waiter(&database, hold, wait, look).json();
-    assert_eq!(report["waits"][0]["parent_row"]["table"], "articles");
+    assert_eq!(report["waits"][0]["parent_table"], "articles");
     assert_eq!(report["waits"][0]["holders"][0]["counted_earlier"], false);
     let advice = behaviour::doctor::advice(&report);
     assert_eq!(advice, ["foreign_key"], "{report}");
@@ -509,10 +509,7 @@ fn a_parents_row_that_was_changed_and_locked_is_told() {
     let wait = "INSERT INTO article_counters VALUES (7, '2026-01-01', 9, 1)";
     let look = || database.run(&["doctor", "article_counters", "--json"]);
     let report = with_a_waiter(&database, hold, wait, look).json();
-    assert_eq!(
-        report["waits"][0]["parent_row"]["table"], "articles",
-        "{report}"
-    );
+    assert_eq!(report["waits"][0]["parent_table"], "articles", "{report}");
 }
 
 /// A database with a counter table of two partitions.
@@ -539,7 +536,7 @@ fn a_row_of_a_partition_is_told() {
     let report = with_a_waiter(&database, update, update, look).json();
     assert_eq!(report["waits"][0]["rows"][0]["entity"], "7", "{report}");
     assert_eq!(report["waits"][0]["holders"][0]["counted_earlier"], true);
-    assert_eq!(report["waits"][0]["parent_row"], serde_json::Value::Null);
+    assert_eq!(report["waits"][0]["parent_table"], serde_json::Value::Null);
 }
 
 /// Only of a server with max_prepared_transactions, which by default it has none of.

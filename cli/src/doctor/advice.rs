@@ -6,7 +6,7 @@ use diesel_counters::DEFAULT_SLOTS;
 
 use super::database::{Database, WHO_WAITS};
 use super::print;
-use super::report::{Advice, Deadlock, ParentRow, Report};
+use super::report::{Advice, Deadlock, Report};
 
 /// The row that corrections lock has this day, and slot 0.
 const NO_DAY: &str = "1970-01-01";
@@ -57,13 +57,13 @@ fn count_last(report: &Report) -> Option<Advice> {
 }
 
 fn foreign_key(report: &Report) -> Option<Advice> {
-    let ParentRow { table, column } = &report.watch.parent_rows.first()?.value;
+    let table = &report.watch.parent_tables.first()?.value;
     Some(Advice::new(
         "foreign_key",
         format!(
             "Lock and change rows of {table} last in a transaction, and commit at once; on \
-             PostgreSQL, use FOR NO KEY UPDATE, not FOR UPDATE. Or drop the foreign key of \
-             {column}, and delete counters with the rows that they count."
+             PostgreSQL, use FOR NO KEY UPDATE, not FOR UPDATE. Or drop the foreign key, \
+             and delete counters with the rows that they count."
         ),
         format!(
             "a new row of a counter locks its row of {table} for the foreign key, and waits for \
@@ -92,7 +92,7 @@ fn end_holder(report: &Report, database: &Database) -> Option<Advice> {
 fn slots(report: &Report, database: &Database) -> Option<Advice> {
     let rows = report.watch.rows.iter();
     let waited_for: BTreeSet<i64> = rows.map(|seen| seen.value.slot).collect();
-    let clients = report.look.clients.unwrap_or(0);
+    let clients = report.look.clients.clients.unwrap_or(0);
     let claim_slots = database.claim_slots;
     let used = report.slots.iter().map(|slot| slot.slot.into());
     let highest: i64 = used.max().unwrap_or(0);
@@ -139,7 +139,11 @@ fn deadlock(report: &Report, database: &Database) -> Option<Advice> {
 }
 
 fn table_lock(report: &Report, database: &Database) -> Option<Advice> {
-    let waits = report.look.table_waits.max(report.watch.most_table_waits);
+    let waits = report
+        .look
+        .clients
+        .table_waits
+        .max(report.watch.most_table_waits);
     let which = database.table_locks;
     let what = format!("Look for the session that has locked the table; {which}.");
     let why = format!("sessions wait for the whole table, as behind ALTER TABLE: {waits}");

@@ -43,22 +43,13 @@ pub fn of(dialect: Dialect) -> Database {
 }
 
 /// What is kept from one look to the next.
+#[derive(Default)]
 pub struct Notes {
     pub not_seen: Vec<NotSeen>,
     /// The rows that a transaction of PostgreSQL has locked.
     pub rows_of: HashMap<String, Vec<Row>>,
-    /// The time that is left to search for them.
-    pub time_left: Duration,
-}
-
-impl Default for Notes {
-    fn default() -> Self {
-        Notes {
-            not_seen: Vec::new(),
-            rows_of: HashMap::new(),
-            time_left: Duration::from_secs(2),
-        }
-    }
+    /// The time that was spent on the search for them.
+    pub time_spent: Duration,
 }
 
 impl Notes {

@@ -70,7 +70,7 @@ fn report(
     let slots = slots::of_last_day(conn, counters, database);
     let (day, slots) = slots.unwrap_or_else(|error| {
         // This command waits for the whole table, too.
-        look.table_waits += i64::from(!who_locks(&error).is_empty());
+        look.clients.table_waits += i64::from(!who_locks(&error).is_empty());
         notes.miss("how slots are filled", &error.to_string(), None);
         Default::default()
     });

@@ -2,7 +2,7 @@
 
 use super::database::Database;
 use super::report::{
-    Activity, Advice, Deadlock, NotSeen, ParentRow, Report, Row, Seen, Session, Slot, Wait, Watch,
+    Activity, Advice, Deadlock, NotSeen, Report, Row, Seen, Session, Slot, Wait, Watch,
 };
 use crate::output::{bar, columns, printable, wrapped};
 
@@ -43,8 +43,8 @@ fn now(report: &Report, database: &Database) -> Vec<String> {
         None if report.is_blind() => "not seen: see below",
         None => "no session waits for a row of this table",
     };
-    if look.table_waits > 0 {
-        let (waits, which) = (look.table_waits, database.table_locks);
+    if look.clients.table_waits > 0 {
+        let (waits, which) = (look.clients.table_waits, database.table_locks);
         lines.push(format!(
             "sessions wait for the whole table: {waits}; {which}"
         ));
@@ -55,8 +55,8 @@ fn now(report: &Report, database: &Database) -> Vec<String> {
 }
 
 fn wait(wait: &Wait) -> Vec<String> {
-    let row = match &wait.parent_row {
-        Some(row) => parent_row(row),
+    let row = match &wait.parent_table {
+        Some(parent) => row_of(parent),
         None => one_of(&wait.rows),
     };
     let seconds = duration(wait.seconds);
@@ -121,8 +121,8 @@ pub fn row(Row { entity, day, slot }: &Row) -> String {
     }
 }
 
-fn parent_row(ParentRow { table, column }: &ParentRow) -> String {
-    format!("a row of {table}, for the foreign key of {column}")
+fn row_of(parent: &String) -> String {
+    format!("a row of {parent}, which the foreign key locks")
 }
 
 fn watched(watch: &Watch) -> Vec<String> {
@@ -135,9 +135,7 @@ fn watched(watch: &Watch) -> Vec<String> {
         lines.extend(wait(longest).iter().map(|line| format!("  {line}")));
         lines.push("waits by row:".to_owned());
         lines.extend(counted(&watch.rows, row));
-        lines.extend(counted(&watch.parent_rows, parent_row));
-        lines.push("waits by statement:".to_owned());
-        lines.extend(counted(&watch.statements, |sql| short(sql)));
+        lines.extend(counted(&watch.parent_tables, row_of));
         lines.push("waits by what the holder did:".to_owned());
         lines.extend(counted(&watch.holders, |holder| match &holder.statement {
             Some(sql) => format!("{}: {}", holder.state, short(sql)),

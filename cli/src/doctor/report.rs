@@ -30,22 +30,31 @@ pub struct Report {
     pub advice: Vec<Advice>,
 }
 
+/// The other sessions of this database.
+#[derive(Default, QueryableByName, Serialize)]
+pub struct Clients {
+    #[diesel(sql_type = Nullable<BigInt>)]
+    pub clients: Option<i64>,
+    /// How many of them wait for the whole table.
+    #[diesel(sql_type = BigInt)]
+    pub table_waits: i64,
+}
+
 /// What one look saw.
 #[derive(Default, Serialize)]
 pub struct Look {
     /// Sessions that wait for a row, the longest wait first.
     pub waits: Vec<Wait>,
-    /// The number of sessions that wait for the whole table.
-    pub table_waits: i64,
-    /// The number of other clients that are connected to this database.
-    pub clients: Option<i64>,
+    #[serde(flatten)]
+    pub clients: Clients,
     /// Whether another connection holds SQLite's write lock.
     pub write_lock_held: Option<bool>,
 }
 
 impl Look {
     pub fn has_contention(&self) -> bool {
-        !self.waits.is_empty() || self.table_waits > 0 || self.write_lock_held == Some(true)
+        let waits = self.waits.len() as i64 + self.clients.table_waits;
+        waits > 0 || self.write_lock_held == Some(true)
     }
 }
 
@@ -59,8 +68,8 @@ pub struct Wait {
     /// The row. Where the holder has locked several rows, PostgreSQL does not tell which of
     /// them it is.
     pub rows: Vec<Row>,
-    /// Set where the row is one of the parent table.
-    pub parent_row: Option<ParentRow>,
+    /// The parent table, where the row is one of it, which the foreign key locks.
+    pub parent_table: Option<String>,
     /// Empty where the holder is not known, or waits for a row itself.
     pub holders: Vec<Session>,
 }
@@ -75,13 +84,6 @@ pub struct Row {
     pub day: String,
     #[diesel(sql_type = BigInt)]
     pub slot: i64,
-}
-
-/// A row of the table that the foreign key of `column` refers to.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-pub struct ParentRow {
-    pub table: String,
-    pub column: String,
 }
 
 /// A connection to the database.
@@ -147,8 +149,7 @@ pub struct Watch {
     pub most_table_waits: i64,
     pub longest: Option<Wait>,
     pub rows: Vec<Seen<Row>>,
-    pub parent_rows: Vec<Seen<ParentRow>>,
-    pub statements: Vec<Seen<String>>,
+    pub parent_tables: Vec<Seen<String>>,
     pub holders: Vec<Seen<Activity>>,
 }
 

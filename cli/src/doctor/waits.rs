@@ -4,7 +4,7 @@ use anyhow::Result;
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Bool, Double, Nullable, Text};
 
-use super::report::{ParentRow, Row, Session, Wait};
+use super::report::{Row, Session, Wait};
 use crate::catalogue::CounterTable;
 
 /// A session that waits for a row, and a session that it waits for.
@@ -69,13 +69,7 @@ pub fn waits(
                     Some(_) => Vec::new(),
                     None => rows(wait)?,
                 },
-                parent_row: wait.parent.as_ref().map(|table| ParentRow {
-                    table: table.clone(),
-                    column: counters
-                        .entity
-                        .as_ref()
-                        .map_or(String::new(), |key| key.name.clone()),
-                }),
+                parent_table: wait.parent.clone(),
                 holders: Vec::new(),
             });
         }

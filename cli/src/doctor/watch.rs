@@ -1,6 +1,5 @@
 //! Many looks, added up.
 
-use std::io::{IsTerminal, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -36,13 +35,6 @@ pub fn watch(
         last = now;
         watch.seconds = begun.elapsed().as_secs();
         let is_over = watch.seconds >= total || STOPPED.load(Ordering::Relaxed);
-        if seconds.is_some() && stderr().is_terminal() {
-            let (passed, waits) = (watch.seconds, watch.waits);
-            eprint!("\rwatching: {passed} of {total} s, waits seen: {waits} ");
-            if is_over {
-                eprintln!();
-            }
-        }
         if is_over {
             // 0 stands for a single look.
             watch.seconds = watch.seconds.max(total.min(1));
@@ -68,7 +60,7 @@ impl Watch {
         self.looks += 1;
         self.looks_with_contention += usize::from(look.has_contention());
         self.most_at_once = self.most_at_once.max(look.waits.len());
-        self.most_table_waits = self.most_table_waits.max(look.table_waits);
+        self.most_table_waits = self.most_table_waits.max(look.clients.table_waits);
         for wait in &look.waits {
             let longest = self.longest.as_ref();
             if longest.is_none_or(|longest| longest.seconds < wait.seconds) {
@@ -79,8 +71,7 @@ impl Watch {
             }
             self.waits += 1;
             count(&mut self.rows, &wait.rows);
-            count(&mut self.parent_rows, &wait.parent_row);
-            count(&mut self.statements, &wait.waiter.activity.statement);
+            count(&mut self.parent_tables, &wait.parent_table);
             for holder in &wait.holders {
                 count(&mut self.holders, [&holder.activity]);
             }
@@ -89,8 +80,7 @@ impl Watch {
 
     fn keep_most(&mut self) {
         most(&mut self.rows);
-        most(&mut self.parent_rows);
-        most(&mut self.statements);
+        most(&mut self.parent_tables);
         most(&mut self.holders);
     }
 }
@@ -100,7 +90,7 @@ fn is_same(last: &Wait, now: &Wait) -> bool {
     now.waiter.id == last.waiter.id
         && now.seconds >= last.seconds
         && now.rows == last.rows
-        && now.parent_row == last.parent_row
+        && now.parent_table == last.parent_table
         && now.waiter.activity.statement == last.waiter.activity.statement
 }
 

@@ -291,7 +291,7 @@ fn a_wait_for_the_foreign_keys_row_is_not_the_slots() {
     let look = || {
         let text = database.run(&args[..2]);
         assert_eq!(text.code, 3, "{text:?}");
-        let row = "waits for a row of articles, for the foreign key of article_id";
+        let row = "waits for a row of articles, which the foreign key locks";
         assert!(text.stdout.contains(row), "{text:?}");
         database.run(&args)
     };
@@ -299,8 +299,7 @@ fn a_wait_for_the_foreign_keys_row_is_not_the_slots() {
     assert_eq!(answer.code, 3, "{answer:?}");
     let report = answer.json();
     assert_eq!(advice(&report), ["foreign_key"], "{report}");
-    let parent_row = serde_json::json!({ "table": "articles", "column": "article_id" });
-    assert_eq!(report["waits"][0]["parent_row"], parent_row, "{report}");
-    assert_eq!(report["watch"]["parent_rows"][0]["value"], parent_row);
+    assert_eq!(report["waits"][0]["parent_table"], "articles", "{report}");
+    assert_eq!(report["watch"]["parent_tables"][0]["value"], "articles");
     assert_eq!(report["waits"][0]["rows"], serde_json::json!([]));
 }

@@ -44,7 +44,6 @@ pub fn last_deadlock(
     counters: &CounterTable,
     notes: &mut Notes,
 ) -> Result<Option<Deadlock>> {
-    let status = status(conn);
     let Some(status) = allowed(conn, notes, "the last deadlock", status)? else {
         return Ok(None);
     };

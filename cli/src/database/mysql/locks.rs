@@ -7,7 +7,7 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl;
 use diesel::prelude::*;
 use diesel::result::Error;
-use diesel::sql_types::{BigInt, Bool, Text};
+use diesel::sql_types::{Bool, Text};
 use diesel_counters::Dialect;
 
 use super::lock_data;
@@ -30,14 +30,6 @@ pub const DATABASE: Database = Database {
     end_session: |id| format!("KILL {id}"),
     claim_slots: " Run claim_slot() on each new connection, as ClaimSlots does in a pool.",
 };
-
-#[derive(QueryableByName)]
-struct Clients {
-    #[diesel(sql_type = BigInt)]
-    clients: i64,
-    #[diesel(sql_type = BigInt)]
-    table_waits: i64,
-}
 
 /// Where the two differ: MariaDB has kept the views that MySQL 8 has moved.
 struct Views {
@@ -155,15 +147,18 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
     let sql_table = sql_name(&table.in_schema, &table.name);
     let parent = counters.parent.as_ref();
     let sql_parent = parent.map_or(String::new(), |p| sql_name(&p.in_schema, &p.table));
-    let lock_waits = views.lock_waits(&sql_table, &sql_parent).load(conn);
-    let lock_waits: Option<Vec<LockWait>> = allowed(conn, notes, WHO_WAITS, lock_waits)?;
-    let mut lock_waits = lock_waits.unwrap_or_default();
+    let lock_waits = views.lock_waits(&sql_table, &sql_parent);
+    let lock_waits = allowed(conn, notes, WHO_WAITS, |conn| lock_waits.load(conn))?;
+    // Without this right, MariaDB shows a user only its own sessions.
+    let Some::<Vec<LockWait>>(mut lock_waits) = lock_waits else {
+        return Ok(Look::default());
+    };
     for wait in lock_waits.iter_mut().filter(|wait| !wait.is_here) {
         wait.parent = parent.map(|parent| parent.table.clone());
     }
-    let sessions = views.sessions(&ids(&lock_waits)).load(conn);
-    let sessions: Option<Vec<Session>> = allowed(conn, notes, "who the sessions are", sessions)?;
-    let sessions = sessions.unwrap_or_default();
+    let sessions = views.sessions(&ids(&lock_waits));
+    let sessions = allowed(conn, notes, "who waits", |conn| sessions.load(conn))?;
+    let sessions: Vec<Session> = sessions.unwrap_or_default();
     let mut statements = sessions.iter().map(|session| &session.activity.statement);
     if is_mariadb && statements.any(Option::is_none) {
         let what = "the last statement of a session that runs none";
@@ -172,30 +167,25 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
     let kind = counters.entity.as_ref().map(|entity| entity.kind);
     let row = |wait: &LockWait| lock_data::row(wait.place.as_ref()?, kind);
     let rows = |wait: &LockWait| Ok(row(wait).into_iter().collect());
-    let mut look = Look {
-        waits: waits(&lock_waits, &sessions, counters, rows)?,
-        ..Look::default()
-    };
     let clients = views.clients(&table.in_schema, &table.name);
-    let clients: QueryResult<Clients> = clients.get_result(conn);
-    let clients = allowed(conn, notes, "how many clients are connected", clients)?;
-    // Without the right to see who waits, MariaDB shows a user only its own sessions.
-    let is_blind = notes.not_seen.iter().any(|missed| missed.what == WHO_WAITS);
-    if let Some(clients) = clients.filter(|_| !is_blind) {
-        look.clients = Some(clients.clients);
-        look.table_waits = clients.table_waits;
-    }
-    Ok(look)
+    let clients = allowed(conn, notes, "who is connected", |conn| {
+        clients.get_result(conn)
+    })?;
+    Ok(Look {
+        waits: waits(&lock_waits, &sessions, counters, rows)?,
+        clients: clients.unwrap_or_default(),
+        write_lock_held: None,
+    })
 }
 
-/// What was found; or None, when the account lacks a right.
+/// What a query finds; or None, when the account lacks a right.
 pub fn allowed<T>(
     conn: &mut AnyConnection,
     notes: &mut Notes,
     what: &str,
-    found: QueryResult<T>,
+    query: impl FnOnce(&mut AnyConnection) -> QueryResult<T>,
 ) -> Result<Option<T>> {
-    let why = match found {
+    let why = match query(conn) {
         Err(Error::DatabaseError(_, why)) if why.message().contains("denied") => why,
         found => return Ok(Some(found?)),
     };

@@ -7,13 +7,13 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl;
 use diesel::prelude::*;
 use diesel::result::Error;
-use diesel::sql_types::{Integer, Nullable, Text};
+use diesel::sql_types::Text;
 use diesel_counters::Dialect;
 
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::doctor::database::{Database, Notes};
-use crate::doctor::report::{Look, Row, Session};
+use crate::doctor::report::{Clients, Look, Row, Session};
 use crate::doctor::waits::{LockWait, ids, waits};
 use crate::entity::as_text;
 use crate::sql::{quoted, sql};
@@ -41,7 +41,7 @@ pub const DATABASE: Database = Database {
 /// that the blocker has locked in the parent table.
 ///
 /// `waitstart` is read as JSON because there is none before PostgreSQL 14.
-const LOCK_WAITS: &str = " AS regclass) AS id), tables AS MATERIALIZED (
+const LOCK_WAITS: &str = ", tables AS MATERIALIZED (
         SELECT id FROM target UNION SELECT relid FROM target, pg_partition_tree(id)
     ), parents AS MATERIALIZED (
         SELECT confrelid AS id FROM pg_constraint JOIN target ON conrelid = id WHERE contype = 'f'
@@ -73,9 +73,8 @@ const LOCK_WAITS: &str = " AS regclass) AS id), tables AS MATERIALIZED (
     ) t ON true
     WHERE NOT w.granted AND w.pid <> pg_backend_pid()
         AND (t.place IS NULL OR t.is_here OR t.parent IS NOT NULL)
-        AND (w.locktype = 'relation' AND w.is_here
-            OR w.locktype IN ('transactionid', 'spectoken', 'tuple') AND EXISTS (
-                SELECT FROM locks l WHERE l.pid = w.pid AND l.granted AND l.is_here AND l.mode LIKE 'Row%Lock'))
+        AND w.locktype IN ('transactionid', 'spectoken', 'tuple') AND EXISTS (
+            SELECT FROM locks l WHERE l.pid = w.pid AND l.granted AND l.is_here AND l.mode LIKE 'Row%Lock')
     ORDER BY seconds DESC, w.pid";
 
 const SESSIONS: &str = "
@@ -94,19 +93,29 @@ const SESSIONS: &str = "
         ) AS counted_earlier
     FROM pg_stat_activity a, target t WHERE pid = ANY(CAST(string_to_array(";
 
-const CLIENTS: &str =
-    "(SELECT numbackends - 1 FROM pg_stat_database WHERE datname = current_database())";
+const CLIENTS: &str = "
+    SELECT (SELECT CAST(numbackends - 1 AS bigint) FROM pg_stat_database
+            WHERE datname = current_database()) AS clients,
+        (SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+            WHERE d.datname = current_database() AND NOT l.granted AND l.locktype = 'relation'
+                AND (l.relation = t.id OR l.relation IN (SELECT relid FROM pg_partition_tree(t.id)))
+        ) AS table_waits
+    FROM target t";
 
 fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) -> Result<Look> {
     let table = counters.sql_name(Dialect::PostgreSql);
-    let target = || sql("WITH target AS (SELECT CAST(").bind(&*table);
+    let target = || {
+        let target = sql("WITH target AS (SELECT CAST(").bind(&*table);
+        target.sql(" AS regclass) AS id)")
+    };
     // In one transaction both queries see the same activity.
-    let (mut lock_waits, sessions) = conn.transaction(|conn| {
+    let (lock_waits, sessions, clients) = conn.transaction(|conn| {
         let lock_waits: Vec<LockWait> = target().sql(LOCK_WAITS).load(conn)?;
-        let sessions = target().sql(" AS regclass) AS id)").sql(SESSIONS);
+        let sessions = target().sql(SESSIONS);
         let sessions = sessions.bind(&*ids(&lock_waits)).sql(", ',') AS int[]))");
         let sessions: Vec<Session> = sessions.load(conn)?;
-        QueryResult::Ok((lock_waits, sessions))
+        let clients: Clients = target().sql(CLIENTS).get_result(conn)?;
+        QueryResult::Ok((lock_waits, sessions, clients))
     })?;
     if sessions
         .iter()
@@ -116,15 +125,6 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
         let grant = format!("GRANT pg_read_all_stats TO {}", user(conn)?);
         notes.miss(what, "PostgreSQL shows a user its own only", Some(grant));
     }
-    let mut table_waiters: Vec<i64> = Vec::new();
-    lock_waits.retain(|wait| {
-        let is_table = wait.lock_name.starts_with("relation");
-        table_waiters.extend(is_table.then_some(wait.waiter));
-        !is_table
-    });
-    table_waiters.dedup();
-    let clients = dsl::sql::<Nullable<Integer>>(CLIENTS);
-    let clients: Option<i32> = diesel::select(clients).get_result(conn)?;
     let waits = waits(&lock_waits, &sessions, counters, |wait| {
         // PostgreSQL names 0 as the blocker for each prepared transaction.
         if wait.holder == 0 {
@@ -135,11 +135,12 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
     })?;
     Ok(Look {
         waits,
-        table_waits: table_waiters.len() as i64,
-        clients: clients.map(i64::from),
+        clients,
         write_lock_held: None,
     })
 }
+
+const SEARCH_TIME: Duration = Duration::from_secs(2);
 
 /// The row that a session waits for, or those that its blocker has locked. To find these, it
 /// reads the whole table, as there is no index for it; so long as there is time left.
@@ -152,8 +153,9 @@ fn rows(
     let Some(place) = &wait.place else {
         return Ok(Vec::new());
     };
+    let time_left = SEARCH_TIME.saturating_sub(notes.time_spent);
     // A timeout of 0 would be none.
-    if notes.time_left.as_millis() == 0 || notes.rows_of.contains_key(place) {
+    if time_left.as_millis() == 0 || notes.rows_of.contains_key(place) {
         return Ok(notes.rows_of.get(place).cloned().unwrap_or_default());
     }
     let table = counters.sql_name(Dialect::PostgreSql);
@@ -167,17 +169,15 @@ fn rows(
         name(&counters.day.name),
         name(&counters.slot.name),
     ));
-    limit_statements(conn, notes.time_left)?;
+    limit_statements(conn, time_left)?;
     let begun = Instant::now();
     let found = select.load::<Row>(conn);
-    notes.time_left = notes.time_left.saturating_sub(begun.elapsed());
+    notes.time_spent += begun.elapsed();
     limit_statements(conn, Duration::ZERO)?;
     if let Err(Error::DatabaseError(_, why)) = &found {
-        let mut grant = None;
-        if why.message().contains("denied") {
-            notes.time_left = Duration::ZERO;
-            grant = Some(format!("GRANT SELECT ON {table} TO {}", user(conn)?));
-        }
+        notes.time_spent = SEARCH_TIME;
+        let grant = format!("GRANT SELECT ON {table} TO {}", user(conn)?);
+        let grant = Some(grant).filter(|_| why.message().contains("denied"));
         notes.miss("which rows are waited for", why.message(), grant);
         return Ok(Vec::new());
     }
