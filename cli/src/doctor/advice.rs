@@ -112,9 +112,9 @@ fn slots(report: &Report, database: &Database) -> Option<Advice> {
         _ => Some(Advice::new(
             "more_slots",
             format!(
-                "Use #[counters(slots = {})]: twice as many slots as connections that count. Those \
-                 are the size of the pool times the number of processes; {clients} other clients \
-                 are connected now.{claim_slots}",
+                "Use #[counters(slots = {})], or more: twice as many slots as connections that \
+                 count, which are the size of the pool times the number of processes. {clients} \
+                 other clients are connected now.{claim_slots}",
                 (2 * clients.max(1) as u64)
                     .next_power_of_two()
                     .max(DEFAULT_SLOTS as u64)
@@ -159,22 +159,26 @@ fn short_transactions(report: &Report) -> Option<Advice> {
 }
 
 fn none(report: &Report) -> Option<Advice> {
-    let what = match report.watch.seconds {
+    let (looks, seconds) = (report.watch.looks, report.watch.seconds);
+    let what = match seconds {
         _ if report.contention => return None,
         _ if report.is_blind() => "Look again with the rights named above: who waits was not seen.",
-        0 => "No session waited at this look: look with --watch 30 while it is slow.",
+        0 => "No contention at this look: look with --watch 30 while it is slow.",
         _ if report.not_seen.is_empty() => {
             "Counters are not what is slow, if it was slow during the watch. `diesel-counters check` \
              looks at the table's shape."
         }
-        _ => "No session was seen to wait; what is not seen is named above.",
+        _ => "No contention was seen; what is not seen is named above.",
     };
     let name = if report.is_blind() {
         "look_again"
     } else {
         "none"
     };
-    let why = format!("looks at who waits: {}", report.watch.looks);
+    let why = match seconds {
+        0 => "one look says nothing about the time before and after it".to_owned(),
+        _ => format!("{looks} looks in {seconds} s saw no contention"),
+    };
     Some(Advice::new(name, what, why))
 }
 

@@ -192,7 +192,7 @@ fn slots(slots: &[Slot]) -> Vec<String> {
             bar,
         ]
     });
-    let table = columns(&["slot", "rows", "count", ""], &[0, 1, 2], cells.collect());
+    let table = columns(&["slot", "rows", "share", ""], &[0, 1, 2], cells.collect());
     let mut lines: Vec<_> = table.lines().map(str::to_owned).collect();
     if slots.len() > SLOTS {
         lines.push(format!("and {} slots with less", slots.len() - SLOTS));

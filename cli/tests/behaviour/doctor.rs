@@ -11,7 +11,7 @@ fn a_quiet_table_has_no_contention() {
     let answer = database.run(&["doctor", "article_counters"]);
     assert_eq!(answer.code, 0, "{answer:?}");
     assert!(
-        answer.stdout.contains("No session waited at this look"),
+        answer.stdout.contains("No contention at this look"),
         "{answer:?}"
     );
 }
@@ -98,7 +98,7 @@ fn slots_are_those_of_the_last_day() {
     let answer = database.run(&["doctor", "article_counters"]);
     let chart = "
 slots of 2020-02-01
-  slot  rows  count
+  slot  rows  share
      1     2    56%  ██████████████████████████████
      9     1    25%  █████████████▎
      2     1    19%  █████████▉
