@@ -6,7 +6,7 @@ use diesel_counters::DEFAULT_SLOTS;
 
 use super::database::{Database, WHO_WAITS};
 use super::print;
-use super::report::{Advice, Deadlock, Report};
+use super::report::{Activity, Advice, Deadlock, Report};
 
 /// The row that corrections lock has this day, and slot 0.
 const NO_DAY: &str = "1970-01-01";
@@ -33,43 +33,33 @@ pub fn advice(report: &Report, database: &Database) -> Vec<Advice> {
 fn correction(report: &Report) -> Option<Advice> {
     let mut rows = report.watch.rows.iter().map(|seen| &seen.value);
     let row = rows.find(|row| row.day == NO_DAY && row.slot == 0)?;
-    Some(Advice::new(
-        "correction",
-        "Commit right after set_counter, reset_counter or recount.",
-        format!(
-            "sessions wait for the row that corrections lock ({}); increments do not wait for it",
-            print::row(row)
-        ),
-    ))
+    let what = "Commit right after set_counter, reset_counter or recount.";
+    let row = print::row(row);
+    let why = format!("sessions wait for the row that corrections lock ({row}); increments do not");
+    Some(Advice::new("correction", what, why))
 }
 
 fn count_last(report: &Report) -> Option<Advice> {
     let mut holders = report.watch.holders.iter().map(|seen| &seen.value);
-    let holder = holders.find(|holder| holder.counted_earlier)?;
-    Some(Advice::new(
-        "count_last",
-        "Count last in the transaction, and commit at once.",
-        format!(
-            "the holder of the row counted earlier in its transaction; now it is {}",
-            holder.state
-        ),
-    ))
+    let Activity { state, .. } = holders.find(|holder| holder.counted_earlier)?;
+    let what = "Count last in the transaction, and commit at once.";
+    let why =
+        format!("the holder of the row counted earlier in its transaction; now it is {state}");
+    Some(Advice::new("count_last", what, why))
 }
 
 fn foreign_key(report: &Report) -> Option<Advice> {
     let table = &report.watch.parent_tables.first()?.value;
-    Some(Advice::new(
-        "foreign_key",
-        format!(
-            "Lock and change rows of {table} last in a transaction, and commit at once; on \
-             PostgreSQL, use FOR NO KEY UPDATE, not FOR UPDATE. Or drop the foreign key, \
-             and delete counters with the rows that they count."
-        ),
-        format!(
-            "a new row of a counter locks its row of {table} for the foreign key, and waits for \
-             a transaction that has locked it FOR UPDATE"
-        ),
-    ))
+    let what = format!(
+        "Lock and change rows of {table} last in a transaction, and commit at once; on PostgreSQL, \
+         use FOR NO KEY UPDATE, not FOR UPDATE. Or drop the foreign key, and delete counters with \
+         the rows that they count."
+    );
+    let why = format!(
+        "a new row of a counter locks its row of {table} for the foreign key, and waits for a \
+         transaction that has locked it FOR UPDATE"
+    );
+    Some(Advice::new("foreign_key", what, why))
 }
 
 fn end_holder(report: &Report, database: &Database) -> Option<Advice> {
@@ -96,34 +86,28 @@ fn slots(report: &Report, database: &Database) -> Option<Advice> {
     let claim_slots = database.claim_slots;
     let used = report.slots.iter().map(|slot| slot.slot.into());
     let highest: i64 = used.max().unwrap_or(0);
-    match waited_for.len() {
-        0 => None,
-        several if several > 1 && highest >= clients => Some(Advice::new(
-            "connection_slots",
-            format!(
-                "Give each connection a slot of its own: use Slot::Connection, which is the \
-                 default, and not Slot::Random.{claim_slots}"
-            ),
-            format!(
-                "sessions wait for {several} different slots, though {clients} other clients are \
-                 connected, and slots up to {highest} are in use"
-            ),
-        )),
-        _ => Some(Advice::new(
-            "more_slots",
-            format!(
-                "Use #[counters(slots = {})], or more: twice as many slots as connections that \
-                 count, which are the size of the pool times the number of processes. {clients} \
-                 other clients are connected now.{claim_slots}",
-                (2 * clients.max(1) as u64)
-                    .next_power_of_two()
-                    .max(DEFAULT_SLOTS as u64)
-            ),
-            format!(
-                "transactions wait for each other in one slot; slots up to {highest} are in use"
-            ),
-        )),
+    let several = waited_for.len();
+    if several > 1 && highest >= clients {
+        let what = format!(
+            "Give each connection a slot of its own: use Slot::Connection, which is the default, and \
+             not Slot::Random.{claim_slots}"
+        );
+        let why = format!(
+            "sessions wait for {several} different slots, though {clients} other clients are \
+             connected, and slots up to {highest} are in use"
+        );
+        return Some(Advice::new("connection_slots", what, why));
     }
+    let twice = (2 * clients.max(1) as u64).next_power_of_two();
+    let wanted = twice.max(DEFAULT_SLOTS as u64);
+    let what = format!(
+        "Use #[counters(slots = {wanted})], or more: twice as many slots as connections that count, \
+         which are the size of the pool times the number of processes. {clients} other clients are \
+         connected now.{claim_slots}"
+    );
+    let why =
+        format!("transactions wait for each other in one slot; slots up to {highest} are in use");
+    (several > 0).then(|| Advice::new("more_slots", what, why))
 }
 
 fn deadlock(report: &Report, database: &Database) -> Option<Advice> {
@@ -139,11 +123,8 @@ fn deadlock(report: &Report, database: &Database) -> Option<Advice> {
 }
 
 fn table_lock(report: &Report, database: &Database) -> Option<Advice> {
-    let waits = report
-        .look
-        .clients
-        .table_waits
-        .max(report.watch.most_table_waits);
+    let now = report.look.clients.table_waits;
+    let waits = now.max(report.watch.most_table_waits);
     let which = database.table_locks;
     let what = format!("Look for the session that has locked the table; {which}.");
     let why = format!("sessions wait for the whole table, as behind ALTER TABLE: {waits}");

@@ -131,20 +131,21 @@ mod tests {
     fn a_deadlock_is_read() {
         let deadlock = read(STATUS, "blog", "article_counters", Some("bigint")).unwrap();
         assert_eq!(deadlock.at, "2026-11-21 13:53:57");
-        let [first, second] = &deadlock.transactions[..] else {
-            panic!("{deadlock:?}")
+        let waited_for = Row {
+            entity: Some("7".to_owned()),
+            day: "2026-11-21".to_owned(),
+            slot: 3,
         };
-        assert_eq!((first.id, first.rolled_back), (Some(20), false));
-        let statement = "insert into article_counters values (7, ?, 3, 1)";
-        assert_eq!(first.statement.as_deref(), Some(statement));
-        let row = first.waited_for.as_ref().unwrap();
-        assert_eq!((row.entity.as_deref(), row.slot), (Some("7"), 3));
-        assert_eq!((second.id, second.rolled_back), (Some(21), true));
-        assert_eq!(
-            second.statement.as_deref(),
-            Some("delete from article_counters")
-        );
-        assert_eq!(second.waited_for, None);
+        let transaction = |id, statement: &str, waited_for, rolled_back| Deadlocked {
+            id: Some(id),
+            statement: Some(statement.to_owned()),
+            waited_for,
+            rolled_back,
+        };
+        let insert = "insert into article_counters values (7, ?, 3, 1)";
+        let first = transaction(20, insert, Some(waited_for), false);
+        let second = transaction(21, "delete from article_counters", None, true);
+        assert_eq!(deadlock.transactions, [first, second]);
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Views {
         .bind(table)
         .sql(" AS BINARY), CAST(")
         .bind(parent)
-        .sql(" AS BINARY)) ORDER BY seconds DESC, waiter")
+        .sql(" AS BINARY)) ORDER BY seconds DESC, waiter, holder")
     }
 
     fn sessions(&self, ids: &str) -> Sql {

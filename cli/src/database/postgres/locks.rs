@@ -57,7 +57,7 @@ const LOCK_WAITS: &str = ", tables AS MATERIALIZED (
         w.locktype || ' ' || w.mode AS lock_name,
         coalesce(t.place, 'CAST(''' || w.transactionid || ''' AS xid) IN (xmax, xmin)') AS place,
         CASE WHEN t.place IS NOT NULL THEN t.parent WHEN NOT EXISTS (
-            SELECT FROM locks l WHERE l.pid = b.pid AND l.is_here AND l.mode = 'RowExclusiveLock'
+            SELECT FROM locks l WHERE l.pid = b.pid AND l.granted AND l.is_here AND l.mode = 'RowExclusiveLock'
         ) THEN (
             SELECT CAST(CAST(p.id AS regclass) AS text) FROM parents p JOIN locks l ON l.relation = p.id
             WHERE l.pid = b.pid AND l.mode <> 'AccessShareLock' LIMIT 1
@@ -75,10 +75,14 @@ const LOCK_WAITS: &str = ", tables AS MATERIALIZED (
         AND (t.place IS NULL OR t.is_here OR t.parent IS NOT NULL)
         AND w.locktype IN ('transactionid', 'spectoken', 'tuple') AND EXISTS (
             SELECT FROM locks l WHERE l.pid = w.pid AND l.granted AND l.is_here AND l.mode LIKE 'Row%Lock')
-    ORDER BY seconds DESC, w.pid";
+    ORDER BY seconds DESC, w.pid, b.pid";
 
-const SESSIONS: &str = "
-    SELECT CAST(a.pid AS bigint) AS id, CAST(usename AS text) AS \"user\",
+const SESSIONS: &str = ", writers AS MATERIALIZED (
+        SELECT l.pid FROM target t, pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE d.datname = current_database() AND l.granted AND l.mode = 'RowExclusiveLock'
+            AND (l.relation = t.id OR l.relation IN (SELECT relid FROM pg_partition_tree(t.id)))
+    )
+    SELECT CAST(pid AS bigint) AS id, CAST(usename AS text) AS \"user\",
         coalesce(nullif(application_name, ''), host(client_addr)) AS application,
         CASE WHEN query = '<insufficient privilege>' THEN 'hidden' ELSE coalesce(state, 'unknown')
             || coalesce(', waits for ' || nullif(wait_event_type, 'Client') || ' ' || wait_event, '')
@@ -87,11 +91,8 @@ const SESSIONS: &str = "
             THEN CAST(extract(epoch FROM clock_timestamp() - state_change) AS float8) END AS idle_seconds,
         CAST(extract(epoch FROM clock_timestamp() - xact_start) AS float8) AS transaction_seconds,
         nullif(nullif(query, ''), '<insufficient privilege>') AS statement,
-        EXISTS (SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-            WHERE d.datname = current_database() AND l.pid = a.pid AND l.mode = 'RowExclusiveLock'
-                AND (l.relation = t.id OR l.relation IN (SELECT relid FROM pg_partition_tree(t.id)))
-        ) AS counted_earlier
-    FROM pg_stat_activity a, target t WHERE pid = ANY(CAST(string_to_array(";
+        pid IN (SELECT pid FROM writers) AS counted_earlier
+    FROM pg_stat_activity WHERE pid = ANY(CAST(string_to_array(";
 
 const CLIENTS: &str = "
     SELECT (SELECT CAST(numbackends - 1 AS bigint) FROM pg_stat_database
