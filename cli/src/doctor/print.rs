@@ -104,14 +104,12 @@ fn statement(verb: &str, statement: &Option<String>) -> Option<String> {
 }
 
 fn one_of(rows: &[Row]) -> String {
-    match rows {
-        [] => "a row that the database does not tell, such as one that is not committed".to_owned(),
-        [one] => row(one),
-        several => {
-            let rows: Vec<_> = several.iter().map(row).collect();
-            format!("one of {}", rows.join("; "))
-        }
+    if rows.is_empty() {
+        return "a row that the database does not tell, such as one that is not committed"
+            .to_owned();
     }
+    let rows: Vec<_> = rows.iter().map(row).collect();
+    rows.join("; or ")
 }
 
 pub fn row(Row { entity, day, slot }: &Row) -> String {

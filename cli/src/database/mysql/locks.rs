@@ -16,7 +16,7 @@ use crate::connection::AnyConnection;
 use crate::doctor::database::{Database, Notes, WHO_WAITS};
 use crate::doctor::report::{Look, Session};
 use crate::doctor::waits::{LockWait, ids, waits};
-use crate::sql::{Sql, quoted, sql};
+use crate::sql::{quoted, sql};
 
 pub const DATABASE: Database = Database {
     dialect: Dialect::MySql,
@@ -71,63 +71,35 @@ const MARIADB: Views = Views {
 
 /// InnoDB's times are in whole seconds, and by the clock of the system: not the session's,
 /// which Diesel has set to UTC.
-const SYSTEM_NOW: &str = "CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')";
+const LOCK_WAITS: &str = "
+    SELECT CAST(r.trx_mysql_thread_id AS SIGNED) AS waiter, CAST(b.trx_mysql_thread_id AS SIGNED) AS holder,
+        COALESCE(1e0 * TIMESTAMPDIFF(SECOND, r.trx_wait_started,
+            CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')), 0) AS seconds,
+        CONCAT(l.lock_type, ' ', l.lock_mode, COALESCE(CONCAT(' on ', l.index_name), '')) AS lock_name,
+        CASE l.index_name WHEN 'PRIMARY' THEN CAST(l.lock_data AS CHAR) END AS place,
+        CAST(l.lock_table AS CHAR) AS parent, FALSE AS is_here
+    FROM {waits} l
+    JOIN information_schema.innodb_trx r ON r.trx_id = l.waiter
+    JOIN information_schema.innodb_trx b ON b.trx_id = l.holder
+    ORDER BY seconds DESC, waiter, holder";
 
-impl Views {
-    fn lock_waits(&self, table: &str, parent: &str) -> Sql {
-        sql(format!(
-            "SELECT CAST(r.trx_mysql_thread_id AS SIGNED) AS waiter,
-                CAST(b.trx_mysql_thread_id AS SIGNED) AS holder,
-                1e0 * COALESCE(TIMESTAMPDIFF(SECOND, r.trx_wait_started, {SYSTEM_NOW}), 0) AS seconds,
-                CONCAT(l.lock_type, ' ', l.lock_mode, COALESCE(CONCAT(' on ', l.index_name), '')) AS lock_name,
-                CASE l.index_name WHEN 'PRIMARY' THEN CAST(l.lock_data AS CHAR) END AS place,
-                CAST(NULL AS CHAR) AS parent, l.lock_table = CAST("
-        ))
-        .bind(table)
-        .sql(format!(
-            " AS BINARY) AS is_here FROM {} l
-            JOIN information_schema.innodb_trx r ON r.trx_id = l.waiter
-            JOIN information_schema.innodb_trx b ON b.trx_id = l.holder
-            WHERE l.lock_table IN (CAST(",
-            self.waits
-        ))
-        .bind(table)
-        .sql(" AS BINARY), CAST(")
-        .bind(parent)
-        .sql(" AS BINARY)) ORDER BY seconds DESC, waiter, holder")
-    }
+const SESSIONS: &str = "
+    SELECT CAST(p.id AS SIGNED) AS id, CAST(p.user AS CHAR) AS user,
+        CAST(p.host AS CHAR) AS application, CAST(p.info AS CHAR) AS statement,
+        CASE WHEN COALESCE(p.command, '') <> 'Sleep' THEN 'active'
+            WHEN x.trx_id IS NULL THEN 'idle' ELSE 'idle in transaction' END AS state,
+        CASE WHEN p.command = 'Sleep' AND x.trx_id IS NOT NULL THEN 1e0 * p.time END AS idle_seconds,
+        1e0 * TIMESTAMPDIFF(SECOND, x.trx_started,
+            CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')) AS transaction_seconds,
+        TRUE AS counted_earlier
+    FROM {processlist} p LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = p.id
+    WHERE FIND_IN_SET(p.id, ";
 
-    fn sessions(&self, ids: &str) -> Sql {
-        sql(format!(
-            "SELECT CAST(p.id AS SIGNED) AS id, CAST(p.user AS CHAR) AS user,
-                CAST(p.host AS CHAR) AS application, CAST(p.info AS CHAR) AS statement,
-                CASE WHEN COALESCE(p.command, '') <> 'Sleep' THEN 'active'
-                    WHEN x.trx_id IS NULL THEN 'idle' ELSE 'idle in transaction' END AS state,
-                CASE WHEN p.command = 'Sleep' AND x.trx_id IS NOT NULL THEN 1e0 * p.time END AS idle_seconds,
-                1e0 * TIMESTAMPDIFF(SECOND, x.trx_started, {SYSTEM_NOW}) AS transaction_seconds,
-                TRUE AS counted_earlier
-            FROM {} p LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = p.id
-            WHERE FIND_IN_SET(p.id, ",
-            self.processlist
-        ))
-        .bind(ids)
-        .sql(")")
-    }
-
-    fn clients(&self, schema: &str, table: &str) -> Sql {
-        sql(
-            "SELECT COUNT(*) AS clients, CAST(COALESCE(SUM(p.state LIKE 'Waiting for table%'
-                AND LOCATE(LOWER(",
-        )
-        .bind(table)
-        .sql(format!(
-            "), LOWER(p.info))), 0) AS SIGNED) AS table_waits
-            FROM {} p WHERE p.id <> CONNECTION_ID() AND p.db = ",
-            self.processlist
-        ))
-        .bind(schema)
-    }
-}
+const CLIENTS: [&str; 2] = [
+    "SELECT COUNT(*) AS clients, CAST(COALESCE(SUM(p.state LIKE 'Waiting for table%' AND LOCATE(",
+    ", p.info)), 0) AS SIGNED) AS table_waits
+    FROM {processlist} p WHERE p.id <> CONNECTION_ID() AND p.db = ",
+];
 
 fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) -> Result<Look> {
     let is_mariadb = dsl::sql::<Bool>("VERSION() LIKE '%MariaDB%'");
@@ -146,17 +118,22 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
     };
     let sql_table = sql_name(&table.in_schema, &table.name);
     let parent = counters.parent.as_ref();
-    let sql_parent = parent.map_or(String::new(), |p| sql_name(&p.in_schema, &p.table));
-    let lock_waits = views.lock_waits(&sql_table, &sql_parent);
+    let sql_parent = parent.map(|p| sql_name(&p.in_schema, &p.table));
+    let lock_waits = sql(LOCK_WAITS.replace("{waits}", views.waits));
     let lock_waits = allowed(conn, notes, WHO_WAITS, |conn| lock_waits.load(conn))?;
     // Without this right, MariaDB shows a user only its own sessions.
     let Some::<Vec<LockWait>>(mut lock_waits) = lock_waits else {
         return Ok(Look::default());
     };
-    for wait in lock_waits.iter_mut().filter(|wait| !wait.is_here) {
+    for wait in &mut lock_waits {
+        let lock_table = wait.parent.take();
+        wait.is_here = lock_table.as_ref() == Some(&sql_table);
+        let parent = parent.filter(|_| lock_table == sql_parent);
         wait.parent = parent.map(|parent| parent.table.clone());
     }
-    let sessions = views.sessions(&ids(&lock_waits));
+    lock_waits.retain(|wait| wait.is_here || wait.parent.is_some());
+    let sessions = sql(SESSIONS.replace("{processlist}", views.processlist));
+    let sessions = sessions.bind(&*ids(&lock_waits)).sql(")");
     let sessions = allowed(conn, notes, "who waits", |conn| sessions.load(conn))?;
     let sessions: Vec<Session> = sessions.unwrap_or_default();
     let mut statements = sessions.iter().map(|session| &session.activity.statement);
@@ -167,7 +144,12 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
     let kind = counters.entity.as_ref().map(|entity| entity.kind);
     let row = |wait: &LockWait| lock_data::row(wait.place.as_ref()?, kind);
     let rows = |wait: &LockWait| Ok(row(wait).into_iter().collect());
-    let clients = views.clients(&table.in_schema, &table.name);
+    let [before, after] = CLIENTS;
+    let after = after.replace("{processlist}", views.processlist);
+    let clients = sql(before)
+        .bind(&*table.name)
+        .sql(after)
+        .bind(&*table.in_schema);
     let clients = allowed(conn, notes, "who is connected", |conn| {
         clients.get_result(conn)
     })?;
