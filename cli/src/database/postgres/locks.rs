@@ -33,6 +33,18 @@ pub const DATABASE: Database = Database {
     claim_slots: "",
 };
 
+/// The locks of this database; `is_here` are those of the table and of its partitions.
+const LOCKS: [&str; 2] = [
+    "WITH target AS (SELECT CAST(",
+    " AS regclass) AS id), tables AS MATERIALIZED (
+        SELECT id FROM target UNION SELECT relid FROM target, pg_partition_tree(id)
+    ), locks AS MATERIALIZED (
+        SELECT *, coalesce(relation IN (SELECT id FROM tables), false) AS is_here FROM pg_locks
+        WHERE database IS NULL OR database IN (
+            0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+    )",
+];
+
 /// A session that waits for a row is seen waiting for the transaction that holds it; only the
 /// second one in a queue may be seen waiting for the row. So a session is looked at if it has
 /// locked rows of the table, and (in `waits`) if its statement names the table. The first one
@@ -41,14 +53,8 @@ pub const DATABASE: Database = Database {
 /// that the blocker has locked in the parent table.
 ///
 /// `waitstart` is read as JSON because there is none before PostgreSQL 14.
-const LOCK_WAITS: &str = ", tables AS MATERIALIZED (
-        SELECT id FROM target UNION SELECT relid FROM target, pg_partition_tree(id)
-    ), parents AS MATERIALIZED (
+const LOCK_WAITS: &str = ", parents AS MATERIALIZED (
         SELECT confrelid AS id FROM pg_constraint JOIN target ON conrelid = id WHERE contype = 'f'
-    ), locks AS MATERIALIZED (
-        SELECT *, relation IN (SELECT id FROM tables) AS is_here FROM pg_locks
-        WHERE database IS NULL OR database IN (
-            0, (SELECT oid FROM pg_database WHERE datname = current_database()))
     )
     SELECT CAST(w.pid AS bigint) AS waiter, CAST(coalesce(b.pid, -1) AS bigint) AS holder,
         CAST(greatest(0, extract(epoch FROM clock_timestamp() - coalesce(
@@ -77,11 +83,7 @@ const LOCK_WAITS: &str = ", tables AS MATERIALIZED (
             SELECT FROM locks l WHERE l.pid = w.pid AND l.granted AND l.is_here AND l.mode LIKE 'Row%Lock')
     ORDER BY seconds DESC, w.pid, b.pid";
 
-const SESSIONS: &str = ", writers AS MATERIALIZED (
-        SELECT l.pid FROM target t, pg_locks l JOIN pg_database d ON d.oid = l.database
-        WHERE d.datname = current_database() AND l.granted AND l.mode = 'RowExclusiveLock'
-            AND (l.relation = t.id OR l.relation IN (SELECT relid FROM pg_partition_tree(t.id)))
-    )
+const SESSIONS: &str = "
     SELECT CAST(pid AS bigint) AS id, CAST(usename AS text) AS \"user\",
         coalesce(nullif(application_name, ''), host(client_addr)) AS application,
         CASE WHEN query = '<insufficient privilege>' THEN 'hidden' ELSE coalesce(state, 'unknown')
@@ -91,31 +93,26 @@ const SESSIONS: &str = ", writers AS MATERIALIZED (
             THEN CAST(extract(epoch FROM clock_timestamp() - state_change) AS float8) END AS idle_seconds,
         CAST(extract(epoch FROM clock_timestamp() - xact_start) AS float8) AS transaction_seconds,
         nullif(nullif(query, ''), '<insufficient privilege>') AS statement,
-        pid IN (SELECT pid FROM writers) AS counted_earlier
+        pid IN (SELECT pid FROM locks WHERE granted AND is_here AND mode = 'RowExclusiveLock') AS counted_earlier
     FROM pg_stat_activity WHERE pid = ANY(CAST(string_to_array(";
 
 const CLIENTS: &str = "
     SELECT (SELECT CAST(numbackends - 1 AS bigint) FROM pg_stat_database
             WHERE datname = current_database()) AS clients,
-        (SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-            WHERE d.datname = current_database() AND NOT l.granted AND l.locktype = 'relation'
-                AND (l.relation = t.id OR l.relation IN (SELECT relid FROM pg_partition_tree(t.id)))
-        ) AS table_waits
-    FROM target t";
+        (SELECT count(*) FROM locks
+            WHERE NOT granted AND is_here AND locktype = 'relation') AS table_waits";
 
 fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) -> Result<Look> {
     let table = counters.sql_name(Dialect::PostgreSql);
-    let target = || {
-        let target = sql("WITH target AS (SELECT CAST(").bind(&*table);
-        target.sql(" AS regclass) AS id)")
-    };
+    let [before, after] = LOCKS;
+    let locks = || sql(before).bind(&*table).sql(after);
     // In one transaction both queries see the same activity.
     let (lock_waits, sessions, clients) = conn.transaction(|conn| {
-        let lock_waits: Vec<LockWait> = target().sql(LOCK_WAITS).load(conn)?;
-        let sessions = target().sql(SESSIONS);
+        let lock_waits: Vec<LockWait> = locks().sql(LOCK_WAITS).load(conn)?;
+        let sessions = locks().sql(SESSIONS);
         let sessions = sessions.bind(&*ids(&lock_waits)).sql(", ',') AS int[]))");
         let sessions: Vec<Session> = sessions.load(conn)?;
-        let clients: Clients = target().sql(CLIENTS).get_result(conn)?;
+        let clients: Clients = locks().sql(CLIENTS).get_result(conn)?;
         QueryResult::Ok((lock_waits, sessions, clients))
     })?;
     if sessions
