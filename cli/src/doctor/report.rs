@@ -128,12 +128,12 @@ impl Session {
         (!ends).then(|| statement.contains(&table.table.name.to_lowercase()))
     }
 
-    /// The session as the holder of a row: of a counter's, or of another one.
-    pub fn as_holder(&self, table: &CounterTable, of_counter: bool) -> Self {
-        let mut holder = self.clone();
-        let went_on = self.idle_seconds.is_some() || self.counts_in(table) == Some(false);
-        holder.activity.counted_earlier &= of_counter && went_on;
-        holder
+    /// The session as one that holds a row of the table, or does not.
+    pub fn holding(&self, row_of: Option<&CounterTable>) -> Self {
+        let went_on = |table| self.idle_seconds.is_some() || self.counts_in(table) == Some(false);
+        let mut session = self.clone();
+        session.activity.counted_earlier &= row_of.is_some_and(went_on);
+        session
     }
 }
 

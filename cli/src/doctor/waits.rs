@@ -62,7 +62,7 @@ pub fn waits(
         let last = waits.last();
         if last.is_none_or(|last| last.waiter.id != waiter.id) {
             waits.push(Wait {
-                waiter: waiter.clone(),
+                waiter: waiter.holding(None),
                 seconds: wait.seconds,
                 lock: wait.lock_name.clone(),
                 rows: match wait.parent {
@@ -74,8 +74,8 @@ pub fn waits(
             });
         }
         if let (Some(last), Some(holder)) = (waits.last_mut(), session(wait.holder)) {
-            let of_counter = wait.parent.is_none();
-            last.holders.push(holder.as_holder(counters, of_counter));
+            let row_of = Some(counters).filter(|_| wait.parent.is_none());
+            last.holders.push(holder.holding(row_of));
         }
     }
     // A holder that waits itself is in the queue, as the waiter is.

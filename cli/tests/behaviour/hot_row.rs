@@ -153,6 +153,7 @@ fn json_has_the_waits() {
         panic!("{report}")
     };
     assert_eq!(wait["waiter"]["id"], waiter);
+    assert_eq!(wait["waiter"]["counted_earlier"], false);
     assert_eq!(wait["holders"][0]["id"], holder);
     assert_eq!(wait["holders"][0]["state"], "idle in transaction");
     assert_eq!(wait["holders"][0]["counted_earlier"], true);
