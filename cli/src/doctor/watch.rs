@@ -1,5 +1,6 @@
 //! Many looks, added up.
 
+use std::io::{IsTerminal, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -35,6 +36,13 @@ pub fn watch(
         last = now;
         watch.seconds = begun.elapsed().as_secs();
         let is_over = watch.seconds >= total || STOPPED.load(Ordering::Relaxed);
+        if seconds.is_some() && stderr().is_terminal() {
+            let end = if is_over { "\n" } else { "" };
+            eprint!(
+                "\r{} of {total} s, waits seen: {} {end}",
+                watch.seconds, watch.waits
+            );
+        }
         if is_over {
             // 0 stands for a single look.
             watch.seconds = watch.seconds.max(total.min(1));
