@@ -144,9 +144,7 @@ pub fn who_locks(error: &anyhow::Error) -> &'static str {
     ];
     let said = format!("{error:#}");
     match WAITED.iter().any(|waited| said.contains(waited)) {
-        true => {
-            ": another session holds the lock. `diesel-counters doctor TABLE` says which; or try again"
-        }
+        true => ": another session has locked it. Try again, or see `diesel-counters doctor TABLE`",
         false => "",
     }
 }

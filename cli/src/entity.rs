@@ -4,7 +4,6 @@ use anyhow::{Context, Result, bail};
 use chrono::NaiveDate;
 
 use crate::catalogue::{Column, Kind};
-pub use crate::compat::{as_text, equals};
 use crate::database::Database;
 use crate::sql::{Sql, sql};
 

@@ -2,7 +2,6 @@
 
 mod catalogue;
 mod check;
-mod compat;
 mod connection;
 mod database;
 mod doctor;

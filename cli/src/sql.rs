@@ -7,7 +7,6 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Binary, Date, Text, Untyped};
 
-pub use crate::compat::quoted;
 use crate::connection::{AnyConnection, MultiBackend};
 
 /// A statement with bound values, whose rows have columns of the types `ST`.

@@ -6,7 +6,6 @@ mod shape;
 
 use std::fmt;
 
-pub use crate::compat::sum;
 pub use counter_table::CounterTable;
 pub use find::{counter_table, table, tables};
 pub use shape::{Shape, is_meant_to_count, is_zero};

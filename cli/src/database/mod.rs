@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::catalogue::{Column, Index, Kind, Named, Parent, Shape, Table};
 use crate::connection::AnyConnection;
+use crate::doctor::Locks;
 use crate::sql::{Sql, sql};
 
 pub use create_table::{CreateTable, Entity, KeyType, Parts, qualified};
@@ -34,6 +35,9 @@ pub trait Database: Sync {
     fn quoted(&self, name: &str) -> String {
         format!("\"{}\"", name.replace('"', "\"\""))
     }
+
+    /// What `doctor` asks it.
+    fn locks(&self) -> &'static Locks;
 
     /// The size of a table, or `None` if the database does not know it.
     fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>>;
@@ -154,9 +158,6 @@ pub struct Facts {
     pub hex: &'static str,
     /// Types of times, and SQL that reads these as days in UTC.
     pub days: &'static [(&'static str, &'static str)],
-    /// SQL that adds values up: a BIGINT, and 0 over no rows. A sum beyond BIGINT is an error, or
-    /// NULL on MySQL.
-    pub sum: &'static str,
     /// The SQL types of keys, in the order of [`KeyType`].
     pub key_types: [&'static str; 6],
     /// The check of a counter.

@@ -1,32 +1,31 @@
-//! `doctor`: are counters what is slow, and why?
+//! `doctor`: who waits for a counter's row, who holds it, and what to do.
 
 mod advice;
-#[cfg(feature = "mysql")]
-mod mysql;
-#[cfg(feature = "postgres")]
-mod postgres;
+pub mod locks;
 mod print;
-mod report;
+pub mod report;
 mod slots;
-#[cfg(feature = "sqlite")]
-mod sqlite;
-mod target;
+pub mod waits;
 mod watch;
 
 use anyhow::{Result, bail};
+use diesel::RunQueryDsl;
+use diesel::dsl;
+use diesel::sql_types::Text;
 
 use crate::catalogue;
-use crate::connection::AnyConnection;
+use crate::connection::{AnyConnection, who_locks};
 use crate::options::{Options, Outcome};
-use report::{History, NotSeen, Report, Wait};
-use target::Target;
+use catalogue::CounterTable;
+pub use locks::Locks;
+use locks::Notes;
+use report::Report;
 
-/// Says whether a table's counters are what is slow, and why.
+/// Shows who waits for rows of a counter table, who holds them, and what to do.
 ///
-/// It shows who waits for which row of the table and who holds it, what the database
-/// knows of the time since it started, how slots are filled, and what to do. It changes
-/// nothing. It ends with 3 when it saw contention: a wait, a deadlock of this table in the
-/// last day, SQLite's write lock held, or a lock that it waited for itself in vain.
+/// It also shows the table's last deadlock (MySQL and MariaDB) and how its slots are filled.
+/// It changes nothing. It ends with 3 when it saw contention: a session that waits, a deadlock
+/// of the table in the last day, or SQLite's write lock held.
 #[derive(clap::Args)]
 pub struct Doctor {
     /// The counter table, which may be schema.table.
@@ -39,95 +38,57 @@ pub struct Doctor {
     watch: Option<u64>,
 }
 
-/// A database that is looked at.
-trait Observed {
-    /// The product and its version.
-    fn version(&mut self) -> Result<String>;
-
-    /// Who waits for rows of the table, the longest first.
-    fn waits(&mut self) -> Result<Vec<Wait>>;
-
-    /// Whether somebody holds the only write lock there is.
-    fn is_write_locked(&mut self) -> Result<bool> {
-        Ok(false)
-    }
-
-    /// What it has added up since it started, and how it is set.
-    fn history(&mut self) -> Result<History>;
-
-    /// What could not be looked at so far.
-    fn not_seen(&mut self) -> Vec<NotSeen>;
-}
-
 pub fn run(doctor: Doctor, options: &Options) -> Result<Outcome> {
     let conn = &mut options.connect()?;
-    let table = catalogue::table(conn, &doctor.table).or_else(|error| {
-        // Even the catalogue waits for whoever has the table to itself.
-        match locked_by(conn, &doctor.table)? {
-            Some(holder) => bail!(print::visible(&holder)),
-            None => Err(error),
-        }
-    })?;
-    let target = Target::of(table, conn)?;
-    let mut report = look(conn, &target, doctor.watch)?;
-    match slots::days(conn, &target) {
-        Ok(days) => report.days = days,
-        Err(error) => {
-            let missed = NotSeen::failed("how slots are filled", &error.to_string());
-            report.not_seen.push(missed);
-        }
-    }
-    report.contention = report.saw_contention();
-    report.advice = advice::advice(&report, &target);
-    options.print(&report, || print::text(&report))?;
-    Ok(if report.contention {
-        Outcome::Found
-    } else {
-        Outcome::Good
+    let locks = conn.database().locks();
+    let counters = match catalogue::counter_table(conn, &doctor.table) {
+        // Even the catalogue waits for a session that has locked the whole table.
+        Err(error) if !who_locks(&error).is_empty() => bail!(
+            "another session has locked the whole table {}; {}",
+            doctor.table,
+            locks.table_locks
+        ),
+        counters => counters?,
+    };
+    let report = report(conn, &counters, locks, doctor.watch)?;
+    options.print(&report, || print::text(&report, locks))?;
+    Ok(match report.contention {
+        true => Outcome::Found,
+        false => Outcome::Good,
     })
 }
 
-fn locked_by(conn: &mut AnyConnection, table: &str) -> Result<Option<String>> {
-    match conn {
-        #[cfg(feature = "postgres")]
-        AnyConnection::Postgres(conn) => postgres::locked_by(conn, table),
-        #[allow(unreachable_patterns, reason = "not of a build with all databases")]
-        _ => {
-            let _ = table;
-            Ok(None)
-        }
-    }
-}
-
-fn look(conn: &mut AnyConnection, target: &Target, seconds: Option<u64>) -> Result<Report> {
-    match conn {
-        #[cfg(feature = "sqlite")]
-        AnyConnection::Sqlite(conn) => observe(&mut sqlite::Sqlite::new(conn), target, seconds),
-        #[cfg(feature = "postgres")]
-        AnyConnection::Postgres(conn) => {
-            observe(&mut postgres::Postgres::new(conn, target)?, target, seconds)
-        }
-        #[cfg(feature = "mysql")]
-        AnyConnection::Mysql(conn) => {
-            observe(&mut mysql::Mysql::new(conn, target)?, target, seconds)
-        }
-    }
-}
-
-fn observe(database: &mut impl Observed, target: &Target, seconds: Option<u64>) -> Result<Report> {
-    let watch = seconds
-        .map(|seconds| watch::watch(database, seconds))
-        .transpose()?;
-    Ok(Report {
-        table: target.display.clone(),
-        database: database.version()?,
-        contention: false,
-        waits: database.waits()?,
+fn report(
+    conn: &mut AnyConnection,
+    counters: &CounterTable,
+    locks: &Locks,
+    seconds: Option<u64>,
+) -> Result<Report> {
+    let mut notes = Notes::default();
+    let (mut look, watch) = watch::watch(seconds, || (locks.look)(conn, counters, &mut notes))?;
+    let version = dsl::sql::<Text>(locks.version);
+    let version = diesel::select(version).get_result(conn)?;
+    let last_deadlock = (locks.last_deadlock)(conn, counters, &mut notes)?;
+    let slots = slots::of_last_day(conn, counters, locks);
+    let (day, slots) = slots.unwrap_or_else(|error| {
+        // This command waits for the whole table, too.
+        look.clients.table_waits += i64::from(!who_locks(&error).is_empty());
+        notes.miss("how slots are filled", &error.to_string(), None);
+        Default::default()
+    });
+    let mut report = Report {
+        table: counters.table.to_string(),
+        database: version,
+        contention: watch.looks_with_contention > 0 || look.has_contention(),
+        look,
         watch,
-        history: database.history()?,
-        days: Vec::new(),
-        layout: target.layout(),
-        not_seen: database.not_seen(),
+        last_deadlock,
+        day,
+        slots,
+        not_seen: notes.not_seen,
         advice: Vec::new(),
-    })
+    };
+    report.contention |= report.recent_deadlock().is_some();
+    report.advice = advice::advice(&report, locks);
+    Ok(report)
 }

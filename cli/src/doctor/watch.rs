@@ -1,53 +1,59 @@
-//! Many looks at who waits.
+//! Many looks, added up.
 
-use std::collections::HashMap;
-use std::hash::Hash;
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{IsTerminal, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::Observed;
-use super::report::{Elsewhere, Holder, Row, Seen, Wait, Watched};
+use super::report::{Look, Seen, Wait, Watch};
 
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
-/// How many of the most frequent are told.
+/// How many of the most frequent values are kept.
 const MOST: usize = 10;
 
 /// Whether Ctrl-C was pressed.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
-pub fn watch(database: &mut impl Observed, seconds: u64) -> Result<Watched> {
-    stop_on_ctrl_c()?;
-    eprintln!("watching for {seconds} s; Ctrl-C ends it and prints what was seen");
+/// Looks for so many seconds, or once. Returns the last look, too.
+pub fn watch(
+    seconds: Option<u64>,
+    mut look: impl FnMut() -> Result<Look>,
+) -> Result<(Look, Watch)> {
+    if let Some(seconds) = seconds {
+        stop_on_ctrl_c()?;
+        eprintln!("watching for {seconds} s; Ctrl-C ends it and prints what was seen");
+    }
+    let total = seconds.unwrap_or(0);
     let begun = Instant::now();
-    let mut seen = Tally::default();
-    let is_over = || begun.elapsed().as_secs() >= seconds || STOPPED.load(Ordering::Relaxed);
-    // One look at least, on a busy machine too.
-    while seen.samples == 0 || !is_over() {
-        let waits = database.waits()?;
-        let write_locked = database.is_write_locked()?;
-        seen.add(waits, write_locked);
-        if stderr().is_terminal() {
-            let passed = begun.elapsed().as_secs();
+    let mut watch = Watch::default();
+    let mut last = Look::default();
+    loop {
+        let now = look()?;
+        watch.add(&now, &last);
+        last = now;
+        watch.seconds = begun.elapsed().as_secs();
+        let is_over = watch.seconds >= total || STOPPED.load(Ordering::Relaxed);
+        if seconds.is_some() && stderr().is_terminal() {
+            let end = if is_over { "\n" } else { "" };
             eprint!(
-                "\rwatching: {passed} of {seconds} s, waits seen: {} ",
-                seen.waits
+                "\r{} of {total} s, waits seen: {} {end}",
+                watch.seconds, watch.waits
             );
-            stderr().flush()?;
+        }
+        if is_over {
+            // 0 stands for a single look.
+            watch.seconds = watch.seconds.max(total.min(1));
+            watch.keep_most();
+            return Ok((last, watch));
         }
         sleep(BETWEEN_LOOKS);
     }
-    if stderr().is_terminal() {
-        eprintln!();
-    }
-    Ok(seen.into_watched(begun.elapsed().as_secs()))
 }
 
-/// The second one ends the command at once, as it otherwise would.
+/// The second one ends the command at once, as the first one does otherwise.
 fn stop_on_ctrl_c() -> Result<()> {
     ctrlc::set_handler(|| {
         if STOPPED.swap(true, Ordering::Relaxed) {
@@ -57,90 +63,61 @@ fn stop_on_ctrl_c() -> Result<()> {
     .context("cannot wait for Ctrl-C")
 }
 
-#[derive(Default)]
-struct Tally {
-    samples: usize,
-    samples_with_contention: usize,
-    waits: usize,
-    most_at_once: usize,
-    longest: Option<Wait>,
-    rows: HashMap<Row, usize>,
-    elsewhere: HashMap<Elsewhere, usize>,
-    statements: HashMap<String, usize>,
-    holders: HashMap<Holder, usize>,
-    /// Those of the last look, by session.
-    last: HashMap<i64, Wait>,
-}
-
-impl Tally {
-    fn add(&mut self, waits: Vec<Wait>, write_locked: bool) {
-        self.samples += 1;
-        self.samples_with_contention += usize::from(write_locked || !waits.is_empty());
-        self.most_at_once = self.most_at_once.max(waits.len());
-        for wait in &waits {
-            if !self
-                .last
-                .get(&wait.waiter.id)
-                .is_some_and(|last| is_same(last, wait))
-            {
-                self.waits += 1;
-                for row in &wait.rows {
-                    *self.rows.entry(row.clone()).or_default() += 1;
-                }
-                if let Some(elsewhere) = &wait.elsewhere {
-                    *self.elsewhere.entry(elsewhere.clone()).or_default() += 1;
-                }
-                if let Some(statement) = &wait.waiter.statement {
-                    *self.statements.entry(statement.clone()).or_default() += 1;
-                }
-                for holder in wait.holders.iter().filter(|_| !wait.whole_table) {
-                    *self.holders.entry(Holder::of(holder, wait)).or_default() += 1;
-                }
-            }
-            if self
-                .longest
-                .as_ref()
-                .is_none_or(|longest| longest.seconds < wait.seconds)
-            {
+impl Watch {
+    fn add(&mut self, look: &Look, last: &Look) {
+        self.looks += 1;
+        self.looks_with_contention += usize::from(look.has_contention());
+        self.most_at_once = self.most_at_once.max(look.waits.len());
+        self.most_table_waits = self.most_table_waits.max(look.clients.table_waits);
+        for wait in &look.waits {
+            let longest = self.longest.as_ref();
+            if longest.is_none_or(|longest| longest.seconds < wait.seconds) {
                 self.longest = Some(wait.clone());
             }
+            if last.waits.iter().any(|last| is_same(last, wait)) {
+                continue;
+            }
+            self.waits += 1;
+            count(&mut self.rows, &wait.rows);
+            count(&mut self.parent_tables, &wait.parent_table);
+            for holder in &wait.holders {
+                count(&mut self.holders, [&holder.activity]);
+            }
         }
-        self.last = waits
-            .into_iter()
-            .map(|wait| (wait.waiter.id, wait))
-            .collect();
     }
 
-    fn into_watched(self, seconds: u64) -> Watched {
-        Watched {
-            seconds,
-            samples: self.samples,
-            samples_with_contention: self.samples_with_contention,
-            waits: self.waits,
-            most_at_once: self.most_at_once,
-            longest: self.longest,
-            rows: most(self.rows),
-            elsewhere: most(self.elsewhere),
-            statements: most(self.statements),
-            holders: most(self.holders),
-        }
+    fn keep_most(&mut self) {
+        most(&mut self.rows);
+        most(&mut self.parent_tables);
+        most(&mut self.holders);
     }
 }
 
 /// Whether a session still waits as it did at the last look, rather than again.
 fn is_same(last: &Wait, now: &Wait) -> bool {
-    now.seconds >= last.seconds
+    now.waiter.id == last.waiter.id
+        && now.seconds >= last.seconds
         && now.rows == last.rows
-        && now.elsewhere == last.elsewhere
-        && now.waiter.statement == last.waiter.statement
+        && now.parent_table == last.parent_table
+        && now.waiter.activity.statement == last.waiter.activity.statement
 }
 
-fn most<T: Ord + Hash>(counts: HashMap<T, usize>) -> Vec<Seen<T>> {
-    let mut most: Vec<_> = counts
-        .into_iter()
-        .map(|(what, waits)| Seen { what, waits })
-        .collect();
-    most.sort_by(|a, b| b.waits.cmp(&a.waits).then_with(|| a.what.cmp(&b.what)));
-    most.truncate(MOST);
-    most
+fn count<'v, T: Clone + PartialEq + 'v>(
+    counts: &mut Vec<Seen<T>>,
+    values: impl IntoIterator<Item = &'v T>,
+) {
+    for value in values {
+        match counts.iter_mut().find(|seen| seen.value == *value) {
+            Some(seen) => seen.waits += 1,
+            None => counts.push(Seen {
+                value: value.clone(),
+                waits: 1,
+            }),
+        }
+    }
+}
+
+fn most<T: Ord>(counts: &mut Vec<Seen<T>>) {
+    counts.sort_by(|a, b| b.waits.cmp(&a.waits).then_with(|| a.value.cmp(&b.value)));
+    counts.truncate(MOST);
 }

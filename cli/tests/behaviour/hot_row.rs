@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use diesel::connection::{AnsiTransactionManager, TransactionManager};
+use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_counters::Slot;
@@ -12,7 +12,7 @@ use diesel_counters::dsl::increment;
 
 use crate::behaviour::Ran;
 use crate::behaviour::doctor::{advice, with_counters};
-use crate::{Conn, IS_WAITING, SESSION_ID, TestDatabase, tells_last_statement};
+use crate::{BYTES, Conn, IS_WAITING, SESSION_ID, TestDatabase, tells_last_statement};
 
 diesel::table! {
     article_counters (article_id, day, slot) {
@@ -154,8 +154,10 @@ fn json_has_the_waits() {
         panic!("{report}")
     };
     assert_eq!(wait["waiter"]["id"], waiter);
+    assert_eq!(wait["waiter"]["counted_earlier"], false);
     assert_eq!(wait["holders"][0]["id"], holder);
-    assert_eq!(wait["holders"][0]["idle_in_transaction"], true);
+    assert_eq!(wait["holders"][0]["state"], "idle in transaction");
+    assert_eq!(wait["holders"][0]["counted_earlier"], true);
     assert!(wait["holders"][0]["idle_seconds"].is_number(), "{wait}");
     let row = serde_json::json!([{ "entity": "7", "day": day, "slot": slot }]);
     assert_eq!(wait["rows"], row);
@@ -177,7 +179,7 @@ fn a_watch_adds_up_what_it_saw() {
 
     assert_eq!(answer.code, 3, "{answer:?}");
     let watch = &answer.json()["watch"];
-    assert_eq!(watch["samples"], watch["samples_with_contention"]);
+    assert_eq!(watch["looks"], watch["looks_with_contention"]);
     assert_eq!(
         (&watch["waits"], &watch["most_at_once"]),
         (&1.into(), &1.into())
@@ -185,77 +187,121 @@ fn a_watch_adds_up_what_it_saw() {
     let row = serde_json::json!({ "entity": "7", "day": day, "slot": slot });
     assert_eq!(
         watch["rows"],
-        serde_json::json!([{ "what": row, "waits": 1 }])
+        serde_json::json!([{ "value": row, "waits": 1 }])
     );
     assert_eq!(watch["holders"][0]["waits"], 1);
+    assert_eq!(watch["holders"][0]["value"]["counted_earlier"], true);
+}
+
+/// Runs `hold` in a transaction, and `wait`, which waits for a row of it, in another session.
+/// Then looks.
+pub fn with_a_waiter(
+    database: &TestDatabase,
+    hold: &str,
+    wait: &str,
+    look: impl FnOnce() -> Ran,
+) -> Ran {
+    let _alone = alone();
+    let (waiter_is, waiter) = mpsc::channel();
+    thread::scope(|scope| {
+        let holder = &mut database.connect();
+        begin(holder);
+        holder.batch_execute(hold).unwrap();
+        scope.spawn(move || {
+            let conn = &mut database.connect();
+            waiter_is.send(session_id(conn)).unwrap();
+            begin(conn);
+            conn.batch_execute(wait).unwrap();
+            AnsiTransactionManager::commit_transaction(conn).unwrap();
+        });
+        await_wait(waiter.recv().unwrap(), &mut database.connect());
+        let answer = look();
+        AnsiTransactionManager::commit_transaction(holder).unwrap();
+        answer
+    })
 }
 
 #[test]
 fn a_wait_for_another_tables_row_is_not_the_counters() {
-    let _alone = alone();
     let database = with_counters();
-    database
-        .execute("CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY, title BIGINT NOT NULL)");
-    database.execute("INSERT INTO articles VALUES (7, 0)");
-    let rename = "UPDATE articles SET title = title + 1 WHERE id = 7";
-    let (waiter_is, waiter) = mpsc::channel();
-    let answer = thread::scope(|scope| {
-        let holder = &mut database.connect();
-        begin(holder);
-        count(7, holder).unwrap();
-        diesel::sql_query(rename).execute(holder).unwrap();
-        scope.spawn(|| {
-            let conn = &mut database.connect();
-            waiter_is.send(session_id(conn)).unwrap();
-            begin(conn);
-            count(8, conn).unwrap();
-            diesel::sql_query(rename).execute(conn).unwrap();
-            AnsiTransactionManager::commit_transaction(conn).unwrap();
-        });
-        await_wait(waiter.recv().unwrap(), &mut database.connect());
-        let answer = database.run(&["doctor", "article_counters"]);
-        AnsiTransactionManager::commit_transaction(holder).unwrap();
-        answer
-    });
+    database.execute(
+        "CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY, title BIGINT NOT NULL);
+         INSERT INTO articles VALUES (7, 0);
+         INSERT INTO article_counters VALUES (7, '2026-01-01', 1, 0), (8, '2026-01-01', 1, 0)",
+    );
+    let count_and_rename = |article| {
+        format!(
+            "UPDATE article_counters SET views = 1 WHERE article_id = {article};
+             UPDATE articles SET title = title + 1 WHERE id = 7"
+        )
+    };
+    let (hold, wait) = (count_and_rename(7), count_and_rename(8));
+    let look = || database.run(&["doctor", "article_counters"]);
+    let answer = with_a_waiter(&database, &hold, &wait, look);
     assert_eq!(answer.code, 0, "{answer:?}");
-    assert!(answer.stdout.contains("nobody waits"), "{answer:?}");
+    assert!(answer.stdout.contains("no session waits"), "{answer:?}");
+}
+
+/// A counter table of URLs with one row.
+fn with_url_counters(url: &str, row: &str) -> TestDatabase {
+    let database = TestDatabase::create();
+    database.execute(&format!(
+        "CREATE TABLE url_counters (
+            url {url} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (url, day, slot)
+        );
+        INSERT INTO url_counters VALUES ({row}, '2026-01-01', 1, 5)"
+    ));
+    database
+}
+
+const COUNT_URL: &str = "UPDATE url_counters SET views = views + 1";
+
+#[test]
+fn a_key_of_bytes_is_told_as_hexadecimal_digits() {
+    let [bytes, key] = BYTES;
+    let database = with_url_counters(bytes, key);
+    let look = || database.run(&["doctor", "url_counters", "--json"]);
+    let report = with_a_waiter(&database, COUNT_URL, COUNT_URL, look).json();
+    assert_eq!(report["waits"][0]["rows"][0]["entity"], "00ff", "{report}");
+}
+
+#[test]
+fn a_key_and_a_statement_have_no_power_over_the_terminal() {
+    let database = with_url_counters("VARCHAR(99)", "'/\u{1b}[2J\n'");
+    let count = format!("{COUNT_URL} /* \u{1b}[2J */");
+    let look = || database.run(&["doctor", "url_counters"]);
+    let answer = with_a_waiter(&database, COUNT_URL, &count, look);
+    let [key, statement] = [r"entity /\u{1b}[2J\n, day", r"/* \u{1b}[2J */"];
+    assert!(answer.stdout.contains(key), "{answer:?}");
+    assert!(answer.stdout.contains(statement), "{answer:?}");
+    assert!(!answer.stdout.contains('\u{1b}'), "{answer:?}");
 }
 
 #[test]
 fn a_wait_for_the_foreign_keys_row_is_not_the_slots() {
-    let _alone = alone();
     let database = with_counters();
-    database.execute("CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY)");
-    database.execute("INSERT INTO articles VALUES (7)");
     database.execute(
-        "ALTER TABLE article_counters ADD CONSTRAINT of_article
+        "CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY);
+         INSERT INTO articles VALUES (7);
+         ALTER TABLE article_counters ADD CONSTRAINT of_article
          FOREIGN KEY (article_id) REFERENCES articles (id)",
     );
-    let (waiter_is, waiter) = mpsc::channel();
+    let hold = "SELECT id FROM articles WHERE id = 7 FOR UPDATE";
+    let wait = "INSERT INTO article_counters VALUES (7, '2026-01-01', 1, 1)";
     let args = ["doctor", "article_counters", "--watch", "1", "--json"];
-    let (text, answer) = thread::scope(|scope| {
-        let holder = &mut database.connect();
-        begin(holder);
-        let lock = "SELECT id AS value FROM articles WHERE id = 7 FOR UPDATE";
-        let _: Number = diesel::sql_query(lock).get_result(holder).unwrap();
-        scope.spawn(|| {
-            let conn = &mut database.connect();
-            waiter_is.send(session_id(conn)).unwrap();
-            count(7, conn).unwrap();
-        });
-        await_wait(waiter.recv().unwrap(), &mut database.connect());
+    let look = || {
         let text = database.run(&args[..2]);
-        let answer = database.run(&args);
-        AnsiTransactionManager::commit_transaction(holder).unwrap();
-        (text, answer)
-    });
-    assert_eq!((text.code, answer.code), (3, 3), "{answer:?}");
-    let row = "waits for a row of articles, at which the foreign key of_article looks";
-    assert!(text.stdout.contains(row), "{text:?}");
+        assert_eq!(text.code, 3, "{text:?}");
+        let row = "waits for a row of articles, which the foreign key locks";
+        assert!(text.stdout.contains(row), "{text:?}");
+        database.run(&args)
+    };
+    let answer = with_a_waiter(&database, hold, wait, look);
+    assert_eq!(answer.code, 3, "{answer:?}");
     let report = answer.json();
     assert_eq!(advice(&report), ["foreign_key"], "{report}");
-    let elsewhere = serde_json::json!({ "table": "articles", "foreign_key": "of_article" });
-    assert_eq!(report["waits"][0]["elsewhere"], elsewhere, "{report}");
-    assert_eq!(report["watch"]["elsewhere"][0]["what"], elsewhere);
+    assert_eq!(report["waits"][0]["parent_table"], "articles", "{report}");
+    assert_eq!(report["watch"]["parent_tables"][0]["value"], "articles");
     assert_eq!(report["waits"][0]["rows"], serde_json::json!([]));
 }

@@ -2,6 +2,9 @@
 
 mod catalogue;
 mod create_table;
+mod deadlock;
+mod lock_data;
+mod locks;
 mod remedies;
 mod replaces;
 
@@ -12,6 +15,7 @@ use diesel::sql_types::{BigInt, Nullable};
 use super::{Change, Database, Entity, Facts, Fault, Parts, Replaces, Script, Size};
 use crate::catalogue::{Column, Index, Parent, Shape, Table};
 use crate::connection::AnyConnection;
+use crate::doctor::Locks;
 use crate::sql::sql;
 
 pub struct Mysql;
@@ -23,8 +27,6 @@ const FACTS: Facts = Facts {
     hex: "lower(hex({}))",
     // Fractions of a second, as in `datetime(6)`, would be rounded, and perhaps to the next day.
     days: &[("datetime", "DATE({})")],
-    sum: "CASE WHEN COALESCE(SUM({}), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 \
-          THEN CAST(COALESCE(SUM({}), 0) AS SIGNED) END",
     #[rustfmt::skip]
     key_types: ["SMALLINT", "INTEGER", "BIGINT", "VARCHAR(255)", "VARBINARY(255)", "BINARY(16)"],
     check: "",
@@ -43,6 +45,10 @@ const FACTS: Facts = Facts {
 impl Database for Mysql {
     fn facts(&self) -> &'static Facts {
         &FACTS
+    }
+
+    fn locks(&self) -> &'static Locks {
+        &locks::LOCKS
     }
 
     fn quoted(&self, name: &str) -> String {

@@ -1,6 +1,7 @@
 //! PostgreSQL.
 
 mod catalogue;
+mod locks;
 mod partitions;
 mod remedies;
 
@@ -11,6 +12,7 @@ use diesel::sql_types::{BigInt, Nullable};
 use super::{Change, Database, Facts, Fault, Script, Size};
 use crate::catalogue::{Column, Index, Shape, Table};
 use crate::connection::AnyConnection;
+use crate::doctor::Locks;
 use crate::sql::{Sql, sql};
 
 pub struct Postgres;
@@ -24,7 +26,6 @@ const FACTS: Facts = Facts {
         ("timestamp without time zone", "{}::DATE"),
         ("timestamp with time zone", "({} AT TIME ZONE 'UTC')::DATE"),
     ],
-    sum: "CAST(COALESCE(SUM({}), 0) AS BIGINT)",
     key_types: ["SMALLINT", "INTEGER", "BIGINT", "TEXT", "BYTEA", "UUID"],
     check: "",
     above_counters: "",
@@ -40,6 +41,10 @@ const FACTS: Facts = Facts {
 impl Database for Postgres {
     fn facts(&self) -> &'static Facts {
         &FACTS
+    }
+
+    fn locks(&self) -> &'static Locks {
+        &locks::LOCKS
     }
 
     fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>> {

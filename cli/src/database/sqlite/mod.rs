@@ -1,6 +1,7 @@
 //! SQLite.
 
 mod catalogue;
+mod locks;
 mod rebuild;
 mod remedies;
 
@@ -11,6 +12,7 @@ use diesel::sql_types::{BigInt, Nullable};
 use super::{Change, Database, Entity, Facts, Fault, Parts, Rebuild, Replaces, Script, Size};
 use crate::catalogue::{Kind, Parent, Shape, Table};
 use crate::connection::AnyConnection;
+use crate::doctor::Locks;
 use crate::sql::sql;
 
 pub struct Sqlite;
@@ -22,8 +24,6 @@ const FACTS: Facts = Facts {
     hex: "lower(hex({}))",
     days: &[],
     // `abs` of the least integer fails with an "integer overflow".
-    sum: "CASE typeof(COALESCE(SUM({}), 0)) WHEN 'integer' THEN COALESCE(SUM({}), 0) \
-          ELSE abs(-9223372036854775807 - 1) END",
     key_types: ["SMALLINT", "INTEGER", "BIGINT", "TEXT", "BLOB", "BLOB"],
     check: " CHECK (typeof({}) = 'integer')",
     above_counters: "    -- The checks keep other programs from storing anything but integers. SQLite \
@@ -39,6 +39,10 @@ const FACTS: Facts = Facts {
 impl Database for Sqlite {
     fn facts(&self) -> &'static Facts {
         &FACTS
+    }
+
+    fn locks(&self) -> &'static Locks {
+        &locks::LOCKS
     }
 
     fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>> {

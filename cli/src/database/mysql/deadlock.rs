@@ -1,19 +1,24 @@
 //! The last deadlock, in the words of `SHOW ENGINE INNODB STATUS`.
 
-use diesel::mysql::{Mysql, MysqlConnection};
+use anyhow::Result;
+use diesel::dsl;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::Text;
+use diesel::sql_types::{Double, Nullable, Text};
 
 use super::lock_data::row_of_fields;
+use super::locks::allowed;
+use crate::catalogue::CounterTable;
+use crate::connection::{AnyConnection, MultiBackend};
+use crate::doctor::locks::Notes;
 use crate::doctor::report::{Deadlock, Deadlocked, Row};
 
 /// `SHOW ENGINE INNODB STATUS`
 #[derive(QueryId)]
 struct Status;
 
-impl QueryFragment<Mysql> for Status {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Mysql>) -> QueryResult<()> {
+impl QueryFragment<MultiBackend> for Status {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
         out.push_sql("SHOW ENGINE INNODB STATUS");
         Ok(())
     }
@@ -23,23 +28,40 @@ impl Query for Status {
     type SqlType = (Text, Text, Text);
 }
 
-impl RunQueryDsl<MysqlConnection> for Status {}
+impl RunQueryDsl<AnyConnection> for Status {}
 
 /// The server describes this statement's rows only when it has run once, and Diesel asks
 /// before: so it runs twice, as the one prepared statement that its type makes it.
-pub fn load(conn: &mut MysqlConnection) -> QueryResult<String> {
+fn status(conn: &mut AnyConnection) -> QueryResult<String> {
     Status.execute(conn)?;
     let (_engine, _name, status): (String, String, String) = Status.get_result(conn)?;
     Ok(status)
 }
 
-/// The last deadlock, when a row of this table had a part in it.
+/// The server's last deadlock, if a row of this table had a part in it.
 pub fn last_deadlock(
-    status: &str,
-    schema: &str,
-    table: &str,
-    entity_type: Option<&str>,
-) -> Option<Deadlock> {
+    conn: &mut AnyConnection,
+    counters: &CounterTable,
+    notes: &mut Notes,
+) -> Result<Option<Deadlock>> {
+    let Some(status) = allowed(conn, notes, "the last deadlock", status)? else {
+        return Ok(None);
+    };
+    let table = &counters.table;
+    let entity_type = counters.entity.as_ref().map(|entity| &*entity.sql_type);
+    let deadlock = read(&status, &table.in_schema, &table.name, entity_type);
+    let Some(mut deadlock) = deadlock else {
+        return Ok(None);
+    };
+    // The time is by the clock of the server's system.
+    let ago = dsl::sql::<Nullable<Double>>("1e0 * TIMESTAMPDIFF(SECOND, ")
+        .bind::<Text, _>(deadlock.at.clone())
+        .sql(", CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM'))");
+    deadlock.seconds_ago = diesel::select(ago).get_result(conn)?;
+    Ok(Some(deadlock))
+}
+
+fn read(status: &str, schema: &str, table: &str, entity_type: Option<&str>) -> Option<Deadlock> {
     let (_, section) = status.split_once("LATEST DETECTED DEADLOCK\n")?;
     let section = section.split("\n------------\nTRANSACTIONS").next()?;
     let table = format!("of table `{schema}`.`{table}` ");
@@ -103,60 +125,32 @@ fn waited_for(text: &str, table: &str, entity_type: Option<&str>) -> Option<Row>
 mod tests {
     use super::*;
 
-    const STATUS: &str = "\
-------------------------
-LATEST DETECTED DEADLOCK
-------------------------
-2026-11-21 13:53:57 0x7ff97c1546c0
-*** (1) TRANSACTION:
-TRANSACTION 153, ACTIVE 1 sec inserting
-LOCK WAIT 3 lock struct(s), heap size 1128, 2 row lock(s), undo log entries 1
-MariaDB thread id 20, OS thread handle 140709505353408, query id 263 127.0.0.1 root Update
-insert into article_counters
-values (7, ?, 3, 1)
-*** WAITING FOR THIS LOCK TO BE GRANTED:
-RECORD LOCKS space id 16 page no 3 n bits 320 index PRIMARY of table `blog`.`article_counters` trx id 153 lock_mode X locks rec but not gap waiting
-Record lock, heap no 2 PHYSICAL RECORD: n_fields 6; compact format; info bits 0
- 0: len 8; hex 8000000000000007; asc         ;;
- 1: len 3; hex 8fd575; asc   u;;
- 2: len 2; hex 8003; asc   ;;
- 3: len 6; hex 00000000009a; asc       ;;
-
-*** (2) TRANSACTION:
-TRANSACTION 154, ACTIVE 1 sec inserting
-MariaDB thread id 21, OS thread handle 140709505046208, query id 262 127.0.0.1 root Update
-delete from article_counters
-*** WE ROLL BACK TRANSACTION (2)
-------------
-TRANSACTIONS
-";
+    const STATUS: &str = include_str!("deadlock.txt");
 
     #[test]
     fn a_deadlock_is_read() {
-        let deadlock = last_deadlock(STATUS, "blog", "article_counters", Some("bigint")).unwrap();
+        let deadlock = read(STATUS, "blog", "article_counters", Some("bigint")).unwrap();
         assert_eq!(deadlock.at, "2026-11-21 13:53:57");
-        let [first, second] = &deadlock.transactions[..] else {
-            panic!("{deadlock:?}")
+        let waited_for = Row {
+            entity: Some("7".to_owned()),
+            day: "2026-11-21".to_owned(),
+            slot: 3,
         };
-        assert_eq!((first.id, first.rolled_back), (Some(20), false));
-        let statement = "insert into article_counters values (7, ?, 3, 1)";
-        assert_eq!(first.statement.as_deref(), Some(statement));
-        let row = first.waited_for.as_ref().unwrap();
-        assert_eq!((row.entity.as_deref(), row.slot), (Some("7"), 3));
-        assert_eq!((second.id, second.rolled_back), (Some(21), true));
-        assert_eq!(
-            second.statement.as_deref(),
-            Some("delete from article_counters")
-        );
-        assert_eq!(second.waited_for, None);
+        let transaction = |id, statement: &str, waited_for, rolled_back| Deadlocked {
+            id: Some(id),
+            statement: Some(statement.to_owned()),
+            waited_for,
+            rolled_back,
+        };
+        let insert = "insert into article_counters values (7, ?, 3, 1)";
+        let first = transaction(20, insert, Some(waited_for), false);
+        let second = transaction(21, "delete from article_counters", None, true);
+        assert_eq!(deadlock.transactions, [first, second]);
     }
 
     #[test]
     fn a_deadlock_of_another_table_is_not_this_ones() {
-        assert_eq!(last_deadlock(STATUS, "blog", "articles", None), None);
-        assert_eq!(
-            last_deadlock("nothing of the kind", "blog", "articles", None),
-            None
-        );
+        assert_eq!(read(STATUS, "blog", "articles", None), None);
+        assert_eq!(read("nothing of the kind", "blog", "articles", None), None);
     }
 }

@@ -1,0 +1,124 @@
+//! A row's key, as InnoDB prints it.
+
+use chrono::NaiveDate;
+
+use crate::catalogue::Kind;
+use crate::doctor::report::Row;
+
+/// Reads `7, 1037685, 3`: the columns of the key, of which the entity may be text
+/// with a comma in it.
+pub fn row(lock_data: &str, entity: Option<Kind>) -> Option<Row> {
+    let mut parts = lock_data.rsplitn(3, ", ");
+    let slot = parts.next()?.trim().parse().ok()?;
+    let day = day(parts.next()?.trim().parse().ok()?)?;
+    let entity = match (parts.next(), entity) {
+        (Some(key), Some(Kind::Binary)) => Some(key.strip_prefix("0x")?.to_lowercase()),
+        (Some(key), Some(_)) => Some(unquoted(key)),
+        (None, None) => None,
+        _ => return None,
+    };
+    Some(Row { entity, day, slot })
+}
+
+/// A DATE is stored as year, month and day in 15, 4 and 5 bits.
+fn day(packed: u32) -> Option<String> {
+    let date = NaiveDate::from_ymd_opt((packed >> 9) as i32, packed >> 5 & 15, packed & 31)?;
+    Some(date.to_string())
+}
+
+fn unquoted(entity: &str) -> String {
+    let text = entity.strip_prefix('\'').and_then(|e| e.strip_suffix('\''));
+    text.map_or(entity.to_owned(), |text| text.replace("''", "'"))
+}
+
+/// Reads the fields of a record in InnoDB's status, in hex: whole numbers have their
+/// sign bit turned over, so that they sort as bytes.
+pub fn row_of_fields(fields: &[&str], entity_type: Option<&str>) -> Option<Row> {
+    let (entity, fields) = match (entity_type, fields) {
+        (Some(sql_type), [entity, fields @ ..]) => (Some(key(entity, sql_type)?), fields),
+        _ => (None, fields),
+    };
+    let [date, slot, ..] = fields else {
+        return None;
+    };
+    Some(Row {
+        entity,
+        day: day(u32::from_str_radix(date, 16).ok()? & 0x7f_ffff)?,
+        slot: signed(slot)?,
+    })
+}
+
+fn signed(hex: &str) -> Option<i64> {
+    let bits = 4 * hex.len() as u32;
+    let stored = i128::from_str_radix(hex, 16).ok()?;
+    (stored - (1 << bits.checked_sub(1)?)).try_into().ok()
+}
+
+fn key(hex: &str, sql_type: &str) -> Option<String> {
+    let sql_type = sql_type.to_lowercase();
+    let is = |name| sql_type.contains(name);
+    if is("int") && is("unsigned") {
+        Some(u64::from_str_radix(hex, 16).ok()?.to_string())
+    } else if is("int") {
+        Some(signed(hex)?.to_string())
+    } else if is("char") || is("text") {
+        let byte = |i| u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok();
+        let bytes: Option<_> = (0..hex.len() / 2).map(byte).collect();
+        String::from_utf8(bytes?).ok()
+    } else {
+        Some(hex.to_lowercase())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(row: Option<Row>) -> String {
+        let entity = |row: &Row| row.entity.clone().unwrap_or_default();
+        let told = |row: Row| format!("{} {} {}", entity(&row), row.day, row.slot);
+        row.map_or(String::new(), told)
+    }
+
+    #[test]
+    fn a_key_is_read_from_lock_data() {
+        for (data, kind, expected) in [
+            ("7, 1037685, 3", Some(Kind::BigInt), "7 2026-11-21 3"),
+            (
+                "'it''s, b', 1037685, 3",
+                Some(Kind::Text),
+                "it's, b 2026-11-21 3",
+            ),
+            (
+                "0x00FFAB27, 1037685, 3",
+                Some(Kind::Binary),
+                "00ffab27 2026-11-21 3",
+            ),
+            ("1037685, 3", None, " 2026-11-21 3"),
+            ("1037685, 3", Some(Kind::BigInt), ""),
+            ("supremum pseudo-record", Some(Kind::BigInt), ""),
+        ] {
+            assert_eq!(told(row(data, kind)), expected);
+        }
+    }
+
+    #[test]
+    fn a_key_is_read_from_the_fields_of_a_record() {
+        let fields = ["8000000000000007", "8fd575", "8003", "000000000882"];
+        let text = ["666f6f", "8fd574", "8020"];
+        for (fields, sql_type, expected) in [
+            (&fields[..], Some("bigint"), "7 2026-11-21 3"),
+            (&fields[1..], None, " 2026-11-21 3"),
+            (&text, Some("varchar(20)"), "foo 2026-11-20 32"),
+            (&text, Some("varbinary(20)"), "666f6f 2026-11-20 32"),
+            (
+                &["7fffffff", "8fd574", "8000"],
+                Some("int"),
+                "-1 2026-11-20 0",
+            ),
+            (&["80"], Some("int"), ""),
+        ] {
+            assert_eq!(told(row_of_fields(fields, sql_type)), expected);
+        }
+    }
+}
