@@ -200,8 +200,9 @@ where
         }
         out.push_sql(" FROM ");
         layout.table.walk_ast(out.reborrow())?;
-        out.push_sql(" WHERE ");
+        out.push_sql(" WHERE (");
         self.condition.walk_ast(out.reborrow())?;
+        out.push_sql(")");
         self.days.walk_where(" AND ", &layout.day, out.reborrow())?;
         push_group_by(by, &mut out)?;
         if !by.is_empty() {

@@ -1,6 +1,8 @@
 //! Reading an entity's counters.
 
 use diesel::prelude::*;
+use diesel_counters::Layout;
+use diesel_counters::dsl::LayoutSum;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
 use diesel_counters_tests::watch::watch;
@@ -74,6 +76,32 @@ fn a_value_beyond_2_to_the_53_is_exact() {
         article.counter_value(views, &mut conn),
         Ok(big + (1 << 61) + 1)
     );
+}
+
+#[test]
+fn a_filter_of_a_layouts_sums_may_have_an_or() {
+    use diesel::dsl::sql;
+    use diesel::sql_types::{Bool, Untyped};
+
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    for (d, slot, n) in [(1, 0, 1), (2, 1, 10), (2, 2, 100)] {
+        insert_row(d, slot, n, &mut conn);
+    }
+    let layout = Layout {
+        table: sql::<Untyped>("article_counters"),
+        name: "article_counters".into(),
+        entity: Some("article_id".into()),
+        day: "day".into(),
+        slot: "slot".into(),
+        counters: vec!["views".into()],
+        others: vec![],
+    };
+    let sums = layout.sums().filter(sql::<Bool>("slot = 0 OR slot = 1"));
+    let sum: LayoutSum = sums
+        .between(day(2026, 1, 2)..)
+        .get_result(&mut conn)
+        .unwrap();
+    assert_eq!((sum.rows, &*sum.sums), (1, &[10][..]));
 }
 
 fn insert_row(d: u32, slot: i16, n: i64, conn: &mut crate::Conn) {
