@@ -49,10 +49,15 @@ pub fn run(args: Materialize, options: &Options) -> Result<Outcome> {
     let conn = &mut options.connect()?;
     let counters = counter_table(conn, &args.table)?;
     let layout = layout(&counters, [counters.counter(&args.counter)?]);
-    let into = into(&args.into, &counters, conn)?;
-    let done = with_key_type!(counters, conn, copy(layout, into, &args))?;
+    let (into, key) = into(&args.into, &counters, conn)?;
+    // Keys are read from the parent table, where they can be another kind of integers.
+    let of_parent = CounterTable {
+        entity: Some(key),
+        ..counters
+    };
+    let done = with_key_type!(of_parent, conn, copy(layout, into, &args))?;
     let report = Report {
-        table: counters.table.to_string(),
+        table: of_parent.table.to_string(),
         counter: args.counter,
         into: args.into,
         dry_run: args.dry_run,
@@ -92,12 +97,12 @@ where
     Ok(done)
 }
 
-/// The column that takes the totals, if it can.
+/// The column that takes the totals, if it can, and the primary key of its table.
 fn into(
     name: &str,
     counters: &CounterTable,
     conn: &mut AnyConnection,
-) -> Result<TotalColumn<TableName>> {
+) -> Result<(TotalColumn<TableName>, Column)> {
     let entity = counters.of_entities()?;
     let Some((table_name, column_name)) = name.rsplit_once('.') else {
         bail!("--into {name}: write it as TABLE.COLUMN");
@@ -129,11 +134,12 @@ fn into(
             entity.sql_type, counters.table, entity.name
         )
     })?;
-    Ok(TotalColumn {
+    let into = TotalColumn {
         table: TableName::of(&parent),
         key: key.name.clone().into(),
         column: column.name.clone().into(),
-    })
+    };
+    Ok((into, key.clone()))
 }
 
 /// The primary key of the parent table, if its values can be those of the entity's column.

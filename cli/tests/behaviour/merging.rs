@@ -210,6 +210,39 @@ fn materialize_writes_what_differs() {
 }
 
 #[test]
+fn materialize_takes_keys_of_another_kind_of_integers() {
+    let database = TestDatabase::create();
+    for (model, id, entity) in [
+        ("narrow", "INTEGER", "BIGINT"),
+        ("wide", "BIGINT", "INTEGER"),
+    ] {
+        database.execute(&format!(
+            "CREATE TABLE {model}s (id {id} NOT NULL PRIMARY KEY, total BIGINT);
+             CREATE TABLE {model}_counters (entity {entity} NOT NULL, day DATE NOT NULL,
+                 slot SMALLINT NOT NULL, views BIGINT NOT NULL DEFAULT 0,
+                 PRIMARY KEY (entity, day, slot));
+             INSERT INTO {model}s VALUES (1, NULL), (2, 7);
+             INSERT INTO {model}_counters VALUES (1, '2026-01-01', 1, 5)"
+        ));
+        let (counters, into) = (format!("{model}_counters"), format!("{model}s.total"));
+        let args = ["materialize", &counters, "views", "--into", &into, "--json"];
+        let done = database.run(&args);
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        assert_eq!(done.json()["rows_written"], 2);
+    }
+    database.execute("INSERT INTO wides VALUES (5000000000, 1)");
+    let args = [
+        "materialize",
+        "wide_counters",
+        "views",
+        "--into",
+        "wides.total",
+        "--json",
+    ];
+    assert_eq!(database.run(&args).json()["rows_written"], 1);
+}
+
+#[test]
 fn what_is_no_counter_is_lost_only_when_that_is_said() {
     let database = TestDatabase::create();
     database.execute(
