@@ -355,12 +355,12 @@ impl Dialect {
 
     /// An `UPDATE` that sets `column` of a table to the last column of a list of so many rows,
     /// which `push_row` writes, where the condition that `push_on` writes is true. `columns` are
-    /// those of the list, as in `push_list`.
-    #[allow(clippy::too_many_arguments)]
-    pub(crate) fn push_update_from<'b, DB, P, T>(
+    /// those of the list, as in `push_list`. On MySQL and MariaDB a trigger of the table could not
+    /// write to another table that the statement names.
+    pub(crate) fn push_update_from<'b, DB, T>(
         self,
-        (table, column): (&'b P, &str),
-        (counters, columns): (&'b T, &[(Option<&str>, &str)]),
+        (table, column): (&'b T, &str),
+        columns: &[(Option<&str>, &str)],
         rows: usize,
         push_row: impl FnMut(usize, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
         push_on: impl FnOnce(&mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
@@ -368,7 +368,6 @@ impl Dialect {
     ) -> QueryResult<()>
     where
         DB: Backend,
-        P: QueryFragment<DB>,
         T: QueryFragment<DB>,
     {
         let push_set = |out: &mut AstPass<'_, 'b, DB>| {
@@ -380,7 +379,7 @@ impl Dialect {
         };
         out.push_sql("UPDATE ");
         if self == Dialect::MySql {
-            self.push_list(counters, columns, rows, push_row, out)?;
+            self.push_list(table, columns, rows, push_row, out)?;
             out.push_sql(" STRAIGHT_JOIN ");
             table.walk_ast(out.reborrow())?;
             out.push_sql(" ON ");
@@ -390,7 +389,7 @@ impl Dialect {
         table.walk_ast(out.reborrow())?;
         push_set(out)?;
         out.push_sql(" FROM ");
-        self.push_list(counters, columns, rows, push_row, out)?;
+        self.push_list(table, columns, rows, push_row, out)?;
         out.push_sql(" WHERE ");
         push_on(out)
     }

@@ -417,7 +417,6 @@ statement!(WriteTotals(F, P, ST, K));
 
 impl<F, P, ST, K, DB> QueryFragment<DB> for WriteTotals<F, P, ST, K>
 where
-    F: QueryFragment<DB>,
     P: QueryFragment<DB>,
     ST: SingleValue,
     K: ToSql<ST, DB>,
@@ -428,9 +427,7 @@ where
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         // There is a text for each number of rows.
         out.unsafe_to_cache_prepared();
-        let Names { layout, into } = &*self.names;
-        let entity = layout.entity.as_deref().unwrap_or_default();
-        let counter = layout.counters.first().map_or("", |counter| counter);
+        let into = &self.names.into;
         let push_row = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
             let (key, held, total) = &self.rows[row];
             out.push_bind_param::<ST, _>(key)?;
@@ -440,13 +437,13 @@ where
             out.push_bind_param::<BigInt, _>(total)
         };
         let columns = [
-            (Some(entity), KEY),
-            (Some(counter), HELD),
-            (Some(counter), TOTAL),
+            (Some(&*into.key), KEY),
+            (Some(&*into.column), HELD),
+            (Some(&*into.column), TOTAL),
         ];
         Dialect::of(&out).push_update_from(
             (&into.table, &into.column),
-            (&layout.table, &columns),
+            &columns,
             self.rows.len(),
             push_row,
             |out| {

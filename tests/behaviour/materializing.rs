@@ -1,14 +1,15 @@
 //! Copying totals into a column.
 
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
-use diesel_counters_tests::schema::article_counters::views;
+use diesel_counters_tests::schema::article_counters::{likes, views};
 use diesel_counters_tests::schema::articles;
 use diesel_counters_tests::watch::watch;
 
 use super::{article, day};
-use crate::{Conn, TestDatabase};
+use crate::{Conn, HAS_SLOTS, IS_MYSQL, TestDatabase};
 
 fn held(conn: &mut Conn) -> Vec<i64> {
     let held = articles::table.select(articles::total_views);
@@ -59,4 +60,28 @@ fn a_wrong_column_is_put_right() {
     let written = Article::materialize(views, articles::total_views).execute(conn);
     assert_eq!(written, Ok(1));
     assert_eq!(held(conn), [0; 5]);
+}
+
+/// On MySQL and MariaDB a trigger cannot write to a table that its statement reads.
+#[test]
+fn a_trigger_of_the_parent_may_count() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    let count = "INSERT INTO article_counters (article_id, day, slot, likes)
+        VALUES (NEW.id, '2026-01-01', 0, 1)";
+    let trigger = "CREATE TRIGGER counts AFTER UPDATE ON articles FOR EACH ROW";
+    conn.batch_execute(&match (IS_MYSQL, HAS_SLOTS) {
+        (true, _) => format!("{trigger} {count}"),
+        (_, false) => format!("{trigger} BEGIN {count}; END"),
+        _ => format!(
+            "CREATE FUNCTION count_update() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN {count}; RETURN NULL; END $$;
+             {trigger} EXECUTE FUNCTION count_update()"
+        ),
+    })
+    .unwrap();
+    article.incr_counter(views, conn).unwrap();
+    let written = Article::materialize(views, articles::total_views).execute(conn);
+    assert_eq!(written, Ok(1));
+    assert_eq!(article.counter_value(likes, conn), Ok(1));
 }
