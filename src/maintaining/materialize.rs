@@ -18,6 +18,7 @@ use crate::backend::{CounterBackend, Dialect, is_exact};
 use crate::counter::Counters;
 use crate::layout::Layout;
 use crate::table::{HasParent, ParentTable};
+use crate::transaction::is_in_a_transaction;
 
 /// The column that takes the totals, by name.
 #[derive(Debug, Clone)]
@@ -190,7 +191,7 @@ where
             if let Some(again) = range.last.as_ref().filter(|last| ends.contains(last)) {
                 return Err(stored_as_another_type(again));
             }
-            let rows: Vec<(K, Option<i64>, i64)> = Differing(range.clone()).load(conn)?;
+            let rows: Vec<(K, Option<i64>, i64)> = Differing::new(&range).load(conn)?;
             so_far.different += rows.len() as u64;
             if writes {
                 self.write(&rows, &range, &mut so_far, conn)?;
@@ -235,7 +236,8 @@ impl<F, P, ST, K> Materialize<'_, F, P, ST, K> {
             return Ok(());
         }
         // A row that was not written and holds what it held is not found by its key.
-        let after: Vec<(K, Option<i64>, i64)> = Differing(range.clone()).load(conn)?;
+        let again = Differing::new(range).after_writing(is_in_a_transaction(conn)?);
+        let after: Vec<(K, Option<i64>, i64)> = again.load(conn)?;
         let is_same = |row: &&(K, Option<i64>, i64)| {
             let mut rows = rows.iter();
             rows.any(|(key, held, _)| (key, held) == (&row.0, &row.1))
@@ -331,8 +333,27 @@ where
 /// A query of the rows of a range whose column is not the total.
 #[derive(Debug)]
 #[doc(hidden)]
-pub struct Differing<F, P, ST, K>(KeyRange<F, P, ST, K>);
+pub struct Differing<F, P, ST, K> {
+    range: KeyRange<F, P, ST, K>,
+    /// Whether it could read what was true before something was written.
+    may_be_stale: bool,
+}
 statement!(Differing(F, P, ST, K) -> (ST, Nullable<BigInt>, BigInt));
+
+impl<F, P, ST, K: Clone> Differing<F, P, ST, K> {
+    fn new(range: &KeyRange<F, P, ST, K>) -> Self {
+        Differing {
+            range: range.clone(),
+            may_be_stale: false,
+        }
+    }
+
+    /// No rows if they could be those before.
+    fn after_writing(mut self, in_a_transaction: bool) -> Self {
+        self.may_be_stale = in_a_transaction;
+        self
+    }
+}
 
 const PARENT: &str = "diesel_counters_parent";
 const TOTALS: &str = "diesel_counters_totals";
@@ -358,7 +379,7 @@ where
     // ) AS parent WHERE held <> total OR held IS NULL ORDER BY key
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
-        let Names { layout, into } = &*self.0.names;
+        let Names { layout, into } = &*self.range.names;
         let entity = layout.entity.as_deref().unwrap_or_default();
         let counter = layout.counters.first().map_or("", |counter| counter);
         dialect.push_select(&mut out);
@@ -378,7 +399,7 @@ where
             dialect.push_sum(counter, &mut out)?;
             out.push_sql(&format!(" AS {TOTAL} FROM "));
             layout.table.walk_ast(out.reborrow())?;
-            self.0.walk_where(entity, out.reborrow())?;
+            self.range.walk_where(entity, out.reborrow())?;
             out.push_sql(" GROUP BY ");
             out.push_identifier(entity)?;
             out.push_sql(&format!(") AS {TOTALS} ON {TOTALS}.{KEY} = "));
@@ -397,10 +418,13 @@ where
             out.push_sql(&format!(") AS {TOTAL} FROM "));
             into.table.walk_ast(out.reborrow())?;
         }
-        self.0.walk_where(&into.key, out.reborrow())?;
+        self.range.walk_where(&into.key, out.reborrow())?;
         out.push_sql(&format!(
             ") AS {PARENT} WHERE {HELD} <> {TOTAL} OR {HELD} IS NULL ORDER BY {KEY}"
         ));
+        if self.may_be_stale && dialect.reads_old_snapshots() {
+            out.push_sql(" LIMIT 0");
+        }
         Ok(())
     }
 }

@@ -85,3 +85,26 @@ fn a_trigger_of_the_parent_may_count() {
     assert_eq!(written, Ok(1));
     assert_eq!(article.counter_value(likes, conn), Ok(1));
 }
+
+/// On MySQL and MariaDB the transaction still reads what the column held before.
+#[test]
+fn in_a_transaction_a_row_that_another_has_written_is_left() {
+    let (database, mut conn, article) = TestDatabase::with_article();
+    article.incr_counter(views, &mut conn).unwrap();
+    let other = &mut database.connect();
+    let materialized = conn.transaction(|conn| {
+        if HAS_SLOTS {
+            assert_eq!(held(conn), [0; 5]);
+            let write = diesel::update(articles::table.find(1)).set(articles::total_views.eq(7));
+            write.execute(other)?;
+        }
+        Article::materialize(views, articles::total_views).execute(conn)
+    });
+    // PostgreSQL reads it again for each statement.
+    let written = usize::from(!IS_MYSQL);
+    assert_eq!(materialized, Ok(written));
+    let conn = &mut database.connect();
+    let again = Article::materialize(views, articles::total_views).execute(conn);
+    assert_eq!(again, Ok(1 - written));
+    assert_eq!(held(conn)[0], 1);
+}
