@@ -172,6 +172,7 @@ where
     K: Clone + PartialEq + fmt::Debug,
     Conn: Connection,
     for<'a> RangeEnd<F, P, ST, K>: LoadQuery<'a, Conn, K>,
+    for<'a> CountRange<F, P, ST, K>: LoadQuery<'a, Conn, i64>,
     for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, (K, Option<i64>, i64)>,
     WriteTotals<F, P, ST, K>: ExecuteDsl<Conn>,
 {
@@ -196,7 +197,9 @@ where
             if writes {
                 self.write(&rows, &range, &mut so_far, conn)?;
             }
-            let Some(last) = range.last else {
+            let Some(last) = range.last.take() else {
+                let rest: i64 = CountRange(range).get_result(conn)?;
+                so_far.compared += rest.unsigned_abs();
                 return Ok(so_far);
             };
             so_far.compared += COMPARED as u64;
@@ -327,6 +330,28 @@ where
         out.push_identifier(key)?;
         out.push_sql(" LIMIT 1 OFFSET ");
         out.push_bind_param::<BigInt, _>(const { &(COMPARED - 1) })
+    }
+}
+
+/// A query of the number of rows of a range.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct CountRange<F, P, ST, K>(KeyRange<F, P, ST, K>);
+statement!(CountRange(F, P, ST, K) -> BigInt);
+
+impl<F, P, ST, K, DB> QueryFragment<DB> for CountRange<F, P, ST, K>
+where
+    P: QueryFragment<DB>,
+    ST: SingleValue,
+    K: ToSql<ST, DB>,
+    DB: CounterBackend + HasSqlType<ST>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let TotalColumn { table, key, .. } = &self.0.names.into;
+        Dialect::of(&out).push_select(&mut out);
+        out.push_sql("COUNT(*) FROM ");
+        table.walk_ast(out.reborrow())?;
+        self.0.walk_where(key, out.reborrow())
     }
 }
 

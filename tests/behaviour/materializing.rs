@@ -62,6 +62,27 @@ fn a_wrong_column_is_put_right() {
     assert_eq!(held(conn), [0; 5]);
 }
 
+#[test]
+fn it_says_how_many_rows_it_compared() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    article.incr_counter(views, conn).unwrap();
+    let mut ids = 5;
+    for rows in [5, 50_000, 50_001, 100_000] {
+        while ids < rows {
+            let end = rows.min(ids + 5_000);
+            let values = (ids + 1..=end).map(|id| format!("({id}, '')"));
+            let values = values.collect::<Vec<_>>().join(", ");
+            conn.batch_execute(&format!("INSERT INTO articles (id, title) VALUES {values}"))
+                .unwrap();
+            ids = end;
+        }
+        let materialize = || Article::materialize(views, articles::total_views);
+        let compared = materialize().dry_run(conn).unwrap();
+        assert_eq!((compared.compared, compared.different), (rows, 1));
+    }
+}
+
 /// On MySQL and MariaDB a trigger cannot write to a table that its statement reads.
 #[test]
 fn a_trigger_of_the_parent_may_count() {
