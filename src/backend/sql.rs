@@ -363,7 +363,7 @@ impl Dialect {
         columns: &[(Option<&str>, &str)],
         rows: usize,
         push_row: impl FnMut(usize, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
-        push_on: impl FnOnce(&mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+        push_on: impl Fn(&mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
         out: &mut AstPass<'_, 'b, DB>,
     ) -> QueryResult<()>
     where
@@ -389,7 +389,20 @@ impl Dialect {
         table.walk_ast(out.reborrow())?;
         push_set(out)?;
         out.push_sql(" FROM ");
+        if self == Dialect::PostgreSql {
+            // Rows are locked in the order of the list, so that two such statements do not deadlock.
+            out.push_sql("(SELECT diesel_counters_wanted.* FROM ");
+        }
         self.push_list(table, columns, rows, push_row, out)?;
+        if self == Dialect::PostgreSql {
+            out.push_sql(" JOIN ");
+            table.walk_ast(out.reborrow())?;
+            out.push_sql(" AS diesel_counters_parent ON ");
+            push_on(out)?;
+            out.push_sql(" ORDER BY ");
+            out.push_sql(columns.first().map_or("", |(_, name)| name));
+            out.push_sql(" FOR NO KEY UPDATE OF diesel_counters_parent) AS diesel_counters_locked");
+        }
         out.push_sql(" WHERE ");
         push_on(out)
     }

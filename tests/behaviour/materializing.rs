@@ -1,5 +1,8 @@
 //! Copying totals into a column.
 
+use std::thread;
+use std::time::Duration;
+
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
@@ -128,4 +131,40 @@ fn in_a_transaction_a_row_that_another_has_written_is_left() {
     let again = Article::materialize(views, articles::total_views).execute(conn);
     assert_eq!(again, Ok(1 - written));
     assert_eq!(held(conn)[0], 1);
+}
+
+/// In whichever order the table has them.
+#[test]
+fn rows_are_locked_in_the_order_of_their_keys() {
+    if !HAS_SLOTS {
+        return;
+    }
+    let (database, mut conn, _article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    diesel::delete(articles::table).execute(conn).unwrap();
+    for id in (1..=500).rev() {
+        let insert = diesel::insert_into(articles::table).values(article(id));
+        insert.execute(conn).unwrap();
+    }
+    increment_many(views, [(1, 1), (500, 1)], conn).unwrap();
+    conn.batch_execute(crate::ANALYZE).unwrap();
+    let rename = |id: i64, conn: &mut Conn| {
+        diesel::update(articles::table.find(id))
+            .set(articles::title.eq("Renamed"))
+            .execute(conn)
+    };
+    let mut other = database.connect();
+    let materialized = other.transaction(|other| {
+        rename(1, other)?;
+        thread::scope(|scope| {
+            let copy =
+                scope.spawn(|| Article::materialize(views, articles::total_views).execute(conn));
+            // It comes to wait for the first row.
+            thread::sleep(Duration::from_millis(500));
+            let renamed = rename(500, other);
+            other.batch_execute("COMMIT; BEGIN").unwrap();
+            renamed.map(|_| copy.join().unwrap())
+        })
+    });
+    assert_eq!(materialized, Ok(Ok(2)));
 }
