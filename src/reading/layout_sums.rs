@@ -203,7 +203,10 @@ where
         out.push_sql(" WHERE (");
         self.condition.walk_ast(out.reborrow())?;
         out.push_sql(")");
-        self.days.walk_where(" AND ", &layout.day, out.reborrow())?;
+        // Only where a day is read must each be one that a `NaiveDate` can be.
+        if self.by == By::Day || self.days.ends() != (None, None) {
+            self.days.walk_where(" AND ", &layout.day, out.reborrow())?;
+        }
         push_group_by(by, &mut out)?;
         if !by.is_empty() {
             out.push_sql(" ORDER BY ");
@@ -246,6 +249,7 @@ impl<F, Where, Key> LayoutSums<'_, F, Where, Key> {
             out.push_identifier(day)?;
             out.push_sql(" <> ");
             out.push_bind_param::<Date, _>(&Day(UNDATED))?;
+            DayRange::ALL.walk_where(" AND ", day, out.reborrow())?;
             out.push_sql(" THEN ");
             out.push_identifier(day)?;
             out.push_sql(" END)");

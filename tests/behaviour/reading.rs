@@ -1,6 +1,10 @@
 //! Reading an entity's counters.
 
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
+use diesel::sql_types::{Bool, Untyped};
 use diesel_counters::Layout;
 use diesel_counters::dsl::LayoutSum;
 use diesel_counters::prelude::*;
@@ -80,28 +84,50 @@ fn a_value_beyond_2_to_the_53_is_exact() {
 
 #[test]
 fn a_filter_of_a_layouts_sums_may_have_an_or() {
-    use diesel::dsl::sql;
-    use diesel::sql_types::{Bool, Untyped};
-
     let (_database, mut conn, _article) = TestDatabase::with_article();
     for (d, slot, n) in [(1, 0, 1), (2, 1, 10), (2, 2, 100)] {
         insert_row(d, slot, n, &mut conn);
     }
-    let layout = Layout {
-        table: sql::<Untyped>("article_counters"),
-        name: "article_counters".into(),
-        entity: Some("article_id".into()),
-        day: "day".into(),
-        slot: "slot".into(),
-        counters: vec!["views".into()],
-        others: vec![],
-    };
+    let layout = layout();
     let sums = layout.sums().filter(sql::<Bool>("slot = 0 OR slot = 1"));
     let sum: LayoutSum = sums
         .between(day(2026, 1, 2)..)
         .get_result(&mut conn)
         .unwrap();
     assert_eq!((sum.rows, &*sum.sums), (1, &[10][..]));
+}
+
+#[test]
+fn the_sums_of_a_layout_are_those_of_all_rows() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    insert_row(1, 0, 1, conn);
+    conn.batch_execute(
+        "INSERT INTO article_counters (article_id, day, slot, views)
+         VALUES (1, '0999-12-31', 0, 10), (1, '1970-01-01', 0, 100)",
+    )
+    .unwrap();
+    assert_eq!(article.counter_value(views, conn), Ok(111));
+    let layout = layout();
+    let all: LayoutSum = layout.sums().get_result(conn).unwrap();
+    assert_eq!((all.rows, &*all.sums), (3, &[111][..]));
+    let first = Some(day(2026, 1, 1));
+    assert_eq!((all.first_day, all.last_day), (first, first));
+    let days: Vec<LayoutSum> = layout.sums().by_day().load(conn).unwrap();
+    assert_eq!(days.len(), 2);
+}
+
+/// The layout of `article_counters`, with one of its counters.
+fn layout() -> Layout<SqlLiteral<Untyped>> {
+    Layout {
+        table: sql("article_counters"),
+        name: "article_counters".into(),
+        entity: Some("article_id".into()),
+        day: "day".into(),
+        slot: "slot".into(),
+        counters: vec!["views".into()],
+        others: vec![],
+    }
 }
 
 fn insert_row(d: u32, slot: i16, n: i64, conn: &mut crate::Conn) {
