@@ -90,8 +90,8 @@ pub fn layout_to_merge(table: &CounterTable, discard: &[String]) -> Result<Layou
         .filter(|name| !key.contains(name) && !is_counter(name));
     if let Some(kept) = others.find(|name| !discard.contains(name)) {
         bail!(
-            "{}.{kept} is not a BIGINT, and a merge would lose its values: `diesel-counters check \
-             {0}` says how to make it a counter, and `--discard {kept}` discards them",
+            "{}.{kept} is not a counter, and a merge would lose its values: make it a BIGINT, move it \
+             to another table, or discard its values with `--discard {kept}`",
             table.table
         );
     }

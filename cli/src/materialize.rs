@@ -11,7 +11,7 @@ use crate::catalogue::{Column, CounterTable, Kind, Table, counter_table, table};
 use crate::connection::AnyConnection;
 use crate::layout::{TableName, layout, with_key_type};
 use crate::options::{Options, Outcome};
-use crate::output::{progress_bar, thousands};
+use crate::output::{printable, progress_bar, thousands};
 
 /// Copy a counter's totals into a column of the table of its entities.
 ///
@@ -149,7 +149,7 @@ fn key_of<'t>(parent: &'t Table, entity: &Column) -> Option<&'t Column> {
 
 fn text(report: &Report) -> String {
     let rows = |number: u64| thousands(number.try_into().unwrap_or(i64::MAX));
-    let Report { into, .. } = report;
+    let into = printable(&report.into);
     if report.dry_run {
         return format!(
             "{into}: {} rows would be written\n",

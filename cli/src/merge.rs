@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::catalogue::counter_table;
 use crate::layout::{TableName, layout_to_merge, with_key_type};
 use crate::options::{Options, Outcome};
-use crate::output::{progress_bar, thousands};
+use crate::output::{printable, progress_bar, thousands};
 
 /// Merge the slots of past days into one row for each entity and day.
 ///
@@ -141,7 +141,7 @@ where
 
 fn text(report: &Report) -> String {
     let rows = |number: u64| thousands(number.try_into().unwrap_or(i64::MAX));
-    let Report { table, before, .. } = report;
+    let (table, before) = (printable(&report.table), report.before);
     if report.already_running {
         return format!("{table}: another run is merging its rows; this one did nothing\n");
     }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::catalogue::counter_table;
 use crate::layout::layout;
 use crate::options::{Options, Outcome};
-use crate::output::{bar, columns, thousands, width};
+use crate::output::{bar, columns, printable, thousands, width};
 
 /// Show which entities have the highest total of a counter.
 #[derive(Args)]
@@ -84,7 +84,10 @@ fn rank(args: Top, options: &Options) -> Result<Ranking> {
 
 fn text(ranking: &Ranking) -> String {
     if ranking.top.is_empty() {
-        return format!("{} has no counts on these days.\n", ranking.table);
+        return format!(
+            "{} has no counts on these days.\n",
+            printable(&ranking.table)
+        );
     }
     let greatest = ranking
         .top

@@ -26,7 +26,7 @@ pub fn text(report: &Report, locks: &Locks) -> String {
         ("not seen", not_seen.collect()),
         ("what to do", advice.collect()),
     ];
-    let mut text = format!("{} on {}\n", printable(&report.table), report.database);
+    let mut text = printable(&format!("{} on {}", report.table, report.database)) + "\n";
     for (title, lines) in sections.iter().filter(|(_, lines)| !lines.is_empty()) {
         let lines: Vec<_> = lines.iter().map(|line| printable(line)).collect();
         text += &format!("\n{title}\n  {}\n", lines.join("\n  "));
@@ -88,7 +88,9 @@ fn wait(wait: &Wait) -> Vec<String> {
         lines.extend(statement(&format!("    {verb}"), last));
     }
     if wait.holders.is_empty() {
-        lines.push("  behind others in the queue".to_owned());
+        lines.push(
+            "  held by a session that waits too, or that the database does not show".to_owned(),
+        );
     }
     lines
 }

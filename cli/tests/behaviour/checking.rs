@@ -38,7 +38,8 @@ fn each_fault_is_found_priced_and_has_a_remedy() {
     let printed = checked
         .stdout
         .replace("int(11)", "int")
-        .replace("bigint(20)", "bigint");
+        .replace("bigint(20)", "bigint")
+        .replace("mediumint(8)", "mediumint");
     assert_snapshot("check", &printed);
 }
 

@@ -132,7 +132,7 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
     lock_waits.retain(|wait| wait.is_here || wait.parent.is_some());
     let sessions = sql(SESSIONS.replace("{processlist}", views.processlist));
     let sessions = sessions.bind(&*ids(&lock_waits)).sql(")");
-    let sessions = allowed(conn, notes, "who waits", |conn| sessions.load(conn))?;
+    let sessions = allowed(conn, notes, WHO_WAITS, |conn| sessions.load(conn))?;
     let sessions: Vec<Session> = sessions.unwrap_or_default();
     let mut statements = sessions.iter().map(|session| &session.activity.statement);
     if is_mariadb && statements.any(Option::is_none) {

@@ -93,8 +93,8 @@ impl Database for Mysql {
     /// CHAR drops the spaces at the end, whatever its collation.
     fn exact_type(&self, column: &Column) -> String {
         let sql_type = match column.sql_type.strip_prefix("char") {
-            Some(width) => format!("VARCHAR{width}"),
-            None => column.sql_type.to_uppercase(),
+            Some(width) => format!("varchar{width}"),
+            None => column.sql_type.clone(),
         };
         format!("{sql_type} {TELLS_TEXTS_APART}")
     }
