@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use diesel_counters::DEFAULT_SLOTS;
 
-use super::locks::{Locks, WHO_WAITS};
+use super::notes::WHO_WAITS;
 use super::print;
 use super::report::{Activity, Advice, Deadlock, Report};
+use crate::database::Facts;
 
 /// The row that corrections lock has this day, and slot 0.
 const NO_DAY: &str = "1970-01-01";
@@ -15,15 +16,15 @@ const NO_DAY: &str = "1970-01-01";
 /// a session that still runs statements is at work.
 const FORGOTTEN_SECONDS: f64 = 10.0;
 
-pub fn advice(report: &Report, locks: &Locks) -> Vec<Advice> {
+pub fn advice(report: &Report, facts: &Facts) -> Vec<Advice> {
     let advice = [
         correction(report),
         count_last(report),
         foreign_key(report),
-        end_holder(report, locks),
-        slots(report, locks),
-        deadlock(report, locks),
-        table_lock(report, locks),
+        end_holder(report, facts),
+        slots(report, facts),
+        deadlock(report, facts),
+        table_lock(report, facts),
         short_transactions(report),
         none(report),
     ];
@@ -62,7 +63,7 @@ fn foreign_key(report: &Report) -> Option<Advice> {
     Some(Advice::new("foreign_key", what, why))
 }
 
-fn end_holder(report: &Report, locks: &Locks) -> Option<Advice> {
+fn end_holder(report: &Report, facts: &Facts) -> Option<Advice> {
     let mut holders = report.look.waits.iter().flat_map(|wait| &wait.holders);
     let is_forgotten = |seconds: &f64| *seconds >= FORGOTTEN_SECONDS;
     let (id, idle) =
@@ -74,16 +75,16 @@ fn end_holder(report: &Report, locks: &Locks) -> Option<Advice> {
     let idle = print::duration(idle);
     let why = format!("it has run nothing for {idle}, and others wait");
     Some(Advice {
-        sql: vec![(locks.end_session)(id)],
+        sql: vec![facts.end_session.replace("{}", &id.to_string())],
         ..Advice::new("end_holder", what, why)
     })
 }
 
-fn slots(report: &Report, locks: &Locks) -> Option<Advice> {
+fn slots(report: &Report, facts: &Facts) -> Option<Advice> {
     let rows = report.watch.rows.iter();
     let waited_for: BTreeSet<i64> = rows.map(|seen| seen.value.slot).collect();
     let clients = report.look.clients.clients.unwrap_or(0);
-    let claim_slots = locks.claim_slots;
+    let claim_slots = facts.claim_slots;
     let used = report.slots.iter().map(|slot| slot.slot.into());
     let highest: i64 = used.max().unwrap_or(0);
     let several = waited_for.len();
@@ -110,22 +111,22 @@ fn slots(report: &Report, locks: &Locks) -> Option<Advice> {
     (several > 0).then(|| Advice::new("more_slots", what, why))
 }
 
-fn deadlock(report: &Report, locks: &Locks) -> Option<Advice> {
+fn deadlock(report: &Report, facts: &Facts) -> Option<Advice> {
     report.recent_deadlock()?;
     let what = format!(
         "Count in one slot a transaction: use Slot::Connection, not Slot::Random, and more slots \
          than connections.{} Or count several entities in one statement, which sorts them: \
          increment(…).of_many(…). Run again, as a whole, a transaction that was rolled back.",
-        locks.claim_slots
+        facts.claim_slots
     );
     let why = "two transactions waited for each other's rows";
     Some(Advice::new("deadlock", what, why))
 }
 
-fn table_lock(report: &Report, locks: &Locks) -> Option<Advice> {
+fn table_lock(report: &Report, facts: &Facts) -> Option<Advice> {
     let now = report.look.clients.table_waits;
     let waits = now.max(report.watch.most_table_waits);
-    let which = locks.table_locks;
+    let which = facts.table_locks;
     let what = format!("Look for the session that has locked the table; {which}.");
     let why = format!("sessions wait for the whole table, as behind ALTER TABLE: {waits}");
     (waits > 0).then(|| Advice::new("table_lock", what, why))

@@ -1,7 +1,7 @@
 //! `doctor`: who waits for a counter's row, who holds it, and what to do.
 
 mod advice;
-pub mod locks;
+pub mod notes;
 mod print;
 pub mod report;
 mod slots;
@@ -17,8 +17,7 @@ use crate::catalogue;
 use crate::connection::{AnyConnection, who_locks};
 use crate::options::{Options, Outcome};
 use catalogue::CounterTable;
-pub use locks::Locks;
-use locks::Notes;
+use notes::Notes;
 use report::Report;
 
 /// Shows who waits for rows of a counter table, who holds them, and what to do.
@@ -40,18 +39,18 @@ pub struct Doctor {
 
 pub fn run(doctor: Doctor, options: &Options) -> Result<Outcome> {
     let conn = &mut options.connect()?;
-    let locks = conn.database().locks();
+    let facts = conn.database().facts();
     let counters = match catalogue::counter_table(conn, &doctor.table) {
         // Even the catalogue waits for a session that has locked the whole table.
         Err(error) if !who_locks(&error).is_empty() => bail!(
             "another session has locked the whole table {}; {}",
             doctor.table,
-            locks.table_locks
+            facts.table_locks
         ),
         counters => counters?,
     };
-    let report = report(conn, &counters, locks, doctor.watch)?;
-    options.print(&report, || print::text(&report, locks))?;
+    let report = report(conn, &counters, doctor.watch)?;
+    options.print(&report, || print::text(&report, facts))?;
     Ok(match report.contention {
         true => Outcome::Found,
         false => Outcome::Good,
@@ -61,15 +60,15 @@ pub fn run(doctor: Doctor, options: &Options) -> Result<Outcome> {
 fn report(
     conn: &mut AnyConnection,
     counters: &CounterTable,
-    locks: &Locks,
     seconds: Option<u64>,
 ) -> Result<Report> {
+    let database = conn.database();
     let mut notes = Notes::default();
-    let (mut look, watch) = watch::watch(seconds, || (locks.look)(conn, counters, &mut notes))?;
-    let version = dsl::sql::<Text>(locks.version);
+    let (mut look, watch) = watch::watch(seconds, || database.look(counters, &mut notes, conn))?;
+    let version = dsl::sql::<Text>(database.facts().version);
     let version = diesel::select(version).get_result(conn)?;
-    let last_deadlock = (locks.last_deadlock)(conn, counters, &mut notes)?;
-    let slots = slots::of_last_day(conn, counters, locks);
+    let last_deadlock = database.last_deadlock(counters, &mut notes, conn)?;
+    let slots = slots::of_last_day(conn, counters);
     let (day, slots) = slots.unwrap_or_else(|error| {
         // This command waits for the whole table, too.
         look.clients.table_waits += i64::from(!who_locks(&error).is_empty());
@@ -89,6 +88,6 @@ fn report(
         advice: Vec::new(),
     };
     report.contention |= report.recent_deadlock().is_some();
-    report.advice = advice::advice(&report, locks);
+    report.advice = advice::advice(&report, database.facts());
     Ok(report)
 }

@@ -7,7 +7,6 @@ use chrono::NaiveDate;
 use diesel::RunQueryDsl;
 use diesel_counters::dsl::LayoutSum;
 
-use super::locks::Locks;
 use super::report::Slot;
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
@@ -21,9 +20,8 @@ const AT_MOST: Duration = Duration::from_secs(10);
 pub fn of_last_day(
     conn: &mut AnyConnection,
     counters: &CounterTable,
-    locks: &Locks,
 ) -> Result<(Option<NaiveDate>, Vec<Slot>)> {
-    (locks.limit_statements)(conn, AT_MOST)?;
+    conn.database().limit_statements(AT_MOST, conn)?;
     let layout = layout(counters, &counters.counters);
     let table: LayoutSum = layout.sums().get_result(conn)?;
     if table.rows == 0 {

@@ -10,7 +10,7 @@ use super::lock_data::row_of_fields;
 use super::locks::allowed;
 use crate::catalogue::CounterTable;
 use crate::connection::{AnyConnection, MultiBackend};
-use crate::doctor::locks::Notes;
+use crate::doctor::notes::Notes;
 use crate::doctor::report::{Deadlock, Deadlocked, Row};
 
 /// `SHOW ENGINE INNODB STATUS`
@@ -40,9 +40,9 @@ fn status(conn: &mut AnyConnection) -> QueryResult<String> {
 
 /// The server's last deadlock, if a row of this table had a part in it.
 pub fn last_deadlock(
-    conn: &mut AnyConnection,
     counters: &CounterTable,
     notes: &mut Notes,
+    conn: &mut AnyConnection,
 ) -> Result<Option<Deadlock>> {
     let Some(status) = allowed(conn, notes, "the last deadlock", status)? else {
         return Ok(None);

@@ -13,21 +13,10 @@ use super::{Mysql, lock_data};
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::database::Database;
-use crate::doctor::locks::{Locks, Notes, WHO_WAITS};
+use crate::doctor::notes::{Notes, WHO_WAITS};
 use crate::doctor::report::{Look, Session};
 use crate::doctor::waits::{LockWait, ids, waits};
 use crate::sql::sql;
-
-pub const LOCKS: Locks = Locks {
-    version: "CONCAT(IF(VERSION() LIKE '%MariaDB%', 'MariaDB ', 'MySQL '), SUBSTRING_INDEX(VERSION(), '-', 1))",
-    look,
-    last_deadlock: super::deadlock::last_deadlock,
-    no_deadlock: Some("none of this table is known; the server keeps only its last one"),
-    table_locks: "performance_schema.metadata_locks shows which one",
-    limit_statements,
-    end_session: |id| format!("KILL {id}"),
-    claim_slots: " Run claim_slot() on each new connection, as ClaimSlots does in a pool.",
-};
 
 /// Where the two differ: MariaDB has kept the views that MySQL 8 has moved.
 struct Views {
@@ -99,7 +88,7 @@ const CLIENTS: [&str; 2] = [
     FROM {processlist} p WHERE p.id <> CONNECTION_ID() AND p.db = ",
 ];
 
-fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) -> Result<Look> {
+pub fn look(counters: &CounterTable, notes: &mut Notes, conn: &mut AnyConnection) -> Result<Look> {
     let is_mariadb = dsl::sql::<Bool>("VERSION() LIKE '%MariaDB%'");
     let is_on = dsl::sql::<Bool>("@@performance_schema");
     let (is_mariadb, is_on): (bool, bool) = diesel::select((is_mariadb, is_on)).get_result(conn)?;
@@ -182,7 +171,7 @@ pub fn allowed<T>(
 }
 
 /// The second one is MariaDB's name for it.
-fn limit_statements(conn: &mut AnyConnection, time: Duration) -> QueryResult<()> {
+pub fn limit_statements(time: Duration, conn: &mut AnyConnection) -> QueryResult<()> {
     let (milliseconds, seconds) = (time.as_millis(), time.as_secs());
     conn.batch_execute(&format!("SET SESSION max_execution_time = {milliseconds}"))
         .or_else(|_| conn.batch_execute(&format!("SET SESSION max_statement_time = {seconds}")))

@@ -8,14 +8,17 @@ mod locks;
 mod remedies;
 mod replaces;
 
+use std::time::Duration;
+
 use anyhow::Result;
-use diesel::RunQueryDsl;
 use diesel::sql_types::{BigInt, Nullable};
+use diesel::{QueryResult, RunQueryDsl};
 
 use super::{Change, Database, Entity, Facts, Fault, Parts, Replaces, Script, Size};
-use crate::catalogue::{Column, Index, Parent, Shape, Table};
+use crate::catalogue::{Column, CounterTable, Index, Parent, Shape, Table};
 use crate::connection::AnyConnection;
-use crate::doctor::Locks;
+use crate::doctor::notes::Notes;
+use crate::doctor::report::{Deadlock, Look};
 use crate::sql::sql;
 
 pub struct Mysql;
@@ -40,6 +43,12 @@ const FACTS: Facts = Facts {
     unique_index: "ON DUPLICATE KEY UPDATE acts on any unique index: an increment can be added to \
                    another entity's, day's or slot's row.",
     counter_index: "Each increment of that counter writes it too.",
+    version: "CONCAT(IF(VERSION() LIKE '%MariaDB%', 'MariaDB ', 'MySQL '), \
+              SUBSTRING_INDEX(VERSION(), '-', 1))",
+    no_deadlock: Some("none of this table is known; the server keeps only its last one"),
+    table_locks: "performance_schema.metadata_locks shows which one",
+    end_session: "KILL {}",
+    claim_slots: " Run claim_slot() on each new connection, as ClaimSlots does in a pool.",
 };
 
 impl Database for Mysql {
@@ -47,8 +56,26 @@ impl Database for Mysql {
         &FACTS
     }
 
-    fn locks(&self) -> &'static Locks {
-        &locks::LOCKS
+    fn look(
+        &self,
+        table: &CounterTable,
+        notes: &mut Notes,
+        conn: &mut AnyConnection,
+    ) -> Result<Look> {
+        locks::look(table, notes, conn)
+    }
+
+    fn last_deadlock(
+        &self,
+        table: &CounterTable,
+        notes: &mut Notes,
+        conn: &mut AnyConnection,
+    ) -> Result<Option<Deadlock>> {
+        deadlock::last_deadlock(table, notes, conn)
+    }
+
+    fn limit_statements(&self, time: Duration, conn: &mut AnyConnection) -> QueryResult<()> {
+        locks::limit_statements(time, conn)
     }
 
     fn quoted(&self, name: &str) -> String {

@@ -13,23 +13,10 @@ use super::Postgres;
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::database::Database;
-use crate::doctor::locks::{Locks, Notes};
+use crate::doctor::notes::Notes;
 use crate::doctor::report::{Clients, Look, Row, Session};
 use crate::doctor::waits::{LockWait, ids, waits};
 use crate::sql::sql;
-
-pub const LOCKS: Locks = Locks {
-    version: "'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1)",
-    look,
-    last_deadlock: |_, _, _| Ok(None),
-    no_deadlock: Some(
-        "PostgreSQL writes deadlocks to the server's log: search it for \"deadlock detected\"",
-    ),
-    table_locks: "pg_locks shows which one",
-    limit_statements,
-    end_session: |id| format!("SELECT pg_terminate_backend({id})"),
-    claim_slots: "",
-};
 
 /// The locks of this database; `is_here` are those of the table and of its partitions.
 const TABLE_LOCKS: [&str; 2] = [
@@ -100,7 +87,7 @@ const CLIENTS: &str = "
         (SELECT count(*) FROM locks
             WHERE NOT granted AND is_here AND locktype = 'relation') AS table_waits";
 
-fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) -> Result<Look> {
+pub fn look(counters: &CounterTable, notes: &mut Notes, conn: &mut AnyConnection) -> Result<Look> {
     let table = Postgres.table_name(&counters.table);
     let [before, after] = TABLE_LOCKS;
     let locks = || sql(before).bind(&*table).sql(after);
@@ -165,11 +152,11 @@ fn rows(
         name(&counters.day.name),
         name(&counters.slot.name),
     ));
-    limit_statements(conn, time_left)?;
+    limit_statements(time_left, conn)?;
     let begun = Instant::now();
     let found = select.load::<Row>(conn);
     notes.time_spent += begun.elapsed();
-    limit_statements(conn, Duration::ZERO)?;
+    limit_statements(Duration::ZERO, conn)?;
     if let Err(Error::DatabaseError(_, why)) = &found {
         notes.time_spent = SEARCH_TIME;
         let grant = format!("GRANT SELECT ON {table} TO {}", user(conn)?);
@@ -190,6 +177,6 @@ fn user(conn: &mut AnyConnection) -> QueryResult<String> {
     diesel::select(dsl::sql::<Text>("quote_ident(current_user)")).get_result(conn)
 }
 
-fn limit_statements(conn: &mut AnyConnection, time: Duration) -> QueryResult<()> {
+pub fn limit_statements(time: Duration, conn: &mut AnyConnection) -> QueryResult<()> {
     conn.batch_execute(&format!("SET statement_timeout = {}", time.as_millis()))
 }

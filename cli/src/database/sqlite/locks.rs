@@ -8,25 +8,14 @@ use diesel::connection::SimpleConnection;
 
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
-use crate::doctor::locks::{Locks, Notes};
+use crate::doctor::notes::Notes;
 use crate::doctor::report::Look;
-
-pub const LOCKS: Locks = Locks {
-    version: "'SQLite ' || sqlite_version()",
-    look,
-    last_deadlock: |_, _, _| Ok(None),
-    no_deadlock: None,
-    table_locks: "SQLite does not tell which one",
-    limit_statements: |_, _| Ok(()),
-    end_session: |_| String::new(),
-    claim_slots: "",
-};
 
 /// A lock that is held at each of these tries is held for long.
 const TRIES: usize = 5;
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
-fn look(conn: &mut AnyConnection, _: &CounterTable, notes: &mut Notes) -> Result<Look> {
+pub fn look(_: &CounterTable, notes: &mut Notes, conn: &mut AnyConnection) -> Result<Look> {
     let what = "which connection holds the write lock, and which ones wait for it";
     notes.miss(what, "SQLite does not tell", None);
     let mut is_held = is_write_locked(conn)?;
