@@ -49,8 +49,14 @@ pub fn run(args: Materialize, options: &Options) -> Result<Outcome> {
     let conn = &mut options.connect()?;
     let counters = counter_table(conn, &args.table)?;
     let layout = layout(&counters, [counters.counter(&args.counter)?]);
-    let into = into(&args.into, &counters, conn)?;
-    let done = with_key_type!(counters, conn, copy(layout, into, &args))?;
+    let (parent, column) = into(&args.into, &counters, conn)?;
+    let key = key_of(&parent, &counters)?;
+    let into = TotalColumn {
+        table: TableName::of(&parent),
+        key: key.name.clone().into(),
+        column: column.into(),
+    };
+    let done = with_key_type!(Some(key), conn, copy(layout, into, &args))?;
     let report = Report {
         table: counters.table.to_string(),
         counter: args.counter,
@@ -92,13 +98,8 @@ where
     Ok(done)
 }
 
-/// The column that takes the totals, if it can.
-fn into(
-    name: &str,
-    counters: &CounterTable,
-    conn: &mut AnyConnection,
-) -> Result<TotalColumn<TableName>> {
-    let entity = counters.of_entities()?;
+/// The table and the column that take the totals.
+fn into(name: &str, counters: &CounterTable, conn: &mut AnyConnection) -> Result<(Table, String)> {
     let Some((table_name, column_name)) = name.rsplit_once('.') else {
         bail!("--into {name}: write it as TABLE.COLUMN");
     };
@@ -123,28 +124,24 @@ fn into(
             if is_key { ", and the primary key" } else { "" },
         );
     }
-    let key = key_of(&parent, entity).with_context(|| {
+    Ok((parent, column_name.to_owned()))
+}
+
+/// The primary key of the parent table, if its values can be those of the entity's column.
+fn key_of<'t>(parent: &'t Table, counters: &CounterTable) -> Result<&'t Column> {
+    let entity = counters.of_entities()?;
+    let are_alike = |a: Kind, b: Kind| a == b || a.is_integer() && b.is_integer();
+    let key = match &*parent.primary_key {
+        [key] => parent.column(key),
+        _ => None,
+    };
+    let key = key.filter(|key| are_alike(key.kind, entity.kind));
+    key.with_context(|| {
         format!(
             "the primary key of {parent} is not a single {}, as {}.{} is",
             entity.sql_type, counters.table, entity.name
         )
-    })?;
-    Ok(TotalColumn {
-        table: TableName::of(&parent),
-        key: key.name.clone().into(),
-        column: column.name.clone().into(),
     })
-}
-
-/// The primary key of the parent table, if its values can be those of the entity's column.
-fn key_of<'t>(parent: &'t Table, entity: &Column) -> Option<&'t Column> {
-    let [key] = &*parent.primary_key else {
-        return None;
-    };
-    let are_alike = |a: Kind, b: Kind| a == b || a.is_integer() && b.is_integer();
-    parent
-        .column(key)
-        .filter(|key| are_alike(key.kind, entity.kind))
 }
 
 fn text(report: &Report) -> String {

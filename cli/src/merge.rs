@@ -97,7 +97,11 @@ fn run(args: MergeArgs, keep: Keep, before: NaiveDate, options: &Options) -> Res
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
     let layout = layout_to_merge(&table, &args.discard)?;
-    let done = with_key_type!(table, conn, merge(layout, keep, before, &args))?;
+    let done = with_key_type!(
+        table.entity.as_ref(),
+        conn,
+        merge(layout, keep, before, &args)
+    )?;
     let report = Report {
         table: table.table.to_string(),
         before,

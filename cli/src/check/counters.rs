@@ -50,7 +50,7 @@ fn of_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -> 
         }
         let beyond = format!("{name} > {}", i64::MAX);
         let has_beyond =
-            counter.kind == Kind::OtherInteger && database.count(table, &beyond, conn)? > 0;
+            counter.kind == Kind::Unsigned && database.count(table, &beyond, conn)? > 0;
         faults.push(match has_beyond {
             true => fault.remedy("First correct the rows in which it is beyond BIGINT."),
             false => change(fault, "Change its type."),

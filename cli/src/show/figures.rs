@@ -58,7 +58,7 @@ where
 /// The number of rows that `compact` would merge.
 pub fn rows_to_merge(table: &CounterTable, conn: &mut AnyConnection) -> Result<u64> {
     let layout = layout(table, &table.counters);
-    with_key_type!(table, conn, count(layout))
+    with_key_type!(table.entity.as_ref(), conn, count(layout))
 }
 
 fn count<ST, K, Conn>(layout: Layout<TableName>, conn: &mut Conn) -> Result<u64>
