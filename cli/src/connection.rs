@@ -143,8 +143,8 @@ pub fn who_locks(error: &anyhow::Error) -> &'static str {
         "Lock wait timeout exceeded",
         "database is locked",
     ];
-    let said = format!("{error:#}");
-    match WAITED.iter().any(|waited| said.contains(waited)) {
+    let text = format!("{error:#}");
+    match WAITED.iter().any(|waited| text.contains(waited)) {
         true => ": another session has locked it. Try again, or see `diesel-counters doctor TABLE`",
         false => "",
     }

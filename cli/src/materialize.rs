@@ -16,19 +16,21 @@ use crate::output::{printable, progress_bar, thousands};
 /// Copy a counter's totals into a column of the table of its entities.
 ///
 /// It compares all rows, and writes those that differ, in short transactions. Programs can count
-/// at the same time. It does not write a row whose column another transaction has changed in
-/// between; the next run does.
+/// at the same time. If another transaction changes the column of a row meanwhile, the next run
+/// writes that row.
 #[derive(Args)]
+#[command(after_help = "Example:
+  diesel-counters materialize article_counters views --into articles.total_views")]
 pub struct Materialize {
-    /// The counter table.
+    /// The counter table, such as article_counters or blog.article_counters.
     table: String,
-    /// The counter.
+    /// The counter, such as views.
     counter: String,
     /// The BIGINT column that takes the totals, such as articles.total_views.
     #[arg(long, value_name = "TABLE.COLUMN")]
     into: String,
     /// The number of rows that one transaction writes at most.
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "ROWS", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..=1000))]
     batch: u16,
     /// Only print how many rows would be written.
     #[arg(long)]
@@ -101,7 +103,7 @@ where
 /// The table and the column that take the totals.
 fn into(name: &str, counters: &CounterTable, conn: &mut AnyConnection) -> Result<(Table, String)> {
     let Some((table_name, column_name)) = name.rsplit_once('.') else {
-        bail!("--into {name}: write it as TABLE.COLUMN");
+        bail!("--into {name}: write it as TABLE.COLUMN, such as articles.total_views");
     };
     let parent = table(conn, table_name)?;
     let Some(column) = parent.column(column_name) else {

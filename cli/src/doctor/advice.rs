@@ -158,7 +158,7 @@ fn none(report: &Report) -> Option<Advice> {
         "none"
     };
     let why = match seconds {
-        0 => "one look says nothing about the time before and after it".to_owned(),
+        0 => "one look does not see what happens before and after it".to_owned(),
         _ => format!("{looks} looks in {seconds} s saw no contention"),
     };
     Some(Advice::new(name, what, why))

@@ -20,16 +20,21 @@ use catalogue::CounterTable;
 use notes::Notes;
 use report::Report;
 
-/// Shows who waits for rows of a counter table, who holds them, and what to do.
+/// Show who waits for rows of a counter table, who holds them, and what to do.
 ///
 /// It also shows the table's last deadlock (MySQL and MariaDB) and how its slots are filled.
-/// It changes nothing. It ends with 3 when it saw contention: a session that waits, a deadlock
+/// It changes nothing. Exits with 3 if it finds contention: a session that waits, a deadlock
 /// of the table in the last day, or SQLite's write lock held.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  diesel-counters doctor article_counters
+  diesel-counters doctor article_counters --watch 30")]
 pub struct Doctor {
-    /// The counter table, which may be schema.table.
+    /// The counter table, such as article_counters or blog.article_counters.
     table: String,
-    /// Look five times a second for this long, and add up what is seen; Ctrl-C ends it early.
+    /// Look five times a second for this long, and add up what was seen [default: look once].
+    ///
+    /// Ctrl-C ends it early, and prints what was seen.
     ///
     /// On MySQL each look reads performance_schema.data_locks, which lists every row lock of
     /// the whole server: where many rows are locked, that costs a busy server time and memory.

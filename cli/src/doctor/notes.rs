@@ -11,7 +11,7 @@ pub struct Notes {
     pub not_seen: Vec<NotSeen>,
     /// The rows that a transaction of PostgreSQL has locked.
     pub rows_of: HashMap<String, Vec<Row>>,
-    /// The time that was spent on the search for them.
+    /// The time that the search for them has taken.
     pub time_spent: Duration,
 }
 
@@ -28,5 +28,5 @@ impl Notes {
     }
 }
 
-/// What is missed when nothing is known about waits.
+/// Noted as not seen if nothing is known about waits.
 pub const WHO_WAITS: &str = "who waits for whom";

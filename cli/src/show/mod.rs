@@ -18,10 +18,13 @@ use figures::Figures;
 
 /// Show how large a counter table is, and what it has counted.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  diesel-counters show article_counters --days 7
+  diesel-counters show article_counters 42")]
 pub struct Show {
-    /// The counter table.
+    /// The counter table, such as article_counters or blog.article_counters.
     table: String,
-    /// One entity's key; bytes as hexadecimal digits.
+    /// Show only the entity with this key, such as 42. Write bytes as hexadecimal digits.
     entity: Option<String>,
     /// The number of days to show, up to today in UTC.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3660))]
@@ -71,7 +74,10 @@ fn look(args: Show, options: &Options) -> Result<Shown> {
     let condition = match (&args.entity, &table.entity) {
         (Some(text), Some(key)) => entity::equal(conn.database(), key, text)?,
         (None, _) => sql("1 = 1"),
-        (Some(_), None) => bail!("{} has no entities: give none", table.table),
+        (Some(_), None) => bail!(
+            "{} counts for one thing only: leave out the entity",
+            table.table
+        ),
     };
     let figures = Figures {
         table: &table,
