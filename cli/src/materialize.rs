@@ -147,13 +147,12 @@ fn key_of<'t>(parent: &'t Table, counters: &CounterTable) -> Result<&'t Column> 
 }
 
 fn text(report: &Report) -> String {
-    let rows = |number: u64| thousands(number.try_into().unwrap_or(i64::MAX));
     let into = printable(&report.into);
     if report.dry_run {
         return format!(
             "{into}: {} rows would be written\n",
-            rows(report.rows_that_differ)
+            thousands(report.rows_that_differ)
         );
     }
-    format!("{into}: {} rows written\n", rows(report.rows_written))
+    format!("{into}: {} rows written\n", thousands(report.rows_written))
 }

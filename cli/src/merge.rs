@@ -151,19 +151,18 @@ where
 }
 
 fn text(report: &Report) -> String {
-    let rows = |number: u64| thousands(number.try_into().unwrap_or(i64::MAX));
     let (table, before) = (printable(&report.table), report.before);
     if report.already_running {
         return format!("{table}: another run is merging its rows; this one did nothing\n");
     }
     if report.dry_run {
-        let left = rows(report.rows_left);
+        let left = thousands(report.rows_left);
         return format!("{table}: {left} rows before {before} would be merged\n");
     }
     format!(
         "{table}: {} rows before {before} merged, {} left; the longest transaction took {:.0} ms\n",
-        rows(report.merged_rows),
-        rows(report.rows_left),
+        thousands(report.merged_rows),
+        thousands(report.rows_left),
         report.longest_transaction_seconds * 1000.0,
     )
 }

@@ -23,9 +23,11 @@ pub fn progress_bar() -> ProgressBar {
 }
 
 /// A number in groups of three digits: `1,234,567`.
-pub fn thousands(number: i64) -> String {
+pub fn thousands(number: impl Into<i128>) -> String {
+    let number: i128 = number.into();
     let sign = if number < 0 { "-" } else { "" };
-    format!("{sign}{}", HumanCount(number.unsigned_abs()))
+    let digits = number.unsigned_abs().try_into().unwrap_or(u64::MAX);
+    format!("{sign}{}", HumanCount(digits))
 }
 
 /// A bar of `value`, where `greatest` has the full width. A negative value has none.

@@ -91,12 +91,7 @@ fn text(ranking: &Ranking) -> String {
             printable(&ranking.table)
         );
     }
-    let greatest = ranking
-        .top
-        .iter()
-        .map(|ranked| ranked.total)
-        .max()
-        .unwrap_or(0);
+    let greatest = ranking.top.first().map_or(0, |ranked| ranked.total);
     let widest = ranking
         .top
         .iter()
