@@ -215,3 +215,21 @@ fn what_the_database_computes_is_no_counter() {
     let shown = database.run(&["show", "page_counters", "--json"]).json();
     assert_eq!(shown["counters"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn a_table_without_a_counter_has_a_hint() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE article_counters (
+            id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            views INTEGER NOT NULL, PRIMARY KEY (id, day, slot)
+        )",
+    );
+    let report = database
+        .run(&["check", "article_counters", "--json"])
+        .json();
+    let faults = report["tables"][0]["faults"].as_array().unwrap();
+    let hints = faults.iter().filter(|fault| fault["severity"] == "hint");
+    let hints: Vec<_> = hints.map(|hint| &hint["fault"]).collect();
+    assert_eq!(hints, ["no_counter"], "{report}");
+}
