@@ -525,6 +525,22 @@ fn a_holder_of_both_is_told_for_the_row_that_is_waited_for() {
     assert_eq!(advice, ["foreign_key"], "{report}");
 }
 
+/// Such as a merge, while another session has a slot of its own.
+#[test]
+fn a_holder_of_several_slots_does_not_make_several_slots_hot() {
+    let database = with_counters();
+    let day = "SELECT 7, DATE '2026-01-01', slot, 1 FROM generate_series(1, 9) slot";
+    database.execute(&format!("INSERT INTO article_counters {day}"));
+    let wait = "INSERT INTO article_counters VALUES (7, '2026-01-01', 3, 1)
+                ON CONFLICT (article_id, day, slot) DO UPDATE SET views = 3";
+    let hold = "UPDATE article_counters SET views = 2";
+    let look = || database.run(&["doctor", "article_counters", "--json"]);
+    let report = with_a_waiter(&database, hold, wait, look).json();
+    let advice = behaviour::doctor::advice(&report);
+    assert_eq!(advice, ["count_last", "more_slots"], "{report}");
+    assert_eq!(report["watch"]["rows"], serde_json::json!([]), "{report}");
+}
+
 /// The waiter has locked no place of the parent's row then.
 #[test]
 fn a_parents_row_that_was_changed_and_locked_is_told() {

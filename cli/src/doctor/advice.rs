@@ -6,11 +6,13 @@ use diesel_counters::DEFAULT_SLOTS;
 
 use super::notes::WHO_WAITS;
 use super::print;
-use super::report::{Activity, Advice, Deadlock, Report};
+use super::report::{Activity, Advice, Deadlock, Report, Row, Wait};
 use crate::database::Facts;
 
-/// The row that corrections lock has this day, and slot 0.
-const NO_DAY: &str = "1970-01-01";
+/// Whether this is the row that corrections lock, and increments do not.
+fn is_of_corrections(row: &Row) -> bool {
+    row.day == "1970-01-01" && row.slot == 0
+}
 
 /// A transaction that is idle for longer may be forgotten. However long a transaction has run,
 /// a session that still runs statements is at work.
@@ -33,7 +35,7 @@ pub fn advice(report: &Report, facts: &Facts) -> Vec<Advice> {
 
 fn correction(report: &Report) -> Option<Advice> {
     let mut rows = report.watch.rows.iter().map(|seen| &seen.value);
-    let row = rows.find(|row| row.day == NO_DAY && row.slot == 0)?;
+    let row = rows.find(|row| is_of_corrections(row))?;
     let what = "Commit right after set_counter, reset_counter or recount.";
     let row = print::row(row);
     let why = format!("sessions wait for the row that corrections lock ({row}); increments do not");
@@ -81,8 +83,11 @@ fn end_holder(report: &Report, facts: &Facts) -> Option<Advice> {
 }
 
 fn slots(report: &Report, facts: &Facts) -> Option<Advice> {
-    let rows = report.watch.rows.iter();
-    let waited_for: BTreeSet<i64> = rows.map(|seen| seen.value.slot).collect();
+    let watch = &report.watch;
+    let rows = watch.rows.iter().map(|seen| &seen.value);
+    let rows = rows.filter(|row| !is_of_corrections(row));
+    let waited_for: BTreeSet<i64> = rows.map(|row| row.slot).collect();
+    let is_one_of_several = |wait: &Wait| watch.rows.is_empty() && !wait.rows.is_empty();
     let clients = report.look.clients.clients.unwrap_or(0);
     let claim_slots = facts.claim_slots;
     let used = report.slots.iter().map(|slot| slot.slot.into());
@@ -108,7 +113,8 @@ fn slots(report: &Report, facts: &Facts) -> Option<Advice> {
     );
     let why =
         format!("transactions wait for each other in one slot; slots up to {highest} are in use");
-    (several > 0).then(|| Advice::new("more_slots", what, why))
+    let waits = several > 0 || watch.longest.as_ref().is_some_and(is_one_of_several);
+    waits.then(|| Advice::new("more_slots", what, why))
 }
 
 fn deadlock(report: &Report, facts: &Facts) -> Option<Advice> {

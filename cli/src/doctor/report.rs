@@ -148,6 +148,7 @@ pub struct Watch {
     pub most_at_once: usize,
     pub most_table_waits: i64,
     pub longest: Option<Wait>,
+    /// Without the waits for one of several rows.
     pub rows: Vec<Seen<Row>>,
     pub parent_tables: Vec<Seen<String>>,
     pub holders: Vec<Seen<Activity>>,
