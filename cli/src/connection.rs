@@ -61,7 +61,7 @@ macro_rules! open {
         #[cfg(not(feature = $feature))]
         bail!(
             "this diesel-counters was built without {0}: build it with \
-             `cargo install --path cli --features {0}`",
+             `cargo install diesel_counters_cli --features {0}`",
             $feature
         )
     }};

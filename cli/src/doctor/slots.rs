@@ -40,10 +40,7 @@ pub fn of_last_day(
             share: (all > 0.0).then(|| count(slot) / all),
         })
         .collect();
-    slots.sort_by(|a, b| {
-        b.share
-            .partial_cmp(&a.share)
-            .unwrap_or(std::cmp::Ordering::Equal)
-    });
+    let share = |slot: &Slot| slot.share.unwrap_or(0.0);
+    slots.sort_by(|a, b| share(b).total_cmp(&share(a)));
     Ok((Some(day), slots))
 }

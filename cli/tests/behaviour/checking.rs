@@ -233,3 +233,13 @@ fn a_table_without_a_counter_has_a_hint() {
     let hints: Vec<_> = hints.map(|hint| &hint["fault"]).collect();
     assert_eq!(hints, ["no_counter"], "{report}");
 }
+
+#[test]
+fn a_default_that_begins_as_null_does_is_one() {
+    let database = TestDatabase::with_article_counters();
+    let add =
+        "ALTER TABLE article_counters ADD COLUMN note VARCHAR(20) NOT NULL DEFAULT 'nullable'";
+    database.execute(add);
+    let checked = database.run(&["check", "article_counters"]);
+    assert_eq!(checked.summary(), "article_counters: good", "{checked:?}");
+}
