@@ -19,9 +19,9 @@ use diesel::{QueryResult, RunQueryDsl};
 use diesel_counters::Dialect;
 use serde::Serialize;
 
-use crate::catalogue::{Column, CounterTable, Index, Kind, Named, Parent, Shape, Table};
+use crate::catalogue::{Column, Index, Kind, Named, Parent, Shape, Table};
 use crate::connection::AnyConnection;
-use crate::doctor::notes::Notes;
+use crate::doctor::looks::Looks;
 use crate::doctor::report::{Deadlock, Look};
 use crate::sql::{Sql, sql};
 
@@ -40,15 +40,10 @@ pub trait Database: Sync {
     }
 
     /// Who waits for rows of a table, and who holds them.
-    fn look(&self, _: &CounterTable, _: &mut Notes, _: &mut AnyConnection) -> Result<Look>;
+    fn look(&self, looks: &mut Looks<'_>) -> Result<Look>;
 
     /// The last deadlock of the server, if a row of this table had a part in it.
-    fn last_deadlock(
-        &self,
-        _: &CounterTable,
-        _: &mut Notes,
-        _: &mut AnyConnection,
-    ) -> Result<Option<Deadlock>> {
+    fn last_deadlock(&self, _: &mut Looks<'_>) -> Result<Option<Deadlock>> {
         Ok(None)
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use diesel_counters::DEFAULT_SLOTS;
 
-use super::notes::WHO_WAITS;
+use super::looks::WHO_WAITS;
 use super::print;
 use super::report::{Activity, Advice, Deadlock, Report, Row, Wait};
 use crate::database::Facts;

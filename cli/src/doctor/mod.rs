@@ -1,7 +1,7 @@
 //! `doctor`: who waits for a counter's row, who holds it, and what to do.
 
 mod advice;
-pub mod notes;
+pub mod looks;
 mod print;
 pub mod report;
 mod slots;
@@ -17,7 +17,7 @@ use crate::catalogue;
 use crate::connection::{AnyConnection, who_locks};
 use crate::options::{Options, Outcome};
 use catalogue::CounterTable;
-use notes::Notes;
+use looks::Looks;
 use report::Report;
 
 /// Show who waits for rows of a counter table, who holds them, and what to do.
@@ -68,16 +68,16 @@ fn report(
     seconds: Option<u64>,
 ) -> Result<Report> {
     let database = conn.database();
-    let mut notes = Notes::default();
-    let (mut look, watch) = watch::watch(seconds, || database.look(counters, &mut notes, conn))?;
+    let looks = &mut Looks::at(counters, conn);
+    let (mut look, watch) = watch::watch(seconds, || database.look(looks))?;
     let version = dsl::sql::<Text>(database.facts().version);
-    let version = diesel::select(version).get_result(conn)?;
-    let last_deadlock = database.last_deadlock(counters, &mut notes, conn)?;
-    let slots = slots::of_last_day(conn, counters);
+    let version = diesel::select(version).get_result(looks.conn)?;
+    let last_deadlock = database.last_deadlock(looks)?;
+    let slots = slots::of_last_day(counters, looks.conn);
     let (day, slots) = slots.unwrap_or_else(|error| {
         // This command waits for the whole table, too.
         look.clients.table_waits += i64::from(!who_locks(&error).is_empty());
-        notes.miss("how slots are filled", &error.to_string(), None);
+        looks.miss("how slots are filled", &error.to_string(), None);
         Default::default()
     });
     let mut report = Report {
@@ -89,7 +89,7 @@ fn report(
         last_deadlock,
         day,
         slots,
-        not_seen: notes.not_seen,
+        not_seen: std::mem::take(&mut looks.not_seen),
         advice: Vec::new(),
     };
     report.contention |= report.recent_deadlock().is_some();

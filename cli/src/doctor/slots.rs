@@ -18,8 +18,8 @@ const AT_MOST: Duration = Duration::from_secs(10);
 /// The slots of the last day that has rows, the one with the highest count first. A table that has
 /// counts without a day only has them on 1970-01-01.
 pub fn of_last_day(
-    conn: &mut AnyConnection,
     counters: &CounterTable,
+    conn: &mut AnyConnection,
 ) -> Result<(Option<NaiveDate>, Vec<Slot>)> {
     conn.database().limit_statements(AT_MOST, conn)?;
     let layout = layout(counters, &counters.counters);

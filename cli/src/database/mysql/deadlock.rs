@@ -8,9 +8,9 @@ use diesel::sql_types::{Double, Nullable, Text};
 
 use super::lock_data::row_of_fields;
 use super::locks::allowed;
-use crate::catalogue::{CounterTable, Kind};
+use crate::catalogue::Kind;
 use crate::connection::{AnyConnection, MultiBackend};
-use crate::doctor::notes::Notes;
+use crate::doctor::looks::Looks;
 use crate::doctor::report::{Deadlock, Deadlocked, Row};
 
 /// `SHOW ENGINE INNODB STATUS`
@@ -39,14 +39,11 @@ fn status(conn: &mut AnyConnection) -> QueryResult<String> {
 }
 
 /// The server's last deadlock, if a row of this table had a part in it.
-pub fn last_deadlock(
-    counters: &CounterTable,
-    notes: &mut Notes,
-    conn: &mut AnyConnection,
-) -> Result<Option<Deadlock>> {
-    let Some(status) = allowed(conn, notes, "the last deadlock", status)? else {
+pub fn last_deadlock(looks: &mut Looks<'_>) -> Result<Option<Deadlock>> {
+    let Some(status) = allowed(looks, "the last deadlock", status)? else {
         return Ok(None);
     };
+    let counters = looks.counters;
     let table = &counters.table;
     let entity = counters.entity.as_ref().map(|entity| entity.kind);
     let deadlock = read(&status, &table.in_schema, &table.name, entity);
@@ -57,7 +54,7 @@ pub fn last_deadlock(
     let ago = dsl::sql::<Nullable<Double>>("1e0 * TIMESTAMPDIFF(SECOND, ")
         .bind::<Text, _>(deadlock.at.clone())
         .sql(", CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM'))");
-    deadlock.seconds_ago = diesel::select(ago).get_result(conn)?;
+    deadlock.seconds_ago = diesel::select(ago).get_result(looks.conn)?;
     Ok(Some(deadlock))
 }
 

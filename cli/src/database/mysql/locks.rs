@@ -10,10 +10,9 @@ use diesel::result::Error;
 use diesel::sql_types::{Bool, Text};
 
 use super::{Mysql, lock_data};
-use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::database::Database;
-use crate::doctor::notes::{Notes, WHO_WAITS};
+use crate::doctor::looks::{Looks, WHO_WAITS};
 use crate::doctor::report::{Look, Session};
 use crate::doctor::waits::{LockWait, ids, waits};
 use crate::sql::sql;
@@ -88,13 +87,15 @@ const CLIENTS: [&str; 2] = [
     FROM {processlist} p WHERE p.id <> CONNECTION_ID() AND p.db = ",
 ];
 
-pub fn look(counters: &CounterTable, notes: &mut Notes, conn: &mut AnyConnection) -> Result<Look> {
+pub fn look(looks: &mut Looks<'_>) -> Result<Look> {
+    let counters = looks.counters;
     let is_mariadb = dsl::sql::<Bool>("VERSION() LIKE '%MariaDB%'");
     let is_on = dsl::sql::<Bool>("@@performance_schema");
-    let (is_mariadb, is_on): (bool, bool) = diesel::select((is_mariadb, is_on)).get_result(conn)?;
+    let (is_mariadb, is_on): (bool, bool) =
+        diesel::select((is_mariadb, is_on)).get_result(looks.conn)?;
     if !is_mariadb && !is_on {
         let why = "performance_schema is off: start the server with performance_schema = ON";
-        notes.miss(WHO_WAITS, why, None);
+        looks.miss(WHO_WAITS, why, None);
         return Ok(Look::default());
     }
     let views = if is_mariadb { MARIADB } else { MYSQL };
@@ -107,7 +108,7 @@ pub fn look(counters: &CounterTable, notes: &mut Notes, conn: &mut AnyConnection
     let parent = counters.parent.as_ref();
     let sql_parent = parent.map(|p| sql_name(&p.in_schema, &p.table));
     let lock_waits = sql(LOCK_WAITS.replace("{waits}", views.waits));
-    let lock_waits = allowed(conn, notes, WHO_WAITS, |conn| lock_waits.load(conn))?;
+    let lock_waits = allowed(looks, WHO_WAITS, |conn| lock_waits.load(conn))?;
     // Without this right, MariaDB shows a user only its own sessions.
     let Some::<Vec<LockWait>>(mut lock_waits) = lock_waits else {
         return Ok(Look::default());
@@ -121,12 +122,12 @@ pub fn look(counters: &CounterTable, notes: &mut Notes, conn: &mut AnyConnection
     lock_waits.retain(|wait| wait.is_here || wait.parent.is_some());
     let sessions = sql(SESSIONS.replace("{processlist}", views.processlist));
     let sessions = sessions.bind(&*ids(&lock_waits)).sql(")");
-    let sessions = allowed(conn, notes, WHO_WAITS, |conn| sessions.load(conn))?;
+    let sessions = allowed(looks, WHO_WAITS, |conn| sessions.load(conn))?;
     let sessions: Vec<Session> = sessions.unwrap_or_default();
     let mut statements = sessions.iter().map(|session| &session.activity.statement);
     if is_mariadb && statements.any(Option::is_none) {
         let what = "the last statement of a session that runs none";
-        notes.miss(what, "MariaDB does not show it", None);
+        looks.miss(what, "MariaDB does not show it", None);
     }
     let kind = counters.entity.as_ref().map(|entity| entity.kind);
     let row = |wait: &LockWait| lock_data::row(wait.place.as_ref()?, kind);
@@ -137,9 +138,7 @@ pub fn look(counters: &CounterTable, notes: &mut Notes, conn: &mut AnyConnection
         .bind(&*table.name)
         .sql(after)
         .bind(&*table.in_schema);
-    let clients = allowed(conn, notes, "who is connected", |conn| {
-        clients.get_result(conn)
-    })?;
+    let clients = allowed(looks, "who is connected", |conn| clients.get_result(conn))?;
     Ok(Look {
         waits: waits(&lock_waits, &sessions, counters, rows)?,
         clients: clients.unwrap_or_default(),
@@ -149,24 +148,23 @@ pub fn look(counters: &CounterTable, notes: &mut Notes, conn: &mut AnyConnection
 
 /// What a query finds; or None, when the account lacks a right.
 pub fn allowed<T>(
-    conn: &mut AnyConnection,
-    notes: &mut Notes,
+    looks: &mut Looks<'_>,
     what: &str,
     query: impl FnOnce(&mut AnyConnection) -> QueryResult<T>,
 ) -> Result<Option<T>> {
-    let why = match query(conn) {
+    let why = match query(looks.conn) {
         Err(Error::DatabaseError(_, why)) if why.message().contains("denied") => why,
         found => return Ok(Some(found?)),
     };
     let account =
         dsl::sql::<Text>("CONCAT('`', REPLACE(CAST(CURRENT_USER() AS CHAR), '@', '`@`'), '`')");
-    let account: String = diesel::select(account).get_result(conn)?;
+    let account: String = diesel::select(account).get_result(looks.conn)?;
     let right = match why.message().contains("PROCESS") {
         true => "PROCESS ON *.*",
         false => "SELECT ON performance_schema.*",
     };
     let grant = format!("GRANT {right} TO {account}");
-    notes.miss(what, why.message(), Some(grant));
+    looks.miss(what, why.message(), Some(grant));
     Ok(None)
 }
 

@@ -15,9 +15,9 @@ use diesel::sql_types::{BigInt, Nullable};
 use diesel::{QueryResult, RunQueryDsl};
 
 use super::{Change, Database, Entity, Facts, Fault, Parts, Replaces, Script, Size};
-use crate::catalogue::{Column, CounterTable, Index, Parent, Shape, Table};
+use crate::catalogue::{Column, Index, Parent, Shape, Table};
 use crate::connection::AnyConnection;
-use crate::doctor::notes::Notes;
+use crate::doctor::looks::Looks;
 use crate::doctor::report::{Deadlock, Look};
 use crate::sql::sql;
 
@@ -56,22 +56,12 @@ impl Database for Mysql {
         &FACTS
     }
 
-    fn look(
-        &self,
-        table: &CounterTable,
-        notes: &mut Notes,
-        conn: &mut AnyConnection,
-    ) -> Result<Look> {
-        locks::look(table, notes, conn)
+    fn look(&self, looks: &mut Looks<'_>) -> Result<Look> {
+        locks::look(looks)
     }
 
-    fn last_deadlock(
-        &self,
-        table: &CounterTable,
-        notes: &mut Notes,
-        conn: &mut AnyConnection,
-    ) -> Result<Option<Deadlock>> {
-        deadlock::last_deadlock(table, notes, conn)
+    fn last_deadlock(&self, looks: &mut Looks<'_>) -> Result<Option<Deadlock>> {
+        deadlock::last_deadlock(looks)
     }
 
     fn limit_statements(&self, time: Duration, conn: &mut AnyConnection) -> QueryResult<()> {

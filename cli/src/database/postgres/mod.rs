@@ -12,9 +12,9 @@ use diesel::sql_types::{BigInt, Nullable};
 use diesel::{QueryResult, RunQueryDsl};
 
 use super::{Change, Database, Facts, Fault, Script, Size};
-use crate::catalogue::{Column, CounterTable, Index, Shape, Table};
+use crate::catalogue::{Column, Index, Shape, Table};
 use crate::connection::AnyConnection;
-use crate::doctor::notes::Notes;
+use crate::doctor::looks::Looks;
 use crate::doctor::report::Look;
 use crate::sql::{Sql, sql};
 
@@ -53,13 +53,8 @@ impl Database for Postgres {
         &FACTS
     }
 
-    fn look(
-        &self,
-        table: &CounterTable,
-        notes: &mut Notes,
-        conn: &mut AnyConnection,
-    ) -> Result<Look> {
-        locks::look(table, notes, conn)
+    fn look(&self, looks: &mut Looks<'_>) -> Result<Look> {
+        locks::look(looks)
     }
 
     fn limit_statements(&self, time: Duration, conn: &mut AnyConnection) -> QueryResult<()> {

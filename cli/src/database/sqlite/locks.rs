@@ -6,23 +6,22 @@ use std::time::Duration;
 use anyhow::Result;
 use diesel::connection::SimpleConnection;
 
-use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
-use crate::doctor::notes::Notes;
+use crate::doctor::looks::Looks;
 use crate::doctor::report::Look;
 
 /// A lock that is held at each of these tries is held for long.
 const TRIES: usize = 5;
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
-pub fn look(_: &CounterTable, notes: &mut Notes, conn: &mut AnyConnection) -> Result<Look> {
+pub fn look(looks: &mut Looks<'_>) -> Result<Look> {
     let what = "which connection holds the write lock, and which ones wait for it";
-    notes.miss(what, "SQLite does not tell", None);
-    let mut is_held = is_write_locked(conn)?;
+    looks.miss(what, "SQLite does not tell", None);
+    let mut is_held = is_write_locked(looks.conn)?;
     for _ in 1..TRIES {
         if is_held {
             sleep(BETWEEN_TRIES);
-            is_held = is_write_locked(conn)?;
+            is_held = is_write_locked(looks.conn)?;
         }
     }
     Ok(Look {

@@ -10,9 +10,9 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::{BigInt, Nullable};
 
 use super::{Change, Database, Entity, Facts, Fault, Parts, Rebuild, Replaces, Script, Size};
-use crate::catalogue::{CounterTable, Kind, Parent, Shape, Table};
+use crate::catalogue::{Kind, Parent, Shape, Table};
 use crate::connection::AnyConnection;
-use crate::doctor::notes::Notes;
+use crate::doctor::looks::Looks;
 use crate::doctor::report::Look;
 use crate::sql::sql;
 
@@ -47,13 +47,8 @@ impl Database for Sqlite {
         &FACTS
     }
 
-    fn look(
-        &self,
-        table: &CounterTable,
-        notes: &mut Notes,
-        conn: &mut AnyConnection,
-    ) -> Result<Look> {
-        locks::look(table, notes, conn)
+    fn look(&self, looks: &mut Looks<'_>) -> Result<Look> {
+        locks::look(looks)
     }
 
     fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>> {

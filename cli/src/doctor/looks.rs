@@ -1,13 +1,16 @@
-//! What is kept from one look to the next.
+//! The looks at a table, and what is kept from one to the next.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use super::report::{NotSeen, Row};
+use crate::catalogue::CounterTable;
+use crate::connection::AnyConnection;
 
-/// What is kept from one look to the next.
-#[derive(Default)]
-pub struct Notes {
+/// The looks at a table, and what is kept from one to the next.
+pub struct Looks<'a> {
+    pub conn: &'a mut AnyConnection,
+    pub counters: &'a CounterTable,
     pub not_seen: Vec<NotSeen>,
     /// The rows that a transaction of PostgreSQL has locked.
     pub rows_of: HashMap<String, Vec<Row>>,
@@ -15,7 +18,17 @@ pub struct Notes {
     pub time_spent: Duration,
 }
 
-impl Notes {
+impl<'a> Looks<'a> {
+    pub fn at(counters: &'a CounterTable, conn: &'a mut AnyConnection) -> Self {
+        Looks {
+            conn,
+            counters,
+            not_seen: Vec::new(),
+            rows_of: HashMap::new(),
+            time_spent: Duration::ZERO,
+        }
+    }
+
     pub fn miss(&mut self, what: &str, why: &str, grant: Option<String>) {
         let missed = NotSeen {
             what: what.to_owned(),
