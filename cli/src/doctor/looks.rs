@@ -42,4 +42,4 @@ impl<'a> Looks<'a> {
 }
 
 /// Noted as not seen if nothing is known about waits.
-pub const WHO_WAITS: &str = "who waits for whom";
+pub const WHO_WAITS: &str = "which sessions wait, and who holds their rows";

@@ -1,4 +1,4 @@
-//! From lock waits and sessions to who waits for whom.
+//! From lock waits and sessions to the waits of the report.
 
 use anyhow::Result;
 use diesel::QueryableByName;

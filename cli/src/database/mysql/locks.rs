@@ -1,4 +1,4 @@
-//! Who waits for whom, from the views of MySQL and of MariaDB.
+//! The waits for rows, from the views of MySQL and of MariaDB.
 
 use std::time::Duration;
 

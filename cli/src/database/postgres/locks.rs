@@ -1,4 +1,4 @@
-//! Who waits for whom, from `pg_locks` and `pg_stat_activity`.
+//! The waits for rows, from `pg_locks` and `pg_stat_activity`.
 
 use std::time::{Duration, Instant};
 
