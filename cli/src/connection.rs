@@ -61,7 +61,7 @@ macro_rules! open {
         #[cfg(not(feature = $feature))]
         bail!(
             "this diesel-counters was built without {0}: build it with \
-             `cargo install --path cli --features {0}`",
+             `cargo install diesel_counters_cli --features {0}`",
             $feature
         )
     }};
@@ -93,8 +93,9 @@ pub fn connect(url: &str) -> Result<AnyConnection> {
             let file = url.strip_prefix("sqlite://").unwrap_or(url);
             // SQLite would create it.
             if !Path::new(file).is_file() {
-                // It may be a URL with a password that has lost its beginning.
-                let file = match file.contains('@') {
+                // It may be another way to connect, with a password: a URL that has lost its
+                // beginning, or libpq's `host=… password=…`.
+                let file = match file.contains(['@', '=']) {
                     true => String::new(),
                     false => format!(" {file}"),
                 };
@@ -142,8 +143,8 @@ pub fn who_locks(error: &anyhow::Error) -> &'static str {
         "Lock wait timeout exceeded",
         "database is locked",
     ];
-    let said = format!("{error:#}");
-    match WAITED.iter().any(|waited| said.contains(waited)) {
+    let text = format!("{error:#}");
+    match WAITED.iter().any(|waited| text.contains(waited)) {
         true => ": another session has locked it. Try again, or see `diesel-counters doctor TABLE`",
         false => "",
     }
@@ -154,15 +155,22 @@ fn unreachable(url: &str, error: ConnectionError) -> anyhow::Error {
     let reason = error.to_string();
     let mut reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     // A client library may quote what it could not read.
-    if let Some(password) = password(url) {
+    for password in passwords(url) {
         reason = reason.replace(password, "***");
     }
     anyhow!("cannot open the database: {reason}")
 }
 
-fn password(url: &str) -> Option<&str> {
-    let (_, authority) = url.split_once("://")?;
-    let (user, _host) = authority.rsplit_once('@')?;
-    let (_, password) = user.split_once(':')?;
-    Some(password).filter(|password| !password.is_empty())
+/// That of `user:password@host`, and those of `?password=…&sslpassword=…`.
+fn passwords(url: &str) -> impl Iterator<Item = &str> {
+    let user = url
+        .split_once("://")
+        .and_then(|(_, rest)| rest.rsplit_once('@'));
+    let of_user = user.and_then(|(user, _host)| Some(user.split_once(':')?.1));
+    let parameters = url
+        .split(['?', '&'])
+        .filter_map(|part| part.split_once('='));
+    let secret = parameters.filter(|(name, _)| name.ends_with("password"));
+    let all = of_user.into_iter().chain(secret.map(|(_, value)| value));
+    all.filter(|password| !password.is_empty())
 }

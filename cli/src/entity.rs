@@ -21,13 +21,14 @@ pub fn equal(database: &dyn Database, key: &Column, text: &str) -> Result<Sql> {
         ),
         Kind::Binary => equals.bind(bytes(text).with_context(|| is_not("hexadecimal digits"))?),
         Kind::Text => equals.bind(text),
-        Kind::Uuid | Kind::OtherInteger | Kind::Real | Kind::Other => {
+        Kind::Uuid | Kind::OtherInteger | Kind::Unsigned | Kind::Real | Kind::Other => {
             equals.then(database.bound(text, key))
         }
     })
 }
 
-fn bytes(digits: &str) -> Result<Vec<u8>> {
+/// Reads hexadecimal digits.
+pub fn bytes(digits: &str) -> Result<Vec<u8>> {
     if digits.len() % 2 == 1 || !digits.chars().all(|c| c.is_ascii_hexdigit()) {
         bail!("it is not an even number of hexadecimal digits");
     }

@@ -78,7 +78,7 @@ pub fn layout_to_merge(table: &CounterTable, discard: &[String]) -> Result<Layou
             );
         }
     }
-    // A generated column is computed anew.
+    // The database computes a generated column itself.
     let (generated, stored): (Vec<_>, Vec<_>) = table
         .table
         .columns
@@ -90,8 +90,8 @@ pub fn layout_to_merge(table: &CounterTable, discard: &[String]) -> Result<Layou
         .filter(|name| !key.contains(name) && !is_counter(name));
     if let Some(kept) = others.find(|name| !discard.contains(name)) {
         bail!(
-            "{}.{kept} is not a BIGINT, and a merge would lose its values: `diesel-counters check \
-             {0}` says how to make it a counter, and `--discard {kept}` discards them",
+            "{}.{kept} is not a counter, and a merge would lose its values: make it a BIGINT, move it \
+             to another table, or discard its values with `--discard {kept}`",
             table.table
         );
     }
@@ -108,48 +108,47 @@ pub fn layout_to_merge(table: &CounterTable, discard: &[String]) -> Result<Layou
     Ok(layout)
 }
 
-/// Calls a function with the SQL type and the Rust type of the entity's key, and with the
-/// connection that has them: `run::<BigInt, i64, _>(…, conn)`.
+/// Calls a function with the SQL type and the Rust type of a key, and with the connection that has
+/// them: `run::<BigInt, i64, _>(…, conn)`. The key is an `Option<&Column>`.
 macro_rules! with_key_type {
-    ($table:expr, $conn:expr, $run:ident($($argument:expr),*)) => {{
+    ($key:expr, $conn:expr, $run:ident($($argument:expr),*)) => {{
         use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text};
-        use $crate::catalogue::Kind;
+        use $crate::catalogue::{Column, Kind};
+        #[cfg(any(feature = "postgres", feature = "mysql"))]
+        use $crate::connection::AnyConnection;
 
-        let stored_as = |entity: &$crate::catalogue::Column| {
-            ($conn.database().stored_as(entity.kind), entity.sql_type.clone())
-        };
-        match ($table.entity.as_ref().map(stored_as), $conn) {
+        let key: Option<&Column> = $key;
+        let key = key.map(|key| ($conn.database().stored_as(key.kind), &*key.sql_type));
+        match (key, $conn) {
             // The engine reads the constant 0 in place of a key.
             (None, conn) => $run::<Integer, i32, _>($($argument,)* conn),
-            // Diesel has these types on a connection to their database only.
-            #[cfg(feature = "postgres")]
-            (Some((Kind::Uuid, _)), $crate::connection::AnyConnection::Postgres(conn)) => {
-                use diesel::sql_types::Uuid;
-                use diesel_counters::dsl::StoredKey;
-
-                $run::<Uuid, <Uuid as StoredKey>::Key, _>($($argument,)* conn)
-            }
-            #[cfg(feature = "mysql")]
-            (Some((_, sql_type)), $crate::connection::AnyConnection::Mysql(conn))
-                if sql_type.starts_with("bigint") && sql_type.ends_with("unsigned") =>
-            {
-                $run::<diesel::sql_types::Unsigned<BigInt>, u64, _>($($argument,)* conn)
-            }
-            #[cfg(feature = "mysql")]
-            (Some((_, sql_type)), $crate::connection::AnyConnection::Mysql(conn))
-                if sql_type.starts_with("int") && sql_type.ends_with("unsigned") =>
-            {
-                $run::<diesel::sql_types::Unsigned<Integer>, u32, _>($($argument,)* conn)
-            }
             (Some((Kind::BigInt, _)), conn) => $run::<BigInt, i64, _>($($argument,)* conn),
             (Some((Kind::Integer, _)), conn) => $run::<Integer, i32, _>($($argument,)* conn),
             (Some((Kind::SmallInt, _)), conn) => $run::<SmallInt, i16, _>($($argument,)* conn),
             (Some((Kind::Text, _)), conn) => $run::<Text, String, _>($($argument,)* conn),
             (Some((Kind::Binary, _)), conn) => $run::<Binary, Vec<u8>, _>($($argument,)* conn),
+            // Diesel has these types on a connection to their database only.
+            #[cfg(feature = "postgres")]
+            (Some((Kind::Uuid, _)), AnyConnection::Postgres(conn)) => {
+                use diesel::sql_types::Uuid;
+
+                $run::<Uuid, <Uuid as diesel_counters::dsl::StoredKey>::Key, _>($($argument,)* conn)
+            }
+            #[cfg(feature = "mysql")]
+            (Some((Kind::Unsigned, sql_type)), AnyConnection::Mysql(conn))
+                if sql_type.starts_with("bigint") =>
+            {
+                $run::<diesel::sql_types::Unsigned<BigInt>, u64, _>($($argument,)* conn)
+            }
+            #[cfg(feature = "mysql")]
+            (Some((Kind::Unsigned, sql_type)), AnyConnection::Mysql(conn))
+                if sql_type.starts_with("int") =>
+            {
+                $run::<diesel::sql_types::Unsigned<Integer>, u32, _>($($argument,)* conn)
+            }
             (Some((_, sql_type)), _) => anyhow::bail!(
-                "{}: this command cannot do it with keys of the type {sql_type}; a program that \
-                 uses diesel_counters can",
-                $table.table
+                "this command does not take keys of the type {sql_type}; a program that uses \
+                 diesel_counters can"
             ),
         }
     }};

@@ -28,7 +28,7 @@ use crate::options::{Options, Outcome};
 /// A counter table has the primary key (entity, day, slot) or (day, slot), and each of its other
 /// BIGINT columns is a counter.
 #[derive(Parser)]
-#[command(name = "diesel-counters", version, after_help = EXIT_CODES)]
+#[command(name = "diesel-counters", version, after_help = EXAMPLE_AND_EXIT_CODES)]
 struct Cli {
     #[command(flatten)]
     options: Options,
@@ -36,7 +36,11 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "\
+const EXAMPLE_AND_EXIT_CODES: &str = "\
+Example:
+  export DATABASE_URL=postgres://me@localhost/blog
+  diesel-counters check
+
 Exit codes:
   0  success
   1  error

@@ -11,24 +11,26 @@ use crate::catalogue::{Column, CounterTable, Kind, Table, counter_table, table};
 use crate::connection::AnyConnection;
 use crate::layout::{TableName, layout, with_key_type};
 use crate::options::{Options, Outcome};
-use crate::output::{progress_bar, thousands};
+use crate::output::{printable, progress_bar, thousands};
 
 /// Copy a counter's totals into a column of the table of its entities.
 ///
 /// It compares all rows, and writes those that differ, in short transactions. Programs can count
-/// at the same time. It does not write a row whose column another transaction has changed in
-/// between; the next run does.
+/// at the same time. If another transaction changes the column of a row meanwhile, the next run
+/// writes that row.
 #[derive(Args)]
+#[command(after_help = "Example:
+  diesel-counters materialize article_counters views --into articles.total_views")]
 pub struct Materialize {
-    /// The counter table.
+    /// The counter table, such as article_counters or blog.article_counters.
     table: String,
-    /// The counter.
+    /// The counter, such as views.
     counter: String,
     /// The BIGINT column that takes the totals, such as articles.total_views.
     #[arg(long, value_name = "TABLE.COLUMN")]
     into: String,
     /// The number of rows that one transaction writes at most.
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "ROWS", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..=1000))]
     batch: u16,
     /// Only print how many rows would be written.
     #[arg(long)]
@@ -49,15 +51,16 @@ pub fn run(args: Materialize, options: &Options) -> Result<Outcome> {
     let conn = &mut options.connect()?;
     let counters = counter_table(conn, &args.table)?;
     let layout = layout(&counters, [counters.counter(&args.counter)?]);
-    let (into, key) = into(&args.into, &counters, conn)?;
-    // Keys are read from the parent table, where they can be another kind of integers.
-    let of_parent = CounterTable {
-        entity: Some(key),
-        ..counters
+    let (parent, column) = into(&args.into, &counters, conn)?;
+    let key = key_of(&parent, &counters)?;
+    let into = TotalColumn {
+        table: TableName::of(&parent),
+        key: key.name.clone().into(),
+        column: column.into(),
     };
-    let done = with_key_type!(of_parent, conn, copy(layout, into, &args))?;
+    let done = with_key_type!(Some(key), conn, copy(layout, into, &args))?;
     let report = Report {
-        table: of_parent.table.to_string(),
+        table: counters.table.to_string(),
         counter: args.counter,
         into: args.into,
         dry_run: args.dry_run,
@@ -97,15 +100,10 @@ where
     Ok(done)
 }
 
-/// The column that takes the totals, if it can, and the primary key of its table.
-fn into(
-    name: &str,
-    counters: &CounterTable,
-    conn: &mut AnyConnection,
-) -> Result<(TotalColumn<TableName>, Column)> {
-    let entity = counters.of_entities()?;
+/// The table and the column that take the totals.
+fn into(name: &str, counters: &CounterTable, conn: &mut AnyConnection) -> Result<(Table, String)> {
     let Some((table_name, column_name)) = name.rsplit_once('.') else {
-        bail!("--into {name}: write it as TABLE.COLUMN");
+        bail!("--into {name}: write it as TABLE.COLUMN, such as articles.total_views");
     };
     let parent = table(conn, table_name)?;
     let Some(column) = parent.column(column_name) else {
@@ -128,39 +126,33 @@ fn into(
             if is_key { ", and the primary key" } else { "" },
         );
     }
-    let key = key_of(&parent, entity).with_context(|| {
+    Ok((parent, column_name.to_owned()))
+}
+
+/// The primary key of the parent table, if its values can be those of the entity's column.
+fn key_of<'t>(parent: &'t Table, counters: &CounterTable) -> Result<&'t Column> {
+    let entity = counters.of_entities()?;
+    let are_alike = |a: Kind, b: Kind| a == b || a.is_integer() && b.is_integer();
+    let key = match &*parent.primary_key {
+        [key] => parent.column(key),
+        _ => None,
+    };
+    let key = key.filter(|key| are_alike(key.kind, entity.kind));
+    key.with_context(|| {
         format!(
             "the primary key of {parent} is not a single {}, as {}.{} is",
             entity.sql_type, counters.table, entity.name
         )
-    })?;
-    let into = TotalColumn {
-        table: TableName::of(&parent),
-        key: key.name.clone().into(),
-        column: column.name.clone().into(),
-    };
-    Ok((into, key.clone()))
-}
-
-/// The primary key of the parent table, if its values can be those of the entity's column.
-fn key_of<'t>(parent: &'t Table, entity: &Column) -> Option<&'t Column> {
-    let [key] = &*parent.primary_key else {
-        return None;
-    };
-    let are_alike = |a: Kind, b: Kind| a == b || a.is_integer() && b.is_integer();
-    parent
-        .column(key)
-        .filter(|key| are_alike(key.kind, entity.kind))
+    })
 }
 
 fn text(report: &Report) -> String {
-    let rows = |number: u64| thousands(number.try_into().unwrap_or(i64::MAX));
-    let Report { into, .. } = report;
+    let into = printable(&report.into);
     if report.dry_run {
         return format!(
             "{into}: {} rows would be written\n",
-            rows(report.rows_that_differ)
+            thousands(report.rows_that_differ)
         );
     }
-    format!("{into}: {} rows written\n", rows(report.rows_written))
+    format!("{into}: {} rows written\n", thousands(report.rows_written))
 }

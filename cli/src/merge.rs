@@ -11,41 +11,48 @@ use serde::Serialize;
 use crate::catalogue::counter_table;
 use crate::layout::{TableName, layout_to_merge, with_key_type};
 use crate::options::{Options, Outcome};
-use crate::output::{progress_bar, thousands};
+use crate::output::{printable, progress_bar, thousands};
 
 /// Merge the slots of past days into one row for each entity and day.
 ///
 /// The counts do not change. Programs can count and read at the same time. The command can be
 /// stopped at any time, and run again.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  diesel-counters compact article_counters --dry-run
+  diesel-counters compact article_counters")]
 pub struct CompactArgs {
-    #[command(flatten)]
-    merge: MergeArgs,
     /// Merge the days before this one, such as 2026-01-31 [default: yesterday, in UTC].
     #[arg(long, value_name = "DATE")]
     before: Option<NaiveDate>,
-}
-
-/// Fold an entity's old days into one row without a day.
-///
-/// Totals do not change. Counts by day begin later. This cannot be undone.
-#[derive(Args)]
-pub struct FoldArgs {
     #[command(flatten)]
     merge: MergeArgs,
-    /// Fold the days before this one, such as 2026-01-31.
+}
+
+/// Merge each entity's old days into one row without a day. This cannot be undone.
+///
+/// Totals do not change, but the counts of each of these days are lost. Programs can count and read
+/// at the same time. The command can be stopped at any time, and run again.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  diesel-counters fold article_counters --before 2026-01-01 --dry-run
+  diesel-counters fold article_counters --before 2026-01-01")]
+pub struct FoldArgs {
+    /// Merge the days before this one, such as 2026-01-31.
     #[arg(long, value_name = "DATE")]
     before: NaiveDate,
+    #[command(flatten)]
+    merge: MergeArgs,
 }
 
 #[derive(Args)]
 struct MergeArgs {
-    /// The counter table.
+    /// The counter table, such as article_counters or blog.article_counters.
     table: String,
     /// The number of rows that one transaction merges at most.
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "ROWS", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
     batch: u16,
-    /// Discard the values of this column, which is not a counter. Can be given several times.
+    /// Discard the values of a column that is not a counter. Can be given several times.
     #[arg(long, value_name = "COLUMN")]
     discard: Vec<String>,
     /// Only print how many rows would be merged.
@@ -97,7 +104,11 @@ fn run(args: MergeArgs, keep: Keep, before: NaiveDate, options: &Options) -> Res
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
     let layout = layout_to_merge(&table, &args.discard)?;
-    let done = with_key_type!(table, conn, merge(layout, keep, before, &args))?;
+    let done = with_key_type!(
+        table.entity.as_ref(),
+        conn,
+        merge(layout, keep, before, &args)
+    )?;
     let report = Report {
         table: table.table.to_string(),
         before,
@@ -140,19 +151,18 @@ where
 }
 
 fn text(report: &Report) -> String {
-    let rows = |number: u64| thousands(number.try_into().unwrap_or(i64::MAX));
-    let Report { table, before, .. } = report;
+    let (table, before) = (printable(&report.table), report.before);
     if report.already_running {
         return format!("{table}: another run is merging its rows; this one did nothing\n");
     }
     if report.dry_run {
-        let left = rows(report.rows_left);
+        let left = thousands(report.rows_left);
         return format!("{table}: {left} rows before {before} would be merged\n");
     }
     format!(
         "{table}: {} rows before {before} merged, {} left; the longest transaction took {:.0} ms\n",
-        rows(report.merged_rows),
-        rows(report.rows_left),
+        thousands(report.merged_rows),
+        thousands(report.rows_left),
         report.longest_transaction_seconds * 1000.0,
     )
 }

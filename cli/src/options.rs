@@ -9,15 +9,17 @@ use serde::Serialize;
 
 use crate::connection::{self, AnyConnection};
 
+const HEADING: &str = "Options of every command";
+
 /// The options of every command.
 #[derive(Args)]
 pub struct Options {
     /// The database: postgres://…, mysql://…, or the path of an SQLite file.
     // Hidden, because --help would show the password in it.
-    #[arg(long, env, hide_env_values = true, global = true, value_name = "URL")]
+    #[arg(long, env, hide_env_values = true, global = true, value_name = "URL", help_heading = HEADING)]
     database_url: Option<String>,
     /// Print the result as one JSON document.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = HEADING)]
     json: bool,
 }
 

@@ -23,9 +23,11 @@ pub fn progress_bar() -> ProgressBar {
 }
 
 /// A number in groups of three digits: `1,234,567`.
-pub fn thousands(number: i64) -> String {
+pub fn thousands(number: impl Into<i128>) -> String {
+    let number: i128 = number.into();
     let sign = if number < 0 { "-" } else { "" };
-    format!("{sign}{}", HumanCount(number.unsigned_abs()))
+    let digits = number.unsigned_abs().try_into().unwrap_or(u64::MAX);
+    format!("{sign}{}", HumanCount(digits))
 }
 
 /// A bar of `value`, where `greatest` has the full width. A negative value has none.
@@ -53,11 +55,13 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A foreign text with its control characters escaped, which could steer the terminal.
+/// A foreign text with its control characters escaped, which could steer the terminal, and those
+/// that change the direction of the text.
 pub fn printable(text: &str) -> String {
     let steers = |c: char| {
-        // These two ranges change the direction of the text.
-        c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     let mut printable = String::new();
     for c in text.chars() {
@@ -98,6 +102,13 @@ mod tests {
     fn digits_are_in_groups_of_three() {
         let numbers = [0, 1000, i64::MIN].map(thousands);
         assert_eq!(numbers, ["0", "1,000", "-9,223,372,036,854,775,808"]);
+    }
+
+    #[test]
+    fn what_steers_a_terminal_is_escaped() {
+        let text = "gr\u{fc}n \u{1b}[31m\r\u{9b}\u{200e}\u{200f}\u{202e}\u{2066}\u{61c}\u{feff}";
+        let escaped = r"grün \u{1b}[31m\r\u{9b}\u{200e}\u{200f}\u{202e}\u{2066}\u{61c}";
+        assert_eq!(printable(text), format!("{escaped}\u{feff}"));
     }
 
     #[test]

@@ -15,13 +15,9 @@ pub struct Sql<ST = Untyped> {
     types: PhantomData<ST>,
 }
 
-enum Part {
-    Text(String),
-    Value(Value),
-}
-
-/// A bound value.
-pub enum Value {
+/// A piece of SQL, or a bound value.
+pub enum Part {
+    Sql(String),
     BigInt(i64),
     Text(String),
     Binary(Vec<u8>),
@@ -30,17 +26,20 @@ pub enum Value {
 
 /// A statement that begins with this text.
 pub fn sql(text: impl Into<String>) -> Sql {
-    Sql::default().sql(text)
+    Sql {
+        parts: vec![Part::Sql(text.into())],
+        types: PhantomData,
+    }
 }
 
 impl Sql {
-    pub fn sql(mut self, text: impl Into<String>) -> Self {
-        self.parts.push(Part::Text(text.into()));
-        self
+    pub fn sql(self, text: impl Into<String>) -> Self {
+        self.bind(Part::Sql(text.into()))
     }
 
-    pub fn bind(mut self, value: impl Into<Value>) -> Self {
-        self.parts.push(Part::Value(value.into()));
+    /// Appends a bound value.
+    pub fn bind(mut self, value: impl Into<Part>) -> Self {
+        self.parts.push(value.into());
         self
     }
 
@@ -59,20 +58,11 @@ impl Sql {
     }
 }
 
-impl Default for Sql {
-    fn default() -> Self {
-        Sql {
-            parts: Vec::new(),
-            types: PhantomData,
-        }
-    }
-}
-
 macro_rules! values {
     ($($variant:ident($from:ty)),*) => {$(
-        impl From<$from> for Value {
+        impl From<$from> for Part {
             fn from(value: $from) -> Self {
-                Value::$variant(value.into())
+                Part::$variant(value.into())
             }
         }
     )*};
@@ -85,11 +75,11 @@ impl<ST> QueryFragment<MultiBackend> for Sql<ST> {
         out.unsafe_to_cache_prepared();
         for part in &self.parts {
             match part {
-                Part::Text(text) => out.push_sql(text),
-                Part::Value(Value::BigInt(v)) => out.push_bind_param::<BigInt, _>(v)?,
-                Part::Value(Value::Text(v)) => out.push_bind_param::<Text, _>(v)?,
-                Part::Value(Value::Binary(v)) => out.push_bind_param::<Binary, _>(v)?,
-                Part::Value(Value::Date(v)) => out.push_bind_param::<Date, _>(v)?,
+                Part::Sql(text) => out.push_sql(text),
+                Part::BigInt(v) => out.push_bind_param::<BigInt, _>(v)?,
+                Part::Text(v) => out.push_bind_param::<Text, _>(v)?,
+                Part::Binary(v) => out.push_bind_param::<Binary, _>(v)?,
+                Part::Date(v) => out.push_bind_param::<Date, _>(v)?,
             }
         }
         Ok(())

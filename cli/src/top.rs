@@ -13,22 +13,24 @@ use serde::Serialize;
 use crate::catalogue::counter_table;
 use crate::layout::layout;
 use crate::options::{Options, Outcome};
-use crate::output::{bar, columns, thousands, width};
+use crate::output::{bar, columns, printable, thousands, width};
 
 /// Show which entities have the highest total of a counter.
 #[derive(Args)]
+#[command(after_help = "Example:
+  diesel-counters top article_counters views --from 2026-01-01 -n 20")]
 pub struct Top {
-    /// The counter table.
+    /// The counter table, such as article_counters or blog.article_counters.
     table: String,
-    /// The counter.
+    /// The counter, such as views.
     counter: String,
     /// The number of entities.
     #[arg(short, default_value_t = 10, value_parser = clap::value_parser!(i64).range(1..))]
     n: i64,
-    /// The first day, such as 2026-01-31.
+    /// The first day that counts, such as 2026-01-31 [default: all days].
     #[arg(long, value_name = "DATE")]
     from: Option<NaiveDate>,
-    /// The last day.
+    /// The last day that counts [default: all days].
     #[arg(long, value_name = "DATE")]
     to: Option<NaiveDate>,
 }
@@ -84,14 +86,12 @@ fn rank(args: Top, options: &Options) -> Result<Ranking> {
 
 fn text(ranking: &Ranking) -> String {
     if ranking.top.is_empty() {
-        return format!("{} has no counts on these days.\n", ranking.table);
+        return format!(
+            "{} has no counts on these days.\n",
+            printable(&ranking.table)
+        );
     }
-    let greatest = ranking
-        .top
-        .iter()
-        .map(|ranked| ranked.total)
-        .max()
-        .unwrap_or(0);
+    let greatest = ranking.top.first().map_or(0, |ranked| ranked.total);
     let widest = ranking
         .top
         .iter()

@@ -160,6 +160,33 @@ fn a_missing_right_is_named_and_nothing_is_claimed() {
     assert!(!answer.stdout.contains("No contention"), "{answer:?}");
 }
 
+/// Who waits is then known by number, and not by name.
+#[test]
+fn a_missing_right_to_see_sessions_is_named_and_nothing_is_claimed() {
+    let database = with_counters();
+    if !tells_last_statement(&mut database.connect()) {
+        return; // MariaDB has one right for all of it.
+    }
+    let url = database.url();
+    let (server, name) = url.rsplit_once('/').unwrap();
+    let (_, host) = server.rsplit_once('@').unwrap();
+    let user = &format!("u{}", uuid::Uuid::new_v4().simple())[..16];
+    database.execute(&format!(
+        "CREATE USER {user}@'%'; GRANT SELECT ON {name}.* TO {user}@'%';
+         GRANT PROCESS ON *.* TO {user}@'%';
+         GRANT SELECT ON performance_schema.data_locks TO {user}@'%';
+         GRANT SELECT ON performance_schema.data_lock_waits TO {user}@'%'"
+    ));
+    let url = format!("mysql://{user}@{host}/{name}");
+    let look = || behaviour::run_with(&["doctor", "article_counters"], Some(&url));
+    let (_, _, answer) = hot_row::with_a_hot_row(&database, look);
+    database.execute(&format!("DROP USER {user}@'%'"));
+    let grant = "GRANT SELECT ON performance_schema.* TO";
+    assert!(answer.stdout.contains(grant), "{answer:?}");
+    assert!(!answer.stdout.contains("no session waits"), "{answer:?}");
+    assert!(!answer.stdout.contains("No contention"), "{answer:?}");
+}
+
 #[test]
 fn a_locked_table_is_contention() {
     let database = with_counters();

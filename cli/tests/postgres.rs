@@ -162,6 +162,35 @@ fn a_missing_right_is_named_and_the_rest_is_told() {
     assert!(answer.stdout.contains("entity 7"), "{answer:?}");
 }
 
+#[test]
+fn a_wait_for_the_parents_row_is_told_though_the_statements_are_hidden() {
+    let database = with_counters();
+    let role = format!("counters_test_{}", uuid::Uuid::new_v4().simple());
+    database.execute(&format!(
+        "CREATE TABLE articles (id BIGINT PRIMARY KEY); INSERT INTO articles VALUES (7);
+         ALTER TABLE article_counters ADD FOREIGN KEY (article_id) REFERENCES articles;
+         CREATE ROLE {role} LOGIN; GRANT SELECT ON article_counters TO {role}"
+    ));
+    let url = database.url().replace("postgres@", &format!("{role}@"));
+    let look = || behaviour::run_with(&["doctor", "article_counters", "--json"], Some(&url));
+    let wait = "INSERT INTO article_counters VALUES (7, '2026-01-01', 9, 1)";
+    let answer = with_a_waiter(&database, "SELECT FROM articles FOR UPDATE", wait, look);
+    database.execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+    assert_eq!(answer.code, 3, "{answer:?}");
+    assert_eq!(answer.json()["waits"][0]["parent_table"], "articles");
+}
+
+#[test]
+fn a_password_is_not_repeated_when_libpq_cannot_read_it() {
+    for url in [
+        "postgres://me:se%zz@localhost/blog",
+        "postgres:///blog?password=se%zz",
+    ] {
+        let checked = behaviour::run(&["check", "--database-url", url]);
+        assert!(checked.stderr.contains(r#"token: "***""#), "{checked:?}");
+    }
+}
+
 /// A bound text would be compared with all of the spaces that such a column is filled with.
 #[test]
 fn a_key_of_a_fixed_width_is_found() {
@@ -496,6 +525,22 @@ fn a_holder_of_both_is_told_for_the_row_that_is_waited_for() {
     assert_eq!(advice, ["foreign_key"], "{report}");
 }
 
+/// Such as a merge, while another session has a slot of its own.
+#[test]
+fn a_holder_of_several_slots_does_not_make_several_slots_hot() {
+    let database = with_counters();
+    let day = "SELECT 7, DATE '2026-01-01', slot, 1 FROM generate_series(1, 9) slot";
+    database.execute(&format!("INSERT INTO article_counters {day}"));
+    let wait = "INSERT INTO article_counters VALUES (7, '2026-01-01', 3, 1)
+                ON CONFLICT (article_id, day, slot) DO UPDATE SET views = 3";
+    let hold = "UPDATE article_counters SET views = 2";
+    let look = || database.run(&["doctor", "article_counters", "--json"]);
+    let report = with_a_waiter(&database, hold, wait, look).json();
+    let advice = behaviour::doctor::advice(&report);
+    assert_eq!(advice, ["count_last", "more_slots"], "{report}");
+    assert_eq!(report["watch"]["rows"], serde_json::json!([]), "{report}");
+}
+
 /// The waiter has locked no place of the parent's row then.
 #[test]
 fn a_parents_row_that_was_changed_and_locked_is_told() {
@@ -572,4 +617,6 @@ fn a_prepared_transaction_is_left_to_its_view() {
     assert_eq!(answer.code, 3, "{answer:?}");
     assert!(answer.stdout.contains("entity 7"), "{answer:?}");
     assert!(answer.stdout.contains("pg_prepared_xacts"), "{answer:?}");
+    let holder = "held by a session that waits too, or that the database does not show";
+    assert!(answer.stdout.contains(holder), "{answer:?}");
 }

@@ -71,8 +71,10 @@ pub enum Kind {
     SmallInt,
     Integer,
     BigInt,
-    /// MySQL's integers of other sizes or without a sign.
+    /// MySQL's TINYINT and MEDIUMINT.
     OtherInteger,
+    /// MySQL's integers of any size without a sign.
+    Unsigned,
     Text,
     Binary,
     /// On SQLite these are bytes.
@@ -101,8 +103,8 @@ pub struct Index {
 
 impl Kind {
     pub fn is_integer(self) -> bool {
-        use Kind::{BigInt, Integer, OtherInteger, SmallInt};
-        matches!(self, SmallInt | Integer | BigInt | OtherInteger)
+        use Kind::{BigInt, Integer, OtherInteger, SmallInt, Unsigned};
+        matches!(self, SmallInt | Integer | BigInt | OtherInteger | Unsigned)
     }
 }
 

@@ -77,9 +77,11 @@ impl<'t> Shape<'t> {
 /// A number that begins at 0.
 fn looks_like_a_counter(column: &Column) -> bool {
     let sql_type = column.sql_type.to_ascii_lowercase();
-    let mut numbers = ["numeric", "decimal", "bigint", "int"].iter();
-    let is_number = matches!(column.kind, Kind::SmallInt | Kind::Integer | Kind::Real)
-        || numbers.any(|number| sql_type.starts_with(number));
+    let mut decimals = ["numeric", "decimal"].iter();
+    let is_number = column.kind == Kind::Real
+        // A TINYINT of MySQL is a BOOLEAN.
+        || column.kind.is_integer() && !sql_type.starts_with("tinyint")
+        || decimals.any(|decimal| sql_type.starts_with(decimal));
     is_number && begins_at_0(column)
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::faults::{COUNTER_WITHOUT_DEFAULT, DEFAULT_NOT_0, NULL_COUNTER};
+use super::faults::{COUNTER_WITHOUT_DEFAULT, DEFAULT_NOT_0, NO_COUNTER, NULL_COUNTER};
 use super::faults::{INTEGER_COUNTER, OTHER_COUNTER, REAL_COUNTER, SMALLINT_COUNTER};
 use crate::catalogue::{Column, Kind, Shape, is_zero};
 use crate::connection::AnyConnection;
@@ -11,6 +11,12 @@ use crate::output::thousands;
 
 pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
+    if shape.counters.is_empty() {
+        let fault = NO_COUNTER.found("It has no counter.");
+        faults.push(fault.remedy(
+            "Add a column for each counter, as `diesel-counters generate migration` writes them.",
+        ));
+    }
     for counter in &shape.counters {
         faults.extend(of_counter(shape, counter, conn)?);
     }
@@ -50,7 +56,7 @@ fn of_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -> 
         }
         let beyond = format!("{name} > {}", i64::MAX);
         let has_beyond =
-            counter.kind == Kind::OtherInteger && database.count(table, &beyond, conn)? > 0;
+            counter.kind == Kind::Unsigned && database.count(table, &beyond, conn)? > 0;
         faults.push(match has_beyond {
             true => fault.remedy("First correct the rows in which it is beyond BIGINT."),
             false => change(fault, "Change its type."),

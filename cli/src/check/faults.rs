@@ -39,6 +39,7 @@ faults! {
     INTEGER_COUNTER = Wrong, "counter_type":
         "Increments fail from 2,147,483,647 on, and diesel_counters counts in BIGINT columns only.";
     OTHER_COUNTER = Wrong, "counter_type": "diesel_counters counts in BIGINT columns only.";
+    NO_COUNTER = Hint, "no_counter": "Nothing can be counted in it.";
     NULL_COUNTER = Wrong, "null_counter": "NULL + 1 is NULL: the counts of such a row are lost.";
     COUNTER_WITHOUT_DEFAULT = Wrong, "no_default":
         "An increment of other counters that adds a row fails.";

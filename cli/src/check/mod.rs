@@ -22,11 +22,14 @@ use faults::{CASCADE, REPLACED};
 
 /// Find what is wrong or slow about counter tables, and print the SQL that corrects it.
 ///
-/// Changes nothing. Without TABLE, it checks all counter tables, all tables named …_counters,
+/// It changes nothing. Without TABLE, it checks all counter tables, all tables named …_counters,
 /// and those with a DATE and a column named slot in a unique key. Exits with 3 if it finds a fault.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  diesel-counters check
+  diesel-counters check article_counters")]
 pub struct Check {
-    /// The tables to check.
+    /// The tables to check, such as article_counters or blog.article_counters.
     #[arg(value_name = "TABLE")]
     tables: Vec<String>,
 }

@@ -11,15 +11,18 @@ mod replace;
 mod rows;
 mod sqlite;
 
+use std::time::Duration;
+
 use anyhow::Result;
-use diesel::RunQueryDsl;
 use diesel::sql_types::BigInt;
+use diesel::{QueryResult, RunQueryDsl};
 use diesel_counters::Dialect;
 use serde::Serialize;
 
 use crate::catalogue::{Column, Index, Kind, Named, Parent, Shape, Table};
 use crate::connection::AnyConnection;
-use crate::doctor::Locks;
+use crate::doctor::looks::Looks;
+use crate::doctor::report::{Deadlock, Look};
 use crate::sql::{Sql, sql};
 
 pub use create_table::{CreateTable, Entity, KeyType, Parts, qualified};
@@ -36,8 +39,18 @@ pub trait Database: Sync {
         format!("\"{}\"", name.replace('"', "\"\""))
     }
 
-    /// What `doctor` asks it.
-    fn locks(&self) -> &'static Locks;
+    /// Who waits for rows of a table, and who holds them.
+    fn look(&self, looks: &mut Looks<'_>) -> Result<Look>;
+
+    /// The last deadlock of the server, if a row of this table had a part in it.
+    fn last_deadlock(&self, _: &mut Looks<'_>) -> Result<Option<Deadlock>> {
+        Ok(None)
+    }
+
+    /// Ends each later statement that takes longer.
+    fn limit_statements(&self, _: Duration, _: &mut AnyConnection) -> QueryResult<()> {
+        Ok(())
+    }
 
     /// The size of a table, or `None` if the database does not know it.
     fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>>;
@@ -174,6 +187,16 @@ pub struct Facts {
     pub unique_index: &'static str,
     /// The cost of an index on a counter.
     pub counter_index: &'static str,
+    /// An expression: the product and its version.
+    pub version: &'static str,
+    /// Where deadlocks are found, if `last_deadlock` finds none.
+    pub no_deadlock: Option<&'static str>,
+    /// Where it shows who has locked a whole table.
+    pub table_locks: &'static str,
+    /// Ends the session `{}`.
+    pub end_session: &'static str,
+    /// What a connection needs before its slot is certain to be its own.
+    pub claim_slots: &'static str,
 }
 
 /// All databases, as `--backend` lists them.

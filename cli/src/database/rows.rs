@@ -120,7 +120,9 @@ fn find<'t>(tables: &'t mut [Table], in_schema: &str, name: &str) -> Option<&'t 
 
 fn table(rows: &[ColumnRow], kind_of: fn(&str) -> Kind) -> Table {
     let first = rows[0].clone();
-    let is_null = |default: &String| default.to_ascii_uppercase().starts_with("NULL");
+    // PostgreSQL writes `NULL::bigint`.
+    let value = |default: &'_ str| default.split("::").next().map(str::to_ascii_uppercase);
+    let is_null = |default: &String| value(default).as_deref() == Some("NULL");
     let columns = rows.iter().cloned().map(|row| Column {
         kind: kind_of(&row.column_type),
         name: row.column_name,

@@ -4,26 +4,29 @@ use std::collections::BTreeSet;
 
 use diesel_counters::DEFAULT_SLOTS;
 
-use super::locks::{Locks, WHO_WAITS};
+use super::looks::WHO_WAITS;
 use super::print;
-use super::report::{Activity, Advice, Deadlock, Report};
+use super::report::{Activity, Advice, Deadlock, Report, Row, Wait};
+use crate::database::Facts;
 
-/// The row that corrections lock has this day, and slot 0.
-const NO_DAY: &str = "1970-01-01";
+/// Whether this is the row that corrections lock, and increments do not.
+fn is_of_corrections(row: &Row) -> bool {
+    row.day == "1970-01-01" && row.slot == 0
+}
 
 /// A transaction that is idle for longer may be forgotten. However long a transaction has run,
 /// a session that still runs statements is at work.
 const FORGOTTEN_SECONDS: f64 = 10.0;
 
-pub fn advice(report: &Report, locks: &Locks) -> Vec<Advice> {
+pub fn advice(report: &Report, facts: &Facts) -> Vec<Advice> {
     let advice = [
         correction(report),
         count_last(report),
         foreign_key(report),
-        end_holder(report, locks),
-        slots(report, locks),
-        deadlock(report, locks),
-        table_lock(report, locks),
+        end_holder(report, facts),
+        slots(report, facts),
+        deadlock(report, facts),
+        table_lock(report, facts),
         short_transactions(report),
         none(report),
     ];
@@ -32,7 +35,7 @@ pub fn advice(report: &Report, locks: &Locks) -> Vec<Advice> {
 
 fn correction(report: &Report) -> Option<Advice> {
     let mut rows = report.watch.rows.iter().map(|seen| &seen.value);
-    let row = rows.find(|row| row.day == NO_DAY && row.slot == 0)?;
+    let row = rows.find(|row| is_of_corrections(row))?;
     let what = "Commit right after set_counter, reset_counter or recount.";
     let row = print::row(row);
     let why = format!("sessions wait for the row that corrections lock ({row}); increments do not");
@@ -62,7 +65,7 @@ fn foreign_key(report: &Report) -> Option<Advice> {
     Some(Advice::new("foreign_key", what, why))
 }
 
-fn end_holder(report: &Report, locks: &Locks) -> Option<Advice> {
+fn end_holder(report: &Report, facts: &Facts) -> Option<Advice> {
     let mut holders = report.look.waits.iter().flat_map(|wait| &wait.holders);
     let is_forgotten = |seconds: &f64| *seconds >= FORGOTTEN_SECONDS;
     let (id, idle) =
@@ -74,16 +77,19 @@ fn end_holder(report: &Report, locks: &Locks) -> Option<Advice> {
     let idle = print::duration(idle);
     let why = format!("it has run nothing for {idle}, and others wait");
     Some(Advice {
-        sql: vec![(locks.end_session)(id)],
+        sql: vec![facts.end_session.replace("{}", &id.to_string())],
         ..Advice::new("end_holder", what, why)
     })
 }
 
-fn slots(report: &Report, locks: &Locks) -> Option<Advice> {
-    let rows = report.watch.rows.iter();
-    let waited_for: BTreeSet<i64> = rows.map(|seen| seen.value.slot).collect();
+fn slots(report: &Report, facts: &Facts) -> Option<Advice> {
+    let watch = &report.watch;
+    let rows = watch.rows.iter().map(|seen| &seen.value);
+    let rows = rows.filter(|row| !is_of_corrections(row));
+    let waited_for: BTreeSet<i64> = rows.map(|row| row.slot).collect();
+    let is_one_of_several = |wait: &Wait| watch.rows.is_empty() && !wait.rows.is_empty();
     let clients = report.look.clients.clients.unwrap_or(0);
-    let claim_slots = locks.claim_slots;
+    let claim_slots = facts.claim_slots;
     let used = report.slots.iter().map(|slot| slot.slot.into());
     let highest: i64 = used.max().unwrap_or(0);
     let several = waited_for.len();
@@ -107,25 +113,26 @@ fn slots(report: &Report, locks: &Locks) -> Option<Advice> {
     );
     let why =
         format!("transactions wait for each other in one slot; slots up to {highest} are in use");
-    (several > 0).then(|| Advice::new("more_slots", what, why))
+    let waits = several > 0 || watch.longest.as_ref().is_some_and(is_one_of_several);
+    waits.then(|| Advice::new("more_slots", what, why))
 }
 
-fn deadlock(report: &Report, locks: &Locks) -> Option<Advice> {
+fn deadlock(report: &Report, facts: &Facts) -> Option<Advice> {
     report.recent_deadlock()?;
     let what = format!(
         "Count in one slot a transaction: use Slot::Connection, not Slot::Random, and more slots \
          than connections.{} Or count several entities in one statement, which sorts them: \
          increment(…).of_many(…). Run again, as a whole, a transaction that was rolled back.",
-        locks.claim_slots
+        facts.claim_slots
     );
     let why = "two transactions waited for each other's rows";
     Some(Advice::new("deadlock", what, why))
 }
 
-fn table_lock(report: &Report, locks: &Locks) -> Option<Advice> {
+fn table_lock(report: &Report, facts: &Facts) -> Option<Advice> {
     let now = report.look.clients.table_waits;
     let waits = now.max(report.watch.most_table_waits);
-    let which = locks.table_locks;
+    let which = facts.table_locks;
     let what = format!("Look for the session that has locked the table; {which}.");
     let why = format!("sessions wait for the whole table, as behind ALTER TABLE: {waits}");
     (waits > 0).then(|| Advice::new("table_lock", what, why))
@@ -157,7 +164,7 @@ fn none(report: &Report) -> Option<Advice> {
         "none"
     };
     let why = match seconds {
-        0 => "one look says nothing about the time before and after it".to_owned(),
+        0 => "one look does not see what happens before and after it".to_owned(),
         _ => format!("{looks} looks in {seconds} s saw no contention"),
     };
     Some(Advice::new(name, what, why))

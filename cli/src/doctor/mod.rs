@@ -1,7 +1,7 @@
 //! `doctor`: who waits for a counter's row, who holds it, and what to do.
 
 mod advice;
-pub mod locks;
+pub mod looks;
 mod print;
 pub mod report;
 mod slots;
@@ -17,20 +17,24 @@ use crate::catalogue;
 use crate::connection::{AnyConnection, who_locks};
 use crate::options::{Options, Outcome};
 use catalogue::CounterTable;
-pub use locks::Locks;
-use locks::Notes;
+use looks::Looks;
 use report::Report;
 
-/// Shows who waits for rows of a counter table, who holds them, and what to do.
+/// Show who waits for rows of a counter table, who holds them, and what to do.
 ///
 /// It also shows the table's last deadlock (MySQL and MariaDB) and how its slots are filled.
-/// It changes nothing. It ends with 3 when it saw contention: a session that waits, a deadlock
+/// It changes nothing. Exits with 3 if it finds contention: a session that waits, a deadlock
 /// of the table in the last day, or SQLite's write lock held.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  diesel-counters doctor article_counters
+  diesel-counters doctor article_counters --watch 30")]
 pub struct Doctor {
-    /// The counter table, which may be schema.table.
+    /// The counter table, such as article_counters or blog.article_counters.
     table: String,
-    /// Look five times a second for this long, and add up what is seen; Ctrl-C ends it early.
+    /// Look five times a second for this long, and add up what was seen [default: look once].
+    ///
+    /// Ctrl-C ends it early, and prints what was seen.
     ///
     /// On MySQL each look reads performance_schema.data_locks, which lists every row lock of
     /// the whole server: where many rows are locked, that costs a busy server time and memory.
@@ -40,18 +44,18 @@ pub struct Doctor {
 
 pub fn run(doctor: Doctor, options: &Options) -> Result<Outcome> {
     let conn = &mut options.connect()?;
-    let locks = conn.database().locks();
+    let facts = conn.database().facts();
     let counters = match catalogue::counter_table(conn, &doctor.table) {
         // Even the catalogue waits for a session that has locked the whole table.
         Err(error) if !who_locks(&error).is_empty() => bail!(
             "another session has locked the whole table {}; {}",
             doctor.table,
-            locks.table_locks
+            facts.table_locks
         ),
         counters => counters?,
     };
-    let report = report(conn, &counters, locks, doctor.watch)?;
-    options.print(&report, || print::text(&report, locks))?;
+    let report = report(conn, &counters, doctor.watch)?;
+    options.print(&report, || print::text(&report, facts))?;
     Ok(match report.contention {
         true => Outcome::Found,
         false => Outcome::Good,
@@ -61,19 +65,19 @@ pub fn run(doctor: Doctor, options: &Options) -> Result<Outcome> {
 fn report(
     conn: &mut AnyConnection,
     counters: &CounterTable,
-    locks: &Locks,
     seconds: Option<u64>,
 ) -> Result<Report> {
-    let mut notes = Notes::default();
-    let (mut look, watch) = watch::watch(seconds, || (locks.look)(conn, counters, &mut notes))?;
-    let version = dsl::sql::<Text>(locks.version);
-    let version = diesel::select(version).get_result(conn)?;
-    let last_deadlock = (locks.last_deadlock)(conn, counters, &mut notes)?;
-    let slots = slots::of_last_day(conn, counters, locks);
+    let database = conn.database();
+    let looks = &mut Looks::at(counters, conn);
+    let (mut look, watch) = watch::watch(seconds, || database.look(looks))?;
+    let version = dsl::sql::<Text>(database.facts().version);
+    let version = diesel::select(version).get_result(looks.conn)?;
+    let last_deadlock = database.last_deadlock(looks)?;
+    let slots = slots::of_last_day(counters, looks.conn);
     let (day, slots) = slots.unwrap_or_else(|error| {
         // This command waits for the whole table, too.
         look.clients.table_waits += i64::from(!who_locks(&error).is_empty());
-        notes.miss("how slots are filled", &error.to_string(), None);
+        looks.miss("how slots are filled", &error.to_string(), None);
         Default::default()
     });
     let mut report = Report {
@@ -85,10 +89,10 @@ fn report(
         last_deadlock,
         day,
         slots,
-        not_seen: notes.not_seen,
+        not_seen: std::mem::take(&mut looks.not_seen),
         advice: Vec::new(),
     };
     report.contention |= report.recent_deadlock().is_some();
-    report.advice = advice::advice(&report, locks);
+    report.advice = advice::advice(&report, database.facts());
     Ok(report)
 }

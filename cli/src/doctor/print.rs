@@ -1,9 +1,9 @@
 //! The report for people.
 
-use super::locks::Locks;
 use super::report::{
     Activity, Advice, Deadlock, NotSeen, Report, Row, Seen, Session, Slot, Wait, Watch,
 };
+use crate::database::Facts;
 use crate::output::{bar, columns, printable, wrapped};
 
 /// How many slots are shown.
@@ -12,21 +12,21 @@ const BAR_WIDTH: usize = 30;
 const ADVICE_WIDTH: usize = 92;
 const STATEMENT_WIDTH: usize = 160;
 
-pub fn text(report: &Report, locks: &Locks) -> String {
+pub fn text(report: &Report, facts: &Facts) -> String {
     let watched = Some(&report.watch).filter(|watch| watch.seconds > 0);
     let watched = watched.map(self::watched);
     let day = report.day.map_or(String::new(), |day| format!(" of {day}"));
     let not_seen = report.not_seen.iter().flat_map(not_seen);
     let advice = report.advice.iter().enumerate().flat_map(advice);
     let sections = [
-        ("now", now(report, locks)),
+        ("now", now(report, facts)),
         ("watched", watched.unwrap_or_default()),
-        ("last deadlock", last_deadlock(report, locks)),
+        ("last deadlock", last_deadlock(report, facts)),
         (&format!("slots{day}"), slots(&report.slots)),
         ("not seen", not_seen.collect()),
         ("what to do", advice.collect()),
     ];
-    let mut text = format!("{} on {}\n", printable(&report.table), report.database);
+    let mut text = printable(&format!("{} on {}", report.table, report.database)) + "\n";
     for (title, lines) in sections.iter().filter(|(_, lines)| !lines.is_empty()) {
         let lines: Vec<_> = lines.iter().map(|line| printable(line)).collect();
         text += &format!("\n{title}\n  {}\n", lines.join("\n  "));
@@ -34,7 +34,7 @@ pub fn text(report: &Report, locks: &Locks) -> String {
     text
 }
 
-fn now(report: &Report, locks: &Locks) -> Vec<String> {
+fn now(report: &Report, facts: &Facts) -> Vec<String> {
     let look = &report.look;
     let mut lines: Vec<_> = look.waits.iter().flat_map(wait).collect();
     let quiet = match look.write_lock_held {
@@ -44,7 +44,7 @@ fn now(report: &Report, locks: &Locks) -> Vec<String> {
         None => "no session waits for a row of this table",
     };
     if look.clients.table_waits > 0 {
-        let (waits, which) = (look.clients.table_waits, locks.table_locks);
+        let (waits, which) = (look.clients.table_waits, facts.table_locks);
         lines.push(format!(
             "sessions wait for the whole table: {waits}; {which}"
         ));
@@ -88,7 +88,9 @@ fn wait(wait: &Wait) -> Vec<String> {
         lines.extend(statement(&format!("    {verb}"), last));
     }
     if wait.holders.is_empty() {
-        lines.push("  behind others in the queue".to_owned());
+        lines.push(
+            "  held by a session that waits too, or that the database does not show".to_owned(),
+        );
     }
     lines
 }
@@ -148,12 +150,12 @@ fn counted<T>(seen: &[Seen<T>], text: fn(&T) -> String) -> impl Iterator<Item = 
         .map(move |seen| format!("  {:>5}  {}", seen.waits, text(&seen.value)))
 }
 
-fn last_deadlock(report: &Report, locks: &Locks) -> Vec<String> {
+fn last_deadlock(report: &Report, facts: &Facts) -> Vec<String> {
     let Some(Deadlock {
         at, transactions, ..
     }) = &report.last_deadlock
     else {
-        return locks
+        return facts
             .no_deadlock
             .iter()
             .map(|line| line.to_string())

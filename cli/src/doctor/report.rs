@@ -120,7 +120,7 @@ pub struct Activity {
 }
 
 impl Session {
-    /// Whether its statement counts in the table, as far as the text tells. A COMMIT tells
+    /// Whether its statement counts in the table, as far as its text shows. A COMMIT shows
     /// nothing.
     pub fn counts_in(&self, table: &CounterTable) -> Option<bool> {
         let statement = self.activity.statement.as_deref()?.to_lowercase();
@@ -148,6 +148,7 @@ pub struct Watch {
     pub most_at_once: usize,
     pub most_table_waits: i64,
     pub longest: Option<Wait>,
+    /// Without the waits for one of several rows.
     pub rows: Vec<Seen<Row>>,
     pub parent_tables: Vec<Seen<String>>,
     pub holders: Vec<Seen<Activity>>,

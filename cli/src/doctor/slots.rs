@@ -7,7 +7,6 @@ use chrono::NaiveDate;
 use diesel::RunQueryDsl;
 use diesel_counters::dsl::LayoutSum;
 
-use super::locks::Locks;
 use super::report::Slot;
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
@@ -19,11 +18,10 @@ const AT_MOST: Duration = Duration::from_secs(10);
 /// The slots of the last day that has rows, the one with the highest count first. A table that has
 /// counts without a day only has them on 1970-01-01.
 pub fn of_last_day(
-    conn: &mut AnyConnection,
     counters: &CounterTable,
-    locks: &Locks,
+    conn: &mut AnyConnection,
 ) -> Result<(Option<NaiveDate>, Vec<Slot>)> {
-    (locks.limit_statements)(conn, AT_MOST)?;
+    conn.database().limit_statements(AT_MOST, conn)?;
     let layout = layout(counters, &counters.counters);
     let table: LayoutSum = layout.sums().get_result(conn)?;
     if table.rows == 0 {
@@ -42,10 +40,7 @@ pub fn of_last_day(
             share: (all > 0.0).then(|| count(slot) / all),
         })
         .collect();
-    slots.sort_by(|a, b| {
-        b.share
-            .partial_cmp(&a.share)
-            .unwrap_or(std::cmp::Ordering::Equal)
-    });
+    let share = |slot: &Slot| slot.share.unwrap_or(0.0);
+    slots.sort_by(|a, b| share(b).total_cmp(&share(a)));
     Ok((Some(day), slots))
 }

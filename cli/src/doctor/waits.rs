@@ -1,4 +1,4 @@
-//! From lock waits and sessions to who waits for whom.
+//! From lock waits and sessions to the waits of the report.
 
 use anyhow::Result;
 use diesel::QueryableByName;
@@ -50,13 +50,8 @@ pub fn waits(
         let Some(waiter) = session(wait.waiter) else {
             continue;
         };
-        let counts = waiter.counts_in(counters);
-        let is_ours = match wait.parent {
-            // A session that does not count may wait for the parent's row, too.
-            Some(_) => counts == Some(true),
-            None => wait.is_here || counts != Some(false),
-        };
-        if !is_ours {
+        // A session that does not count may wait for the parent's row, too.
+        if !wait.is_here && waiter.counts_in(counters) == Some(false) {
             continue;
         }
         let last = waits.last();
@@ -75,14 +70,16 @@ pub fn waits(
         }
         if let (Some(last), Some(holder)) = (waits.last_mut(), session(wait.holder)) {
             let row_of = Some(counters).filter(|_| wait.parent.is_none());
-            last.holders.push(holder.holding(row_of));
+            // PostgreSQL may name a holder twice.
+            if last.holders.iter().all(|other| other.id != holder.id) {
+                last.holders.push(holder.holding(row_of));
+            }
         }
     }
     // A holder that waits itself is in the queue, as the waiter is.
     let waiters: Vec<i64> = waits.iter().map(|wait| wait.waiter.id).collect();
     for wait in &mut waits {
         wait.holders.retain(|holder| !waiters.contains(&holder.id));
-        wait.holders.dedup_by_key(|holder| holder.id);
     }
     Ok(waits)
 }

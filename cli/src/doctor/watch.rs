@@ -78,7 +78,10 @@ impl Watch {
                 continue;
             }
             self.waits += 1;
-            count(&mut self.rows, &wait.rows);
+            // Of several rows it is not known which one it waits for.
+            if let [row] = &*wait.rows {
+                count(&mut self.rows, [row]);
+            }
             count(&mut self.parent_tables, &wait.parent_table);
             for holder in &wait.holders {
                 count(&mut self.holders, [&holder.activity]);

@@ -29,8 +29,7 @@ enum What {
 
 /// Write a Diesel migration that creates a counter table.
 ///
-/// Uses the folder and the kind of name that `diesel migration generate` uses. Connects to no
-/// database.
+/// The migration is named as `diesel migration generate` names it. Connects to no database.
 #[derive(Args)]
 #[command(after_help = "Example:
   diesel-counters generate migration create_article_counters \\
@@ -46,13 +45,13 @@ struct Migration {
     /// binary and uuid. Without it, the table counts for one thing, such as a whole site.
     #[arg(long, value_name = "COLUMN:TYPE[:TABLE.COLUMN]", value_parser = entity::parse)]
     entity: Option<Entity>,
-    /// Count for one thing, as without --entity.
+    /// Count for one thing, which is the default without --entity.
     #[arg(long, conflicts_with = "entity")]
     no_entity: bool,
     /// The name of the table [default: the migration's name without create_].
     #[arg(long)]
     table: Option<String>,
-    /// The database; mysql is MariaDB, too [default: that of DATABASE_URL].
+    /// The database, where mysql includes MariaDB [default: that of DATABASE_URL].
     #[arg(long, value_parser = PossibleValuesParser::new(database::ALL.map(|one| one.facts().option)))]
     backend: Option<String>,
     /// The folder of all migrations.

@@ -1,27 +1,35 @@
 //! `show`: what is in a counter table, or of one entity.
 
-mod figures;
 mod text;
+
+use std::collections::HashMap;
 
 use anyhow::{Result, bail};
 use chrono::{Days, NaiveDate, Utc};
 use clap::Args;
+use diesel::connection::Connection;
+use diesel::prelude::*;
+use diesel_counters::dsl::{LayoutSum, MergeOn};
+use diesel_counters::{Compact, Layout};
 use serde::Serialize;
 
-use crate::catalogue::counter_table;
+use crate::catalogue::{CounterTable, counter_table};
+use crate::connection::AnyConnection;
 use crate::database::Size;
 use crate::entity;
+use crate::layout::{TableName, layout, with_key_type};
 use crate::options::{Options, Outcome};
 use crate::sql::sql;
 
-use figures::Figures;
-
 /// Show how large a counter table is, and what it has counted.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  diesel-counters show article_counters --days 7
+  diesel-counters show article_counters 42")]
 pub struct Show {
-    /// The counter table.
+    /// The counter table, such as article_counters or blog.article_counters.
     table: String,
-    /// One entity's key; bytes as hexadecimal digits.
+    /// Show only the entity with this key, such as 42. Write bytes as hexadecimal digits.
     entity: Option<String>,
     /// The number of days to show, up to today in UTC.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3660))]
@@ -71,26 +79,31 @@ fn look(args: Show, options: &Options) -> Result<Shown> {
     let condition = match (&args.entity, &table.entity) {
         (Some(text), Some(key)) => entity::equal(conn.database(), key, text)?,
         (None, _) => sql("1 = 1"),
-        (Some(_), None) => bail!("{} has no entities: give none", table.table),
+        (Some(_), None) => bail!(
+            "{} counts for one thing only: leave out the entity",
+            table.table
+        ),
     };
-    let figures = Figures {
-        table: &table,
-        condition,
-    };
-    let today = Utc::now().date_naive();
-    let totals = figures.totals(conn)?;
-    let series = figures.series(today - Days::new(args.days - 1), today, conn)?;
+    let layout = layout(&table, &table.counters);
+    let totals: LayoutSum = layout.sums().filter(&condition).get_result(conn)?;
+    let last = Utc::now().date_naive();
+    let first = last - Days::new(args.days - 1);
+    let by_day = layout.sums().filter(&condition).by_day();
+    let by_day: Vec<LayoutSum> = by_day.between(first..=last).load(conn)?;
+    let by_day = by_day.into_iter().map(|row| (row.day, row.sums));
+    let by_day: HashMap<_, _> = by_day.collect();
     let counters = table.counters.iter().zip(&totals.sums).enumerate();
-    let counters = counters.map(|(i, (column, total))| Counted {
-        counter: column.name.clone(),
-        total: *total,
-        days: series
-            .iter()
-            .map(|(day, counts)| OfDay {
-                day: *day,
-                count: counts[i],
-            })
-            .collect(),
+    let counters = counters.map(|(i, (column, total))| {
+        let of_day = |day| OfDay {
+            day,
+            count: by_day.get(&Some(day)).map_or(0, |counts| counts[i]),
+        };
+        let days = first.iter_days().take_while(|day| *day <= last);
+        Counted {
+            counter: column.name.clone(),
+            total: *total,
+            days: days.map(of_day).collect(),
+        }
     });
     let is_whole = args.entity.is_none();
     Ok(Shown {
@@ -101,7 +114,7 @@ fn look(args: Show, options: &Options) -> Result<Shown> {
         },
         // Not for keys of types that the command does not merge.
         rows_to_merge: match is_whole {
-            true => figures::rows_to_merge(&table, conn).ok(),
+            true => rows_to_merge(&table, conn).ok(),
             false => None,
         },
         rows: totals.rows,
@@ -112,4 +125,19 @@ fn look(args: Show, options: &Options) -> Result<Shown> {
         table: table.table.to_string(),
         entity: args.entity,
     })
+}
+
+/// The number of rows that `compact` would merge.
+fn rows_to_merge(table: &CounterTable, conn: &mut AnyConnection) -> Result<u64> {
+    let layout = layout(table, &table.counters);
+    with_key_type!(table.entity.as_ref(), conn, count(layout))
+}
+
+fn count<ST, K, Conn>(layout: Layout<TableName>, conn: &mut Conn) -> Result<u64>
+where
+    Conn: Connection,
+    for<'p> Compact<'p, TableName, ST, K>: MergeOn<Conn>,
+{
+    let compact: Compact<'_, TableName, ST, K> = Compact::new(layout);
+    Ok(compact.dry_run(conn)?.left)
 }

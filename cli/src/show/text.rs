@@ -33,10 +33,8 @@ fn heading(shown: &Shown) -> String {
         },
     ));
     lines.push(("slots in use", thousands(shown.slots.unwrap_or(0))));
-    lines.extend(shown.rows_to_merge.map(|rows| {
-        let rows = rows.try_into().unwrap_or(i64::MAX);
-        ("rows to merge", thousands(rows))
-    }));
+    let to_merge = shown.rows_to_merge.map(thousands);
+    lines.extend(to_merge.map(|rows| ("rows to merge", rows)));
 
     let of = shown.entity.as_ref().map_or(String::new(), |entity| {
         format!(", of {}", printable(entity))

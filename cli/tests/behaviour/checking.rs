@@ -38,7 +38,8 @@ fn each_fault_is_found_priced_and_has_a_remedy() {
     let printed = checked
         .stdout
         .replace("int(11)", "int")
-        .replace("bigint(20)", "bigint");
+        .replace("bigint(20)", "bigint")
+        .replace("mediumint(8)", "mediumint");
     assert_snapshot("check", &printed);
 }
 
@@ -213,4 +214,32 @@ fn what_the_database_computes_is_no_counter() {
     assert_eq!(checked.stdout, "page_counters: good\n");
     let shown = database.run(&["show", "page_counters", "--json"]).json();
     assert_eq!(shown["counters"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_table_without_a_counter_has_a_hint() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE article_counters (
+            id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            views INTEGER NOT NULL, PRIMARY KEY (id, day, slot)
+        )",
+    );
+    let report = database
+        .run(&["check", "article_counters", "--json"])
+        .json();
+    let faults = report["tables"][0]["faults"].as_array().unwrap();
+    let hints = faults.iter().filter(|fault| fault["severity"] == "hint");
+    let hints: Vec<_> = hints.map(|hint| &hint["fault"]).collect();
+    assert_eq!(hints, ["no_counter"], "{report}");
+}
+
+#[test]
+fn a_default_that_begins_as_null_does_is_one() {
+    let database = TestDatabase::with_article_counters();
+    let add =
+        "ALTER TABLE article_counters ADD COLUMN note VARCHAR(20) NOT NULL DEFAULT 'nullable'";
+    database.execute(add);
+    let checked = database.run(&["check", "article_counters"]);
+    assert_eq!(checked.summary(), "article_counters: good", "{checked:?}");
 }

@@ -40,7 +40,7 @@ fn a_watch_of_a_quiet_table_sees_nothing() {
         (&0.into(), &0.into())
     );
     assert!(watch["looks"].as_u64() > Some(0), "{watch}");
-    // Where something may not have been seen, it is not said.
+    // It is printed only if everything could be seen.
     let what = report["advice"][0]["what"].as_str().unwrap();
     let says = what.contains("Counters are not what is slow");
     assert_eq!(

@@ -305,3 +305,17 @@ fn a_wait_for_the_foreign_keys_row_is_not_the_slots() {
     assert_eq!(report["watch"]["parent_tables"][0]["value"], "articles");
     assert_eq!(report["waits"][0]["rows"], serde_json::json!([]));
 }
+
+/// Increments do not wait for the row that corrections lock, whatever the number of slots.
+#[test]
+fn a_wait_of_two_corrections_is_not_the_slots() {
+    let database = with_counters();
+    database.execute("INSERT INTO article_counters VALUES (7, '1970-01-01', 0, 0)");
+    let correct = "UPDATE article_counters SET views = 5
+                   WHERE article_id = 7 AND day = '1970-01-01' AND slot = 0";
+    let look = || database.run(&["doctor", "article_counters", "--json"]);
+    let report = with_a_waiter(&database, correct, correct, look).json();
+    let advice = advice(&report);
+    assert!(advice.contains(&"correction"), "{report}");
+    assert!(!advice.contains(&"more_slots"), "{report}");
+}

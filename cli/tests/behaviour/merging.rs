@@ -300,3 +300,24 @@ fn what_is_generated_is_not_lost() {
         (&json!(1), &json!(10))
     );
 }
+
+#[test]
+fn materialize_takes_integer_keys_of_two_sizes() {
+    let database = TestDatabase::create();
+    for (parent, entity) in [("bigint", "integer"), ("integer", "bigint")] {
+        database.execute(&format!(
+            "CREATE TABLE of_{parent} (id {parent} NOT NULL PRIMARY KEY, total BIGINT);
+             CREATE TABLE {entity}_counters (
+                 id {entity} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                 views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (id, day, slot)
+             )"
+        ));
+        database.execute(&format!("INSERT INTO of_{parent} (id) VALUES (1), (2)"));
+        database.execute(&format!(
+            "INSERT INTO {entity}_counters VALUES (1, '2026-01-01', 1, 5), (1, '2026-01-01', 2, 5)"
+        ));
+        let (table, into) = (format!("{entity}_counters"), format!("of_{parent}.total"));
+        let ran = database.run(&["materialize", &table, "views", "--into", &into]);
+        assert_eq!(ran.stdout, format!("{into}: 2 rows written\n"), "{ran:?}");
+    }
+}

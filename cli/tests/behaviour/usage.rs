@@ -69,9 +69,35 @@ fn a_url_that_has_lost_its_beginning_is_not_repeated() {
         "admin:secret@db.example/app",
         "://admin:secret@db.example/app",
         "admin:secret://@db.example/app",
+        "host=db.example user=admin password=secret",
     ] {
         let checked = run(&["check", "--database-url", url]);
         assert_eq!(checked.code, 1);
         assert!(!checked.stderr.contains("secret"), "{}", checked.stderr);
+    }
+}
+
+#[test]
+fn a_tables_name_has_no_power_over_the_terminal() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE of_\u{200e}counters (
+            id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (id, day, slot)
+        )",
+    );
+    let table = "of_\u{200e}counters";
+    for args in [
+        &["check", table][..],
+        &["show", table],
+        &["top", table, "views"],
+        &["compact", table],
+        &["doctor", table],
+        &["show", "of_\u{200f}counters"],
+    ] {
+        let ran = database.run(args);
+        let printed = ran.stdout + &ran.stderr;
+        assert!(printed.contains(r"of_\u{200e}counters"), "{printed}");
+        assert!(!printed.contains(['\u{200e}', '\u{200f}']), "{printed}");
     }
 }

@@ -85,7 +85,7 @@ fn named(name: Option<Named<'_>>) -> Sql {
 /// MySQL before 8.0.19 and MariaDB write `bigint(20)`.
 fn kind_of(column_type: &str) -> Kind {
     match column_type.split(['(', ' ']).next().unwrap_or_default() {
-        name if name.ends_with("int") && column_type.contains("unsigned") => Kind::OtherInteger,
+        name if name.ends_with("int") && column_type.contains("unsigned") => Kind::Unsigned,
         "tinyint" | "mediumint" => Kind::OtherInteger,
         _ if column_type.contains("unsigned") => Kind::Other,
         "smallint" => Kind::SmallInt,

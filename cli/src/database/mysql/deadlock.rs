@@ -8,9 +8,9 @@ use diesel::sql_types::{Double, Nullable, Text};
 
 use super::lock_data::row_of_fields;
 use super::locks::allowed;
-use crate::catalogue::CounterTable;
+use crate::catalogue::Kind;
 use crate::connection::{AnyConnection, MultiBackend};
-use crate::doctor::locks::Notes;
+use crate::doctor::looks::Looks;
 use crate::doctor::report::{Deadlock, Deadlocked, Row};
 
 /// `SHOW ENGINE INNODB STATUS`
@@ -39,17 +39,14 @@ fn status(conn: &mut AnyConnection) -> QueryResult<String> {
 }
 
 /// The server's last deadlock, if a row of this table had a part in it.
-pub fn last_deadlock(
-    conn: &mut AnyConnection,
-    counters: &CounterTable,
-    notes: &mut Notes,
-) -> Result<Option<Deadlock>> {
-    let Some(status) = allowed(conn, notes, "the last deadlock", status)? else {
+pub fn last_deadlock(looks: &mut Looks<'_>) -> Result<Option<Deadlock>> {
+    let Some(status) = allowed(looks, "the last deadlock", status)? else {
         return Ok(None);
     };
+    let counters = looks.counters;
     let table = &counters.table;
-    let entity_type = counters.entity.as_ref().map(|entity| &*entity.sql_type);
-    let deadlock = read(&status, &table.in_schema, &table.name, entity_type);
+    let entity = counters.entity.as_ref().map(|entity| entity.kind);
+    let deadlock = read(&status, &table.in_schema, &table.name, entity);
     let Some(mut deadlock) = deadlock else {
         return Ok(None);
     };
@@ -57,11 +54,11 @@ pub fn last_deadlock(
     let ago = dsl::sql::<Nullable<Double>>("1e0 * TIMESTAMPDIFF(SECOND, ")
         .bind::<Text, _>(deadlock.at.clone())
         .sql(", CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM'))");
-    deadlock.seconds_ago = diesel::select(ago).get_result(conn)?;
+    deadlock.seconds_ago = diesel::select(ago).get_result(looks.conn)?;
     Ok(Some(deadlock))
 }
 
-fn read(status: &str, schema: &str, table: &str, entity_type: Option<&str>) -> Option<Deadlock> {
+fn read(status: &str, schema: &str, table: &str, entity: Option<Kind>) -> Option<Deadlock> {
     let (_, section) = status.split_once("LATEST DETECTED DEADLOCK\n")?;
     let section = section.split("\n------------\nTRANSACTIONS").next()?;
     let table = format!("of table `{schema}`.`{table}` ");
@@ -74,7 +71,7 @@ fn read(status: &str, schema: &str, table: &str, entity_type: Option<&str>) -> O
     let mut transactions: Vec<_> = section
         .split(" TRANSACTION:\n")
         .skip(1)
-        .map(|text| transaction(text, &table, entity_type))
+        .map(|text| transaction(text, &table, entity))
         .collect();
     let victim = section.split("*** WE ROLL BACK TRANSACTION (").nth(1);
     let victim = victim.and_then(|rest| rest.split(')').next()?.parse::<usize>().ok());
@@ -88,7 +85,7 @@ fn read(status: &str, schema: &str, table: &str, entity_type: Option<&str>) -> O
     })
 }
 
-fn transaction(text: &str, table: &str, entity_type: Option<&str>) -> Deadlocked {
+fn transaction(text: &str, table: &str, entity: Option<Kind>) -> Deadlocked {
     let mut lines = text
         .lines()
         .skip_while(|line| !line.contains(" thread id "));
@@ -102,12 +99,12 @@ fn transaction(text: &str, table: &str, entity_type: Option<&str>) -> Deadlocked
     Deadlocked {
         id,
         statement: (!statement.is_empty()).then(|| statement.join(" ")),
-        waited_for: waited_for(text, table, entity_type),
+        waited_for: waited_for(text, table, entity),
         rolled_back: false,
     }
 }
 
-fn waited_for(text: &str, table: &str, entity_type: Option<&str>) -> Option<Row> {
+fn waited_for(text: &str, table: &str, entity: Option<Kind>) -> Option<Row> {
     let (_, lock) = text.split_once("WAITING FOR THIS LOCK TO BE GRANTED:\n")?;
     let mut lines = lock.lines();
     let head = lines.next()?;
@@ -118,7 +115,7 @@ fn waited_for(text: &str, table: &str, entity_type: Option<&str>) -> Option<Row>
         .take_while(|line| !line.is_empty())
         .filter_map(|line| line.split_once("; hex ")?.1.split(';').next())
         .collect();
-    row_of_fields(&fields, entity_type)
+    row_of_fields(&fields, entity)
 }
 
 #[cfg(test)]
@@ -129,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_deadlock_is_read() {
-        let deadlock = read(STATUS, "blog", "article_counters", Some("bigint")).unwrap();
+        let deadlock = read(STATUS, "blog", "article_counters", Some(Kind::BigInt)).unwrap();
         assert_eq!(deadlock.at, "2026-11-21 13:53:57");
         let waited_for = Row {
             entity: Some("7".to_owned()),

@@ -4,6 +4,7 @@ use chrono::NaiveDate;
 
 use crate::catalogue::Kind;
 use crate::doctor::report::Row;
+use crate::entity;
 
 /// Reads `7, 1037685, 3`: the columns of the key, of which the entity may be text
 /// with a comma in it.
@@ -33,9 +34,9 @@ fn unquoted(entity: &str) -> String {
 
 /// Reads the fields of a record in InnoDB's status, in hex: whole numbers have their
 /// sign bit turned over, so that they sort as bytes.
-pub fn row_of_fields(fields: &[&str], entity_type: Option<&str>) -> Option<Row> {
-    let (entity, fields) = match (entity_type, fields) {
-        (Some(sql_type), [entity, fields @ ..]) => (Some(key(entity, sql_type)?), fields),
+pub fn row_of_fields(fields: &[&str], entity: Option<Kind>) -> Option<Row> {
+    let (entity, fields) = match (entity, fields) {
+        (Some(kind), [key, fields @ ..]) => (Some(self::key(key, kind)?), fields),
         _ => (None, fields),
     };
     let [date, slot, ..] = fields else {
@@ -54,19 +55,12 @@ fn signed(hex: &str) -> Option<i64> {
     (stored - (1 << bits.checked_sub(1)?)).try_into().ok()
 }
 
-fn key(hex: &str, sql_type: &str) -> Option<String> {
-    let sql_type = sql_type.to_lowercase();
-    let is = |name| sql_type.contains(name);
-    if is("int") && is("unsigned") {
-        Some(u64::from_str_radix(hex, 16).ok()?.to_string())
-    } else if is("int") {
-        Some(signed(hex)?.to_string())
-    } else if is("char") || is("text") {
-        let byte = |i| u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok();
-        let bytes: Option<_> = (0..hex.len() / 2).map(byte).collect();
-        String::from_utf8(bytes?).ok()
-    } else {
-        Some(hex.to_lowercase())
+fn key(hex: &str, kind: Kind) -> Option<String> {
+    match kind {
+        Kind::Unsigned => Some(u64::from_str_radix(hex, 16).ok()?.to_string()),
+        kind if kind.is_integer() => Some(signed(hex)?.to_string()),
+        Kind::Text => String::from_utf8(entity::bytes(hex).ok()?).ok(),
+        _ => Some(hex.to_lowercase()),
     }
 }
 
@@ -106,19 +100,24 @@ mod tests {
     fn a_key_is_read_from_the_fields_of_a_record() {
         let fields = ["8000000000000007", "8fd575", "8003", "000000000882"];
         let text = ["666f6f", "8fd574", "8020"];
-        for (fields, sql_type, expected) in [
-            (&fields[..], Some("bigint"), "7 2026-11-21 3"),
+        for (fields, kind, expected) in [
+            (&fields[..], Some(Kind::BigInt), "7 2026-11-21 3"),
+            (
+                &fields,
+                Some(Kind::Unsigned),
+                "9223372036854775815 2026-11-21 3",
+            ),
             (&fields[1..], None, " 2026-11-21 3"),
-            (&text, Some("varchar(20)"), "foo 2026-11-20 32"),
-            (&text, Some("varbinary(20)"), "666f6f 2026-11-20 32"),
+            (&text, Some(Kind::Text), "foo 2026-11-20 32"),
+            (&text, Some(Kind::Binary), "666f6f 2026-11-20 32"),
             (
                 &["7fffffff", "8fd574", "8000"],
-                Some("int"),
+                Some(Kind::Integer),
                 "-1 2026-11-20 0",
             ),
-            (&["80"], Some("int"), ""),
+            (&["80"], Some(Kind::Integer), ""),
         ] {
-            assert_eq!(told(row_of_fields(fields, sql_type)), expected);
+            assert_eq!(told(row_of_fields(fields, kind)), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who waits for whom, from the views of MySQL and of MariaDB.
+//! The waits for rows, from the views of MySQL and of MariaDB.
 
 use std::time::Duration;
 
@@ -10,24 +10,12 @@ use diesel::result::Error;
 use diesel::sql_types::{Bool, Text};
 
 use super::{Mysql, lock_data};
-use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::database::Database;
-use crate::doctor::locks::{Locks, Notes, WHO_WAITS};
+use crate::doctor::looks::{Looks, WHO_WAITS};
 use crate::doctor::report::{Look, Session};
 use crate::doctor::waits::{LockWait, ids, waits};
 use crate::sql::sql;
-
-pub const LOCKS: Locks = Locks {
-    version: "CONCAT(IF(VERSION() LIKE '%MariaDB%', 'MariaDB ', 'MySQL '), SUBSTRING_INDEX(VERSION(), '-', 1))",
-    look,
-    last_deadlock: super::deadlock::last_deadlock,
-    no_deadlock: Some("none of this table is known; the server keeps only its last one"),
-    table_locks: "performance_schema.metadata_locks shows which one",
-    limit_statements,
-    end_session: |id| format!("KILL {id}"),
-    claim_slots: " Run claim_slot() on each new connection, as ClaimSlots does in a pool.",
-};
 
 /// Where the two differ: MariaDB has kept the views that MySQL 8 has moved.
 struct Views {
@@ -99,13 +87,15 @@ const CLIENTS: [&str; 2] = [
     FROM {processlist} p WHERE p.id <> CONNECTION_ID() AND p.db = ",
 ];
 
-fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) -> Result<Look> {
+pub fn look(looks: &mut Looks<'_>) -> Result<Look> {
+    let counters = looks.counters;
     let is_mariadb = dsl::sql::<Bool>("VERSION() LIKE '%MariaDB%'");
     let is_on = dsl::sql::<Bool>("@@performance_schema");
-    let (is_mariadb, is_on): (bool, bool) = diesel::select((is_mariadb, is_on)).get_result(conn)?;
+    let (is_mariadb, is_on): (bool, bool) =
+        diesel::select((is_mariadb, is_on)).get_result(looks.conn)?;
     if !is_mariadb && !is_on {
         let why = "performance_schema is off: start the server with performance_schema = ON";
-        notes.miss(WHO_WAITS, why, None);
+        looks.miss(WHO_WAITS, why, None);
         return Ok(Look::default());
     }
     let views = if is_mariadb { MARIADB } else { MYSQL };
@@ -118,7 +108,7 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
     let parent = counters.parent.as_ref();
     let sql_parent = parent.map(|p| sql_name(&p.in_schema, &p.table));
     let lock_waits = sql(LOCK_WAITS.replace("{waits}", views.waits));
-    let lock_waits = allowed(conn, notes, WHO_WAITS, |conn| lock_waits.load(conn))?;
+    let lock_waits = allowed(looks, WHO_WAITS, |conn| lock_waits.load(conn))?;
     // Without this right, MariaDB shows a user only its own sessions.
     let Some::<Vec<LockWait>>(mut lock_waits) = lock_waits else {
         return Ok(Look::default());
@@ -132,12 +122,12 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
     lock_waits.retain(|wait| wait.is_here || wait.parent.is_some());
     let sessions = sql(SESSIONS.replace("{processlist}", views.processlist));
     let sessions = sessions.bind(&*ids(&lock_waits)).sql(")");
-    let sessions = allowed(conn, notes, "who waits", |conn| sessions.load(conn))?;
+    let sessions = allowed(looks, WHO_WAITS, |conn| sessions.load(conn))?;
     let sessions: Vec<Session> = sessions.unwrap_or_default();
     let mut statements = sessions.iter().map(|session| &session.activity.statement);
     if is_mariadb && statements.any(Option::is_none) {
         let what = "the last statement of a session that runs none";
-        notes.miss(what, "MariaDB does not show it", None);
+        looks.miss(what, "MariaDB does not show it", None);
     }
     let kind = counters.entity.as_ref().map(|entity| entity.kind);
     let row = |wait: &LockWait| lock_data::row(wait.place.as_ref()?, kind);
@@ -148,9 +138,7 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
         .bind(&*table.name)
         .sql(after)
         .bind(&*table.in_schema);
-    let clients = allowed(conn, notes, "who is connected", |conn| {
-        clients.get_result(conn)
-    })?;
+    let clients = allowed(looks, "who is connected", |conn| clients.get_result(conn))?;
     Ok(Look {
         waits: waits(&lock_waits, &sessions, counters, rows)?,
         clients: clients.unwrap_or_default(),
@@ -160,29 +148,28 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
 
 /// What a query finds; or None, when the account lacks a right.
 pub fn allowed<T>(
-    conn: &mut AnyConnection,
-    notes: &mut Notes,
+    looks: &mut Looks<'_>,
     what: &str,
     query: impl FnOnce(&mut AnyConnection) -> QueryResult<T>,
 ) -> Result<Option<T>> {
-    let why = match query(conn) {
+    let why = match query(looks.conn) {
         Err(Error::DatabaseError(_, why)) if why.message().contains("denied") => why,
         found => return Ok(Some(found?)),
     };
     let account =
         dsl::sql::<Text>("CONCAT('`', REPLACE(CAST(CURRENT_USER() AS CHAR), '@', '`@`'), '`')");
-    let account: String = diesel::select(account).get_result(conn)?;
+    let account: String = diesel::select(account).get_result(looks.conn)?;
     let right = match why.message().contains("PROCESS") {
         true => "PROCESS ON *.*",
         false => "SELECT ON performance_schema.*",
     };
     let grant = format!("GRANT {right} TO {account}");
-    notes.miss(what, why.message(), Some(grant));
+    looks.miss(what, why.message(), Some(grant));
     Ok(None)
 }
 
 /// The second one is MariaDB's name for it.
-fn limit_statements(conn: &mut AnyConnection, time: Duration) -> QueryResult<()> {
+pub fn limit_statements(time: Duration, conn: &mut AnyConnection) -> QueryResult<()> {
     let (milliseconds, seconds) = (time.as_millis(), time.as_secs());
     conn.batch_execute(&format!("SET SESSION max_execution_time = {milliseconds}"))
         .or_else(|_| conn.batch_execute(&format!("SET SESSION max_statement_time = {seconds}")))

@@ -8,14 +8,17 @@ mod locks;
 mod remedies;
 mod replaces;
 
+use std::time::Duration;
+
 use anyhow::Result;
-use diesel::RunQueryDsl;
 use diesel::sql_types::{BigInt, Nullable};
+use diesel::{QueryResult, RunQueryDsl};
 
 use super::{Change, Database, Entity, Facts, Fault, Parts, Replaces, Script, Size};
 use crate::catalogue::{Column, Index, Parent, Shape, Table};
 use crate::connection::AnyConnection;
-use crate::doctor::Locks;
+use crate::doctor::looks::Looks;
+use crate::doctor::report::{Deadlock, Look};
 use crate::sql::sql;
 
 pub struct Mysql;
@@ -40,6 +43,12 @@ const FACTS: Facts = Facts {
     unique_index: "ON DUPLICATE KEY UPDATE acts on any unique index: an increment can be added to \
                    another entity's, day's or slot's row.",
     counter_index: "Each increment of that counter writes it too.",
+    version: "CONCAT(IF(VERSION() LIKE '%MariaDB%', 'MariaDB ', 'MySQL '), \
+              SUBSTRING_INDEX(VERSION(), '-', 1))",
+    no_deadlock: Some("none of this table is known; the server keeps only its last one"),
+    table_locks: "performance_schema.metadata_locks shows which one",
+    end_session: "KILL {}",
+    claim_slots: " Run claim_slot() on each new connection, as ClaimSlots does in a pool.",
 };
 
 impl Database for Mysql {
@@ -47,8 +56,16 @@ impl Database for Mysql {
         &FACTS
     }
 
-    fn locks(&self) -> &'static Locks {
-        &locks::LOCKS
+    fn look(&self, looks: &mut Looks<'_>) -> Result<Look> {
+        locks::look(looks)
+    }
+
+    fn last_deadlock(&self, looks: &mut Looks<'_>) -> Result<Option<Deadlock>> {
+        deadlock::last_deadlock(looks)
+    }
+
+    fn limit_statements(&self, time: Duration, conn: &mut AnyConnection) -> QueryResult<()> {
+        locks::limit_statements(time, conn)
     }
 
     fn quoted(&self, name: &str) -> String {
@@ -93,8 +110,8 @@ impl Database for Mysql {
     /// CHAR drops the spaces at the end, whatever its collation.
     fn exact_type(&self, column: &Column) -> String {
         let sql_type = match column.sql_type.strip_prefix("char") {
-            Some(width) => format!("VARCHAR{width}"),
-            None => column.sql_type.to_uppercase(),
+            Some(width) => format!("varchar{width}"),
+            None => column.sql_type.clone(),
         };
         format!("{sql_type} {TELLS_TEXTS_APART}")
     }

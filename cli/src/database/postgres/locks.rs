@@ -1,4 +1,4 @@
-//! Who waits for whom, from `pg_locks` and `pg_stat_activity`.
+//! The waits for rows, from `pg_locks` and `pg_stat_activity`.
 
 use std::time::{Duration, Instant};
 
@@ -10,26 +10,12 @@ use diesel::result::Error;
 use diesel::sql_types::Text;
 
 use super::Postgres;
-use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::database::Database;
-use crate::doctor::locks::{Locks, Notes};
+use crate::doctor::looks::Looks;
 use crate::doctor::report::{Clients, Look, Row, Session};
 use crate::doctor::waits::{LockWait, ids, waits};
 use crate::sql::sql;
-
-pub const LOCKS: Locks = Locks {
-    version: "'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1)",
-    look,
-    last_deadlock: |_, _, _| Ok(None),
-    no_deadlock: Some(
-        "PostgreSQL writes deadlocks to the server's log: search it for \"deadlock detected\"",
-    ),
-    table_locks: "pg_locks shows which one",
-    limit_statements,
-    end_session: |id| format!("SELECT pg_terminate_backend({id})"),
-    claim_slots: "",
-};
 
 /// The locks of this database; `is_here` are those of the table and of its partitions.
 const TABLE_LOCKS: [&str; 2] = [
@@ -100,12 +86,13 @@ const CLIENTS: &str = "
         (SELECT count(*) FROM locks
             WHERE NOT granted AND is_here AND locktype = 'relation') AS table_waits";
 
-fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) -> Result<Look> {
+pub fn look(looks: &mut Looks<'_>) -> Result<Look> {
+    let counters = looks.counters;
     let table = Postgres.table_name(&counters.table);
     let [before, after] = TABLE_LOCKS;
     let locks = || sql(before).bind(&*table).sql(after);
-    // In one transaction both queries see the same activity.
-    let (lock_waits, sessions, clients) = conn.transaction(|conn| {
+    // In one transaction the queries see the same activity.
+    let (lock_waits, sessions, clients) = looks.conn.transaction(|conn| {
         let lock_waits: Vec<LockWait> = locks().sql(LOCK_WAITS).load(conn)?;
         let sessions = locks().sql(SESSIONS);
         let sessions = sessions.bind(&*ids(&lock_waits)).sql(", ',') AS int[]))");
@@ -118,16 +105,16 @@ fn look(conn: &mut AnyConnection, counters: &CounterTable, notes: &mut Notes) ->
         .any(|session| session.activity.state == "hidden")
     {
         let what = "the statements and states of other users' sessions";
-        let grant = format!("GRANT pg_read_all_stats TO {}", user(conn)?);
-        notes.miss(what, "PostgreSQL shows a user its own only", Some(grant));
+        let grant = format!("GRANT pg_read_all_stats TO {}", user(looks.conn)?);
+        looks.miss(what, "PostgreSQL shows a user its own only", Some(grant));
     }
     let waits = waits(&lock_waits, &sessions, counters, |wait| {
         // PostgreSQL names 0 as the blocker for each prepared transaction.
         if wait.holder == 0 {
             let what = "the prepared transaction that holds a row";
-            notes.miss(what, "pg_prepared_xacts shows it", None);
+            looks.miss(what, "pg_prepared_xacts shows it", None);
         }
-        rows(conn, counters, wait, notes)
+        rows(wait, looks)
     })?;
     Ok(Look {
         waits,
@@ -140,19 +127,15 @@ const SEARCH_TIME: Duration = Duration::from_secs(2);
 
 /// The row that a session waits for, or those that its blocker has locked. To find these, it
 /// reads the whole table, as there is no index for it; so long as there is time left.
-fn rows(
-    conn: &mut AnyConnection,
-    counters: &CounterTable,
-    wait: &LockWait,
-    notes: &mut Notes,
-) -> Result<Vec<Row>> {
+fn rows(wait: &LockWait, looks: &mut Looks<'_>) -> Result<Vec<Row>> {
+    let counters = looks.counters;
     let Some(place) = &wait.place else {
         return Ok(Vec::new());
     };
-    let time_left = SEARCH_TIME.saturating_sub(notes.time_spent);
+    let time_left = SEARCH_TIME.saturating_sub(looks.time_spent);
     // A timeout of 0 would be none.
-    if time_left.as_millis() == 0 || notes.rows_of.contains_key(place) {
-        return Ok(notes.rows_of.get(place).cloned().unwrap_or_default());
+    if time_left.as_millis() == 0 || looks.rows_of.contains_key(place) {
+        return Ok(looks.rows_of.get(place).cloned().unwrap_or_default());
     }
     let table = Postgres.table_name(&counters.table);
     let name = |name: &str| Postgres.quoted(name);
@@ -165,23 +148,23 @@ fn rows(
         name(&counters.day.name),
         name(&counters.slot.name),
     ));
-    limit_statements(conn, time_left)?;
+    limit_statements(time_left, looks.conn)?;
     let begun = Instant::now();
-    let found = select.load::<Row>(conn);
-    notes.time_spent += begun.elapsed();
-    limit_statements(conn, Duration::ZERO)?;
+    let found = select.load::<Row>(looks.conn);
+    looks.time_spent += begun.elapsed();
+    limit_statements(Duration::ZERO, looks.conn)?;
     if let Err(Error::DatabaseError(_, why)) = &found {
-        notes.time_spent = SEARCH_TIME;
-        let grant = format!("GRANT SELECT ON {table} TO {}", user(conn)?);
+        looks.time_spent = SEARCH_TIME;
+        let grant = format!("GRANT SELECT ON {table} TO {}", user(looks.conn)?);
         let grant = Some(grant).filter(|_| why.message().contains("denied"));
-        notes.miss("which rows are waited for", why.message(), grant);
+        looks.miss("which rows the sessions wait for", why.message(), grant);
         return Ok(Vec::new());
     }
     let rows = found?;
     // A row that the holder has inserted is not seen before it commits; and another row may
     // come to the place of one.
     if !wait.is_here && !rows.is_empty() {
-        notes.rows_of.insert(place.clone(), rows.clone());
+        looks.rows_of.insert(place.clone(), rows.clone());
     }
     Ok(rows)
 }
@@ -190,6 +173,6 @@ fn user(conn: &mut AnyConnection) -> QueryResult<String> {
     diesel::select(dsl::sql::<Text>("quote_ident(current_user)")).get_result(conn)
 }
 
-fn limit_statements(conn: &mut AnyConnection, time: Duration) -> QueryResult<()> {
+pub fn limit_statements(time: Duration, conn: &mut AnyConnection) -> QueryResult<()> {
     conn.batch_execute(&format!("SET statement_timeout = {}", time.as_millis()))
 }

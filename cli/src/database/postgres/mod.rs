@@ -5,14 +5,17 @@ mod locks;
 mod partitions;
 mod remedies;
 
+use std::time::Duration;
+
 use anyhow::Result;
-use diesel::RunQueryDsl;
 use diesel::sql_types::{BigInt, Nullable};
+use diesel::{QueryResult, RunQueryDsl};
 
 use super::{Change, Database, Facts, Fault, Script, Size};
 use crate::catalogue::{Column, Index, Shape, Table};
 use crate::connection::AnyConnection;
-use crate::doctor::Locks;
+use crate::doctor::looks::Looks;
+use crate::doctor::report::Look;
 use crate::sql::{Sql, sql};
 
 pub struct Postgres;
@@ -36,6 +39,13 @@ const FACTS: Facts = Facts {
     unique_index: "An increment fails if only this index has such a row already.",
     counter_index: "Each increment of that counter writes this index and all others: it cannot be \
                     a heap-only update.",
+    version: "'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1)",
+    no_deadlock: Some(
+        "PostgreSQL writes deadlocks to the server's log: search it for \"deadlock detected\"",
+    ),
+    table_locks: "pg_locks shows which one",
+    end_session: "SELECT pg_terminate_backend({})",
+    claim_slots: "",
 };
 
 impl Database for Postgres {
@@ -43,8 +53,12 @@ impl Database for Postgres {
         &FACTS
     }
 
-    fn locks(&self) -> &'static Locks {
-        &locks::LOCKS
+    fn look(&self, looks: &mut Looks<'_>) -> Result<Look> {
+        locks::look(looks)
+    }
+
+    fn limit_statements(&self, time: Duration, conn: &mut AnyConnection) -> QueryResult<()> {
+        locks::limit_statements(time, conn)
     }
 
     fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>> {

@@ -6,34 +6,22 @@ use std::time::Duration;
 use anyhow::Result;
 use diesel::connection::SimpleConnection;
 
-use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
-use crate::doctor::locks::{Locks, Notes};
+use crate::doctor::looks::Looks;
 use crate::doctor::report::Look;
-
-pub const LOCKS: Locks = Locks {
-    version: "'SQLite ' || sqlite_version()",
-    look,
-    last_deadlock: |_, _, _| Ok(None),
-    no_deadlock: None,
-    table_locks: "SQLite does not tell which one",
-    limit_statements: |_, _| Ok(()),
-    end_session: |_| String::new(),
-    claim_slots: "",
-};
 
 /// A lock that is held at each of these tries is held for long.
 const TRIES: usize = 5;
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
-fn look(conn: &mut AnyConnection, _: &CounterTable, notes: &mut Notes) -> Result<Look> {
+pub fn look(looks: &mut Looks<'_>) -> Result<Look> {
     let what = "which connection holds the write lock, and which ones wait for it";
-    notes.miss(what, "SQLite does not tell", None);
-    let mut is_held = is_write_locked(conn)?;
+    looks.miss(what, "SQLite does not tell", None);
+    let mut is_held = is_write_locked(looks.conn)?;
     for _ in 1..TRIES {
         if is_held {
             sleep(BETWEEN_TRIES);
-            is_held = is_write_locked(conn)?;
+            is_held = is_write_locked(looks.conn)?;
         }
     }
     Ok(Look {

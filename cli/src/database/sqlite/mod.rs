@@ -12,7 +12,8 @@ use diesel::sql_types::{BigInt, Nullable};
 use super::{Change, Database, Entity, Facts, Fault, Parts, Rebuild, Replaces, Script, Size};
 use crate::catalogue::{Kind, Parent, Shape, Table};
 use crate::connection::AnyConnection;
-use crate::doctor::Locks;
+use crate::doctor::looks::Looks;
+use crate::doctor::report::Look;
 use crate::sql::sql;
 
 pub struct Sqlite;
@@ -34,6 +35,11 @@ const FACTS: Facts = Facts {
     auto_increment_key: None,
     unique_index: "An increment fails if only this index has such a row already.",
     counter_index: "Each increment of that counter writes it too.",
+    version: "'SQLite ' || sqlite_version()",
+    no_deadlock: None,
+    table_locks: "SQLite does not tell which one",
+    end_session: "",
+    claim_slots: "",
 };
 
 impl Database for Sqlite {
@@ -41,8 +47,8 @@ impl Database for Sqlite {
         &FACTS
     }
 
-    fn locks(&self) -> &'static Locks {
-        &locks::LOCKS
+    fn look(&self, looks: &mut Looks<'_>) -> Result<Look> {
+        locks::look(looks)
     }
 
     fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>> {

@@ -64,7 +64,7 @@ fn obstacles(shape: &Shape<'_>) -> Vec<String> {
         } else if shape.is_counter(column) && column.kind == Kind::Real {
             format!("{name} is {sql_type}: check whether it is a count at all, and how to round it")
         } else if !(is_copied(shape, column) || is_row_number || column.generated) {
-            format!("move {name}, which is no counter, to another table")
+            format!("move {name}, which is not a counter, to another table")
         } else {
             continue;
         });
