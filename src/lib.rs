@@ -30,7 +30,7 @@
 //!
 //! A [counter table](CounterTable) is an ordinary Diesel table whose primary key is
 //! `(entity, day, slot)`. Each of its other `BigInt` columns is a counter. Its `table!` is what
-//! `diesel print-schema` prints. The source has reference migrations for each database, in
+//! `diesel print-schema` prints. The repository has a reference migration for each database, in
 //! `migrations/`.
 //!
 //! The column identifies the table, so a counter of another model does not compile, and one
@@ -42,8 +42,9 @@
 //! methods such as `incr_counter` and `counter_value`.
 //!
 //! Without a model, use the functions of the [`dsl`] module, such as [`increment`], or those of
-//! the model that take a key: `Article::increment(views).of(id)`. Only the model's have its
-//! settings: the free functions count by day in UTC, over [`DEFAULT_SLOTS`].
+//! the model that take a key: `Article::increment(views).of(id)`. The functions of the model use
+//! the settings of its `#[counters(…)]`. The free functions count by day in UTC, over
+//! [`DEFAULT_SLOTS`].
 //!
 //! All of them are Diesel statements, so connection pools, instrumentation and `debug_query` work
 //! as usual.
@@ -58,8 +59,8 @@
 //! | counts by day, week, month or year | [`daily_counts`](HasCounters::daily_counts), [`counter_series`](HasCounters::counter_series) |
 //! | the entities with the greatest totals | [`top`](HasCounters::top), and [`ranking`] to join them to models |
 //!
-//! A read sums rows; [`counter_value`] says what that costs. To sort or filter a large table by a
-//! count, [`materialize`](HasCounters::materialize) the count into a column.
+//! A read sums rows; [`counter_value`] has a table of the cost. To sort or filter a large table by
+//! a count, [`materialize`](HasCounters::materialize) the count into a column.
 //!
 //! # Correcting counts
 //!
@@ -82,8 +83,9 @@
 //! # Transactions
 //!
 //! The caller owns the transaction. Counting and reading are one statement each, in the current
-//! transaction or savepoint. A correction runs several statements, in a transaction, or in a
-//! savepoint if there is one already. A merge works in many short transactions of its own.
+//! transaction or savepoint. A correction runs several statements in a transaction, or in a
+//! savepoint if a transaction is open already. A merge runs many short transactions of its own,
+//! and fails if a transaction is open.
 //!
 //! On SQLite, use [`immediate_transaction`](diesel::SqliteConnection::immediate_transaction) for a
 //! transaction that counts. Otherwise a transaction that reads before it writes fails at once with
@@ -218,7 +220,8 @@ pub mod dsl {
     pub use crate::reading::total::{ParentRow, Total, total};
 }
 
-/// Types and traits that stand in `where` clauses only, so that generic code can name them.
+/// Types and traits that appear only in `where` clauses. They are public so that generic code can
+/// name them.
 #[doc(hidden)]
 pub mod bounds {
     pub use crate::backend::listed_rows::*;

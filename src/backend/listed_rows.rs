@@ -41,13 +41,13 @@ where
     }
 }
 
-/// The greatest power of two that is at most `rows` and 256. That makes nine texts, far from
-/// any database's limit of bind values.
+/// Returns the greatest power of two that is at most `rows` and at most 256. This makes nine texts,
+/// whose numbers of bind values are far below the limit of each database.
 fn statement_size(rows: usize) -> usize {
     1 << rows.ilog2().min(8)
 }
 
-/// Adds to several rows.
+/// Adds to the counters of several entities.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct IncrementRows<'a, C: Counters, Id> {
@@ -58,8 +58,8 @@ pub struct IncrementRows<'a, C: Counters, Id> {
 
 impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for IncrementRows<'_, C, Id> {}
 
-// Without a static id Diesel caches a statement by its text, which has the number of rows in
-// it. There are few texts.
+// The text depends on the number of rows, so there is no static id. Diesel then caches a statement
+// by its text. There are few texts.
 impl<C: Counters, Id> QueryId for IncrementRows<'_, C, Id> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
@@ -81,12 +81,11 @@ where
 }
 
 impl ListKeys for ListedRows {
-    // SQLite takes 32,766 bind values, MySQL 65,535. Two of them can be days.
+    // SQLite allows 32,766 bind values in a statement, and MySQL 65,535. Two of them can be days.
     const LIMIT: usize = 32_764;
-    // On MySQL and MariaDB each of them is a SELECT of a UNION.
+    // On MySQL and MariaDB, each key is one SELECT of a UNION.
     const NUMBERED_LIMIT: usize = 1_000;
 
-    // A power of two.
     fn padded(number: usize, limit: usize) -> usize {
         number.next_power_of_two().min(limit)
     }

@@ -1,4 +1,4 @@
-//! Many rows, and many keys, as arrays: on PostgreSQL.
+//! Many rows and many keys as arrays, on PostgreSQL.
 
 use diesel::connection::Connection;
 use diesel::pg::Pg;
@@ -46,7 +46,7 @@ where
     }
 }
 
-/// Adds to several rows.
+/// Adds to the counters of several entities.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct IncrementArrays<'a, C: Counters, K> {
@@ -82,7 +82,7 @@ where
         }
         out.push_sql(") SELECT ");
         out.push_bind_param::<Date, _>(&self.place.day)?;
-        // A subquery runs once, and an expression once a row.
+        // A subquery runs once. An expression would run once for each row.
         out.push_sql(", (SELECT ");
         Dialect::PostgreSql.push_slot(&self.place.slots, true, &mut out)?;
         out.push_sql("), row.* FROM unnest(");
@@ -129,7 +129,7 @@ where
     {
         out.push_sql(" FROM unnest(");
         out.push_bind_param::<Array<ST>, _>(keys)?;
-        // The first one has the number 1.
+        // The first key has the number 1.
         out.push_sql(") WITH ORDINALITY AS diesel_counters_wanted (");
         push_names(&[WANTED_KEY, NUMBER], &mut out)?;
         out.push_sql(") JOIN ");
@@ -138,7 +138,7 @@ where
         out.push_identifier(entity)?;
         out.push_sql(" = ");
         out.push_identifier(WANTED_KEY)?;
-        // With the join alone the planner prefers to read all of a table of some 100,000 rows.
+        // With the join alone, the planner scans a whole table of about 100,000 rows.
         out.push_sql(" AND ");
         out.push_identifier(entity)?;
         <Self as WalkKeys<K, ST, Pg>>::walk_in(keys, out)
