@@ -185,12 +185,13 @@ impl Dialect {
     /// Writes the end of a `SELECT` of an entity's rows, so that it reads the latest committed
     /// rows.
     ///
-    /// On MySQL and MariaDB, it locks the rows, from the last to the first. A merge moves counts to
-    /// rows that come earlier in this order's reverse, so the query does not miss or repeat a count.
+    /// On MySQL and MariaDB, it locks the rows, from the last row of the primary key to the first. A
+    /// merge cannot move the counts of a locked row. It moves the counts of other rows towards the
+    /// first row, which the query reads later. So the query neither misses a count nor reads it twice.
     ///
-    /// PostgreSQL requires nothing: a statement reads what was committed when it began; and at
-    /// REPEATABLE READ, the statement that locks the entity before it fails instead. SQLite has one
-    /// writer.
+    /// PostgreSQL requires nothing, because a statement reads the rows that were committed when it
+    /// began. (At REPEATABLE READ, the statement before it, which locks the entity, has failed if
+    /// these rows are not the latest.) SQLite has one writer.
     pub(crate) fn push_read_latest<DB: Backend>(
         self,
         day: &str,
