@@ -18,9 +18,9 @@ use crate::table::{CounterTable, NoEntity};
 /// not implemented for columns and other expressions.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key of this counter table, whose keys have the SQL type `{ST}`",
-    label = "the first column of the counter table has another type",
-    note = "help: use a value of a Rust type that Diesel can bind as `{ST}`",
-    note = "help: if the SQL type is `NoEntity`, the table has no entities: leave out `.of(…)`"
+    label = "this is not a value that Diesel can bind as `{ST}`",
+    note = "help: give the key of the entity as a value, such as `article.id`; columns are not keys",
+    note = "help: if the SQL type is `NoEntity`, the table has no entities: leave out `.of(…)`, or derive `HasCounters` on a unit struct"
 )]
 pub trait KeyOf<ST> {
     #[doc(hidden)]
