@@ -13,7 +13,7 @@ use crate::table::{CounterTable, TableName};
 /// `(views, likes)`.
 ///
 /// A counter is a `BigInt` column of a [`CounterTable`] that is not part of the primary key. This
-/// trait is implemented for every such column, and for tuples of them. Do not implement it
+/// trait is implemented for every counter, and for tuples of counters. Do not implement it
 /// yourself.
 pub trait Counters: Expression {
     /// The counter table.

@@ -37,7 +37,8 @@ pub struct Layout<F> {
     pub slot: Name,
     /// The columns that are counters.
     pub counters: Vec<Name>,
-    /// The other columns. A merge discards the values of the rows that it merges.
+    /// Other columns. A merge discards their values in the rows that it merges. If the table has a
+    /// column that the layout does not have, a merge fails.
     pub others: Vec<Name>,
 }
 
@@ -54,7 +55,8 @@ impl<F> Layout<F> {
                 _ if T::KEY.contains(&name) => {}
                 Kind::Counter => counters.push(name.into()),
                 Kind::NoCounter => others.push(name.into()),
-                // Neither a counter nor to be discarded: a merge fails and names the column.
+                // A number that can be NULL is not a counter, but could be meant as one. It is left
+                // out, so that a merge fails and names the column.
                 Kind::Nullable => {}
             }
         }

@@ -46,8 +46,9 @@
 //! the settings of its `#[counters(…)]`. The free functions count by day in UTC, over
 //! [`DEFAULT_SLOTS`].
 //!
-//! All of them are Diesel statements, so connection pools, instrumentation and `debug_query` work
-//! as usual.
+//! All of them run Diesel statements, so connection pools and instrumentation work as usual.
+//! An [`increment`], a [`counter_value`] and a [`ranking`] are Diesel statements themselves, which
+//! `debug_query` can print.
 //!
 //! # Reading
 //!
@@ -75,7 +76,7 @@
 //!
 //! # Keeping tables small
 //!
-//! An entity has up to one row for each slot and day. [`compact`] merges the slots of past days
+//! An entity has up to one row for each slot and day. [`compact`] merges the slots of each past day
 //! into one row, and [`fold`] merges old days into one row without a day. Other transactions can
 //! count at the same time. Run them from a [`Compactor`], which is a background thread, or with the
 //! command `diesel-counters`, which also reports contention.
@@ -130,7 +131,7 @@
 //!
 //! # Crate features
 //!
-//! None is on by default.
+//! No feature is enabled by default.
 //!
 //! - `postgres`, `mysql`, `sqlite`: the backends, through Diesel's. `postgres` and `mysql` link no
 //!   client library; `sqlite` links libsqlite3, as Diesel's own does.
@@ -193,8 +194,8 @@ pub use reading::ranking::{RankedRow, Ranking};
 
 /// The functions that build statements and queries, and the types that they return.
 ///
-/// As with [`diesel::dsl`], a program imports from here what is not in the
-/// [`prelude`]. Only generic code has to name the types.
+/// Import from here the functions that are not in the [`prelude`], as from [`diesel::dsl`]. Only
+/// generic code has to name the types.
 pub mod dsl {
     pub use crate::backend::StoredKey;
     pub use crate::claim::{ClaimSlot, claim_slot};

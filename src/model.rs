@@ -145,8 +145,8 @@ pub use diesel_counters_derive::HasCounters;
 /// writes. They do not begin, commit or retry a transaction. (Reading many models can take
 /// several queries; see [`counter_values`](HasCounters::counter_values).)
 ///
-/// The methods that correct or remove counts run several statements. Their docs say in which
-/// transaction.
+/// The methods that correct or remove counts run several statements, in a transaction, or in a
+/// savepoint if a transaction is open. The docs of each method have the details.
 ///
 /// ```
 /// # include!("doctest_setup.rs");
@@ -386,8 +386,8 @@ pub trait HasCounters: Sized {
     }
 
     /// Reads the counts of many models in a range of days, as
-    /// [`counter_value_between`](HasCounters::counter_value_between) does for one. Otherwise it is
-    /// [`counter_values`](HasCounters::counter_values).
+    /// [`counter_value_between`](HasCounters::counter_value_between) does for one model. Returns a
+    /// value for each model, as [`counter_values`](HasCounters::counter_values).
     fn counter_values_between<'a, C, Conn>(
         models: impl IntoIterator<Item = &'a Self>,
         counters: C,

@@ -179,7 +179,8 @@ impl SlotRange {
     };
 }
 
-/// A slot as a bind value.
+/// The first slot of a range, as a bind value. A partition that does not exist is an error when it
+/// is bound.
 #[derive(Clone, Copy)]
 pub enum FirstSlot {
     Number(i16),

@@ -11,8 +11,7 @@ use diesel::{Column, QueryResult, Table};
 
 /// A table that stores counters: its primary key is `(entity, day, slot)`.
 ///
-/// This trait is implemented for every table with such a primary key. Do not implement it
-/// yourself.
+/// This trait is implemented for every table with this primary key. Do not implement it yourself.
 ///
 /// ```
 /// diesel::table! {

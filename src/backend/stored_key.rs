@@ -7,7 +7,7 @@ use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, SqlType, Text};
 
 use crate::table::NoEntity;
 
-/// A SQL type of keys for which the Rust type to load is known.
+/// An SQL type of keys whose Rust type is known.
 ///
 /// [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()) require it, because they load
 /// keys. To merge a table with keys of another SQL type `ST`, which are loaded as the Rust type `K`,

@@ -48,7 +48,7 @@ use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
 ///
 /// A foreign key with `ON DELETE CASCADE`, as in the reference migrations, removes the counters of
 /// every entity that is deleted, in whatever way it is deleted. Prefer it if the counter table can
-/// have such a key. Use `delete_counters`:
+/// have a foreign key. Use `delete_counters`:
 ///
 /// - if the entities are not rows of a table in this database;
 /// - on MySQL and MariaDB, if the table has no foreign key because it locks the entity's row (see

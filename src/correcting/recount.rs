@@ -38,7 +38,7 @@ use crate::transaction::is_in_a_transaction;
 /// use diesel_counters::dsl::recount;
 /// use schema::{article_counters, comments};
 ///
-/// // A comment that nobody counted.
+/// // A comment that was not counted.
 /// diesel::insert_into(comments::table)
 ///     .values((comments::article_id.eq(2), comments::body.eq("Nice.")))
 ///     .execute(conn)?;

@@ -56,7 +56,7 @@ use crate::table::CounterTable;
 /// # Concurrency
 ///
 /// It works in the order of the primary key, in short transactions of one
-/// [`batch`](Compact::batch) of rows each. In a transaction it
+/// [`batch`](Compact::batch) of rows each. Each transaction:
 ///
 /// 1. inserts the rows of slot 0 that do not exist yet, with zeros;
 /// 2. locks these rows and the rows to merge, except rows that another transaction has locked;
@@ -96,9 +96,9 @@ use crate::table::CounterTable;
 /// runs can merge the same table at the same time. Counts stay exact, but on a cluster, one of two
 /// runs that merge the same rows fails with a deadlock.
 ///
-/// Use a direct connection, not a pooler that gives each transaction another session. Behind such a
-/// pooler, the lock stays in a session of the pooler and prevents later runs. A run that
-/// finds that another session has its lock fails with an error that says so.
+/// Use a direct connection, not a pooler that gives each transaction another session. With this kind
+/// of pooler, the lock stays in a session of the pooler, and prevents later runs. If a run finds at
+/// its end that another session has its lock, it fails with an error.
 ///
 /// # Errors
 ///
@@ -106,11 +106,12 @@ use crate::table::CounterTable;
 ///
 /// - [`AlreadyInTransaction`](diesel::result::Error::AlreadyInTransaction), if a transaction is
 ///   open;
-/// - an error that names the column, if the values of a column would be lost;
-/// - an [overflow](crate::is_overflow()), if the sum of rows to merge is out of the range of an
-///   `i64`;
-/// - an error that tells the number of rows, if an SQLite table has days that are not stored as
-///   `YYYY-MM-DD`.
+/// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) that names the column, if the
+///   values of a column would be lost;
+/// - an [overflow](crate::is_overflow()) that names some of the rows, if the sum of rows to merge is
+///   out of the range of an `i64`;
+/// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) with the number of rows, if an
+///   SQLite table has days that are not stored as `YYYY-MM-DD`.
 ///
 /// In the last two cases, the run skips these rows, merges all others, and then returns the error.
 /// Batches that were merged before an error stay merged.
@@ -145,7 +146,7 @@ where
 
 /// Folds old days: merges all rows of an entity before a given day into one row without a day.
 ///
-/// Totals do not change. The counts of the folded days are lost: their sum is stored under
+/// Totals do not change. The counts of each single day are lost: their sum is stored under
 /// 1970-01-01, which no series reads. **This cannot be undone.** Keep as many days as you will ever
 /// want to show.
 ///

@@ -184,10 +184,10 @@ where
 
 /// Inserts the rows of slot 0 that other rows are added to, with zeros, if they do not exist.
 ///
-/// It is the first statement of its transaction, and the only one that waits for locks. So if a
-/// transaction waits for the merge's later locks, the merge does not wait itself. On SQLite, a
-/// transaction that reads before it writes fails if another transaction has written in between. This
-/// one writes first, and waits for the write lock.
+/// It is the first statement of its transaction, and the only one that waits for locks. While other
+/// transactions wait for the locks of the later statements, the merge itself waits for none. On
+/// SQLite, a transaction that reads before it writes fails if another transaction has written in
+/// between. This one writes first, and waits for the write lock.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct OpenTargets<F, ST, K> {

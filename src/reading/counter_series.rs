@@ -131,7 +131,8 @@ impl<C: Counters> Series<C> {
 }
 
 impl<C: Counters, Id> Series<C, Id> {
-    /// Sets the period of the series. Defaults to days, or to the model's own period.
+    /// Sets the period of the series. Defaults to days. In the series of a model, it defaults to the
+    /// model's period.
     ///
     /// If a model counts by week, the count of a week is part of the month or the year of its
     /// Monday.
@@ -143,7 +144,8 @@ impl<C: Counters, Id> Series<C, Id> {
     /// Reads only the periods that overlap these days: `monday..=today`, `monday..`, `..today`.
     ///
     /// If the range has no first day, the series begins with the first period that has a count. If
-    /// it has no last day, it ends with the last one. An empty or reversed range has no periods.
+    /// it has no last day, the series ends with the last period that has a count. An empty or
+    /// reversed range has no periods.
     ///
     /// A series does not include counts without a day, which are stored under 1970-01-01.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {

@@ -100,8 +100,8 @@ pub struct Ranking<C: Counters, T = <C as Counters>::Table> {
 }
 
 impl<C: Counters<Table = T>, T: EntityTable> Ranking<C, T> {
-    /// Ranks only by the counts that are stored under a range of days. Entities without such counts
-    /// are not in the ranking.
+    /// Ranks only by the counts that are stored under a range of days. Entities without counts in
+    /// the range are not in the ranking.
     ///
     /// If a model counts by another [`Period`](crate::Period) than the day, begin the range with the
     /// first day of a period. See [`CounterValue::between`](crate::dsl::CounterValue::between).
