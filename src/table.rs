@@ -36,8 +36,9 @@ use diesel::{Column, QueryResult, Table};
 ///   type that the database can index. Leave it out for counters without an entity, such as those
 ///   of a whole site: then the primary key is `(day, slot)`.
 /// - The day is a `Date`, and the slot is a `SmallInt`.
-/// - Every other `BigInt` column is a counter. Every other column requires a default, because an
-///   increment inserts rows without a value for it.
+/// - Every other `BigInt` column is a counter.
+/// - Every column that is not part of the primary key requires a default, because an increment
+///   inserts values only for the counters that it adds to.
 ///
 /// Diesel supports UUIDs on PostgreSQL only. On the other databases, use a type of your own that is
 /// stored as `Binary`.

@@ -64,7 +64,7 @@ use crate::table::CounterTable;
 ///
 /// Rows that are locked are left for the next run. A merge therefore does not wait for increments,
 /// and an increment of a day that is being merged waits for one batch at most. On SQLite, every
-/// write waits for one batch.
+/// write waits for one batch at most.
 ///
 /// If the counter table has a foreign key:
 ///
