@@ -1,4 +1,4 @@
-//! A number for a connection, which no other connection has.
+//! A number for each connection, by which its slot is chosen.
 
 use diesel::QueryResult;
 use diesel::RunQueryDsl;
@@ -6,8 +6,11 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 
 use crate::backend::{CounterBackend, Dialect};
 
-/// Claims a number for this connection, which no other connection to the database has.
+/// Claims a number for this connection that no other connection to the database has.
 /// [`Slot::Connection`](crate::Slot::Connection) chooses the slot by this number.
+///
+/// On MySQL and MariaDB, run it once on each new connection, in every process that counts. On
+/// PostgreSQL and SQLite it is not required.
 ///
 /// ```
 /// # include!("doctest_setup.rs");
@@ -20,50 +23,53 @@ use crate::backend::{CounterBackend, Dialect};
 /// # }
 /// ```
 ///
-/// | | the number of a connection that does not run it | that runs it |
+/// With r2d2, [`ClaimSlots`](crate::ClaimSlots) runs it. With an asynchronous pool, run it in the
+/// hook that sets up a connection.
+///
+/// | database | number without `claim_slot` | number with `claim_slot` |
 /// | --- | --- | --- |
-/// | PostgreSQL | claimed by its first increment | claimed at once |
+/// | PostgreSQL | claimed by the first increment | claimed at once |
 /// | MySQL, MariaDB | `CONNECTION_ID()` | claimed at once |
-/// | SQLite | none: the slot is always 0 | the same |
+/// | SQLite | none: the slot is always 0 | none: the slot is always 0 |
 ///
-/// On MySQL and MariaDB, run it once on each new connection, in every process that counts.
-/// With r2d2, [`ClaimSlots`](crate::ClaimSlots) does; with an asynchronous pool, run it in
-/// the hook that sets up a connection. Without it, some connections of a pool can have numbers
-/// that choose the same slot: the server gives out connection ids one after another, but other
-/// programs take some of them.
+/// Without it, some connections of a pool on MySQL or MariaDB can share a slot: the server numbers
+/// connections one after another, and connections of other programs take some of the numbers.
 ///
-/// A claimed number is the least that is free, from 0. It is kept in the session, and is free
-/// again as soon as the server has ended the session, however it ends. The session of an
-/// increment therefore has:
+/// # How long a connection has its number
 ///
-/// - on PostgreSQL, the setting `diesel_counters.number` and an advisory lock;
-/// - on MySQL and MariaDB, if claimed, the variable `@diesel_counters_number` and a lock by
-///   `GET_LOCK`.
+/// A claimed number is the least number, from 0, that no other session has. The session keeps it
+/// until the server ends the session, for whatever reason. Then it is free again. The session
+/// stores it as:
 ///
-/// `DISCARD ALL` and a reset of the connection take away both, and the connection has the
-/// number of one that did not run this. Do not take away the lock alone, by
-/// `pg_advisory_unlock_all()` or `RELEASE_ALL_LOCKS()`: another session could then claim the
-/// number too.
+/// - PostgreSQL: the setting `diesel_counters.number`, and an advisory lock.
+/// - MySQL and MariaDB: the variable `@diesel_counters_number`, and a lock taken with `GET_LOCK`.
 ///
-/// A connection shares a slot while its number is not below the number of slots. That can
-/// last for the rest of its session, so leave some slots free: see
-/// [`Slot::Connection`](crate::Slot::Connection). If a transaction is rolled back in which a
-/// PostgreSQL connection claimed its number, the next claim can get another one, and the
-/// session holds both.
+/// `DISCARD ALL`, or a reset of the connection, removes both. The connection is then like one that
+/// never ran `claim_slot`. Do not remove the lock alone, with `pg_advisory_unlock_all()` or
+/// `RELEASE_ALL_LOCKS()`: another session could then claim the same number.
+///
+/// A connection whose number is equal to the number of slots or greater shares a slot with another
+/// connection, and may do so for the rest of its session. Leave some slots free; see
+/// [`Slot::Connection`](crate::Slot::Connection).
+///
+/// If a PostgreSQL connection claims its number in a transaction that is rolled back, it claims
+/// again. It can then get another number, and its session keeps both.
 ///
 /// # Poolers
 ///
-/// PgBouncer in transaction mode needs nothing: the server's connection has the number. On
-/// MySQL and MariaDB, do not claim behind a pooler that shares a connection between clients:
-/// it would have to keep the variable for one of them. ProxySQL stops sharing a connection
-/// on which a statement names a variable, as each increment does.
+/// - PgBouncer in transaction mode works without configuration, because the number belongs to the
+///   connection between PgBouncer and the server.
+/// - On MySQL and MariaDB, do not run `claim_slot` through a pooler that shares a connection between
+///   clients, because the pooler would have to keep the variable for one client. ProxySQL stops
+///   sharing a connection when a statement uses a variable, and every increment does.
 ///
 /// # Errors
 ///
 /// [`execute`](RunQueryDsl::execute) returns the database's own error. Some versions of
-/// servers that replicate by Galera refuse `GET_LOCK`; do without it there. If all 32,767
-/// numbers (on MySQL and MariaDB 999) are taken, this is no error: the connection has the
-/// server's number of the connection in its place.
+/// servers that replicate with Galera refuse `GET_LOCK`; do not run it there.
+///
+/// It does not fail if all numbers are taken (32,767, or 999 on MySQL and MariaDB). The connection
+/// then uses `pg_backend_pid()` or `CONNECTION_ID()` as its number.
 pub fn claim_slot() -> ClaimSlot {
     ClaimSlot(())
 }
@@ -82,7 +88,7 @@ impl QueryId for ClaimSlot {
 
 impl<DB: CounterBackend> QueryFragment<DB> for ClaimSlot {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        // It runs once a connection.
+        // It runs once for each connection.
         out.unsafe_to_cache_prepared();
         Dialect::of(&out).push_claim(&mut out);
         Ok(())
@@ -106,8 +112,8 @@ impl<DB: CounterBackend> QueryFragment<DB> for ClaimSlot {
 /// # }
 /// ```
 ///
-/// A pool has one customizer. In one of your own, run
-/// [`claim_slot().execute(conn)`](claim_slot).
+/// A pool has one customizer. If you already have your own, run
+/// [`claim_slot().execute(conn)`](claim_slot) in its `on_acquire`.
 #[cfg(feature = "r2d2")]
 #[derive(Debug, Clone, Copy)]
 pub struct ClaimSlots;

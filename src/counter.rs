@@ -1,4 +1,4 @@
-//! What makes a column a counter, and a tuple of them counters.
+//! Columns that are counters, and tuples of them.
 
 use std::marker::PhantomData;
 
@@ -9,16 +9,16 @@ use diesel::{Column, Expression, QueryResult};
 use crate::error::overflow;
 use crate::table::{CounterTable, TableName};
 
-/// One counter, or a tuple of up to eight counters of one table: `views`, or
+/// One counter, or a tuple of two to eight counters of one table: `views`, or
 /// `(views, likes)`.
 ///
-/// A counter is a `BigInt` column of a [`CounterTable`] that is not part of its
-/// key. Implemented for every such column; never by hand.
+/// A counter is a `BigInt` column of a [`CounterTable`] that is not part of the primary key. This
+/// trait is implemented for every counter, and for tuples of counters. Do not implement it
+/// yourself.
 pub trait Counters: Expression {
     /// The counter table.
     type Table: CounterTable;
-    /// What is added and what is read: `i64`, or a tuple with an `i64` for
-    /// each counter.
+    /// The type of an amount and of a count: `i64`, or a tuple with an `i64` for each counter.
     type Value: 'static;
     #[doc(hidden)]
     type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug;
@@ -34,15 +34,16 @@ pub trait Counters: Expression {
     fn value(amounts: Self::Amounts) -> Self::Value;
 }
 
-/// The counter table of `C`, as SQL.
+/// The name of the counter table of `C`, as SQL.
 pub(crate) type TableOf<C> = TableName<<C as Counters>::Table>;
 
-/// The sums, counter by counter.
+/// Returns the sum for each counter, or an overflow.
 pub(crate) fn checked_add<C: Counters>(a: C::Amounts, b: C::Amounts) -> QueryResult<C::Amounts> {
     each::<C>(a, b, i64::checked_add)
 }
 
-/// The differences, counter by counter: what added to `from` gives `to`.
+/// Returns the difference for each counter, or an overflow: the amount to add to `from` to get
+/// `to`.
 pub(crate) fn difference<C: Counters>(to: C::Amounts, from: C::Amounts) -> QueryResult<C::Amounts> {
     each::<C>(to, from, i64::checked_sub)
 }
@@ -58,8 +59,8 @@ fn each<C: Counters>(
     Ok(a)
 }
 
-// A blanket impl for columns and one for tuples would overlap in the compiler's
-// eyes; their SQL types cannot.
+// The compiler rejects a blanket impl for columns next to one for tuples, because they could
+// overlap. Impls for their SQL types do not overlap.
 impl<C> Counters for C
 where
     C: Expression,
@@ -81,9 +82,9 @@ where
 
 /// The SQL type of the counter or counters `C`.
 #[diagnostic::on_unimplemented(
-    message = "`{C}` is not a counter, nor counters of one table",
-    label = "its SQL type is `{Self}`, and a counter is a `BigInt` column of a counter table",
-    note = "several counters are a tuple of up to eight of one table, as in `(views, likes)`"
+    message = "`{C}` is not a counter, and not a tuple of counters of one table",
+    label = "its SQL type is `{Self}`; a counter is a `BigInt` column of a counter table",
+    note = "a tuple of counters has two to eight counters of one table, as in `(views, likes)`"
 )]
 #[doc(hidden)]
 pub trait CounterType<C> {
@@ -116,7 +117,8 @@ where
     }
 }
 
-/// No counter of the table `T`: what adds to it writes an entity's row, and locks it.
+/// An empty set of counters of the table `T`. A statement that adds to it writes and locks an
+/// entity's row, and changes no count.
 #[doc(hidden)]
 #[derive(Debug, QueryId)]
 pub struct NoCounters<T>(PhantomData<T>);
@@ -144,27 +146,28 @@ impl<T: CounterTable> CounterType<NoCounters<T>> for NoCounterType {
     fn value([]: [i64; 0]) {}
 }
 
-/// The column's name, when it is not one of its table's key.
+/// Returns the column's name. Fails to compile if the column is part of the primary key.
 const fn counter_name<C: Column<Table: CounterTable>>() -> &'static str {
     let mut key = 0;
     let columns = <C::Table as CounterTable>::KEY;
     while key < columns.len() {
         assert!(
             !same(C::NAME, columns[key]),
-            "this column is part of the counter table's primary key: it is not a counter"
+            "this column is not a counter: it is part of the primary key of the counter table"
         );
         key += 1;
     }
     C::NAME
 }
 
-/// These names, when none is there twice: SQLite would add only one of the two.
+/// Returns these names. Fails to compile if a name occurs twice: SQLite would add only one of the
+/// two amounts.
 const fn different(names: &'static [&'static str]) -> &'static [&'static str] {
     let mut i = 0;
     while i < names.len() {
         let mut j = 0;
         while j < i {
-            assert!(!same(names[i], names[j]), "this names a counter twice");
+            assert!(!same(names[i], names[j]), "this tuple has a counter twice");
             j += 1;
         }
         i += 1;
@@ -172,7 +175,7 @@ const fn different(names: &'static [&'static str]) -> &'static [&'static str] {
     names
 }
 
-/// Equality of strings, which `==` cannot tell at compile time.
+/// Returns whether two strings are equal, in a `const fn`, where `==` does not work.
 const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len() != b.len() {

@@ -13,13 +13,14 @@ use crate::backend::CounterBackend;
 
 /// A day as a bind value, from 1000-01-01 to 9999-12-31.
 ///
-/// MySQL promises to store these days. Without its strict mode it stores 0000-00-00 for any
-/// other, and SQLite's text of another day does not sort as the day does.
+/// MySQL guarantees this range. Outside of it, MySQL without its strict mode stores 0000-00-00.
+/// SQLite stores a day as text, and the text of a day outside of the range does not sort as the
+/// day does.
 #[derive(Clone, Copy)]
 #[doc(hidden)]
 pub struct Day(pub(crate) NaiveDate);
 
-// As `debug_query` shows it.
+// `debug_query` prints it.
 impl fmt::Debug for Day {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -34,7 +35,7 @@ where
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, DB>) -> serialize::Result {
         if !(1000..=9999).contains(&self.0.year()) {
             return Err(format!(
-                "{} cannot be counted on: a day is from 1000-01-01 to 9999-12-31",
+                "the day {} is out of range: a day is from 1000-01-01 to 9999-12-31",
                 self.0
             )
             .into());
@@ -78,7 +79,7 @@ impl DayRange {
         }
     }
 
-    /// The days of the range that a database can store: nothing is counted on others.
+    /// The days of the range that a database can store. There are no counts of other days.
     pub(crate) fn new(range: impl RangeBounds<NaiveDate>) -> Self {
         let first = match range.start_bound() {
             Bound::Included(&day) => Some(day),
@@ -123,7 +124,7 @@ impl DayRange {
         self.first.0 > self.last.0
     }
 
-    /// The first and the last day; `None` for an end that is open.
+    /// The first and the last day; `None` for an open end.
     pub(crate) fn ends(&self) -> (Option<NaiveDate>, Option<NaiveDate>) {
         (
             Some(self.first.0).filter(|&first| first > FIRST),
@@ -135,7 +136,7 @@ impl DayRange {
 /// The days that a query reads, as SQL.
 #[doc(hidden)]
 pub trait Days<DB: CounterBackend> {
-    /// Writes a condition on the column `day`, after `and`, which is ` WHERE ` or ` AND `.
+    /// Writes `and`, which is ` WHERE ` or ` AND `, and then a condition on the column `day`.
     fn walk_where<'b>(&'b self, and: &str, day: &str, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
 }
 
@@ -168,14 +169,17 @@ where
     }
 }
 
-/// A span of time that counts are stored by, or that [`counter_series`](crate::dsl::counter_series()) adds up.
+/// A day, week, month, year or all time: the period that a model's counts are stored by, or that
+/// [`counter_series`](crate::dsl::counter_series()) adds up.
 ///
-/// A model stores its counts by day, unless `#[counters(period = "…")]` names another period.
-/// A count is stored under the first day of its period, so a longer period makes fewer rows.
+/// A model stores its counts by day by default; `#[counters(period = "…")]` sets another period.
+/// A count is stored under the first day of its period. A longer period makes fewer rows.
+///
+/// Periods are ordered by length: `Day` is the least, `Total` the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum Period {
-    /// A day. The shortest one: periods are ordered by their length.
+    /// A day. The default.
     #[default]
     Day,
     /// A week. Its first day is Monday (ISO 8601).
@@ -207,7 +211,7 @@ impl Period {
             Period::Day => day,
             Period::Week => {
                 let since_monday = TimeDelta::days(day.weekday().num_days_from_monday().into());
-                // Chrono has no day before its first Monday, and no database stores those days.
+                // Chrono's first days come before its first Monday. No database stores them.
                 day.checked_sub_signed(since_monday).unwrap_or(day)
             }
             Period::Month => day.with_day(1).unwrap_or(day),
@@ -228,10 +232,10 @@ impl Period {
     }
 }
 
-/// The day of counts without a day: 1970-01-01.
+/// The day under which counts without a day are stored: 1970-01-01.
 pub(crate) const UNDATED: NaiveDate = NaiveDate::from_ymd_opt(1970, 1, 1).unwrap();
 
-/// Today in UTC: what a model counts on unless it names its own `today`.
+/// Returns today in UTC. A model counts on it by default.
 pub fn utc_today() -> NaiveDate {
     Utc::now().date_naive()
 }

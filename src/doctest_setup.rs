@@ -1,4 +1,4 @@
-// What the examples in the docs stand on.
+// The tables, the model and the connection of the examples in the docs.
 
 use diesel::prelude::*;
 #[allow(unused_imports)]

@@ -1,4 +1,4 @@
-//! The entities that a statement is about, by their keys.
+//! The entities that a statement reads or writes, by their keys.
 
 use diesel::Expression;
 use diesel::QueryResult;
@@ -14,12 +14,13 @@ use crate::table::{CounterTable, NoEntity};
 /// A value that identifies an entity: it can be stored in the first column of a counter table,
 /// which has the SQL type `ST`.
 ///
-/// Implemented for every value that Diesel can bind as that type, owned or borrowed. Not
-/// implemented for columns and other expressions.
+/// It is implemented for every value that Diesel can bind as that type, owned or borrowed. It is
+/// not implemented for columns and other expressions.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not the key of an entity here: the counter table's first column is a `{ST}`",
-    label = "the first column of that counter table has another type",
-    note = "help: an entity is named by a value of the Rust type that belongs to that column"
+    message = "`{Self}` is not a key of this counter table, whose keys have the SQL type `{ST}`",
+    label = "this is not a value that Diesel can bind as `{ST}`",
+    note = "help: give the key of the entity as a value, such as `article.id`; columns are not keys",
+    note = "help: if the SQL type is `NoEntity`, the table has no entities: leave out `.of(…)`, or derive `HasCounters` on a unit struct"
 )]
 pub trait KeyOf<ST> {
     #[doc(hidden)]
@@ -28,13 +29,13 @@ pub trait KeyOf<ST> {
     fn into_id(self) -> Self::Id;
 }
 
-// So that the compiler prints the message above, and not what is missing here.
+// With this attribute the compiler prints the message above, and not the bounds of this impl.
 #[diagnostic::do_not_recommend]
 impl<K, ST> KeyOf<ST> for K
 where
     ST: SqlType + SingleValue,
     K: AsExpression<ST>,
-    // True of a bind value. A column, for example, is `No`.
+    // A bind value has `Never`. A column, for example, has `No`.
     K::Expression: ValidGrouping<(), IsAggregate = is_aggregate::Never>,
 {
     type Id = K::Expression;
@@ -65,10 +66,10 @@ where
 {
 }
 
-/// The one entity that a statement on the counter table `T` is about, as SQL.
+/// The one entity that a statement on the counter table `T` writes, as SQL.
 #[diagnostic::on_unimplemented(
-    message = "this statement does not say of which entity",
-    label = "say of which: `.of(id)`"
+    message = "this statement has no entity",
+    label = "add the key of the entity: `.of(id)`"
 )]
 #[doc(hidden)]
 pub trait Entity<T, DB: Backend>: Entities<T, DB> {
@@ -96,15 +97,15 @@ impl<T: CounterTable<KeyType = NoEntity>, DB: Backend> Entity<T, DB> for NoEntit
     }
 }
 
-/// The entities that a statement on the counter table `T` is about, as SQL.
+/// The entities that a statement on the counter table `T` reads or writes, as SQL.
 #[diagnostic::on_unimplemented(
-    message = "this statement does not say of which entity",
-    label = "say of which: `.of(id)`"
+    message = "this statement has no entity",
+    label = "add the key of the entity: `.of(id)`"
 )]
 #[doc(hidden)]
 pub trait Entities<T, DB: Backend> {
-    /// Writes a condition on the column `entity`, if there is one: ` WHERE "article_id" = ?`.
-    /// Returns what the next condition begins with: ` WHERE ` or ` AND `.
+    /// Writes a condition on the column `entity`, if the table has one: ` WHERE "article_id" = ?`.
+    /// Returns the word to write before the next condition: ` WHERE ` or ` AND `.
     fn walk_where<'b>(
         &'b self,
         entity: &str,
@@ -172,7 +173,7 @@ impl<K> Keys<K> {
     }
 }
 
-/// The keys, with the last one repeated.
+/// Fills up the list with its last key, to the number that `padded` returns.
 fn padded<K: Clone>(mut keys: Vec<K>, padded: fn(usize, usize) -> usize, limit: usize) -> Vec<K> {
     assert!(keys.len() <= limit);
     if let Some(last) = keys.last().cloned() {
@@ -181,7 +182,7 @@ fn padded<K: Clone>(mut keys: Vec<K>, padded: fn(usize, usize) -> usize, limit: 
     keys
 }
 
-// Without a static id Diesel caches a statement by its text, and there are few texts.
+// Without a static id, Diesel caches a statement by its text. There are few texts.
 impl<K> QueryId for Keys<K> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;

@@ -1,13 +1,13 @@
-//! What an error means for the program that gets it.
+//! Errors that a program can handle: errors to retry, and overflows.
 
 use diesel::result::DatabaseErrorKind::{SerializationFailure, Unknown};
 use diesel::result::Error;
 
-/// Returns whether the same transaction may succeed when it is run again.
+/// Returns whether the transaction may succeed if it is run again.
 ///
-/// True for what other transactions cause: deadlocks, serialization failures, lock wait
-/// timeouts, and a busy SQLite database. The whole transaction has to be run again, by the
-/// code that began it.
+/// These are the errors that other transactions cause: deadlocks, serialization failures, lock
+/// wait timeouts, and a busy SQLite database. The code that began the transaction has to run the
+/// whole transaction again.
 ///
 /// ```
 /// # include!("doctest_setup.rs");
@@ -30,9 +30,9 @@ use diesel::result::Error;
 /// # }
 /// ```
 ///
-/// Diesel tells only some of these errors apart, so the others are recognized by their
-/// text. PostgreSQL translates its texts: a server whose `lc_messages` is not English
-/// needs `SET lc_messages = 'C'` on each connection.
+/// Diesel has a kind only for some of these errors. The others are recognized by their text. If
+/// the `lc_messages` of a PostgreSQL server is not English, run `SET lc_messages = 'C'` on each
+/// connection, because PostgreSQL translates its texts.
 pub fn is_retryable(error: &Error) -> bool {
     match error {
         Error::DatabaseError(SerializationFailure, _) => true,
@@ -41,10 +41,11 @@ pub fn is_retryable(error: &Error) -> bool {
     }
 }
 
-/// Returns whether a count, or a sum of counts, left the range of an `i64`.
+/// Returns whether the error is an overflow: a count, or a sum of counts, that is out of the range
+/// of an `i64`.
 ///
-/// Each such error is an [`Error::DatabaseError`], on all databases. The statement that failed
-/// changed nothing.
+/// An overflow is an [`Error::DatabaseError`] on all databases. The statement that failed changed
+/// nothing.
 ///
 /// ```
 /// # include!("doctest_setup.rs");
@@ -62,8 +63,8 @@ pub fn is_retryable(error: &Error) -> bool {
 /// # }
 /// ```
 ///
-/// It is recognized by its text, so a PostgreSQL server whose `lc_messages` is not English
-/// needs `SET lc_messages = 'C'` on each connection.
+/// An overflow is recognized by its text. If the `lc_messages` of a PostgreSQL server is not
+/// English, run `SET lc_messages = 'C'` on each connection.
 pub fn is_overflow(error: &Error) -> bool {
     match error {
         Error::DatabaseError(Unknown, info) => has_one_of(info.message(), OVERFLOWS),
@@ -71,7 +72,7 @@ pub fn is_overflow(error: &Error) -> bool {
     }
 }
 
-/// The error of a sum that is added up here rather than in the database.
+/// The error of a sum that the library adds up, not the database.
 pub(crate) fn overflow() -> Error {
     Error::DatabaseError(Unknown, Box::new(OVERFLOW.to_owned()))
 }
@@ -90,7 +91,7 @@ const RETRYABLE: &[&str] = &[
     "deadlock detected",
     "canceling statement due to lock timeout",
     "could not obtain lock on",
-    // MySQL and MariaDB: 1213 of a COMMIT, 1205, 3572, 1020, and Galera's
+    // MySQL and MariaDB: 1213 (returned by a COMMIT), 1205, 3572, 1020, and Galera's
     "Deadlock found when trying to get lock",
     "Lock wait timeout exceeded",
     "NOWAIT is set",

@@ -1,4 +1,4 @@
-//! A counter table by the names of all its columns.
+//! A counter table, by the names of its columns.
 
 use std::any::TypeId;
 use std::borrow::Cow;
@@ -13,30 +13,32 @@ use crate::table::{CounterTable, module_name};
 
 type Name = Cow<'static, str>;
 
-/// A counter table by the names of its columns, for programs that learn of tables only as they
-/// run, such as the command `diesel-counters`.
+/// The columns of a counter table, by name.
+///
+/// It is for programs that have no `table!` of the table, and read its columns from the database
+/// at run time, such as the command `diesel-counters`. Use it with
+/// [`Compact::new`](crate::Compact::new), [`Compact::folding`],
+/// [`Materialize::of_layout`](crate::Materialize::of_layout) and [`Layout::sums`].
 ///
 /// `F` is the table's name as a Diesel [`QueryFragment`](diesel::query_builder::QueryFragment).
-/// A layout is what [`Compact::new`](crate::Compact::new), [`Compact::folding`] and
-/// [`Materialize::of_layout`](crate::Materialize::of_layout) take, and what [`Layout::sums`]
-/// reads.
 ///
 /// [`Compact::folding`]: crate::Compact::folding
 #[derive(Debug, Clone)]
 pub struct Layout<F> {
-    /// The table's name as SQL.
+    /// The table's name, as SQL.
     pub table: F,
     /// The table's name, for messages and for the advisory lock of a merge.
     pub name: Name,
-    /// The key's column of entities; `None` if the key is `(day, slot)`.
+    /// The primary key's column of entities; `None` if the primary key is `(day, slot)`.
     pub entity: Option<Name>,
-    /// The key's column of days.
+    /// The primary key's column of days.
     pub day: Name,
-    /// The key's column of slots.
+    /// The primary key's column of slots.
     pub slot: Name,
-    /// The counters.
+    /// The columns that are counters.
     pub counters: Vec<Name>,
-    /// Columns whose values a merge may discard.
+    /// Other columns. A merge discards their values in the rows that it merges. If the table has a
+    /// column that the layout does not have, a merge fails.
     pub others: Vec<Name>,
 }
 
@@ -53,7 +55,8 @@ impl<F> Layout<F> {
                 _ if T::KEY.contains(&name) => {}
                 Kind::Counter => counters.push(name.into()),
                 Kind::NoCounter => others.push(name.into()),
-                // A merge does not know it, and refuses to discard it.
+                // A number that can be NULL is not a counter, but could be meant as one. It is left
+                // out, so that a merge fails and names the column.
                 Kind::Nullable => {}
             }
         }
@@ -84,7 +87,7 @@ impl<F> Layout<F> {
         }
     }
 
-    /// The columns of the key, in order.
+    /// The columns of the primary key, in order.
     pub(crate) fn key(&self) -> Vec<&str> {
         let entity = self.entity.as_deref();
         entity
@@ -97,9 +100,10 @@ impl<F> Layout<F> {
         self.counters.iter().map(|name| &**name).collect()
     }
 
-    /// Whether a merge keeps the column's values, or may discard them.
+    /// Returns whether the layout has a column of this name. A merge fails on other columns.
     pub(crate) fn knows(&self, column: &str) -> bool {
-        // Two columns of a table differ in more than case on each database but PostgreSQL.
+        // Names can differ in case from those of the database. Only PostgreSQL allows two columns
+        // whose names differ in nothing but case.
         let is = |name: &str| name.eq_ignore_ascii_case(column);
         self.key().into_iter().any(is)
             || self
@@ -110,7 +114,7 @@ impl<F> Layout<F> {
     }
 }
 
-/// What a column holds.
+/// The kind of a column.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
@@ -122,8 +126,8 @@ pub enum Kind {
 /// The columns of a table: a tuple of up to 32.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "a counter table of so many columns cannot be merged",
-    label = "it may have up to 32 columns"
+    message = "a counter table with more than 32 columns cannot be merged",
+    label = "this counter table has more than 32 columns"
 )]
 pub trait ColumnNames {
     fn column_names() -> Vec<(&'static str, Kind)>;

@@ -30,7 +30,7 @@
 //!
 //! A [counter table](CounterTable) is an ordinary Diesel table whose primary key is
 //! `(entity, day, slot)`. Each of its other `BigInt` columns is a counter. Its `table!` is what
-//! `diesel print-schema` prints. The source has reference migrations for each database, in
+//! `diesel print-schema` prints. The repository has a reference migration for each database, in
 //! `migrations/`.
 //!
 //! The column identifies the table, so a counter of another model does not compile, and one
@@ -42,11 +42,13 @@
 //! methods such as `incr_counter` and `counter_value`.
 //!
 //! Without a model, use the functions of the [`dsl`] module, such as [`increment`], or those of
-//! the model that take a key: `Article::increment(views).of(id)`. Only the model's have its
-//! settings: the free functions count by day in UTC, over [`DEFAULT_SLOTS`].
+//! the model that take a key: `Article::increment(views).of(id)`. The functions of the model use
+//! the settings of its `#[counters(…)]`. The free functions count by day in UTC, over
+//! [`DEFAULT_SLOTS`].
 //!
-//! All of them are Diesel statements, so connection pools, instrumentation and `debug_query` work
-//! as usual.
+//! All of them run Diesel statements, so connection pools and instrumentation work as usual.
+//! An [`increment`], a [`counter_value`] and a [`ranking`] are Diesel statements themselves, which
+//! `debug_query` can print.
 //!
 //! # Reading
 //!
@@ -58,8 +60,8 @@
 //! | counts by day, week, month or year | [`daily_counts`](HasCounters::daily_counts), [`counter_series`](HasCounters::counter_series) |
 //! | the entities with the greatest totals | [`top`](HasCounters::top), and [`ranking`] to join them to models |
 //!
-//! A read sums rows; [`counter_value`] says what that costs. To sort or filter a large table by a
-//! count, [`materialize`](HasCounters::materialize) the count into a column.
+//! A read sums rows; [`counter_value`] has a table of the cost. To sort or filter a large table by
+//! a count, [`materialize`](HasCounters::materialize) the count into a column.
 //!
 //! # Correcting counts
 //!
@@ -74,7 +76,7 @@
 //!
 //! # Keeping tables small
 //!
-//! An entity has up to one row for each slot and day. [`compact`] merges the slots of past days
+//! An entity has up to one row for each slot and day. [`compact`] merges the slots of each past day
 //! into one row, and [`fold`] merges old days into one row without a day. Other transactions can
 //! count at the same time. Run them from a [`Compactor`], which is a background thread, or with the
 //! command `diesel-counters`, which also reports contention.
@@ -82,8 +84,9 @@
 //! # Transactions
 //!
 //! The caller owns the transaction. Counting and reading are one statement each, in the current
-//! transaction or savepoint. A correction runs several statements, in a transaction, or in a
-//! savepoint if there is one already. A merge works in many short transactions of its own.
+//! transaction or savepoint. A correction runs several statements in a transaction, or in a
+//! savepoint if a transaction is open already. A merge runs many short transactions of its own,
+//! and fails if a transaction is open.
 //!
 //! On SQLite, use [`immediate_transaction`](diesel::SqliteConnection::immediate_transaction) for a
 //! transaction that counts. Otherwise a transaction that reads before it writes fails at once with
@@ -128,7 +131,7 @@
 //!
 //! # Crate features
 //!
-//! None is on by default.
+//! No feature is enabled by default.
 //!
 //! - `postgres`, `mysql`, `sqlite`: the backends, through Diesel's. `postgres` and `mysql` link no
 //!   client library; `sqlite` links libsqlite3, as Diesel's own does.
@@ -191,8 +194,8 @@ pub use reading::ranking::{RankedRow, Ranking};
 
 /// The functions that build statements and queries, and the types that they return.
 ///
-/// As with [`diesel::dsl`], a program imports from here what is not in the
-/// [`prelude`]. Only generic code has to name the types.
+/// Import from here the functions that are not in the [`prelude`], as from [`diesel::dsl`]. Only
+/// generic code has to name the types.
 pub mod dsl {
     pub use crate::backend::StoredKey;
     pub use crate::claim::{ClaimSlot, claim_slot};
@@ -218,7 +221,8 @@ pub mod dsl {
     pub use crate::reading::total::{ParentRow, Total, total};
 }
 
-/// Types and traits that stand in `where` clauses only, so that generic code can name them.
+/// Types and traits that appear only in `where` clauses. They are public so that generic code can
+/// name them.
 #[doc(hidden)]
 pub mod bounds {
     #[cfg(feature = "postgres")]

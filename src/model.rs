@@ -1,4 +1,4 @@
-//! What a model with counters can do.
+//! The methods of a model with counters.
 
 use std::ops::RangeBounds;
 
@@ -34,8 +34,8 @@ use crate::table::{CounterTable, EntityTable, HasParent, ParentTable};
 /// The key of the model `M`, borrowed from it, as a Diesel expression.
 type ModelKey<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 
-/// Attaches counters to a Diesel model: implements
-/// [`HasCounters`](trait@HasCounters), and [`CountersOf`] for each counter table.
+/// Attaches counters to a Diesel model: implements [`HasCounters`](trait@HasCounters) for the
+/// model, and [`CountersOf`] for each of its counter tables.
 ///
 /// ```
 /// # mod schema {
@@ -61,23 +61,21 @@ type ModelKey<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 ///
 /// # Attributes
 ///
-/// `#[counters(…)]`, once for each counter table of the model:
+/// Write `#[counters(…)]` once for each counter table of the model:
 ///
-/// - `table_name = path::to::table`, required: the counter table's module, as in
-///   `#[diesel(table_name = …)]`.
-/// - `slots = 32`: the number of slots, from 1 to 32,767. Defaults to 32. Use at least as
-///   many as there are database connections that count: the size of the pool times the
-///   number of processes (see [`Slot`](crate::Slot)). Each slot can add a row for each entity
+/// - `table_name = path::to::table` (required): the module of the counter table, as in
+///   `#[diesel(table_name = …)]`. The table may be in another crate.
+/// - `slots = 32` (optional): the number of slots, from 1 to 32,767. Defaults to 32. Use at least
+///   as many as there are database connections that count: the size of the pool times the
+///   number of processes (see [`Slot`](crate::Slot)). An entity has up to one row for each slot
 ///   and period.
-/// - `period = "day"`, `"week"`, `"month"` or `"total"`: how finely counts are told
-///   apart in time, a [`Period`]. Defaults to days.
-/// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that says on which
-///   day to count. Defaults to the day in UTC.
+/// - `period = "day"`, `"week"`, `"month"`, `"year"` or `"total"` (optional): the [`Period`] that
+///   counts are stored by. Defaults to `"day"`.
+/// - `today = path::to::function` (optional): a `fn() -> chrono::NaiveDate` that returns the day
+///   to count on. Defaults to today in UTC.
 ///
-/// The tables may be of another crate.
-///
-/// The model's key is the field of the column named in
-/// `#[diesel(primary_key(…))]`, or of the column `id`; it must be a single column.
+/// The model's key is the field of the column that `#[diesel(primary_key(…))]` names. Defaults to
+/// the column `id`. The primary key must be a single column.
 ///
 /// ```
 /// # mod schema {
@@ -103,10 +101,10 @@ type ModelKey<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 /// }
 /// ```
 ///
-/// # Counters of no entity
+/// # Counters without an entity
 ///
-/// A unit struct has counters of which there is one only, such as a site's hits. Their
-/// table's primary key is `(day, slot)`, and they have the same methods:
+/// Derive it on a unit struct for counters that exist once, such as the hits of a whole site. The
+/// primary key of their table is `(day, slot)`. The methods are the same:
 ///
 /// ```
 /// # fn main() -> diesel::QueryResult<()> {
@@ -142,11 +140,13 @@ pub use diesel_counters_derive::HasCounters;
 
 /// A model with counters. [Derive it](derive@crate::HasCounters).
 ///
-/// Counting and reading are one statement each, on whatever connection and in whatever
-/// transaction or savepoint they are given: the count commits and rolls back with
-/// the rows that the caller writes next to it. None of it begins, commits or retries a
-/// transaction. What puts a count right takes several statements, and says what it does
-/// about the transaction.
+/// The methods that count and the methods that read run one statement each, in the current
+/// transaction or savepoint: a count commits and rolls back with the other rows that the caller
+/// writes. They do not begin, commit or retry a transaction. (Reading many models can take
+/// several queries; see [`counter_values`](HasCounters::counter_values).)
+///
+/// The methods that correct or remove counts run several statements, in a transaction, or in a
+/// savepoint if a transaction is open. The docs of each method have the details.
 ///
 /// ```
 /// # include!("doctest_setup.rs");
@@ -172,29 +172,30 @@ pub use diesel_counters_derive::HasCounters;
 ///
 /// # Errors
 ///
-/// The database's own; those of [`increment`](crate::dsl::increment) when writing,
-/// and of [`counter_value`](crate::dsl::counter_value()) when reading.
+/// The methods return the database's own errors. Counting also returns those of
+/// [`increment`](crate::dsl::increment()), and reading those of
+/// [`counter_value`](crate::dsl::counter_value()).
 ///
-/// After a deadlock, a serialization failure, a lock wait timeout or a busy SQLite database
-/// the code that began the transaction has to run all of it again.
+/// After a deadlock, a serialization failure, a lock wait timeout or a busy SQLite database,
+/// the code that began the transaction has to run the whole transaction again.
 /// [`is_retryable`](crate::is_retryable()) recognizes these errors.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no counters",
     label = "write `#[derive(HasCounters)]` and `#[counters(table_name = …)]` on this model"
 )]
 pub trait HasCounters: Sized {
-    /// The type of the model's primary key.
+    /// The Rust type of the model's primary key.
     type Key;
 
     /// The model's counter tables.
     #[doc(hidden)]
     type CounterTables;
 
-    /// The model's primary key.
+    /// Returns the model's primary key.
     fn counter_key(&self) -> &Self::Key;
 
-    /// Adds to counters of this kind of model, by key: [`increment`] with the
-    /// model's own slots, period and day.
+    /// Adds to counters by key, without a model: [`increment`] with the slots, the period and the
+    /// day of this type of model.
     ///
     /// ```
     /// # include!("doctest_setup.rs");
@@ -233,7 +234,8 @@ pub trait HasCounters: Sized {
             .map(drop)
     }
 
-    /// Adds `amount`, which may be negative, to a counter. Adding 0 writes nothing.
+    /// Adds `amount`, which may be negative, to a counter. An amount of 0 sends nothing to the
+    /// database.
     fn incr_counter_by<'a, C, Conn>(
         &'a self,
         counter: C,
@@ -266,8 +268,8 @@ pub trait HasCounters: Sized {
         self.incr_counter_by(counter, -1, conn)
     }
 
-    /// Adds to several counters of one table, in one row and one statement:
-    /// `(views.by(1), likes.by(2))`.
+    /// Adds an amount of its own to each of several counters of one table:
+    /// `(views.by(1), likes.by(2))`. It is one statement, which writes one row.
     fn incr_counters<'a, D, Conn>(&'a self, deltas: D, conn: &mut Conn) -> QueryResult<()>
     where
         D: Deltas,
@@ -285,10 +287,10 @@ pub trait HasCounters: Sized {
             .map(drop)
     }
 
-    /// Reads a counter, or each of a tuple of counters, in one query: an `i64`, or
-    /// a tuple of them. 0 for a model that was never counted.
+    /// Reads the total of a counter, or of each of a tuple of counters, in one query. Returns an
+    /// `i64`, or a tuple of them: 0 for a model that was never counted.
     ///
-    /// It reads one row for each slot and period of the model.
+    /// The query sums one row for each slot and period that the model was counted in.
     fn counter_value<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
         C: Counters,
@@ -302,7 +304,7 @@ pub trait HasCounters: Sized {
             .get_result(conn)
     }
 
-    /// Reads what was counted on `day`, or in the model's period that it falls in.
+    /// Reads the count of `day`, or of the model's [`Period`] that contains it.
     fn counter_value_on<'a, C, Conn>(
         &'a self,
         counters: C,
@@ -322,8 +324,8 @@ pub trait HasCounters: Sized {
             .get_result(conn)
     }
 
-    /// Reads what was counted on these days, or in the model's periods that they fall
-    /// in: `monday..=today`, `monday..`, `..today`.
+    /// Reads the count of a range of days: `monday..=today`, `monday..`, `..today`. A model that
+    /// counts by another [`Period`] than the day reads all periods that overlap the range.
     fn counter_value_between<'a, C, Conn>(
         &'a self,
         counters: C,
@@ -343,8 +345,11 @@ pub trait HasCounters: Sized {
             .get_result(conn)
     }
 
-    /// Reads a counter, or each of a tuple of counters, of many models in one query:
-    /// a value for each of them, in their order.
+    /// Reads the total of a counter, or of each of a tuple of counters, of many models. Returns a
+    /// value for each model, in the order of the models.
+    ///
+    /// It is one query for any number of models on PostgreSQL, and one for each 1,000 models on
+    /// the other databases.
     ///
     /// ```
     /// # include!("doctest_setup.rs");
@@ -361,9 +366,8 @@ pub trait HasCounters: Sized {
     /// # }
     /// ```
     ///
-    /// By keys rather than models it is
-    /// [`counter_value(views).of_many(&ids)`](CounterValue::of_many), which says more
-    /// about it.
+    /// To read by key, without models, use
+    /// [`counter_value(views).of_many(&ids)`](CounterValue::of_many).
     fn counter_values<'a, C, Conn>(
         models: impl IntoIterator<Item = &'a Self>,
         counters: C,
@@ -381,8 +385,9 @@ pub trait HasCounters: Sized {
             .load(conn)
     }
 
-    /// Reads what was counted of many models on these days, or in the model's periods
-    /// that they fall in; otherwise as [`counter_values`](HasCounters::counter_values).
+    /// Reads the counts of many models in a range of days, as
+    /// [`counter_value_between`](HasCounters::counter_value_between) does for one model. Returns a
+    /// value for each model, as [`counter_values`](HasCounters::counter_values).
     fn counter_values_between<'a, C, Conn>(
         models: impl IntoIterator<Item = &'a Self>,
         counters: C,
@@ -402,7 +407,8 @@ pub trait HasCounters: Sized {
             .load(conn)
     }
 
-    /// Reads what was counted on each of these days, oldest first and without gaps.
+    /// Reads the count of each day of a range, oldest first. A day in which nothing was counted
+    /// has 0.
     ///
     /// ```
     /// # include!("doctest_setup.rs");
@@ -425,8 +431,8 @@ pub trait HasCounters: Sized {
     /// ```
     ///
     /// For weeks, months and years, and for several models at once, use
-    /// [`counter_series`](HasCounters::counter_series). A model that does not count by day has no daily counts:
-    /// there this does not compile.
+    /// [`counter_series`](HasCounters::counter_series). On a model that counts by another
+    /// [`Period`] than the day, this method does not compile.
     fn daily_counts<'a, C, Conn>(
         &'a self,
         counters: C,
@@ -442,7 +448,7 @@ pub trait HasCounters: Sized {
         const {
             assert!(
                 matches!(C::Table::PERIOD, Period::Day),
-                "this model does not count by day: read `Model::counter_series(…)`, which has its own period"
+                "this model does not count by day: use `Model::counter_series(…)`, which reads by the model's period"
             );
         }
         Self::counter_series(counters)
@@ -451,8 +457,8 @@ pub trait HasCounters: Sized {
             .load(conn)
     }
 
-    /// Reads counts through time, by key: [`counter_series`](crate::dsl::counter_series()) per the model's own
-    /// period, or a longer one.
+    /// Reads the count of each period, by key: [`counter_series`](crate::dsl::counter_series())
+    /// with the model's own period. [`per`](Series::per) sets a longer one.
     ///
     /// ```
     /// # include!("doctest_setup.rs");
@@ -482,8 +488,11 @@ pub trait HasCounters: Sized {
         Series::new(C::Table::PERIOD)
     }
 
-    /// Reads the keys and the totals of the `n` models that were counted most on these
-    /// days, greatest first; of equal ones the smaller key first.
+    /// Reads the keys and the counts of the `n` models that have the greatest counts in a range of
+    /// days, greatest first. Models with equal counts are in the order of their keys.
+    ///
+    /// A model that counts by another [`Period`] than the day reads all periods that overlap the
+    /// range. Give `..` for all days.
     ///
     /// ```
     /// # include!("doctest_setup.rs");
@@ -500,7 +509,7 @@ pub trait HasCounters: Sized {
     /// # }
     /// ```
     ///
-    /// With the models in the same query: [`ranking`](crate::dsl::ranking()).
+    /// To load the models in the same query, use [`ranking`](crate::dsl::ranking()).
     fn top<'a, C, Conn>(
         counter: C,
         n: i64,
@@ -518,8 +527,9 @@ pub trait HasCounters: Sized {
         ranking.load(conn)
     }
 
-    /// Gives a counter another value. Returns the one before; see
-    /// [`set_counter`](crate::dsl::set_counter()).
+    /// Sets a counter, or each of a tuple of counters, to a value. Returns the value before.
+    ///
+    /// See [`set_counter`](crate::dsl::set_counter()) for its statements and its transaction.
     ///
     /// ```
     /// # include!("doctest_setup.rs");
@@ -560,8 +570,9 @@ pub trait HasCounters: Sized {
         SetCounter::new(increment).to(value).execute(conn)
     }
 
-    /// Gives a counter, or each of a tuple of counters, the value 0. Returns the one before;
-    /// see [`set_counter`](crate::dsl::set_counter()).
+    /// Sets a counter, or each of a tuple of counters, to 0. Returns the value before.
+    ///
+    /// See [`set_counter`](crate::dsl::set_counter()) for its statements and its transaction.
     fn reset_counter<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
         C: Counters,
@@ -577,7 +588,9 @@ pub trait HasCounters: Sized {
         self.set_counter(counters, C::value(C::ZERO), conn)
     }
 
-    /// Corrects this model's counter from the rows that it counts. Returns what it added.
+    /// Corrects this model's counter, or each of a tuple of counters, from the rows that it
+    /// counts. Returns the amount that was added, which is negative if the count was too large.
+    ///
     /// `source` is a query of keys and true counts, or of keys, days and true counts; see
     /// [`recount`](crate::dsl::recount()).
     ///
@@ -624,8 +637,8 @@ pub trait HasCounters: Sized {
             .execute(conn)
     }
 
-    /// Corrects the counters of all models of this kind from the rows that they count.
-    /// Returns which were wrong; see [`recount`](crate::dsl::recount()).
+    /// Corrects a counter, or each of a tuple of counters, of all models from the rows that they
+    /// count. Returns the counts that were wrong; see [`recount`](crate::dsl::recount()).
     fn recount_all<'a, K, C, S, Conn>(
         counters: C,
         source: S,
@@ -649,12 +662,13 @@ pub trait HasCounters: Sized {
         Recount::<_, _, RecountBy<C, S>>::new(Self::increment(counters), source).execute(conn)
     }
 
-    /// Copies a counter's totals into a `BigInt` column of the model's table, where an
-    /// index can sort by them.
+    /// Copies a counter's totals into a `BigInt` column of the model's table. Queries can then
+    /// sort and filter by the column, with an index.
     ///
-    /// It writes only the rows whose total is another than the column has, by key, in
-    /// batches with a transaction each. The column is as of that moment: run it once in a
-    /// while, and write the column nowhere else.
+    /// The column has the totals of the time of the copy. Run the copy regularly, such as every
+    /// few minutes, and do not write the column anywhere else. It writes only the rows whose
+    /// column differs from the total, in the order of their keys. Each batch is one statement; see
+    /// [`Materialize`](crate::Materialize).
     ///
     /// ```
     /// # include!("doctest_setup.rs");
@@ -686,8 +700,11 @@ pub trait HasCounters: Sized {
     }
 
     /// Removes the model's counters from each of its counter tables. Returns the number of
-    /// tables that had some. See [`delete_counters`](crate::dsl::delete_counters()), also on
-    /// `ON DELETE CASCADE`.
+    /// tables that had rows of the model.
+    ///
+    /// Each table's counters are removed in a transaction of their own, or in a savepoint if a
+    /// transaction is open. See [`delete_counters`](crate::dsl::delete_counters()) for the details,
+    /// and for when `ON DELETE CASCADE` is better.
     ///
     /// ```
     /// # include!("doctest_setup.rs");
@@ -711,8 +728,8 @@ pub trait HasCounters: Sized {
         Self::CounterTables::delete(self.counter_key(), conn)
     }
 
-    /// Removes the counters of the models with these keys from each counter table of this
-    /// kind of model. Returns the number of models that had some, added up over the tables.
+    /// Removes the counters of the models with these keys from each counter table of this type of
+    /// model. Returns the number of models that had rows, added up over the tables.
     fn delete_counters_of<'a, Conn>(
         ids: impl IntoIterator<Item = &'a Self::Key>,
         conn: &mut Conn,
@@ -726,23 +743,22 @@ pub trait HasCounters: Sized {
     }
 }
 
-/// A counter table that the model `M` has counters in.
+/// A counter table of the model `M`, with the settings of its `#[counters(…)]`.
 ///
-/// `#[derive(HasCounters)]` implements it once for each `#[counters(table_name =
-/// …)]`.
+/// `#[derive(HasCounters)]` implements it for the table of each `#[counters(table_name = …)]`.
 #[diagnostic::on_unimplemented(
     message = "`{M}` has no counters in `{Self}`",
-    label = "this counter belongs to a table that the model does not name",
-    note = "help: name it on `{M}`, which may have several: `#[counters(table_name = …)]`"
+    label = "no `#[counters(…)]` of the model names the table of this counter",
+    note = "help: add `#[counters(table_name = …)]` to `{M}`, once for each counter table"
 )]
 pub trait CountersOf<M>: CounterTable {
-    /// How many slots a counter has, 1 or more.
+    /// The number of slots of a counter, 1 or more.
     const SLOTS: i16 = DEFAULT_SLOTS;
 
-    /// How finely counts are told apart in time.
+    /// The period that counts are stored by.
     const PERIOD: Period = Period::Day;
 
-    /// The day that is counted on, unless a statement names its own: UTC's.
+    /// Returns the day to count on, unless a statement sets another one. Defaults to today in UTC.
     fn today() -> NaiveDate {
         utc_today()
     }

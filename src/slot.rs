@@ -1,4 +1,4 @@
-//! Which of a counter's slots a transaction writes.
+//! The choice of the slot that an increment writes.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,49 +8,53 @@ use diesel::backend::Backend;
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::SmallInt;
 
-/// How many slots a counter has when nobody says otherwise.
+/// The default number of slots of a counter: 32.
 pub const DEFAULT_SLOTS: i16 = 32;
 
-/// How an increment chooses its slot, from 1 to the number of slots of the counter.
+/// How an increment chooses its slot: a number from 1 to the number of slots of the counter.
 ///
-/// [`set_default_slot`] chooses for the process, and
-/// [`Increment::slot`](crate::dsl::Increment::slot) for one statement. On SQLite, which has one
-/// writer at a time, the slot is always 0. Elsewhere slot 0 holds
-/// [merged rows](crate::dsl::compact()).
+/// Defaults to [`Slot::Connection`]. [`set_default_slot`] sets it for the process, and
+/// [`Increment::slot`](crate::dsl::Increment::slot) for one statement.
+///
+/// On SQLite the slot is always 0, because SQLite has one writer at a time. On the other databases
+/// slot 0 has the rows that [`compact`](crate::dsl::compact()) has merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Slot {
-    /// Each database connection has a slot of its own. The default.
+    /// Each database connection has its own slot. The default.
     ///
-    /// Transactions on different connections write different rows: none waits for
-    /// another's counters, and none deadlocks on them, in whatever order it counts. This
-    /// holds while a counter has at least as many slots as the database has connections that
-    /// count, over all processes.
+    /// Transactions on different connections write different rows. They do not wait for each
+    /// other's counters and do not deadlock on them, in whatever order they count. It does not
+    /// matter on which thread or task a transaction runs, because the server chooses the slot when
+    /// it runs the statement.
     ///
-    /// Use as many slots as connections: the size of the pool times the number of processes.
-    /// Count connections that exist side by side for a while, when a pool renews its
-    /// connections or a deployment replaces processes: twice as many slots are always enough.
-    /// With more connections than slots, some share a slot: counts stay exact, and
-    /// transactions can wait for each other or deadlock.
+    /// This requires at least as many slots as the database has connections that count: the size
+    /// of the pool times the number of processes. Twice as many slots are always enough: while a
+    /// pool renews its connections, or a deployment replaces processes, old and new connections
+    /// exist at the same time.
     ///
-    /// The server chooses when it runs the statement, so it does not matter which thread or
-    /// task a transaction runs on. [`claim_slot`](crate::dsl::claim_slot()) says how a connection
-    /// gets its number on each database, and what that means behind a pooler.
+    /// If there are more connections than slots, some connections share a slot. Counts stay exact,
+    /// but transactions can wait for each other or deadlock.
+    ///
+    /// See [`claim_slot`](crate::dsl::claim_slot()) for how a connection gets its number on each
+    /// database, and for poolers.
     #[default]
     Connection,
     /// A random slot for each statement.
     ///
-    /// It claims no number for the connection. It needs many times more slots than connections to
-    /// keep them apart, and transactions that count several entities can deadlock.
+    /// Connections do not claim a number. To write different rows, connections require many times
+    /// more slots than with [`Connection`](Slot::Connection). Transactions that count several
+    /// entities can deadlock.
     Random,
-    /// As [`Connection`](Slot::Connection), within one share of the slots.
+    /// Each database connection has its own slot, within one share of the slots.
     ///
-    /// For several database nodes that accept writes, such as those of a Galera cluster:
-    /// connections of different nodes can have the same number, and a transaction that counted
-    /// in the same row on another node fails at its COMMIT. Give the processes that
-    /// write to one node the same `index`. A partition needs as many slots as its node has
-    /// connections that count. If there are more partitions than slots, some partitions share
-    /// a slot.
+    /// Use it for several database nodes that accept writes, such as those of a Galera cluster.
+    /// Connections to different nodes can have the same number. Without partitions, transactions on
+    /// two nodes then write the same row, and one of them fails at its COMMIT.
+    ///
+    /// Set the same `index` in all processes that write to the same node. A partition requires as
+    /// many slots as its node has connections that count. If there are more partitions than slots,
+    /// some partitions share a slot.
     Partition {
         /// The share, from 0 to `of - 1`.
         index: u16,
@@ -61,11 +65,9 @@ pub enum Slot {
 
 static DEFAULT: OnceLock<Slot> = OnceLock::new();
 
-/// Chooses the [`Slot`] of every increment of this process that does not name
-/// its own.
+/// Sets the default [`Slot`] of this process, for every increment that does not set its own.
 ///
-/// Call it once, when the program starts. Without it the choice is
-/// [`Slot::Connection`].
+/// Call it once, when the program starts. Without it, the default is [`Slot::Connection`].
 ///
 /// ```
 /// use diesel_counters::{Slot, set_default_slot};
@@ -77,7 +79,8 @@ static DEFAULT: OnceLock<Slot> = OnceLock::new();
 ///
 /// # Errors
 ///
-/// When it was called before, and when a partition's `index` is not below `of`.
+/// It returns an error if it was called before, or if the `index` of a partition is not less than
+/// its `of`.
 pub fn set_default_slot(slot: Slot) -> Result<(), SetDefaultSlotError> {
     if let Slot::Partition { index, of } = slot {
         if index >= of {
@@ -93,9 +96,9 @@ pub fn set_default_slot(slot: Slot) -> Result<(), SetDefaultSlotError> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SetDefaultSlotError {
-    /// The choice was made before, and this is it.
+    /// The default was set before, to this.
     AlreadySet(Slot),
-    /// A partition's `index` must be below `of`.
+    /// The `index` of the partition is not less than its `of`.
     #[allow(missing_docs)]
     NoSuchPartition { index: u16, of: u16 },
 }
@@ -105,7 +108,7 @@ impl fmt::Display for SetDefaultSlotError {
         match self {
             Self::AlreadySet(slot) => write!(
                 f,
-                "the slots of this process are chosen already, as {slot:?}; \
+                "the default slot of this process is already set, to {slot:?}; \
                  call set_default_slot once, at the start of main"
             ),
             Self::NoSuchPartition { index, of } => no_such_partition(*index, *of, f),
@@ -119,18 +122,18 @@ fn no_such_partition(index: u16, of: u16, f: &mut impl fmt::Write) -> fmt::Resul
     write!(
         f,
         "there is no partition {index} of {of}: partitions count from 0, \
-         so the last one of three is Slot::Partition {{ index: 2, of: 3 }}"
+         so the last of three partitions is Slot::Partition {{ index: 2, of: 3 }}"
     )
 }
 
 impl Slot {
-    /// The choice of this process.
+    /// The default of this process.
     pub(crate) fn chosen() -> Self {
         DEFAULT.get().copied().unwrap_or_default()
     }
 
-    /// The slots to choose from, of those from 1 to `slots`. Slot 0 holds merged rows, so
-    /// that a merge never waits for an increment.
+    /// The slots to choose from, within 1 to `slots`. Merged rows have slot 0, which no increment
+    /// writes, so that a merge never waits for an increment.
     pub(crate) fn range(self, slots: i16) -> SlotRange {
         let range = match self {
             Slot::Connection => 0..slots as u32,
@@ -153,7 +156,7 @@ impl Slot {
     }
 }
 
-/// The slots of one of `of` partitions; never none.
+/// The slots of one of `of` partitions. It is never empty.
 fn share_of(slots: i16, index: u16, of: u16) -> Range<u32> {
     let (slots, index, of) = (slots as u32, u32::from(index), u32::from(of));
     let start = slots * index / of;
@@ -176,14 +179,15 @@ impl SlotRange {
     };
 }
 
-/// A slot as a bind value.
+/// The first slot of a range, as a bind value. A partition that does not exist is an error when it
+/// is bound.
 #[derive(Clone, Copy)]
 pub enum FirstSlot {
     Number(i16),
     NoSuchPartition { index: u16, of: u16 },
 }
 
-// As `debug_query` shows it.
+// `debug_query` prints it.
 impl fmt::Debug for FirstSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! What makes a table a counter table.
+//! Counter tables, and their parent tables.
 
 use std::fmt;
 
@@ -9,16 +9,9 @@ use diesel::sql_types::is_nullable::NotNull;
 use diesel::sql_types::{Date, SingleValue, SmallInt, SqlType};
 use diesel::{Column, QueryResult, Table};
 
-/// A table whose primary key is `(entity, day, slot)`, or `(day, slot)` for counters
-/// of no entity, such as a whole site's.
+/// A table that stores counters: its primary key is `(entity, day, slot)`.
 ///
-/// Implemented for every such table; never by hand. What the columns are called does
-/// not matter: the entity's may have any type that a database can index and that is
-/// not NULL, the day is a `Date`, the slot a `SmallInt`. Each other `BigInt` column is
-/// a counter, and each other column must have a default.
-///
-/// Diesel has UUIDs on PostgreSQL only; elsewhere it takes a type of your own that is
-/// stored as `Binary`.
+/// This trait is implemented for every table with this primary key. Do not implement it yourself.
 ///
 /// ```
 /// diesel::table! {
@@ -35,38 +28,56 @@ use diesel::{Column, QueryResult, Table};
 /// is_a_counter_table::<article_counters::table>();
 /// ```
 ///
+/// # Columns
+///
+/// The names of the columns do not matter. Their types do:
+///
+/// - The first column of the primary key is the key of the entity. It is `NOT NULL`, and has any
+///   type that the database can index. Leave it out for counters without an entity, such as those
+///   of a whole site: then the primary key is `(day, slot)`.
+/// - The day is a `Date`, and the slot is a `SmallInt`.
+/// - Every other `BigInt` column is a counter.
+/// - Every column that is not part of the primary key requires a default, because an increment
+///   inserts values only for the counters that it adds to.
+///
+/// Diesel supports UUIDs on PostgreSQL only. On the other databases, use a type of your own that is
+/// stored as `Binary`.
+///
 /// # Text keys
 ///
-/// Two texts that the column's collation takes for the same are one entity:
+/// Two texts are the same entity if the collation of the column treats them as equal:
 ///
-/// - On MySQL and MariaDB, the default collation takes `Foo` for `foo`, and
-///   `utf8mb4_bin` takes `foo` with a space at its end for `foo`. `utf8mb4_0900_bin` of
-///   MySQL and `utf8mb4_nopad_bin` of MariaDB tell all texts apart. A column with a
-///   foreign key must have the collation of the column that it refers to. So must one that
-///   is joined to a column of another binary collation, by a [`total`](crate::dsl::total()) for
-///   example.
-/// - On PostgreSQL, all collations but nondeterministic ones tell all texts apart.
+/// - On MySQL and MariaDB, the default collation treats `Foo` and `foo` as equal. `utf8mb4_bin`
+///   treats `foo` and `foo` with a space at the end as equal. `utf8mb4_0900_bin` (MySQL) and
+///   `utf8mb4_nopad_bin` (MariaDB) distinguish all texts.
+/// - On PostgreSQL, all collations distinguish all texts, except nondeterministic ones.
 ///
-/// Rows of one entity whose texts differ are not merged.
+/// [`compact`](crate::dsl::compact()) does not merge rows of one entity whose texts differ.
 ///
-/// On PostgreSQL, use `TEXT` or `VARCHAR(n)`, not `CHAR(n)`: Diesel binds a `TEXT`, and
-/// PostgreSQL compares it with the column as `TEXT`, of which there is no index. Each read
-/// would scan the whole table.
+/// On MySQL and MariaDB, a column with a foreign key requires the collation of the column that it
+/// refers to. Without a foreign key, it requires that collation if both collations are binary and
+/// a query joins the two columns. A [`total`](crate::dsl::total()) does.
+///
+/// On PostgreSQL, use `TEXT` or `VARCHAR(n)`, not `CHAR(n)`. Diesel binds a `TEXT`, and PostgreSQL
+/// then compares the column as `TEXT`, for which it has no index. Each read would scan the whole
+/// table.
 ///
 /// # Partitions
 ///
-/// A table can be partitioned, by day for example. Then it needs a partition that takes
-/// the day 1970-01-01, under which everything without a day is stored: `set_counter`,
-/// `recount`, `delete_counters` and [`fold`](crate::dsl::fold()) write there, and so does each
-/// increment of a model with `period = "total"`. A `DEFAULT` partition takes it. Under
-/// `RANGE (day)`, so does
+/// A counter table can be partitioned, by day for example. It requires a partition for
+/// 1970-01-01, because counts without a day are stored under this day. These write rows there:
+///
+/// - `set_counter`, `recount`, `delete_counters` and [`fold`](crate::dsl::fold());
+/// - each increment of a model with `period = "total"`.
+///
+/// A `DEFAULT` partition includes it. With `RANGE (day)`, this one does too:
 ///
 /// ```sql
 /// CREATE TABLE article_counters_no_day PARTITION OF article_counters
 ///     FOR VALUES FROM ('1970-01-01') TO ('1970-01-02');
 /// ```
 pub trait CounterTable: Table + HasTable<Table = Self> {
-    /// The SQL type of the entity's key; [`NoEntity`] where there is none.
+    /// The SQL type of the entity's key; [`NoEntity`] for a table without entities.
     type KeyType: SingleValue;
     #[doc(hidden)]
     const ENTITY: Option<&'static str>;
@@ -74,7 +85,7 @@ pub trait CounterTable: Table + HasTable<Table = Self> {
     const DAY: &'static str;
     #[doc(hidden)]
     const SLOT: &'static str;
-    /// The names of all columns of the key.
+    /// The names of all columns of the primary key.
     #[doc(hidden)]
     const KEY: &'static [&'static str];
 }
@@ -125,13 +136,13 @@ where
     }
 }
 
-/// The name of the module that `table!` makes, which is the table's.
+/// The name of the module that `table!` makes. It is the table's name.
 pub(crate) fn module_name<T>() -> &'static str {
     let path = std::any::type_name::<T>();
     path.rsplit("::").nth(1).unwrap_or(path)
 }
 
-/// No entity: the key of a model without one, such as a whole site.
+/// The key of counters without an entity, such as those of a whole site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, QueryId, SqlType)]
 pub struct NoEntity;
 
@@ -141,7 +152,7 @@ pub struct NoEntity;
     label = "this table's primary key must be three columns: entity, day, slot",
     note = "help: the correct format looks like\n\
     `table! {{ article_counters (article_id, day, slot) {{ article_id -> BigInt, day -> Date, slot -> SmallInt, views -> BigInt, }} }}`",
-    note = "help: counters of no entity, such as a whole site's, have the primary key (day, slot)"
+    note = "help: for counters without an entity, such as those of a whole site, the primary key is (day, slot)"
 )]
 #[doc(hidden)]
 pub trait CounterKey<T> {
@@ -179,8 +190,8 @@ where
 
 /// The type of a counter table's column of entities.
 #[diagnostic::on_unimplemented(
-    message = "`{T}` is not a counter table: the first column of its primary key may be NULL",
-    label = "the entity's column in this table must be `NOT NULL`"
+    message = "`{T}` is not a counter table: the first column of its primary key is `Nullable`",
+    label = "the first column of this table's primary key must be `NOT NULL`"
 )]
 #[doc(hidden)]
 pub trait EntityType<T>: SingleValue {}
@@ -190,7 +201,7 @@ impl<T, ST: SingleValue + SqlType<IsNull = NotNull>> EntityType<T> for ST {}
 /// The type of a counter table's column of days.
 #[diagnostic::on_unimplemented(
     message = "`{T}` is not a counter table: the day in its primary key is not a `Date`",
-    label = "the primary key is (entity, day, slot) or (day, slot), and the day's column must be `Date`"
+    label = "the primary key must be (entity, day, slot) or (day, slot), with a day of the type `Date`"
 )]
 #[doc(hidden)]
 pub trait DayType<T> {}
@@ -199,16 +210,16 @@ impl<T> DayType<T> for Date {}
 /// The type of a counter table's column of slots.
 #[diagnostic::on_unimplemented(
     message = "`{T}` is not a counter table: the slot in its primary key is not a `SmallInt`",
-    label = "the primary key is (entity, day, slot) or (day, slot), and the slot's column must be `SmallInt`"
+    label = "the primary key must be (entity, day, slot) or (day, slot), with a slot of the type `SmallInt`"
 )]
 #[doc(hidden)]
 pub trait SlotType<T> {}
 impl<T> SlotType<T> for SmallInt {}
 
-/// A counter table of entities: its primary key is `(entity, day, slot)`.
+/// A counter table with entities: its primary key is `(entity, day, slot)`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` counts no entities: its primary key is (day, slot)",
-    label = "this is of entities, and that counter table has a single one"
+    message = "`{Self}` is a counter table without entities: its primary key is (day, slot)",
+    label = "this requires a counter table whose primary key is (entity, day, slot)"
 )]
 pub trait EntityTable: CounterTable {}
 #[diagnostic::do_not_recommend]
@@ -221,14 +232,14 @@ impl<E, D, S> EntityKey for (E, D, S) {}
 
 /// A counter table whose entities are rows of another table, its parent.
 ///
-/// [`total`](crate::dsl::total()), a joined [`ranking`](crate::dsl::ranking()) and
-/// [`materialize`](crate::HasCounters::materialize) require it. It is implemented by
-/// [`has_parent!`](crate::has_parent).
+/// [`has_parent!`](crate::has_parent) implements it. [`total`](crate::dsl::total()), a
+/// [`ranking`](crate::dsl::ranking()) in a join, and
+/// [`materialize`](crate::HasCounters::materialize) require it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no parent table",
-    label = "it is not known which table's rows these counters belong to",
+    label = "this requires a counter table with a parent table",
     note = "help: write `diesel_counters::has_parent!(article_counters -> articles (id));` in the crate that has the tables",
-    note = "help: or name the entity of a total: `total(…).of(articles::id)`"
+    note = "help: for a total, you can give the key of the entity instead: `total(…).of(articles::id)`"
 )]
 pub trait HasParent: EntityTable {
     /// The primary key of the parent table.
@@ -241,11 +252,14 @@ pub trait HasParent: EntityTable {
 /// The parent table of the counter table `T`.
 pub type ParentTable<T> = <<T as HasParent>::ParentKey as Column>::Table;
 
-/// Declares the parent of a counter table: the table of its entities, and its primary key.
+/// Declares the parent table of a counter table: the table whose rows are the entities, and its
+/// primary key.
 ///
-/// As Diesel's [`joinable!`](diesel::joinable), it stands in the crate that has the tables,
-/// once for each counter table. Counting, and reading the counters of a model, do not
-/// require it; see [`HasParent`] for what does.
+/// Write it once for each counter table, in the crate that has the tables, as Diesel's
+/// [`joinable!`](diesel::joinable). [`total`](crate::dsl::total()), a
+/// [`ranking`](crate::dsl::ranking()) in a join, and
+/// [`materialize`](crate::HasCounters::materialize) require it. Counting, and reading the counters
+/// of a model, do not.
 ///
 /// ```
 /// mod schema {

@@ -1,4 +1,4 @@
-//! Whether a transaction is open.
+//! Tells whether a transaction is open.
 
 use diesel::QueryResult;
 use diesel::connection::{Connection, TransactionManager};

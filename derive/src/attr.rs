@@ -1,4 +1,4 @@
-//! `#[counters(…)]`.
+//! Parses `#[counters(…)]`.
 
 use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;
@@ -8,7 +8,7 @@ use syn::{Attribute, Error, Ident, LitInt, LitStr, Path, Result};
 const FORMAT: &str = "help: the correct format looks like \
     `#[counters(table_name = article_counters, slots = 32, period = \"day\", today = path::to::function)]`";
 
-/// One `#[counters(…)]`, checked.
+/// A `#[counters(…)]` that is valid.
 pub struct CountersAttr {
     pub table_name: Path,
     pub slots: Option<i16>,
@@ -27,7 +27,7 @@ impl CountersAttr {
                 let value = Path::parse_mod_style(meta.value()?).map_err(|error| {
                     Error::new(
                         error.span(),
-                        format!("`table_name` is a path, without quotes\n{FORMAT}"),
+                        format!("`table_name` requires a path without quotes\n{FORMAT}"),
                     )
                 })?;
                 set(&mut table_name, &meta, value)
@@ -58,9 +58,8 @@ impl CountersAttr {
 
 fn set<T>(option: &mut Option<T>, meta: &ParseNestedMeta, value: T) -> Result<()> {
     if option.replace(value).is_some() {
-        return Err(
-            meta.error("this is said twice; write one `#[counters(…)]` for each counter table")
-        );
+        return Err(meta
+            .error("this setting is repeated; write one `#[counters(…)]` for each counter table"));
     }
     Ok(())
 }
@@ -71,12 +70,12 @@ fn parse_slots(value: ParseStream) -> Result<i16> {
         Ok(slots) if slots > 0 => Ok(slots),
         _ => Err(Error::new(
             span,
-            "`slots` is a number from 1 to 32767, as in `slots = 32`",
+            "`slots` requires a number from 1 to 32767, as in `slots = 32`",
         )),
     }
 }
 
-/// The variant of `Period` of that name.
+/// Returns the variant of `Period` with this name.
 fn parse_period(value: ParseStream) -> Result<Ident> {
     let span = value.span();
     let period = value.parse::<LitStr>().map(|literal| literal.value());
@@ -89,14 +88,17 @@ fn parse_period(value: ParseStream) -> Result<Ident> {
         _ => {
             return Err(Error::new(
                 span,
-                "`period` is \"day\", \"week\", \"month\", \"year\" or \"total\", with its quotes",
+                "`period` requires \"day\", \"week\", \"month\", \"year\" or \"total\", with quotes",
             ));
         }
     };
     Ok(Ident::new(variant, Span::call_site()))
 }
 
-/// For errors about there being no such attribute at all.
+/// The error of a model without a `#[counters(…)]`.
 pub fn missing(span: Span) -> Error {
-    Error::new(span, format!("this model names no counter table\n{FORMAT}"))
+    Error::new(
+        span,
+        format!("this model has no `#[counters(…)]`\n{FORMAT}"),
+    )
 }

@@ -1,4 +1,4 @@
-//! The impls of a right model.
+//! Writes the impls of a valid model.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -47,7 +47,7 @@ fn has_counters(item: &DeriveInput, model: &Model) -> TokenStream {
     }
 }
 
-/// A key of the wrong type is an error on its type.
+/// Writes a check of the key's type, whose error is at the type of the key's field.
 fn assert_keys(item: &DeriveInput, model: &Model, key: &Key) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
@@ -71,7 +71,7 @@ fn counters_of(item: &DeriveInput, attr: &CountersAttr) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
     let table_name = &attr.table_name;
-    // A table of the wrong shape is an error on its name.
+    // If the table is not a counter table, the error is at its name.
     let table = quote_spanned!(table_name.span()=> #table_name::table);
     let slots = attr.slots.map(|slots| quote!(const SLOTS: i16 = #slots;));
     let period = attr.period.as_ref().map(|period| {

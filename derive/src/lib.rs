@@ -1,4 +1,4 @@
-//! The derive macro of `diesel_counters`; use it through that crate.
+//! The derive macro of `diesel_counters`. Use it through that crate.
 
 mod attr;
 mod expand;
@@ -7,7 +7,7 @@ mod model;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-#[allow(missing_docs)] // They stand where diesel_counters exports it.
+#[allow(missing_docs)] // The docs are where `diesel_counters` exports the macro.
 #[proc_macro_derive(HasCounters, attributes(counters, diesel))]
 pub fn derive_has_counters(item: TokenStream) -> TokenStream {
     let item = parse_macro_input!(item as DeriveInput);

@@ -1,4 +1,4 @@
-//! The model: its key, and its counter tables.
+//! Parses a model: its key and its counter tables.
 
 use proc_macro2::TokenTree;
 use syn::ext::IdentExt;
@@ -11,9 +11,9 @@ use syn::{
 
 use crate::attr::{self, CountersAttr};
 
-/// What is known of a model once it is known to be right.
+/// A valid model.
 pub struct Model<'a> {
-    /// `None` for a unit struct, which has counters of no entity.
+    /// `None` for a unit struct, which has counters without an entity.
     pub key: Option<Key<'a>>,
     pub counters: Vec<CountersAttr>,
 }
@@ -29,7 +29,7 @@ impl<'a> Model<'a> {
         let Data::Struct(data) = &item.data else {
             return Err(Error::new(
                 item.ident.span(),
-                "`HasCounters` can only be derived for a struct, as Diesel's models are",
+                "`HasCounters` can only be derived for a struct",
             ));
         };
         let counters = item
@@ -58,7 +58,7 @@ fn refuse_same_table_twice(counters: &[CountersAttr]) -> Result<()> {
         {
             return Err(Error::new_spanned(
                 &attr.table_name,
-                "this counter table is named twice; say all about it in one `#[counters(…)]`",
+                "this counter table is named twice; write all its settings in one `#[counters(…)]`",
             ));
         }
     }
@@ -84,7 +84,7 @@ impl<'a> Key<'a> {
         Err(Error::new(
             column.span(),
             format!(
-                "no field of `{}` is the column `{column}`, its primary key\n\
+                "`{}` has no field for its primary key, the column `{column}`\n\
                  help: add the field, or name another column with `#[diesel(primary_key(…))]`",
                 item.ident
             ),
@@ -92,7 +92,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// The column of `#[diesel(primary_key(…))]`, or `id`.
+/// Returns the column of `#[diesel(primary_key(…))]`, or `id`.
 fn primary_key(item: &DeriveInput) -> Result<Ident> {
     let columns = diesel_attr(&item.attrs, "primary_key", |input| {
         let list;
@@ -104,17 +104,17 @@ fn primary_key(item: &DeriveInput) -> Result<Ident> {
         Some(columns) if columns.len() == 1 => Ok(columns[0].clone()),
         Some(columns) => Err(Error::new_spanned(
             columns,
-            "a model with counters has a primary key of a single column: \
-             it is what a counter table's first column holds",
+            "a model with counters requires a primary key of a single column, \
+             because a counter table stores it in its first column",
         )),
     }
 }
 
-/// The column of `#[diesel(column_name = …)]`.
+/// Returns the column of `#[diesel(column_name = …)]`.
 fn column_name(field: &Field) -> Result<Option<Ident>> {
     diesel_attr(&field.attrs, "column_name", |input| {
         input.parse::<Token![=]>()?;
-        // Diesel takes a string too.
+        // Diesel accepts a string too.
         match input.peek(LitStr) {
             true => input.parse::<LitStr>()?.parse(),
             false => input.parse(),
@@ -122,7 +122,7 @@ fn column_name(field: &Field) -> Result<Option<Ident>> {
     })
 }
 
-/// What `parse` makes of what follows `name` in a `#[diesel(…)]`.
+/// Finds `name` in the `#[diesel(…)]` attributes, and parses the tokens after it with `parse`.
 fn diesel_attr<T>(
     attrs: &[Attribute],
     name: &str,
@@ -143,7 +143,7 @@ fn diesel_attr<T>(
     Ok(found)
 }
 
-/// Skips what Diesel's own derives read: up to the next comma that is not in the
+/// Skips the rest of a setting of Diesel's own derives: up to the next comma that is not in the
 /// generics of a type.
 fn skip_to_next(input: ParseStream) -> Result<()> {
     let (mut depth, mut previous) = (0, ' ');

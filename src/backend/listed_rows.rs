@@ -11,10 +11,9 @@ use crate::day::Day;
 impl ListRows for ListedRows {
     // SQLite takes 32,766 bind values, MySQL 65,535. Two of them can be days.
     const LIMIT: usize = 32_764;
-    // On MySQL and MariaDB each of them is a SELECT of a UNION.
+    // On MySQL and MariaDB, each key is one SELECT of a UNION.
     const NUMBERED_LIMIT: usize = 1_000;
 
-    // A power of two.
     fn padded(number: usize, limit: usize) -> usize {
         number.next_power_of_two().min(limit)
     }

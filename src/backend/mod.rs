@@ -1,6 +1,6 @@
-//! What differs by database: the SQL, and how a statement lists many rows.
+//! The parts that differ by database: the SQL, and how a statement takes many rows.
 //!
-//! A database is added in this folder, and nowhere else in the library.
+//! To add a database, change this folder only.
 
 mod listed_rows;
 mod sql;
@@ -20,11 +20,11 @@ pub(crate) use sql::{NUMBER, push_names};
 pub use stored_key::StoredKey;
 pub(crate) use stored_key::is_exact;
 
-/// A Diesel backend that counters work on.
+/// A Diesel backend that counters support.
 ///
-/// Implemented for Diesel's own three, each behind the feature of its name. An
-/// application with a [`MultiConnection`] says which of them its own is made of, with
-/// the same `#[cfg(…)]` on the arms as on the variants, where there are any:
+/// It is implemented for Diesel's `Pg`, `Mysql` and `Sqlite`, with the features `postgres`, `mysql`
+/// and `sqlite`. For a [`MultiConnection`], implement it yourself: return the [`Dialect`] of each
+/// variant. If a variant has a `#[cfg(…)]`, its arm requires the same one.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -62,36 +62,36 @@ pub(crate) use stored_key::is_exact;
 ///
 /// [`MultiConnection`]: diesel::MultiConnection
 #[diagnostic::on_unimplemented(
-    message = "counters do not know the backend `{Self}`",
-    label = "turn on a feature of diesel_counters: `postgres`, `mysql` or `sqlite`",
+    message = "diesel_counters does not support the backend `{Self}`",
+    label = "enable a feature of diesel_counters: `postgres`, `mysql` or `sqlite`",
     note = "for a `#[derive(MultiConnection)]`, write `impl CounterBackend for MultiBackend`"
 )]
 pub trait CounterBackend:
     Backend + HasSqlType<Date> + HasSqlType<SmallInt> + HasSqlType<BigInt>
 {
-    /// How a statement of this backend has many rows: [`ListedRows`], unless it is
-    /// PostgreSQL's own.
+    /// How a statement takes many rows: `UnnestedRows` for Diesel's `Pg`, and [`ListedRows`] for
+    /// every other backend.
     type ManyRows;
 
-    /// Whose SQL this backend speaks.
+    /// Returns the SQL dialect of the backend.
     fn dialect(&self) -> Dialect;
 }
 
-/// How the connection's database takes the rows of a statement over many entities.
+/// How a statement takes many rows on the connection `Conn`.
 pub(crate) type ManyRows<Conn> =
     <<Conn as diesel::connection::Connection>::Backend as CounterBackend>::ManyRows;
 
-/// Many rows as `VALUES (…), (…)`, which every database takes; in statements of a
-/// few sizes, so that each is prepared once.
+/// Many rows as a list: `VALUES (…), (…)`. Every database supports it. Statements have a few sizes
+/// only, so that each is prepared once.
 #[derive(Debug, Clone, Copy)]
 pub struct ListedRows;
 
-/// Many rows as arrays: one statement for any number of them.
+/// Many rows as arrays: `unnest(…)`, on PostgreSQL only. One statement takes any number of rows.
 #[cfg(feature = "postgres")]
 #[derive(Debug, Clone, Copy)]
 pub struct UnnestedRows;
 
-/// Whose SQL a backend speaks.
+/// The SQL dialect of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// PostgreSQL.
@@ -130,7 +130,7 @@ impl CounterBackend for diesel::sqlite::Sqlite {
 }
 
 impl Dialect {
-    /// The dialect of the backend that `out` writes for.
+    /// Returns the dialect of the backend that `out` writes for.
     pub(crate) fn of<DB: CounterBackend>(out: &AstPass<'_, '_, DB>) -> Self {
         out.backend().dialect()
     }

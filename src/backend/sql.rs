@@ -10,8 +10,8 @@ use super::Dialect;
 use crate::slot::SlotRange;
 
 impl Dialect {
-    /// A row's slot: one of `slots`, chosen by the number of the connection, which the first
-    /// row of a statement claims.
+    /// Writes the slot of a row: one of `slots`, chosen by the number of the connection. The first
+    /// row of a statement claims the number, if the connection has none.
     pub(crate) fn push_slot<'b, DB>(
         self,
         slots: &'b SlotRange,
@@ -25,7 +25,7 @@ impl Dialect {
         match self {
             Dialect::PostgreSql => {
                 out.push_bind_param::<SmallInt, _>(&slots.first)?;
-                // Where there is no choice, the session needs no number.
+                // With one slot to choose from, the session does not need a number.
                 out.push_sql(" + CASE WHEN ");
                 out.push_bind_param::<SmallInt, _>(&slots.count)?;
                 out.push_sql(" > 1 THEN COALESCE(");
@@ -45,13 +45,13 @@ impl Dialect {
                 out.push_sql(", CONNECTION_ID()) % ");
                 out.push_bind_param::<SmallInt, _>(&slots.count)?;
             }
-            // It has one writer at a time: slots would gain nothing.
+            // SQLite has one writer at a time: more slots would gain nothing.
             Dialect::Sqlite => out.push_sql("0"),
         }
         Ok(())
     }
 
-    /// A statement that gives the session a number, unless it has one.
+    /// Writes a statement that claims a number for the session, unless it has one.
     pub(crate) fn push_claim<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
         match self {
             Dialect::PostgreSql => {
@@ -73,11 +73,10 @@ impl Dialect {
         out.push_sql(")");
     }
 
-    /// Begins a query, with `SELECT `.
+    /// Writes `SELECT `, at the beginning of a query.
     ///
-    /// MariaDB's client library never returns when it executes a prepared statement again
-    /// whose rows it failed to read, because of a deadlock or a timeout. So on MySQL and
-    /// MariaDB no query is kept.
+    /// On MySQL and MariaDB the query is not cached: MariaDB's client library hangs when it runs a
+    /// prepared query again whose rows it could not read, because of a deadlock or a timeout.
     pub(crate) fn push_select<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
         if self == Dialect::MySql {
             out.unsafe_to_cache_prepared();
@@ -85,7 +84,7 @@ impl Dialect {
         out.push_sql("SELECT ");
     }
 
-    /// Begins an `INSERT` into the counter table, before its columns.
+    /// Writes the beginning of an `INSERT` into the counter table, up to the list of columns.
     pub(crate) fn push_insert_into<'b, DB, T>(
         self,
         table: &'b T,
@@ -98,7 +97,7 @@ impl Dialect {
         out.push_sql("INSERT INTO ");
         table.walk_ast(out.reborrow())?;
         if self != Dialect::MySql {
-            // Its own name may be `excluded`.
+            // An alias, because the table's own name could be `excluded`.
             out.push_sql(" AS ");
             out.push_sql(STORED);
         }
@@ -106,8 +105,8 @@ impl Dialect {
         Ok(())
     }
 
-    /// Ends an `INSERT` into a counter table: where the row exists, what would have been
-    /// inserted into the columns `counters` is added. Without counters the row is only locked.
+    /// Writes the end of an `INSERT` into a counter table. If a row exists, the values of the
+    /// columns `counters` are added to it. Without counters, the row is only locked.
     pub(crate) fn push_on_conflict_add<DB: Backend>(
         self,
         key: &[&str],
@@ -123,7 +122,7 @@ impl Dialect {
             Dialect::MySql => out.push_sql(" ON DUPLICATE KEY UPDATE "),
         }
         if let ([], [.., slot]) = (counters, key) {
-            // It has that slot already, and is locked.
+            // An update locks the row. The slot keeps its value.
             out.push_identifier(slot)?;
             out.push_sql(" = ");
             out.push_sql(if self == Dialect::MySql {
@@ -142,7 +141,7 @@ impl Dialect {
             out.push_sql(" = ");
             match self {
                 Dialect::PostgreSql => push_stored_plus_excluded(name, out)?,
-                // Its own `+` turns into a REAL when it overflows.
+                // SQLite's `+` returns a REAL when it overflows.
                 Dialect::Sqlite => {
                     out.push_sql("CASE typeof(");
                     push_stored_plus_excluded(name, out)?;
@@ -150,7 +149,7 @@ impl Dialect {
                     push_stored_plus_excluded(name, out)?;
                     out.push_sql(SQLITE_ELSE_ERROR);
                 }
-                // MariaDB has no row alias, which MySQL would rather see.
+                // MySQL recommends a row alias, which MariaDB does not have.
                 Dialect::MySql => {
                     out.push_identifier(name)?;
                     out.push_sql(" + VALUES(");
@@ -162,10 +161,10 @@ impl Dialect {
         Ok(())
     }
 
-    /// Ends an `INSERT` of rows of zeros: where one is there, it stays as it is.
+    /// Writes the end of an `INSERT` of rows with zeros. If a row exists, it does not change.
     ///
-    /// On MySQL and MariaDB it is locked too, as it is before others wait for it; `INSERT
-    /// IGNORE` would take errors for warnings.
+    /// On MySQL and MariaDB the existing row is locked too. It adds 0, because `INSERT IGNORE` would
+    /// turn errors into warnings.
     pub(crate) fn push_on_conflict_keep<DB: Backend>(
         self,
         key: &[&str],
@@ -183,12 +182,16 @@ impl Dialect {
         }
     }
 
-    /// Ends a `SELECT` of an entity's rows: it reads what is committed by now, and locks it
-    /// from the last row to the first. Merging moves counts to rows further up, so none is
-    /// missed or met twice.
+    /// Writes the end of a `SELECT` of an entity's rows, so that it reads the latest committed
+    /// rows.
     ///
-    /// In PostgreSQL a statement reads what is committed as it begins, or under REPEATABLE
-    /// READ the increment before it has failed; SQLite has one writer.
+    /// On MySQL and MariaDB, it locks the rows, from the last row of the primary key to the first. A
+    /// merge cannot move the counts of a locked row. It moves the counts of other rows towards the
+    /// first row, which the query reads later. So the query neither misses a count nor reads it twice.
+    ///
+    /// PostgreSQL requires nothing, because a statement reads the rows that were committed when it
+    /// began. (At REPEATABLE READ, the statement before it, which locks the entity, has failed if
+    /// these rows are not the latest.) SQLite has one writer.
     pub(crate) fn push_read_latest<DB: Backend>(
         self,
         day: &str,
@@ -205,15 +208,16 @@ impl Dialect {
         Ok(())
     }
 
-    /// After the table in a `FROM` with conditions on its key: they are what its rows are
-    /// found by, so that no others are locked.
+    /// Writes an index hint, after the table in a `FROM`: MySQL and MariaDB find the rows by the
+    /// primary key, so that they lock no other rows.
     pub(crate) fn push_by_key<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
         if self == Dialect::MySql {
             out.push_sql(" FORCE INDEX (PRIMARY)");
         }
     }
 
-    /// Begins a `DELETE` that [`push_from_rows`](Dialect::push_from_rows) ends.
+    /// Writes the beginning of a `DELETE`. [`push_from_rows`](Dialect::push_from_rows) writes the
+    /// rest.
     pub(crate) fn push_delete<'b, DB, T>(
         self,
         table: &'b T,
@@ -231,8 +235,8 @@ impl Dialect {
         Ok(())
     }
 
-    /// A condition, after others, that the value in a column of days is stored as a day:
-    /// SQLite stores any text there, and sorts it as text.
+    /// Writes another condition: the value in the column `day` is a day. SQLite stores any text
+    /// there, and sorts it as text.
     pub(crate) fn push_and_is_day<DB: Backend>(
         self,
         day: &str,
@@ -248,7 +252,8 @@ impl Dialect {
         Ok(())
     }
 
-    /// All columns of the counter table, before [`push_from_rows`](Dialect::push_from_rows).
+    /// Writes all columns of the counter table, before
+    /// [`push_from_rows`](Dialect::push_from_rows).
     pub(crate) fn push_all_columns<'b, DB, T>(
         self,
         table: &'b T,
@@ -258,7 +263,7 @@ impl Dialect {
         DB: Backend,
         T: QueryFragment<DB>,
     {
-        // In MySQL the list of keys has columns too. SQLite knows no `schema.table.*`.
+        // On MySQL the list of keys has columns too. SQLite does not support `schema.table.*`.
         if self == Dialect::MySql {
             table.walk_ast(out.reborrow())?;
             out.push_sql(".");
@@ -267,11 +272,11 @@ impl Dialect {
         Ok(())
     }
 
-    /// `FROM` the counter table, only the rows of so many keys, whose values `push_values`
-    /// writes: `?, ?, ?`.
+    /// Writes ` FROM` the counter table, restricted to a list of keys. `rows` is the number of keys,
+    /// and `push_values` writes the values of one: `?, ?, ?`.
     ///
-    /// MySQL and MariaDB lock the rows that they look at. With a list of keys they can look at all
-    /// rows of a small table; with a join they find each row by its key.
+    /// MySQL and MariaDB lock every row that they read. With `IN` and a list of keys, they can read
+    /// all rows of a small table. With a join, they find each row by its key.
     pub(crate) fn push_from_rows<'b, DB, T>(
         self,
         table: &'b T,
@@ -319,8 +324,9 @@ impl Dialect {
         Ok(())
     }
 
-    /// `FROM` so many keys, whose values `push_key` writes, and their numbers from 1; joined to
-    /// the counter table where its column `entity` is the key.
+    /// Writes ` FROM` a list of keys and their numbers, from 1, joined to the counter table where its
+    /// column `entity` is the key. `keys` is the number of keys, and `push_key` writes the value of
+    /// one.
     pub(crate) fn push_from_numbered<'b, DB, T>(
         self,
         table: &'b T,
@@ -407,9 +413,9 @@ impl Dialect {
         push_on(out)
     }
 
-    /// A list of so many rows, which `push_row` writes, as a table in a `FROM`. Each of `columns`
-    /// is a column of `table` that has the type of the list's column, or `None` for a number; and
-    /// the name in the list.
+    /// Writes a list of rows as a table in a `FROM`. `rows` is the number of rows, and `push_row`
+    /// writes the values of one. Each of `columns` has two parts: the column of `table` whose type
+    /// the list's column has, or `None` for a number; and the name of the list's column.
     fn push_list<'b, DB, T>(
         self,
         table: &'b T,
@@ -426,8 +432,8 @@ impl Dialect {
         for (i, (column, name)) in columns.iter().enumerate() {
             out.push_sql(if i == 0 { "" } else { ", " });
             match (self, column) {
-                // MariaDB gives its lists no names. The table's columns give the list its types,
-                // and so its collations.
+                // MariaDB cannot name the columns of a `VALUES` list. A query of the table without
+                // rows gives the list its names and types, and with the types the collations.
                 (Dialect::MySql, Some(column)) => out.push_identifier(column)?,
                 (Dialect::MySql, None) => out.push_sql("0"),
                 (_, Some(_)) => out.push_sql(&format!("column{}", i + 1)),
@@ -455,23 +461,24 @@ impl Dialect {
         Ok(())
     }
 
-    /// Whether a query in a transaction can return what was true when the transaction began to
-    /// read, rather than when the query began.
+    /// Returns whether a query in a transaction can read a snapshot from the first query of the
+    /// transaction, instead of one from its own beginning.
     pub(crate) fn reads_old_snapshots(self) -> bool {
         self == Dialect::MySql
     }
 
-    /// Ends a `SELECT`: it locks its rows, but for those that somebody else has locked.
+    /// Writes the end of a `SELECT`: it locks its rows, and skips rows that another transaction has
+    /// locked.
     pub(crate) fn push_lock_free_rows<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
         match self {
             Dialect::PostgreSql | Dialect::MySql => out.push_sql(" FOR UPDATE SKIP LOCKED"),
-            // Who writes has locked out all others.
+            // The transaction has the write lock of the whole database.
             Dialect::Sqlite => {}
         }
     }
 
-    /// A query that locks the table, by its name, for the session: 1, or 0 when another
-    /// session has. It waits for nothing.
+    /// Writes a query that takes the table's advisory lock for the session, without waiting for it.
+    /// The query returns 1, or 0 if another session has the lock.
     pub(crate) fn push_try_lock<'b, DB, T>(
         self,
         table: &'b T,
@@ -491,8 +498,8 @@ impl Dialect {
         )
     }
 
-    /// As [`push_try_lock`](Dialect::push_try_lock), to unlock it: 0 when this session had
-    /// not locked it.
+    /// Writes a query that releases the lock of [`push_try_lock`](Dialect::push_try_lock). The query
+    /// returns 1, or 0 if this session does not have the lock.
     pub(crate) fn push_unlock<'b, DB, T>(
         self,
         table: &'b T,
@@ -521,8 +528,8 @@ impl Dialect {
     {
         self.push_select(out);
         match self {
-            // Names are the database's: of tables of one name in several schemas, each has
-            // its own.
+            // Advisory locks belong to the database. The table's oid is part of the lock, so that
+            // tables of the same name in several schemas have different locks.
             Dialect::PostgreSql => {
                 out.push_sql("CASE WHEN ");
                 out.push_sql(postgres);
@@ -535,7 +542,8 @@ impl Dialect {
                      THEN CAST(1 AS BIGINT) ELSE 0 END",
                 );
             }
-            // Names are the server's, not the database's, and have up to 64 characters.
+            // Locks belong to the server, so the database's name is part of the lock. A name has up
+            // to 64 characters.
             Dialect::MySql => {
                 out.push_sql("CAST(COALESCE(");
                 out.push_sql(mysql);
@@ -545,14 +553,14 @@ impl Dialect {
                 out.push_sql(mysql_arguments);
                 out.push_sql("), 0) AS SIGNED)");
             }
-            // Its write lock is all that there is.
+            // SQLite has no advisory locks, only its write lock.
             Dialect::Sqlite => out.push_sql("1"),
         }
         Ok(())
     }
 
-    /// The sum of a counter over the rows at hand: a BIGINT, and 0 over no rows. The
-    /// statement fails where the sum is beyond BIGINT.
+    /// Writes the sum of a counter over the rows of the query. It is a BIGINT, and 0 if there are no
+    /// rows. The statement fails if the sum is out of the range of a BIGINT.
     pub(crate) fn push_sum<DB: Backend>(
         self,
         counter: &str,
@@ -564,7 +572,7 @@ impl Dialect {
                 push_sum_or_zero(counter, out)?;
                 out.push_sql(" AS BIGINT)");
             }
-            // What is no integer got there past this library.
+            // A value that is not an integer was not written by this library: the query fails.
             Dialect::Sqlite => {
                 out.push_sql("CASE typeof(");
                 push_sum_or_zero(counter, out)?;
@@ -572,7 +580,7 @@ impl Dialect {
                 push_sum_or_zero(counter, out)?;
                 out.push_sql(SQLITE_ELSE_ERROR);
             }
-            // The CAST alone would give the greatest BIGINT, and a warning.
+            // The CAST alone would return the greatest BIGINT, with a warning.
             Dialect::MySql => {
                 out.push_sql("CASE WHEN ");
                 push_sum_or_zero(counter, out)?;
@@ -585,20 +593,20 @@ impl Dialect {
     }
 }
 
-// Names in our SQL, long enough to be nobody else's: a user's table of the same name would
-// be taken for them.
+// Names in the library's SQL. They are long so that a table or a column of the application does not
+// have the same name.
 const STORED: &str = "diesel_counters_stored";
 pub(crate) const WANTED_KEY: &str = "diesel_counters_key";
 pub(crate) const NUMBER: &str = "diesel_counters_number";
 
-/// The number that the session has claimed, or NULL. A setting whose first value was rolled
-/// back is an empty text.
+/// The number that the session has claimed, or NULL. If the transaction that set it for the first
+/// time was rolled back, the setting is an empty text.
 const POSTGRES_NUMBER: &str =
     "CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER)";
 
-/// Claims the least number that no other session has: the session holds an advisory lock on
-/// it until it ends, even where the setting is rolled back. `generate_series` in a `FROM` would
-/// make all its rows first.
+/// Claims the least number that no other session has. The session holds an advisory lock on the
+/// number until the session ends, even if the setting is rolled back. `generate_series` is in a
+/// `SELECT`, because in a `FROM` it would make all its rows first.
 const POSTGRES_CLAIM: &str = "\
     (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) \
     FROM (SELECT generate_series(0, 32766) AS number) AS numbers \
@@ -606,9 +614,10 @@ const POSTGRES_CLAIM: &str = "\
 
 const MYSQL_NUMBER: &str = "@diesel_counters_number";
 
-/// The least number that no other session of the database has. A `WHERE` might lock them all
-/// before a `LIMIT` is looked at. Recursion ends at 1,000 by default. Locks are the server's,
-/// and their names have up to 64 characters.
+/// Claims the least number that no other session of the database has. It is a recursion, because
+/// a `WHERE` could lock all numbers before a `LIMIT` ends the query. MySQL and MariaDB end a
+/// recursion after 1,000 steps by default. Locks belong to the server, so the database's name is
+/// part of each lock. A name has up to 64 characters.
 const MYSQL_CLAIM: &str = "\
     (WITH RECURSIVE diesel_counters_numbers (number, claimed) AS (\
     SELECT 0, GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters.number', DATABASE(), 0), 224), 0) UNION ALL \
@@ -617,7 +626,7 @@ const MYSQL_CLAIM: &str = "\
     FROM diesel_counters_numbers WHERE claimed = 0 AND number < 998) \
     SELECT number FROM diesel_counters_numbers WHERE claimed = 1)";
 
-/// Of the least integer `abs` is an "integer overflow".
+/// `abs` of the least integer fails with "integer overflow".
 const SQLITE_ELSE_ERROR: &str = " ELSE abs(-9223372036854775807 - 1) END";
 
 fn push_sum_or_zero<DB: Backend>(counter: &str, out: &mut AstPass<'_, '_, DB>) -> QueryResult<()> {

@@ -1,4 +1,4 @@
-//! The SQL types of keys: the Rust type that holds each, and whether the two agree on what is
+//! The SQL types of keys: the Rust type of each, and whether SQL and Rust agree on which keys are
 //! equal.
 
 use std::any::TypeId;
@@ -7,20 +7,21 @@ use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, SqlType, Text};
 
 use crate::table::NoEntity;
 
-/// The SQL type of an entity's key, and the Rust type that its values are read as.
+/// An SQL type of keys whose Rust type is known.
 ///
-/// A key of another type, `ST` in SQL and `K` in Rust, is merged with
-/// [`Compact::<_, ST, K>::new`](crate::Compact::new).
+/// [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()) require it, because they load
+/// keys. To merge a table with keys of another SQL type `ST`, which are loaded as the Rust type `K`,
+/// use [`Compact::<_, ST, K>::new`](crate::Compact::new).
 #[diagnostic::on_unimplemented(
-    message = "it is not known which Rust type holds a key of the SQL type `{Self}`",
+    message = "diesel_counters does not know the Rust type of a key of the SQL type `{Self}`",
     label = "the first column of this table's primary key is a `{Self}`",
     note = "help: keys can be `SmallInt`, `Integer`, `BigInt`, `Text`, `Binary`, or `Uuid` on PostgreSQL",
-    note = "help: for another type, which is `K` in Rust, merge with `Compact::<_, {Self}, K>::new(layout)`"
+    note = "help: for a key of another type, which is `K` in Rust, use `Compact::<_, {Self}, K>::new(layout)`"
 )]
 pub trait StoredKey {
-    /// The SQL type that is read.
+    /// The SQL type to load.
     type SqlType;
-    /// What it is read as.
+    /// The Rust type to load it as.
     type Key;
 }
 
@@ -50,14 +51,14 @@ stored_keys! {
     diesel::sql_types::Uuid: UuidBytes,
 }
 
-/// A table without entities has the constant 0 in place of the key.
+/// A query of a table without entities selects the constant 0 instead of the key.
 impl StoredKey for NoEntity {
     type SqlType = Integer;
     type Key = i32;
 }
 
-/// Whether keys of this SQL type are equal in each database exactly when they are equal in Rust.
-/// For texts the collation decides.
+/// Returns whether keys of this SQL type are equal in every database if and only if they are equal
+/// in Rust. It returns `false` for texts, because a collation can treat different texts as equal.
 pub(crate) fn is_exact<ST: SqlType>() -> bool {
     let exact = [
         TypeId::of::<SmallInt>(),
@@ -79,7 +80,7 @@ pub(crate) fn is_exact<ST: SqlType>() -> bool {
 #[cfg(feature = "postgres")]
 pub use uuid::UuidBytes;
 
-// The `uuid` crate is the application's to choose.
+// The library does not depend on the `uuid` crate: the application chooses its version.
 #[cfg(feature = "postgres")]
 mod uuid {
     use std::io::Write;

@@ -1,4 +1,4 @@
-//! Many rows, and many keys, as arrays: on PostgreSQL.
+//! Many rows and many keys as arrays, on PostgreSQL.
 
 use diesel::QueryResult;
 use diesel::pg::Pg;
@@ -54,7 +54,7 @@ where
         out.push_identifier(entity)?;
         out.push_sql(" = ");
         out.push_identifier(WANTED_KEY)?;
-        // With the join alone the planner prefers to read all of a table of some 100,000 rows.
+        // With the join alone, the planner scans a whole table of about 100,000 rows.
         out.push_sql(" AND ");
         out.push_identifier(entity)?;
         <Self as WalkRows<K, ST, Pg>>::walk_in(keys, out)

@@ -16,10 +16,14 @@ use crate::counting::increment_many::AddRows;
 use crate::entity::{Entities, KeyOf, Keys};
 use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
 
-/// Removes the counters of an entity from a counter table: all of its rows.
+/// Removes all counters of an entity from a counter table.
 ///
-/// The entity is named with [`of`](DeleteCounters::of), and several with
-/// [`of_many`](DeleteCounters::of_many).
+/// The entity is given with [`of`](DeleteCounters::of), and several entities with
+/// [`of_many`](DeleteCounters::of_many). The counters read 0 afterwards, and can be incremented
+/// again.
+///
+/// If the counter table has a foreign key with `ON DELETE CASCADE`, deleting the entity removes its
+/// counters; see [below](#on-delete-cascade).
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -40,29 +44,34 @@ use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
 /// # }
 /// ```
 ///
-/// # Or `ON DELETE CASCADE`
+/// # `ON DELETE CASCADE`
 ///
-/// A foreign key with `ON DELETE CASCADE`, as in the reference migrations, removes an
-/// entity's counters with the entity, whoever deletes it, and leaves none behind.
-/// Prefer it where there is such a key. This is for where there is none: counters of
-/// rows that are elsewhere, or on MySQL and MariaDB where the key was left out because
-/// it locks the entity's row (see the reference migration); and for counters whose
-/// entity stays.
+/// A foreign key with `ON DELETE CASCADE`, as in the reference migrations, removes the counters of
+/// every entity that is deleted, in whatever way it is deleted. Prefer it if the counter table can
+/// have a foreign key. Use `delete_counters`:
 ///
-/// On SQLite, MySQL and MariaDB, `REPLACE INTO`, which is Diesel's
-/// [`replace_into`](diesel::replace_into), deletes the entity's row and so its counters. Use
-/// `insert_into(…).on_conflict(…).do_update()`.
+/// - if the entities are not rows of a table in this database;
+/// - on MySQL and MariaDB, if the table has no foreign key because it locks the entity's row (see
+///   the reference migration);
+/// - to remove the counters of an entity that stays.
 ///
-/// Either way, an increment that waits for the deletion counts on from 0 where there is
-/// no foreign key, and fails where there is one.
+/// On SQLite, MySQL and MariaDB, `REPLACE INTO` deletes the existing row of an entity, and the
+/// foreign key then removes its counters. Diesel's [`replace_into`](diesel::replace_into) uses it.
+/// Use `insert_into(…).on_conflict(…).do_update()` instead.
 ///
-/// # While others count
+/// # Concurrency
 ///
-/// It takes five statements in a transaction, or in a savepoint of the current one; five for
-/// each batch of many entities. It locks out corrections of the entities that have rows, by
-/// their rows of 1970-01-01 in slot 0. A [partitioned table](crate::CounterTable#partitions)
-/// requires a partition for them. Then it removes the rows twice, as a merge may have moved
-/// counts to a new row while the first time waited for it.
+/// It runs up to five statements in a transaction, or in a savepoint if a transaction is open. With
+/// [`of_many`](DeleteCounters::of_many), PostgreSQL runs the same statements for any number of
+/// entities, and the other databases repeat most of them for each 1,000 entities.
+///
+/// - An increment that waits for the removal continues from 0 if the table has no foreign key. If it
+///   has one and the entity is deleted too, the increment fails.
+/// - Other corrections of the same entities wait for it. The lock is the row of 1970-01-01 in slot 0
+///   of each entity that has rows. A [partitioned table](crate::CounterTable#partitions) requires a
+///   partition for it.
+/// - It deletes the rows twice. While the first `DELETE` waits for a merge, the merge can move counts
+///   to a new row, which only the second `DELETE` finds.
 pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
     DeleteCounters {
         entity: NoEntity,
@@ -71,7 +80,7 @@ pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
 }
 
 /// Removes the counters of the entity `E`; made by [`delete_counters`].
-#[must_use = "nothing is removed until it is executed"]
+#[must_use = "counters are not removed until this is executed"]
 #[derive(Debug, Clone)]
 pub struct DeleteCounters<T, E = NoEntity> {
     entity: E,
@@ -79,7 +88,7 @@ pub struct DeleteCounters<T, E = NoEntity> {
 }
 
 /// Removes the counters of many entities; made by [`DeleteCounters::of_many`].
-#[must_use = "nothing is removed until it is executed"]
+#[must_use = "counters are not removed until this is executed"]
 #[derive(Debug, Clone)]
 pub struct DeleteManyCounters<T, K> {
     ids: Vec<K>,
@@ -108,12 +117,12 @@ impl<T: CounterTable> DeleteCounters<T> {
 }
 
 impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
-    /// Removes the counters. Returns 1, or 0 if the entity had none.
+    /// Removes the counters. Returns 1 if the entity had rows, and 0 if it had none.
     ///
     /// # Errors
     ///
-    /// The database's own. If another transaction deletes the entity's row at the same time, and
-    /// the counter table has a foreign key to it, that may be a
+    /// It returns the database's own errors. If the counter table has a foreign key, and another
+    /// transaction deletes the entity at the same time, the error can be a
     /// [`ForeignKeyViolation`](diesel::result::DatabaseErrorKind::ForeignKeyViolation).
     pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
@@ -136,10 +145,10 @@ impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
 }
 
 impl<T: CounterTable, K> DeleteManyCounters<T, K> {
-    /// Removes the counters. Returns the number of entities that had some.
+    /// Removes the counters. Returns the number of entities that had rows.
     ///
-    /// It locks them in the order of their keys, so that two such calls do not deadlock; this is
-    /// why a key is `Ord`.
+    /// It locks the entities in the order of their keys, so that two calls do not deadlock. This
+    /// is why a key is `Ord`.
     ///
     /// # Errors
     ///
@@ -163,7 +172,8 @@ impl<T: CounterTable, K> DeleteManyCounters<T, K> {
                 let find = FindKeys::<T, K>::new(Keys::numbered::<ManyRows<Conn>>(keys));
                 let mut numbers: Vec<i64> = find.load(conn)?;
                 numbers.sort_unstable();
-                // The last key fills up the list, and so has the numbers after its own.
+                // The last key is repeated to fill up the list. `FindKeys` returns the least number
+                // of each key.
                 let found = numbers.iter().map(|&number| &keys[number as usize - 1]);
                 let found: Vec<K> = found.cloned().collect();
                 removed += found.len();
@@ -177,11 +187,12 @@ impl<T: CounterTable, K> DeleteManyCounters<T, K> {
     }
 }
 
-/// Deletes all rows of these entities. Those that had rows are locked.
+/// Deletes all rows of these entities. The entities that had rows are already locked.
 ///
-/// On PostgreSQL, and elsewhere at READ COMMITTED, a statement that waits for a merge does not
-/// see the row of slot 0 that the merge inserts. The next statement sees it, and no merge can
-/// move its counts any further, because to fold them it would have to lock the entity.
+/// It deletes twice. On PostgreSQL, and on the other databases at READ COMMITTED, a `DELETE` that
+/// waits for a merge does not see the row of slot 0 that the merge inserts. The second `DELETE` sees
+/// it. A merge cannot move the counts again in between, because to fold them it would have to lock
+/// the entity.
 fn delete_rows<T, E, Conn>(entities: E, conn: &mut Conn) -> QueryResult<()>
 where
     T: CounterTable,
@@ -194,7 +205,7 @@ where
     Ok(())
 }
 
-/// A statement about all rows of the entities `E`.
+/// A statement on all rows of the entities `E`.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct EntityRows<T: CounterTable, E, Do> {
@@ -203,8 +214,8 @@ pub struct EntityRows<T: CounterTable, E, Do> {
     what: PhantomData<Do>,
 }
 
-/// Deletes nothing. On SQLite it takes the write lock: a transaction that reads before it writes
-/// fails at once if another transaction has written in between.
+/// Deletes no rows. On SQLite it takes the write lock first, because a transaction that reads before
+/// it writes fails at once if another transaction has written in between.
 #[doc(hidden)]
 pub type StartWriting<T, E> = EntityRows<T, E, Starting>;
 
@@ -216,7 +227,7 @@ pub type CountRows<T, E> = EntityRows<T, E, Counting>;
 #[doc(hidden)]
 pub type DeleteRows<T, E> = EntityRows<T, E, Deleting>;
 
-// What the statement does.
+// The kinds of statements.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Starting;
@@ -301,8 +312,8 @@ impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
     }
 }
 
-/// A query of the numbers, from 1, of those keys of a list that have rows. If the database takes
-/// several texts for one key, one of them.
+/// A query of the numbers, from 1, of the keys of a list that have rows. If the collation treats
+/// several keys of the list as equal, it returns the number of one.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct FindKeys<T: CounterTable, K> {

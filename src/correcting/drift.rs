@@ -1,4 +1,4 @@
-//! Stored counts and true counts, in one query.
+//! The query that compares stored counts with true counts.
 
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -14,14 +14,15 @@ use crate::entity::{Entities, KeyType};
 use crate::reading::sums::{ByDay, Ungrouped};
 use crate::table::{CounterTable, TableName};
 
-/// A query of stored and of true counts of the entities `E`, grouped by `By`.
+/// A query of the stored and the true counts of the entities `E`, grouped by `By`.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct DriftQuery<C: Counters, Source, E, By> {
     table: TableOf<C>,
     source: Rc<Source>,
     entities: E,
-    /// Whether a transaction had begun before the lock that this query relies on.
+    /// Whether the caller's transaction was open before the lock that this query relies on. Then
+    /// the query could read a snapshot from before the lock.
     may_be_stale: bool,
     by: PhantomData<By>,
 }
@@ -43,11 +44,11 @@ impl<C: Counters, Source, E, By> DriftQuery<C, Source, E, By> {
     }
 }
 
-/// What stored and true counts of `C` are grouped by. The source has days if the day is part of
-/// it.
+/// How the stored and the true counts of `C` are grouped. The source selects days if the counts are
+/// grouped by day.
 #[doc(hidden)]
 pub trait DriftBy<C: Counters> {
-    /// What the counts are grouped by, and then both counts.
+    /// The SQL type of a row: the columns of the group, the stored counts, the true counts.
     type Rows;
     const ENTITY: bool = false;
     const DAY: bool = false;
@@ -103,7 +104,7 @@ where
         && By::HAS_STATIC_QUERY_ID;
 }
 
-// A source may read a table of any name.
+// These names are long, because the source can read a table of any name.
 const SOURCE: &str = "diesel_counters_source";
 const ENTITY: &str = "diesel_counters_entity";
 const DAY: &str = "diesel_counters_day";
@@ -117,7 +118,7 @@ where
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
 {
-    // Each name of ours begins with `diesel_counters_`.
+    // In the statement, each name below begins with `diesel_counters_`.
     //
     // WITH source (entity, actual_0) AS (…)
     // SELECT entity, SUM(stored_0), SUM(actual_0)
@@ -131,7 +132,7 @@ where
         let dialect = Dialect::of(&out);
         if self.may_be_stale && dialect.reads_old_snapshots() {
             return Err(Error::QueryBuilderError(
-                "on MySQL and MariaDB, a query in a transaction can read what was true when the \
+                "on MySQL and MariaDB, a query in a transaction can read rows as they were when the \
                  transaction began: recount outside of a transaction"
                     .into(),
             ));
@@ -204,7 +205,8 @@ where
         push_names(&source_names[names.len()..], &mut out)?;
         out.push_sql(" FROM ");
         out.push_identifier(SOURCE)?;
-        // Texts are compared as in the counter table, which may be otherwise than in the source.
+        // Texts are compared by the collation of the counter table, which can differ from the
+        // source's.
         let exact = is_exact::<KeyType<C>>();
         if exact {
             self.entities.walk_where(ENTITY, out.reborrow())?;

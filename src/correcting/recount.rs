@@ -1,4 +1,4 @@
-//! Recounting from the rows that were counted.
+//! Correcting counters from the rows that they count.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -22,22 +22,11 @@ use crate::entity::{AllEntities, KeyExpression, KeyOf, KeyType, Keys};
 use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
 use crate::transaction::is_in_a_transaction;
 
-/// Corrects counters from the rows that they count. `source` is a Diesel query of the true
-/// counts, of one of two shapes:
+/// Corrects counters from the rows that they count.
 ///
-/// - `(key, count)`: the difference between an entity's true count and its stored one is
-///   added **to today**. Then the total is right, and today's count is not: it can be too
-///   large, or negative.
-/// - `(key, day, count)`: each day's difference is added to that day. Then totals and series
-///   are right.
-///
-/// For a tuple of counters it selects as many counts. Rows of one entity, or of one entity
-/// and day, are added up. **An entity, or a day, that `source` does not return has a true count
-/// of 0**: `source` must return all that the counter ever counted. Keys of text must have the
-/// collation of the counter table's.
-///
-/// Recounts one entity with [`of`](Recount::of), and otherwise the whole table. No row is
-/// removed.
+/// `source` is a Diesel query of the true counts. The difference between the true count and the
+/// stored count is added to the counter. [`of`](Recount::of) recounts one entity. Without it, all
+/// entities of the table are recounted.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -49,7 +38,7 @@ use crate::transaction::is_in_a_transaction;
 /// use diesel_counters::dsl::recount;
 /// use schema::{article_counters, comments};
 ///
-/// // A comment that nobody counted.
+/// // A comment that was not counted.
 /// diesel::insert_into(comments::table)
 ///     .values((comments::article_id.eq(2), comments::body.eq("Nice.")))
 ///     .execute(conn)?;
@@ -70,10 +59,28 @@ use crate::transaction::is_in_a_transaction;
 /// # }
 /// ```
 ///
-/// # By day
+/// # The source
 ///
-/// This also imports the counts of a log, if the log has all counts of the counter. Running it
-/// again changes nothing.
+/// `source` selects one of two shapes:
+///
+/// - `(key, count)`: the difference is added **to today's count**. The total is then correct.
+///   Today's count is not: it can be too large, or negative.
+/// - `(key, day, count)`: the difference of each day is added to that day. Totals and series are
+///   then correct.
+///
+/// For a tuple of counters, select a count for each of them. If `source` returns several rows of
+/// one entity, or of one entity and day, they are added up.
+///
+/// **If `source` does not return an entity, or a day, its true count is 0.** `source` must
+/// therefore return everything that the counter ever counted. No row of the counter table is
+/// deleted.
+///
+/// If the keys are texts, they require the collation of the counter table's first column.
+///
+/// # Recounting by day
+///
+/// A recount by day can also import the counts of a log, if the log has all counts of the counter.
+/// Running the import again changes nothing.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -109,25 +116,33 @@ use crate::transaction::is_in_a_transaction;
 /// # }
 /// ```
 ///
-/// The days are those of UTC, unless the model has a `today` of its own. For a model that
-/// counts by week or by month, select the first day of each. Days that were
-/// [folded](crate::dsl::fold()) get their counts back; fold again afterwards.
+/// - `source` must select the days that increments count on: days in UTC, unless the model has its
+///   own `today`.
+/// - For a model that counts by week, month or year, select the first day of each period.
+/// - If old days were [folded](crate::dsl::fold()), the recount gives them their counts back. Fold
+///   them again afterwards.
 ///
-/// # While others count
+/// # Concurrency
 ///
-/// Increments do not wait for it, except on SQLite. No count is lost or doubled, as long as
-/// each is in one transaction with the row that it counts. (Where they are in two, a
-/// recount between them sees one without the other.) Stored and true counts are read in
-/// one statement, as of one moment, after a lock that keeps out other corrections. The lock
-/// is the entity's row of 1970-01-01, which is written with zeros where it does not exist.
-/// A [partitioned table](crate::CounterTable#partitions) requires a partition for it.
+/// Increments do not wait for a recount, except on SQLite. A recount does not lose or double a
+/// count if the application writes the count and the counted row in the same transaction. If they
+/// are in two transactions, a recount between them sees one without the other.
+///
+/// The recount first locks the entity against other corrections. Then one statement reads both the
+/// stored and the true counts, as of the same moment. The lock is the entity's row of 1970-01-01 in
+/// slot 0. If the row does not exist, it is inserted with zeros. A
+/// [partitioned table](crate::CounterTable#partitions) requires a partition for it.
 ///
 /// # Errors
 ///
-/// The database's own. In the caller's transaction on MySQL and MariaDB, an error that says
-/// so: a query there reads as of the first one of its transaction, which may have been before
-/// the lock. Where `source` counts on a day on which the model does not, such as a Tuesday for
-/// a model that counts by week, an error that names the day.
+/// `execute` returns the database's own errors, an [overflow](crate::is_overflow()) if a difference
+/// is out of the range of an `i64`, and a
+/// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError):
+///
+/// - if a transaction is open on MySQL or MariaDB: there a query can read rows as they were at the
+///   first query of the transaction, before the lock;
+/// - if `source` counts on a day that is not the first day of one of the model's periods, such as a
+///   Tuesday for a model that counts by week. The error names the day.
 pub fn recount<C, S>(counters: C, source: S) -> Recount<C, S::Query, RecountBy<C, S>>
 where
     C: Counters,
@@ -138,7 +153,7 @@ where
 
 /// A recount of the counters `C` of all entities of their table, from the query
 /// `Source`; made by [`recount`].
-#[must_use = "nothing is recounted until it is executed"]
+#[must_use = "counters are not recounted until this is executed"]
 #[derive(Debug, Clone)]
 pub struct Recount<C: Counters, Source, By = ByEntity> {
     increment: Increment<C>,
@@ -148,7 +163,7 @@ pub struct Recount<C: Counters, Source, By = ByEntity> {
 }
 
 /// A recount of the counters `C` of one entity; made by [`Recount::of`].
-#[must_use = "nothing is recounted until it is executed"]
+#[must_use = "counters are not recounted until this is executed"]
 #[derive(Debug, Clone)]
 pub struct RecountOne<C: Counters, Source, Id, By = ByEntity> {
     increment: Increment<C, Id>,
@@ -156,18 +171,19 @@ pub struct RecountOne<C: Counters, Source, Id, By = ByEntity> {
     by: PhantomData<By>,
 }
 
-/// A statement has each key twice, padded to a power of two, and leaves as many bind values to
-/// the source: SQLite takes 32,766.
+/// The greatest number of entities in a statement. It has each key twice, filled up to a power of
+/// two, and SQLite allows 32,766 bind values: half of them are left for the source.
 const MAX_BATCH: usize = 8_192;
 
-/// An entity whose stored count is not the true one, or one of its days.
+/// An entity, or a day of an entity, whose stored count was not the true count; returned by
+/// [`recount`](crate::dsl::recount()).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Drift<K, V = i64> {
-    /// The entity's key; of a recount by day, the key and the day.
+    /// The entity's key; in a recount by day, a tuple of the key and the day.
     pub entity: K,
-    /// What its counter has, or its counters have.
+    /// The stored count, or a tuple of stored counts, before the correction.
     pub stored: V,
-    /// What is true.
+    /// The true count, or a tuple of true counts.
     pub actual: V,
 }
 
@@ -193,18 +209,19 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         }
     }
 
-    /// Corrects up to this number of entities in a transaction, from 1 to 8,192. Defaults to
-    /// 256.
+    /// Sets how many entities are corrected in one transaction: from 1 to 8,192. Defaults to 256.
+    /// A number outside of this range is replaced by the nearest one in it.
     pub fn batch(mut self, entities: usize) -> Self {
         self.batch = entities.clamp(1, MAX_BATCH);
         self
     }
 
-    /// Returns the wrong counts, by key, and changes nothing. It is one query.
+    /// Returns the counts that are wrong, in the order of their keys, and changes nothing. It is
+    /// one query.
     ///
     /// # Errors
     ///
-    /// The database's own.
+    /// It returns the database's own errors.
     pub fn dry_run<'a, K, Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
         C::Table: EntityTable,
@@ -214,15 +231,16 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         Ok(drifts(query.load(conn)?))
     }
 
-    /// Corrects the wrong counts, and returns which they were, by key.
+    /// Corrects the counts that are wrong. Returns them, in the order of their keys.
     ///
-    /// It looks for them as [`dry_run`](Recount::dry_run) does, and then at each of them
-    /// again, in transactions of their own. What becomes wrong after the first look is
-    /// left.
+    /// It first finds the entities with wrong counts, as [`dry_run`](Recount::dry_run) does. Then it
+    /// locks, reads and corrects them in [batches](Recount::batch). Each batch is a transaction, or
+    /// a savepoint if a transaction is open. An entity whose count becomes wrong after the first
+    /// query is not corrected.
     ///
     /// # Errors
     ///
-    /// Those of [`recount`]; the batches before are corrected then.
+    /// Those of [`recount`]. The batches before the error stay corrected.
     pub fn execute<'a, K, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
         C::Table: EntityTable,
@@ -290,7 +308,7 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
     }
 }
 
-/// Locks these entities as [`LockEntity`] locks one. The keys are sorted.
+/// Locks many entities, as [`LockEntity`] locks one. `keys` must be sorted.
 pub(crate) fn lock_entities<C, K, Conn>(keys: &[K], conn: &mut Conn) -> QueryResult<()>
 where
     C: Counters<Table: EntityTable>,
@@ -313,8 +331,8 @@ fn drifts<K, V>(rows: Vec<(K, V, V)>) -> Vec<Drift<K, V>> {
 }
 
 impl<C: Counters<Table: CounterTable<KeyType = NoEntity>>, Source, By> Recount<C, Source, By> {
-    /// Recounts the counters of no entity: `source` is a query of their true counts, or of
-    /// days and true counts.
+    /// Recounts counters without an entity. `source` is a query of true counts, or of days and true
+    /// counts.
     pub fn of_all(self) -> RecountOne<C, Source, NoEntity, By> {
         RecountOne {
             increment: self.increment,
@@ -325,8 +343,10 @@ impl<C: Counters<Table: CounterTable<KeyType = NoEntity>>, Source, By> Recount<C
 }
 
 impl<C: Counters, Source, Id: Clone, By: OfOne<C>> RecountOne<C, Source, Id, By> {
-    /// Corrects the count, and returns what it added, over all days. It is 0 where the total
-    /// was right.
+    /// Corrects the counts. Returns the sum that was added over all days, which is 0 if the total
+    /// was correct.
+    ///
+    /// It runs in a transaction, or in a savepoint if a transaction is open.
     ///
     /// # Errors
     ///
@@ -360,20 +380,22 @@ impl<C: Counters, Source, Id: Clone, By: OfOne<C>> RecountOne<C, Source, Id, By>
 }
 
 impl<C: Counters, Id> Increment<C, Id> {
-    /// The day to correct these true counts on: this increment's, where they have none.
+    /// Returns the day on which to correct these true counts: `day`, or the day of this increment
+    /// if the source does not select days.
     fn day_of_counts(&self, day: Option<NaiveDate>, actual: C::Amounts) -> QueryResult<NaiveDate> {
         let Some(day) = day else {
             return Ok(self.place.day.0);
         };
-        // Before the model's period was another one, counts were stored on any day.
+        // A true count of 0 removes counts that were stored under this day when the model had
+        // another period.
         let may_be_counted = day == UNDATED || day == self.period.start(day);
         if may_be_counted || actual.as_ref().iter().all(|&count| count == 0) {
             return Ok(day);
         }
         Err(Error::QueryBuilderError(
             format!(
-                "the source of the recount has counts of {day}, and the model counts by \
-                 {period:?}: select {start} in its place",
+                "the source of the recount has counts of {day}, but the model counts by \
+                 {period:?}: select {start} instead",
                 period = self.period,
                 start = self.period.start(day),
             )

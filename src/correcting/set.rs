@@ -14,15 +14,15 @@ use crate::reading::sums::Sums;
 use crate::table::{CounterTable, NoEntity, TableName};
 use crate::transaction::is_in_a_transaction;
 
-/// Sets counters of an entity to a value.
+/// Sets one or more counters of an entity to a value.
 ///
-/// The entity is given with [`of`](SetCounter::of), and the value with [`to`](SetCounter::to). It
-/// adds the difference between the value and the stored sum, on today's date in UTC, over
-/// [`DEFAULT_SLOTS`](crate::DEFAULT_SLOTS). Counts of earlier days do not change.
+/// The entity is given with [`of`](SetCounter::of), and the value with [`to`](SetCounter::to).
+/// `execute` adds the difference between the value and the stored total to today's count, and
+/// returns the total before. Counts of earlier days do not change.
 ///
-/// Counts of other transactions are neither lost nor counted twice. Increments do not wait for
-/// it, with two exceptions: on SQLite, which has one writer; and on MySQL and MariaDB in a
-/// transaction of the caller, where it locks the entity's rows until the transaction ends.
+/// Today is the date in UTC, and the slot is one of [`DEFAULT_SLOTS`](crate::DEFAULT_SLOTS). For a
+/// model whose `#[counters(…)]` has other settings, use
+/// [`HasCounters::set_counter`](crate::HasCounters::set_counter).
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -41,12 +41,23 @@ use crate::transaction::is_in_a_transaction;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Concurrency
+///
+/// A count of another transaction is neither lost nor counted twice. Increments do not wait for
+/// `set_counter`, with two exceptions:
+///
+/// - on SQLite, which has one writer at a time;
+/// - on MySQL and MariaDB if the caller has a transaction open: there it locks the entity's rows
+///   until the transaction ends.
+///
+/// Other corrections of the same entity wait for it; see [`execute`](SetCounter::execute).
 pub fn set_counter<C: Counters>(counters: C) -> SetCounter<C> {
     SetCounter::new(increment(counters))
 }
 
 /// Sets the counters `C` of the entity `Id`; made by [`set_counter`].
-#[must_use = "nothing is set until it is executed"]
+#[must_use = "a counter is not set until this is executed"]
 #[derive(Debug, Clone)]
 pub struct SetCounter<C: Counters, Id = NoEntity> {
     increment: Increment<C, Id>,
@@ -72,7 +83,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
         }
     }
 
-    /// The value to set, or a tuple of values. Defaults to 0.
+    /// Sets the value, or a tuple of values. Defaults to 0.
     pub fn to(mut self, value: C::Value) -> Self {
         self.value = C::amounts(value);
         self
@@ -80,17 +91,18 @@ impl<C: Counters, Id> SetCounter<C, Id> {
 }
 
 impl<C: Counters, Id: Clone> SetCounter<C, Id> {
-    /// Sets the value. Returns the one before.
+    /// Sets the counters. Returns the value before, or a tuple of values.
     ///
-    /// It runs three statements in a transaction; or four or more in a savepoint, if the
-    /// connection is in a transaction already. The first statement writes zeros to the entity's
-    /// row of 1970-01-01. This row is the lock that lets one correction of the entity run at a
-    /// time. A [partitioned table](crate::CounterTable#partitions) requires a partition for it.
+    /// It runs up to three statements in a transaction. If a transaction is open, it runs three or
+    /// more in a savepoint. The first statement adds 0 to the entity's row of 1970-01-01 in slot 0,
+    /// which is inserted if it does not exist. This row is the lock that lets one correction of the
+    /// entity run at a time. A [partitioned table](crate::CounterTable#partitions) requires a
+    /// partition for it.
     ///
     /// # Errors
     ///
-    /// The database's own, and an [overflow](crate::is_overflow()) if the difference is out of
-    /// the range of an `i64`.
+    /// It returns the database's own errors, and an [overflow](crate::is_overflow()) if the
+    /// difference is out of the range of an `i64`.
     pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
     where
         Conn: Connection,
@@ -119,11 +131,11 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
     }
 }
 
-/// Reads the entity's rows until a read returns no more rows than the one before.
+/// Reads the entity's rows until two reads in a row return the same number of rows.
 ///
-/// On MySQL and MariaDB at READ COMMITTED, a transaction can commit a row that this read has
-/// already passed, and another that it then meets. The next read returns both. The rows of the
-/// first read are locked, and have not changed.
+/// On MySQL and MariaDB at READ COMMITTED, another transaction can commit two rows during a read:
+/// one that the read has already passed, and one that it reaches later. The next read returns both.
+/// The rows of the earlier read are locked and have not changed.
 fn read_locked_rows<'a, C, Id, Conn>(id: &Id, conn: &mut Conn) -> QueryResult<Vec<C::Value>>
 where
     C: Counters,
@@ -144,10 +156,10 @@ where
     }
 }
 
-/// A query of the entity's rows, as they are now.
+/// A query of the latest committed rows of the entity.
 ///
-/// On MySQL and MariaDB, a query in a transaction reads what was true when the transaction began
-/// to read, unless it locks the rows.
+/// On MySQL and MariaDB, a query in a transaction reads the snapshot of the transaction's first
+/// query, unless it locks the rows.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct LockedRows<C: Counters, Id> {
@@ -155,7 +167,7 @@ pub struct LockedRows<C: Counters, Id> {
     id: Id,
 }
 
-// Tells the id of this query from others.
+// Distinguishes the query id of this query from others.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Locked;

@@ -1,4 +1,4 @@
-//! What the source of a recount selects, and so what its counts are grouped by.
+//! The shapes that the source of a recount selects. The shape decides how the counts are grouped.
 
 use chrono::NaiveDate;
 use diesel::query_builder::AsQuery;
@@ -14,10 +14,10 @@ use crate::table::NoEntity;
 /// `K`: `(K, BigInt)` or `(K, Date, BigInt)`, with another `BigInt` for each further counter.
 #[diagnostic::on_unimplemented(
     message = "this is not a query of the true counts of `{C}`",
-    label = "it selects `{Self}`",
-    note = "help: it selects an entity's key and a count for each counter, as in\n\
-    `comments::table.group_by(comments::article_id).select((comments::article_id, count_star()))`\n\
-    or the key, a day (`date(comments::created_at)`), and the counts of that day"
+    label = "this query selects `{Self}`",
+    note = "help: select the key of an entity and a count for each counter, as in\n\
+    `comments::table.group_by(comments::article_id).select((comments::article_id, count_star()))`",
+    note = "help: or select the key, a day (`date(comments::created_at)`), and the counts of that day"
 )]
 pub trait TrueCounts<C, K> {
     #[doc(hidden)]
@@ -54,10 +54,10 @@ true_counts! {
     (i64, i64, i64, i64, i64, i64, i64, i64): BigInt BigInt BigInt BigInt BigInt BigInt BigInt BigInt;
 }
 
-/// What a recount from the source `S` groups counts by.
+/// How a recount from the source `S` groups the counts: by entity, or by entity and day.
 pub type RecountBy<C, S> = <<S as AsQuery>::SqlType as TrueCounts<C, KeyType<C>>>::By;
 
-/// What a recount of many entities groups counts by: `K`.
+/// How a recount of many entities groups the counts. `K` is the key of a group.
 #[doc(hidden)]
 pub trait OfMany<K> {
     type Entity;
@@ -89,7 +89,7 @@ impl<K> OfMany<(K, NaiveDate)> for ByEntityAndDay {
     }
 }
 
-/// What a recount of one entity groups counts by.
+/// How a recount of one entity groups the counts.
 #[doc(hidden)]
 pub trait OfOne<C: Counters> {
     type OfOne: DriftBy<C>;

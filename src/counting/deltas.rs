@@ -13,9 +13,9 @@ pub struct Delta<C> {
     counter: PhantomData<C>,
 }
 
-/// Adds [`by`](CounterColumn::by) to the columns that are counters.
+/// Adds the method [`by`](CounterColumn::by) to the columns that are counters.
 pub trait CounterColumn: Column + Counters<Value = i64> + Sized {
-    /// This counter, and the amount to add to it, which may be negative. Used in a tuple:
+    /// Returns this counter with the amount to add to it, which may be negative. Use it in a tuple:
     /// `(views.by(1), likes.by(2))`.
     fn by(self, amount: i64) -> Delta<Self> {
         Delta {
@@ -27,8 +27,9 @@ pub trait CounterColumn: Column + Counters<Value = i64> + Sized {
 
 impl<C: Column + Counters<Value = i64>> CounterColumn for C {}
 
-/// What [`incr_counters`](crate::HasCounters::incr_counters) adds: a tuple of two to eight
-/// [`Delta`]s of counters of one table.
+/// A tuple of two to eight [`Delta`]s of counters of one table, such as
+/// `(views.by(1), likes.by(2))`: the argument of
+/// [`incr_counters`](crate::HasCounters::incr_counters).
 pub trait Deltas {
     /// The tuple of counters.
     type Counters: Counters;

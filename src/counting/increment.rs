@@ -1,4 +1,4 @@
-//! Adding to counters: one entity, one statement.
+//! Adding to the counters of one entity, in one statement.
 
 use chrono::NaiveDate;
 use diesel::connection::Connection;
@@ -20,8 +20,8 @@ use crate::table::{CounterTable, NoEntity, TableName};
 /// It adds 1 to each counter, or the amounts given with [`by`](Increment::by). The entity is
 /// given with [`of`](Increment::of), and several entities with [`of_many`](Increment::of_many).
 /// It is a Diesel statement: run it with [`execute`](RunQueryDsl::execute), in the current
-/// transaction. `execute` returns the number of entities that were incremented. An increment by
-/// 0 returns 0 and sends nothing to the database.
+/// transaction. `execute` returns the number of entities that were incremented. If all amounts are
+/// 0, it returns 0 and sends nothing to the database.
 ///
 /// It counts on today's date in UTC, over [`DEFAULT_SLOTS`]. For a model whose
 /// `#[counters(…)]` has other settings, use [`HasCounters::increment`]:
@@ -47,10 +47,12 @@ use crate::table::{CounterTable, NoEntity, TableName};
 ///
 /// # Errors
 ///
-/// [`execute`](RunQueryDsl::execute) returns the database's own error. A slot's count that
-/// would leave the range of an `i64` is an [overflow](crate::is_overflow()). A day outside
-/// 1000-01-01 to 9999-12-31 is a
-/// [`SerializationError`](diesel::result::Error::SerializationError).
+/// [`execute`](RunQueryDsl::execute) returns the database's own errors. It fails with:
+///
+/// - an [overflow](crate::is_overflow()), if the count in the row would be out of the range of an
+///   `i64`;
+/// - a [`SerializationError`](diesel::result::Error::SerializationError), if the day is outside of
+///   1000-01-01 to 9999-12-31, or if the `index` of a [`Slot::Partition`] is not less than its `of`.
 ///
 /// [`HasCounters::increment`]: crate::HasCounters::increment
 pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
@@ -58,7 +60,7 @@ pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
 }
 
 /// An increment of the counters `C` of the entity `Id`; made by [`increment`].
-#[must_use = "an increment counts nothing until it is executed"]
+#[must_use = "an increment adds nothing until it is executed"]
 #[derive(Debug)]
 pub struct Increment<C: Counters, Id = NoEntity> {
     table: TableOf<C>,
@@ -68,7 +70,7 @@ pub struct Increment<C: Counters, Id = NoEntity> {
     slots: i16,
 }
 
-/// The day of a row that is written, and the slots to choose from.
+/// The day of a row to write, and the slots to choose from.
 #[derive(Debug, Clone, Copy)]
 #[doc(hidden)]
 pub struct DaySlots {
@@ -77,7 +79,7 @@ pub struct DaySlots {
 }
 
 impl DaySlots {
-    /// The row of an entity that corrections lock.
+    /// The row that corrections of an entity lock.
     pub(crate) const LOCK: Self = DaySlots {
         day: Day(UNDATED),
         slots: SlotRange::MERGED,
@@ -122,15 +124,15 @@ impl<C: Counters> Increment<C> {
 }
 
 impl<C: Counters, Id: Expression> Increment<C, Id> {
-    /// Adds `amount`, which may be negative: an `i64` for one counter, a tuple with an `i64` each
-    /// for a tuple of counters.
+    /// Sets the amount to add, which may be negative: an `i64` for one counter, or a tuple of `i64`
+    /// for a tuple of counters. Defaults to 1 for each counter.
     pub fn by(self, amount: C::Value) -> Self {
         self.amounts(C::amounts(amount))
     }
 }
 
 impl<C: Counters<Table: CounterTable<KeyType = NoEntity>>> Increment<C> {
-    /// As for counters of an entity.
+    /// Sets the amount to add, as for counters of an entity.
     pub fn by(self, amount: C::Value) -> Self {
         self.amounts(C::amounts(amount))
     }
@@ -150,14 +152,15 @@ impl<C: Counters, Id> Increment<C, Id> {
         self
     }
 
-    /// Counts on `day`, or in the model's period that contains it. Defaults to today.
+    /// Sets the day to count on. Defaults to today. If the model counts by another [`Period`] than
+    /// the day, it counts in the period that contains `day`.
     pub fn on(mut self, day: NaiveDate) -> Self {
         self.place.day = Day(self.period.start(day));
         self
     }
 
-    /// Sets how the slot is chosen. Defaults to [the choice of the
-    /// process](crate::set_default_slot).
+    /// Sets how the slot is chosen. Defaults to the [`Slot`] of the process; see
+    /// [`set_default_slot`](crate::set_default_slot()).
     pub fn slot(mut self, slot: Slot) -> Self {
         self.place.slots = slot.range(self.slots);
         self
@@ -165,7 +168,8 @@ impl<C: Counters, Id> Increment<C, Id> {
 }
 
 impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for Increment<C, Id> {
-    // Diesel's own would send an increment by 0, and on MySQL return 2 for a row that existed.
+    // Diesel's `execute` would send an increment by 0. On MySQL it would return 2 for a row that
+    // already exists.
     fn execute(self, conn: &mut Conn) -> QueryResult<usize>
     where
         Conn: Connection,
@@ -202,7 +206,7 @@ where
     }
 }
 
-// They tell the ids of the two statements apart.
+// These types distinguish the query ids of the two statements.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Upsert;
@@ -210,11 +214,11 @@ pub struct Upsert;
 #[derive(Debug)]
 pub struct Locking;
 
-/// Locks the entity `Id`, until the transaction ends, against other corrections of its counters.
+/// Locks the entity `Id` against other corrections of its counters, until the transaction ends.
 /// Increments do not wait for it, except on SQLite.
 ///
-/// The lock is the entity's row of 1970-01-01 in slot 0, which is inserted with zeros in `C` if
-/// it is missing.
+/// The lock is the entity's row of 1970-01-01 in slot 0. If the row does not exist, it is inserted
+/// with zeros in the counters `C`.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct LockEntity<C: Counters, Id> {
@@ -253,7 +257,7 @@ where
     }
 }
 
-/// Writes one statement that adds each row's amounts to its entity, in one slot.
+/// Writes the statement that adds the amounts of each row to its entity, all in the same slot.
 pub(crate) fn walk_upsert<'b, C, Id, DB>(
     table: &'b TableOf<C>,
     rows: &'b [(Id, C::Amounts)],

@@ -16,20 +16,22 @@ use crate::error::overflow;
 use crate::slot::Slot;
 use crate::table::{CounterTable, EntityTable};
 
-/// Adds to counters of many entities. `counts` has an entity's key and the amount to add to it,
-/// in any order. Returns the number of entities that were incremented.
+/// Adds to one or more counters of many entities. `counts` has the key of each entity and the
+/// amount to add, in any order. Returns the number of entities that were incremented.
 ///
-/// The amounts of one entity are added up first. Entities are written in the order of their
-/// keys, so that two such calls do not deadlock; this is why a key is `Ord`.
+/// If `counts` has an entity more than once, its amounts are added up first.
 ///
-/// On PostgreSQL it is one statement for any number of entities, which is prepared once. On the
-/// other databases it is one statement for each 256 entities, and one each for 128, 64, … 2 and 1
-/// of the rest: nine texts, each of which is prepared once. Run it in a transaction if all or
-/// nothing should be counted.
+/// On PostgreSQL it runs one statement for any number of entities. On the other databases it runs
+/// one statement for each 256 entities, and up to eight smaller ones for the rest. All of them are
+/// prepared once for each connection. It does not begin a transaction: run it in one if either all
+/// entities or none should be counted.
 ///
-/// It counts on today's date in UTC, as [`increment`] does. To count on another day, or as a
-/// model's `#[counters(…)]` says, use
+/// It counts on today's date in UTC, over [`DEFAULT_SLOTS`](crate::DEFAULT_SLOTS), as [`increment`]
+/// does. For a model whose `#[counters(…)]` has other settings, or for another day, use
 /// `Article::increment(views).of_many(counts).on(day).execute(conn)`.
+///
+/// Entities are written in the order of their keys, so that two calls do not deadlock. This is why a
+/// key is `Ord`.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -66,16 +68,16 @@ where
 
 /// An increment of the counters `C` of many entities; made by
 /// [`Increment::of_many`].
-#[must_use = "an increment counts nothing until it is executed"]
+#[must_use = "an increment adds nothing until it is executed"]
 #[derive(Debug, Clone)]
 pub struct IncrementMany<C: Counters, K> {
     increment: Increment<C>,
-    /// `None` if an entity's amounts overflow.
+    /// `None` if the sum of an entity's amounts is out of range.
     counts: Option<BTreeMap<K, C::Amounts>>,
 }
 
 impl<C: Counters> Increment<C> {
-    /// Sets many entities, by their keys, and the amount to add to each; see [`increment_many`].
+    /// Sets many entities, by their keys, and the amount to add to each. See [`increment_many`].
     pub fn of_many<K: Ord>(
         self,
         counts: impl IntoIterator<Item = (K, C::Value)>,
@@ -88,13 +90,13 @@ impl<C: Counters> Increment<C> {
 }
 
 impl<C: Counters, K> IncrementMany<C, K> {
-    /// As [`Increment::on`].
+    /// Sets the day to count on, as [`Increment::on`].
     pub fn on(mut self, day: NaiveDate) -> Self {
         self.increment = self.increment.on(day);
         self
     }
 
-    /// As [`Increment::slot`].
+    /// Sets how the slot is chosen, as [`Increment::slot`].
     pub fn slot(mut self, slot: Slot) -> Self {
         self.increment = self.increment.slot(slot);
         self
@@ -195,11 +197,11 @@ where
     }
 }
 
-/// The sum of each entity's amounts, or `None` if one is out of range.
+/// Returns the sum of each entity's amounts, or `None` if a sum is out of range.
 fn add_up<C: Counters, K: Ord>(
     counts: impl IntoIterator<Item = (K, C::Value)>,
 ) -> Option<BTreeMap<K, C::Amounts>> {
-    // Whether a sum is in range must not depend on the order of the amounts.
+    // In an `i128`, so that a sum does not overflow because of the order of its amounts.
     let mut sums = BTreeMap::<K, Vec<i128>>::new();
     for (id, value) in counts {
         let amounts = C::amounts(value);

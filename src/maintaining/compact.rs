@@ -13,10 +13,11 @@ use crate::layout::{ColumnNames, Layout};
 use crate::maintaining::range::MergeRange;
 use crate::table::CounterTable;
 
-/// Merges the slots of days that are over: of an entity's rows of a day, one is left.
+/// Merges the slots of past days: each entity then has one row for each of these days.
 ///
-/// Merged rows go to slot 0, which only SQLite increments. Totals, and those of each day, stay
-/// as they are, at every moment.
+/// Totals, and the counts of each day, do not change, not even while it runs. It merges the days
+/// before yesterday in UTC, or the days before the day given with [`before`](Compact::before).
+/// Merged rows have slot 0, which no increment writes except on SQLite.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -33,81 +34,109 @@ use crate::table::CounterTable;
 /// # }
 /// ```
 ///
-/// Run it once a day, say; a [`Compactor`](crate::Compactor) does, with the feature `r2d2`,
-/// and so does the command `diesel-counters compact`. A late increment into a day that is
-/// merged makes a row of its own again, which the next run merges.
+/// Run it regularly, such as once a day: with a [`Compactor`](crate::Compactor) (feature `r2d2`), or
+/// with the command `diesel-counters compact`. It can be killed at any time, and run again.
 ///
-/// A row is as old as the first day of its [`Period`](crate::Period). Of a model that
-/// counts by the week, say, give [`before`](Compact::before) the Monday of the last week that
-/// is over: the rows of a day that is still counted can be merged too, but come again.
+/// # Periods and late increments
 ///
-/// # While others count and read
+/// An increment of a day that was merged inserts a new row. The next run merges it.
 ///
-/// It works in short transactions, of one [`batch`](Compact::batch) of rows each, found by
-/// the order of the key. In each it makes the rows of slot 0 that are not there yet, locks
-/// these and the rows to merge, but for those that somebody else has locked, adds them up
-/// and deletes them. What is locked is left for the next run. So it does not wait for who
-/// counts, and who counts into a day that is being merged waits for one batch at most. It
-/// can be killed at any time, and run again.
+/// A count is stored under the first day of its [`Period`](crate::Period). If a model counts by
+/// week, give [`before`](Compact::before) the Monday of the last week that is over. Without it, a
+/// run can also merge the rows of the current week. Counts stay exact, but the next increments
+/// insert rows again.
 ///
-/// With a foreign key, a row that is made waits for who has the entity's own row locked, as
-/// any increment does; a run that meets the counters of an entity which is deleted at that
-/// moment may end with the foreign key's error; and a transaction that deletes several
-/// entities otherwise than in the order of their keys may deadlock with it.
+/// # Columns
 ///
-/// On MySQL and MariaDB deadlocks are possible, which an application there retries anyway:
-/// of two transactions that both wait for the merge of neighbouring rows of one day, since
-/// InnoDB turns their locks on deleted rows into locks on the gap; and with a transaction
-/// that deletes an entity's counters meanwhile. So are, on PostgreSQL, serialization
-/// failures above READ COMMITTED. Where it is the merge that they end, it returns the error;
-/// run it again.
+/// It adds up every `BigInt` column of the `table!` that is not part of the primary key. The values
+/// of other columns are discarded with the rows that are merged. If the table has a column that the
+/// `table!` does not have, it fails with an error that names the column, because the column could
+/// be a counter of a newer version.
 ///
-/// One run of a table goes on at a time, by an advisory lock of the session
-/// (`pg_try_advisory_lock`, `GET_LOCK`): a second one leaves at once, [and says
-/// so](Compacted::already_running). SQLite has no such lock, and a Galera cluster's nodes
-/// do not share theirs: there two can be at it, and are as exact, but of two that meet on a
-/// cluster one ends with a deadlock. Merge over a direct connection: a pooler that hands out
-/// sessions by the transaction keeps the lock for itself, and others away. (A run that finds
-/// its lock to be another session's ends with an error that says so.)
+/// # Concurrency
 ///
-/// # What it costs
+/// It works in the order of the primary key, in short transactions of one
+/// [`batch`](Compact::batch) of rows each. Each transaction:
 ///
-/// 1,000 entities with 30 days of 16 slots: 480,000 rows become 30,000. While four threads
-/// counted into today, on two processors for them and the database:
+/// 1. inserts the rows of slot 0 that do not exist yet, with zeros;
+/// 2. locks these rows and the rows to merge, except rows that another transaction has locked;
+/// 3. adds the rows up and deletes them.
 ///
-/// | batches of 100 | rows a second | longest transaction | a writer's p50 | its p99 |
+/// Rows that are locked are left for the next run. A merge therefore does not wait for increments,
+/// and an increment of a day that is being merged waits for one batch at most. On SQLite, every
+/// write waits for one batch at most.
+///
+/// If the counter table has a foreign key:
+///
+/// - the insert in step 1 waits for a transaction that has locked the entity's row, as every
+///   increment does;
+/// - if an entity is deleted while its counters are merged, the run can fail with a foreign key
+///   violation;
+/// - a transaction that deletes several entities in another order than that of their keys can
+///   deadlock with the merge.
+///
+/// Deadlocks and serialization failures are possible:
+///
+/// - On MySQL and MariaDB, two transactions that wait for the merge of neighbouring rows of one day
+///   can deadlock, because InnoDB turns their locks on deleted rows into gap locks.
+/// - On MySQL and MariaDB, a transaction that deletes an entity's counters can deadlock with the
+///   merge.
+/// - On PostgreSQL, transactions above READ COMMITTED can fail with a serialization failure.
+///
+/// An application has to retry its transactions after these errors anyway. If it is the merge that
+/// fails, it returns the error; run it again.
+///
+/// # One run at a time
+///
+/// A run takes an advisory lock of the session for the table (`pg_try_advisory_lock` or `GET_LOCK`).
+/// If another run has the lock, it does nothing, and returns
+/// [`already_running`](Compacted::already_running).
+///
+/// SQLite has no advisory locks, and the nodes of a Galera cluster do not share theirs. There, two
+/// runs can merge the same table at the same time. Counts stay exact, but on a cluster, one of two
+/// runs that merge the same rows fails with a deadlock.
+///
+/// Use a direct connection, not a pooler that gives each transaction another session. With this kind
+/// of pooler, the lock stays in a session of the pooler, and prevents later runs. If a run finds at
+/// its end that another session has its lock, it fails with an error.
+///
+/// # Errors
+///
+/// [`execute`](Compact::execute) returns the database's own errors. It also fails with:
+///
+/// - [`AlreadyInTransaction`](diesel::result::Error::AlreadyInTransaction), if a transaction is
+///   open;
+/// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) that names the column, if the
+///   values of a column would be lost;
+/// - an [overflow](crate::is_overflow()) that names some of the rows, if the sum of rows to merge is
+///   out of the range of an `i64`;
+/// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) with the number of rows, if an
+///   SQLite table has days that are not stored as `YYYY-MM-DD`.
+///
+/// In the last two cases, the run skips these rows, merges all others, and then returns the error.
+/// Batches that were merged before an error stay merged.
+///
+/// # Cost
+///
+/// A run reads the table three times: to count the rows to merge, to find them, and to count the
+/// rows that are left.
+///
+/// The tables show the merge of 480,000 rows into 30,000: 1,000 entities with 30 days of 16 slots.
+/// Meanwhile, four threads incremented today's counts, on two processors for them and the database.
+/// The last two columns are the median and the 99th percentile of the duration of an increment, as
+/// a multiple of the same without a merge.
+///
+/// | batches of 100 | rows a second | longest transaction | increment, p50 | increment, p99 |
 /// | --- | --- | --- | --- | --- |
 /// | PostgreSQL 15 | 26,500 | 55 ms | 1.07 | 1.55 |
 /// | MariaDB 10.11 | 20,600 | 16 ms | 1.14 | 1.58 |
 /// | MySQL 9.7 | 11,300 | 109 ms | 1.65 | 2.00 |
 ///
-/// | batches of 500 | rows a second | longest transaction | a writer's p50 | its p99 |
+/// | batches of 500 | rows a second | longest transaction | increment, p50 | increment, p99 |
 /// | --- | --- | --- | --- | --- |
 /// | PostgreSQL 15 | 34,300 | 24 ms | 1.15 | 3.75 |
 /// | MariaDB 10.11 | 36,200 | 26 ms | 1.33 | 2.31 |
 /// | MySQL 9.7 | 18,500 | 121 ms | 1.83 | 2.64 |
-///
-/// The last two columns are multiples of the same without a merge. Besides, a run reads
-/// through the table three times: to count what there is to merge, to find it, and to count
-/// what is left.
-///
-/// # What it keeps
-///
-/// Every `BigInt` column of the `table!` that is no part of the key is added up. What other
-/// columns hold of a row that is merged goes with it. A column that the `table!` does not
-/// name is an error, since it might be a newer version's counter.
-///
-/// # Errors
-///
-/// [`execute`](Compact::execute) returns the database's own errors,
-/// [`AlreadyInTransaction`](diesel::result::Error::AlreadyInTransaction) in a transaction, and
-/// an error that names the column when one would be lost. What was merged before stays
-/// merged.
-///
-/// Rows whose sum would leave the range of an `i64` are skipped, and so are rows of an SQLite
-/// table whose day is not stored as `YYYY-MM-DD`. The run merges all others, and then fails
-/// with an error that tells which were skipped. In the first case it is an
-/// [overflow](crate::is_overflow()).
 pub fn compact<T>(_table: T) -> Compact<'static, T::FromClause, T::StoredSqlType, T::StoredKey>
 where
     T: StoredTable,
@@ -115,14 +144,11 @@ where
     Compact::new(Layout::of::<T>())
 }
 
-/// Folds old days: of an entity's rows of all days before a limit, one is left, which has
-/// no day.
+/// Folds old days: merges all rows of an entity before a given day into one row without a day.
 ///
-/// Totals stay as they are, and series begin later: what was counted on a day that is
-/// folded is filed under 1970-01-01, where no series looks. Days at or after the limit, and
-/// before 1970, are not touched. A [partitioned table](crate::CounterTable#partitions) requires
-/// a partition for 1970-01-01. Otherwise it is as [`compact`](crate::dsl::compact()), whose
-/// docs say how it works beside others.
+/// Totals do not change. The counts of each single day are lost: their sum is stored under
+/// 1970-01-01, which no series reads. **This cannot be undone.** Keep as many days as you will ever
+/// want to show.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -146,14 +172,19 @@ where
 /// # }
 /// ```
 ///
-/// There is no way back: keep as many days as you ever want to draw. A row is as old as the
-/// first day of its [`Period`](crate::Period): of counts by the month, give `before` the
-/// first day of a month.
+/// Rows of the day given with [`before`](Fold::before), of later days, and of days before 1970 do
+/// not change. A count is stored under the first day of its [`Period`](crate::Period): if a model
+/// counts by month, give `before` the first day of a month.
+///
+/// A [partitioned table](crate::CounterTable#partitions) requires a partition for 1970-01-01.
+///
+/// See [`compact`](crate::dsl::compact()) for columns, concurrency, cost and errors, which are the
+/// same.
 pub fn fold<T: StoredTable>(_table: T) -> Fold<T> {
     Fold(PhantomData)
 }
 
-/// A counter table whose rows can be merged: the Rust type that holds its keys is known.
+/// A counter table whose rows can be merged: the Rust type of its keys is known. See [`StoredKey`].
 pub trait StoredTable: CounterTable<AllColumns: ColumnNames> {
     #[doc(hidden)]
     type StoredSqlType;
@@ -170,8 +201,8 @@ where
 }
 
 /// A merge of rows of a counter table, whose keys have the SQL type `ST` and the Rust type
-/// `K`; made by [`compact`] and [`fold`](crate::dsl::fold()).
-#[must_use = "nothing is merged until it is executed"]
+/// `K`; made by [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()).
+#[must_use = "rows are not merged until this is executed"]
 pub struct Compact<'p, F, ST, K> {
     pub(super) layout: Rc<Layout<F>>,
     pub(super) range: MergeRange,
@@ -191,25 +222,26 @@ impl<F: fmt::Debug, ST, K> fmt::Debug for Compact<'_, F, ST, K> {
     }
 }
 
-/// What a run of [`compact`] or [`fold`](crate::dsl::fold()) has done, by now or in all.
+/// The result of a run of [`compact`](crate::dsl::compact()) or [`fold`](crate::dsl::fold()), or its
+/// progress so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Compacted {
-    /// How many rows were added to others, and deleted.
+    /// The number of rows that were added to other rows, and deleted.
     pub merged: u64,
-    /// The number of rows left to merge. At the end those are rows that somebody else had
-    /// locked, or wrote meanwhile; the next run merges them.
+    /// The number of rows left to merge. At the end of a run, these are rows that another
+    /// transaction had locked, or has written during the run. The next run merges them.
     pub left: u64,
-    /// How long the longest transaction took.
+    /// The duration of the longest transaction.
     pub longest_transaction: Duration,
-    /// Another run was at this table, so this one did nothing.
+    /// Whether another run was merging the rows of this table. If it was, this run did nothing.
     pub already_running: bool,
 }
 
 impl fmt::Display for Compacted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.already_running {
-            return f.write_str("another run is merging this table's rows: nothing done");
+            return f.write_str("nothing was merged, because another run is merging this table");
         }
         write!(f, "{} rows merged, {} left", self.merged, self.left)?;
         if self.longest_transaction.is_zero() {
@@ -220,11 +252,12 @@ impl fmt::Display for Compacted {
     }
 }
 
-/// A statement lists so many keys at most: longer ones take long to prepare.
+/// The greatest number of rows in a batch. Statements with more keys take long to prepare.
 const MAX_BATCH: usize = 1_000;
 
 impl<F, ST, K> Compact<'static, F, ST, K> {
-    /// As [`compact`], of a table that is known only as the program runs.
+    /// Merges the slots of past days, as [`compact`](crate::dsl::compact()), in a table that is
+    /// known only at run time.
     pub fn new(layout: Layout<F>) -> Self {
         let (today, day) = (utc_today(), Days::new(1));
         Compact::of_rows(
@@ -250,13 +283,13 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
     }
 }
 
-/// What folds days of the table `T` once it is told which; made by [`fold`].
-#[must_use = "nothing is folded until `before` says which days, and it is executed"]
+/// A fold of the table `T` that requires a day; made by [`fold`](crate::dsl::fold()).
+#[must_use = "days are not folded until `before` sets the day, and the fold is executed"]
 #[derive(Debug, Clone)]
 pub struct Fold<T>(PhantomData<T>);
 
 impl<T: StoredTable> Fold<T> {
-    /// Folds the days before this one.
+    /// Sets the day before which days are folded.
     pub fn before(
         self,
         day: NaiveDate,
@@ -266,8 +299,8 @@ impl<T: StoredTable> Fold<T> {
 }
 
 impl<F, ST, K> Compact<'static, F, ST, K> {
-    /// As [`fold`], of the days before `day`, and of a table that is known only as the
-    /// program runs.
+    /// Folds the days before `day`, as [`fold`](crate::dsl::fold()), in a table that is known only
+    /// at run time.
     pub fn folding(layout: Layout<F>, day: NaiveDate) -> Self {
         let range = MergeRange {
             first: Day(UNDATED.succ_opt().unwrap_or(UNDATED)),
@@ -280,8 +313,8 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
 }
 
 impl<'p, F, ST, K> Compact<'p, F, ST, K> {
-    /// Merges the days before this one. Defaults to yesterday in UTC, so that transactions
-    /// that began before midnight are over.
+    /// Sets the day before which days are merged. Defaults to yesterday in UTC, so that
+    /// transactions that began before midnight are over.
     pub fn before(mut self, day: NaiveDate) -> Self {
         self.range.before = Day(day.clamp(DayRange::FIRST.0, DayRange::LAST.0));
         self
@@ -292,13 +325,14 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
         &self.layout.name
     }
 
-    /// Merges up to this number of rows in a transaction, from 1 to 1,000. Defaults to 100.
+    /// Sets how many rows are merged in one transaction: from 1 to 1,000. Defaults to 100. A number
+    /// outside of this range is replaced by the nearest one in it.
     pub fn batch(mut self, rows: usize) -> Self {
         self.batch = rows.clamp(1, MAX_BATCH) as i64;
         self
     }
 
-    /// Calls `f` after each transaction.
+    /// Calls `f` after each transaction, with the progress so far.
     pub fn on_progress<'q>(self, f: impl FnMut(&Compacted) + 'q) -> Compact<'q, F, ST, K>
     where
         'p: 'q,
@@ -309,7 +343,9 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
         }
     }
 
-    /// Stops between two transactions when `f`, or that of an earlier call, returns `true`.
+    /// Stops the run if `f` returns `true`. `f` is called before the first transaction and after
+    /// each one. If this is called several times, the run stops when any of the functions returns
+    /// `true`.
     pub fn stop_when<'q>(self, f: impl Fn() -> bool + 'q) -> Compact<'q, F, ST, K>
     where
         'p: 'q,

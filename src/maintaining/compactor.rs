@@ -1,4 +1,4 @@
-//! Merging in the background of a program.
+//! Merging in a background thread of a program.
 
 use std::error::Error as _;
 use std::fmt;
@@ -15,13 +15,12 @@ use crate::day::utc_today;
 use crate::maintaining::compact::{Compact, Compacted, StoredTable, compact, fold};
 use crate::maintaining::merge::MergeOn;
 
-/// Keeps counter tables small in the background of a program: runs
-/// [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()) on a thread of its own, with
-/// connections of a pool.
+/// A background thread that keeps counter tables small: it runs
+/// [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()) regularly, with connections of
+/// a pool.
 ///
-/// It stops when it is dropped: after the current transaction, or once the pool has returned
-/// a connection or an error. The drop waits for that, except in [`on_run`], which is called
-/// by the thread that would be waited for.
+/// It runs at once and then every day, unless [`every`] or [`daily_at`] sets another schedule. It
+/// stops when it is dropped.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -45,23 +44,34 @@ use crate::maintaining::merge::MergeOn;
 /// # }
 /// ```
 ///
-/// Several programs, or several processes of one, may each have a `Compactor` of the same
-/// tables: one runs at a time, and the others leave at once.
+/// Several processes can each have a `Compactor` of the same tables. One of them merges a table at a
+/// time, and the others [skip it](Compacted::already_running). See
+/// [`compact`](crate::dsl::compact()) for the exceptions.
 ///
-/// A database that goes away ends no more than the run at hand. After a failure the next
-/// run is tried in ten seconds, then in twice as long each time, or by the schedule if that
-/// is sooner.
+/// # Errors
 ///
+/// An error ends the current run of a table, but not the thread. [`on_run`] gets the error. The next
+/// run begins after ten seconds. After each further failure it begins after twice the time, or as
+/// scheduled if that is sooner.
+///
+/// # Stopping
+///
+/// The drop waits until the thread has ended the current transaction, or until the pool has returned
+/// a connection or an error. If it is dropped in [`on_run`], it does not wait, because `on_run` runs
+/// on that thread.
+///
+/// [`every`]: CompactorBuilder::every
+/// [`daily_at`]: CompactorBuilder::daily_at
 /// [`on_run`]: CompactorBuilder::on_run
-#[must_use = "it stops when it is dropped"]
+#[must_use = "a compactor stops when it is dropped"]
 #[derive(Debug)]
 pub struct Compactor {
     stop: Arc<Stop>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a [`Compactor`] is to do; made by [`Compactor::of`].
-#[must_use = "it does nothing until `start`"]
+/// The tables and the schedule of a [`Compactor`]; made by [`Compactor::of`].
+#[must_use = "a compactor does nothing until `start` is called"]
 pub struct CompactorBuilder<M: ManageConnection> {
     pool: Pool<M>,
     tasks: Vec<Task<M::Connection>>,
@@ -79,24 +89,24 @@ impl<M: ManageConnection> fmt::Debug for CompactorBuilder<M> {
     }
 }
 
-/// What a [`Compactor`] did to a table.
+/// A run of a [`Compactor`] on one table.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Run {
     /// The table's name.
     pub table: String,
-    /// What was done, or why it was not.
+    /// The numbers of rows, or the error.
     pub result: Result<Compacted, RunError>,
 }
 
-/// The error of a [`Compactor`]'s run. Its [`source`](std::error::Error::source) says what
-/// happened.
+/// The error of a [`Compactor`]'s run. Its [`source`](std::error::Error::source) is the error of the
+/// pool or of the database.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The pool returned no connection.
+    /// The pool did not return a connection.
     Pool(PoolError),
-    /// The merge failed. The batches before stay merged.
+    /// The merge failed. The batches before the error stay merged.
     Merge(Error),
 }
 
@@ -147,11 +157,12 @@ enum Schedule {
 
 const A_DAY: TimeDelta = TimeDelta::days(1);
 
-/// How soon after a failure the next run is, the first time.
+/// The time from the first failure to the next run.
 const RETRY: TimeDelta = TimeDelta::seconds(10);
 
 impl Compactor {
-    /// Takes its connections from this pool, one at a time, for as long as a run takes.
+    /// Begins to build a compactor that uses the connections of this pool. It takes one connection
+    /// at a time, and returns it after the run of each table.
     pub fn of<M: ManageConnection>(pool: Pool<M>) -> CompactorBuilder<M> {
         CompactorBuilder {
             pool,
@@ -170,7 +181,7 @@ impl Drop for Compactor {
         let thread = self.thread.take();
         let another = |thread: &JoinHandle<()>| thread.thread().id() != thread::current().id();
         if let Some(thread) = thread.filter(another) {
-            // A panic of `on_run` was told when it happened.
+            // If `on_run` panicked, the panic was already printed.
             let _ = thread.join();
         }
     }
@@ -180,7 +191,8 @@ impl<M> CompactorBuilder<M>
 where
     M: ManageConnection<Connection: Connection>,
 {
-    /// Merges the slots of this table's days before yesterday.
+    /// Merges the slots of this table's days before yesterday in UTC, with
+    /// [`compact`](crate::dsl::compact()).
     pub fn compact<T>(self, _table: T) -> Self
     where
         T: StoredTable + 'static,
@@ -189,7 +201,8 @@ where
         self.merge(|| compact(T::table()))
     }
 
-    /// Folds this table's days that are more than so many days ago, in UTC.
+    /// Folds this table's days that are more than `days` days ago, in UTC, with
+    /// [`fold`](crate::dsl::fold()). This cannot be undone.
     pub fn fold<T>(self, _table: T, days: u64) -> Self
     where
         T: StoredTable + 'static,
@@ -197,14 +210,15 @@ where
     {
         self.merge(move || {
             let today = utc_today();
-            // Of more days than there were none are that old.
+            // If there is no date so long ago, nothing is folded: the default is 1970-01-01.
             let before = today.checked_sub_days(Days::new(days));
             fold(T::table()).before(before.unwrap_or_default())
         })
     }
 
-    /// Runs what `merge` makes: a [`compact`](crate::dsl::compact()) or
-    /// [`fold`](crate::dsl::fold()) with other days or another batch.
+    /// Runs the merge that `merge` returns, which is called before each run: a
+    /// [`compact`](crate::dsl::compact()) or [`fold`](crate::dsl::fold()) with other days, or with
+    /// another batch.
     pub fn merge<F, ST, K>(
         mut self,
         merge: impl Fn() -> Compact<'static, F, ST, K> + Send + 'static,
@@ -219,22 +233,22 @@ where
         self
     }
 
-    /// Runs at once, and then again this long after the end of each run. At least a
-    /// millisecond; defaults to a day.
+    /// Runs at once, and then again when `time` has passed since the end of each run. Defaults to a
+    /// day. A time below one millisecond is replaced by one millisecond.
     pub fn every(mut self, time: Duration) -> Self {
         let time = TimeDelta::from_std(time).unwrap_or(TimeDelta::MAX);
         self.schedule = Schedule::Every(time.max(TimeDelta::milliseconds(1)));
         self
     }
 
-    /// Runs each day at this time, in UTC.
+    /// Runs each day at this time in UTC. It does not run at once.
     pub fn daily_at(mut self, time: NaiveTime) -> Self {
         self.schedule = Schedule::DailyAt(time);
         self
     }
 
-    /// Calls `f` with what was done to each table, on the thread that did it. It should not
-    /// panic: that would end the thread.
+    /// Calls `f` after the run of each table, on the compactor's thread. `f` should not panic: a
+    /// panic ends the thread.
     pub fn on_run(mut self, f: impl FnMut(&Run) + Send + 'static) -> Self {
         self.on_run = Box::new(f);
         self
@@ -244,7 +258,7 @@ where
     ///
     /// # Errors
     ///
-    /// When the system has no thread to give.
+    /// It returns an error if the operating system cannot create a thread.
     pub fn start(self) -> std::io::Result<Compactor> {
         let stop = Arc::new(Stop::default());
         let until = Arc::clone(&stop);
@@ -296,8 +310,8 @@ where
 }
 
 impl Schedule {
-    /// The first moment after now that a run is due at, but for the last one: a clock that is
-    /// set back a little makes one day's run no second one.
+    /// Returns the next moment after `now` at which a run is due, except `last`, the last one. If
+    /// the clock is set back a little, a day does not get a second run.
     fn next_but(&self, last: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
         match *self {
             Schedule::DailyAt(_) if last - now < A_DAY => self.next(now.max(last)),
@@ -305,7 +319,7 @@ impl Schedule {
         }
     }
 
-    /// The first moment after this one that a run is due at.
+    /// Returns the next moment after this one at which a run is due.
     fn next(&self, after: DateTime<Utc>) -> DateTime<Utc> {
         let next = match *self {
             Schedule::Every(time) => after.checked_add_signed(time),
@@ -339,7 +353,7 @@ impl Stop {
         *self.lock()
     }
 
-    /// Waits for this moment, or until it is to stop.
+    /// Waits until this moment, or until the thread has to stop.
     fn wait_until(&self, moment: DateTime<Utc>) {
         let time = (moment - Utc::now()).to_std().unwrap_or_default();
         let waited = self

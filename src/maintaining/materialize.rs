@@ -20,21 +20,24 @@ use crate::layout::Layout;
 use crate::table::{HasParent, ParentTable};
 use crate::transaction::is_in_a_transaction;
 
-/// The column that takes the totals, by name.
+/// A column of the parent table that totals are copied into, by name. See
+/// [`Materialize::of_layout`].
 #[derive(Debug, Clone)]
 pub struct TotalColumn<P> {
-    /// The name of the parent table as SQL.
+    /// The name of the parent table, as SQL.
     pub table: P,
-    /// The primary key of the parent table.
+    /// The name of the parent table's primary key column.
     pub key: Cow<'static, str>,
-    /// The column.
+    /// The name of the column for the totals.
     pub column: Cow<'static, str>,
 }
 
-/// A copy of a counter's totals into a column of the parent table, whose keys have the SQL type
-/// `ST` and the Rust type `K`; made by
-/// [`HasCounters::materialize`](crate::HasCounters::materialize).
-#[must_use = "nothing is copied until it is executed"]
+/// A copy of a counter's totals into a column of the parent table; made by
+/// [`HasCounters::materialize`](crate::HasCounters::materialize), which has an example.
+///
+/// It compares the column with the total for all rows of the parent table, and writes the rows that
+/// differ. The keys have the SQL type `ST` and the Rust type `K`.
+#[must_use = "totals are not copied until this is executed"]
 pub struct Materialize<'p, F, P, ST, K> {
     names: Rc<Names<F, P>>,
     batch: usize,
@@ -42,21 +45,22 @@ pub struct Materialize<'p, F, P, ST, K> {
     of: PhantomData<(ST, K)>,
 }
 
-/// What a [`Materialize`] has done so far.
+/// The result of a [`Materialize`], or its progress so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Materialized {
-    /// The number of rows that it compared.
+    /// The number of rows of the parent table that were compared, in whole ranges of 50,000. The
+    /// rows of the last, shorter range are not included.
     pub compared: u64,
-    /// The number of rows whose column was not the total.
+    /// The number of rows whose column differed from the total.
     pub different: u64,
-    /// The number of rows that it wrote.
+    /// The number of rows that were written.
     pub written: u64,
 }
 
 #[derive(Debug)]
 struct Names<F, P> {
-    /// Its counters are the one that is copied.
+    /// Its first counter is the one that is copied.
     layout: Layout<F>,
     into: TotalColumn<P>,
 }
@@ -70,10 +74,12 @@ impl<F: fmt::Debug, P: fmt::Debug, ST, K> fmt::Debug for Materialize<'_, F, P, S
     }
 }
 
-/// How many rows are compared by one query. It locks none, and keeps only those that differ.
+/// The number of rows that one query compares. The query locks no rows, and returns only those that
+/// differ.
 const COMPARED: i64 = 50_000;
 
-/// Longer lists take long to prepare.
+/// The greatest number of rows in a statement that writes. Statements with more rows take long to
+/// prepare.
 const MAX_BATCH: usize = 1_000;
 
 pub(crate) fn of_column<C, Into, K>() -> MaterializeOf<C, K>
@@ -103,8 +109,8 @@ pub type MaterializeOf<C, K> = Materialize<
 >;
 
 impl<F, P, ST, K> Materialize<'static, F, P, ST, K> {
-    /// Copies the totals of the first counter of the layout. For programs that learn of tables
-    /// only as they run.
+    /// Copies the totals of the first counter of `layout` into the column `into`, for a table that
+    /// is known only at run time.
     pub fn of_layout(layout: Layout<F>, into: TotalColumn<P>) -> Self {
         Materialize {
             names: Rc::new(Names { layout, into }),
@@ -116,13 +122,15 @@ impl<F, P, ST, K> Materialize<'static, F, P, ST, K> {
 }
 
 impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
-    /// Writes up to this number of rows in a statement, from 1 to 1,000. Defaults to 1,000.
+    /// Sets how many rows are written in one statement: from 1 to 1,000. Defaults to 1,000. A number
+    /// outside of this range is replaced by the nearest one in it.
     pub fn batch(mut self, rows: usize) -> Self {
         self.batch = rows.clamp(1, MAX_BATCH);
         self
     }
 
-    /// Calls `f` after each statement that writes, and after each 50,000 rows that were compared.
+    /// Calls `f` after each statement that writes, and after each 50,000 rows that were compared,
+    /// with the progress so far.
     pub fn on_progress<'q>(self, f: impl FnMut(Materialized) + 'q) -> Materialize<'q, F, P, ST, K> {
         Materialize {
             names: self.names,
@@ -132,11 +140,12 @@ impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
         }
     }
 
-    /// Returns what [`execute`](Materialize::execute) would write, and writes nothing.
+    /// Compares the rows as [`execute`](Materialize::execute) does, and writes nothing. Returns the
+    /// number of rows that differ, in [`different`](Materialized::different).
     ///
     /// # Errors
     ///
-    /// The database's own.
+    /// Those of [`execute`](Materialize::execute).
     pub fn dry_run<Conn>(mut self, conn: &mut Conn) -> QueryResult<Materialized>
     where
         Self: MaterializeOn<Conn>,
@@ -144,15 +153,18 @@ impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
         self.copy(false, conn)
     }
 
-    /// Copies the totals. Returns the number of rows that it wrote.
+    /// Copies the totals. Returns the number of rows that were written.
     ///
-    /// Each statement that writes is a transaction of its own, unless the connection is in a
-    /// transaction. It does not write a row whose column another transaction has changed since
-    /// it was read; the next run does.
+    /// Each statement that writes is a transaction of its own, unless a transaction is open. If
+    /// another transaction has changed the column of a row since it was read, the row is not
+    /// written. The next run writes it.
     ///
     /// # Errors
     ///
-    /// The database's own. What was written before stays written.
+    /// It returns the database's own errors: an [overflow](crate::is_overflow()), for example, if a
+    /// total is out of the range of an `i64`. On SQLite, it fails with a
+    /// [`QueryBuilderError`](Error::QueryBuilderError) if a key is stored as another type than its
+    /// column's. Rows that were written before the error stay written.
     pub fn execute<Conn>(mut self, conn: &mut Conn) -> QueryResult<usize>
     where
         Self: MaterializeOn<Conn>,
@@ -176,7 +188,7 @@ where
     for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, (K, Option<i64>, i64)>,
     WriteTotals<F, P, ST, K>: ExecuteDsl<Conn>,
 {
-    /// Compares all rows, a range of keys after the other, and writes those that differ.
+    /// Compares all rows, one range of keys after another, and writes the rows that differ.
     fn copy(&mut self, writes: bool, conn: &mut Conn) -> QueryResult<Materialized> {
         let mut so_far = Materialized::default();
         let mut ends: Vec<K> = Vec::new();
@@ -255,8 +267,8 @@ impl<F, P, ST, K> Materialize<'_, F, P, ST, K> {
 fn stored_as_another_type(key: &impl fmt::Debug) -> Error {
     Error::QueryBuilderError(
         format!(
-            "there is no row with the key {key:?} that was read: SQLite stores that key as \
-             another type than its column's"
+            "no row was found by the key {key:?}, which was read from the table: SQLite stores \
+             that key as another type than its column's"
         )
         .into(),
     )
@@ -305,7 +317,8 @@ impl<F, P, ST, K> KeyRange<F, P, ST, K> {
     }
 }
 
-/// A query of the key that ends the next range; of none, if the rest of the table is shorter.
+/// A query of the last key of the next range. It returns no row if the rest of the table is shorter
+/// than a range.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct RangeEnd<F, P, ST, K>(KeyRange<F, P, ST, K>);
@@ -413,7 +426,8 @@ where
             out.push_identifier(column)?;
             out.push_sql(&format!(" AS {name}, "));
         }
-        // Texts have an order in each of the two columns, which can differ.
+        // The two columns of texts can have different collations, which order texts differently.
+        // Then a range of one column is not a range of the other.
         let by_range = is_exact::<ST>();
         if by_range {
             out.push_sql(&format!("COALESCE({TOTALS}.{TOTAL}, 0) AS {TOTAL} FROM "));
@@ -454,7 +468,7 @@ where
     }
 }
 
-/// Writes totals into the rows that still hold what they held.
+/// Writes totals into the rows whose column has not changed since it was read.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct WriteTotals<F, P, ST, K> {
@@ -474,7 +488,7 @@ where
     Option<i64>: ToSql<Nullable<BigInt>, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        // There is a text for each number of rows.
+        // Each number of rows has a text of its own, so it is not cached.
         out.unsafe_to_cache_prepared();
         let into = &self.names.into;
         let push_row = |row: usize, out: &mut AstPass<'_, 'b, DB>| {

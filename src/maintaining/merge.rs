@@ -1,4 +1,4 @@
-//! The run of a merge, in a transaction for each batch.
+//! The run of a merge: a transaction for each batch.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -23,11 +23,11 @@ use crate::maintaining::statements::{
 use crate::transaction::is_in_a_transaction;
 
 impl<F, ST, K> Compact<'_, F, ST, K> {
-    /// Returns the number of rows to merge, and merges none.
+    /// Returns the number of rows to merge, in [`left`](Compacted::left), and merges none.
     ///
     /// # Errors
     ///
-    /// The database's own.
+    /// It returns the database's own errors.
     pub fn dry_run<Conn>(&self, conn: &mut Conn) -> QueryResult<Compacted>
     where
         Self: MergeOn<Conn>,
@@ -38,7 +38,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
         })
     }
 
-    /// Merges the rows.
+    /// Merges the rows. Returns the number of rows that were merged, and of rows that are left.
     ///
     /// # Errors
     ///
@@ -62,7 +62,8 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
                 ..Compacted::default()
             });
         }
-        // The session has the lock, and a pool keeps the session.
+        // The lock belongs to the session, and a pool keeps the session. So it is released after a
+        // panic too.
         let merged = catch_unwind(AssertUnwindSafe(|| self.merge(conn)));
         let unlocked = self.unlock(conn);
         let merged = merged.unwrap_or_else(|panic| resume_unwind(panic))?;
@@ -148,7 +149,7 @@ where
             after = Some(last.clone());
             skipped.refuse_again(&keys, &self.layout)?;
 
-            // If one row cannot be added to, the others are merged all the same.
+            // If a sum is out of range, the rows of the other sums are merged anyway.
             let mut batches = vec![keys];
             while let Some(keys) = batches.pop() {
                 let began = Instant::now();
@@ -209,7 +210,8 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
         Ok(rows.delete().execute(conn)? as u64)
     }
 
-    /// The rows to merge, of those that are locked: the row that they are added to is locked too.
+    /// Returns the locked rows that can be merged, because the row that they are added to is locked
+    /// too.
     fn rows_with_target(&self, locked: Vec<RowKey<K>>) -> Vec<RowKey<K>>
     where
         K: Clone + Ord,

@@ -1,6 +1,7 @@
-//! Keeping counter tables small, and copying totals.
+//! Merging the rows of counter tables, and copying totals.
 
-/// A statement whose text depends on the layout of its table, and on its number of rows.
+/// Implements `RunQueryDsl` and `QueryId` for a statement, and `Query` if it returns rows. The text
+/// depends on the layout of the table and on the number of rows, so there is no static id.
 macro_rules! statement {
     ($Statement:ident $generics:tt) => {
         statement!(@impl QueryId for $Statement $generics {

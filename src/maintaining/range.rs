@@ -1,4 +1,4 @@
-//! The rows that a merge takes, and the rows that it adds them to.
+//! The rows that a merge merges, and the rows that it adds them to.
 
 use std::cmp::Reverse;
 
@@ -20,22 +20,22 @@ pub type RowKey<K> = (K, NaiveDate, i16);
 pub struct MergeRange {
     /// The first day.
     pub(super) first: Day,
-    /// The day after the last.
+    /// The day after the last day.
     pub(super) before: Day,
-    /// The slot before the first.
+    /// Only rows with a greater slot are merged.
     pub(super) above_slot: i16,
-    /// The day that they are merged into; `None` for their own.
+    /// The day that the rows are merged into; `None` for the day of each row.
     pub(super) into: Option<Day>,
 }
 
 impl MergeRange {
-    /// The row that this one is added to.
+    /// Returns the key of the row that this row is added to.
     pub(super) fn target_of<K: Clone>(&self, (entity, day, _slot): &RowKey<K>) -> RowKey<K> {
         (entity.clone(), self.into.map_or(*day, |into| into.0), 0)
     }
 
-    /// Splits these rows by the row that they are added to. If they are all added to one row,
-    /// returns the first of them as the error.
+    /// Splits rows by the row that they are added to. If all are added to the same row, returns the
+    /// first of them as the error.
     pub(super) fn split_by_target<K: Clone + Ord>(
         &self,
         rows: Vec<RowKey<K>>,
@@ -51,11 +51,11 @@ impl MergeRange {
         }
     }
 
-    /// The rows that these are added to, in the order in which they are locked.
+    /// Returns the keys of the rows that these rows are added to, in the order to lock them.
     pub(super) fn targets_of<K: Clone + Ord>(&self, rows: &[RowKey<K>]) -> Vec<RowKey<K>> {
         let mut targets: Vec<RowKey<K>> = rows.iter().map(|row| self.target_of(row)).collect();
-        // Corrections lock in this order: by entity, first the row of 1970-01-01, and then from the
-        // last day to the first.
+        // Corrections lock rows in this order too: entity by entity, first the row of 1970-01-01,
+        // and then from the last day to the first.
         targets.sort_unstable_by(|(a, day_a, _), (b, day_b, _)| {
             let of = |day: &NaiveDate| (*day != UNDATED, Reverse(*day));
             (a, of(day_a)).cmp(&(b, of(day_b)))
@@ -64,7 +64,7 @@ impl MergeRange {
         targets
     }
 
-    /// The condition that is true of the rows to merge.
+    /// Writes the condition that is true for the rows to merge.
     pub(super) fn walk_condition<'b, F, DB>(
         &'b self,
         layout: &'b Layout<F>,

@@ -1,4 +1,4 @@
-//! The rows that a run could not merge.
+//! The rows that a run did not merge.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -10,11 +10,12 @@ use crate::layout::Layout;
 use crate::maintaining::compact::Compacted;
 use crate::maintaining::range::RowKey;
 
-/// Rows that a run has passed and not merged.
+/// The rows that a run has read and not merged.
 pub(super) struct Skipped<K> {
-    /// Most of them were locked by other transactions.
+    /// The rows of each batch in which a row was not merged, because another transaction had locked
+    /// or deleted it.
     pub(super) left: BTreeSet<RowKey<K>>,
-    /// The first row of each sum that is out of range.
+    /// For each sum that is out of range, the first of its rows, and the error.
     pub(super) overflows: Vec<(RowKey<K>, Error)>,
     /// The number of rows whose day SQLite stores as another text than `YYYY-MM-DD`.
     pub(super) other_days: i64,
@@ -29,8 +30,9 @@ impl<K: Clone + Ord + Debug> Skipped<K> {
         }
     }
 
-    /// SQLite stores any value in any column. A key that sorts after the key that it is read as
-    /// would be found again and again.
+    /// Fails if a row was read before. SQLite stores any value in any column. If a key is stored as a
+    /// value that sorts after the key that is read for it, the run would read the row again and
+    /// again.
     pub(super) fn refuse_again<F>(
         &self,
         keys: &[RowKey<K>],
@@ -42,7 +44,7 @@ impl<K: Clone + Ord + Debug> Skipped<K> {
             None => Ok(()),
             Some(again) => Err(Error::QueryBuilderError(
                 format!(
-                    "SQLite stores a key of `{}` as another type than its column's and returns another \
+                    "SQLite stores a key of `{}` as another type than its column's, and returns another \
                      key for it, so the rows after it cannot be merged: {}",
                     layout.name,
                     listed(std::slice::from_ref(again), layout)
@@ -52,7 +54,8 @@ impl<K: Clone + Ord + Debug> Skipped<K> {
         }
     }
 
-    /// What the run did, or the error if it skipped rows for good.
+    /// Returns the result of the run, or an error if the run skipped rows that the next run cannot
+    /// merge either.
     pub(super) fn report<F>(self, layout: &Layout<F>, done: Compacted) -> QueryResult<Compacted> {
         let table = &layout.name;
         let mut problems = Vec::new();
@@ -75,7 +78,7 @@ impl<K: Clone + Ord + Debug> Skipped<K> {
         if problems.is_empty() {
             return Ok(done);
         }
-        let message = format!("{}; of the other rows, {done}", problems.join("; "));
+        let message = format!("{}; the other rows: {done}", problems.join("; "));
         Err(match self.overflows[..] {
             [] => Error::QueryBuilderError(message.into()),
             _ => Error::DatabaseError(DatabaseErrorKind::Unknown, Box::new(message)),
@@ -83,7 +86,7 @@ impl<K: Clone + Ord + Debug> Skipped<K> {
     }
 }
 
-/// The first few of them.
+/// Returns the first few rows as text.
 fn listed<F, K: Debug>(rows: &[RowKey<K>], layout: &Layout<F>) -> String {
     const FEW: usize = 5;
     let few = rows.iter().take(FEW).map(|(entity, day, slot)| {

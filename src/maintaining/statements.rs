@@ -20,8 +20,8 @@ use crate::maintaining::range::{MergeRange, RowKey};
 /// Takes the table's advisory lock, without waiting for it. Returns 1, or 0 if another session
 /// has it.
 ///
-/// It lets one merge of a table run at a time. Two would be as exact, because each merges only
-/// rows that it has locked, but would wait for each other.
+/// The lock lets one merge of a table run at a time. Two merges would be exact too, because each
+/// merges only rows that it has locked, but they would wait for each other.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct TryLock<F>(pub(super) Rc<Layout<F>>);
@@ -56,7 +56,7 @@ where
     }
 }
 
-/// Returns the number of rows to merge.
+/// A query of the number of rows to merge.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct CountRows<F> {
@@ -81,7 +81,7 @@ where
     }
 }
 
-/// Returns the number of rows whose day SQLite stores as another text than `YYYY-MM-DD`.
+/// A query of the number of rows whose day SQLite stores as another text than `YYYY-MM-DD`.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct CountOtherDays<F>(pub(super) Rc<Layout<F>>);
@@ -104,7 +104,7 @@ where
     }
 }
 
-/// Returns the keys of the next rows to merge, in order. It locks none.
+/// A query of the keys of the next rows to merge, in order. It locks no rows.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct NextRows<F, ST, K> {
@@ -144,7 +144,7 @@ where
     }
 }
 
-/// `(entity, day, slot) > (?, ?, ?)`, written so that MySQL finds the range in the key.
+/// Writes `(entity, day, slot) > (?, ?, ?)`, in a form for which MySQL uses the primary key.
 fn walk_after<'b, F, ST, K, DB>(
     layout: &'b Layout<F>,
     (entity, day, slot): &'b RowKey<K>,
@@ -182,11 +182,12 @@ where
     Ok(())
 }
 
-/// Inserts the rows of slot 0 that others are added to, with zeros, if they are missing.
+/// Inserts the rows of slot 0 that other rows are added to, with zeros, if they do not exist.
 ///
-/// It is the first statement of its transaction, and the only one that waits. So a transaction
-/// that waits for a merge waits for one that is not waiting itself. On SQLite, a transaction that
-/// reads before it writes fails if another has written in between; this one waits for its turn.
+/// It is the first statement of its transaction, and the only one that waits for locks. While other
+/// transactions wait for the locks of the later statements, the merge itself waits for none. On
+/// SQLite, a transaction that reads before it writes fails if another transaction has written in
+/// between. This one writes first, and waits for the write lock.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct OpenTargets<F, ST, K> {
@@ -205,7 +206,7 @@ where
     NaiveDate: ToSql<Date, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        // There is a text for each number of rows.
+        // Each number of rows has a text of its own, so it is not cached.
         out.unsafe_to_cache_prepared();
         let (key, counters) = (self.layout.key(), self.layout.counters());
         Dialect::of(&out).push_insert_into(&self.layout.table, &mut out)?;
@@ -254,7 +255,7 @@ impl<F, ST, K> Rows<F, ST, K> {
         Lock(self.clone())
     }
 
-    /// Adds them to slot 0 of the day `into`, or of their own day.
+    /// The statement that adds these rows to slot 0 of the day `into`, or of the day of each row.
     pub(super) fn add(&self, into: Option<Day>) -> Add<F, ST, K> {
         Add {
             rows: self.clone(),
@@ -288,7 +289,7 @@ where
     i16: ToSql<SmallInt, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        // There is a text for each number of rows.
+        // Each number of rows has a text of its own, so it is not cached.
         out.unsafe_to_cache_prepared();
         let layout = &*self.layout;
         let push_values = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
@@ -330,8 +331,8 @@ where
     }
 }
 
-/// A row that is locked, and the names of all columns that it has: a column that the layout does
-/// not name could be a new counter.
+/// A locked row, and the names of all its columns. A column that the layout does not have could be
+/// a new counter.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct LockedRow<ST, K> {
@@ -364,7 +365,7 @@ where
     }
 }
 
-/// Adds rows up, into slot 0 of a day.
+/// Adds rows to the row of slot 0.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct Add<F, ST, K> {
@@ -442,7 +443,7 @@ pub(super) fn push_select_keys<F, DB: CounterBackend>(
 ) -> QueryResult<()> {
     Dialect::of(out).push_select(out);
     if layout.entity.is_none() {
-        // In place of the entity.
+        // Instead of the entity.
         out.push_sql("0, ");
     }
     push_names(&layout.key(), out)

@@ -1,4 +1,4 @@
-//! Counts through time.
+//! Counts over time.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -18,11 +18,16 @@ use crate::entity::{KeyExpression, KeyOf, KeyType, Keys};
 use crate::reading::sums::{ByDay, NumberedSums, Sums};
 use crate::table::{EntityTable, NoEntity};
 
-/// Reads what was counted in each day, or in each period given with [`per`](Series::per), oldest
-/// first and without gaps. A period in which nothing was counted has 0.
+/// Reads the count of each day, or of each longer period, oldest first. A period in which nothing
+/// was counted has 0.
 ///
-/// The entity is given with [`of`](Series::of), and several entities with
-/// [`of_many`](Series::of_many); the days with [`between`](Series::between). It is one query.
+/// - The entity is given with [`of`](Series::of), and several entities with
+///   [`of_many`](Series::of_many).
+/// - [`between`](Series::between) sets the range of days. Defaults to all days that have counts.
+/// - [`per`](Series::per) sets the period. Defaults to days.
+///
+/// It is one query. With `of_many`, databases other than PostgreSQL require one query for each
+/// 1,000 entities.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -51,19 +56,23 @@ use crate::table::{EntityTable, NoEntity};
 /// # }
 /// ```
 ///
-/// For a model, use [`Article::counter_series(views)`](crate::HasCounters::counter_series), which knows the
-/// model's period.
+/// If a model does not count by day, use
+/// [`Article::counter_series(views)`](crate::HasCounters::counter_series), which reads by the model's
+/// period.
 ///
 /// # Errors
 ///
-/// [`load`](Series::load) returns the errors of [`counter_value`](crate::dsl::counter_value()),
-/// an [overflow](crate::is_overflow()) if the sum of a period's days is out of the range of an
-/// `i64`, and an error if the period is [`Period::Total`] or shorter than the model's.
+/// [`load`](Series::load) returns the errors of [`counter_value`](crate::dsl::counter_value()). It
+/// also fails with:
+///
+/// - an [overflow](crate::is_overflow()), if the count of a period is out of the range of an `i64`;
+/// - a [`QueryBuilderError`](Error::QueryBuilderError), if the period is [`Period::Total`], or is
+///   shorter than the period that the model counts by.
 pub fn counter_series<C: Counters>(_counters: C) -> Series<C> {
     Series::new(Period::Day)
 }
 
-/// The counters `C` of the entity `Id` through time; made by [`counter_series`].
+/// A query of the counters `C` of the entity `Id` over time; made by [`counter_series`].
 #[must_use = "a query reads nothing until it is loaded"]
 #[derive(Debug, Clone)]
 pub struct Series<C, Id = NoEntity> {
@@ -72,7 +81,7 @@ pub struct Series<C, Id = NoEntity> {
     counters: PhantomData<C>,
 }
 
-/// The counters `C` of many entities through time; made by [`Series::of_many`].
+/// A query of the counters `C` of many entities over time; made by [`Series::of_many`].
 #[must_use = "a query reads nothing until it is loaded"]
 #[derive(Debug, Clone)]
 pub struct SeriesOfMany<C, K> {
@@ -81,7 +90,7 @@ pub struct SeriesOfMany<C, K> {
     counters: PhantomData<C>,
 }
 
-/// What was counted in each period, after the first day of the period.
+/// The first day and the count of each period.
 pub type Counts<C> = Vec<(NaiveDate, <C as Counters>::Value)>;
 
 impl<C: Counters> Series<C> {
@@ -107,7 +116,8 @@ impl<C: Counters> Series<C> {
         }
     }
 
-    /// Sets many entities, by their keys, owned or borrowed. Their series have the same days.
+    /// Sets many entities, by their keys, owned or borrowed. Their series all have the same
+    /// periods.
     pub fn of_many<K>(self, ids: impl IntoIterator<Item = K>) -> SeriesOfMany<C, K>
     where
         C::Table: EntityTable,
@@ -121,9 +131,11 @@ impl<C: Counters> Series<C> {
 }
 
 impl<C: Counters, Id> Series<C, Id> {
-    /// Adds up the days of each period. Defaults to days, and for a model to its own period.
+    /// Sets the period of the series. Defaults to days. In the series of a model, it defaults to the
+    /// model's period.
     ///
-    /// If a model counts by week, the count of a week goes to the month or the year of its Monday.
+    /// If a model counts by week, the count of a week is part of the month or the year of its
+    /// Monday.
     pub fn per(mut self, period: Period) -> Self {
         self.axis.period = period;
         self
@@ -131,16 +143,17 @@ impl<C: Counters, Id> Series<C, Id> {
 
     /// Reads only the periods that overlap these days: `monday..=today`, `monday..`, `..today`.
     ///
-    /// If the range has no first day, the series begins with the first day that has a count; if
-    /// it has no last day, it ends with the last one. An empty or reversed range has none.
+    /// If the range has no first day, the series begins with the first period that has a count. If
+    /// it has no last day, the series ends with the last period that has a count. An empty or
+    /// reversed range has no periods.
     ///
-    /// Counts that are stored without a day, under 1970-01-01, are in no series.
+    /// A series does not include counts without a day, which are stored under 1970-01-01.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
         self.axis = self.axis.between(days);
         self
     }
 
-    /// Reads the series.
+    /// Runs the query. Returns the first day and the count of each period.
     ///
     /// # Errors
     ///
@@ -165,19 +178,20 @@ impl<C: Counters, Id> Series<C, Id> {
 }
 
 impl<C: Counters, K> SeriesOfMany<C, K> {
-    /// As [`Series::per`].
+    /// Sets the period of each series, as [`Series::per`].
     pub fn per(mut self, period: Period) -> Self {
         self.axis.period = period;
         self
     }
 
-    /// As [`Series::between`].
+    /// Sets the range of days, as [`Series::between`].
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
         self.axis = self.axis.between(days);
         self
     }
 
-    /// Returns a series for each of the keys, in their order, all over the same days.
+    /// Runs the query. Returns a series for each key, in the order of the keys, all with the same
+    /// periods.
     ///
     /// # Errors
     ///
@@ -246,18 +260,19 @@ impl Axis {
                 "this model stores its counts without a day: read them with `counter_value`".into()
             }
             (_, Period::Total) => {
-                "a series has a period that ends: read the sum of all days with `counter_value`"
+                "a series by `Period::Total` is not possible: read the total with `counter_value`"
                     .into()
             }
             _ if period < stored => {
-                format!("this model counts by {stored:?}: it has no counts per {period:?}")
+                format!("this model counts by {stored:?}, so it has no counts by {period:?}")
             }
             _ => return Ok(DayRange::whole(self.days, period)),
         };
         Err(Error::QueryBuilderError(message.into()))
     }
 
-    /// Each period of the range, with 0. An open end is the first or the last day of `counted`.
+    /// Returns each period of the range, with 0. An open end of the range is the first or the last
+    /// day of `counted`.
     fn bars<C: Counters>(
         &self,
         days: DayRange,

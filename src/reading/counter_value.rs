@@ -14,7 +14,7 @@ use crate::entity::{KeyExpression, KeyOf, KeyType, Keys};
 use crate::reading::sums::{NumberedSums, Sums, Ungrouped};
 use crate::table::{EntityTable, NoEntity};
 
-/// Reads one or more counters of an entity.
+/// Reads the total of one or more counters of an entity.
 ///
 /// The entity is given with [`of`](CounterValue::of), and several entities with
 /// [`of_many`](CounterValue::of_many). It reads all days, unless a day is given with
@@ -41,14 +41,21 @@ use crate::table::{EntityTable, NoEntity};
 /// # }
 /// ```
 ///
-/// (While the columns `views` and `likes` are in scope, Rust reads `let (views, likes) = …` as a
-/// pattern of these columns. Give the variables other names.)
+/// Give the variables other names than the columns. While the columns `views` and `likes` are in
+/// scope, Rust takes `let (views, likes) = …` as a pattern of the two columns.
 ///
-/// # What it costs
+/// # Cost
 ///
-/// It reads one row for each slot and day that the entity was counted in. The table shows how
-/// long that takes, as a multiple of the time to read one `BIGINT` of one row by its key, on the
-/// same connection in the same run. In the lines "merged", each day before today is in one slot.
+/// It reads one row for each slot and day that the entity was counted in. If a counter is read with
+/// every page, and has been counted by day for years, do one of these:
+///
+/// - merge its slots with [`compact`](crate::dsl::compact());
+/// - count by a longer period, with `period = "month"` or `"total"`;
+/// - [materialize](crate::HasCounters::materialize) the counter.
+///
+/// The table shows the duration of a read, as a multiple of the time to read one `BIGINT` of one row
+/// by its primary key, on the same connection in the same run. "Merged" means that each day before
+/// today has one row.
 ///
 /// | days | slots | rows | PostgreSQL | MySQL | MariaDB | SQLite |
 /// | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
@@ -66,20 +73,18 @@ use crate::table::{EntityTable, NoEntity};
 /// | 365 | 16, merged | 380 | 4.20 | 1.87 | 2.01 | 83.9 |
 /// | 365 | 32, merged | 396 | 4.33 | 1.89 | 1.99 | 88.9 |
 ///
-/// (Measured by `bench/` on two cores, with client and server together: PostgreSQL 15.18,
-/// MySQL 9.7, MariaDB 10.11, SQLite 3.53 in a file. SQLite counts in one slot only, and reads a
-/// row by its key in 3 µs rather than 100 µs, because there is no server.)
-///
-/// If a counter is read with every page and is counted by day for years, merge its slots with
-/// [`compact`](crate::dsl::compact()), count with `period = "month"` or `"total"`, or
-/// [materialize](crate::HasCounters::materialize) it.
+/// Measured with `bench/` on two cores, with client and server together: PostgreSQL 15.18,
+/// MySQL 9.7, MariaDB 10.11, SQLite 3.53 in a file. SQLite always has one slot. It reads a row by
+/// its key in 3 µs, because it has no server. The others take 100 µs.
 ///
 /// # Errors
 ///
-/// The database's own. A sum that is out of the range of an `i64` is an
-/// [overflow](crate::is_overflow()); on SQLite, a part of the sum that is out of range is one too.
-/// A day outside 1000-01-01 to 9999-12-31 in [`on`](CounterValue::on) is a
-/// [`SerializationError`](diesel::result::Error::SerializationError).
+/// The query returns the database's own errors. It fails with:
+///
+/// - an [overflow](crate::is_overflow()), if a sum is out of the range of an `i64`. On SQLite, it
+///   also does if the sum of some of the rows is out of this range;
+/// - a [`SerializationError`](diesel::result::Error::SerializationError), if the day of
+///   [`on`](CounterValue::on) is outside of 1000-01-01 to 9999-12-31.
 pub fn counter_value<C: Counters>(_counters: C) -> CounterValue<C> {
     Sums::new(NoEntity, AllDays)
 }
@@ -106,19 +111,22 @@ impl<C: Counters, Days> CounterValue<C, NoEntity, Days> {
 }
 
 impl<C: Counters, Id, Days> CounterValue<C, Id, Days> {
-    /// Reads only what is stored under `day`. If a model counts by another
+    /// Reads only the count that is stored under `day`. If a model counts by another
     /// [`Period`](crate::Period) than the day, give the first day of the period:
     /// `Period::Week.start(day)`.
     pub fn on(self, day: NaiveDate) -> CounterValue<C, Id, DayRange> {
         self.days(DayRange::one(day))
     }
 
-    /// Reads only what is stored under these days: `monday..=today`, `monday..`, `..today`.
-    /// Counts without a day are stored under 1970-01-01.
+    /// Reads only the counts that are stored under a range of days: `monday..=today`, `monday..`,
+    /// `..today`. An empty or reversed range has 0.
     ///
-    /// An empty or reversed range has 0. If a model counts by another
-    /// [`Period`](crate::Period) than the day, begin with the first day of a period, or use the
-    /// model's [`counter_value_between`](crate::HasCounters::counter_value_between), which does.
+    /// Counts without a day are stored under 1970-01-01. A range that contains this day includes
+    /// them.
+    ///
+    /// If a model counts by another [`Period`](crate::Period) than the day, begin the range with the
+    /// first day of a period. The model's
+    /// [`counter_value_between`](crate::HasCounters::counter_value_between) does this.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> CounterValue<C, Id, DayRange> {
         self.days(DayRange::new(days))
     }
@@ -153,7 +161,7 @@ pub struct CounterValues<C: Counters, K, Days = AllDays> {
 }
 
 impl<C: Counters, K, Days> CounterValues<C, K, Days> {
-    /// As [`CounterValue::on`].
+    /// Reads only the counts that are stored under `day`, as [`CounterValue::on`].
     pub fn on(self, day: NaiveDate) -> CounterValues<C, K, DayRange> {
         CounterValues {
             ids: self.ids,
@@ -161,7 +169,7 @@ impl<C: Counters, K, Days> CounterValues<C, K, Days> {
         }
     }
 
-    /// As [`CounterValue::between`].
+    /// Reads only the counts that are stored under a range of days, as [`CounterValue::between`].
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> CounterValues<C, K, DayRange> {
         CounterValues {
             ids: self.ids,
@@ -169,12 +177,12 @@ impl<C: Counters, K, Days> CounterValues<C, K, Days> {
         }
     }
 
-    /// Returns a value for each of the keys, in their order. A key can be given more than once.
-    /// An entity that was never counted has 0.
+    /// Runs the query. Returns a value for each key, in the order of the keys. A key can be given
+    /// more than once. An entity that was never counted has 0.
     ///
-    /// On PostgreSQL it is one query for any number of keys, which is prepared once. On the other
-    /// databases it is one query for each 1,000 keys. There the number of keys is filled up to a
-    /// power of two with the last key, so that few texts are prepared.
+    /// On PostgreSQL, it is one query for any number of keys. On the other databases, it is one
+    /// query for each 1,000 keys. There the number of keys in a query is a power of two or 1,000, so
+    /// that there are few texts to prepare; the last key is repeated to fill up the list.
     ///
     /// # Errors
     ///
@@ -192,7 +200,7 @@ impl<C: Counters, K, Days> CounterValues<C, K, Days> {
             let keys = Keys::numbered::<ManyRows<Conn>>(keys);
             let query = NumberedSums::<C, K, Ungrouped, Days>::new(keys, self.query.days);
             for (number, value) in query.load::<(i64, C::Value)>(conn)? {
-                // The keys that fill up the list have the numbers after these.
+                // The keys that fill up the list have greater numbers.
                 if let Some(of_key) = values.get_mut(number as usize - 1) {
                     *of_key = C::amounts(value);
                 }

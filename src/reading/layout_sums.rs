@@ -1,4 +1,4 @@
-//! Sums of a counter table that is known only as the program runs.
+//! Sums of a counter table that is known only at run time.
 
 use std::ops::RangeBounds;
 
@@ -16,7 +16,7 @@ use crate::day::{Day, DayRange, Days, UNDATED};
 use crate::layout::Layout;
 use crate::reading::sums::push_group_by;
 
-/// A query of the sums of all counters of a table that is known only as the program runs; made by
+/// A query of the sums of all counters of a table that is known only at run time; made by
 /// [`Layout::sums`]. Load it as [`LayoutSum`].
 #[must_use = "a query reads nothing until it is loaded"]
 #[derive(Debug, Clone, Copy)]
@@ -35,19 +35,19 @@ pub struct LayoutSums<'l, F, Where = Always, Key = Always> {
 pub struct LayoutSum {
     /// The entity's key as text, if the sums are grouped by entity.
     pub entity: Option<String>,
-    /// The day, if they are grouped by day.
+    /// The day, if the sums are grouped by day.
     pub day: Option<NaiveDate>,
-    /// The slot, if they are grouped by slot.
+    /// The slot, if the sums are grouped by slot.
     pub slot: Option<i16>,
-    /// The number of rows.
+    /// The number of rows of the table.
     pub rows: i64,
-    /// The number of slots that they are in, if they are not grouped.
+    /// The number of different slots, if the sums are not grouped.
     pub slots: Option<i64>,
-    /// The number of entities, if they are not grouped and the table has entities.
+    /// The number of entities, if the sums are not grouped and the table has entities.
     pub entities: Option<i64>,
-    /// The first day, if they are not grouped. 1970-01-01 is none.
+    /// The first day, if the sums are not grouped. 1970-01-01 does not count as a day.
     pub first_day: Option<NaiveDate>,
-    /// The last day, if they are not grouped. 1970-01-01 is none.
+    /// The last day, if the sums are not grouped. 1970-01-01 does not count as a day.
     pub last_day: Option<NaiveDate>,
     /// The sum of each counter, in the order of the layout.
     pub sums: Vec<i64>,
@@ -74,7 +74,7 @@ impl<DB: Backend> QueryFragment<DB> for Always {
 }
 
 impl<F> Layout<F> {
-    /// Reads the sums of all counters: one row.
+    /// Returns a query of the sums of all counters. It has one row, unless the sums are grouped.
     pub fn sums(&self) -> LayoutSums<'_, F> {
         LayoutSums {
             layout: self,
@@ -88,7 +88,7 @@ impl<F> Layout<F> {
 }
 
 impl<'l, F, Where, Key> LayoutSums<'l, F, Where, Key> {
-    /// Returns a row for each day, oldest first.
+    /// Groups the sums by day. The rows are in the order of the days.
     pub fn by_day(self) -> Self {
         LayoutSums {
             by: By::Day,
@@ -96,7 +96,7 @@ impl<'l, F, Where, Key> LayoutSums<'l, F, Where, Key> {
         }
     }
 
-    /// Returns a row for each slot.
+    /// Groups the sums by slot. The rows are in the order of the slots.
     pub fn by_slot(self) -> Self {
         LayoutSums {
             by: By::Slot,
@@ -104,7 +104,8 @@ impl<'l, F, Where, Key> LayoutSums<'l, F, Where, Key> {
         }
     }
 
-    /// Returns a row for each entity. `key` is SQL that reads the entity's key as text.
+    /// Groups the sums by entity. The rows are in the order of the keys. `key` is an SQL expression
+    /// for the entity's key as text.
     pub fn by_entity<K>(self, key: K) -> LayoutSums<'l, F, Where, K> {
         LayoutSums {
             layout: self.layout,
@@ -116,7 +117,7 @@ impl<'l, F, Where, Key> LayoutSums<'l, F, Where, Key> {
         }
     }
 
-    /// Reads only the rows for which this SQL is true.
+    /// Reads only the rows for which `condition`, an SQL expression, is true.
     pub fn filter<W>(self, condition: W) -> LayoutSums<'l, F, W, Key> {
         LayoutSums {
             layout: self.layout,
@@ -128,7 +129,7 @@ impl<'l, F, Where, Key> LayoutSums<'l, F, Where, Key> {
         }
     }
 
-    /// Reads only these days.
+    /// Reads only a range of days.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Self {
         LayoutSums {
             days: DayRange::new(days),
@@ -136,7 +137,8 @@ impl<'l, F, Where, Key> LayoutSums<'l, F, Where, Key> {
         }
     }
 
-    /// Returns the `n` rows in which the first counter of the layout is greatest, greatest first.
+    /// Returns only the `n` groups with the greatest sums of the layout's first counter, greatest
+    /// first.
     pub fn greatest(self, n: i64) -> Self {
         LayoutSums {
             greatest: Some(n),
@@ -181,7 +183,8 @@ where
             match self.by == column {
                 true if column == By::Entity => {
                     self.key.walk_ast(out.reborrow())?;
-                    // PostgreSQL would call it as the column, and order by it.
+                    // Without an alias, PostgreSQL would give it the name of the column, and the
+                    // `ORDER BY` would use it.
                     out.push_sql(" AS diesel_counters_key");
                 }
                 true => push_names(by, &mut out)?,
@@ -191,7 +194,7 @@ where
         out.push_sql(", COUNT(*), ");
         match self.by {
             By::Nothing => self.walk_extent(out.reborrow())?,
-            // They take much longer for each of many groups.
+            // For many groups these would take much longer.
             _ => out.push_sql("NULL, NULL, NULL, NULL"),
         }
         for counter in layout.counters() {
@@ -283,7 +286,7 @@ where
     }
 }
 
-/// The field at this place of a row.
+/// Returns the field with the index `i` of a row.
 fn field<'a, ST, T, DB>(row: &impl NamedRow<'a, DB>, i: usize) -> deserialize::Result<Option<T>>
 where
     DB: Backend,

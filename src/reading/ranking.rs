@@ -1,4 +1,4 @@
-//! The most counted entities.
+//! The entities with the greatest totals.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,10 +19,11 @@ use crate::day::{Day, DayRange, Days};
 use crate::entity::KeyType;
 use crate::table::{EntityTable, HasParent, TableName};
 
-/// The entities that have the greatest totals of a counter, greatest first; of equal
-/// ones the smaller key first.
+/// Reads the entities that have the greatest totals of a counter, greatest first. Entities with
+/// equal totals are in the order of their keys.
 ///
-/// As a query it has rows of an entity's key and a `BigInt`:
+/// [`limit`](Ranking::limit) sets the number of entities, and [`between`](Ranking::between) the
+/// days. Each row has the key of an entity and its total, a `BigInt`:
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -41,9 +42,12 @@ use crate::table::{EntityTable, HasParent, TableName};
 /// # }
 /// ```
 ///
-/// The counter table's parent, which [`has_parent!`](crate::has_parent) declares, can be joined
-/// to it, so that the models are loaded with it. [`entity`](Ranking::entity) and
-/// [`total`](Ranking::total) are its columns:
+/// # Joins
+///
+/// To load the models too, join the ranking to the model's table, which requires
+/// [`has_parent!`](crate::has_parent). The columns of the ranking are
+/// [`entity`](Ranking::entity) and [`total`](Ranking::total). Set the order of the query, because a
+/// join does not keep the order of the ranking:
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -64,17 +68,15 @@ use crate::table::{EntityTable, HasParent, TableName};
 /// # }
 /// ```
 ///
-/// (A join has no order of its own: say it again.)
+/// A query that joins another table too, such as `comments`, requires this in the crate that has
+/// the table: `impl<C: Counters> AppearsInFromClause<Ranking<C>> for comments::table`, with
+/// `type Count = Never`. It tells Diesel that the table is not the ranking.
 ///
-/// To join another table as well, tell Diesel that the two are different:
-/// `impl<C: Counters> AppearsInFromClause<Ranking<C>> for comments::table`, with
-/// `type Count = Never`, in the crate that has the table.
+/// # Cost
 ///
-/// # What it costs
-///
-/// The sums of all entities that were counted on these days. That is far less than a
-/// [`total`](crate::dsl::total()) for each row of a large table, and more than an index on a
-/// column: see [`materialize`](crate::HasCounters::materialize).
+/// The database sums the counts of all entities that were counted on these days. For a large table,
+/// this costs far less than a [`total`](crate::dsl::total()) for each row, and more than an index on
+/// a column that has the totals; see [`materialize`](crate::HasCounters::materialize).
 pub fn ranking<C>(_counter: C) -> Ranking<C>
 where
     C: Counters<Value = i64, Table: EntityTable>,
@@ -87,8 +89,8 @@ where
     }
 }
 
-/// A query, and a source of joins, of the entities with the greatest totals of the
-/// counter `C`; made by [`ranking`](crate::dsl::ranking()).
+/// A query of the entities with the greatest totals of the counter `C`, which can be joined to the
+/// model's table; made by [`ranking`](crate::dsl::ranking()).
 #[must_use = "a query reads nothing until it is loaded"]
 pub struct Ranking<C: Counters, T = <C as Counters>::Table> {
     table: TableOf<C>,
@@ -98,10 +100,11 @@ pub struct Ranking<C: Counters, T = <C as Counters>::Table> {
 }
 
 impl<C: Counters<Table = T>, T: EntityTable> Ranking<C, T> {
-    /// Ranks by what is filed under these days; see
-    /// [`CounterValue::between`](crate::dsl::CounterValue::between). An entity that has
-    /// nothing there is not ranked. It begins with the first of a model's
-    /// [`Period`](crate::Period), where that is not the day.
+    /// Ranks only by the counts that are stored under a range of days. Entities without counts in
+    /// the range are not in the ranking.
+    ///
+    /// If a model counts by another [`Period`](crate::Period) than the day, begin the range with the
+    /// first day of a period. See [`CounterValue::between`](crate::dsl::CounterValue::between).
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Self {
         self.days(DayRange::new(days))
     }
@@ -111,18 +114,18 @@ impl<C: Counters<Table = T>, T: EntityTable> Ranking<C, T> {
         self
     }
 
-    /// Ranks so many entities at most.
+    /// Sets the greatest number of entities. By default there is no limit.
     pub fn limit(mut self, limit: i64) -> Self {
         self.limit = limit;
         self
     }
 
-    /// The column of the entities' keys.
+    /// Returns the column of the entities' keys.
     pub fn entity(&self) -> RankedEntity<C> {
         RankedEntity(PhantomData)
     }
 
-    /// The column of the totals.
+    /// Returns the column of the totals.
     pub fn total(&self) -> RankedTotal<C> {
         RankedTotal(PhantomData)
     }
@@ -134,7 +137,7 @@ impl<C: Counters<Table = T>, T: EntityTable> Query for Ranking<C, T> {
 
 impl<C: Counters, T, Conn> RunQueryDsl<Conn> for Ranking<C, T> {}
 
-// What `first` needs.
+// Diesel's `first` requires it.
 impl<C: Counters<Table = T>, T: EntityTable> LimitDsl for Ranking<C, T> {
     type Output = Self;
 
@@ -203,7 +206,7 @@ where
     }
 }
 
-// What follows makes it a source of joins, as Diesel's `table!` does for a table.
+// The impls below make a ranking a table that can be joined, as Diesel's `table!` does for a table.
 
 impl<C: Counters, T> fmt::Debug for Ranking<C, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -251,12 +254,12 @@ impl<C: Counters> AppearsInFromClause<Ranking<C>> for Ranking<C> {
     type Count = Once;
 }
 
-// A table is another source than a ranking.
+// A table is not a ranking.
 impl<C: Counters, T, P: Table> AppearsInFromClause<P> for Ranking<C, T> {
     type Count = Never;
 }
 
-/// The keys of the entities of a [`ranking`](crate::dsl::ranking()).
+/// The column of the entities' keys in a [`ranking`](crate::dsl::ranking()).
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct RankedEntity<C>(PhantomData<C>);
 
@@ -274,8 +277,8 @@ impl<C: Counters, DB: CounterBackend> QueryFragment<DB> for RankedEntity<C> {
     }
 }
 
-/// The totals of the counter `C` in a [`ranking`](crate::dsl::ranking()): never NULL, and 0
-/// where a left join finds no entity.
+/// The column of the totals of the counter `C` in a [`ranking`](crate::dsl::ranking()). It is never
+/// NULL: in a left join, it is 0 for a row that is not in the ranking.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct RankedTotal<C>(PhantomData<C>);
 
@@ -319,13 +322,13 @@ macro_rules! ranking_column {
 ranking_column!(RankedEntity);
 ranking_column!(RankedTotal);
 
-/// Joins a ranking of `C` to the model's table: their keys are equal.
+/// The condition of a join of a ranking of `C` to the model's table: their keys are equal.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct RankedRow<C>(RankedEntity<C>);
 
 impl<C: Counters> RankedRow<C> {
-    /// What a ranking is joined by.
+    /// Returns the ranking and the condition of a join to it.
     pub fn join_target(ranking: Ranking<C>) -> (Ranking<C>, Self) {
         (ranking, RankedRow(RankedEntity(PhantomData)))
     }

@@ -33,15 +33,15 @@ impl<C: Counters, E, By, Days> Sums<C, E, By, Days> {
     }
 }
 
-/// What sums of `C` are grouped by. The columns of a row are these and then the sums.
+/// The columns that sums of `C` are grouped by. A row has these columns, and then the sums.
 #[doc(hidden)]
 pub trait GroupBy<C: Counters> {
     type SqlType;
-    /// Whether the table's column of days is one of them.
+    /// Whether the table's column of days is one of the columns.
     const DAY: bool = false;
 }
 
-/// One row: the sums of all rows.
+/// One row, with the sums of all rows.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct Ungrouped;
 impl<C: Counters> GroupBy<C> for Ungrouped {
@@ -104,8 +104,9 @@ where
     }
 }
 
-/// A query of the sums of the counters `C` of several entities, in a row for each: the number of
-/// its key in the list, from 1, and the sums. With `By` the day, a row for each entity and day.
+/// A query of the sums of the counters `C` of several entities. It has a row for each entity: the
+/// number of its key in the list, from 1, and the sums. If `By` is [`ByDay`], it has a row for each
+/// entity and day.
 #[derive(Debug, Clone)]
 #[doc(hidden)]
 pub struct NumberedSums<C: Counters, K, By = Ungrouped, Days = AllDays> {
@@ -172,7 +173,7 @@ where
     }
 }
 
-/// `SELECT` what the sums are grouped by, and then the sums.
+/// Writes `SELECT`, the columns that the sums are grouped by, and the sums.
 pub(crate) fn push_select_sums<DB: CounterBackend>(
     by: &[&str],
     counters: &[&str],

@@ -1,4 +1,4 @@
-//! A total as an expression in any query.
+//! A total as an expression of any query.
 
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
@@ -17,11 +17,14 @@ use crate::day::{AllDays, DayRange, Days};
 use crate::entity::KeyType;
 use crate::table::{CounterTable, EntityTable, HasParent, TableName};
 
-/// A counter's total as a Diesel expression, for queries of the counter table's parent.
+/// Returns a counter's total as a Diesel expression, for queries of the model's table.
 ///
-/// It is a `BigInt`, never NULL: 0 for a row that was never counted. It goes wherever
-/// an expression does: in `select`, `filter`, `order`, joins, boxed queries and
-/// subqueries. [`on`](Total::on) and [`between`](Total::between) narrow it to some days.
+/// It is a `BigInt` that is never NULL: it is 0 for a row that was never counted. Use it in
+/// `select`, `filter` and `order`, and in joins, boxed queries and subqueries. It sums all days,
+/// unless a day is given with [`on`](Total::on) or a range with [`between`](Total::between).
+///
+/// The model's table must be the parent of the counter table, declared with
+/// [`has_parent!`](crate::has_parent). For any other key, use [`of`](Total::of).
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -46,7 +49,7 @@ use crate::table::{CounterTable, EntityTable, HasParent, TableName};
 /// # }
 /// ```
 ///
-/// In a model, [`Total<C>`] being its type:
+/// It can be a field of a model. Its type is [`Total<C>`]:
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -68,27 +71,22 @@ use crate::table::{CounterTable, EntityTable, HasParent, TableName};
 /// # }
 /// ```
 ///
-/// # Of which rows
+/// # Cost
 ///
-/// Of those of the counter table's parent, which [`has_parent!`](crate::has_parent) declares.
-/// For anything else there is [`of`](Total::of), which takes any expression that is
-/// such a key.
-///
-/// # What it costs
-///
-/// It is a subquery, which the database runs for each row that it looks at: those of
-/// one page in a `select`, all of a table in a `filter` or an `order`. To rank a large
-/// table, join a [`ranking`](crate::dsl::ranking()) instead, or
+/// It is a subquery, which the database runs for each row: in a `select`, for each row of the
+/// result; in a `filter` or an `order`, for each row of the table. To rank a large table, join a
+/// [`ranking`](crate::dsl::ranking()) instead, or
 /// [`materialize`](crate::HasCounters::materialize) the totals into a column with an index.
 pub fn total<C: Counters<Value = i64>>(_counter: C) -> Total<C> {
     Total::new()
 }
 
-/// The type of [`total`](crate::dsl::total()), by the name that Diesel's `auto_type` looks for.
+/// The return type of [`total`](crate::dsl::total()), under the name that Diesel's `auto_type`
+/// requires.
 #[allow(non_camel_case_types)]
 pub type total<C> = Total<C>;
 
-/// The total of the counter `C` of the entity `Id` over `Days`, which is an expression; made by
+/// An expression for the total of the counter `C` of the entity `Id` over `Days`; made by
 /// [`total`](crate::dsl::total()).
 #[must_use = "an expression does nothing until it is part of a query"]
 #[derive(Debug)]
@@ -112,15 +110,17 @@ impl<C: Counters> Total<C> {
 }
 
 impl<C: Counters, Days, Id> Total<C, Days, Id> {
-    /// Only what is filed under `day`; see
+    /// Sums only the counts that are stored under `day`; see
     /// [`CounterValue::on`](crate::dsl::CounterValue::on).
     pub fn on(self, day: NaiveDate) -> Total<C, DayRange, Id> {
         self.days(DayRange::one(day))
     }
 
-    /// Only what is filed under these days; see
-    /// [`CounterValue::between`](crate::dsl::CounterValue::between). It is another type than
-    /// the total of all days; where one query is to do for both, that is `between(..)`.
+    /// Sums only the counts that are stored under a range of days; see
+    /// [`CounterValue::between`](crate::dsl::CounterValue::between).
+    ///
+    /// The type differs from that of a total of all days. If a variable has to hold either, use
+    /// `between(..)` for all days.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Total<C, DayRange, Id> {
         self.days(DayRange::new(days))
     }
@@ -135,8 +135,7 @@ impl<C: Counters, Days, Id> Total<C, Days, Id> {
 }
 
 impl<C: Counters<Table: EntityTable>, Days> Total<C, Days> {
-    /// Of the entity whose key is this expression, such as a foreign key or the
-    /// field of an alias.
+    /// Sets the entity: an expression for its key, such as a foreign key or the field of an alias.
     ///
     /// ```
     /// # include!("../doctest_setup.rs");
@@ -149,7 +148,7 @@ impl<C: Counters<Table: EntityTable>, Days> Total<C, Days> {
     /// use schema::article_counters::views;
     /// use schema::comments;
     ///
-    /// // Comments, and how often their article was read.
+    /// // Each comment, with the number of views of its article.
     /// let read: Vec<(String, i64)> = comments::table
     ///     .select((comments::body, total(views).of(comments::article_id)))
     ///     .load(conn)?;
@@ -169,7 +168,8 @@ impl<C: Counters<Table: EntityTable>, Days> Total<C, Days> {
     }
 }
 
-/// The counter table in the subquery, so that what is outside keeps its name.
+/// The alias of the counter table in the subquery, so that the query around it can use the table's
+/// name.
 const COUNTED: &str = "diesel_counters_counted";
 
 impl<C, D, Id, DB> QueryFragment<DB> for Total<C, D, Id>
@@ -224,7 +224,8 @@ impl<C: Counters, Days: Clone, Id: Clone> Clone for Total<C, Days, Id> {
 }
 impl<C: Counters, Days: Copy, Id: Copy> Copy for Total<C, Days, Id> where TableOf<C>: Copy {}
 
-// `total(a) + total(b)`: what Diesel's `numeric_expr!` writes for a type without parameters.
+// `total(a) + total(b)`. Diesel's `numeric_expr!` writes such impls only for types without
+// parameters.
 macro_rules! operators {
     ($($Op:ident $method:ident),*) => {$(
         impl<C: Counters, Days, Id, Rhs> std::ops::$Op<Rhs> for Total<C, Days, Id>
@@ -256,13 +257,14 @@ impl<C: Counters, Days, Id: AppearsOnTable<QS>, QS: ?Sized> AppearsOnTable<QS>
 {
 }
 
-// Where the key is NULL, on the outer side of a join, the total is 0 like any other.
+// In a left join the key can be NULL. The total is 0 then, and not NULL.
 impl<C: Counters, Days, Id: AppearsOnTable<QS>, QS: ?Sized> SelectableExpression<QS>
     for Total<C, Days, Id>
 {
 }
 
-/// The primary key of a row of the model's table.
+/// An expression for the primary key of a row of the model's table. It is the default entity of a
+/// [`Total`].
 #[derive(Debug, Clone, Copy)]
 pub struct ParentRow<C>(PhantomData<C>);
 
@@ -302,18 +304,18 @@ where
 {
 }
 
-/// A table that is in the query of `QS`, once.
+/// A table that is in the query of `QS` exactly once.
 #[diagnostic::on_unimplemented(
-    message = "this total is of a row of `{Self}`, which is not in this query",
-    label = "this query does not have that table",
-    note = "help: join `{Self}`, or say of which entity the total is, as in `total(…).of(comments::article_id)`"
+    message = "this total requires the table `{Self}`, which is not in this query",
+    label = "this query does not have the table `{Self}`",
+    note = "help: join `{Self}`, or add the key of the entity, as in `total(…).of(comments::article_id)`"
 )]
 #[doc(hidden)]
 pub trait InQuery<QS: ?Sized> {}
 #[diagnostic::do_not_recommend]
 impl<T, QS: AppearsInFromClause<T, Count: IsOnce> + ?Sized> InQuery<QS> for T {}
 
-/// How often a table is in a query: once.
+/// The number of times that a table is in a query: once.
 #[doc(hidden)]
 pub trait IsOnce {}
 impl IsOnce for Once {}
