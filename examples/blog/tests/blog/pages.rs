@@ -235,9 +235,9 @@ async fn bad_input_is_refused_with_the_reason() {
         ("/?page=x", "page: invalid digit"),
         (
             "/?sort=oldest",
-            "The list has these orders and no other: newest, most-read, most-read-this-week.",
+            "Unknown order of the list. Use one of: newest, most-read, most-read-this-week.",
         ),
-        ("/?sort=", "The list has these orders"),
+        ("/?sort=", "Unknown order of the list"),
     ] {
         let page = blog.get(path).await;
         assert_eq!(page.status, StatusCode::BAD_REQUEST, "{path}");
