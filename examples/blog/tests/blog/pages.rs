@@ -91,7 +91,12 @@ async fn likes_at_the_same_time_are_all_counted() {
 #[tokio::test]
 async fn a_new_article_is_on_the_list() {
     let blog = Blog::new();
-    assert!(blog.get("/").await.body.contains("There are none yet."));
+    assert!(
+        blog.get("/")
+            .await
+            .body
+            .contains("There are no articles yet.")
+    );
     assert!(blog.get("/articles/new").await.body.contains("<form"));
 
     let answer = blog
