@@ -1,11 +1,11 @@
-# Throwaway database servers, for scripts/test to source. Its `work` is the folder
-# that they live in, and its end is theirs.
+# Temporary database servers, for scripts/test, which sources this file. Their folders are
+# in its folder `work`, and they stop when it ends.
 # shellcheck shell=bash disable=SC2154
 
 is_root() { [ "$(id -u)" = 0 ]; }
 
-# Distributions and Homebrew keep servers off the PATH. Each folder goes in
-# front of the ones before it, so of two versions the later one is found first.
+# Distributions and Homebrew do not put servers on the PATH. Each folder is added in front
+# of the previous ones, so of two versions the later one is found first.
 find_servers() {
   local folder path=
   for folder in {/usr/local,/opt/homebrew,/home/linuxbrew/.linuxbrew}/opt/{mariadb*,mysql*,libpq,postgresql*}/bin \
@@ -15,12 +15,12 @@ find_servers() {
   export PATH="$PATH:$path"
 }
 
-# A job in a process group of its own: Ctrl-C reaches this script only, which
-# then ends the whole group.
+# Runs a job in its own process group. Ctrl-C then reaches only this script, which ends the
+# whole group.
 in_background() { set -m; "$@" </dev/null & set +m; }
 
-# Prints the server's version, or fails when it does not answer. What follows
-# the first space is the distribution's.
+# Prints the server's version, or fails if the server does not respond. Cuts what the
+# distribution adds after a space.
 version() { ask_version "$@" | cut -d ' ' -f 1; }
 ask_version() {
   local client=mysql
@@ -34,20 +34,20 @@ ask_version() {
   fi
 }
 
-# PostgreSQL refuses to run as root, and the others had better not.
+# PostgreSQL does not run as root, and the others should not.
 as_owner() {
   cd "$folder" || exit
-  export TMPDIR=$folder # the caller's may be closed to this user
+  export TMPDIR=$folder # this user may have no access to the caller's
   is_root || exec "$@"
-  # With pdeathsig the server ends even when this script is killed with -9.
+  # With pdeathsig, the server ends even if this script is killed with -9.
   exec setpriv --reuid "$owner" --regid "$(id -g "$owner")" --clear-groups --pdeathsig QUIT "$@"
 }
 
-# Makes the data, and says in `server` how to run it.
+# Creates the data folder, and sets `server` to the command that runs the server.
 prepare() {
   mkdir "$folder"
   ! is_root || chown "$owner" "$folder"
-  # What the URL names, on any version.
+  # The database and the user of the URL, which not every version creates.
   printf '%s;\n' 'CREATE DATABASE IF NOT EXISTS test' "CREATE USER IF NOT EXISTS root@'127.0.0.1'" \
     "GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION" >"$work/init.sql"
   local options=(--no-defaults "--datadir=$folder/data" "--socket=$folder/socket" "--pid-file=$folder/pid"
@@ -67,7 +67,7 @@ prepare() {
   esac
 }
 
-# Sets `url`, to the server that was given or to a new one.
+# Sets `url` to the URL that the caller gave, or starts a server and sets `url` to its URL.
 start() {
   local given=${1}_url folder=$work/$1 log=$work/$1.server owner=mysql port server
   url=${!given}
@@ -75,7 +75,7 @@ start() {
   [ "$1" != postgres ] || owner=postgres
   id "$owner" >/dev/null 2>&1 || owner=nobody
   if prepare "$1" >"$log" 2>&1; then
-    # A port may be taken, or be taken while the server starts: try others.
+    # The port may be in use, or another program may take it first: try others.
     for _ in {1..5}; do
       port=$((20000 + RANDOM % 12000))
       url=mysql://root@127.0.0.1:$port/test
@@ -83,8 +83,8 @@ start() {
       in_background as_owner "${server[@]}" "--port=$port" >>"$log" 2>&1
       for _ in {1..600}; do
         kill -0 $! 2>/dev/null || break
-        # A server makes its socket file once the port is its own. Before that,
-        # what answers at the port is another's.
+        # A server creates its socket file when it has the port. Before that, another
+        # program may respond at the port.
         if [ -S "$folder/socket" ] || [ -S "$folder/.s.PGSQL.$port" ]; then
           ! version "$1" "$url" >"$work/$1.version" 2>/dev/null || return 0
         fi
@@ -93,7 +93,7 @@ start() {
       kill -KILL $! 2>/dev/null || true
     done
   fi
-  echo "scripts/test: $1 did not come up; the end of its log:" >&2
+  echo "scripts/test: $1 did not start; the end of its log:" >&2
   tail -n 50 "$log" >&2
   return 1
 }

@@ -262,3 +262,11 @@ pub mod prelude {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide.md")]
+struct Guide;
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/operations.md")]
+struct Operations;

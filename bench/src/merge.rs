@@ -151,13 +151,13 @@ pub fn run<C: Merge>(url: &str, size: &Size) -> Result<MergeCost> {
 pub fn table(cost: &MergeCost) -> Table {
     let mut table = Table::new(["merge", "value"]);
     let mut row = |name: &str, value: String| table.row(vec![name.to_owned(), value]);
-    row("rows in a batch, at most", cost.batch.to_string());
+    row("maximum rows in a batch", cost.batch.to_string());
     row("rows before", cost.rows_before.to_string());
     row("rows after, with today's", cost.rows_after.to_string());
     row("rows merged", cost.merged.to_string());
     row("rows left to merge", cost.left.to_string());
     row(
-        "rows merged a second",
+        "rows merged per second",
         format!("{:.0}", cost.rows_per_second),
     );
     row(
@@ -165,11 +165,11 @@ pub fn table(cost: &MergeCost) -> Table {
         format!("{:.1}", cost.longest_transaction_ms),
     );
     row(
-        "a writer's p50, to that without a merge",
+        "a writer's p50, as a multiple of that without a merge",
         three_digits(cost.p50_ratio),
     );
     row(
-        "a writer's p99, to that without a merge",
+        "a writer's p99, as a multiple of that without a merge",
         three_digits(cost.p99_ratio),
     );
     table

@@ -12,7 +12,7 @@ pub fn report(report: &Report) -> String {
     let machine = &report.machine;
     let mut text = format!(
         "# Results\n\n{}, commit {}. {}, {} cores, {} of memory, {}, {}. \
-         The client and the server share them.\n",
+         The client and the server share this machine.\n",
         machine.date,
         machine.git_commit,
         machine.cpu,
@@ -43,7 +43,7 @@ fn database(measured: &Measured) -> String {
         .collect();
     let mut text = format!("\n## {}\n\n{}\n", measured.version, settings.join(", "));
     let mut section = |heading: &str, table: Table| {
-        // A string takes any text.
+        // Writing to a String cannot fail.
         let _ = write!(text, "\n### {heading}\n\n{table}");
     };
     for workload in &measured.workloads {

@@ -17,10 +17,10 @@ use crate::workload::Entities;
 const SIZE: (u32, u32) = (960, 520);
 const LEGEND: u32 = 240;
 const HOLD_MS: u128 = 2;
-/// In the plot of all databases.
+/// The connections in the plot of all databases.
 const CONNECTIONS: u32 = 16;
 
-/// Colours that the colour-blind can tell apart, after Okabe and Ito.
+/// Colours that colour-blind people can tell apart, from Okabe and Ito.
 const WAYS: [(Way, RGBColor); 7] = [
     (Way::NoCounter, RGBColor(140, 140, 140)),
     (Way::Ceiling, RGBColor(0, 0, 0)),
@@ -39,7 +39,7 @@ pub fn draw(report: &Report, folder: &Path) -> Result<()> {
     ratios(&report.databases, &folder.join("ratios.svg")).map_err(|error| anyhow!("{error}"))
 }
 
-/// Transactions a second, over connections, for each way.
+/// Transactions per second by number of connections, for each way.
 fn transactions(measured: &Measured, file: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let lines: Vec<_> = WAYS
         .iter()
@@ -86,7 +86,7 @@ fn transactions(measured: &Measured, file: &Path) -> Result<(), Box<dyn std::err
                 .map(|&point| Circle::new(point, 4, colour.filled())),
         )?;
     }
-    // In the order of the lines' right ends.
+    // The legend has the order of the lines' right ends.
     let mut entries: Vec<_> = lines
         .iter()
         .map(|(way, colour, points)| {
@@ -127,7 +127,7 @@ fn legend_entry(
     Ok(())
 }
 
-/// How many times as many transactions as with one row, on each database.
+/// Transactions per second as multiples of those with one row, on each database.
 fn ratios(databases: &[Measured], file: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let bars: Vec<_> = databases
         .iter()
@@ -142,7 +142,7 @@ fn ratios(databases: &[Measured], file: &Path) -> Result<(), Box<dyn std::error:
     root.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&root)
         .caption(
-            format!("This crate, beside one row: one entity, {CONNECTIONS} connections, {HOLD_MS} ms hold"),
+            format!("This crate compared with one row: one entity, {CONNECTIONS} connections, {HOLD_MS} ms hold"),
             ("sans-serif", 22),
         )
         .margin(16)
@@ -158,7 +158,7 @@ fn ratios(databases: &[Measured], file: &Path) -> Result<(), Box<dyn std::error:
             _ => String::new(),
         })
         .y_label_formatter(&|y| format!("{y:.0}"))
-        .y_desc("transactions per second, times those of one row")
+        .y_desc("transactions per second, as a multiple of one row")
         .label_style(("sans-serif", 16))
         .axis_desc_style(("sans-serif", 16))
         .draw()?;

@@ -1,4 +1,4 @@
-//! Reading an access log: `time,method,path,status`, a line for each request.
+//! Reads an access log: a CSV of `time,method,path,status`, with a line for each request.
 
 use std::io::{self, BufRead};
 
@@ -6,8 +6,7 @@ use chrono::{DateTime, Datelike, NaiveDate, Utc};
 
 const HEADER: &[u8] = b"time,method,path,status";
 
-/// How long a path can be that is told apart from others, in characters: MySQL
-/// indexes no longer ones.
+/// The maximum length of a path, in characters. MySQL cannot index longer paths.
 const LONGEST_PATH: usize = 512;
 
 /// The lines of a log after its header.
@@ -20,8 +19,8 @@ pub struct Lines<R> {
 pub struct Line {
     pub number: i64,
     pub text: Vec<u8>,
-    /// Whether it has its line end. The last line of a log that is being written
-    /// may lack it, and some of its text.
+    /// Whether the line has a line end. If the log is still being written, the last line
+    /// may lack its line end and some of its text.
     pub ended: bool,
 }
 
@@ -33,7 +32,7 @@ pub struct View {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Reads the header; `None` where there is another.
+    /// Reads the header. Returns `None` if it is another one.
     pub fn after_header(log: R) -> io::Result<Option<Self>> {
         let mut lines = Lines { log, number: 0 };
         let header = lines.next().transpose()?;
@@ -64,7 +63,7 @@ impl<R: BufRead> Iterator for Lines<R> {
 }
 
 impl Line {
-    /// The view that this line tells of, if it does; or what is wrong with it.
+    /// Returns the view in this line, if it has one, or what is wrong with the line.
     pub fn view(&self) -> Result<Option<View>, String> {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
@@ -105,7 +104,7 @@ impl Line {
     }
 }
 
-/// The day in UTC, when it is one that every database stores.
+/// The day in UTC, or `None` if not every database can store it.
 fn day(time: &str) -> Option<NaiveDate> {
     let day = DateTime::parse_from_rfc3339(time)
         .ok()?
@@ -114,8 +113,8 @@ fn day(time: &str) -> Option<NaiveDate> {
     (1000..=9999).contains(&day.year()).then_some(day)
 }
 
-/// Whether a path is of a page, and not of an image, stylesheet, script, font or
-/// feed. (An icon is an image.)
+/// Whether a path is that of a page. Images (icons included), stylesheets, scripts, fonts
+/// and feeds are not pages.
 fn is_page(path: &str) -> bool {
     let file = path.rsplit('/').next().unwrap_or(path);
     let Some((_, extension)) = file.rsplit_once('.') else {

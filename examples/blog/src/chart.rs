@@ -1,4 +1,4 @@
-//! The views of an article in the last thirty days, as bars.
+//! A bar chart of an article's views in the last thirty days.
 
 use chrono::{Days, NaiveDate, Utc};
 use diesel::QueryResult;
@@ -15,14 +15,14 @@ pub struct Chart {
     pub first: NaiveDate,
     pub last: NaiveDate,
     pub total: i64,
-    /// Of one day.
+    /// The views of the day with the most views.
     pub most: i64,
 }
 
 pub struct Bar {
     pub day: NaiveDate,
     pub views: i64,
-    /// From 0 to 100, which is the day with the most views.
+    /// From 0 to 100. The day with the most views has 100.
     pub height: u8,
 }
 
@@ -49,13 +49,13 @@ impl Chart {
         })
     }
 
-    /// There is no bar to see.
+    /// Whether no day has views.
     pub fn is_empty(&self) -> bool {
         self.most <= 0
     }
 }
 
-/// Rounded up, so that one view among thousands is seen too.
+/// Rounded up, so that even one view among thousands is visible.
 fn height(views: i64, most: i64) -> u8 {
     if views <= 0 {
         return 0;
@@ -75,7 +75,7 @@ mod tests {
             (1, 1_000_000, 1),
             (i64::MAX, i64::MAX, 100),
             (0, 7, 0),
-            // Counters can be taken back.
+            // A counter can decrease.
             (-3, 7, 0),
             (0, 0, 0),
         ] {

@@ -1,4 +1,4 @@
-//! One connection for all databases, so that one program runs on any of them.
+//! One connection type for all databases, so that one program runs on each of them.
 
 use diesel_counters::{CounterBackend, Dialect, ListedRows};
 

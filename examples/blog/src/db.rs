@@ -1,4 +1,4 @@
-//! The database: which one it is, its connections and its transactions.
+//! The database, its connections and its transactions.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use diesel_counters::{ClaimSlots, is_retryable};
 pub use crate::connection::AnyConnection;
 use crate::migrations;
 
-/// Runs `work` in a transaction that writes. All of it is run again, twice at
-/// most, when another transaction came first.
+/// Runs `work` in a transaction that writes. If the transaction conflicts with another
+/// one, runs all of it again, at most twice.
 pub fn write<T>(
     conn: &mut AnyConnection,
     mut work: impl FnMut(&mut AnyConnection) -> QueryResult<T>,
@@ -20,14 +20,14 @@ pub fn write<T>(
     let mut tries_left = 2;
     loop {
         match write_once(conn, &mut work) {
-            Err(error) if tries_left > 0 && another_came_first(&error) => tries_left -= 1,
+            Err(error) if tries_left > 0 && is_conflict(&error) => tries_left -= 1,
             result => return result,
         }
     }
 }
 
-fn another_came_first(error: &Error) -> bool {
-    // The second: a path that was free when this transaction looked.
+fn is_conflict(error: &Error) -> bool {
+    // A unique violation: another transaction has taken a path that was free.
     is_retryable(error)
         || matches!(
             error,
@@ -35,7 +35,7 @@ fn another_came_first(error: &Error) -> bool {
         )
 }
 
-/// What `Connection::transaction` does, but for how it begins.
+/// As `Connection::transaction`, except for how the transaction begins.
 fn write_once<T>(
     conn: &mut AnyConnection,
     work: impl FnOnce(&mut AnyConnection) -> QueryResult<T>,
@@ -55,8 +55,8 @@ fn write_once<T>(
 
 fn begin_writing(conn: &mut AnyConnection) -> QueryResult<()> {
     match conn {
-        // A transaction that reads before it writes cannot wait for another one's
-        // write: SQLite fails it at once. This one waits before it reads.
+        // If a transaction reads before it writes and another one writes meanwhile, SQLite
+        // fails it at once. An immediate transaction waits before it reads.
         #[cfg(feature = "sqlite")]
         AnyConnection::Sqlite(conn) => {
             use diesel::connection::AnsiTransactionManager;
@@ -70,18 +70,18 @@ fn begin_writing(conn: &mut AnyConnection) -> QueryResult<()> {
 /// A pool of connections.
 pub type Pool = diesel::r2d2::Pool<Database>;
 
-/// How many connections the pool has.
+/// The maximum number of connections in the pool.
 const CONNECTIONS: u32 = 10;
 
-/// How long a request waits for a connection before it is turned away.
+/// How long a request waits for a connection before it fails.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A database as `DATABASE_URL` names it.
-// Without Debug, which would show the password.
+/// The database that `DATABASE_URL` names.
+// Does not implement Debug, which would show the password.
 #[derive(Clone)]
 pub struct Database {
     engine: Engine,
-    /// For SQLite the file.
+    /// For SQLite, the file.
     url: String,
 }
 
@@ -92,18 +92,18 @@ enum Engine {
     Mysql,
 }
 
-/// Why there is no connection to the database.
+/// The error of connecting to the database, or of migrating it.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    /// It is of a kind that is not known.
+    /// The URL's scheme is unknown.
     #[error(
-        "DATABASE_URL begins with {0}://, and this blog knows postgres://…, mysql://… and files of SQLite"
+        "DATABASE_URL begins with {0}://; use postgres://…, mysql://… or the file of an SQLite database"
     )]
     UnknownScheme(String),
-    /// It has no name that connections could share.
+    /// The URL names no file that connections could share.
     #[error("DATABASE_URL names no file: each connection would have an SQLite database of its own")]
     NotAFile,
-    /// Another build of the blog can.
+    /// The blog was built without this database.
     #[error(
         "this blog was built without {name}: run it with `cargo run -p blog --features {feature}`"
     )]
@@ -113,19 +113,19 @@ pub enum DatabaseError {
         /// The feature that builds it in.
         feature: &'static str,
     },
-    /// It does not answer, or refuses.
+    /// The connection failed.
     #[error("cannot open the database of DATABASE_URL: {0}")]
     Unreachable(String),
-    /// It answered with an error.
-    #[error("the database of DATABASE_URL failed")]
+    /// The database returned an error.
+    #[error("the database of DATABASE_URL returned an error")]
     Failed(#[from] Error),
-    /// Its tables could not be made.
+    /// The migrations failed.
     #[error("cannot migrate the database of DATABASE_URL")]
     Migration(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Database {
-    /// Reads a `DATABASE_URL`. What is no URL is the file of an SQLite database.
+    /// Parses a `DATABASE_URL`. Text that is not a URL names the file of an SQLite database.
     pub fn from_url(url: &str) -> Result<Self, DatabaseError> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("sqlite", url));
         let (engine, url) = match scheme {
@@ -143,19 +143,19 @@ impl Database {
         })
     }
 
-    /// A connection, after all migrations.
+    /// Connects, and runs the pending migrations.
     pub fn migrated(&self) -> Result<AnyConnection, DatabaseError> {
         let mut conn = self.connect()?;
         migrations::run(&mut conn).map_err(DatabaseError::Migration)?;
         Ok(conn)
     }
 
-    /// A pool, which connects when it is first asked.
+    /// Returns a pool, which does not connect yet.
     pub fn pool(self) -> Pool {
         self.pool_of(CONNECTIONS)
     }
 
-    /// A pool of so many connections at most.
+    /// Returns a pool of up to this number of connections.
     pub fn pool_of(self, connections: u32) -> Pool {
         Pool::builder()
             .max_size(connections)
@@ -166,10 +166,10 @@ impl Database {
     }
 
     fn unreachable(&self, error: ConnectionError) -> DatabaseError {
-        // libpq's reasons have several lines.
+        // A message of libpq has several lines.
         let reason = error.to_string();
         let mut reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
-        // A client library may quote what it could not read.
+        // A client library may quote a URL that it could not parse.
         if let Some(password) = self.password() {
             reason = reason.replace(password, "***");
         }
@@ -184,8 +184,8 @@ impl Database {
     }
 }
 
-/// Diesel's own `ConnectionManager` would try one kind of connection after
-/// another, and only say that none worked.
+/// Diesel's own `ConnectionManager` would try one kind of connection after another, and
+/// its error would only say that none worked.
 impl ManageConnection for Database {
     type Connection = AnyConnection;
     type Error = DatabaseError;
@@ -215,8 +215,8 @@ impl ManageConnection for Database {
 
                 let mut conn = diesel::MysqlConnection::establish(&self.url)
                     .map_err(|error| self.unreachable(error))?;
-                // MySQL converts a TIMESTAMP from and to the session's time zone, and
-                // the blog's times are UTC.
+                // MySQL converts a TIMESTAMP from and to the session's time zone. The blog's
+                // times are in UTC.
                 conn.batch_execute("SET time_zone = '+00:00'")?;
                 Ok(AnyConnection::Mysql(conn))
             }

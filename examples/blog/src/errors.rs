@@ -1,4 +1,4 @@
-//! What a visitor is told when a page cannot be made.
+//! Error pages.
 
 use askama::Template;
 use axum::extract::rejection::{FormRejection, PathRejection, QueryRejection};
@@ -11,15 +11,15 @@ use diesel::result::DatabaseErrorKind;
 pub enum Error {
     #[error("There is no page at this address.")]
     NotFound,
-    #[error("This address does not take that kind of request.")]
+    #[error("This address does not support this kind of request.")]
     MethodNotAllowed,
     #[error("{0}")]
     BadRequest(String),
-    #[error("What was sent is larger than 64 KiB.")]
+    #[error("The form is larger than 64 KiB.")]
     TooLarge,
-    #[error("Too many people are here at this moment. Please try again in a few seconds.")]
+    #[error("The server is busy. Please try again in a few seconds.")]
     Busy,
-    #[error("Something went wrong here. It is in the log, and will be looked at.")]
+    #[error("Something went wrong. The error is in the server's log.")]
     Internal(#[source] anyhow::Error),
 }
 
@@ -72,7 +72,7 @@ impl From<diesel::result::Error> for Error {
     fn from(error: diesel::result::Error) -> Self {
         match error {
             diesel::NotFound => Error::NotFound,
-            // All that SQLite says when another process writes for long.
+            // SQLite's error when another process writes for a long time.
             diesel::result::Error::DatabaseError(DatabaseErrorKind::Unknown, ref info)
                 if info.message() == "database is locked" =>
             {
@@ -83,7 +83,7 @@ impl From<diesel::result::Error> for Error {
     }
 }
 
-/// No connection in time.
+/// The pool returned no connection in time.
 impl From<PoolError> for Error {
     fn from(error: PoolError) -> Self {
         tracing::warn!("{error}");
@@ -119,7 +119,7 @@ impl From<QueryRejection> for Error {
     }
 }
 
-/// An id that is no number.
+/// The id is not a number.
 impl From<PathRejection> for Error {
     fn from(_: PathRejection) -> Self {
         Error::NotFound

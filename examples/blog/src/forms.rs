@@ -1,4 +1,4 @@
-//! What visitors send: read, checked, and refused with a reason.
+//! The forms and queries that visitors send, and their validation.
 
 use axum::extract::{FromRequest, FromRequestParts};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::errors::Error;
 use crate::sort::Sort;
 
-/// axum's own, but refusing with a page of the site.
+/// axum's extractor. On an error, it returns a page of the site.
 #[derive(FromRequest)]
 #[from_request(via(axum::Form), rejection(Error))]
 pub struct Form<T>(pub T);
@@ -19,7 +19,7 @@ pub struct Path<T>(pub T);
 #[from_request(via(axum::extract::Query), rejection(Error))]
 pub struct Query<T>(pub T);
 
-/// Which page of the list, and in which order; neither has to be said.
+/// The page of the list, and its order. Both are optional.
 #[derive(Deserialize)]
 pub struct ListQuery {
     #[serde(default = "first")]
@@ -32,13 +32,13 @@ fn first() -> u32 {
 }
 
 impl ListQuery {
-    /// The number of the page and the order.
+    /// Returns the number of the page, and the order.
     pub fn checked(&self) -> Result<(i64, Sort), Error> {
         let sort = match &self.sort {
             None => Sort::default(),
             Some(name) => Sort::named(name).ok_or_else(|| {
                 let names = Sort::ALL.map(Sort::name).join(", ");
-                Error::BadRequest(format!("The list has these orders and no other: {names}."))
+                Error::BadRequest(format!("Unknown order of the list. Use one of: {names}."))
             })?,
         };
         Ok((self.page.into(), sort))
@@ -52,7 +52,7 @@ pub struct ArticleForm {
 }
 
 impl ArticleForm {
-    /// The title and the text.
+    /// Returns the title and the text.
     pub fn checked(&self) -> Result<(String, String), Error> {
         let title = text("The title", &self.title, 200)?;
         let body = text("The text", &self.body, 20_000)?;
@@ -62,14 +62,14 @@ impl ArticleForm {
 
 #[derive(Deserialize)]
 pub struct CommentForm {
-    /// Who does not want to be named leaves it empty.
+    /// Empty for an anonymous comment.
     #[serde(default)]
     author: String,
     body: String,
 }
 
 impl CommentForm {
-    /// The author and the text.
+    /// Returns the author and the text.
     pub fn checked(&self) -> Result<(String, String), Error> {
         let author = match self.author.trim() {
             "" => "Anonymous".to_owned(),
@@ -80,7 +80,7 @@ impl CommentForm {
 }
 
 fn text(what: &str, value: &str, longest: usize) -> Result<String, Error> {
-    // A browser sends each line end as two characters, and counts it as one.
+    // A browser sends a line end as two characters, but `maxlength` counts it as one.
     let value = value.replace("\r\n", "\n").trim().to_owned();
     if value.is_empty() {
         return Err(Error::BadRequest(format!("{what} is empty.")));
@@ -90,7 +90,7 @@ fn text(what: &str, value: &str, longest: usize) -> Result<String, Error> {
             "{what} is longer than {longest} characters."
         )));
     }
-    // PostgreSQL stores no NUL, and nobody types the others.
+    // PostgreSQL cannot store NUL. Nobody types the other control characters.
     if value.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
         return Err(Error::BadRequest(format!(
             "{what} has characters that cannot be shown."

@@ -1,7 +1,7 @@
-//! Counting the page views of an access log, each line once.
+//! Counts the page views of an access log, each line once.
 //!
-//! How far a log is counted is stored in the transaction that counts it, so an
-//! import that was killed goes on where it was, and nothing is counted twice.
+//! Each transaction that counts lines also stores the position in the log. An import that
+//! was killed therefore continues at that position, and counts no line twice.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, BufRead};
@@ -24,37 +24,37 @@ use crate::schema::{article_counters, articles, imports};
 pub struct Summary {
     /// The lines of the log, without its header.
     pub lines: i64,
-    /// How many of them were counted by an earlier import.
+    /// The number of lines that an earlier import counted.
     pub counted_before: i64,
-    /// How many of the others are malformed.
+    /// The number of malformed lines among the others.
     pub skipped: i64,
-    /// How many views were counted.
+    /// The number of views that were counted.
     pub views: i64,
-    /// How many pages had no article yet.
+    /// The number of pages that had no article yet.
     pub new_articles: i64,
 }
 
-/// Why an import stopped. What it counted until then is counted.
+/// The error of an import. The batches before the error stay counted.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum ImportError {
-    #[error("it is not an access log: its first line is not `time,method,path,status`")]
+    #[error("not an access log: the first line is not `time,method,path,status`")]
     NoHeader,
     #[error(
-        "its first {lines} lines were counted before, and are not the same any more; \
-         nothing of it is counted"
+        "the first {lines} lines were counted before and have changed since; \
+         nothing was counted"
     )]
     Changed { lines: i64 },
     #[error("another import of this log is running")]
     AnotherIsRunning,
-    #[error("it cannot be read")]
+    #[error("reading the log failed")]
     Read(#[from] io::Error),
-    #[error("the database failed")]
+    #[error("the database returned an error")]
     Database(#[from] Error),
 }
 
-/// Counts what of a log was not counted before, `batch` lines in a transaction.
-/// Malformed lines go to `on_skip`, with their numbers and what is wrong.
+/// Counts the lines of a log that were not counted before, `batch` lines in a transaction.
+/// Calls `on_skip` with the number of each malformed line and what is wrong with it.
 pub fn import_log(
     log: impl BufRead,
     batch: usize,
@@ -76,8 +76,8 @@ pub fn import_log(
         summary.lines = position.lines;
         summary.counted_before = position.lines;
         if position.lines < counted {
-            // Nothing tells whether this is the start of what was counted; but
-            // there is nothing after it.
+            // The log is shorter than what was counted. It may have changed, but it has no
+            // line to count.
             return Ok(summary);
         }
         if position.digest() != digest {
@@ -99,7 +99,7 @@ pub fn import_log(
                     on_skip(line.number, &reason);
                     summary.skipped += 1;
                     if !line.ended {
-                        // Somebody may still be writing it: the next import reads it.
+                        // The line may still be incomplete: the next import reads it again.
                         summary.lines += 1;
                         break;
                     }
@@ -116,16 +116,16 @@ pub fn import_log(
     }
 }
 
-/// The start of a log of a real blog; see data/README.md.
+/// The start of the log of a real blog; see data/README.md.
 const EXCERPT: &[u8] = include_bytes!("../data/access-excerpt.csv");
 
-/// Counts the excerpt that comes with the blog, when there is no article yet.
+/// Counts the excerpt that comes with the blog, if there is no article yet.
 pub fn import_excerpt(conn: &mut AnyConnection) -> Result<Option<Summary>, ImportError> {
     let articles: i64 = articles::table.count().get_result(conn)?;
     if articles > 0 {
         return Ok(None);
     }
-    // All of it in one transaction: the next start would not go on with it.
+    // All lines in one transaction, because the next start would not continue the import.
     match import_log(EXCERPT, EXCERPT.len(), conn, |_, _| {}) {
         Err(ImportError::AnotherIsRunning) => Ok(None),
         result => result.map(Some),
@@ -134,8 +134,7 @@ pub fn import_excerpt(conn: &mut AnyConnection) -> Result<Option<Summary>, Impor
 
 type ViewsByDay = BTreeMap<NaiveDate, BTreeMap<String, i64>>;
 
-/// Counts a batch, and stores that it is counted up to `position`; answers with
-/// the number of new articles.
+/// Counts a batch and stores `position`. Returns the number of new articles.
 fn count(
     days: &ViewsByDay,
     position: &Position,
@@ -213,12 +212,12 @@ fn title_of(path: &str) -> String {
     }
 }
 
-/// How far a log is counted.
+/// The position up to which a log is counted.
 struct Position {
-    /// The digest of the log's first line, by which it is known under any name.
+    /// The digest of the first line, which identifies the log even if its file is renamed.
     id: String,
     lines: i64,
-    /// Of all those lines.
+    /// The digest of all lines up to this position.
     digest: Sha256,
 }
 
@@ -241,7 +240,7 @@ impl Position {
         hex(self.digest.clone().finalize())
     }
 
-    /// The lines and the digest of what is counted.
+    /// Returns the stored position: the number of lines and their digest.
     fn stored(&self, conn: &mut AnyConnection) -> QueryResult<Option<(i64, String)>> {
         imports::table
             .find(&self.id)
@@ -250,8 +249,8 @@ impl Position {
             .optional()
     }
 
-    /// Moves the stored position here, from where this import saw it last. When
-    /// it is not there any more, another import counted these lines.
+    /// Moves the stored position from `old_lines` to this one. Fails if the stored position
+    /// is not at `old_lines`, because another import has counted these lines.
     fn store(&self, old_lines: i64, conn: &mut AnyConnection) -> QueryResult<()> {
         let here = (
             imports::lines.eq(self.lines),

@@ -1,12 +1,12 @@
-//! A small blog on synchronous Diesel that counts views, likes and comments
-//! with `diesel_counters`. The README says where to look.
+//! A small blog on synchronous Diesel that counts views, likes and comments with
+//! `diesel_counters`. The README lists what each file shows.
 
 #[cfg(not(any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
 compile_error!("choose a database: `--features sqlite`, `postgres` or `mysql`");
 
 mod access_log;
 mod chart;
-// Diesel's derive documents nothing of what it makes.
+// Diesel's derive generates items without documentation.
 #[allow(missing_docs)]
 mod connection;
 pub mod db;

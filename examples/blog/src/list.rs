@@ -1,4 +1,4 @@
-//! A page of the list of articles, in one query with what is counted of each.
+//! A page of the list of articles and their counts, in one query.
 
 use std::ops::Bound::{Included, Unbounded};
 
@@ -12,17 +12,17 @@ use crate::models::{Article, Counts};
 use crate::schema::{article_counters, articles};
 use crate::sort::Sort;
 
-/// How many articles a page of the list has.
+/// The number of articles on a page of the list.
 const PER_PAGE: i64 = 20;
 
-/// How many pages the list has. The first page is 1, and always there.
+/// Returns the number of pages of the list, at least 1.
 pub fn pages(conn: &mut AnyConnection) -> QueryResult<i64> {
     let articles: i64 = articles::table.count().get_result(conn)?;
     Ok(1.max((articles + PER_PAGE - 1) / PER_PAGE))
 }
 
-/// The articles of a page and their counts; in the order of this week, the views are
-/// those since Monday.
+/// Returns the articles on a page and their counts. With [`Sort::MostReadThisWeek`], the
+/// views are those since Monday.
 pub fn page(
     number: i64,
     sort: Sort,
@@ -47,8 +47,8 @@ pub fn page(
         .into_boxed();
     match sort {
         Sort::Newest => page.order(articles::id.desc()),
-        // This sums the views of every article, whichever page is read: a large site
-        // joins `diesel_counters::dsl::ranking`, or sorts by a column that
+        // For each page, this sums the views of all articles. A large site joins
+        // `diesel_counters::dsl::ranking`, or sorts by a column that
         // `HasCounters::materialize` fills.
         Sort::MostRead | Sort::MostReadThisWeek => {
             page.order(views.desc()).then_order_by(articles::id.desc())

@@ -20,7 +20,7 @@ use tracing_subscriber::EnvFilter;
 #[command(version)]
 struct Cli {
     /// postgres://…, mysql://…, or the file of an SQLite database.
-    // Hidden, because --help would show the password in it.
+    // Its value is hidden, because --help would show the password.
     #[arg(
         long,
         env,
@@ -36,9 +36,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve the blog, as without any command.
+    /// Serve the blog. This is the default command.
     Serve {
-        /// The address to serve it on.
+        /// The address to listen on.
         #[arg(long, default_value = DEFAULT_ADDRESS)]
         listen: String,
     },
@@ -48,14 +48,14 @@ enum Command {
     ImportLog {
         /// The log.
         file: PathBuf,
-        /// How many lines one transaction counts.
+        /// The number of lines that one transaction counts.
         #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         batch: u32,
     },
-    /// Merge counts of days that are over into fewer rows, and bring the list of the most
-    /// read articles up to date.
+    /// Merge the counts of past days into fewer rows, and update the list of the most read
+    /// articles.
     ///
-    /// The server does it each hour; this is for where none runs.
+    /// A running server does this once an hour.
     Maintain,
 }
 
@@ -103,7 +103,7 @@ fn serve(database: Database, mut conn: AnyConnection, address: &str) -> Result<(
         })?;
         println!("blog: http://{}", listener.local_addr()?);
         let pool = database.pool();
-        // Until the last request is answered.
+        // Runs until the server has stopped.
         let _compactor = maintain::in_background(pool.clone())?;
         server::serve(listener, pool).await?;
         Ok(())
@@ -152,6 +152,6 @@ fn print_summary(summary: &Summary) {
         println!("{:>9} {what}", Thousands(number));
     }
     if summary.lines == summary.counted_before {
-        println!("Nothing of it was left to count.");
+        println!("All lines were counted before.");
     }
 }

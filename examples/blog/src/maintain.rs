@@ -11,20 +11,20 @@ use crate::db::{AnyConnection, Pool};
 use crate::models::Article;
 use crate::schema::{article_counters, articles};
 
-/// How often the server does it.
+/// How often the server runs the maintenance.
 const EVERY: Duration = Duration::from_secs(60 * 60);
 
-/// What was done.
+/// The result of a maintenance run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Maintained {
-    /// Of the counter table's rows.
+    /// The result of merging rows of the counter table.
     pub compacted: Compacted,
-    /// How many articles have another total of views than before.
+    /// The number of articles whose copied total of views has changed.
     pub totals: usize,
 }
 
-/// Merges the slots of days that are over, and copies the totals of views to the articles.
-/// `on_progress` is told how far the merge is.
+/// Merges the slots of past days, and copies the totals of views to the articles. Calls
+/// `on_progress` after each transaction of the merge.
 pub fn maintain(
     conn: &mut AnyConnection,
     on_progress: impl FnMut(&Compacted),
@@ -36,7 +36,7 @@ pub fn maintain(
     })
 }
 
-/// Does that in the background, until what it returns is dropped.
+/// Does the same in the background, until the returned [`Compactor`] is dropped.
 pub fn in_background(pool: Pool) -> io::Result<Compactor> {
     let of_totals = pool.clone();
     Compactor::of(pool)

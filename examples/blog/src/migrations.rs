@@ -1,5 +1,5 @@
-//! The blog migrates its own database at start. Several that start at once on one
-//! database wait for each other.
+//! Migrates the database when the blog starts. If several blogs start at the same time on
+//! one database, they wait for each other.
 
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
@@ -26,7 +26,8 @@ fn run_on_sqlite(conn: &mut diesel::SqliteConnection) -> Result {
     conn.immediate_transaction(|conn| conn.run_pending_migrations(MIGRATIONS).map(drop))
 }
 
-/// Lets pages be read while another is written. It stays with the file.
+/// Switches to the write-ahead log, so that readers and a writer do not wait for each other.
+/// The mode is stored in the database file.
 #[cfg(feature = "sqlite")]
 fn switch_to_wal(conn: &mut diesel::SqliteConnection) -> diesel::QueryResult<()> {
     use diesel::connection::SimpleConnection;
@@ -40,7 +41,8 @@ fn switch_to_wal(conn: &mut diesel::SqliteConnection) -> diesel::QueryResult<()>
     loop {
         tries_left -= 1;
         match conn.batch_execute("PRAGMA journal_mode = WAL") {
-            // Of two that switch at once, SQLite may fail either, busy timeout or not.
+            // If two connections switch at the same time, SQLite can fail either, even with a
+            // busy timeout.
             Err(error) if is_retryable(&error) && tries_left > 0 => {
                 thread::sleep(Duration::from_millis(20));
             }
@@ -68,7 +70,7 @@ fn run_on_mysql(conn: &mut diesel::MysqlConnection) -> Result {
 
     const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/mysql");
 
-    // A lock of the session, as MySQL ends a transaction at each CREATE TABLE.
+    // A lock of the session, because MySQL commits the transaction at each CREATE TABLE.
     conn.batch_execute("DO GET_LOCK('blog migrations', 60)")?;
     let result = conn.run_pending_migrations(MIGRATIONS).map(drop);
     conn.batch_execute("DO RELEASE_LOCK('blog migrations')")?;

@@ -1,4 +1,4 @@
-//! Articles and comments, and what is counted of them.
+//! Articles, their comments and their counters.
 
 use chrono::{NaiveDateTime, Utc};
 use diesel::prelude::*;
@@ -9,31 +9,31 @@ use crate::schema::{article_counters, articles, comments};
 
 diesel_counters::has_parent!(article_counters -> articles (id));
 
-/// An article: written here, or known from an access log.
+/// An article: written here, or created from an access log.
 #[derive(Debug, Identifiable, Queryable, Selectable, HasCounters)]
 #[diesel(table_name = articles)]
 #[counters(table_name = article_counters, slots = 32)]
 pub struct Article {
-    /// Its number, which is in its address here.
+    /// The key, which is part of its address here.
     pub id: i64,
-    /// Where it is, or was, on the web.
+    /// The path of its page, here or in the log.
     pub path: String,
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// Its text; empty for one that is only known from a log.
+    /// The text; empty if the article was created from a log.
     pub body: String,
-    /// When the blog first had it, in UTC.
+    /// When it was created in the blog, in UTC.
     pub created_at: NaiveDateTime,
 }
 
-/// How many comments an article shows: the latest.
+/// The number of comments that a page shows: the latest ones.
 const COMMENTS_SHOWN: i64 = 100;
 
-/// How many of the most read articles are named.
+/// The number of most read articles that a page lists.
 const MOST_READ: i64 = 5;
 
 impl Article {
-    /// The article of that number.
+    /// Finds an article by its key.
     pub fn find(id: i64, conn: &mut AnyConnection) -> QueryResult<Self> {
         articles::table
             .find(id)
@@ -41,7 +41,7 @@ impl Article {
             .first(conn)
     }
 
-    /// Publishes an article under a path made of its title, and returns its number.
+    /// Publishes an article under a path made from its title. Returns its key.
     pub fn publish(title: &str, body: &str, conn: &mut AnyConnection) -> QueryResult<i64> {
         db::write(conn, |conn| {
             let path = free_path(title, conn)?;
@@ -52,7 +52,7 @@ impl Article {
         })
     }
 
-    /// The most read, as of when the blog was last maintained: an index has them in order.
+    /// Returns the most read articles, as of the last maintenance run, in the order of an index.
     pub fn most_read(conn: &mut AnyConnection) -> QueryResult<Vec<Self>> {
         articles::table
             .filter(articles::total_views.gt(0))
@@ -62,7 +62,7 @@ impl Article {
             .load(conn)
     }
 
-    /// Reads its counts.
+    /// Reads all its counters, in one query.
     pub fn counts(&self, conn: &mut AnyConnection) -> QueryResult<Counts> {
         let (views, likes, comments) = self.counter_value(
             (
@@ -79,17 +79,17 @@ impl Article {
         })
     }
 
-    /// Counts that it was read.
+    /// Counts a view.
     pub fn count_view(&self, conn: &mut AnyConnection) -> QueryResult<()> {
         self.incr_counter(article_counters::views, conn)
     }
 
-    /// Counts that it was liked.
+    /// Counts a like.
     pub fn like(&self, conn: &mut AnyConnection) -> QueryResult<()> {
         self.incr_counter(article_counters::likes, conn)
     }
 
-    /// Adds a comment and counts it, both or neither.
+    /// Adds a comment and counts it, in one transaction.
     pub fn comment(&self, author: &str, body: &str, conn: &mut AnyConnection) -> QueryResult<()> {
         db::write(conn, |conn| {
             diesel::insert_into(comments::table)
@@ -104,7 +104,7 @@ impl Article {
         })
     }
 
-    /// Its latest comments, newest first.
+    /// Returns the latest comments, newest first.
     pub fn latest_comments(&self, conn: &mut AnyConnection) -> QueryResult<Vec<Comment>> {
         Comment::belonging_to(self)
             .select(Comment::as_select())
@@ -114,14 +114,14 @@ impl Article {
     }
 }
 
-/// What is counted of an article.
+/// The counts of an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Queryable)]
 pub struct Counts {
-    /// How often it was read.
+    /// The number of views.
     pub views: i64,
-    /// How often it was liked.
+    /// The number of likes.
     pub likes: i64,
-    /// How many comments were written.
+    /// The number of comments.
     pub comments: i64,
 }
 
@@ -150,13 +150,13 @@ impl<'a> NewArticle<'a> {
 #[derive(Debug, Identifiable, Queryable, Selectable, Associations)]
 #[diesel(table_name = comments, belongs_to(Article))]
 pub struct Comment {
-    /// Its number.
+    /// The key.
     pub id: i64,
-    /// The article.
+    /// The key of the article.
     pub article_id: i64,
-    /// Who wrote it.
+    /// The name of the author.
     pub author: String,
-    /// Its text.
+    /// The text.
     pub body: String,
     /// When it was written, in UTC.
     pub created_at: NaiveDateTime,
@@ -171,7 +171,7 @@ struct NewComment<'a> {
     created_at: NaiveDateTime,
 }
 
-/// `/blog/hello-world`, or where that is taken `/blog/hello-world-2` and so on.
+/// Returns `/blog/hello-world`, or `/blog/hello-world-2` and so on if that path is taken.
 fn free_path(title: &str, conn: &mut AnyConnection) -> QueryResult<String> {
     let first = format!("/blog/{}", slug(title));
     let mut path = first.clone();
@@ -190,7 +190,7 @@ fn id_of(path: &str, conn: &mut AnyConnection) -> QueryResult<i64> {
         .first(conn)
 }
 
-/// `Hello, World!` as `hello-world`.
+/// Returns `hello-world` for `Hello, World!`.
 fn slug(title: &str) -> String {
     let words: Vec<_> = title
         .split(|c: char| !c.is_alphanumeric())

@@ -1,4 +1,4 @@
-//! The pages: what each address answers with.
+//! The pages, and the handler of each address.
 
 use askama::Template;
 use axum::Router;
@@ -75,7 +75,7 @@ async fn show(
 ) -> Result<Html<String>, Error> {
     let page = on_connection(pool, move |conn| {
         let article = Article::find(id, conn)?;
-        // A HEAD comes here too, and nobody reads what it is answered with.
+        // This also handles HEAD, which is not a view.
         if method == Method::GET {
             article.count_view(conn)?;
         }
@@ -137,7 +137,7 @@ async fn style() -> impl IntoResponse {
     )
 }
 
-/// Does Diesel's work on a thread that may wait, with a connection of the pool.
+/// Runs `work` with a connection of the pool, on a thread that may block.
 async fn on_connection<T: Send + 'static>(
     pool: Pool,
     work: impl FnOnce(&mut AnyConnection) -> Result<T, Error> + Send + 'static,

@@ -1,4 +1,4 @@
-//! The web server around the pages.
+//! The web server.
 
 use std::io;
 use std::time::Instant;
@@ -14,17 +14,17 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use crate::db::Pool;
 use crate::pages;
 
-/// How much a form may send, in bytes.
+/// The maximum size of a form, in bytes.
 const LARGEST_FORM: usize = 64 * 1024;
 
-/// Serves the blog until Ctrl-C or SIGTERM, and then ends what it had begun.
+/// Serves the blog until Ctrl-C or SIGTERM. It then finishes the open requests.
 pub async fn serve(listener: TcpListener, pool: Pool) -> io::Result<()> {
     axum::serve(listener, router(pool))
         .with_graceful_shutdown(asked_to_stop()?)
         .await
 }
 
-/// The whole blog.
+/// Returns the router of the whole blog.
 pub fn router(pool: Pool) -> Router {
     pages::routes()
         .with_state(pool)
@@ -56,7 +56,8 @@ async fn log_request(request: Request, next: Next) -> Response {
     response
 }
 
-/// Ends at Ctrl-C or SIGTERM, which are caught from now on: before the first answer.
+/// Returns a future that ends at Ctrl-C or SIGTERM. Both are caught as soon as this function
+/// returns, before the first request.
 #[cfg(unix)]
 fn asked_to_stop() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};

@@ -1,6 +1,6 @@
-//! The orders of the list, and what the page calls them.
+//! The orders of the list of articles, and their labels.
 
-/// What the list of articles is sorted by.
+/// The order of the list of articles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sort {
     #[default]
@@ -12,7 +12,7 @@ pub enum Sort {
 impl Sort {
     pub const ALL: [Sort; 3] = [Sort::Newest, Sort::MostRead, Sort::MostReadThisWeek];
 
-    /// Its name in an address.
+    /// Its name in a URL.
     pub fn name(self) -> &'static str {
         match self {
             Sort::Newest => "newest",
@@ -25,7 +25,7 @@ impl Sort {
         Sort::ALL.into_iter().find(|sort| sort.name() == name)
     }
 
-    /// The text of the link to it.
+    /// The text of the link that selects it.
     pub fn label(self) -> &'static str {
         match self {
             Sort::Newest => "Newest",
@@ -34,7 +34,7 @@ impl Sort {
         }
     }
 
-    /// What the views in its list are: those that it sorts by.
+    /// The label of the column of views.
     pub fn views(self) -> &'static str {
         match self {
             Sort::Newest | Sort::MostRead => "Views",
@@ -42,7 +42,7 @@ impl Sort {
         }
     }
 
-    /// The text of the links to the page before and the page after.
+    /// The texts of the links to the previous page and the next page.
     pub fn before_and_after(self) -> (&'static str, &'static str) {
         match self {
             Sort::Newest => ("Newer", "Older"),

@@ -2,7 +2,7 @@ use std::fmt;
 
 use indicatif::HumanCount;
 
-/// A number as people read it: `1,234,567`.
+/// Displays a number with thousands separators: `1,234,567`.
 #[derive(Debug, Clone, Copy)]
 pub struct Thousands(pub i64);
 

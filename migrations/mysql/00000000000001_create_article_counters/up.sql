@@ -1,8 +1,10 @@
--- A counter table for `articles`, on MySQL and MariaDB: copy this into a migration of your own, and
--- put your table, its key and your counters in. A text key with a foreign key must have the
--- collation of the column that it refers to. Without one, use COLLATE utf8mb4_0900_bin on MySQL and
--- utf8mb4_nopad_bin on MariaDB: the default takes 'Foo' for 'foo', utf8mb4_bin takes 'foo ' for
--- 'foo', and they would be counted as one.
+-- A counter table for `articles`, on MySQL and MariaDB. Copy this into your own migration, and
+-- change the table, its key and the counters.
+--
+-- If the key is a text with a foreign key, it must have the collation of the column that it refers
+-- to. If it is a text without a foreign key, use COLLATE utf8mb4_0900_bin on MySQL and
+-- utf8mb4_nopad_bin on MariaDB. With the default collation, 'Foo' and 'foo' would be counted as one;
+-- with utf8mb4_bin, 'foo ' and 'foo' would.
 CREATE TABLE article_counters (
     article_id BIGINT   NOT NULL,
     day        DATE     NOT NULL,

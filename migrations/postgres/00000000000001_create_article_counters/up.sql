@@ -1,6 +1,8 @@
--- A counter table for `articles`: copy this into a migration of your own, and put your table, its
--- key and your counters in. If you partition it by day, add a partition for the day 1970-01-01, where
--- corrections, deletions and folded rows go: FOR VALUES FROM ('1970-01-01') TO ('1970-01-02').
+-- A counter table for `articles`. Copy this into your own migration, and change the table, its key
+-- and the counters.
+--
+-- If you partition it by day, add a partition for the day 1970-01-01. Corrections, deletions and
+-- folds write there: FOR VALUES FROM ('1970-01-01') TO ('1970-01-02').
 CREATE TABLE article_counters (
     article_id BIGINT   NOT NULL REFERENCES articles (id) ON DELETE CASCADE,
     day        DATE     NOT NULL,

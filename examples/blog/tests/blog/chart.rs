@@ -49,7 +49,7 @@ async fn without_views_there_is_no_chart() {
     assert!(page.shows_counts(0, 0, 0));
     assert!(
         page.body
-            .contains("<p class=\"muted\">There were none.</p>")
+            .contains("<p class=\"muted\">There were no views.</p>")
     );
     assert!(!page.body.contains("<svg"));
 }

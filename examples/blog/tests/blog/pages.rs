@@ -91,7 +91,12 @@ async fn likes_at_the_same_time_are_all_counted() {
 #[tokio::test]
 async fn a_new_article_is_on_the_list() {
     let blog = Blog::new();
-    assert!(blog.get("/").await.body.contains("There are none yet."));
+    assert!(
+        blog.get("/")
+            .await
+            .body
+            .contains("There are no articles yet.")
+    );
     assert!(blog.get("/articles/new").await.body.contains("<form"));
 
     let answer = blog
@@ -235,9 +240,9 @@ async fn bad_input_is_refused_with_the_reason() {
         ("/?page=x", "page: invalid digit"),
         (
             "/?sort=oldest",
-            "The list has these orders and no other: newest, most-read, most-read-this-week.",
+            "Unknown order of the list. Use one of: newest, most-read, most-read-this-week.",
         ),
-        ("/?sort=", "The list has these orders"),
+        ("/?sort=", "Unknown order of the list"),
     ] {
         let page = blog.get(path).await;
         assert_eq!(page.status, StatusCode::BAD_REQUEST, "{path}");

@@ -1,7 +1,7 @@
--- How far each access log is counted. A log is known by its first line.
+-- The position up to which each access log is counted. A log is identified by its first line.
 CREATE TABLE IF NOT EXISTS imports (
     id      VARCHAR(64) NOT NULL PRIMARY KEY,
     `lines` BIGINT      NOT NULL,
-    -- Of all those lines, to notice a log that was changed.
+    -- The digest of these lines, which shows whether the log has changed.
     digest  VARCHAR(64) NOT NULL
 ) DEFAULT CHARACTER SET utf8mb4;

@@ -1,7 +1,7 @@
--- How far each access log is counted. A log is known by its first line.
+-- The position up to which each access log is counted. A log is identified by its first line.
 CREATE TABLE imports (
     id     TEXT   PRIMARY KEY,
     lines  BIGINT NOT NULL,
-    -- Of all those lines, to notice a log that was changed.
+    -- The digest of these lines, which shows whether the log has changed.
     digest TEXT   NOT NULL
 );

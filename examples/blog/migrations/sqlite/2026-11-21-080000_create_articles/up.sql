@@ -1,5 +1,5 @@
 CREATE TABLE articles (
-    -- AUTOINCREMENT, so that no article is ever found under another's old address.
+    -- AUTOINCREMENT, so that a new article never gets the address of a deleted one.
     id         INTEGER   NOT NULL PRIMARY KEY AUTOINCREMENT,
     path       TEXT      NOT NULL UNIQUE,
     title      TEXT      NOT NULL,
