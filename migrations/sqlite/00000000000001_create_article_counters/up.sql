@@ -1,8 +1,8 @@
 -- A counter table for `articles`. Copy this into your own migration, and change the table, its key
 -- and the counters.
 --
--- ON DELETE CASCADE takes effect on connections with PRAGMA foreign_keys = ON. There, REPLACE INTO
--- articles deletes counts, because SQLite deletes the row that it replaces. Use
+-- ON DELETE CASCADE takes effect on connections with PRAGMA foreign_keys = ON. There,
+-- REPLACE INTO articles deletes counts, because SQLite deletes the row that it replaces. Use
 -- on_conflict().do_update() instead of Diesel's replace_into.
 CREATE TABLE article_counters (
     article_id BIGINT   NOT NULL REFERENCES articles (id) ON DELETE CASCADE,
