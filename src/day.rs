@@ -9,7 +9,7 @@ use diesel::query_builder::{AstPass, QueryId};
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::Date;
 
-use crate::backend::CounterBackend;
+use diesel::backend::Backend;
 
 /// A day as a bind value, from 1000-01-01 to 9999-12-31.
 ///
@@ -135,7 +135,7 @@ impl DayRange {
 
 /// The days that a query reads, as SQL.
 #[doc(hidden)]
-pub trait Days<DB: CounterBackend> {
+pub trait Days<DB: Backend> {
     /// Writes `and`, which is ` WHERE ` or ` AND `, and then a condition on the column `day`.
     fn walk_where<'b>(&'b self, and: &str, day: &str, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
 }
@@ -144,13 +144,13 @@ pub trait Days<DB: CounterBackend> {
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct AllDays;
 
-impl<DB: CounterBackend> Days<DB> for AllDays {
+impl<DB: Backend> Days<DB> for AllDays {
     fn walk_where<'b>(&'b self, _: &str, _: &str, _: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         Ok(())
     }
 }
 
-impl<DB: CounterBackend> Days<DB> for DayRange
+impl<DB: Backend> Days<DB> for DayRange
 where
     Day: ToSql<Date, DB>,
 {
