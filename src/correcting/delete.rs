@@ -148,7 +148,8 @@ impl<T: CounterTable, K> DeleteManyCounters<T, K> {
     /// Removes the counters. Returns the number of entities that had rows.
     ///
     /// It locks the entities in the order of their keys, so that two calls do not deadlock. This
-    /// is why a key is `Ord`.
+    /// is why a key is `Ord`. Two calls can deadlock if they spell a key of text in two ways that
+    /// the collation takes as equal.
     ///
     /// # Errors
     ///

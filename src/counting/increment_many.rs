@@ -31,7 +31,8 @@ use crate::table::{CounterTable, EntityTable};
 /// `Article::increment(views).of_many(counts).on(day).execute(conn)`.
 ///
 /// Entities are written in the order of their keys, so that two calls do not deadlock. This is why a
-/// key is `Ord`.
+/// key is `Ord`. Two calls can deadlock if they spell a key of text in two ways that the collation
+/// takes as equal.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
