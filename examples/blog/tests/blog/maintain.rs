@@ -51,7 +51,7 @@ async fn maintaining_merges_rows_and_tells_the_most_read_articles() {
         String::from_utf8_lossy(&ran.stderr)
     );
     let (merged, totals) = printed.split_once('\n').unwrap();
-    // The view of 2 March is in a slot too, but on SQLite.
+    // The view of 2 March is in a slot too, except on SQLite.
     assert!(
         merged.starts_with("8 rows merged, 0 left") || merged.starts_with("9 rows merged, 0 left"),
         "{merged}"
