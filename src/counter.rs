@@ -175,6 +175,30 @@ const fn different(names: &'static [&'static str]) -> &'static [&'static str] {
     names
 }
 
+/// Returns the first of `names` that is one of `others` too.
+pub(crate) const fn first_common(
+    names: &'static [&'static str],
+    others: &[&str],
+) -> Option<&'static str> {
+    let mut i = 0;
+    while i < names.len() {
+        let mut j = 0;
+        while j < others.len() {
+            if same(names[i], others[j]) {
+                return Some(names[i]);
+            }
+            j += 1;
+        }
+        i += 1;
+    }
+    None
+}
+
+/// Returns the SQL name of a counter, for the derive.
+pub const fn name_of<C: Counters<Value = i64> + Copy>(_counter: C) -> &'static str {
+    C::NAMES[0]
+}
+
 /// Returns whether two strings are equal, in a `const fn`, where `==` does not work.
 const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());

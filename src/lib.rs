@@ -174,6 +174,8 @@ pub use backend::{CounterBackend, Dialect, ListedRows};
 pub use claim::ClaimSlots;
 pub use correcting::recount::Drift;
 pub use counter::Counters;
+#[doc(hidden)]
+pub use counter::name_of;
 pub use counting::deltas::{CounterColumn, Deltas};
 pub use day::Period;
 pub use entity::KeyOf;

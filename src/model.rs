@@ -17,7 +17,7 @@ use crate::correcting::drift::DriftQuery;
 use crate::correcting::recount::{Drift, Recount};
 use crate::correcting::set::{LockedRows, SetCounter};
 use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
-use crate::counter::Counters;
+use crate::counter::{Counters, first_common};
 use crate::counting::deltas::Deltas;
 use crate::counting::increment::{Increment, LockEntity};
 use crate::counting::increment_many::AddRows;
@@ -73,6 +73,10 @@ type ModelKey<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 ///   counts are stored by. Defaults to `"day"`.
 /// - `today = path::to::function` (optional): a `fn() -> chrono::NaiveDate` that returns the day
 ///   to count on. Defaults to today in UTC.
+/// - `counted_by_database(likes, comments)` (optional): the counters that triggers of the database
+///   count. The command `diesel-counters generate trigger` writes such a trigger. To count them
+///   through the model is then a compile error of `cargo build`, because each row would be counted
+///   twice. Reading, `recount`, `materialize` and `delete_counters` work as for other counters.
 ///
 /// The model's key is the field of the column that `#[diesel(primary_key(…))]` names. Defaults to
 /// the column `id`. The primary key must be a single column.
@@ -176,6 +180,9 @@ pub use diesel_counters_derive::HasCounters;
 /// [`increment`](crate::dsl::increment()), and reading those of
 /// [`counter_value`](crate::dsl::counter_value()).
 ///
+/// If triggers of the database count a counter, and the model's `#[counters(…)]` names it in
+/// `counted_by_database(…)`, the methods that add to it or set it do not compile.
+///
 /// After a deadlock, a serialization failure, a lock wait timeout or a busy SQLite database,
 /// the code that began the transaction has to run the whole transaction again.
 /// [`is_retryable`](crate::is_retryable()) recognizes these errors.
@@ -211,12 +218,13 @@ pub trait HasCounters: Sized {
     /// ```
     ///
     /// [`increment`]: crate::dsl::increment()
-    fn increment<C>(_counters: C) -> Increment<C>
+    fn increment<C>(counters: C) -> Increment<C>
     where
         C: Counters,
         C::Table: CountersOf<Self>,
     {
-        Increment::new(C::Table::SLOTS, C::Table::PERIOD, C::Table::today())
+        const { assert_program_counts::<Self, C>() }
+        increment_of::<Self, C>(counters)
     }
 
     /// Adds 1 to a counter, or to each of a tuple of counters.
@@ -228,7 +236,8 @@ pub trait HasCounters: Sized {
         Conn: Connection,
         Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
-        Self::increment(counter)
+        const { assert_program_counts::<Self, C>() }
+        increment_of::<Self, C>(counter)
             .of(self.counter_key())
             .execute(conn)
             .map(drop)
@@ -249,7 +258,8 @@ pub trait HasCounters: Sized {
         Conn: Connection,
         Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
-        Self::increment(counter)
+        const { assert_program_counts::<Self, C>() }
+        increment_of::<Self, C>(counter)
             .of(self.counter_key())
             .amounts(C::amounts(amount))
             .execute(conn)
@@ -265,6 +275,7 @@ pub trait HasCounters: Sized {
         Conn: Connection,
         Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
+        const { assert_program_counts::<Self, C>() }
         self.incr_counter_by(counter, -1, conn)
     }
 
@@ -280,6 +291,7 @@ pub trait HasCounters: Sized {
             ExecuteDsl<Conn> + RunQueryDsl<Conn>,
     {
         type Table<D> = <<D as Deltas>::Counters as Counters>::Table;
+        const { assert_program_counts::<Self, D::Counters>() }
         Increment::new(Table::<D>::SLOTS, Table::<D>::PERIOD, Table::<D>::today())
             .of(self.counter_key())
             .amounts(deltas.amounts())
@@ -566,7 +578,8 @@ pub trait HasCounters: Sized {
         Sums<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
         LockedRows<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
-        let increment = Self::increment(counters).of(self.counter_key());
+        const { assert_program_counts::<Self, C>() }
+        let increment = increment_of::<Self, C>(counters).of(self.counter_key());
         SetCounter::new(increment).to(value).execute(conn)
     }
 
@@ -585,6 +598,7 @@ pub trait HasCounters: Sized {
         Sums<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
         LockedRows<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
+        const { assert_program_counts::<Self, C>() }
         self.set_counter(counters, C::value(C::ZERO), conn)
     }
 
@@ -632,7 +646,7 @@ pub trait HasCounters: Sized {
         DriftQuery<C, S::Query, ModelKey<'a, Self, C>, <RecountBy<C, S> as OfOne<C>>::OfOne>:
             LoadQuery<'a, Conn, <RecountBy<C, S> as OfOne<C>>::Row>,
     {
-        Recount::<_, _, RecountBy<C, S>>::new(Self::increment(counters), source)
+        Recount::<_, _, RecountBy<C, S>>::new(increment_of::<Self, C>(counters), source)
             .of(self.counter_key())
             .execute(conn)
     }
@@ -659,7 +673,8 @@ pub trait HasCounters: Sized {
         DriftQuery<C, S::Query, Keys<Self::Key>, RecountBy<C, S>>:
             LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
-        Recount::<_, _, RecountBy<C, S>>::new(Self::increment(counters), source).execute(conn)
+        Recount::<_, _, RecountBy<C, S>>::new(increment_of::<Self, C>(counters), source)
+            .execute(conn)
     }
 
     /// Copies a counter's totals into a `BigInt` column of the model's table. Queries can then
@@ -758,8 +773,45 @@ pub trait CountersOf<M>: CounterTable {
     /// The period that counts are stored by.
     const PERIOD: Period = Period::Day;
 
+    /// The SQL names of the counters that triggers of the database count.
+    const COUNTED_BY_DATABASE: &'static [&'static str] = &[];
+
     /// Returns the day to count on, unless a statement sets another one. Defaults to today in UTC.
     fn today() -> NaiveDate {
         utc_today()
     }
 }
+
+/// An increment with the settings of the model `M`.
+fn increment_of<M, C: Counters<Table: CountersOf<M>>>(_counters: C) -> Increment<C> {
+    Increment::new(C::Table::SLOTS, C::Table::PERIOD, C::Table::today())
+}
+
+/// Fails to compile if the database counts one of the counters `C` of the model `M`.
+const fn assert_program_counts<M, C: Counters<Table: CountersOf<M>>>() {
+    if let Some(name) = first_common(C::NAMES, C::Table::COUNTED_BY_DATABASE) {
+        counted_by_database(name);
+    }
+}
+
+// A `const fn` cannot format a name. It can panic with a `str`.
+const fn counted_by_database(name: &str) {
+    let mut text = [0; 256];
+    let mut end = 0;
+    let parts = ["`", name, COUNTED_BY_DATABASE];
+    let mut part = 0;
+    while part < parts.len() {
+        let (rest, from) = (parts[part].as_bytes(), end);
+        while end < text.len() && end - from < rest.len() {
+            text[end] = rest[end - from];
+            end += 1;
+        }
+        part += 1;
+    }
+    match std::str::from_utf8(text.split_at(end).0) {
+        Ok(text) => panic!("{}", text),
+        Err(_) => panic!("a counter of this statement is counted by the database"),
+    }
+}
+
+const COUNTED_BY_DATABASE: &str = "` is counted by the database: insert or delete the row that it counts, or correct the count with `recount`";

@@ -3,7 +3,9 @@
 use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;
 use syn::parse::ParseStream;
-use syn::{Attribute, Error, Ident, LitInt, LitStr, Path, Result};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Attribute, Error, Ident, LitInt, LitStr, Path, Result, Token, parenthesized};
 
 const FORMAT: &str = "help: the correct format looks like \
     `#[counters(table_name = article_counters, slots = 32, period = \"day\", today = path::to::function)]`";
@@ -14,11 +16,14 @@ pub struct CountersAttr {
     pub slots: Option<i16>,
     pub period: Option<Ident>,
     pub today: Option<Path>,
+    /// The modules' names of the columns that triggers count.
+    pub counted_by_database: Option<Vec<Ident>>,
 }
 
 impl CountersAttr {
     pub fn parse(attr: &Attribute) -> Result<Self> {
         let (mut table_name, mut slots, mut period, mut today) = (None, None, None, None);
+        let mut counted_by_database = None;
         attr.meta
             .require_list()
             .map_err(|_| Error::new_spanned(attr, format!("missing `table_name`\n{FORMAT}")))?;
@@ -39,9 +44,13 @@ impl CountersAttr {
                 set(&mut period, &meta, value)
             } else if meta.path.is_ident("today") {
                 set(&mut today, &meta, meta.value()?.parse()?)
+            } else if meta.path.is_ident("counted_by_database") {
+                let value = parse_counters(&meta)?;
+                set(&mut counted_by_database, &meta, value)
             } else {
                 Err(meta.error(format!(
-                    "unknown attribute, expected `table_name`, `slots`, `period` or `today`\n{FORMAT}"
+                    "unknown attribute, expected `table_name`, `slots`, `period`, `today` or \
+                     `counted_by_database`\n{FORMAT}"
                 )))
             }
         })?;
@@ -52,6 +61,7 @@ impl CountersAttr {
             slots,
             period,
             today,
+            counted_by_database,
         })
     }
 }
@@ -62,6 +72,28 @@ fn set<T>(option: &mut Option<T>, meta: &ParseNestedMeta, value: T) -> Result<()
             .error("this setting is repeated; write one `#[counters(…)]` for each counter table"));
     }
     Ok(())
+}
+
+/// Parses the columns of `counted_by_database(likes, comments)`.
+fn parse_counters(meta: &ParseNestedMeta) -> Result<Vec<Ident>> {
+    let format = |span| {
+        Error::new(
+            span,
+            "`counted_by_database` requires columns of the counter table, as in \
+             `counted_by_database(likes, comments)`",
+        )
+    };
+    if !meta.input.peek(syn::token::Paren) {
+        return Err(format(meta.path.span()));
+    }
+    let list;
+    parenthesized!(list in meta.input);
+    let counters = Punctuated::<Ident, Token![,]>::parse_terminated(&list)
+        .map_err(|error| format(error.span()))?;
+    match counters.is_empty() {
+        true => Err(format(meta.path.span())),
+        false => Ok(counters.into_iter().collect()),
+    }
 }
 
 fn parse_slots(value: ParseStream) -> Result<i16> {

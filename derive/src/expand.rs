@@ -87,6 +87,20 @@ fn counters_of(item: &DeriveInput, attr: &CountersAttr) -> TokenStream {
             }
         }
     });
+    let counted_by_database = attr.counted_by_database.as_ref().map(|counters| {
+        let names = counters.iter().map(|counter| {
+            // If the column is not a counter, the error is at its name, and not at the whole path.
+            let value = quote_spanned!(counter.span()=> __diesel_counters_column);
+            quote! {
+                match #table_name::#counter {
+                    #value => ::diesel_counters::name_of(#value),
+                }
+            }
+        });
+        quote! {
+            const COUNTED_BY_DATABASE: &'static [&'static str] = &[#(#names),*];
+        }
+    });
 
     quote! {
         impl #impl_generics ::diesel_counters::CountersOf<#ident #ty_generics> for #table
@@ -94,6 +108,7 @@ fn counters_of(item: &DeriveInput, attr: &CountersAttr) -> TokenStream {
         {
             #slots
             #period
+            #counted_by_database
             #today
         }
     }

@@ -25,7 +25,8 @@ use crate::table::{CounterTable, NoEntity, TableName};
 ///
 /// It counts on today's date in UTC, over [`DEFAULT_SLOTS`]. For a model whose
 /// `#[counters(…)]` has other settings, use [`HasCounters::increment`]:
-/// `Article::increment(views)`.
+/// `Article::increment(views)`. Do not use `increment` for a counter that triggers of the database
+/// count: it does not know the model, so it compiles, and the row is counted twice.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");

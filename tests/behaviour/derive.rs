@@ -99,3 +99,72 @@ mod of_tables_in_another_crate {
         );
     }
 }
+
+/// Counters that triggers count. `increment` without the model stands for the trigger.
+mod counted_by_database {
+    use diesel::prelude::*;
+    use diesel_counters::CountersOf;
+    use diesel_counters::prelude::*;
+    use diesel_counters_tests::schema::{article_counters, articles, odd_name};
+
+    use article_counters::{comments, likes, views};
+
+    use crate::TestDatabase;
+    use crate::behaviour::comments_by_article;
+
+    #[derive(HasCounters)]
+    #[counters(table_name = article_counters, counted_by_database(likes, comments))]
+    struct Post {
+        id: i64,
+    }
+
+    #[derive(HasCounters)]
+    #[counters(table_name = odd_name, slots = 4, counted_by_database(gr_e,))]
+    struct Odd {
+        id: i32,
+    }
+
+    #[test]
+    fn they_are_named_as_in_the_database() {
+        let of_post = <article_counters::table as CountersOf<Post>>::COUNTED_BY_DATABASE;
+        assert_eq!(of_post, ["likes", "comments"]);
+        let of_odd = <odd_name::table as CountersOf<Odd>>::COUNTED_BY_DATABASE;
+        assert_eq!(of_odd, ["größe"]);
+        let of_visitor = <odd_name::table as CountersOf<super::Visitor<'_>>>::COUNTED_BY_DATABASE;
+        assert!(of_visitor.is_empty());
+    }
+
+    #[test]
+    fn the_program_counts_the_others_of_the_table() {
+        let (_database, mut conn, _article) = TestDatabase::with_article();
+        let conn = &mut conn;
+        let post = Post { id: 1 };
+        post.incr_counter_by(views, 3, conn).unwrap();
+        Post::increment(views).of(1_i64).execute(conn).unwrap();
+        assert_eq!(post.set_counter(views, 5, conn), Ok(4));
+        let odd = Odd { id: 1 };
+        odd.incr_counter(odd_name::views_, conn).unwrap();
+        assert_eq!(odd.counter_value(odd_name::views_, conn), Ok(1));
+    }
+
+    #[test]
+    fn a_model_reads_corrects_and_removes_them() {
+        let (_database, mut conn, _article) = TestDatabase::with_article();
+        let conn = &mut conn;
+        let post = Post { id: 1 };
+        increment((likes, comments))
+            .of(1_i64)
+            .by((2, 7))
+            .execute(conn)
+            .unwrap();
+        assert_eq!(post.counter_value((likes, comments), conn), Ok((2, 7)));
+        assert_eq!(Post::top(likes, 1, .., conn), Ok(vec![(1, 2)]));
+        let copied = Post::materialize(likes, articles::total_views).execute(conn);
+        assert_eq!(copied, Ok(1));
+        assert_eq!(post.recount(comments, comments_by_article(), conn), Ok(-7));
+        let drift = Post::recount_all(comments, comments_by_article(), conn);
+        assert!(drift.unwrap().is_empty());
+        assert_eq!(post.delete_counters(conn), Ok(1));
+        assert_eq!(post.counter_value((likes, comments), conn), Ok((0, 0)));
+    }
+}

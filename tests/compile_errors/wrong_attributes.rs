@@ -99,4 +99,22 @@ struct SameTableTwice {
     id: i64,
 }
 
+#[derive(HasCounters)]
+#[counters(table_name = article_counters, counted_by_database = views)]
+struct CountersWithoutParentheses {
+    id: i64,
+}
+
+#[derive(HasCounters)]
+#[counters(table_name = article_counters, counted_by_database("views"))]
+struct QuotedCounter {
+    id: i64,
+}
+
+#[derive(HasCounters)]
+#[counters(table_name = article_counters, counted_by_database())]
+struct NoCounters {
+    id: i64,
+}
+
 fn main() {}

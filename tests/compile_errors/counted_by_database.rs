@@ -1,0 +1,38 @@
+//! A counter that triggers count, which the program counts too.
+
+use diesel::prelude::*;
+use diesel_counters::prelude::*;
+
+diesel::table! {
+    article_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+        #[sql_name = "number of likes"]
+        likes -> BigInt,
+    }
+}
+
+#[derive(HasCounters)]
+#[counters(table_name = article_counters, counted_by_database(likes))]
+struct Article {
+    id: i64,
+}
+
+fn main() -> QueryResult<()> {
+    use article_counters::{likes, views};
+
+    let conn = &mut SqliteConnection::establish(":memory:").unwrap();
+    let article = Article { id: 1 };
+    article.incr_counter(likes, conn)?;
+    article.incr_counter((views, likes), conn)?;
+    article.incr_counter_by(likes, 2, conn)?;
+    article.decr_counter(likes, conn)?;
+    article.incr_counters((views.by(1), likes.by(2)), conn)?;
+    article.set_counter(likes, 7, conn)?;
+    article.reset_counter(likes, conn)?;
+    Article::increment(likes).of(1_i64).execute(conn)?;
+    Article::increment((likes, views)).of_many([(1_i64, (1, 1))]).execute(conn)?;
+    Ok(())
+}
