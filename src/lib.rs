@@ -50,6 +50,9 @@
 //! An [`increment`], a [`counter_value`] and a [`ranking`] are Diesel statements themselves, which
 //! `debug_query` can print.
 //!
+//! On PostgreSQL, one statement can write a row and count it, without a transaction: see
+//! `CountingDsl`.
+//!
 //! # Reading
 //!
 //! | to read | use |
@@ -176,6 +179,8 @@ pub use correcting::recount::Drift;
 pub use counter::Counters;
 #[doc(hidden)]
 pub use counter::name_of;
+#[cfg(feature = "postgres")]
+pub use counting::counting_statement::{CountingDsl, StatementIncrement};
 pub use counting::deltas::{CounterColumn, Deltas};
 pub use day::Period;
 pub use entity::KeyOf;
@@ -205,6 +210,8 @@ pub mod dsl {
     pub use crate::correcting::recount::{Recount, RecountOne, recount};
     pub use crate::correcting::set::{SetCounter, set_counter};
     pub use crate::correcting::true_counts::{RecountBy, TrueCounts};
+    #[cfg(feature = "postgres")]
+    pub use crate::counting::counting_statement::{CountingQuery, CountingStatement};
     pub use crate::counting::deltas::Delta;
     pub use crate::counting::increment::{Increment, increment};
     pub use crate::counting::increment_many::{IncrementMany, increment_many};
@@ -235,6 +242,8 @@ pub mod bounds {
     pub use crate::correcting::set::*;
     pub use crate::correcting::true_counts::*;
     pub use crate::counter::*;
+    #[cfg(feature = "postgres")]
+    pub use crate::counting::counting_statement::*;
     pub use crate::counting::increment::*;
     pub use crate::counting::increment_many::*;
     pub use crate::day::*;
@@ -255,6 +264,8 @@ pub mod bounds {
 
 /// The traits and functions that most programs need.
 pub mod prelude {
+    #[cfg(feature = "postgres")]
+    pub use crate::CountingDsl;
     pub use crate::dsl::{
         counter_series, counter_value, increment, increment_many, ranking, total,
     };

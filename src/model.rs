@@ -787,7 +787,8 @@ fn increment_of<M, C: Counters<Table: CountersOf<M>>>(_counters: C) -> Increment
     Increment::new(C::Table::SLOTS, C::Table::PERIOD, C::Table::today())
 }
 
-/// Fails to compile if the database counts one of the counters `C` of the model `M`.
+/// Fails to compile if the database counts one of the counters `C` of the model `M`. Every method
+/// that writes calls it itself, so that the compiler names the line of the caller.
 const fn assert_program_counts<M, C: Counters<Table: CountersOf<M>>>() {
     if let Some(name) = first_common(C::NAMES, C::Table::COUNTED_BY_DATABASE) {
         counted_by_database(name);

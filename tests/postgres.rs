@@ -1,6 +1,7 @@
 //! The behaviour tests on PostgreSQL, at POSTGRES_URL.
 
 mod behaviour;
+mod counting;
 mod server;
 
 use diesel::prelude::*;

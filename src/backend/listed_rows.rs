@@ -61,7 +61,7 @@ where
         )
     }
 
-    fn walk_added<'b>(rows: &'b AddedRows<'b, K>, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+    fn walk_added<'b>(rows: &AddedRows<'b, K>, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
         push_names(&rows.key, &mut out)?;
         for name in rows.counters {

@@ -167,7 +167,7 @@ pub trait WalkRows<K, ST, DB: Backend>: ListRows {
         T: QueryFragment<DB>;
 
     /// Writes what follows `INSERT INTO` a table and ` (`: the columns, and the rows.
-    fn walk_added<'b>(rows: &'b AddedRows<'b, K>, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+    fn walk_added<'b>(rows: &AddedRows<'b, K>, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
 }
 
 /// Rows that a statement adds.

@@ -60,7 +60,7 @@ where
         <Self as WalkRows<K, ST, Pg>>::walk_in(keys, out)
     }
 
-    fn walk_added<'b>(rows: &'b AddedRows<'b, K>, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+    fn walk_added<'b>(rows: &AddedRows<'b, K>, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         let [entity, day, slot] = rows.key;
         push_names(&[day, slot, entity], &mut out)?;
         for name in rows.counters {

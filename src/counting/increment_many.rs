@@ -114,11 +114,7 @@ impl<C: Counters, K> IncrementMany<C, K> {
         Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
         for<'a> AddRows<'a, C, K>: ExecuteDsl<Conn>,
     {
-        let counts = self.counts.ok_or_else(overflow)?;
-        let rows: Vec<_> = counts
-            .into_iter()
-            .filter(|(_, amounts)| !is_zero(amounts))
-            .collect();
+        let rows = without_zeros::<C, K>(self.counts.ok_or_else(overflow)?);
         if rows.is_empty() {
             return Ok(0);
         }
@@ -142,29 +138,50 @@ where
     Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
     for<'a> AddRows<'a, C, K>: ExecuteDsl<Conn>,
 {
-    let (keys, amounts): (Vec<K>, Vec<C::Amounts>) = rows.into_iter().unzip();
-    let amounts: Vec<Vec<i64>> = (0..C::NAMES.len())
-        .map(|counter| amounts.iter().map(|of| of.as_ref()[counter]).collect())
-        .collect();
+    let (keys, amounts) = columns::<C, K>(rows);
     let mut begin = 0;
     while begin < keys.len() {
         let end = begin + ManyRows::<Conn>::added(keys.len() - begin);
-        let rows = AddedRows {
-            key: [
-                C::Table::ENTITY.unwrap_or_default(),
-                C::Table::DAY,
-                C::Table::SLOT,
-            ],
-            counters: C::NAMES,
-            day: &place.day,
-            slots: &place.slots,
-            keys: &keys[begin..end],
-            amounts: amounts.iter().map(|of| &of[begin..end]).collect(),
-        };
+        let amounts = amounts.iter().map(|of| &of[begin..end]).collect();
+        let rows = added_rows::<C, K>(place, &keys[begin..end], amounts);
         AddRows::<C, K> { table, rows }.execute(conn)?;
         begin = end;
     }
     Ok(())
+}
+
+/// Returns the rows of the entities whose amounts are not all 0, in the order of their keys.
+fn without_zeros<C: Counters, K>(counts: BTreeMap<K, C::Amounts>) -> Vec<(K, C::Amounts)> {
+    let rows = counts.into_iter();
+    rows.filter(|(_, amounts)| !is_zero(amounts)).collect()
+}
+
+/// Returns the keys, and for each counter an amount for each key.
+fn columns<C: Counters, K>(rows: Vec<(K, C::Amounts)>) -> (Vec<K>, Vec<Vec<i64>>) {
+    let (keys, amounts): (Vec<K>, Vec<C::Amounts>) = rows.into_iter().unzip();
+    let amounts = (0..C::NAMES.len())
+        .map(|counter| amounts.iter().map(|of| of.as_ref()[counter]).collect())
+        .collect();
+    (keys, amounts)
+}
+
+fn added_rows<'a, C: Counters, K>(
+    place: &'a DaySlots,
+    keys: &'a [K],
+    amounts: Vec<&'a [i64]>,
+) -> AddedRows<'a, K> {
+    AddedRows {
+        key: [
+            C::Table::ENTITY.unwrap_or_default(),
+            C::Table::DAY,
+            C::Table::SLOT,
+        ],
+        counters: C::NAMES,
+        day: &place.day,
+        slots: &place.slots,
+        keys,
+        amounts,
+    }
 }
 
 /// Adds to several rows.
@@ -190,11 +207,70 @@ where
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend<ManyRows: WalkRows<K, KeyType<C>, DB>>,
 {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let dialect = Dialect::of(&out);
-        dialect.push_insert_into(self.table, &mut out)?;
-        DB::ManyRows::walk_added(&self.rows, out.reborrow())?;
-        dialect.push_on_conflict_add(C::Table::KEY, C::NAMES, &mut out)
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        walk_upsert_many::<C, K, DB>(self.table, &self.rows, out)
+    }
+}
+
+fn walk_upsert_many<'b, C, K, DB>(
+    table: &'b TableOf<C>,
+    rows: &AddedRows<'b, K>,
+    mut out: AstPass<'_, 'b, DB>,
+) -> QueryResult<()>
+where
+    C: Counters,
+    TableOf<C>: QueryFragment<DB>,
+    DB: CounterBackend<ManyRows: WalkRows<K, KeyType<C>, DB>>,
+{
+    let dialect = Dialect::of(&out);
+    dialect.push_insert_into(table, &mut out)?;
+    DB::ManyRows::walk_added(rows, out.reborrow())?;
+    dialect.push_on_conflict_add(C::Table::KEY, C::NAMES, &mut out)
+}
+
+/// An increment of many entities that is one statement.
+#[cfg(feature = "postgres")]
+#[doc(hidden)]
+#[derive(Debug, Clone)]
+pub struct UpsertMany<C: Counters, K> {
+    table: TableOf<C>,
+    place: DaySlots,
+    /// The keys, and for each counter an amount for each key; `None` if an amount is out of range.
+    columns: Option<(Vec<K>, Vec<Vec<i64>>)>,
+}
+
+#[cfg(feature = "postgres")]
+impl<C: Counters<Table: EntityTable>, K> IncrementMany<C, K> {
+    pub(crate) fn into_upsert(self) -> UpsertMany<C, K> {
+        UpsertMany {
+            table: self.increment.table().clone(),
+            place: self.increment.place,
+            columns: self
+                .counts
+                .map(|counts| columns::<C, K>(without_zeros::<C, K>(counts))),
+        }
+    }
+}
+
+// Diesel caches the statement by its text, which is the same for any number of rows.
+#[cfg(feature = "postgres")]
+impl<C: Counters, K> QueryId for UpsertMany<C, K> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+#[cfg(feature = "postgres")]
+impl<C, K, DB> QueryFragment<DB> for UpsertMany<C, K>
+where
+    C: Counters,
+    TableOf<C>: QueryFragment<DB>,
+    DB: CounterBackend<ManyRows: WalkRows<K, KeyType<C>, DB>>,
+{
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let (keys, amounts) = self.columns.as_ref().ok_or_else(overflow)?;
+        let amounts = amounts.iter().map(Vec::as_slice).collect();
+        let rows = added_rows::<C, K>(&self.place, keys, amounts);
+        walk_upsert_many::<C, K, DB>(&self.table, &rows, out)
     }
 }
 

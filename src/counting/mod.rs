@@ -1,5 +1,7 @@
 //! Adding to counters.
 
+#[cfg(feature = "postgres")]
+pub(crate) mod counting_statement;
 pub(crate) mod deltas;
 pub(crate) mod increment;
 pub(crate) mod increment_many;
