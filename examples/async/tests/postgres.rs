@@ -100,3 +100,26 @@ mod compactor {
         assert_eq!(rows, Ok(vec![(0_i16, 2_i64)]), "{run}");
     }
 }
+
+mod counting {
+    use app::Article;
+    use app::schema::{article_counters, comments};
+    use diesel::prelude::*;
+    use diesel_async::RunQueryDsl;
+    use diesel_counters::prelude::*;
+
+    #[tokio::test]
+    async fn one_statement_inserts_and_counts() {
+        let conn = &mut super::connect().await;
+        let insert = || {
+            diesel::insert_into(comments::table)
+                .values((comments::article_id.eq(1), comments::body.eq("First!")))
+                .counting(Article::increment(article_counters::comments).of(1_i64))
+        };
+        assert_eq!(insert().execute(conn).await, Ok(1));
+        let inserted: (i64, i64, String) = insert().get_result(conn).await.unwrap();
+        assert_eq!(inserted, (2, 1, "First!".into()));
+        let counted = counter_value(article_counters::comments).of(1_i64);
+        assert_eq!(counted.get_result(conn).await, Ok(2_i64));
+    }
+}
