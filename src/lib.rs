@@ -51,7 +51,7 @@
 //! `debug_query` can print.
 //!
 //! On PostgreSQL, one statement can write a row and count it, without a transaction: see
-//! `CountingDsl`.
+//! [`CountingDsl`].
 //!
 //! # Reading
 //!

@@ -42,11 +42,12 @@ pub trait CountingDsl: Sized {
     ///     .counting(Article::increment(article_counters::comments).of(article.id))
     ///     .execute(conn)?;
     ///
-    /// let deleted: Vec<i64> = diesel::delete(comments::table.find(7))
+    /// let id: i64 = diesel::insert_into(comments::table)
+    ///     .values(&new_comment)
     ///     .returning(comments::id)
-    ///     .counting(Article::increment(article_counters::comments).of(article.id).by(-1))
-    ///     .get_results(conn)?;
-    /// # let _ = deleted;
+    ///     .counting(Article::increment(article_counters::comments).of(article.id))
+    ///     .get_result(conn)?;
+    /// # let _ = id;
     /// # Ok(())
     /// # }
     /// # fn main() {}
