@@ -12,9 +12,11 @@ mod materialize;
 mod merge;
 mod options;
 mod output;
+mod recount;
 mod show;
 mod sql;
 mod top;
+mod trigger;
 
 use std::process::ExitCode;
 
@@ -55,6 +57,7 @@ enum Command {
     Fold(merge::FoldArgs),
     Generate(generate::Generate),
     Materialize(materialize::Materialize),
+    Recount(recount::Recount),
     Show(show::Show),
     Top(top::Top),
 }
@@ -80,6 +83,7 @@ fn run(command: Command, options: &Options) -> Result<Outcome> {
         Command::Fold(args) => merge::fold(args, options),
         Command::Generate(args) => generate::run(args, options),
         Command::Materialize(args) => materialize::run(args, options),
+        Command::Recount(args) => recount::run(args, options),
         Command::Show(args) => show::run(args, options),
         Command::Top(args) => top::run(args, options),
     }

@@ -132,12 +132,11 @@ fn into(name: &str, counters: &CounterTable, conn: &mut AnyConnection) -> Result
 /// The primary key of the parent table, if its values can be those of the entity's column.
 fn key_of<'t>(parent: &'t Table, counters: &CounterTable) -> Result<&'t Column> {
     let entity = counters.of_entities()?;
-    let are_alike = |a: Kind, b: Kind| a == b || a.is_integer() && b.is_integer();
     let key = match &*parent.primary_key {
         [key] => parent.column(key),
         _ => None,
     };
-    let key = key.filter(|key| are_alike(key.kind, entity.kind));
+    let key = key.filter(|key| key.kind.is_like(entity.kind));
     key.with_context(|| {
         format!(
             "the primary key of {parent} is not a single {}, as {}.{} is",

@@ -10,6 +10,33 @@ use super::Dialect;
 use crate::slot::SlotRange;
 
 impl Dialect {
+    /// Returns an SQL expression for the slot of the current connection, from 1 to `slots`. It is
+    /// 0 on SQLite.
+    ///
+    /// It is the slot of [`Slot::Connection`](crate::Slot::Connection), for the SQL of triggers.
+    /// On PostgreSQL the expression claims a number for the connection, if the connection has none.
+    ///
+    /// ```
+    /// use diesel_counters::Dialect;
+    ///
+    /// assert_eq!(
+    ///     Dialect::MySql.connection_slot(32),
+    ///     "1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32"
+    /// );
+    /// ```
+    pub fn connection_slot(self, slots: u16) -> String {
+        match self {
+            Dialect::Sqlite => "0".to_owned(),
+            _ if slots <= 1 => "1".to_owned(),
+            Dialect::PostgreSql => format!(
+                "1 + COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM}, pg_backend_pid()) % {slots}"
+            ),
+            Dialect::MySql => {
+                format!("1 + COALESCE({MYSQL_NUMBER}, CONNECTION_ID()) % {slots}")
+            }
+        }
+    }
+
     /// Writes the slot of a row: one of `slots`, chosen by the number of the connection. The first
     /// row of a statement claims the number, if the connection has none.
     pub(crate) fn push_slot<'b, DB>(

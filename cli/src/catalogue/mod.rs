@@ -61,8 +61,10 @@ pub struct Parent {
     pub in_schema: String,
     pub table: String,
     pub column: String,
-    /// `ON DELETE CASCADE`.
-    pub cascades: bool,
+    /// The action of `ON DELETE`, such as `CASCADE` or `SET NULL`.
+    pub on_delete: String,
+    /// The action of `ON UPDATE`.
+    pub on_update: String,
 }
 
 /// The types of columns, as far as they matter.
@@ -101,7 +103,25 @@ pub struct Index {
     pub of_constraint: bool,
 }
 
+impl Parent {
+    pub fn cascades(&self) -> bool {
+        self.on_delete == "CASCADE"
+    }
+
+    /// Whether both are the same column.
+    pub fn is_same(&self, other: &Parent) -> bool {
+        let name =
+            |parent: &Parent| [&parent.in_schema, &parent.table, &parent.column].map(Clone::clone);
+        name(self) == name(other)
+    }
+}
+
 impl Kind {
+    /// Whether a key of the other kind can have the same values.
+    pub fn is_like(self, other: Kind) -> bool {
+        self == other || self.is_integer() && other.is_integer()
+    }
+
     pub fn is_integer(self) -> bool {
         use Kind::{BigInt, Integer, OtherInteger, SmallInt, Unsigned};
         matches!(self, SmallInt | Integer | BigInt | OtherInteger | Unsigned)

@@ -49,4 +49,13 @@ faults! {
         "It replaces a row by deleting it, and ON DELETE CASCADE deletes the counts of that row.";
     CASCADE = Note, "cascade":
         "It replaces a row by deleting it, and ON DELETE CASCADE deletes the counts of that row.";
+    TRIGGER_MISSING = Wrong, "trigger_missing": "The rows that it should count are not counted.";
+    TRIGGER_DISABLED = Wrong, "trigger_disabled":
+        "Rows that are written meanwhile are not counted, or counted twice.";
+    TRIGGER_CHANGED = Wrong, "trigger_changed":
+        "It does not do what its definition says, so counts can be wrong.";
+    TRIGGER_OTHER = Wrong, "trigger_other": "Rows are counted twice, if both count the same.";
+    TRIGGER_TWICE = Wrong, "trigger_twice": "Each row is counted twice.";
+    TRIGGER_DEFINITION = Wrong, "trigger_definition":
+        "They fail, or they do not count these rows.";
 }

@@ -5,6 +5,7 @@ mod counters;
 mod faults;
 mod key;
 mod text;
+mod triggers;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -19,8 +20,11 @@ use crate::options::{Options, Outcome};
 use crate::sql::sql;
 
 use faults::{CASCADE, REPLACED};
+use triggers::Triggers;
 
 /// Find what is wrong or slow about counter tables, and print the SQL that corrects it.
+///
+/// It checks the triggers of `generate trigger` too.
 ///
 /// It changes nothing. Without TABLE, it checks all counter tables, all tables named …_counters,
 /// and those with a DATE and a column named slot in a unique key. Exits with 3 if it finds a fault.
@@ -68,7 +72,10 @@ pub fn run(args: Check, options: &Options) -> Result<Outcome> {
              `diesel-counters generate migration` creates one"
         );
     }
-    let checked = found.into_iter().map(|table| check(table, conn));
+    let mut triggers = Triggers::load(conn)?;
+    let checked = found
+        .into_iter()
+        .map(|table| check(table, &mut triggers, conn));
     let tables = checked.collect::<Result<Vec<_>>>()?;
     let good = tables.iter().all(|table| table.good);
     let report = Report { good, tables };
@@ -76,7 +83,7 @@ pub fn run(args: Check, options: &Options) -> Result<Outcome> {
     Ok(if good { Outcome::Good } else { Outcome::Found })
 }
 
-fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
+fn check(table: Table, triggers: &mut Triggers, conn: &mut AnyConnection) -> Result<Checked> {
     let mut faults = Vec::new();
     let mut rebuild = None;
     match Shape::guess(&table) {
@@ -94,6 +101,7 @@ fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
         }
         None => faults.push(key::no_key(&table)),
     }
+    faults.extend(triggers.faults(&table, conn)?);
     Ok(Checked {
         table: table.to_string(),
         good: faults.iter().all(|fault| fault.severity.is_good()),
@@ -106,7 +114,7 @@ fn check(table: Table, conn: &mut AnyConnection) -> Result<Checked> {
 /// `REPLACE INTO` deletes the row that it replaces, and a cascade deletes the counts with it.
 fn cascade(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<Fault>> {
     let parent = shape.entity.first().and_then(|key| key.refers_to.as_ref());
-    let Some(parent) = parent.filter(|parent| parent.cascades) else {
+    let Some(parent) = parent.filter(|parent| parent.cascades()) else {
         return Ok(None);
     };
     let Some(replaces) = conn.database().replaces(parent, conn)? else {

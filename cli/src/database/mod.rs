@@ -10,6 +10,7 @@ mod postgres;
 mod replace;
 mod rows;
 mod sqlite;
+mod trigger_sql;
 
 use std::time::Duration;
 
@@ -24,10 +25,12 @@ use crate::connection::AnyConnection;
 use crate::doctor::looks::Looks;
 use crate::doctor::report::{Deadlock, Look};
 use crate::sql::{Sql, sql};
+use crate::trigger::{Counting, LiveTrigger, Trigger};
 
 pub use create_table::{CreateTable, Entity, KeyType, Parts, qualified};
 pub use fault::{Change, Fault, Known, Rebuild, Replaces, Script, Severity};
 pub use rows::Catalogue;
+pub use trigger_sql::TriggerSql;
 
 /// The answers that the command needs from a database.
 pub trait Database: Sync {
@@ -104,7 +107,30 @@ pub trait Database: Sync {
         }
     }
 
+    /// The triggers that count rows.
+    ///
+    /// # Errors
+    ///
+    /// If triggers of this database could not count them.
+    fn triggers(&self, counting: &Counting) -> Result<Vec<Trigger>>;
+
+    /// The statements, between those that keep others from writing rows meanwhile.
+    fn without_writers(&self, counting: &Counting, statements: &str) -> String;
+
+    /// What these triggers do not count, and what to do about it.
+    fn not_counted(&self, counting: &Counting, triggers: &[Trigger]) -> Vec<String>;
+
+    /// A text as SQL.
+    fn literal(&self, text: &str) -> String {
+        format!("'{}'", text.replace('\'', "''"))
+    }
+
     // What follows is the same for all databases.
+
+    /// All triggers, of all tables.
+    fn live_triggers(&self, conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
+        trigger_sql::live(&self.facts().trigger, conn)
+    }
 
     /// The tables of a name, or all but the database's own.
     fn tables(&self, name: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
@@ -197,6 +223,7 @@ pub struct Facts {
     pub end_session: &'static str,
     /// What a connection needs before its slot is certain to be its own.
     pub claim_slots: &'static str,
+    pub trigger: TriggerSql,
 }
 
 /// All databases, as `--backend` lists them.

@@ -83,7 +83,8 @@ mod tests {
             in_schema: "blog".to_owned(),
             table: "articles".to_owned(),
             column: "id".to_owned(),
-            cascades: true,
+            on_delete: "CASCADE".to_owned(),
+            on_update: "NO ACTION".to_owned(),
         };
         for statement in [
             "REPLACE INTO `articles` VALUES (...)",

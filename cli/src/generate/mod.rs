@@ -1,21 +1,16 @@
-//! `generate migration`: a Diesel migration that creates a counter table.
+//! `generate`: Diesel migrations.
 
 mod entity;
+mod folder;
+mod migration;
+mod trigger;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context, Result, bail};
-use chrono::Utc;
-use clap::builder::PossibleValuesParser;
+use anyhow::Result;
 use clap::{Args, Subcommand};
-use serde::Serialize;
 
-use crate::connection::dialect_of;
-use crate::database::{self, CreateTable, Database, Entity, Parts, qualified};
 use crate::options::{Options, Outcome};
 
-/// Write the migration of a new counter table.
+/// Write the migration of a counter table, or of triggers that count rows.
 #[derive(Args)]
 pub struct Generate {
     #[command(subcommand)]
@@ -24,190 +19,13 @@ pub struct Generate {
 
 #[derive(Subcommand)]
 enum What {
-    Migration(Migration),
-}
-
-/// Write a Diesel migration that creates a counter table.
-///
-/// The migration is named as `diesel migration generate` names it. Connects to no database.
-#[derive(Args)]
-#[command(after_help = "Example:
-  diesel-counters generate migration create_article_counters \\
-      --entity article_id:bigint:articles.id --counters views,likes --backend postgres")]
-struct Migration {
-    /// The name of the migration, such as create_article_counters.
-    name: String,
-    /// The names of the counters, such as views,likes.
-    #[arg(long, value_delimiter = ',', required = true, value_name = "NAME,…")]
-    counters: Vec<String>,
-    /// The key to count by, its type, and the column that it refers to, such as
-    /// article_id:bigint:articles.id. The types are smallint, integer, bigint, text,
-    /// binary and uuid. Without it, the table counts for one thing, such as a whole site.
-    #[arg(long, value_name = "COLUMN:TYPE[:TABLE.COLUMN]", value_parser = entity::parse)]
-    entity: Option<Entity>,
-    /// Count for one thing, which is the default without --entity.
-    #[arg(long, conflicts_with = "entity")]
-    no_entity: bool,
-    /// The name of the table [default: the migration's name without create_].
-    #[arg(long)]
-    table: Option<String>,
-    /// The database, where mysql includes MariaDB [default: that of DATABASE_URL].
-    #[arg(long, value_parser = PossibleValuesParser::new(database::ALL.map(|one| one.facts().option)))]
-    backend: Option<String>,
-    /// The folder of all migrations.
-    #[arg(
-        long,
-        env = "MIGRATION_DIRECTORY",
-        default_value = "migrations",
-        value_name = "FOLDER"
-    )]
-    migration_dir: PathBuf,
-}
-
-/// The names of the columns.
-const DAY: &str = "day";
-const SLOT: &str = "slot";
-
-#[derive(Serialize)]
-struct Written {
-    table: String,
-    migration: PathBuf,
-    up: PathBuf,
-    down: PathBuf,
+    Migration(migration::Migration),
+    Trigger(trigger::Trigger),
 }
 
 pub fn run(args: Generate, options: &Options) -> Result<Outcome> {
-    let What::Migration(migration) = args.what;
-    let has_entity = migration.entity.is_some();
-    let written = write(migration, options)?;
-    options.print(&written, || {
-        let model = match has_entity {
-            true => "the model that is counted for",
-            false => "a unit struct, such as `struct Site;`",
-        };
-        format!(
-            "Creating {}\nCreating {}\n\nNext: diesel migration run\nThen: #[derive(HasCounters)] \
-             and #[counters(table_name = {})] on {model}\n",
-            written.up.display(),
-            written.down.display(),
-            written.table.rsplit('.').next().unwrap_or(&written.table),
-        )
-    })?;
-    Ok(Outcome::Good)
-}
-
-fn write(args: Migration, options: &Options) -> Result<Written> {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-".contains(c);
-    if args.name.is_empty() || !args.name.chars().all(is_plain) {
-        bail!(
-            "a migration's name has letters, digits, _ and - only, and {:?} has others",
-            args.name
-        );
+    match args.what {
+        What::Migration(args) => migration::run(args, options),
+        What::Trigger(args) => trigger::run(args, options),
     }
-    let table = match (&args.table, args.name.strip_prefix("create_")) {
-        (Some(table), _) => table.clone(),
-        (None, Some(table)) if !table.is_empty() => table.to_owned(),
-        _ => bail!("which table is it? Call the migration create_TABLE, or give --table TABLE"),
-    };
-    validate(&args, &table)?;
-    let database = database(args.backend.as_deref(), options)?;
-    let (of, mut parts) = match &args.entity {
-        Some(entity) => (
-            format!("each {}", entity.column),
-            database.of_entity(entity),
-        ),
-        None => ("one thing".to_owned(), Parts::default()),
-    };
-    let heading = std::mem::take(&mut parts.heading);
-    let create = CreateTable {
-        database,
-        table: &qualified(database, &table),
-        entity: args.entity.as_ref().map(|entity| {
-            let sql_type = database.facts().key_types[entity.key_type as usize];
-            (&*entity.column, sql_type)
-        }),
-        parts,
-        day: DAY,
-        slot: SLOT,
-        counters: &args.counters,
-    };
-    let drop = format!("DROP TABLE {};\n", create.table);
-    let create = create.statement();
-    let create = format!("-- A counter table: the counts of {of}, by day.\n{heading}{create}");
-
-    let migration = new_folder(&args.migration_dir, &args.name)?;
-    let (up, down) = (migration.join("up.sql"), migration.join("down.sql"));
-    for (file, sql) in [(&up, create), (&down, drop)] {
-        fs::write(file, sql).with_context(|| format!("cannot write {}", file.display()))?;
-    }
-    Ok(Written {
-        table,
-        migration,
-        up,
-        down,
-    })
-}
-
-fn database(option: Option<&str>, options: &Options) -> Result<&'static dyn Database> {
-    let mut all = database::ALL.into_iter();
-    let named = all.find(|one| Some(one.facts().option) == option);
-    match (named, options.url()) {
-        (Some(database), _) => Ok(database),
-        (None, Some(url)) => Ok(database::of(dialect_of(url)?)),
-        (None, None) => {
-            bail!("which database? Give --backend postgres, mysql or sqlite, or set DATABASE_URL")
-        }
-    }
-}
-
-fn validate(args: &Migration, table: &str) -> Result<()> {
-    let mut names = vec![DAY, SLOT];
-    names.extend(args.entity.as_ref().map(|entity| &*entity.column));
-    names.extend(args.counters.iter().map(String::as_str));
-    for (i, name) in names.iter().enumerate() {
-        if name.is_empty() {
-            bail!("a counter has no name: write --counters views,likes");
-        }
-        let is_same = |other: &&str| other.to_lowercase() == name.to_lowercase();
-        if names[..i].iter().any(is_same) {
-            bail!(
-                "two columns would be named {name}: day, slot, the entity and the counters differ"
-            );
-        }
-    }
-    let parent = args.entity.iter().flat_map(|entity| &entity.refers_to);
-    names.extend(parent.flat_map(|(table, column)| [&**table, column]));
-    names.push(table);
-    // A new line would end the comment that the name is in.
-    match names.iter().find(|name| name.contains(char::is_control)) {
-        Some(name) => bail!("the name {name:?} has a control character: give it another name"),
-        None => Ok(()),
-    }
-}
-
-/// Creates the folder of a migration, named as diesel_cli 2.3 names it: a time in UTC, and
-/// a number for the migrations of one second.
-fn new_folder(migrations: &Path, name: &str) -> Result<PathBuf> {
-    let cannot = || format!("cannot create a migration in {}", migrations.display());
-    fs::create_dir_all(migrations).with_context(cannot)?;
-    let present = fs::read_dir(migrations).and_then(|entries| {
-        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
-        names.collect::<std::io::Result<Vec<_>>>()
-    });
-    let present = present.with_context(cannot)?;
-    let same_name = |folder: &&String| folder.split_once('_').is_some_and(|(_, of)| of == name);
-    if let Some(folder) = present.iter().find(same_name) {
-        bail!(
-            "there is {} already: give this migration another name, or remove that one",
-            migrations.join(folder).display()
-        );
-    }
-    let second = Utc::now().format("%Y-%m-%d-%H%M%S").to_string();
-    let version = (0..=u16::MAX)
-        .map(|number| format!("{second}-{number:04x}"))
-        .find(|version| !present.iter().any(|folder| folder.starts_with(version)))
-        .with_context(cannot)?;
-    let folder = migrations.join(format!("{version}_{name}"));
-    fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    Ok(folder)
 }

@@ -6,6 +6,7 @@ pub mod doctor;
 mod generating;
 mod merging;
 mod showing;
+mod triggers;
 mod usage;
 
 use std::process::Command;

@@ -52,10 +52,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
            CAST(k.referenced_table_schema AS CHAR) AS parent_schema,
            CAST(k.referenced_table_name AS CHAR) AS parent_table,
            CAST(k.referenced_column_name AS CHAR) AS parent_column,
-           EXISTS (SELECT 1 FROM information_schema.referential_constraints r
-                   WHERE r.constraint_schema = k.table_schema AND r.table_name = k.table_name
-                     AND r.constraint_name = k.constraint_name AND r.delete_rule = 'CASCADE')
-               AS cascades
+           CAST(r.delete_rule AS CHAR) AS on_delete, CAST(r.update_rule AS CHAR) AS on_update
     FROM information_schema.tables t
     JOIN information_schema.key_column_usage k
       ON k.table_schema = t.table_schema AND k.table_name = t.table_name
@@ -64,6 +61,9 @@ pub const CATALOGUE: Catalogue = Catalogue {
      AND NOT EXISTS (SELECT 1 FROM information_schema.key_column_usage o
                      WHERE o.table_schema = k.table_schema AND o.table_name = k.table_name
                        AND o.constraint_name = k.constraint_name AND o.ordinal_position > 1)
+    JOIN information_schema.referential_constraints r
+      ON r.constraint_schema = k.table_schema AND r.table_name = k.table_name
+     AND r.constraint_name = k.constraint_name
     WHERE {where}
     ORDER BY k.constraint_name",
     named,

@@ -7,6 +7,7 @@ mod lock_data;
 mod locks;
 mod remedies;
 mod replaces;
+mod triggers;
 
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use crate::connection::AnyConnection;
 use crate::doctor::looks::Looks;
 use crate::doctor::report::{Deadlock, Look};
 use crate::sql::sql;
+use crate::trigger::{Counting, Trigger};
 
 pub struct Mysql;
 
@@ -49,6 +51,7 @@ const FACTS: Facts = Facts {
     table_locks: "performance_schema.metadata_locks shows which one",
     end_session: "KILL {}",
     claim_slots: " Run claim_slot() on each new connection, as ClaimSlots does in a pool.",
+    trigger: triggers::SQL,
 };
 
 impl Database for Mysql {
@@ -118,6 +121,23 @@ impl Database for Mysql {
 
     fn of_entity(&self, entity: &Entity) -> Parts {
         create_table::of_entity(entity)
+    }
+
+    fn triggers(&self, counting: &Counting) -> Result<Vec<Trigger>> {
+        triggers::triggers(counting)
+    }
+
+    fn without_writers(&self, counting: &Counting, statements: &str) -> String {
+        triggers::without_writers(counting, statements)
+    }
+
+    fn not_counted(&self, counting: &Counting, triggers: &[Trigger]) -> Vec<String> {
+        triggers::not_counted(counting, triggers)
+    }
+
+    /// A backslash begins an escape.
+    fn literal(&self, text: &str) -> String {
+        format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
     }
 }
 

@@ -52,7 +52,9 @@ pub const CATALOGUE: Catalogue = Catalogue {
     SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
            a.attname::text AS column_name, pn.nspname::text AS parent_schema,
            p.relname::text AS parent_table, pa.attname::text AS parent_column,
-           o.confdeltype = 'c' AS cascades
+           CASE o.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL'
+               WHEN 'd' THEN 'SET DEFAULT' ELSE 'NO ACTION' END AS on_delete,
+           CASE o.confupdtype WHEN 'c' THEN 'CASCADE' ELSE 'NO ACTION' END AS on_update
     FROM pg_constraint o
     JOIN pg_class c ON c.oid = o.conrelid AND o.contype = 'f' AND cardinality(o.conkey) = 1
     JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -4,6 +4,7 @@ mod catalogue;
 mod locks;
 mod partitions;
 mod remedies;
+mod triggers;
 
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use crate::connection::AnyConnection;
 use crate::doctor::looks::Looks;
 use crate::doctor::report::Look;
 use crate::sql::{Sql, sql};
+use crate::trigger::{Counting, Trigger};
 
 pub struct Postgres;
 
@@ -46,6 +48,7 @@ const FACTS: Facts = Facts {
     table_locks: "pg_locks shows which one",
     end_session: "SELECT pg_terminate_backend({})",
     claim_slots: "",
+    trigger: triggers::SQL,
 };
 
 impl Database for Postgres {
@@ -101,5 +104,17 @@ impl Database for Postgres {
 
     fn exact_type(&self, column: &Column) -> String {
         format!("{} COLLATE \"C\"", column.sql_type)
+    }
+
+    fn triggers(&self, counting: &Counting) -> Result<Vec<Trigger>> {
+        Ok(triggers::triggers(counting))
+    }
+
+    fn without_writers(&self, counting: &Counting, statements: &str) -> String {
+        triggers::without_writers(&counting.rows, statements)
+    }
+
+    fn not_counted(&self, counting: &Counting, _: &[Trigger]) -> Vec<String> {
+        triggers::not_counted(&counting.rows)
     }
 }

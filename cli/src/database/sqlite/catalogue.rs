@@ -42,7 +42,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
            -- Without a column it refers to the primary key.
            COALESCE(f.\"to\", (SELECT p.name FROM pragma_table_info(f.\"table\") p WHERE p.pk = 1), 'rowid')
                AS parent_column,
-           f.on_delete = 'CASCADE' AS cascades
+           f.on_delete, f.on_update
     FROM pragma_table_list t
     JOIN pragma_foreign_key_list(t.name) f
       ON NOT EXISTS (SELECT * FROM pragma_foreign_key_list(t.name) o WHERE o.id = f.id AND o.seq > 0)

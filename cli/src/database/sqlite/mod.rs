@@ -4,6 +4,7 @@ mod catalogue;
 mod locks;
 mod rebuild;
 mod remedies;
+mod triggers;
 
 use anyhow::Result;
 use diesel::RunQueryDsl;
@@ -15,6 +16,7 @@ use crate::connection::AnyConnection;
 use crate::doctor::looks::Looks;
 use crate::doctor::report::Look;
 use crate::sql::sql;
+use crate::trigger::{Counting, Trigger};
 
 pub struct Sqlite;
 
@@ -40,6 +42,7 @@ const FACTS: Facts = Facts {
     table_locks: "SQLite does not tell which one",
     end_session: "",
     claim_slots: "",
+    trigger: triggers::SQL,
 };
 
 impl Database for Sqlite {
@@ -114,5 +117,18 @@ impl Database for Sqlite {
             references: entity.references(self),
             ..Parts::default()
         }
+    }
+
+    fn triggers(&self, counting: &Counting) -> Result<Vec<Trigger>> {
+        Ok(triggers::triggers(counting))
+    }
+
+    /// The migration's transaction is the only one that writes, from its first statement on.
+    fn without_writers(&self, _: &Counting, statements: &str) -> String {
+        statements.to_owned()
+    }
+
+    fn not_counted(&self, counting: &Counting, _: &[Trigger]) -> Vec<String> {
+        triggers::not_counted(&counting.rows)
     }
 }

@@ -1,0 +1,162 @@
+//! Triggers that count rows on PostgreSQL: one a statement, over all rows that it changed.
+
+use diesel_counters::Dialect;
+
+use super::Postgres;
+use crate::catalogue::Table;
+use crate::database::{Database, TriggerSql};
+use crate::trigger::{Counting, Part, Sign, Trigger, in_lines};
+
+pub const SQL: TriggerSql = TriggerSql {
+    today: "CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE)",
+    undated: "DATE '1970-01-01'",
+    days: &[
+        ("date", "{}"),
+        ("timestamp without time zone", "CAST({} AS DATE)"),
+        ("timestamp with time zone", "CAST({} AT TIME ZONE 'UTC' AS DATE)"),
+    ],
+    week: "CAST(date_trunc('week', CAST({} AS TIMESTAMP)) AS DATE)",
+    month: "CAST(date_trunc('month', CAST({} AS TIMESTAMP)) AS DATE)",
+    year: "CAST(date_trunc('year', CAST({} AS TIMESTAMP)) AS DATE)",
+    weight: "CAST({} AS BIGINT)",
+    sum: "CAST(COALESCE(SUM({}), 0) AS BIGINT)",
+    total: "CAST(COALESCE(SUM({}), 0) AS BIGINT)",
+    alias: " AS kept",
+    on_conflict: "ON CONFLICT ({}) DO UPDATE SET",
+    update: "{} = kept.{} + excluded.{}",
+    before_recount: "",
+    begin_recount: "LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE",
+    views: "SELECT n.nspname::text, c.relname::text
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relkind = 'v' AND a.attname = ",
+    live: "SELECT n.nspname::text, c.relname::text, t.tgname::text,
+            concat_ws(' ', CASE WHEN t.tgtype & 2 <> 0 THEN 'BEFORE' ELSE 'AFTER' END,
+                CASE WHEN t.tgtype & 4 <> 0 THEN 'INSERT' END,
+                CASE WHEN t.tgtype & 8 <> 0 THEN 'DELETE' END,
+                CASE WHEN t.tgtype & 16 <> 0 THEN 'UPDATE' END,
+                CASE WHEN t.tgtype & 32 <> 0 THEN 'TRUNCATE' END,
+                CASE WHEN t.tgtype & 1 <> 0 THEN 'ROW' END,
+                t.tgoldtable, t.tgnewtable, NULLIF(t.tgattr::text, ''), pg_get_expr(t.tgqual, t.tgrelid)),
+            p.prosrc,
+            CASE t.tgenabled WHEN 'D' THEN 'it is disabled'
+                WHEN 'R' THEN 'it runs on replicas only'
+                WHEN 'A' THEN 'it also runs on replicas, which then count twice' END
+        FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+        JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE NOT t.tgisinternal ORDER BY 1, 2, 3",
+};
+
+/// The rows of a statement, before and after it.
+const OLD: &str = "old_rows";
+const NEW: &str = "new_rows";
+
+pub fn triggers(counting: &Counting) -> Vec<Trigger> {
+    vec![
+        after(counting, "INSERT", &[(Sign::Plus, NEW)]),
+        after(counting, "UPDATE", &[(Sign::Minus, OLD), (Sign::Plus, NEW)]),
+        after(counting, "DELETE", &[(Sign::Minus, OLD)]),
+        before_truncate(counting),
+    ]
+}
+
+fn after(counting: &Counting, event: &str, rows: &[(Sign, &str)]) -> Trigger {
+    let referencing = rows.iter().map(|(_, name)| {
+        let side = if *name == NEW { "NEW" } else { "OLD" };
+        format!(" {side} TABLE AS {name}")
+    });
+    let referencing = format!("REFERENCING{}", referencing.collect::<String>());
+    let names: Vec<_> = rows.iter().map(|(_, name)| *name).collect();
+    let event_name = format!("AFTER {event} {}", names.join(" "));
+    let body = body(counting, rows, "");
+    trigger(counting, event, "AFTER", event_name, &referencing, body)
+}
+
+/// TRUNCATE has no rows for a trigger to read. It locks the table, and the table still has its rows.
+fn before_truncate(counting: &Counting) -> Trigger {
+    let guard = "    \
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION '%: TRUNCATE at % cannot see all rows, so they cannot be counted',
+            TG_TABLE_NAME, current_setting('transaction_isolation')
+            USING HINT = 'Use READ COMMITTED, or DELETE.';
+    END IF;\n";
+    let table = Postgres.table_name(&counting.rows);
+    let body = body(counting, &[(Sign::Minus, &table)], guard);
+    let event = "BEFORE TRUNCATE".to_owned();
+    trigger(counting, "TRUNCATE", "BEFORE", event, "", body)
+}
+
+fn body(counting: &Counting, rows: &[(Sign, &str)], guard: &str) -> String {
+    let slot = Dialect::PostgreSql.connection_slot(counting.definition.slots);
+    let statements = counting.targets.iter().map(|target| {
+        let parts = rows.iter().map(|(sign, name)| {
+            let part = Part {
+                sign: *sign,
+                row: "counted",
+                from: &format!("\nFROM {name} AS counted"),
+                // A cascade deletes the row after its entity.
+                of_existing: *sign == Sign::Minus,
+                more: "",
+            };
+            counting.part(target, &part)
+        });
+        let statement = counting.add(target, &parts.collect::<Vec<_>>(), "counting_slot");
+        in_lines(&statement, 4) + ";\n"
+    });
+    format!(
+        "\nDECLARE\n    counting_slot SMALLINT := {slot};\nBEGIN\n{guard}{}    RETURN NULL;\nEND\n",
+        statements.collect::<String>()
+    )
+}
+
+fn trigger(
+    counting: &Counting,
+    what: &str,
+    when: &str,
+    event: String,
+    referencing: &str,
+    body: String,
+) -> Trigger {
+    let name = format!("{}_{}", counting.definition.name, what.to_lowercase());
+    let (quoted, table) = (Postgres.quoted(&name), Postgres.table_name(&counting.rows));
+    let referencing = match referencing {
+        "" => String::new(),
+        referencing => format!("{referencing} "),
+    };
+    Trigger {
+        create: format!(
+            "CREATE OR REPLACE FUNCTION {quoted}() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$\
+             {body}$diesel_counters$;\n\
+             CREATE TRIGGER {quoted} {when} {what} ON {table}\n    {referencing}FOR EACH STATEMENT \
+             EXECUTE FUNCTION {quoted}();\n"
+        ),
+        drop: format!(
+            "DROP TRIGGER IF EXISTS {quoted} ON {table};\nDROP FUNCTION IF EXISTS {quoted}();\n"
+        ),
+        table: [counting.rows.in_schema.clone(), counting.rows.name.clone()],
+        name,
+        event,
+        body,
+    }
+}
+
+pub fn without_writers(rows: &Table, statements: &str) -> String {
+    format!(
+        "-- Until the migration ends, others can read {rows}, but not write it.\n\
+         LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE;\n\n{statements}",
+        Postgres.table_name(rows)
+    )
+}
+
+pub fn not_counted(rows: &Table) -> Vec<String> {
+    let mut all = vec![
+        "Rows that are written with session_replication_role = replica, or while a trigger is disabled."
+            .to_owned(),
+    ];
+    if rows.partitioned {
+        all.push(format!(
+            "Rows that are written to a partition of {rows} by the name of the partition."
+        ));
+    }
+    all
+}

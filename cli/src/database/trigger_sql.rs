@@ -1,0 +1,59 @@
+//! The SQL of triggers that differs by database.
+
+use anyhow::Result;
+use diesel::RunQueryDsl;
+use diesel::sql_types::{Nullable, Text};
+
+use crate::connection::AnyConnection;
+use crate::sql::sql;
+use crate::trigger::LiveTrigger;
+
+/// SQL in the statements that count rows. `{}` is a value, or a name.
+pub struct TriggerSql {
+    /// Today in UTC.
+    pub today: &'static str,
+    /// The day of counts without a day: 1970-01-01.
+    pub undated: &'static str,
+    /// The types of days and times, and the day in UTC.
+    pub days: &'static [(&'static str, &'static str)],
+    /// The Monday before a day.
+    pub week: &'static str,
+    pub month: &'static str,
+    pub year: &'static str,
+    /// A weight as an integer.
+    pub weight: &'static str,
+    /// A sum of integers, which is 0 without any, and an error out of the range of a BIGINT.
+    pub sum: &'static str,
+    /// The same, of the type BIGINT.
+    pub total: &'static str,
+    /// After the name of the table of an upsert.
+    pub alias: &'static str,
+    /// Before the updates of an upsert; `{}` is its key.
+    pub on_conflict: &'static str,
+    /// Adds to a counter.
+    pub update: &'static str,
+    /// What a session runs before the transaction of a recount.
+    pub before_recount: &'static str,
+    /// What it runs first in the transaction: no other recount of the counter table `{}` runs
+    /// until it ends.
+    pub begin_recount: &'static str,
+    /// A query of the schema and the name of each view that has a column of the name that follows.
+    pub views: &'static str,
+    /// A query of all triggers: the schema, the table, the name, the event, the body, and why it
+    /// does not run, if that is so.
+    pub live: &'static str,
+}
+
+pub fn live(database: &TriggerSql, conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
+    type Row = (String, String, String, String, String, Option<String>);
+    let query = sql(database.live).typed::<(Text, Text, Text, Text, Text, Nullable<Text>)>();
+    let rows: Vec<Row> = query.load(conn)?;
+    let live = |(schema, table, name, event, body, disabled)| LiveTrigger {
+        table: [schema, table],
+        name,
+        event,
+        body,
+        disabled,
+    };
+    Ok(rows.into_iter().map(live).collect())
+}

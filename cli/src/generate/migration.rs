@@ -1,0 +1,137 @@
+//! `generate migration`: a Diesel migration that creates a counter table.
+
+use anyhow::{Result, bail};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use super::entity;
+use super::folder::{Folder, Written};
+use crate::connection::dialect_of;
+use crate::database::{self, CreateTable, Database, Entity, Parts, qualified};
+use crate::options::{Options, Outcome};
+
+/// Write a Diesel migration that creates a counter table.
+///
+/// The migration is named as `diesel migration generate` names it. Connects to no database.
+#[derive(Args)]
+#[command(after_help = "Example:
+  diesel-counters generate migration create_article_counters \\
+      --entity article_id:bigint:articles.id --counters views,likes --backend postgres")]
+pub struct Migration {
+    /// The name of the migration, such as create_article_counters.
+    name: String,
+    /// The names of the counters, such as views,likes.
+    #[arg(long, value_delimiter = ',', required = true, value_name = "NAME,…")]
+    counters: Vec<String>,
+    /// The key to count by, its type, and the column that it refers to, such as
+    /// article_id:bigint:articles.id. The types are smallint, integer, bigint, text,
+    /// binary and uuid. Without it, the table counts for one thing, such as a whole site.
+    #[arg(long, value_name = "COLUMN:TYPE[:TABLE.COLUMN]", value_parser = entity::parse)]
+    entity: Option<Entity>,
+    /// Count for one thing, which is the default without --entity.
+    #[arg(long, conflicts_with = "entity")]
+    no_entity: bool,
+    /// The name of the table [default: the migration's name without create_].
+    #[arg(long)]
+    table: Option<String>,
+    /// The database, where mysql includes MariaDB [default: that of DATABASE_URL].
+    #[arg(long, value_parser = PossibleValuesParser::new(database::ALL.map(|one| one.facts().option)))]
+    backend: Option<String>,
+    #[command(flatten)]
+    folder: Folder,
+}
+
+/// The names of the columns.
+const DAY: &str = "day";
+const SLOT: &str = "slot";
+
+pub fn run(migration: Migration, options: &Options) -> Result<Outcome> {
+    let has_entity = migration.entity.is_some();
+    let written = write(migration, options)?;
+    options.print(&written, || {
+        let model = match has_entity {
+            true => "the model that is counted for",
+            false => "a unit struct, such as `struct Site;`",
+        };
+        format!(
+            "Creating {}\nCreating {}\n\nNext: diesel migration run\nThen: #[derive(HasCounters)] \
+             and #[counters(table_name = {})] on {model}\n",
+            written.up.display(),
+            written.down.display(),
+            written.table.rsplit('.').next().unwrap_or(&written.table),
+        )
+    })?;
+    Ok(Outcome::Good)
+}
+
+fn write(args: Migration, options: &Options) -> Result<Written> {
+    let table = match (&args.table, args.name.strip_prefix("create_")) {
+        (Some(table), _) => table.clone(),
+        (None, Some(table)) if !table.is_empty() => table.to_owned(),
+        _ => bail!("which table is it? Call the migration create_TABLE, or give --table TABLE"),
+    };
+    validate(&args, &table)?;
+    let database = database(args.backend.as_deref(), options)?;
+    let (of, mut parts) = match &args.entity {
+        Some(entity) => (
+            format!("each {}", entity.column),
+            database.of_entity(entity),
+        ),
+        None => ("one thing".to_owned(), Parts::default()),
+    };
+    let heading = std::mem::take(&mut parts.heading);
+    let create = CreateTable {
+        database,
+        table: &qualified(database, &table),
+        entity: args.entity.as_ref().map(|entity| {
+            let sql_type = database.facts().key_types[entity.key_type as usize];
+            (&*entity.column, sql_type)
+        }),
+        parts,
+        day: DAY,
+        slot: SLOT,
+        counters: &args.counters,
+    };
+    let drop = format!("DROP TABLE {};\n", create.table);
+    let create = create.statement();
+    let create = format!("-- A counter table: the counts of {of}, by day.\n{heading}{create}");
+
+    args.folder.write(&args.name, &table, &create, &drop)
+}
+
+fn database(option: Option<&str>, options: &Options) -> Result<&'static dyn Database> {
+    let mut all = database::ALL.into_iter();
+    let named = all.find(|one| Some(one.facts().option) == option);
+    match (named, options.url()) {
+        (Some(database), _) => Ok(database),
+        (None, Some(url)) => Ok(database::of(dialect_of(url)?)),
+        (None, None) => {
+            bail!("which database? Give --backend postgres, mysql or sqlite, or set DATABASE_URL")
+        }
+    }
+}
+
+fn validate(args: &Migration, table: &str) -> Result<()> {
+    let mut names = vec![DAY, SLOT];
+    names.extend(args.entity.as_ref().map(|entity| &*entity.column));
+    names.extend(args.counters.iter().map(String::as_str));
+    for (i, name) in names.iter().enumerate() {
+        if name.is_empty() {
+            bail!("a counter has no name: write --counters views,likes");
+        }
+        let is_same = |other: &&str| other.to_lowercase() == name.to_lowercase();
+        if names[..i].iter().any(is_same) {
+            bail!(
+                "two columns would be named {name}: day, slot, the entity and the counters differ"
+            );
+        }
+    }
+    let parent = args.entity.iter().flat_map(|entity| &entity.refers_to);
+    names.extend(parent.flat_map(|(table, column)| [&**table, column]));
+    names.push(table);
+    // A new line would end the comment that the name is in.
+    match names.iter().find(|name| name.contains(char::is_control)) {
+        Some(name) => bail!("the name {name:?} has a control character: give it another name"),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,177 @@
+//! What the user says of triggers that count rows.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::Args;
+use diesel_counters::Period;
+use serde::{Deserialize, Serialize};
+
+/// The rows to count, and the counters to count them in.
+#[derive(Debug, Clone, PartialEq, Eq, Args, Serialize, Deserialize)]
+pub struct Definition {
+    /// The name of the migration and of the triggers, such as count_article_likes.
+    pub name: String,
+    /// The table whose rows are counted, such as article_likes.
+    #[arg(long, value_name = "TABLE")]
+    pub rows: String,
+    /// A counter, and the column of the row that names its entity, such as
+    /// article_id:article_counters.likes. A row whose column is NULL counts for no entity. A counter
+    /// table without an entity takes no column, as in site_counters.likes. A weight of its own can
+    /// follow, as in article_id:article_counters.stars=stars. Repeat it for more counters.
+    #[arg(
+        long = "count",
+        required = true,
+        value_name = "[COLUMN:]TABLE.COUNTER[=WEIGHT]"
+    )]
+    #[serde(rename = "count")]
+    pub counts: Vec<Count>,
+    /// What a row adds to a counter: an integer column, or an SQL expression of the row's columns.
+    #[arg(long, value_name = "WEIGHT", default_value = "1")]
+    pub by: String,
+    /// Count only the rows for which this is true: a column, or an SQL expression of the row's
+    /// columns, such as "status = 'approved'".
+    #[arg(long, value_name = "CONDITION")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// The date or time column with the day that a row counts on [default: the day, in UTC, on which
+    /// the row is inserted, changed or deleted].
+    #[arg(long, value_name = "COLUMN")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub day: Option<String>,
+    /// The period of the counters: day, week, month, year or total, as in #[counters(period = …)].
+    #[arg(long, value_name = "PERIOD", default_value = "day", value_parser = period)]
+    #[serde(with = "period_name")]
+    pub period: Period,
+    /// The number of slots, as in #[counters(slots = …)].
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=32767))]
+    pub slots: u16,
+}
+
+/// A counter of a definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Count {
+    /// The column of the row that names the entity.
+    pub column: Option<String>,
+    pub table: String,
+    pub counter: String,
+    pub weight: Option<String>,
+}
+
+impl FromStr for Count {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (target, weight) = match text.split_once('=') {
+            Some((target, weight)) => (target, Some(weight)),
+            None => (text, None),
+        };
+        let (column, counter) = match target.split_once(':') {
+            Some((column, counter)) => (Some(column), counter),
+            None => (None, target),
+        };
+        let names = counter.rsplit_once('.');
+        let is_empty = |name: Option<&str>| name.is_some_and(str::is_empty);
+        match names {
+            Some((table, counter))
+                if ![column, Some(table), Some(counter), weight]
+                    .into_iter()
+                    .any(is_empty) =>
+            {
+                Ok(Count {
+                    column: column.map(str::to_owned),
+                    table: table.to_owned(),
+                    counter: counter.to_owned(),
+                    weight: weight.map(str::to_owned),
+                })
+            }
+            _ => Err(
+                "write COLUMN:TABLE.COUNTER, such as article_id:article_counters.likes".to_owned(),
+            ),
+        }
+    }
+}
+
+impl TryFrom<String> for Count {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Count> for String {
+    fn from(count: Count) -> Self {
+        count.to_string()
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(column) = &self.column {
+            write!(f, "{column}:")?;
+        }
+        write!(f, "{}.{}", self.table, self.counter)?;
+        match &self.weight {
+            Some(weight) => write!(f, "={weight}"),
+            None => Ok(()),
+        }
+    }
+}
+
+const PERIODS: [(&str, Period); 5] = [
+    ("day", Period::Day),
+    ("week", Period::Week),
+    ("month", Period::Month),
+    ("year", Period::Year),
+    ("total", Period::Total),
+];
+
+fn period(name: &str) -> Result<Period, String> {
+    let mut periods = PERIODS.into_iter();
+    let found = periods.find(|(known, _)| *known == name);
+    found
+        .map(|(_, period)| period)
+        .ok_or_else(|| "the periods are day, week, month, year and total".to_owned())
+}
+
+mod period_name {
+    use diesel_counters::Period;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(period: &Period, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut periods = super::PERIODS.iter();
+        let name = periods.find(|(_, known)| known == period);
+        serializer.serialize_str(name.map_or("", |(name, _)| name))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Period, D::Error> {
+        super::period(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_is_a_column_a_counter_and_a_weight() {
+        let count: Count = "post_id:blog.post_counters.score=points * 2"
+            .parse()
+            .unwrap();
+        let expected = Count {
+            column: Some("post_id".to_owned()),
+            table: "blog.post_counters".to_owned(),
+            counter: "score".to_owned(),
+            weight: Some("points * 2".to_owned()),
+        };
+        assert_eq!(count, expected);
+        for text in ["site_counters.hits", "a:b.c", "a:b.c=d::bigint"] {
+            assert_eq!(text.parse::<Count>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "likes", ":t.likes", "a:.likes", "a:t.", "a:t.likes="] {
+            assert!(wrong.parse::<Count>().is_err(), "{wrong}");
+        }
+    }
+}

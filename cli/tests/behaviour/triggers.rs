@@ -1,0 +1,384 @@
+//! `generate trigger`.
+
+mod broken;
+mod random;
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use diesel_migrations::{FileBasedMigrations, MigrationHarness};
+use tempfile::{TempDir, tempdir};
+
+use super::Ran;
+use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
+
+/// Rows, which refer to articles and users, and may refer to none.
+const LIKES: &str = "
+    CREATE TABLE article_likes (
+        id         BIGINT    NOT NULL PRIMARY KEY,
+        article_id BIGINT,
+        user_id    BIGINT,
+        stars      INTEGER   NOT NULL DEFAULT 1,
+        approved   BOOLEAN   NOT NULL DEFAULT TRUE,
+        created_at TIMESTAMP NOT NULL DEFAULT '2026-01-01 00:00:00',
+        UNIQUE (article_id, user_id),
+        FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE,
+        FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE SET NULL
+    )";
+
+const PARENTS: &str = "
+    CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY);
+    CREATE TABLE users (id BIGINT NOT NULL PRIMARY KEY);
+    INSERT INTO articles VALUES (1), (2), (3), (4), (5);
+    INSERT INTO users VALUES (1), (2), (3), (4), (5)";
+
+const OTHER_COUNTERS: &str = "
+    CREATE TABLE user_counters (
+        user_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+        stars BIGINT NOT NULL DEFAULT 0,
+        PRIMARY KEY (user_id, day, slot),
+        FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE CASCADE
+    );
+    CREATE TABLE site_counters (
+        day DATE NOT NULL, slot SMALLINT NOT NULL, likes BIGINT NOT NULL DEFAULT 0,
+        PRIMARY KEY (day, slot)
+    )";
+
+/// A connection as an application has it.
+fn open(database: &TestDatabase) -> Conn {
+    let mut conn = database.connect();
+    conn.batch_execute(match BACKEND {
+        "sqlite" => {
+            "PRAGMA busy_timeout = 60000; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON"
+        }
+        // Transactions that write the same rows in another order deadlock.
+        "postgres" => "SET deadlock_timeout = '10ms'",
+        _ => "DO 0",
+    })
+    .unwrap();
+    conn
+}
+
+/// The tables, in this order or in the other one: so are the cascades of their foreign keys.
+fn tables(is_rows_first: bool) -> TestDatabase {
+    let database = TestDatabase::create();
+    database.execute(PARENTS);
+    let counters = format!("{REFERENCE}{OTHER_COUNTERS}");
+    let (first, second) = match is_rows_first {
+        true => (LIKES, &*counters),
+        false => (&*counters, LIKES),
+    };
+    database.execute(first);
+    database.execute(second);
+    database
+}
+
+/// Runs `generate trigger count_likes` for article_likes.
+fn generate(database: &TestDatabase, args: &[&str]) -> (Ran, TempDir) {
+    let folder = tempdir().unwrap();
+    let mut all = vec![
+        "generate",
+        "trigger",
+        "count_likes",
+        "--rows",
+        "article_likes",
+    ];
+    all.extend(["--migration-dir", folder.path().to_str().unwrap()]);
+    all.extend(args);
+    (database.run(&all), folder)
+}
+
+fn migrate(database: &TestDatabase, folder: &TempDir) {
+    let migrations = FileBasedMigrations::from_path(folder.path()).unwrap();
+    let mut conn = open(database);
+    conn.run_pending_migrations(migrations).unwrap();
+}
+
+/// Generates the triggers, and creates them.
+fn counted(database: &TestDatabase, args: &[&str]) {
+    let (ran, folder) = generate(database, args);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    migrate(database, &folder);
+}
+
+const LIKES_OF_ARTICLES: [&str; 2] = ["--count", "article_id:article_counters.likes"];
+
+fn number(query: &str, conn: &mut Conn) -> i64 {
+    let query = diesel::dsl::sql::<BigInt>(&format!("({query})"));
+    diesel::select(query).get_result(conn).unwrap()
+}
+
+fn likes_of(article: i64, conn: &mut Conn) -> i64 {
+    let query = format!(
+        "SELECT COALESCE(SUM(likes), 0) FROM article_counters WHERE article_id = {article}"
+    );
+    number(&format!("SELECT CAST(({query}) AS {})", integer()), conn)
+}
+
+fn integer() -> &'static str {
+    if BACKEND == "mysql" {
+        "SIGNED"
+    } else {
+        "BIGINT"
+    }
+}
+
+#[test]
+fn rows_are_counted_whoever_writes_them() {
+    let database = tables(true);
+    counted(&database, &LIKES_OF_ARTICLES);
+    let conn = &mut open(&database);
+    let mut run = |sql: &str, expected: [i64; 2]| {
+        conn.batch_execute(sql).unwrap();
+        assert_eq!(
+            [1, 2].map(|article| likes_of(article, conn)),
+            expected,
+            "{sql}"
+        );
+    };
+    run(
+        "INSERT INTO article_likes (id, article_id, user_id) VALUES (1, 1, 1)",
+        [1, 0],
+    );
+    run(
+        "INSERT INTO article_likes (id, article_id, user_id) VALUES (2, 1, 2), (3, 2, 3), (4, NULL, 1)",
+        [2, 1],
+    );
+    run(
+        "UPDATE article_likes SET article_id = 2 WHERE id = 1",
+        [1, 2],
+    );
+    run(
+        "UPDATE article_likes SET article_id = NULL WHERE id = 3",
+        [1, 1],
+    );
+    run("UPDATE article_likes SET stars = 5", [1, 1]);
+    run("BEGIN; DELETE FROM article_likes; ROLLBACK", [1, 1]);
+    run("DELETE FROM articles WHERE id = 2", [1, 0]);
+    run("DELETE FROM article_likes", [0, 0]);
+}
+
+#[test]
+fn an_update_that_does_not_matter_writes_nothing() {
+    let database = tables(true);
+    counted(
+        &database,
+        &[&LIKES_OF_ARTICLES[..], &["--when", "stars > 0"]].concat(),
+    );
+    let conn = &mut open(&database);
+    conn.batch_execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1)")
+        .unwrap();
+    conn.batch_execute("UPDATE article_counters SET slot = slot + 1000")
+        .unwrap();
+    conn.batch_execute("UPDATE article_likes SET stars = 7, user_id = 3")
+        .unwrap();
+    assert_eq!(number("SELECT COUNT(*) FROM article_counters", conn), 1);
+}
+
+#[test]
+fn existing_rows_are_counted_by_the_migration() {
+    for day in [None, Some("created_at")] {
+        let database = tables(false);
+        let mut conn = open(&database);
+        conn.batch_execute(
+            "INSERT INTO article_likes (id, article_id, user_id) VALUES (1, 1, 1), (2, 1, 2), (3, 2, 1);
+             INSERT INTO article_counters (article_id, day, slot, likes)
+             VALUES (1, '2026-01-01', 1, 1), (3, '2026-01-01', 1, 5)",
+        )
+        .unwrap();
+        let day = day.map(|day| ["--day", day]);
+        let args = [
+            &LIKES_OF_ARTICLES[..],
+            day.as_ref().map_or(&[], |day| &day[..]),
+        ]
+        .concat();
+        let (ran, folder) = generate(&database, &args);
+        assert!(
+            ran.stdout.contains("article_likes has 3 rows here"),
+            "{ran:?}"
+        );
+        migrate(&database, &folder);
+        assert_eq!(
+            [1, 2, 3].map(|article| likes_of(article, &mut conn)),
+            [2, 1, 0]
+        );
+        let migrations = FileBasedMigrations::from_path(folder.path()).unwrap();
+        conn.revert_last_migration(migrations.clone()).unwrap();
+        conn.batch_execute("DELETE FROM article_likes WHERE id = 1")
+            .unwrap();
+        conn.run_pending_migrations(migrations).unwrap();
+        assert_eq!(
+            [1, 2, 3].map(|article| likes_of(article, &mut conn)),
+            [1, 1, 0]
+        );
+    }
+}
+
+#[test]
+fn a_recount_corrects_what_was_written_past_the_triggers() {
+    let database = tables(true);
+    counted(
+        &database,
+        &[
+            &LIKES_OF_ARTICLES[..],
+            &[
+                "--count",
+                "site_counters.likes=stars",
+                "--day",
+                "created_at",
+            ],
+        ]
+        .concat(),
+    );
+    let conn = &mut open(&database);
+    conn.batch_execute(
+        "INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1), (3, 2);
+         UPDATE article_counters SET likes = likes + 40 WHERE article_id = 1;
+         UPDATE site_counters SET likes = 0",
+    )
+    .unwrap();
+    let dry = database.run(&["recount", "--dry-run"]);
+    let expected = "count_likes: 2 counts would be corrected\n  \
+        article_counters.likes of 1 on 2026-01-01: 42 stored, 2 in the rows\n  \
+        site_counters.likes on 2026-01-01: 0 stored, 3 in the rows\n";
+    assert_eq!(dry.stdout, expected, "{}", dry.stderr);
+    let ran = database.run(&["recount", "count_likes"]);
+    assert_eq!(
+        ran.stdout,
+        expected.replace("would be corrected", "corrected"),
+        "{}",
+        ran.stderr
+    );
+    let again = database.run(&["recount"]);
+    assert_eq!(
+        again.stdout,
+        "count_likes: counts all rows of article_likes\n"
+    );
+    assert_eq!([1, 2].map(|article| likes_of(article, conn)), [2, 1]);
+    let unknown = database.run(&["recount", "likes"]);
+    assert!(
+        unknown
+            .stderr
+            .contains("no triggers likes; there are count_likes"),
+        "{unknown:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_counted_is_refused() {
+    let database = tables(true);
+    for (args, why) in [
+        (
+            ["--count", "article_counters.likes"],
+            "counts for each article_id",
+        ),
+        (
+            ["--count", "article_id:site_counters.likes"],
+            "counts for one thing only",
+        ),
+        (
+            ["--count", "writer_id:article_counters.likes"],
+            "article_likes has no column writer_id",
+        ),
+        (
+            ["--count", "created_at:article_counters.likes"],
+            "article_counters.article_id is",
+        ),
+        (
+            ["--count", "article_id:article_counters.loves"],
+            "has no counter loves",
+        ),
+        (
+            ["--count", "article_id:articles.id"],
+            "is not a counter table",
+        ),
+    ] {
+        let (ran, _) = generate(&database, &args);
+        assert!(
+            ran.code == 1 && ran.stderr.contains(why),
+            "{args:?}: {}",
+            ran.stderr
+        );
+    }
+    for (option, value, why) in [
+        (
+            "--when",
+            "aproved",
+            "names aproved, and article_likes has no such column",
+        ),
+        (
+            "--when",
+            "created_at < CURRENT_TIMESTAMP",
+            "whose value changes",
+        ),
+        (
+            "--when",
+            "user_id IN (SELECT id FROM users)",
+            "has a subquery",
+        ),
+        ("--when", "approved AND", "cannot read the SQL expression"),
+        ("--by", "random()", "whose value changes"),
+        ("--day", "stars", "not a date or a time"),
+        ("--day", "day", "article_likes has no column day"),
+    ] {
+        let (ran, _) = generate(
+            &database,
+            &[&LIKES_OF_ARTICLES[..], &[option, value]].concat(),
+        );
+        assert!(
+            ran.code == 1 && ran.stderr.contains(why),
+            "{value}: {}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn names_can_be_any() {
+    let database = TestDatabase::create();
+    let [open_quote, close_quote] = if BACKEND == "mysql" {
+        ["`", "`"]
+    } else {
+        ["\"", "\""]
+    };
+    let quoted = |sql: &str| sql.replace('[', open_quote).replace(']', close_quote);
+    database.execute(&quoted(
+        "CREATE TABLE [order] ([group] BIGINT NOT NULL, [key] INTEGER NOT NULL, [when] BOOLEAN NOT NULL);
+         CREATE TABLE [select] ([entity] BIGINT NOT NULL, [day] DATE NOT NULL, [slot] SMALLINT NOT NULL,
+             [count] BIGINT NOT NULL DEFAULT 0, [table] BIGINT NOT NULL DEFAULT 0,
+             PRIMARY KEY ([entity], [day], [slot]))",
+    ));
+    let folder = tempdir().unwrap();
+    let ran = database.run(&[
+        "generate",
+        "trigger",
+        "count-it",
+        "--rows",
+        "order",
+        "--count",
+        "group:select.count",
+        "--count",
+        &quoted("group:select.table=[key]"),
+        "--when",
+        &quoted("[when] OR [key] = 7"),
+        "--migration-dir",
+        folder.path().to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    migrate(&database, &folder);
+    let conn = &mut open(&database);
+    conn.batch_execute(&quoted(
+        "INSERT INTO [order] VALUES (1, 7, FALSE), (1, 2, TRUE), (1, 3, FALSE)",
+    ))
+    .unwrap();
+    let sum = quoted("SELECT CAST(SUM([count] * 100 + [table]) AS ")
+        + integer()
+        + &quoted(") FROM [select]");
+    assert_eq!(number(&sum, conn), 209);
+    let checked = database.run(&["check", "select"]).stdout;
+    assert!(!checked.contains("count-it"), "{checked}");
+    assert_eq!(
+        database.run(&["recount"]).stdout,
+        "count-it: counts all rows of order\n"
+    );
+}

@@ -1,0 +1,218 @@
+//! What `check` says of triggers that do not count all rows, and `recount` after it.
+
+use diesel::connection::SimpleConnection;
+
+use super::{LIKES_OF_ARTICLES, counted, likes_of, open, tables};
+use crate::{BACKEND, TestDatabase};
+
+const TRIGGER: &str = "count_likes_delete";
+
+fn drop_trigger(name: &str) -> String {
+    match BACKEND {
+        "postgres" => format!("DROP TRIGGER {name} ON article_likes"),
+        _ => format!("DROP TRIGGER {name}"),
+    }
+}
+
+/// A trigger written by hand: what it does when a row of article_likes is deleted.
+fn by_hand(name: &str, statement: &str) -> String {
+    match BACKEND {
+        "postgres" => format!(
+            "CREATE FUNCTION {name}_by_hand() RETURNS trigger LANGUAGE plpgsql AS
+                 'BEGIN {statement}; RETURN NULL; END';
+             CREATE TRIGGER {name} AFTER DELETE ON article_likes FOR EACH ROW
+                 EXECUTE FUNCTION {name}_by_hand()"
+        ),
+        "mysql" => {
+            format!("CREATE TRIGGER {name} AFTER DELETE ON article_likes FOR EACH ROW {statement}")
+        }
+        _ => format!("CREATE TRIGGER {name} AFTER DELETE ON article_likes BEGIN {statement}; END"),
+    }
+}
+
+/// Two rows of an article, of which one is deleted after `breaking`. Returns what `check` finds,
+/// after its SQL and a recount have corrected the count.
+fn broken(database: &TestDatabase, breaking: &str) -> serde_json::Value {
+    let conn = &mut open(database);
+    conn.batch_execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)")
+        .unwrap();
+    conn.batch_execute(breaking).unwrap();
+    conn.batch_execute("DELETE FROM article_likes WHERE id = 1")
+        .unwrap();
+    assert_ne!(likes_of(1, conn), 1, "{breaking}");
+
+    let checked = database.run(&["check", "article_counters", "--json"]);
+    assert_eq!(checked.code, 3, "{}", checked.stdout);
+    let faults = checked.json()["tables"][0]["faults"].clone();
+    let is_trigger =
+        |fault: &&serde_json::Value| fault["fault"].as_str().unwrap().starts_with("trigger");
+    let faults: Vec<_> = faults
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(is_trigger)
+        .cloned()
+        .collect();
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    for statement in faults[0]["sql"].as_array().unwrap() {
+        conn.batch_execute(statement.as_str().unwrap()).unwrap();
+    }
+    let recounted = database.run(&["recount", "count_likes"]);
+    assert!(
+        recounted
+            .stdout
+            .starts_with("count_likes: 1 count corrected"),
+        "{recounted:?}"
+    );
+    assert_eq!(likes_of(1, conn), 1, "{breaking}");
+    faults[0].clone()
+}
+
+fn of_likes() -> TestDatabase {
+    let database = tables(true);
+    counted(&database, &LIKES_OF_ARTICLES);
+    assert_eq!(database.run(&["check", "article_counters"]).code, 0);
+    database
+}
+
+fn assert_mended(database: &TestDatabase) {
+    let checked = database.run(&["check", "article_counters"]);
+    assert_eq!(checked.code, 0, "{}", checked.stdout);
+    let conn = &mut open(database);
+    conn.batch_execute("DELETE FROM article_likes").unwrap();
+    assert_eq!(likes_of(1, conn), 0);
+}
+
+#[test]
+fn a_trigger_is_missing() {
+    let database = of_likes();
+    let fault = broken(&database, &drop_trigger(TRIGGER));
+    assert_eq!(fault["fault"], "trigger_missing");
+    assert_eq!(
+        fault["what"],
+        "article_likes has no trigger count_likes_delete."
+    );
+    assert_mended(&database);
+}
+
+#[test]
+fn a_trigger_has_been_changed_by_hand() {
+    let database = of_likes();
+    let twice = "UPDATE article_counters SET likes = likes - 2 WHERE article_id = OLD.article_id";
+    let breaking = format!("{}; {}", drop_trigger(TRIGGER), by_hand(TRIGGER, twice));
+    let fault = broken(&database, &breaking);
+    assert_eq!(fault["fault"], "trigger_changed");
+    assert_eq!(
+        fault["what"],
+        "The trigger count_likes_delete has been changed."
+    );
+    assert_mended(&database);
+}
+
+#[test]
+fn a_trigger_is_for_another_counter() {
+    let database = of_likes();
+    let views = "UPDATE article_counters SET views = views - 1 WHERE article_id = OLD.article_id";
+    let breaking = format!("{}; {}", drop_trigger(TRIGGER), by_hand(TRIGGER, views));
+    let fault = broken(&database, &breaking);
+    assert_eq!(fault["fault"], "trigger_changed");
+    assert_eq!(
+        fault["what"],
+        "The trigger count_likes_delete does not count in article_counters.likes."
+    );
+    assert_mended(&database);
+}
+
+#[test]
+fn another_trigger_counts_too() {
+    let database = of_likes();
+    let likes = "UPDATE article_counters SET likes = likes - 1 WHERE article_id = OLD.article_id";
+    let fault = broken(&database, &by_hand("mine", likes));
+    assert_eq!(fault["fault"], "trigger_other");
+    assert_eq!(
+        fault["what"],
+        "The trigger mine of article_likes counts in article_counters.likes too."
+    );
+    database.execute(&drop_trigger("mine"));
+    assert_mended(&database);
+}
+
+/// A table is created again to change it on SQLite, and its triggers are lost.
+#[test]
+fn all_triggers_are_missing() {
+    let database = of_likes();
+    let events = ["insert", "update", "delete"].map(|event| format!("count_likes_{event}"));
+    let rebuilt = events.map(|name| drop_trigger(&name)).join("; ");
+    database.execute(&rebuilt);
+    let checked = database.run(&["check", "--json"]).json();
+    let faults = checked["tables"][0]["faults"].as_array().unwrap();
+    let missing = faults
+        .iter()
+        .filter(|fault| fault["fault"] == "trigger_missing");
+    assert_eq!(missing.count(), 3, "{faults:?}");
+}
+
+#[test]
+fn rows_are_counted_by_two_definitions() {
+    let database = of_likes();
+    let folder = tempfile::tempdir().unwrap();
+    let ran = database.run(&[
+        "generate",
+        "trigger",
+        "count_again",
+        "--rows",
+        "article_likes",
+        "--count",
+        "article_id:article_counters.likes",
+        "--migration-dir",
+        folder.path().to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    // Its version can be that of the other migration, which is of the same second.
+    let up = ran
+        .stdout
+        .lines()
+        .next()
+        .unwrap()
+        .strip_prefix("Creating ")
+        .unwrap();
+    database.execute(&std::fs::read_to_string(up).unwrap());
+    let checked = database
+        .run(&["check", "article_counters", "--json"])
+        .json();
+    let faults = checked["tables"][0]["faults"].as_array().unwrap();
+    let twice = faults
+        .iter()
+        .filter(|fault| fault["fault"] == "trigger_twice");
+    assert_eq!(twice.count(), 1, "{faults:?}");
+}
+
+#[test]
+fn the_rows_have_lost_a_column() {
+    let database = tables(true);
+    counted(
+        &database,
+        &[&LIKES_OF_ARTICLES[..], &["--by", "stars"]].concat(),
+    );
+    let names =
+        ["insert", "update", "delete"].map(|event| drop_trigger(&format!("count_likes_{event}")));
+    database.execute(&format!(
+        "{}; ALTER TABLE article_likes RENAME COLUMN stars TO points",
+        names.join("; ")
+    ));
+    let checked = database.run(&["check", "--json"]).json();
+    let fault = &checked["tables"][0]["faults"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()
+        .clone();
+    assert_eq!(fault["fault"], "trigger_definition");
+    assert!(
+        fault["what"]
+            .as_str()
+            .unwrap()
+            .contains("article_likes has no such column"),
+        "{fault}"
+    );
+}

@@ -1,0 +1,240 @@
+//! Random statements on several connections, compared with the rows after each transaction.
+
+use std::thread;
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use rand::prelude::*;
+use rand::rngs::StdRng;
+
+use super::{counted, number, open, tables};
+use crate::{BACKEND, Conn, TestDatabase};
+
+/// What is counted: likes and stars of an article, stars of a user, and likes of the whole site.
+const COUNTS: [&str; 8] = [
+    "--count",
+    "article_id:article_counters.likes",
+    "--count",
+    "article_id:article_counters.comments=stars",
+    "--count",
+    "user_id:user_counters.stars=stars",
+    "--count",
+    "site_counters.likes",
+];
+const WHEN: [&str; 2] = ["--when", "approved AND stars <> 3"];
+
+#[test]
+fn counts_equal_the_rows_after_each_transaction() {
+    for is_rows_first in [true, false] {
+        let database = tables(is_rows_first);
+        counted(&database, &[&COUNTS[..], &WHEN].concat());
+        run(&database, false, is_rows_first);
+    }
+}
+
+#[test]
+fn days_equal_those_of_the_rows_after_each_transaction() {
+    for is_rows_first in [true, false] {
+        let database = tables(is_rows_first);
+        counted(
+            &database,
+            &[&COUNTS[..], &WHEN, &["--day", "created_at"]].concat(),
+        );
+        run(&database, true, is_rows_first);
+    }
+}
+
+const THREADS: u64 = 4;
+const TRANSACTIONS: u64 = 150;
+
+fn run(database: &TestDatabase, by_day: bool, is_rows_first: bool) {
+    let first: u64 = rand::random();
+    let outcomes = thread::scope(|scope| {
+        let threads = (0..THREADS).map(|i| {
+            let seed = first.wrapping_add(i);
+            scope.spawn(move || transactions(database, by_day, seed))
+        });
+        let threads: Vec<_> = threads.collect();
+        let mut outcomes = threads.into_iter().map(|thread| thread.join().unwrap());
+        let first = outcomes.next().unwrap();
+        outcomes.fold(first, |sum, one| [sum[0] + one[0], sum[1] + one[1]])
+    });
+    let [committed, failed] = outcomes;
+    println!("{BACKEND} rows first {is_rows_first}: {committed} committed, {failed} failed");
+    // Transactions that write the same rows fail, most of all where gaps are locked.
+    assert!(
+        committed > TRANSACTIONS,
+        "{committed} committed, {failed} failed"
+    );
+    let recounted = database.run(&["recount", "--dry-run"]).stdout;
+    assert_eq!(recounted, "count_likes: counts all rows of article_likes\n");
+    assert_eq!(database.run(&["check", "article_counters"]).code, 0);
+}
+
+/// Returns how many transactions committed, and how many failed.
+fn transactions(database: &TestDatabase, by_day: bool, seed: u64) -> [u64; 2] {
+    let conn = &mut open(database);
+    let rng = &mut StdRng::seed_from_u64(seed);
+    let (mut committed, mut log) = (0, Vec::new());
+    for _ in 0..TRANSACTIONS {
+        log.clear();
+        match transaction(rng, &mut log, conn) {
+            Ok(()) => committed += 1,
+            Err(_) => conn.batch_execute("ROLLBACK").unwrap(),
+        }
+        let wrong = number(&wrong_counts(by_day), conn);
+        assert_eq!(wrong, 0, "seed {seed}, after {}", log.join("; "));
+    }
+    [committed, TRANSACTIONS - committed]
+}
+
+fn transaction(rng: &mut StdRng, log: &mut Vec<String>, conn: &mut Conn) -> QueryResult<()> {
+    let mut execute = |statement: String| {
+        let result = conn.batch_execute(&statement);
+        log.push(format!("{statement} {result:?}"));
+        result
+    };
+    execute(match BACKEND {
+        "sqlite" => "BEGIN IMMEDIATE".to_owned(),
+        _ => "BEGIN".to_owned(),
+    })?;
+    for _ in 0..rng.random_range(1..8) {
+        match rng.random_range(0..12) {
+            0 => {
+                execute("SAVEPOINT here".to_owned())?;
+                // PostgreSQL requires it after an error.
+                let _ = execute(statement(rng));
+                execute("ROLLBACK TO SAVEPOINT here".to_owned())?;
+            }
+            1 => {
+                execute("SAVEPOINT here".to_owned())?;
+                execute(statement(rng))?;
+                execute("RELEASE SAVEPOINT here".to_owned())?;
+            }
+            _ => execute(statement(rng))?,
+        }
+    }
+    execute(match rng.random_range(0..8) {
+        0 => "ROLLBACK".to_owned(),
+        _ => "COMMIT".to_owned(),
+    })
+}
+
+fn statement(rng: &mut StdRng) -> String {
+    let id = rng.random_range(1..40);
+    let [one, two] = [0; 2].map(|_| rng.random_range(1..6));
+    let key = if rng.random_range(0..5) == 0 {
+        "NULL".to_owned()
+    } else {
+        one.to_string()
+    };
+    let column = if rng.random() {
+        "article_id"
+    } else {
+        "user_id"
+    };
+    let mut rows = |number: usize| {
+        let rows = (0..number).map(|_| {
+            let (id, article, user) = (
+                rng.random_range(1..40),
+                rng.random_range(1..6),
+                rng.random_range(1..6),
+            );
+            let (stars, approved, day) = (
+                rng.random_range(-1..6),
+                rng.random_range(0..4) > 0,
+                rng.random_range(1..4),
+            );
+            let user = if user == 5 {
+                "NULL".to_owned()
+            } else {
+                user.to_string()
+            };
+            format!("({id}, {article}, {user}, {stars}, {approved}, '2026-01-0{day} 23:30:00')")
+        });
+        rows.collect::<Vec<_>>().join(", ")
+    };
+    let (one_row, rows) = (rows(1), rows(4));
+    const COLUMNS: &str = "(id, article_id, user_id, stars, approved, created_at)";
+    let insert = format!("INSERT INTO article_likes {COLUMNS} VALUES");
+    let (ignore, update) = match BACKEND {
+        "mysql" => (
+            format!("INSERT IGNORE INTO article_likes {COLUMNS} VALUES {rows}"),
+            format!(
+                "{insert} {one_row} ON DUPLICATE KEY UPDATE stars = stars + 1, article_id = {two}"
+            ),
+        ),
+        _ => (
+            format!("{insert} {rows} ON CONFLICT DO NOTHING"),
+            format!(
+                "{insert} {one_row} ON CONFLICT (id) DO UPDATE SET stars = article_likes.stars + 1, article_id = {two}"
+            ),
+        ),
+    };
+    match rng.random_range(0..22) {
+        0..=3 => format!(
+            "{insert} ({}, {one}, NULL, {two}, TRUE, '2026-01-02 01:00:00')",
+            rng.random_range(40..i64::MAX)
+        ),
+        4..=7 => ignore,
+        8..=9 => update,
+        10 => match BACKEND {
+            "postgres" => format!(
+                "INSERT INTO article_likes (id, article_id, stars) \
+                 SELECT id + 20, article_id, 2 FROM article_likes WHERE id < {id} ON CONFLICT DO NOTHING"
+            ),
+            _ => format!("REPLACE INTO article_likes {COLUMNS} VALUES {rows}"),
+        },
+        11 => format!("UPDATE article_likes SET {column} = {key} WHERE id = {id}"),
+        12 => format!("UPDATE article_likes SET article_id = {one} WHERE user_id IS NULL"),
+        13 => format!("UPDATE article_likes SET stars = stars + {one} WHERE article_id = {two}"),
+        14 => format!("UPDATE article_likes SET approved = NOT approved WHERE id < {id}"),
+        15 => {
+            format!("UPDATE article_likes SET created_at = '2026-01-04 12:00:00' WHERE id > {id}")
+        }
+        16 => "UPDATE article_likes SET stars = stars, article_id = article_id".to_owned(),
+        17 => format!("DELETE FROM article_likes WHERE id = {id}"),
+        18 => format!("DELETE FROM article_likes WHERE article_id = {one} OR user_id = {two}"),
+        19 => format!("DELETE FROM articles WHERE id = {one}; INSERT INTO articles VALUES ({one})"),
+        20 => format!("DELETE FROM users WHERE id = {one}; INSERT INTO users VALUES ({one})"),
+        _ if BACKEND == "postgres" && rng.random_range(0..4) == 0 => {
+            "TRUNCATE article_likes".to_owned()
+        }
+        _ => format!("DELETE FROM article_likes WHERE stars = {one}"),
+    }
+}
+
+/// How many entities and days have another count than the rows, in one snapshot.
+fn wrong_counts(by_day: bool) -> String {
+    let [of_rows, of_counters] = match by_day {
+        true => ["date(created_at)", "day"],
+        false => ["0", "0"],
+    };
+    let of = |entity: &str, table: &str, counted: &str, stored: &str| {
+        format!(
+            "SELECT {entity} AS k, {of_rows} AS d, {counted} AS n FROM article_likes \
+             WHERE approved AND stars <> 3 AND {entity} IS NOT NULL \
+             UNION ALL SELECT {entity}, {of_counters}, -{stored} FROM {table}"
+        )
+    };
+    let site = format!(
+        "SELECT 0 AS k, {of_rows} AS d, 1 AS n FROM article_likes WHERE approved AND stars <> 3 \
+         UNION ALL SELECT 0, {of_counters}, -likes FROM site_counters"
+    );
+    let counters = [
+        of("article_id", "article_counters", "1", "likes"),
+        of("article_id", "article_counters", "stars", "comments"),
+        of("user_id", "user_counters", "stars", "stars"),
+        site,
+    ];
+    let counters = counters.iter().enumerate().map(|(i, rows)| {
+        format!(
+            "SELECT {i} AS c, k, d FROM ({rows}) AS counter_{i} GROUP BY k, d HAVING SUM(n) <> 0"
+        )
+    });
+    let counters: Vec<_> = counters.collect();
+    format!(
+        "SELECT COUNT(*) FROM ({}) AS wrong",
+        counters.join(" UNION ALL ")
+    )
+}
