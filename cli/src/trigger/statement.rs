@@ -33,22 +33,28 @@ const DAY: &str = "day";
 impl Counting {
     /// A query of some rows: their entity, their day, and what they add to each counter.
     pub fn part(&self, target: &Target, part: &Part<'_>) -> String {
+        let [key, counts] = self.columns(target, part);
+        let names = target.entity.iter().map(|_| ENTITY).chain([DAY]);
+        let key = key
+            .iter()
+            .zip(names)
+            .map(|(value, name)| format!("{value} AS {name}"));
+        let counts = counts.iter().enumerate();
+        let counts = counts.map(|(i, value)| format!("{value} AS {}", count(i)));
+        let columns: Vec<_> = key.chain(counts).collect();
+        let conditions = self.conditions(target, part);
+        format!(
+            "SELECT {}{}{}{conditions}",
+            columns.join(", "),
+            part.more,
+            part.from
+        )
+    }
+
+    /// The entity and the day of a row, and what it adds to each counter.
+    fn columns(&self, target: &Target, part: &Part<'_>) -> [Vec<String>; 2] {
         let (database, sql) = (self.database, &self.database.facts().trigger);
         let column = |name: &str| format!("{}.{}", part.row, database.quoted(name));
-        let mut columns = Vec::new();
-        let mut conditions = Vec::new();
-        if let Some(entity) = &target.entity {
-            let entity = column(&entity.name);
-            columns.push(format!("{entity} AS {ENTITY}"));
-            conditions.push(format!("{entity} IS NOT NULL"));
-            if let Some((parents, key)) = target.parent.as_ref().filter(|_| part.of_existing) {
-                let (parents, key) = (database.table_name(parents), database.quoted(key));
-                conditions.push(format!(
-                    "EXISTS (SELECT 1 FROM {parents} AS {} WHERE {0}.{key} = {entity})",
-                    target.parent_alias()
-                ));
-            }
-        }
         let day = match &self.day {
             Some((day, name)) => {
                 let day = self.start_of(&day.replace("{}", &column(name)));
@@ -58,25 +64,41 @@ impl Counting {
             None if part.sign == Sign::All => sql.undated.to_owned(),
             None => self.start_of(sql.today),
         };
-        columns.push(format!("{day} AS {DAY}"));
-        for (i, weight) in target.weights.iter().enumerate() {
-            let value = match weight.value.is_one() {
-                true => "1".to_owned(),
-                false => sql
-                    .weight
-                    .replace("{}", &weight.value.of(part.row, database)),
-            };
-            let sign = if part.sign == Sign::Minus { "-" } else { "" };
-            columns.push(format!("{sign}{value} AS {}", count(i)));
+        let entity = target.entity.iter().map(|entity| column(&entity.name));
+        let sign = if part.sign == Sign::Minus { "-" } else { "" };
+        let counts = target
+            .weights
+            .iter()
+            .map(|weight| match weight.value.is_one() {
+                true => format!("{sign}1"),
+                false => {
+                    let value = weight.value.of(part.row, database);
+                    sign.to_owned() + &sql.weight.replace("{}", &value)
+                }
+            });
+        [entity.chain([day]).collect(), counts.collect()]
+    }
+
+    /// The conditions on which a row counts.
+    fn conditions(&self, target: &Target, part: &Part<'_>) -> String {
+        let database = self.database;
+        let mut conditions = Vec::new();
+        if let Some(entity) = &target.entity {
+            let entity = format!("{}.{}", part.row, database.quoted(&entity.name));
+            conditions.push(format!("{entity} IS NOT NULL"));
+            if let Some((parents, key)) = target.parent.as_ref().filter(|_| part.of_existing) {
+                let (parents, key) = (database.table_name(parents), database.quoted(key));
+                conditions.push(format!(
+                    "EXISTS (SELECT 1 FROM {parents} AS {} WHERE {0}.{key} = {entity})",
+                    target.parent_alias()
+                ));
+            }
         }
-        if let Some(when) = &self.when {
-            conditions.push(when.of(part.row, database));
+        conditions.extend(self.when.as_ref().map(|when| when.of(part.row, database)));
+        match conditions.is_empty() {
+            true => String::new(),
+            false => format!("\nWHERE {}", conditions.join("\n    AND ")),
         }
-        let mut query = format!("SELECT {}{}{}", columns.join(", "), part.more, part.from);
-        if !conditions.is_empty() {
-            query += &format!("\nWHERE {}", conditions.join("\n    AND "));
-        }
-        query
     }
 
     /// What all rows of the table add to the counters. It is grouped by the row's own day, or not
@@ -113,9 +135,37 @@ impl Counting {
         )
     }
 
+    /// The statement of a trigger that runs for each row. One row that counts as one needs no sum.
+    pub fn add_rows(&self, target: &Target, parts: &[Part<'_>], slot: &str) -> String {
+        if let ([part], true) = (parts, target.weights.iter().all(|w| w.value.is_one())) {
+            let [key, counts] = self.columns(target, part);
+            let values = [&key[..], &[slot.to_owned()], &counts].concat().join(", ");
+            let conditions = self.conditions(target, part);
+            return self.upsert(target, &format!("SELECT {values}{}{conditions}", part.from));
+        }
+        let parts: Vec<_> = parts.iter().map(|part| self.part(target, part)).collect();
+        self.add(target, &parts, slot)
+    }
+
     /// Adds up the parts by entity and day, and adds the sums that are not 0 to the counters. The
     /// entities are in order, so that two statements that share a slot do not deadlock.
     pub fn add(&self, target: &Target, parts: &[String], slot: &str) -> String {
+        let sql = &self.database.facts().trigger;
+        let group = self.group(target);
+        let sums = (0..target.weights.len()).map(|i| sql.sum.replace("{}", &count(i)));
+        let sums: Vec<_> = sums.collect();
+        let query = format!(
+            "SELECT {group}, {slot}, {}\nFROM (\n{}\n) AS moved\nGROUP BY {group}\nHAVING {}\n\
+             ORDER BY {group}",
+            sums.join(", "),
+            in_lines(&parts.join("\nUNION ALL\n"), 4),
+            self.is_moved(target),
+        );
+        self.upsert(target, &query)
+    }
+
+    /// Adds the rows of a query to the counters.
+    fn upsert(&self, target: &Target, query: &str) -> String {
         let (database, sql) = (self.database, &self.database.facts().trigger);
         let table = &target.counters;
         let key = table.entity.iter().chain([&table.day, &table.slot]);
@@ -125,25 +175,15 @@ impl Counting {
             .iter()
             .map(|weight| database.quoted(&weight.counter));
         let counters: Vec<_> = counters.collect();
-        let group = self.group(target);
-        let sums = (0..counters.len()).map(|i| sql.sum.replace("{}", &count(i)));
-        let values =
-            [group, &format!(", {slot}, ")].concat() + &sums.collect::<Vec<_>>().join(", ");
-        let updates: Vec<_> = counters
-            .iter()
-            .map(|name| sql.update.replace("{}", name))
-            .collect();
+        let updates = counters.iter().map(|name| sql.update.replace("{}", name));
         format!(
-            "INSERT INTO {}{} ({}, {})\nSELECT {values}\nFROM (\n{}\n) AS moved\nGROUP BY {group}\n\
-             HAVING {}\nORDER BY {group}\n{} {}",
+            "INSERT INTO {}{} ({}, {})\n{query}\n{} {}",
             database.table_name(&table.table),
             sql.alias,
             key.join(", "),
             counters.join(", "),
-            in_lines(&parts.join("\nUNION ALL\n"), 4),
-            self.is_moved(target),
             sql.on_conflict.replace("{}", &key.join(", ")),
-            updates.join(", "),
+            updates.collect::<Vec<_>>().join(", "),
         )
     }
 

@@ -382,3 +382,44 @@ fn names_can_be_any() {
         "count-it: counts all rows of order\n"
     );
 }
+
+#[test]
+fn the_reference_triggers_are_what_it_writes() {
+    let database = TestDatabase::with_article_counters();
+    database.execute(
+        "CREATE TABLE article_likes (
+             article_id BIGINT NOT NULL, user_id BIGINT NOT NULL,
+             PRIMARY KEY (article_id, user_id),
+             FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE
+         )",
+    );
+    let folder = tempdir().unwrap();
+    let ran = database.run(&[
+        "generate",
+        "trigger",
+        "count_article_likes",
+        "--rows",
+        "article_likes",
+        "--count",
+        "article_id:article_counters.likes",
+        "--migration-dir",
+        folder.path().to_str().unwrap(),
+        "--json",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let reference = concat!(env!("CARGO_MANIFEST_DIR"), "/../migrations/");
+    for file in ["up", "down"] {
+        let written = std::fs::read_to_string(ran.json()[file].as_str().unwrap()).unwrap();
+        let reference =
+            format!("{reference}triggers/{BACKEND}/00000000000002_count_article_likes/{file}.sql");
+        if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+            std::fs::create_dir_all(std::path::Path::new(&reference).parent().unwrap()).unwrap();
+            std::fs::write(&reference, &written).unwrap();
+        }
+        let reference = std::fs::read_to_string(reference).unwrap();
+        assert_eq!(
+            written, reference,
+            "write it again with INSTA_UPDATE=always"
+        );
+    }
+}

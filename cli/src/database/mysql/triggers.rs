@@ -58,17 +58,14 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
 fn after(counting: &Counting, event: &str, rows: &[(Sign, &str)]) -> Trigger {
     let slot = Dialect::MySql.connection_slot(counting.definition.slots);
     let statements = counting.targets.iter().map(|target| {
-        let parts = rows.iter().map(|(sign, row)| {
-            let part = Part {
-                sign: *sign,
-                row,
-                from: " FROM DUAL",
-                of_existing: *sign == Sign::Minus && !target.has_same_parent(),
-                more: "",
-            };
-            counting.part(target, &part)
+        let parts = rows.iter().map(|(sign, row)| Part {
+            sign: *sign,
+            row,
+            from: " FROM DUAL",
+            of_existing: *sign == Sign::Minus && !target.has_same_parent(),
+            more: "",
         });
-        counting.add(target, &parts.collect::<Vec<_>>(), &slot)
+        counting.add_rows(target, &parts.collect::<Vec<_>>(), &slot)
     });
     let statements: Vec<_> = statements.collect();
     let body = match &*statements {
@@ -153,7 +150,7 @@ pub fn without_writers(counting: &Counting, statements: &str) -> String {
             format!("{table} WRITE"),
             format!("{table} AS {} READ", target.stored_alias()),
         ]);
-        if let Some((parents, _)) = &target.parent {
+        if let Some((parents, _)) = target.parent.as_ref().filter(|_| !target.has_same_parent()) {
             let parents = Mysql.table_name(parents);
             locks.push(format!("{parents} AS {} READ", target.parent_alias()));
         }

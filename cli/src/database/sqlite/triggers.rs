@@ -62,18 +62,15 @@ pub fn triggers(counting: &Counting) -> Vec<Trigger> {
 fn after(counting: &Counting, event: &str, rows: &[(Sign, &str)]) -> Trigger {
     let slot = Dialect::Sqlite.connection_slot(counting.definition.slots);
     let statements = counting.targets.iter().map(|target| {
-        let parts = rows.iter().map(|(sign, row)| {
-            let part = Part {
-                sign: *sign,
-                row,
-                from: "",
-                // A cascade deletes the row after its entity.
-                of_existing: *sign == Sign::Minus,
-                more: "",
-            };
-            counting.part(target, &part)
+        let parts = rows.iter().map(|(sign, row)| Part {
+            sign: *sign,
+            row,
+            from: "",
+            // A cascade deletes the row after its entity.
+            of_existing: *sign == Sign::Minus,
+            more: "",
         });
-        let statement = counting.add(target, &parts.collect::<Vec<_>>(), &slot);
+        let statement = counting.add_rows(target, &parts.collect::<Vec<_>>(), &slot);
         in_lines(&statement, 4) + ";\n"
     });
     let head = format!("AFTER {event}");
