@@ -413,3 +413,92 @@ fn a_number_beyond_bigint_is_looked_at_first() {
     assert_eq!(faults[0]["fault"], "counter_type");
     assert_eq!(faults[0]["sql"], serde_json::json!([]));
 }
+
+mod triggers {
+    use diesel::connection::SimpleConnection;
+
+    use crate::behaviour::triggers::{
+        LIKES_OF_ARTICLES, counted, generate, likes_of, number, open, tables,
+    };
+
+    #[test]
+    fn a_recount_corrects_what_truncate_removed() {
+        let database = tables(true);
+        let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
+        assert!(
+            ran.stdout
+                .contains("TRUNCATE TABLE article_likes: run `diesel-counters recount`"),
+            "{ran:?}"
+        );
+        counted(&database, &LIKES_OF_ARTICLES);
+        let conn = &mut open(&database);
+        conn.batch_execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)")
+            .unwrap();
+        conn.batch_execute("TRUNCATE TABLE article_likes").unwrap();
+        assert_eq!(likes_of(1, conn), 2);
+        let ran = database.run(&["recount"]);
+        assert!(
+            ran.stdout.contains("of 1: 2 stored, 0 in the rows"),
+            "{ran:?}"
+        );
+        assert_eq!(likes_of(1, conn), 0);
+    }
+
+    /// MySQL and MariaDB run no triggers for the rows that a cascade deletes or changes.
+    #[test]
+    fn a_cascade_of_another_entity_is_counted_by_a_trigger_of_its_table() {
+        let database = tables(true);
+        counted(
+            &database,
+            &[
+                "--count",
+                "user_id:user_counters.stars=stars",
+                "--count",
+                "site_counters.likes",
+            ],
+        );
+        let conn = &mut open(&database);
+        let stars = "SELECT CAST(COALESCE(SUM(stars), 0) AS SIGNED) FROM user_counters";
+        let likes = "SELECT CAST(SUM(likes) AS SIGNED) FROM site_counters";
+        conn.batch_execute(
+            "INSERT INTO article_likes (id, article_id, user_id) VALUES (1, 1, 1), (2, 1, 2), (3, 2, 1)",
+        )
+        .unwrap();
+        assert_eq!([number(stars, conn), number(likes, conn)], [3, 3]);
+        conn.batch_execute("DELETE FROM articles WHERE id = 1")
+            .unwrap();
+        assert_eq!([number(stars, conn), number(likes, conn)], [1, 1]);
+        conn.batch_execute("DELETE FROM users WHERE id = 1")
+            .unwrap();
+        assert_eq!([number(stars, conn), number(likes, conn)], [0, 1]);
+        // Without that trigger it is not, and that is found.
+        conn.batch_execute("DROP TRIGGER count_likes_of_article_id")
+            .unwrap();
+        conn.batch_execute("DELETE FROM articles WHERE id = 2")
+            .unwrap();
+        assert_eq!(number(likes, conn), 1);
+        let checked = database.run(&["check", "site_counters"]);
+        assert!(
+            checked
+                .stdout
+                .contains("articles has no trigger count_likes_of_article_id"),
+            "{checked:?}"
+        );
+        database.run(&["recount"]);
+        assert_eq!(number(likes, conn), 0);
+    }
+
+    #[test]
+    fn a_cascade_to_the_same_table_is_refused() {
+        let database = tables(true);
+        database.execute(
+            "ALTER TABLE article_likes ADD COLUMN reply_to BIGINT,
+                 ADD FOREIGN KEY (reply_to) REFERENCES article_likes (id) ON DELETE CASCADE",
+        );
+        let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
+        assert!(
+            ran.stderr.contains("refers to article_likes itself"),
+            "{ran:?}"
+        );
+    }
+}

@@ -620,3 +620,155 @@ fn a_prepared_transaction_is_left_to_its_view() {
     let holder = "held by a session that waits too, or that the database does not show";
     assert!(answer.stdout.contains(holder), "{answer:?}");
 }
+
+mod triggers {
+    use diesel::connection::SimpleConnection;
+    use diesel::prelude::*;
+
+    use crate::behaviour::triggers::{LIKES_OF_ARTICLES, counted, likes_of, open, tables};
+
+    diesel::table! {
+        article_likes (id) {
+            id -> BigInt,
+            article_id -> BigInt,
+        }
+    }
+
+    #[test]
+    fn copied_rows_are_counted() {
+        let database = tables(true);
+        counted(&database, &LIKES_OF_ARTICLES);
+        let conn = &mut open(&database);
+        let copied = diesel::copy_from(article_likes::table)
+            .from_raw_data((article_likes::id, article_likes::article_id), |copy| {
+                use std::io::Write;
+                for id in 0..100_000 {
+                    writeln!(copy, "{id}\t{}", id % 2 + 1).unwrap();
+                }
+                diesel::QueryResult::Ok(())
+            })
+            .execute(conn)
+            .unwrap();
+        assert_eq!(copied, 100_000);
+        assert_eq!(
+            [1, 2].map(|article| likes_of(article, conn)),
+            [50_000, 50_000]
+        );
+    }
+
+    #[test]
+    fn truncated_rows_are_counted() {
+        let database = tables(true);
+        counted(&database, &LIKES_OF_ARTICLES);
+        let conn = &mut open(&database);
+        let insert = "INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1), (3, 2)";
+        conn.batch_execute(insert).unwrap();
+        conn.batch_execute("BEGIN; TRUNCATE article_likes; ROLLBACK")
+            .unwrap();
+        assert_eq!([1, 2].map(|article| likes_of(article, conn)), [2, 1]);
+        // It could miss rows that were committed after its snapshot.
+        conn.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+            .unwrap();
+        let refused = conn.batch_execute("TRUNCATE article_likes").unwrap_err();
+        assert!(
+            refused.to_string().contains("cannot see all rows"),
+            "{refused}"
+        );
+        conn.batch_execute("ROLLBACK; TRUNCATE article_likes")
+            .unwrap();
+        assert_eq!([1, 2].map(|article| likes_of(article, conn)), [0, 0]);
+        conn.batch_execute(insert).unwrap();
+        conn.batch_execute("TRUNCATE articles CASCADE").unwrap();
+        assert_eq!([1, 2].map(|article| likes_of(article, conn)), [0, 0]);
+    }
+
+    /// Each of them, and `session_replication_role`, which leaves no trace but wrong counts.
+    #[test]
+    fn a_disabled_trigger_is_found() {
+        for (how, why) in [
+            ("DISABLE TRIGGER count_likes_insert", "it is disabled"),
+            ("DISABLE TRIGGER ALL", "it is disabled"),
+            (
+                "ENABLE REPLICA TRIGGER count_likes_insert",
+                "it runs on replicas only",
+            ),
+            (
+                "ENABLE ALWAYS TRIGGER count_likes_insert",
+                "it also runs on replicas",
+            ),
+        ] {
+            let database = tables(true);
+            counted(&database, &LIKES_OF_ARTICLES);
+            let conn = &mut open(&database);
+            conn.batch_execute(&format!("ALTER TABLE article_likes {how}"))
+                .unwrap();
+            conn.batch_execute("SET session_replication_role = replica")
+                .unwrap();
+            conn.batch_execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)")
+                .unwrap();
+            conn.batch_execute("SET session_replication_role = origin")
+                .unwrap();
+            let checked = database.run(&["check", "article_counters", "--json"]);
+            assert_eq!(checked.code, 3, "{}", checked.stdout);
+            assert!(checked.stdout.contains(why), "{}", checked.stdout);
+            for fault in checked.json()["tables"][0]["faults"].as_array().unwrap() {
+                assert_eq!(fault["fault"], "trigger_disabled");
+                for statement in fault["sql"].as_array().unwrap() {
+                    database.execute(statement.as_str().unwrap());
+                }
+            }
+            assert_eq!(database.run(&["check", "article_counters"]).code, 0);
+            database.run(&["recount"]);
+            assert_eq!(likes_of(1, conn), 2, "{how}");
+        }
+    }
+
+    #[test]
+    fn rows_can_be_in_another_schema() {
+        let database = tables(true);
+        database.execute(
+            "CREATE SCHEMA elsewhere;
+             ALTER TABLE article_likes SET SCHEMA elsewhere;
+             ALTER TABLE articles SET SCHEMA elsewhere",
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let ran = database.run(&[
+            "generate",
+            "trigger",
+            "count_likes",
+            "--rows",
+            "elsewhere.article_likes",
+            "--count",
+            "article_id:article_counters.likes",
+            "--migration-dir",
+            folder.path().to_str().unwrap(),
+        ]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        crate::behaviour::triggers::migrate(&database, &folder);
+        let conn = &mut open(&database);
+        conn.batch_execute(
+            "INSERT INTO elsewhere.article_likes (id, article_id) VALUES (1, 1), (2, 1)",
+        )
+        .unwrap();
+        conn.batch_execute("DELETE FROM elsewhere.article_likes WHERE id = 1")
+            .unwrap();
+        assert_eq!(likes_of(1, conn), 1);
+        assert_eq!(database.run(&["check", "article_counters"]).code, 0);
+    }
+
+    #[test]
+    fn a_key_that_an_update_cascades_is_refused() {
+        let database = tables(true);
+        database.execute(
+            "ALTER TABLE article_counters DROP CONSTRAINT article_counters_article_id_fkey;
+             ALTER TABLE article_counters ADD FOREIGN KEY (article_id) REFERENCES articles (id)
+                 ON DELETE CASCADE ON UPDATE CASCADE",
+        );
+        let (ran, _) = crate::behaviour::triggers::generate(&database, &LIKES_OF_ARTICLES);
+        assert!(
+            ran.stderr.contains("Remove ON UPDATE CASCADE first"),
+            "{}",
+            ran.stderr
+        );
+    }
+}

@@ -244,3 +244,73 @@ fn an_entity_refers_to_its_table_by_a_key_of_one_column() {
     assert!(cascade["what"].as_str().unwrap().contains("INTO articles "));
     assert_ne!(last(1).unwrap()["fault"], "cascade");
 }
+
+mod triggers {
+    use diesel::connection::SimpleConnection;
+
+    use crate::behaviour::triggers::{LIKES_OF_ARTICLES, counted, likes_of, open, tables};
+
+    /// SQLite runs no trigger for a row that a REPLACE deletes, unless `recursive_triggers` is on.
+    #[test]
+    fn what_could_replace_a_row_uncounted_is_refused() {
+        let database = tables(true);
+        counted(&database, &LIKES_OF_ARTICLES);
+        let conn = &mut open(&database);
+        conn.batch_execute(
+            "INSERT INTO article_likes (id, article_id, user_id) VALUES (1, 1, 1), (2, 1, 2)",
+        )
+        .unwrap();
+        let by_id = "INSERT OR REPLACE INTO article_likes (id, article_id) VALUES (1, 2)";
+        let by_user =
+            "INSERT OR REPLACE INTO article_likes (id, article_id, user_id) VALUES (9, 1, 2)";
+        let update = "UPDATE OR REPLACE article_likes SET id = 1 WHERE id = 2";
+        conn.batch_execute("PRAGMA recursive_triggers = OFF")
+            .unwrap();
+        for statement in [by_id, by_user, update] {
+            let refused = conn.batch_execute(statement).unwrap_err().to_string();
+            assert!(
+                refused.contains("run PRAGMA recursive_triggers = ON"),
+                "{refused}"
+            );
+        }
+        let other = "INSERT INTO article_likes (id, article_id) VALUES (3, 2); UPDATE article_likes SET stars = 2";
+        conn.batch_execute(other).unwrap();
+        assert_eq!([1, 2].map(|article| likes_of(article, conn)), [2, 1]);
+        conn.batch_execute("PRAGMA recursive_triggers = ON")
+            .unwrap();
+        conn.batch_execute(by_id).unwrap();
+        assert_eq!([1, 2].map(|article| likes_of(article, conn)), [1, 2]);
+        conn.batch_execute(by_user).unwrap();
+        assert_eq!([1, 2].map(|article| likes_of(article, conn)), [1, 2]);
+        conn.batch_execute("UPDATE OR REPLACE article_likes SET id = 1 WHERE id = 9")
+            .unwrap();
+        assert_eq!([1, 2].map(|article| likes_of(article, conn)), [1, 1]);
+    }
+
+    /// The usual way to change a table, in which it loses its triggers.
+    #[test]
+    fn a_table_that_was_created_again_has_lost_its_triggers() {
+        let database = tables(true);
+        counted(&database, &LIKES_OF_ARTICLES);
+        database.execute(
+            "CREATE TABLE new_likes (id BIGINT PRIMARY KEY, article_id BIGINT, stars INTEGER);
+             DROP TABLE article_likes;
+             ALTER TABLE new_likes RENAME TO article_likes;
+             INSERT INTO article_likes VALUES (1, 1, 1)",
+        );
+        let checked = database.run(&["check", "article_counters", "--json"]);
+        let json = checked.json();
+        let faults = json["tables"][0]["faults"].as_array().unwrap();
+        let missing: Vec<_> = faults
+            .iter()
+            .filter(|f| f["fault"] == "trigger_missing")
+            .collect();
+        assert_eq!(missing.len(), 5, "{}", checked.stdout);
+        for fault in missing {
+            database.execute(fault["sql"][0].as_str().unwrap());
+        }
+        assert_eq!(database.run(&["check", "article_counters"]).code, 0);
+        database.run(&["recount"]);
+        assert_eq!(likes_of(1, &mut open(&database)), 1);
+    }
+}

@@ -6,7 +6,7 @@ pub mod doctor;
 mod generating;
 mod merging;
 mod showing;
-mod triggers;
+pub mod triggers;
 mod usage;
 
 use std::process::Command;

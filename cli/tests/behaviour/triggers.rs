@@ -2,6 +2,7 @@
 
 mod broken;
 mod random;
+mod writers;
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -45,7 +46,7 @@ const OTHER_COUNTERS: &str = "
     )";
 
 /// A connection as an application has it.
-fn open(database: &TestDatabase) -> Conn {
+pub fn open(database: &TestDatabase) -> Conn {
     let mut conn = database.connect();
     conn.batch_execute(match BACKEND {
         "sqlite" => {
@@ -60,7 +61,7 @@ fn open(database: &TestDatabase) -> Conn {
 }
 
 /// The tables, in this order or in the other one: so are the cascades of their foreign keys.
-fn tables(is_rows_first: bool) -> TestDatabase {
+pub fn tables(is_rows_first: bool) -> TestDatabase {
     let database = TestDatabase::create();
     database.execute(PARENTS);
     let counters = format!("{REFERENCE}{OTHER_COUNTERS}");
@@ -74,7 +75,7 @@ fn tables(is_rows_first: bool) -> TestDatabase {
 }
 
 /// Runs `generate trigger count_likes` for article_likes.
-fn generate(database: &TestDatabase, args: &[&str]) -> (Ran, TempDir) {
+pub fn generate(database: &TestDatabase, args: &[&str]) -> (Ran, TempDir) {
     let folder = tempdir().unwrap();
     let mut all = vec![
         "generate",
@@ -88,27 +89,38 @@ fn generate(database: &TestDatabase, args: &[&str]) -> (Ran, TempDir) {
     (database.run(&all), folder)
 }
 
-fn migrate(database: &TestDatabase, folder: &TempDir) {
+pub fn migrate(database: &TestDatabase, folder: &TempDir) {
     let migrations = FileBasedMigrations::from_path(folder.path()).unwrap();
     let mut conn = open(database);
     conn.run_pending_migrations(migrations).unwrap();
 }
 
 /// Generates the triggers, and creates them.
-fn counted(database: &TestDatabase, args: &[&str]) {
+pub fn counted(database: &TestDatabase, args: &[&str]) {
     let (ran, folder) = generate(database, args);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     migrate(database, &folder);
 }
 
-const LIKES_OF_ARTICLES: [&str; 2] = ["--count", "article_id:article_counters.likes"];
+/// What is counted: likes and stars of an article, stars of a user, and likes of the whole site.
+const COUNTS: [&str; 8] = [
+    "--count",
+    "article_id:article_counters.likes",
+    "--count",
+    "article_id:article_counters.comments=stars",
+    "--count",
+    "user_id:user_counters.stars=stars",
+    "--count",
+    "site_counters.likes",
+];
+pub const LIKES_OF_ARTICLES: [&str; 2] = ["--count", "article_id:article_counters.likes"];
 
-fn number(query: &str, conn: &mut Conn) -> i64 {
+pub fn number(query: &str, conn: &mut Conn) -> i64 {
     let query = diesel::dsl::sql::<BigInt>(&format!("({query})"));
     diesel::select(query).get_result(conn).unwrap()
 }
 
-fn likes_of(article: i64, conn: &mut Conn) -> i64 {
+pub fn likes_of(article: i64, conn: &mut Conn) -> i64 {
     let query = format!(
         "SELECT COALESCE(SUM(likes), 0) FROM article_counters WHERE article_id = {article}"
     );
