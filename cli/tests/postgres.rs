@@ -625,7 +625,10 @@ mod triggers {
     use diesel::connection::SimpleConnection;
     use diesel::prelude::*;
 
-    use crate::behaviour::triggers::{LIKES_OF_ARTICLES, counted, likes_of, open, tables};
+    use crate::TestDatabase;
+    use crate::behaviour::triggers::{
+        LIKES_OF_ARTICLES, counted, likes_of, migrate, number, open, tables,
+    };
 
     diesel::table! {
         article_likes (id) {
@@ -770,5 +773,89 @@ mod triggers {
             "{}",
             ran.stderr
         );
+    }
+
+    /// The statistics of a real application, with triggers of its own, move to slotted counters.
+    #[test]
+    fn statistics_of_other_triggers_become_counters() {
+        let database = TestDatabase::create();
+        database.execute(include_str!("statistics/before.sql"));
+        let folder = tempfile::tempdir().unwrap();
+        let definitions: [&[&str]; 4] = [
+            &[
+                "count_comments_of_all",
+                "--rows",
+                "comments",
+                "--count",
+                "post_id:post_counters.comments",
+                "--count",
+                "user_id:user_counters.comments",
+                "--count",
+                "site_counters.comments",
+            ],
+            &[
+                "count_post_scores",
+                "--rows",
+                "post_scores",
+                "--count",
+                "post_id:post_counters.score=score",
+            ],
+            &[
+                "count_post_tags",
+                "--rows",
+                "post_tags",
+                "--count",
+                "post_id:post_counters.tags",
+                "--count",
+                "tag_id:tag_counters.usages",
+            ],
+            &[
+                "count_posts",
+                "--rows",
+                "posts",
+                "--count",
+                "user_id:user_counters.uploads",
+                "--count",
+                "site_counters.posts",
+                "--count",
+                "site_counters.disk_usage=file_size + thumbnail_size",
+            ],
+        ];
+        for definition in definitions {
+            let options = [
+                "--period",
+                "total",
+                "--migration-dir",
+                folder.path().to_str().unwrap(),
+            ];
+            let args = [&["generate", "trigger"], definition, &options].concat();
+            let ran = database.run(&args);
+            assert_eq!(ran.code, 0, "{}", ran.stderr);
+        }
+        database.execute(
+            "DROP TRIGGER count_comments ON comments; DROP TRIGGER count_tags ON post_tags",
+        );
+        migrate(&database, &folder);
+        let conn = &mut open(&database);
+        let mut then = |statement: &str| {
+            conn.batch_execute(statement).unwrap();
+            assert_eq!(
+                number(include_str!("statistics/wrong.sql"), conn),
+                0,
+                "{statement}"
+            );
+        };
+        then("SELECT 1");
+        then("INSERT INTO comments VALUES (100, NULL, 1), (101, 2, 1), (102, 2, 12)");
+        then("UPDATE post_scores SET score = 1 WHERE post_id < 7");
+        then(
+            "INSERT INTO post_scores SELECT 3, 1, -1 ON CONFLICT (post_id, user_id) DO UPDATE SET score = -1",
+        );
+        then("DELETE FROM post_tags WHERE tag_id = 2");
+        then("DELETE FROM users WHERE id = 2");
+        then("DELETE FROM posts WHERE id IN (1, 5, 12)");
+        then("UPDATE posts SET file_size = 7, user_id = 1");
+        then("DELETE FROM tags WHERE id = 3");
+        then("DELETE FROM posts");
     }
 }

@@ -2,6 +2,7 @@
 
 mod broken;
 mod random;
+mod recipes;
 mod writers;
 
 use diesel::connection::SimpleConnection;
