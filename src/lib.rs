@@ -283,3 +283,7 @@ struct Guide;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/operations.md")]
 struct Operations;
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/triggers.md")]
+struct Triggers;

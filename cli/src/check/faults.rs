@@ -53,7 +53,8 @@ faults! {
     TRIGGER_DISABLED = Wrong, "trigger_disabled":
         "Rows that are written meanwhile are not counted, or counted twice.";
     TRIGGER_CHANGED = Wrong, "trigger_changed":
-        "It does not do what its definition says, so counts can be wrong.";
+        "Somebody changed it, or another version of diesel-counters wrote it. It may not count what its \
+         definition says.";
     TRIGGER_OTHER = Wrong, "trigger_other": "Rows are counted twice, if both count the same.";
     TRIGGER_TWICE = Wrong, "trigger_twice": "Each row is counted twice.";
     TRIGGER_DEFINITION = Wrong, "trigger_definition":

@@ -183,7 +183,7 @@ fn changed(live: &LiveTrigger, counting: &Counting) -> String {
         .map(|(table, counter)| format!("{table}.{counter}"))
         .collect();
     match (&live.name, missing.is_empty()) {
-        (name, true) => format!("The trigger {name} has been changed."),
+        (name, true) => format!("The trigger {name} is not what its definition says."),
         (name, false) => format!(
             "The trigger {name} does not count in {}.",
             missing.join(", ")

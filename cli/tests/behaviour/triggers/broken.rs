@@ -104,7 +104,7 @@ fn a_trigger_has_been_changed_by_hand() {
     assert_eq!(fault["fault"], "trigger_changed");
     assert_eq!(
         fault["what"],
-        "The trigger count_likes_delete has been changed."
+        "The trigger count_likes_delete is not what its definition says."
     );
     assert_mended(&database);
 }
