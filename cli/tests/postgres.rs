@@ -624,10 +624,11 @@ fn a_prepared_transaction_is_left_to_its_view() {
 mod triggers {
     use diesel::connection::SimpleConnection;
     use diesel::prelude::*;
+    use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 
     use crate::TestDatabase;
     use crate::behaviour::triggers::{
-        LIKES_OF_ARTICLES, counted, likes_of, migrate, number, open, tables,
+        LIKES_OF_ARTICLES, counted, generate, likes_of, migrate, number, open, tables,
     };
 
     diesel::table! {
@@ -747,7 +748,7 @@ mod triggers {
             folder.path().to_str().unwrap(),
         ]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
-        crate::behaviour::triggers::migrate(&database, &folder);
+        migrate(&database, &folder);
         let conn = &mut open(&database);
         conn.batch_execute(
             "INSERT INTO elsewhere.article_likes (id, article_id) VALUES (1, 1), (2, 1)",
@@ -767,7 +768,7 @@ mod triggers {
              ALTER TABLE article_counters ADD FOREIGN KEY (article_id) REFERENCES articles (id)
                  ON DELETE CASCADE ON UPDATE CASCADE",
         );
-        let (ran, _) = crate::behaviour::triggers::generate(&database, &LIKES_OF_ARTICLES);
+        let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
         assert!(
             ran.stderr.contains("Remove ON UPDATE CASCADE first"),
             "{}",
@@ -857,5 +858,48 @@ mod triggers {
         then("UPDATE posts SET file_size = 7, user_id = 1");
         then("DELETE FROM tags WHERE id = 3");
         then("DELETE FROM posts");
+    }
+
+    /// Triggers of a statement belong to the table that the statement names.
+    #[test]
+    fn rows_of_a_partition_are_counted_by_the_name_of_its_table() {
+        let database = tables(true);
+        database.execute(
+            "DROP TABLE article_likes;
+             CREATE TABLE article_likes (id BIGINT, article_id BIGINT) PARTITION BY HASH (id);
+             CREATE TABLE likes_0 PARTITION OF article_likes FOR VALUES WITH (MODULUS 1, REMAINDER 0)",
+        );
+        let (ran, folder) = generate(&database, &LIKES_OF_ARTICLES);
+        assert!(
+            ran.stdout
+                .contains("written to a partition of article_likes"),
+            "{ran:?}"
+        );
+        migrate(&database, &folder);
+        let conn = &mut open(&database);
+        conn.batch_execute(
+            "INSERT INTO article_likes VALUES (1, 1), (2, 1); INSERT INTO likes_0 VALUES (3, 1)",
+        )
+        .unwrap();
+        assert_eq!(likes_of(1, conn), 2);
+        database.run(&["recount"]);
+        assert_eq!(likes_of(1, conn), 3);
+    }
+
+    #[test]
+    fn a_migration_that_could_miss_rows_fails() {
+        let database = tables(true);
+        let (_, folder) = generate(&database, &LIKES_OF_ARTICLES);
+        let conn = &mut open(&database);
+        conn.batch_execute("SET default_transaction_isolation = 'repeatable read'")
+            .unwrap();
+        let migrations = FileBasedMigrations::from_path(folder.path()).unwrap();
+        let failed = conn.run_pending_migrations(migrations).unwrap_err();
+        assert!(
+            failed
+                .to_string()
+                .contains("run this migration at READ COMMITTED"),
+            "{failed}"
+        );
     }
 }

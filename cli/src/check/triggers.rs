@@ -86,6 +86,9 @@ impl Triggers {
             "then run `diesel-counters recount {}`.",
             counting.definition.name
         );
+        let create = [&trigger.drop, &trigger.create]
+            .map(|sql| sql.trim_end().to_owned())
+            .to_vec();
         Some(match (alike, named) {
             (Some(LiveTrigger { disabled: None, .. }), _) => return None,
             (
@@ -106,16 +109,13 @@ impl Triggers {
                 }
             }
             (None, Some(live)) => Fault {
-                sql: vec![
-                    trigger.drop.trim_end().to_owned(),
-                    trigger.create.trim_end().to_owned(),
-                ],
+                sql: create,
                 ..TRIGGER_CHANGED
                     .found(changed(live, counting))
                     .remedy(format!("Create it again; {then}"))
             },
             (None, None) => Fault {
-                sql: vec![trigger.create.trim_end().to_owned()],
+                sql: create,
                 ..TRIGGER_MISSING
                     .found(format!("{table} has no trigger {name}."))
                     .remedy(format!("Create it; {then}"))

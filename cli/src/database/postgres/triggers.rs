@@ -125,7 +125,7 @@ fn trigger(
     };
     Trigger {
         create: format!(
-            "CREATE OR REPLACE FUNCTION {quoted}() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$\
+            "CREATE FUNCTION {quoted}() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$\
              {body}$diesel_counters$;\n\
              CREATE TRIGGER {quoted} {when} {what} ON {table}\n    {referencing}FOR EACH STATEMENT \
              EXECUTE FUNCTION {quoted}();\n"
@@ -143,7 +143,10 @@ fn trigger(
 pub fn without_writers(rows: &Table, statements: &str) -> String {
     format!(
         "-- Until the migration ends, others can read {rows}, but not write it.\n\
-         LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE;\n\n{statements}",
+         LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE;\n\
+         DO $diesel_counters$ BEGIN\n    IF current_setting('transaction_isolation') <> 'read committed' THEN\n        \
+         RAISE EXCEPTION 'run this migration at READ COMMITTED, to count all rows that are committed';\n    \
+         END IF;\nEND $diesel_counters$;\n\n{statements}",
         Postgres.table_name(rows)
     )
 }
