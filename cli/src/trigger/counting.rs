@@ -44,6 +44,13 @@ pub struct Weight {
 impl Counting {
     pub fn new(definition: Definition, conn: &mut AnyConnection) -> Result<Self> {
         let (database, dialect) = (conn.database(), conn.dialect());
+        // A new line would end a comment of the SQL, and lines are indented.
+        if let Some(text) = definition
+            .texts()
+            .find(|text| text.contains(char::is_control))
+        {
+            bail!("{text:?} has a control character: write it without");
+        }
         let rows = table(conn, &definition.rows)?;
         let when = definition.when.as_deref();
         let when = when

@@ -48,6 +48,15 @@ pub struct Definition {
     pub slots: u16,
 }
 
+impl Definition {
+    /// All names and expressions.
+    pub fn texts(&self) -> impl Iterator<Item = String> {
+        let one = [&self.name, &self.rows, &self.by].into_iter();
+        let one = one.chain(&self.when).chain(&self.day).cloned();
+        one.chain(self.counts.iter().map(Count::to_string))
+    }
+}
+
 /// A counter of a definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]

@@ -330,6 +330,7 @@ fn what_cannot_be_counted_is_refused() {
             "has a subquery",
         ),
         ("--when", "approved AND", "cannot read the SQL expression"),
+        ("--when", "approved\nOR TRUE", "has a control character"),
         ("--by", "random()", "whose value changes"),
         ("--day", "stars", "not a date or a time"),
         ("--day", "day", "article_likes has no column day"),
