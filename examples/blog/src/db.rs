@@ -198,10 +198,13 @@ impl ManageConnection for Database {
 
                 let mut conn = diesel::SqliteConnection::establish(&self.url)
                     .map_err(|error| self.unreachable(error))?;
+                // The last one: the triggers that count likes require it for an INSERT that
+                // meets an existing row.
                 conn.batch_execute(
                     "PRAGMA busy_timeout = 5000;
                      PRAGMA synchronous = NORMAL;
-                     PRAGMA foreign_keys = ON;",
+                     PRAGMA foreign_keys = ON;
+                     PRAGMA recursive_triggers = ON;",
                 )?;
                 Ok(AnyConnection::Sqlite(conn))
             }
