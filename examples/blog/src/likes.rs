@@ -4,36 +4,37 @@
 use diesel::dsl::exists;
 use diesel::prelude::*;
 
-use crate::db::AnyConnection;
+use crate::db::{self, AnyConnection};
 use crate::models::Article;
 use crate::schema::article_likes;
 
 impl Article {
     /// Adds a visitor's like, unless there is one.
     pub fn like(id: i64, visitor: &str, conn: &mut AnyConnection) -> QueryResult<()> {
-        let like = diesel::insert_into(article_likes::table).values((
+        let like = (
             article_likes::article_id.eq(id),
             article_likes::visitor.eq(visitor),
-        ));
+        );
+        let insert = || diesel::insert_into(article_likes::table).values(like);
         // A `MultiConnection` has no ON CONFLICT. An app for one database writes one of these.
-        match conn {
+        // On MySQL, likes and unlikes of one visitor at the same time can deadlock.
+        db::retry(|| match conn {
             #[cfg(feature = "sqlite")]
-            AnyConnection::Sqlite(conn) => like.on_conflict_do_nothing().execute(conn),
+            AnyConnection::Sqlite(conn) => insert().on_conflict_do_nothing().execute(conn),
             #[cfg(feature = "postgres")]
-            AnyConnection::Postgres(conn) => like.on_conflict_do_nothing().execute(conn),
+            AnyConnection::Postgres(conn) => insert().on_conflict_do_nothing().execute(conn),
             #[cfg(feature = "mysql")]
-            AnyConnection::Mysql(conn) => like
+            AnyConnection::Mysql(conn) => insert()
                 .on_conflict(diesel::dsl::DuplicatedKeys)
                 .do_nothing()
                 .execute(conn),
-        }
+        })
         .map(drop)
     }
 
     /// Deletes a visitor's like, if there is one.
     pub fn unlike(id: i64, visitor: &str, conn: &mut AnyConnection) -> QueryResult<()> {
-        diesel::delete(article_likes::table.find((id, visitor)))
-            .execute(conn)
+        db::retry(|| diesel::delete(article_likes::table.find((id, visitor))).execute(conn))
             .map(drop)
     }
 
