@@ -17,9 +17,15 @@ pub fn write<T>(
     conn: &mut AnyConnection,
     mut work: impl FnMut(&mut AnyConnection) -> QueryResult<T>,
 ) -> QueryResult<T> {
+    retry(|| write_once(conn, &mut work))
+}
+
+/// Runs a transaction, or a statement outside of one. If it conflicts with another one, runs
+/// it again, at most twice.
+pub fn retry<T>(mut work: impl FnMut() -> QueryResult<T>) -> QueryResult<T> {
     let mut tries_left = 2;
     loop {
-        match write_once(conn, &mut work) {
+        match work() {
             Err(error) if tries_left > 0 && is_conflict(&error) => tries_left -= 1,
             result => return result,
         }
@@ -198,10 +204,13 @@ impl ManageConnection for Database {
 
                 let mut conn = diesel::SqliteConnection::establish(&self.url)
                     .map_err(|error| self.unreachable(error))?;
+                // The last one: the triggers that count likes require it for an INSERT that
+                // meets an existing row.
                 conn.batch_execute(
                     "PRAGMA busy_timeout = 5000;
                      PRAGMA synchronous = NORMAL;
-                     PRAGMA foreign_keys = ON;",
+                     PRAGMA foreign_keys = ON;
+                     PRAGMA recursive_triggers = ON;",
                 )?;
                 Ok(AnyConnection::Sqlite(conn))
             }

@@ -6,6 +6,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use diesel::r2d2::PoolError;
 use diesel::result::DatabaseErrorKind;
+use diesel::result::Error::DatabaseError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -72,8 +73,10 @@ impl From<diesel::result::Error> for Error {
     fn from(error: diesel::result::Error) -> Self {
         match error {
             diesel::NotFound => Error::NotFound,
+            // A like or a comment whose article does not exist.
+            DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _) => Error::NotFound,
             // SQLite's error when another process writes for a long time.
-            diesel::result::Error::DatabaseError(DatabaseErrorKind::Unknown, ref info)
+            DatabaseError(DatabaseErrorKind::Unknown, ref info)
                 if info.message() == "database is locked" =>
             {
                 Error::Busy

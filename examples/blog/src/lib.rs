@@ -13,6 +13,7 @@ pub mod db;
 mod errors;
 mod forms;
 pub mod import;
+mod likes;
 mod list;
 pub mod maintain;
 mod migrations;
@@ -23,5 +24,6 @@ pub mod schema;
 pub mod server;
 mod sort;
 mod thousands;
+mod visitor;
 
 pub use thousands::Thousands;

@@ -12,7 +12,7 @@ diesel_counters::has_parent!(article_counters -> articles (id));
 /// An article: written here, or created from an access log.
 #[derive(Debug, Identifiable, Queryable, Selectable, HasCounters)]
 #[diesel(table_name = articles)]
-#[counters(table_name = article_counters, slots = 32)]
+#[counters(table_name = article_counters, slots = 32, counted_by_database(likes))]
 pub struct Article {
     /// The key, which is part of its address here.
     pub id: i64,
@@ -82,11 +82,6 @@ impl Article {
     /// Counts a view.
     pub fn count_view(&self, conn: &mut AnyConnection) -> QueryResult<()> {
         self.incr_counter(article_counters::views, conn)
-    }
-
-    /// Counts a like.
-    pub fn like(&self, conn: &mut AnyConnection) -> QueryResult<()> {
-        self.incr_counter(article_counters::likes, conn)
     }
 
     /// Adds a comment and counts it, in one transaction.

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::Router;
 use axum::extract::State;
-use axum::http::{Method, header};
+use axum::http::{HeaderMap, Method, header};
 use axum::response::{Html, IntoResponse, Redirect};
 use axum::routing::{get, post};
 
@@ -15,6 +15,7 @@ use crate::forms::{ArticleForm, CommentForm, Form, ListQuery, Path, Query};
 use crate::list;
 use crate::models::{Article, Comment, Counts};
 use crate::sort::Sort;
+use crate::visitor::Visitor;
 
 pub fn routes() -> Router<Pool> {
     Router::new()
@@ -24,6 +25,7 @@ pub fn routes() -> Router<Pool> {
         .route("/articles/{id}", get(show))
         .route("/articles/{id}/comments", post(comment))
         .route("/articles/{id}/likes", post(like))
+        .route("/articles/{id}/likes/delete", post(unlike))
         .route("/style.css", get(style))
         .fallback(async || Error::NotFound)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
@@ -63,6 +65,8 @@ async fn list(
 struct ArticlePage {
     article: Article,
     counts: Counts,
+    /// Whether the visitor likes it.
+    liked: bool,
     chart: Chart,
     comments: Vec<Comment>,
     most_read: Vec<Article>,
@@ -72,7 +76,16 @@ async fn show(
     State(pool): State<Pool>,
     Path(id): Path<i64>,
     method: Method,
-) -> Result<Html<String>, Error> {
+    headers: HeaderMap,
+) -> Result<impl IntoResponse, Error> {
+    let (visitor, new_cookie) = match Visitor::of(&headers) {
+        Some(visitor) => (visitor, None),
+        None => {
+            let visitor = Visitor::new();
+            let cookie = visitor.cookie();
+            (visitor, Some([(header::SET_COOKIE, cookie)]))
+        }
+    };
     let page = on_connection(pool, move |conn| {
         let article = Article::find(id, conn)?;
         // This also handles HEAD, which is not a view.
@@ -81,13 +94,14 @@ async fn show(
         }
         Ok(ArticlePage {
             counts: article.counts(conn)?,
+            liked: article.is_liked_by(&visitor.id, conn)?,
             chart: Chart::of(&article, conn)?,
             comments: article.latest_comments(conn)?,
             most_read: Article::most_read(conn)?,
             article,
         })
     });
-    Ok(Html(page.await?.render()?))
+    Ok((new_cookie, Html(page.await?.render()?)))
 }
 
 async fn comment(
@@ -104,8 +118,24 @@ async fn comment(
     Ok(Redirect::to(&format!("/articles/{id}#comments")))
 }
 
-async fn like(State(pool): State<Pool>, Path(id): Path<i64>) -> Result<Redirect, Error> {
-    on_connection(pool, move |conn| Ok(Article::find(id, conn)?.like(conn)?)).await?;
+async fn like(
+    State(pool): State<Pool>,
+    Path(id): Path<i64>,
+    visitor: Visitor,
+) -> Result<Redirect, Error> {
+    on_connection(pool, move |conn| Ok(Article::like(id, &visitor.id, conn)?)).await?;
+    Ok(Redirect::to(&format!("/articles/{id}")))
+}
+
+async fn unlike(
+    State(pool): State<Pool>,
+    Path(id): Path<i64>,
+    visitor: Visitor,
+) -> Result<Redirect, Error> {
+    on_connection(pool, move |conn| {
+        Ok(Article::unlike(id, &visitor.id, conn)?)
+    })
+    .await?;
     Ok(Redirect::to(&format!("/articles/{id}")))
 }
 

@@ -12,6 +12,13 @@ diesel::table! {
 }
 
 diesel::table! {
+    article_likes (article_id, visitor) {
+        article_id -> BigInt,
+        visitor -> Text,
+    }
+}
+
+diesel::table! {
     articles (id) {
         id -> BigInt,
         path -> Text,
@@ -41,6 +48,13 @@ diesel::table! {
 }
 
 diesel::joinable!(article_counters -> articles (article_id));
+diesel::joinable!(article_likes -> articles (article_id));
 diesel::joinable!(comments -> articles (article_id));
 
-diesel::allow_tables_to_appear_in_same_query!(article_counters, articles, comments, imports,);
+diesel::allow_tables_to_appear_in_same_query!(
+    article_counters,
+    article_likes,
+    articles,
+    comments,
+    imports,
+);

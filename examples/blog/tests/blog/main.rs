@@ -7,6 +7,7 @@
 mod chart;
 mod database;
 mod import_log;
+mod likes;
 mod list;
 mod maintain;
 mod multi_connection;

@@ -66,13 +66,11 @@ impl Blog {
             .unwrap();
     }
 
-    pub fn add_likes(&self, id: i64, number: i64, on: NaiveDate) {
-        Article::increment(article_counters::likes)
-            .of(id)
-            .by(number)
-            .on(on)
-            .execute(&mut self.pool.get().unwrap())
-            .unwrap();
+    pub fn add_likes(&self, id: i64, number: i64) {
+        let conn = &mut self.pool.get().unwrap();
+        for number in 0..number {
+            Article::like(id, &visitor(number), conn).unwrap();
+        }
     }
 
     pub fn counts(&self, id: i64) -> Counts {
@@ -81,20 +79,37 @@ impl Blog {
     }
 
     pub async fn get(&self, path: &str) -> Answer {
-        self.request(Method::GET, path, "").await
+        self.request(Method::GET, path, None, "").await
     }
 
     pub async fn post(&self, path: &str, form: &str) -> Answer {
-        self.request(Method::POST, path, form).await
+        self.request(Method::POST, path, None, form).await
     }
 
-    pub async fn request(&self, method: Method, path: &str, form: &str) -> Answer {
-        let request = Request::builder()
+    pub async fn get_as(&self, visitor: &str, path: &str) -> Answer {
+        self.request(Method::GET, path, Some(visitor), "").await
+    }
+
+    pub async fn post_as(&self, visitor: &str, path: &str) -> Answer {
+        self.request(Method::POST, path, Some(visitor), "").await
+    }
+
+    pub async fn request(
+        &self,
+        method: Method,
+        path: &str,
+        visitor: Option<&str>,
+        form: &str,
+    ) -> Answer {
+        let mut request = Request::builder()
             .method(method)
             .uri(path)
-            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .body(Body::from(form.to_owned()))
-            .unwrap();
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        if let Some(visitor) = visitor {
+            // A browser sends the cookies of other programs on the host too.
+            request = request.header(header::COOKIE, format!("other=1; visitor={visitor}"));
+        }
+        let request = request.body(Body::from(form.to_owned())).unwrap();
         let (parts, body) = self
             .router
             .clone()
@@ -124,6 +139,11 @@ impl Answer {
                 self.body.contains(&shown)
             })
     }
+}
+
+/// The id of a visitor, as in a cookie.
+pub fn visitor(number: i64) -> String {
+    format!("{number:032x}")
 }
 
 pub fn today() -> NaiveDate {

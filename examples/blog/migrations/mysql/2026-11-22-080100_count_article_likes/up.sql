@@ -1,0 +1,57 @@
+-- Counts the rows of article_likes in article_counters.likes.
+
+-- What the triggers do, for `diesel-counters check` and `recount`.
+CREATE VIEW `count_article_likes` AS
+SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
+
+-- Until UNLOCK TABLES, other sessions wait for these tables.
+LOCK TABLES
+    `article_counters` AS stored_1 READ,
+    `article_counters` WRITE,
+    `article_likes` AS counted READ,
+    `article_likes` WRITE;
+
+CREATE TRIGGER `count_article_likes_insert` AFTER INSERT ON `article_likes` FOR EACH ROW
+INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
+SELECT NEW.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1 FROM DUAL
+WHERE NEW.`article_id` IS NOT NULL
+ON DUPLICATE KEY UPDATE `likes` = `likes` + VALUES(`likes`);
+
+CREATE TRIGGER `count_article_likes_update` AFTER UPDATE ON `article_likes` FOR EACH ROW
+INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
+SELECT entity, day, 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, COALESCE(SUM(count_1), 0)
+FROM (
+    SELECT OLD.`article_id` AS entity, UTC_DATE() AS day, -1 AS count_1 FROM DUAL
+    WHERE OLD.`article_id` IS NOT NULL
+    UNION ALL
+    SELECT NEW.`article_id` AS entity, UTC_DATE() AS day, 1 AS count_1 FROM DUAL
+    WHERE NEW.`article_id` IS NOT NULL
+) AS moved
+GROUP BY entity, day
+HAVING SUM(count_1) <> 0
+ORDER BY entity, day
+ON DUPLICATE KEY UPDATE `likes` = `likes` + VALUES(`likes`);
+
+CREATE TRIGGER `count_article_likes_delete` AFTER DELETE ON `article_likes` FOR EACH ROW
+INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
+SELECT OLD.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1 FROM DUAL
+WHERE OLD.`article_id` IS NOT NULL
+ON DUPLICATE KEY UPDATE `likes` = `likes` + VALUES(`likes`);
+
+-- The rows that exist. It adds what is missing, so it can run again.
+INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
+SELECT entity, day, 0, COALESCE(SUM(count_1), 0)
+FROM (
+    SELECT counted.`article_id` AS entity, DATE '1970-01-01' AS day, 1 AS count_1
+    FROM `article_likes` AS counted
+    WHERE counted.`article_id` IS NOT NULL
+    UNION ALL
+    SELECT stored_1.`article_id`, DATE '1970-01-01', -stored_1.`likes`
+    FROM `article_counters` AS stored_1
+) AS moved
+GROUP BY entity, day
+HAVING SUM(count_1) <> 0
+ORDER BY entity, day
+ON DUPLICATE KEY UPDATE `likes` = `likes` + VALUES(`likes`);
+
+UNLOCK TABLES;
