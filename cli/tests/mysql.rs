@@ -418,7 +418,7 @@ mod triggers {
     use diesel::connection::SimpleConnection;
 
     use crate::behaviour::triggers::{
-        LIKES_OF_ARTICLES, counted, generate, likes_of, number, open, tables,
+        LIKES_OF_ARTICLES, counted, generate, likes_of, migrate, number, open, tables,
     };
 
     #[test]
@@ -500,5 +500,32 @@ mod triggers {
             ran.stderr.contains("refers to article_likes itself"),
             "{ran:?}"
         );
+    }
+
+    /// A statement that changes the schema commits: what ran before an error stays.
+    #[test]
+    fn a_migration_that_ended_half_way_runs_again() {
+        let database = tables(true);
+        let (ran, folder) = generate(&database, &LIKES_OF_ARTICLES);
+        let up = ran
+            .stdout
+            .lines()
+            .next()
+            .unwrap()
+            .strip_prefix("Creating ")
+            .unwrap();
+        let up = std::fs::read_to_string(up).unwrap();
+        let (half, _) = up
+            .split_once("CREATE TRIGGER `count_likes_delete`")
+            .unwrap();
+        database.execute(half);
+        let conn = &mut open(&database);
+        conn.batch_execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)")
+            .unwrap();
+        migrate(&database, &folder);
+        conn.batch_execute("DELETE FROM article_likes WHERE id = 1")
+            .unwrap();
+        assert_eq!(likes_of(1, conn), 1);
+        assert_eq!(database.run(&["check", "article_counters"]).code, 0);
     }
 }

@@ -32,6 +32,10 @@ pub struct TriggerSql {
     pub on_conflict: &'static str,
     /// Adds to a counter.
     pub update: &'static str,
+    /// Before the name of the view of a definition.
+    pub create_view: &'static str,
+    /// Whether a migration that fails leaves what it created before. Then it drops it first.
+    pub keeps_half: bool,
     /// What a session runs before the transaction of a recount.
     pub before_recount: &'static str,
     /// What it runs first in the transaction: no other recount of the counter table `{}` runs

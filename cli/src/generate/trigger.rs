@@ -74,12 +74,12 @@ fn up(counting: &Counting, triggers: &[trigger::Trigger]) -> Result<String> {
     let definition = serde_json::to_string(&counting.definition)?;
     let is_of_rows = |trigger: &&trigger::Trigger| trigger.table[1] == counting.rows.name;
     let (of_rows, of_others): (Vec<_>, Vec<_>) = triggers.iter().partition(is_of_rows);
-    let all = |triggers: Vec<&trigger::Trigger>| {
-        let creates = triggers
-            .into_iter()
-            .map(|trigger| trigger.create.clone() + "\n");
-        creates.collect::<String>()
+    let sql = &database.facts().trigger;
+    let create = |trigger: &trigger::Trigger| {
+        let drop = if sql.keeps_half { &*trigger.drop } else { "" };
+        format!("{drop}{}\n", trigger.create)
     };
+    let all = |triggers: Vec<_>| triggers.into_iter().map(create).collect::<String>();
     let mut statements = all(of_rows);
     statements += "-- The rows that exist. It adds what is missing, so it can run again.\n";
     for target in &counting.targets {
@@ -97,9 +97,10 @@ fn up(counting: &Counting, triggers: &[trigger::Trigger]) -> Result<String> {
     Ok(format!(
         "-- Counts the rows of {} in {}.\n\n\
          -- What the triggers do, for `diesel-counters check` and `recount`.\n\
-         CREATE VIEW {} AS\nSELECT {} AS {COLUMN};\n\n{}{}",
+         {} {} AS\nSELECT {} AS {COLUMN};\n\n{}{}",
         counting.rows,
         counters.collect::<Vec<_>>().join(", "),
+        sql.create_view,
         database.quoted(&counting.definition.name),
         database.literal(&definition),
         all(of_others),
@@ -147,5 +148,5 @@ fn text(report: &Report) -> String {
             text += &format!("- {one}\n");
         }
     }
-    text + "\nNext: diesel migration run\nThen: remove incr_counter for these rows from the program\n"
+    text + "\nNext: diesel migration run\nThen: add counted_by_database(…) to the model's #[counters(…)], and remove incr_counter\n"
 }

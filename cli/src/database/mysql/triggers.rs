@@ -29,6 +29,8 @@ pub const SQL: TriggerSql = TriggerSql {
     alias: "",
     on_conflict: "ON DUPLICATE KEY UPDATE",
     update: "{} = {} + VALUES({})",
+    create_view: "CREATE OR REPLACE VIEW",
+    keeps_half: true,
     // At READ COMMITTED, an INSERT reads a snapshot of its own, and locks none of the rows. The lock is
     // held until the session ends.
     before_recount: "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; \
@@ -159,7 +161,9 @@ pub fn without_writers(counting: &Counting, statements: &str) -> String {
     locks.sort();
     locks.dedup();
     format!(
-        "-- Until UNLOCK TABLES, other sessions wait for these tables.\nLOCK TABLES\n    {};\n\n\
+        "-- If the server has a binary log, creating triggers requires SUPER, or\n\
+         -- log_bin_trust_function_creators = ON.\n\
+         -- Until UNLOCK TABLES, other sessions wait for these tables.\nLOCK TABLES\n    {};\n\n\
          {statements}\nUNLOCK TABLES;\n",
         locks.join(",\n    ")
     )

@@ -24,6 +24,8 @@ pub const SQL: TriggerSql = TriggerSql {
     alias: " AS kept",
     on_conflict: "ON CONFLICT ({}) DO UPDATE SET",
     update: "{} = kept.{} + excluded.{}",
+    create_view: "CREATE VIEW",
+    keeps_half: false,
     before_recount: "",
     begin_recount: "LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE",
     views: "SELECT n.nspname::text, c.relname::text

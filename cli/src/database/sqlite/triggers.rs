@@ -31,6 +31,8 @@ pub const SQL: TriggerSql = TriggerSql {
     // `abs` of the least integer fails with "integer overflow".
     update: "{} = CASE typeof({} + excluded.{}) WHEN 'integer' THEN {} + excluded.{} \
              ELSE abs(-9223372036854775807 - 1) END",
+    create_view: "CREATE VIEW",
+    keeps_half: false,
     before_recount: "",
     // It waits for the write lock, and deletes nothing.
     begin_recount: "DELETE FROM {} WHERE 0",

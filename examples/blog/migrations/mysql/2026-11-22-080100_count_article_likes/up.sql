@@ -1,9 +1,11 @@
 -- Counts the rows of article_likes in article_counters.likes.
 
 -- What the triggers do, for `diesel-counters check` and `recount`.
-CREATE VIEW `count_article_likes` AS
+CREATE OR REPLACE VIEW `count_article_likes` AS
 SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
 
+-- If the server has a binary log, creating triggers requires SUPER, or
+-- log_bin_trust_function_creators = ON.
 -- Until UNLOCK TABLES, other sessions wait for these tables.
 LOCK TABLES
     `article_counters` AS stored_1 READ,
@@ -11,12 +13,14 @@ LOCK TABLES
     `article_likes` AS counted READ,
     `article_likes` WRITE;
 
+DROP TRIGGER IF EXISTS `count_article_likes_insert`;
 CREATE TRIGGER `count_article_likes_insert` AFTER INSERT ON `article_likes` FOR EACH ROW
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
 SELECT NEW.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1 FROM DUAL
 WHERE NEW.`article_id` IS NOT NULL
 ON DUPLICATE KEY UPDATE `likes` = `likes` + VALUES(`likes`);
 
+DROP TRIGGER IF EXISTS `count_article_likes_update`;
 CREATE TRIGGER `count_article_likes_update` AFTER UPDATE ON `article_likes` FOR EACH ROW
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
 SELECT entity, day, 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, COALESCE(SUM(count_1), 0)
@@ -32,6 +36,7 @@ HAVING SUM(count_1) <> 0
 ORDER BY entity, day
 ON DUPLICATE KEY UPDATE `likes` = `likes` + VALUES(`likes`);
 
+DROP TRIGGER IF EXISTS `count_article_likes_delete`;
 CREATE TRIGGER `count_article_likes_delete` AFTER DELETE ON `article_likes` FOR EACH ROW
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
 SELECT OLD.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1 FROM DUAL

@@ -6,8 +6,13 @@ SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_i
 
 -- Until the migration ends, others can read article_likes, but not write it.
 LOCK TABLE "article_likes" IN SHARE ROW EXCLUSIVE MODE;
+DO $diesel_counters$ BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'run this migration at READ COMMITTED, to count all rows that are committed';
+    END IF;
+END $diesel_counters$;
 
-CREATE OR REPLACE FUNCTION "count_article_likes_insert"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
+CREATE FUNCTION "count_article_likes_insert"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
@@ -28,7 +33,7 @@ $diesel_counters$;
 CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "article_likes"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes_insert"();
 
-CREATE OR REPLACE FUNCTION "count_article_likes_update"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
+CREATE FUNCTION "count_article_likes_update"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
@@ -54,7 +59,7 @@ $diesel_counters$;
 CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "article_likes"
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes_update"();
 
-CREATE OR REPLACE FUNCTION "count_article_likes_delete"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
+CREATE FUNCTION "count_article_likes_delete"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
@@ -76,7 +81,7 @@ $diesel_counters$;
 CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "article_likes"
     REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes_delete"();
 
-CREATE OR REPLACE FUNCTION "count_article_likes_truncate"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
+CREATE FUNCTION "count_article_likes_truncate"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
