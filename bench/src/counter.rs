@@ -123,6 +123,9 @@ impl<'a, C: Count> Counter<'a, C> {
             connections: self.spec.all_connections,
             slot: session.slot,
         };
+        if counting.way.is_alone() {
+            return session.conn.count_alone(counting, ids[0]);
+        }
         session.conn.write(|conn| {
             conn.insert_comment(ids[0])?;
             if counting.way == Way::HundredAtOnce {

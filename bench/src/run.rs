@@ -14,7 +14,7 @@ use rand::seq::SliceRandom;
 use crate::database::Engine;
 use crate::figures::{Cell, WorkloadFigures, figures};
 use crate::pgbench;
-use crate::schema::create_tables;
+use crate::schema::{create_tables, create_triggers};
 use crate::way::{Count, Way};
 use crate::worker::{Counted, Spec, Until};
 use crate::workload::Workload;
@@ -48,6 +48,7 @@ impl Run<'_> {
         let mut rounds: Vec<Vec<Vec<Cell>>> = ways.iter().map(|_| Vec::new()).collect();
         for round in 1..=self.rounds {
             create_tables(conn)?;
+            create_triggers(conn)?;
             let mut counted = Counts::default();
             for ((workload, ways), rounds) in self.workloads.iter().zip(&ways).zip(&mut rounds) {
                 let mut ways = ways.clone();
