@@ -189,7 +189,7 @@ impl Worker {
 
 /// Waits until the server has ended the sessions of the workers before, which hold the least
 /// numbers: until it has no more than the `others`. It gives up where the server is shared.
-fn wait_for_workers<C: Count>(conn: &mut C, others: i64) -> Result<()> {
+pub fn wait_for_workers<C: Count>(conn: &mut C, others: i64) -> Result<()> {
     let end = Instant::now() + Duration::from_secs(2);
     while conn.number(C::OTHER_SESSIONS)? > others && Instant::now() < end {
         thread::sleep(Duration::from_millis(5));
