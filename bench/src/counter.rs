@@ -52,7 +52,7 @@ impl Limit<'_> {
         }
     }
 
-    fn begins_another(self) -> bool {
+    pub fn begins_another(self) -> bool {
         match self {
             Limit::Time(_) => self.is_in_time(),
             Limit::Transactions(left) => left
@@ -91,25 +91,7 @@ impl<'a, C: Count> Counter<'a, C> {
         if !limit.is_in_time() {
             return Ok(());
         }
-        let began = Instant::now();
-        loop {
-            match self.transaction(&mut session, &ids, limit) {
-                Ok(()) => break,
-                Err(Error::RollbackTransaction) => {}
-                Err(error) if is_deadlock(&error) => tally.deadlocks += 1,
-                Err(error) if is_retryable(&error) => tally.aborts += 1,
-                Err(error) => return Err(error.into()),
-            }
-            // Retries after the end could go on forever. The transaction took at least this long.
-            if !limit.is_in_time() {
-                tally.latencies.record(began.elapsed());
-                return Ok(());
-            }
-        }
-        tally.latencies.record(began.elapsed());
-        tally.committed += 1;
-        tally.in_time += u64::from(limit.is_in_time());
-        Ok(())
+        commit(limit, tally, || self.transaction(&mut session, &ids, limit))
     }
 
     fn transaction(
@@ -123,6 +105,9 @@ impl<'a, C: Count> Counter<'a, C> {
             connections: self.spec.all_connections,
             slot: session.slot,
         };
+        if counting.way.is_alone() {
+            return session.conn.count_alone(counting, ids[0]);
+        }
         session.conn.write(|conn| {
             conn.insert_comment(ids[0])?;
             if counting.way == Way::HundredAtOnce {
@@ -144,6 +129,33 @@ impl<'a, C: Count> Counter<'a, C> {
             Ok(())
         })
     }
+}
+
+/// Runs a transaction until it commits, or until the limit.
+pub fn commit(
+    limit: Limit<'_>,
+    tally: &mut Tally,
+    mut transaction: impl FnMut() -> QueryResult<()>,
+) -> Result<()> {
+    let began = Instant::now();
+    loop {
+        match transaction() {
+            Ok(()) => break,
+            Err(Error::RollbackTransaction) => {}
+            Err(error) if is_deadlock(&error) => tally.deadlocks += 1,
+            Err(error) if is_retryable(&error) => tally.aborts += 1,
+            Err(error) => return Err(error.into()),
+        }
+        // Retries after the end could go on forever. The transaction took at least this long.
+        if !limit.is_in_time() {
+            tally.latencies.record(began.elapsed());
+            return Ok(());
+        }
+    }
+    tally.latencies.record(began.elapsed());
+    tally.committed += 1;
+    tally.in_time += u64::from(limit.is_in_time());
+    Ok(())
 }
 
 /// PostgreSQL's, and MySQL's and MariaDB's.

@@ -5,6 +5,13 @@ use diesel::prelude::*;
 use diesel::r2d2::R2D2Connection;
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "postgres")]
+use {
+    crate::schema::{bench_comments, increment_views},
+    crate::way::comment,
+    diesel_counters::CountingDsl,
+};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
@@ -62,6 +69,8 @@ pub trait Database: R2D2Connection + Send + 'static {
     const DEADLOCKS: &'static str;
     /// The type of a sum.
     const INTEGER: &'static str = "BIGINT";
+    /// The triggers of reference, and what drops them.
+    const TRIGGERS: [&'static str; 2];
 
     /// What Diesel's `on_conflict` takes for the counter table's primary key.
     type ConflictTarget;
@@ -75,10 +84,34 @@ pub trait Database: R2D2Connection + Send + 'static {
         Ok(conn)
     }
 
+    /// Inserts a comment and counts it in one statement.
+    fn insert_and_count(&mut self, _article_id: i64, _connections: u32) -> QueryResult<()> {
+        let reason = "only PostgreSQL counts in the statement that inserts";
+        Err(diesel::result::Error::QueryBuilderError(reason.into()))
+    }
+
     /// A transaction that writes.
     fn write<T>(&mut self, statements: impl FnOnce(&mut Self) -> QueryResult<T>) -> QueryResult<T> {
         self.transaction(statements)
     }
+}
+
+/// What `diesel-counters generate trigger` writes for the reference tables.
+macro_rules! reference_triggers {
+    ($database:literal) => {
+        [
+            reference_triggers!($database, "up.sql"),
+            reference_triggers!($database, "down.sql"),
+        ]
+    };
+    ($database:literal, $file:literal) => {
+        include_str!(concat!(
+            "../../migrations/triggers/",
+            $database,
+            "/00000000000002_count_article_likes/",
+            $file
+        ))
+    };
 }
 
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -92,6 +125,7 @@ mod conflict {
 #[cfg(feature = "postgres")]
 impl Database for PgConnection {
     const AUTO_ID: &'static str = "BIGSERIAL PRIMARY KEY";
+    const TRIGGERS: [&'static str; 2] = reference_triggers!("postgres");
     // The vacuum is one that autovacuum would otherwise begin during the measurement.
     const AFTER_LOADING: &'static str = "VACUUM (ANALYZE) bench_articles, bench_article_counters";
     const VERSION: &'static str = "'PostgreSQL ' || current_setting('server_version')";
@@ -110,11 +144,20 @@ impl Database for PgConnection {
 
     type ConflictTarget = conflict::PrimaryKey;
     const CONFLICT_TARGET: Self::ConflictTarget = conflict::PRIMARY_KEY;
+
+    fn insert_and_count(&mut self, article_id: i64, connections: u32) -> QueryResult<()> {
+        diesel::insert_into(bench_comments::table)
+            .values(comment(article_id))
+            .counting(increment_views(connections).of(article_id))
+            .execute(self)
+            .map(drop)
+    }
 }
 
 #[cfg(feature = "mysql")]
 impl Database for MysqlConnection {
     const AUTO_ID: &'static str = "BIGINT AUTO_INCREMENT PRIMARY KEY";
+    const TRIGGERS: [&'static str; 2] = reference_triggers!("mysql");
     const AFTER_LOADING: &'static str = "ANALYZE TABLE bench_articles, bench_article_counters";
     const VERSION: &'static str =
         "concat(if(version() LIKE '%MariaDB%', 'MariaDB ', 'MySQL '), version())";
@@ -139,6 +182,7 @@ impl Database for SqliteConnection {
     const SETTINGS: &'static str =
         "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
     const AUTO_ID: &'static str = "INTEGER PRIMARY KEY";
+    const TRIGGERS: [&'static str; 2] = reference_triggers!("sqlite");
     // After this, the SQLite that libsqlite3-sys bundles plans each read of a total again, as it does
     // any statement whose best plan could depend on a value that was bound (SQLITE_ENABLE_STAT4).
     const AFTER_LOADING: &'static str =

@@ -21,6 +21,7 @@ pub struct Figures {
     pub transactions_per_second: f64,
     pub rounds: Vec<f64>,
     /// Medians of the rounds' ratios.
+    pub ratio_to_no_counter: Option<f64>,
     pub ratio_to_ceiling: Option<f64>,
     pub ratio_to_one_row: Option<f64>,
     /// Of whole transactions, with their retries.
@@ -68,6 +69,7 @@ pub fn figures(ways: &[Way], rounds: &[Vec<Cell>]) -> anyhow::Result<Vec<Figures
                 way,
                 transactions_per_second: median(speeds(way)).unwrap_or_default(),
                 rounds: speeds(way),
+                ratio_to_no_counter: ratio(way, Way::NoCounter).filter(|_| counts_alike),
                 ratio_to_ceiling: ratio(way, Way::Ceiling).filter(|_| counts_alike),
                 ratio_to_one_row: ratio(way, Way::OneRow).filter(|_| counts_alike),
                 p50_ms: tally.latencies.quantile(0.5),

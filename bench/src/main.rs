@@ -17,6 +17,7 @@ mod schema;
 mod server;
 mod stress;
 mod table;
+mod tagging;
 mod tally;
 mod way;
 mod worker;
@@ -35,7 +36,7 @@ use crate::report::markdown;
 ///
 /// Each database in turn gets a throwaway server, from `scripts/test --serve`, or is the one that
 /// POSTGRES_URL, MARIADB_URL or MYSQL_URL names. Tables whose names begin with `bench_` are
-/// replaced, and dropped. A full run takes about 45 minutes, and requires an idle machine.
+/// replaced, and dropped. A full run takes about 50 minutes, and requires an idle machine.
 #[derive(Parser)]
 #[command(name = "bench", args_conflicts_with_subcommands = true)]
 struct Cli {
@@ -93,6 +94,18 @@ enum Command {
         #[arg(long, value_name = "N", default_value_t = merge::FULL.batch)]
         batch: usize,
     },
+    /// Only measure an image board that counts with triggers: each transaction tags a post.
+    Tagging {
+        /// The databases to measure [default: all that are available].
+        #[arg(value_name = "DATABASE")]
+        databases: Vec<Engine>,
+        /// How often each way is measured.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+        rounds: u16,
+        /// How many seconds that takes each time.
+        #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
+        seconds: f64,
+    },
     /// Show that connections do not meet: with many threads, processes that are killed, and
     /// connections that come and go.
     Stress {
@@ -134,6 +147,11 @@ fn main() -> Result<()> {
         }) => (databases, Plan::count(only, rounds, seconds), None),
         Some(Command::Read { databases, rounds }) => (databases, Plan::read(rounds), None),
         Some(Command::Merge { databases, batch }) => (databases, Plan::merge(batch), None),
+        Some(Command::Tagging {
+            databases,
+            rounds,
+            seconds,
+        }) => return tagging::run(&databases, rounds, seconds),
         Some(Command::Stress {
             databases,
             transactions,

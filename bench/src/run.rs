@@ -14,7 +14,7 @@ use rand::seq::SliceRandom;
 use crate::database::Engine;
 use crate::figures::{Cell, WorkloadFigures, figures};
 use crate::pgbench;
-use crate::schema::create_tables;
+use crate::schema::{create_tables, create_triggers};
 use crate::way::{Count, Way};
 use crate::worker::{Counted, Spec, Until};
 use crate::workload::Workload;
@@ -48,6 +48,7 @@ impl Run<'_> {
         let mut rounds: Vec<Vec<Vec<Cell>>> = ways.iter().map(|_| Vec::new()).collect();
         for round in 1..=self.rounds {
             create_tables(conn)?;
+            create_triggers(conn)?;
             let mut counted = Counts::default();
             for ((workload, ways), rounds) in self.workloads.iter().zip(&ways).zip(&mut rounds) {
                 let mut ways = ways.clone();
@@ -188,7 +189,7 @@ impl Worker {
 
 /// Waits until the server has ended the sessions of the workers before, which hold the least
 /// numbers: until it has no more than the `others`. It gives up where the server is shared.
-fn wait_for_workers<C: Count>(conn: &mut C, others: i64) -> Result<()> {
+pub fn wait_for_workers<C: Count>(conn: &mut C, others: i64) -> Result<()> {
     let end = Instant::now() + Duration::from_secs(2);
     while conn.number(C::OTHER_SESSIONS)? > others && Instant::now() < end {
         thread::sleep(Duration::from_millis(5));

@@ -8,9 +8,11 @@ use diesel_counters::{CounterBackend, Dialect, Slot};
 use serde::{Deserialize, Serialize};
 
 use crate::database::{Database, for_each_connection};
-use crate::schema::{bench_article_counters, bench_comments, bench_hits, increment_views};
+use crate::schema::{
+    bench_article_counters, bench_comments, bench_counted_comments, bench_hits, increment_views,
+};
 
-/// What a transaction does next to the insert of its business row.
+/// What a transaction does next to the insert of its business row, or instead of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
@@ -30,6 +32,12 @@ pub enum Way {
     HundredAtOnce,
     /// The statements of `ThisCrate`, run by PostgreSQL's own benchmark in C.
     Pgbench,
+    /// `NoCounter` without BEGIN and COMMIT.
+    InsertAlone,
+    /// `InsertAlone`, into a table with the triggers of `diesel-counters generate trigger`.
+    Trigger,
+    /// The insert and the count in one statement, without BEGIN and COMMIT.
+    OneStatement,
 }
 
 impl Way {
@@ -45,17 +53,26 @@ impl Way {
             Way::BoundSlot => "this crate's upsert, slot bound",
             Way::HundredAtOnce => "this crate, 100 entities at once",
             Way::Pgbench => "this crate's SQL in pgbench",
+            Way::InsertAlone => "no counter, INSERT alone",
+            Way::Trigger => "this crate's triggers, INSERT alone",
+            Way::OneStatement => "this crate, one statement alone",
         }
     }
 
     /// The counter that this way adds to: its column and its table.
     pub fn counter(self) -> Option<(&'static str, &'static str)> {
         match self {
-            Way::NoCounter => None,
+            Way::NoCounter | Way::InsertAlone => None,
             Way::OneRow => Some(("views", "bench_hits")),
             Way::PublishedLayout => Some(("count", "bench_slotted_counters")),
+            Way::Trigger => Some(("comments", "bench_article_counters")),
             _ => Some(("views", "bench_article_counters")),
         }
+    }
+
+    /// Whether a transaction is one statement, which the server commits by itself.
+    pub fn is_alone(self) -> bool {
+        matches!(self, Way::InsertAlone | Way::Trigger | Way::OneStatement)
     }
 }
 
@@ -74,6 +91,8 @@ pub trait Count: Database {
     fn insert_comment(&mut self, article_id: i64) -> QueryResult<()>;
     fn count(&mut self, counting: Counting, id: i64) -> QueryResult<()>;
     fn count_many(&mut self, counting: Counting, ids: &[i64]) -> QueryResult<()>;
+    /// Inserts the comment and counts it, for ways of one statement.
+    fn count_alone(&mut self, counting: Counting, id: i64) -> QueryResult<()>;
     fn claim(&mut self) -> QueryResult<()>;
     /// Writes down this session and its number.
     fn audit(&mut self) -> QueryResult<()>;
@@ -95,7 +114,7 @@ for_each_connection!(
         fn count(&mut self, counting: Counting, id: i64) -> QueryResult<()> {
             let increment = increment_views(counting.connections).of(id);
             match counting.way {
-                Way::NoCounter => Ok(0),
+                Way::NoCounter | Way::InsertAlone | Way::Trigger => Ok(0),
                 Way::OneRow => {
                     use bench_hits::views;
                     diesel::update(bench_hits::table.find(id))
@@ -129,9 +148,11 @@ for_each_connection!(
                 }
                 .execute(self),
                 Way::RandomSlots => increment.slot(Slot::Random).execute(self),
-                Way::Ceiling | Way::ThisCrate | Way::HundredAtOnce | Way::Pgbench => {
-                    increment.execute(self)
-                }
+                Way::Ceiling
+                | Way::ThisCrate
+                | Way::HundredAtOnce
+                | Way::Pgbench
+                | Way::OneStatement => increment.execute(self),
             }
             .map(drop)
         }
@@ -141,6 +162,20 @@ for_each_connection!(
                 .of_many(ids.iter().map(|id| (*id, 1)))
                 .execute(self)
                 .map(drop)
+        }
+
+        fn count_alone(&mut self, counting: Counting, id: i64) -> QueryResult<()> {
+            match counting.way {
+                Way::Trigger => {
+                    use bench_counted_comments::{article_id, body, table};
+                    diesel::insert_into(table)
+                        .values((article_id.eq(id), body.eq(BODY)))
+                        .execute(self)
+                        .map(drop)
+                }
+                Way::OneStatement => self.insert_and_count(id, counting.connections),
+                _ => self.insert_comment(id),
+            }
         }
 
         fn claim(&mut self) -> QueryResult<()> {
@@ -168,15 +203,17 @@ for_each_connection!(
     }
 );
 
-type Comment = (
+pub type Comment = (
     diesel::dsl::Eq<bench_comments::article_id, i64>,
     diesel::dsl::Eq<bench_comments::body, &'static str>,
 );
 
-fn comment(article_id: i64) -> Comment {
+const BODY: &str = "What is counted is a comment like this one.";
+
+pub fn comment(article_id: i64) -> Comment {
     (
         bench_comments::article_id.eq(article_id),
-        bench_comments::body.eq("What is counted is a comment like this one."),
+        bench_comments::body.eq(BODY),
     )
 }
 

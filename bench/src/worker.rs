@@ -87,7 +87,7 @@ impl Counted {
     }
 }
 
-const WARM_UP: Duration = Duration::from_millis(200);
+pub const WARM_UP: Duration = Duration::from_millis(200);
 
 pub fn run() -> Result<()> {
     let mut line = String::new();

@@ -94,7 +94,10 @@ impl Workload {
     /// Enough of them to try whether everything works.
     pub fn quick(engine: Engine) -> Vec<Self> {
         let mut all = Self::all(engine);
-        all.retain(|workload| workload.all_connections() == 16 && !workload.hold.is_zero());
+        all.retain(|workload| {
+            workload.all_connections() == 16
+                && (workload.entities == Entities::One || !workload.hold.is_zero())
+        });
         all
     }
 
@@ -115,6 +118,12 @@ impl Workload {
         let one = self.entities == Entities::One;
         if one && self.connections == 16 {
             ways.push(Way::HundredAtOnce);
+        }
+        if one && self.hold.is_zero() {
+            ways.extend([Way::InsertAlone, Way::Trigger]);
+            if engine == Engine::Postgres {
+                ways.push(Way::OneStatement);
+            }
         }
         if one && engine.has_slots() && self.hold.is_zero() && [1, 16].contains(&self.connections) {
             ways.push(Way::BoundSlot);

@@ -65,6 +65,7 @@ fn ways(workload: &WorkloadFigures) -> Table {
     let mut table = Table::new([
         "way",
         "transactions/s",
+        "to no counter",
         "to ceiling",
         "to one row",
         "p50 ms",
@@ -85,6 +86,7 @@ fn ways(workload: &WorkloadFigures) -> Table {
         table.row(vec![
             way.name().to_owned(),
             format!("{transactions_per_second:.0}"),
+            ratio(figures.ratio_to_no_counter),
             ratio(figures.ratio_to_ceiling),
             ratio(figures.ratio_to_one_row),
             three_digits(figures.p50_ms),

@@ -1,0 +1,3 @@
+DROP FUNCTION IF EXISTS bench_count_post() CASCADE;
+DROP FUNCTION IF EXISTS bench_count_tag() CASCADE;
+DROP FUNCTION IF EXISTS bench_uncount_tag() CASCADE;
