@@ -5,15 +5,8 @@
 //! There, the triggers on plain rows are deferred to the COMMIT, tags are replaced by a DELETE and one
 //! INSERT of several rows, and the row of the site counts posts, not tags.
 //!
-//! The triggers of this crate are what `diesel-counters` writes. To write them again, create
-//! `tagging/tables.sql` in a database and copy the two migrations that these commands create:
-//!
-//! ```sh
-//! diesel-counters generate trigger bench_count_posts --rows bench_posts \
-//!     --count bench_site_counters.post_count
-//! diesel-counters generate trigger bench_count_post_tags --rows bench_post_tags \
-//!     --count post_id:bench_post_counters.tag_count --count tag_id:bench_tag_counters.usage_count
-//! ```
+//! The triggers of this crate are what `diesel-counters generate trigger` writes: a test of the command
+//! compares them.
 
 use std::thread;
 use std::time::{Duration, Instant};

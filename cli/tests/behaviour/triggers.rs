@@ -397,6 +397,25 @@ fn names_can_be_any() {
     );
 }
 
+/// Compares a migration that the command wrote with one that is kept in the repository.
+fn assert_kept(ran: &Ran, folder: &str, change: impl Fn(String) -> String) {
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for file in ["up", "down"] {
+        let written = std::fs::read_to_string(ran.json()[file].as_str().unwrap()).unwrap();
+        let written = change(written);
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        let path = format!("{root}/{}/{file}.sql", folder.replace("{db}", BACKEND));
+        if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+            std::fs::write(&path, &written).unwrap();
+        }
+        let kept = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(
+            written, kept,
+            "{path}: write it again with INSTA_UPDATE=always"
+        );
+    }
+}
+
 #[test]
 fn the_triggers_of_reference_and_of_the_blog_are_what_it_writes() {
     let database = TestDatabase::with_article_counters();
@@ -408,6 +427,7 @@ fn the_triggers_of_reference_and_of_the_blog_are_what_it_writes() {
          )",
     );
     let folder = tempdir().unwrap();
+    let folder = folder.path().to_str().unwrap();
     let ran = database.run(&[
         "generate",
         "trigger",
@@ -417,32 +437,48 @@ fn the_triggers_of_reference_and_of_the_blog_are_what_it_writes() {
         "--count",
         "article_id:article_counters.likes",
         "--migration-dir",
-        folder.path().to_str().unwrap(),
+        folder,
         "--json",
     ]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let blog = "examples/blog/migrations/{db}/2026-11-22-080100_count_article_likes";
-    let folders = [
+    assert_kept(
+        &ran,
         "migrations/triggers/{db}/00000000000002_count_article_likes",
-        blog,
+        |sql| sql,
+    );
+    let blog = "examples/blog/migrations/{db}/2026-11-22-080100_count_article_likes";
+    assert_kept(&ran, blog, |sql| sql.replace("user_id", "visitor"));
+}
+
+#[test]
+fn the_triggers_of_the_benchmark_are_what_it_writes() {
+    let database = TestDatabase::create();
+    database.execute(include_str!("../../../bench/tagging/tables.sql"));
+    let definitions: [&[&str]; 2] = [
+        &[
+            "bench_count_posts",
+            "--rows",
+            "bench_posts",
+            "--count",
+            "bench_site_counters.post_count",
+        ],
+        &[
+            "bench_count_post_tags",
+            "--rows",
+            "bench_post_tags",
+            "--count",
+            "post_id:bench_post_counters.tag_count",
+            "--count",
+            "tag_id:bench_tag_counters.usage_count",
+        ],
     ];
-    for folder in folders {
-        for file in ["up", "down"] {
-            let written = std::fs::read_to_string(ran.json()[file].as_str().unwrap()).unwrap();
-            let written = match folder == blog {
-                true => written.replace("user_id", "visitor"),
-                false => written,
-            };
-            let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-            let path = format!("{root}/{}/{file}.sql", folder.replace("{db}", BACKEND));
-            if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
-                std::fs::write(&path, &written).unwrap();
-            }
-            let kept = std::fs::read_to_string(&path).unwrap();
-            assert_eq!(
-                written, kept,
-                "{path}: write it again with INSTA_UPDATE=always"
-            );
-        }
+    for definition in definitions {
+        let folder = tempdir().unwrap();
+        let options = ["--migration-dir", folder.path().to_str().unwrap(), "--json"];
+        let ran = database.run(&[&["generate", "trigger"], definition, &options].concat());
+        assert_kept(
+            &ran,
+            &format!("bench/tagging/{{db}}/{}", definition[0]),
+            |sql| sql,
+        );
     }
 }

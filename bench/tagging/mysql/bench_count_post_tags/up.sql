@@ -1,15 +1,19 @@
 -- Counts the rows of bench_post_tags in bench_post_counters.tag_count, bench_tag_counters.usage_count.
 
 -- What the triggers do, for `diesel-counters check` and `recount`.
-CREATE VIEW `bench_count_post_tags` AS
+CREATE OR REPLACE VIEW `bench_count_post_tags` AS
 SELECT '{"name":"bench_count_post_tags","rows":"bench_post_tags","count":["post_id:bench_post_counters.tag_count","tag_id:bench_tag_counters.usage_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
 
+DROP TRIGGER IF EXISTS `bench_count_post_tags_of_post_id`;
 CREATE TRIGGER `bench_count_post_tags_of_post_id` BEFORE DELETE ON `bench_posts` FOR EACH ROW
 DELETE FROM `bench_post_tags` WHERE `post_id` = OLD.`id`;
 
+DROP TRIGGER IF EXISTS `bench_count_post_tags_of_tag_id`;
 CREATE TRIGGER `bench_count_post_tags_of_tag_id` BEFORE DELETE ON `bench_tags` FOR EACH ROW
 DELETE FROM `bench_post_tags` WHERE `tag_id` = OLD.`id`;
 
+-- If the server has a binary log, creating triggers requires SUPER, or
+-- log_bin_trust_function_creators = ON.
 -- Until UNLOCK TABLES, other sessions wait for these tables.
 LOCK TABLES
     `bench_post_counters` AS stored_1 READ,
@@ -19,6 +23,7 @@ LOCK TABLES
     `bench_tag_counters` AS stored_2 READ,
     `bench_tag_counters` WRITE;
 
+DROP TRIGGER IF EXISTS `bench_count_post_tags_insert`;
 CREATE TRIGGER `bench_count_post_tags_insert` AFTER INSERT ON `bench_post_tags` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_post_counters` (`post_id`, `day`, `slot`, `tag_count`)
@@ -31,6 +36,7 @@ BEGIN
     ON DUPLICATE KEY UPDATE `usage_count` = `usage_count` + VALUES(`usage_count`);
 END;
 
+DROP TRIGGER IF EXISTS `bench_count_post_tags_update`;
 CREATE TRIGGER `bench_count_post_tags_update` AFTER UPDATE ON `bench_post_tags` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_post_counters` (`post_id`, `day`, `slot`, `tag_count`)
@@ -61,6 +67,7 @@ BEGIN
     ON DUPLICATE KEY UPDATE `usage_count` = `usage_count` + VALUES(`usage_count`);
 END;
 
+DROP TRIGGER IF EXISTS `bench_count_post_tags_delete`;
 CREATE TRIGGER `bench_count_post_tags_delete` AFTER DELETE ON `bench_post_tags` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_post_counters` (`post_id`, `day`, `slot`, `tag_count`)

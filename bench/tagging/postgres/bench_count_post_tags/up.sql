@@ -6,8 +6,13 @@ SELECT '{"name":"bench_count_post_tags","rows":"bench_post_tags","count":["post_
 
 -- Until the migration ends, others can read bench_post_tags, but not write it.
 LOCK TABLE "bench_post_tags" IN SHARE ROW EXCLUSIVE MODE;
+DO $diesel_counters$ BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'run this migration at READ COMMITTED, to count all rows that are committed';
+    END IF;
+END $diesel_counters$;
 
-CREATE OR REPLACE FUNCTION "bench_count_post_tags_insert"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
+CREATE FUNCTION "bench_count_post_tags_insert"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
@@ -39,7 +44,7 @@ $diesel_counters$;
 CREATE TRIGGER "bench_count_post_tags_insert" AFTER INSERT ON "bench_post_tags"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags_insert"();
 
-CREATE OR REPLACE FUNCTION "bench_count_post_tags_update"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
+CREATE FUNCTION "bench_count_post_tags_update"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
@@ -81,7 +86,7 @@ $diesel_counters$;
 CREATE TRIGGER "bench_count_post_tags_update" AFTER UPDATE ON "bench_post_tags"
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags_update"();
 
-CREATE OR REPLACE FUNCTION "bench_count_post_tags_delete"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
+CREATE FUNCTION "bench_count_post_tags_delete"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
@@ -115,7 +120,7 @@ $diesel_counters$;
 CREATE TRIGGER "bench_count_post_tags_delete" AFTER DELETE ON "bench_post_tags"
     REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags_delete"();
 
-CREATE OR REPLACE FUNCTION "bench_count_post_tags_truncate"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
+CREATE FUNCTION "bench_count_post_tags_truncate"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
