@@ -58,28 +58,39 @@ struct Wrong {
 
 pub fn run(args: Recount, options: &Options) -> Result<Outcome> {
     let conn = &mut options.connect()?;
-    let mut triggers = Vec::new();
+    let (mut triggers, mut failed) = (Vec::new(), Vec::new());
     for definition in named(&args.names, conn)? {
-        let counting = Counting::new(definition, conn)?;
-        let mut wrong = Vec::new();
-        for target in &counting.targets {
-            wrong.extend(match args.dry_run {
-                true => find(&counting, target, conn)?,
-                false => correct(&counting, target, conn)?,
-            });
+        let name = definition.name.clone();
+        match recount(definition, args.dry_run, conn) {
+            Ok(recounted) => triggers.push(recounted),
+            Err(error) => failed.push(format!("{name}: {error:#}")),
         }
-        triggers.push(Recounted {
-            name: counting.definition.name,
-            rows: counting.rows.to_string(),
-            wrong,
-        });
     }
     let report = Report {
         dry_run: args.dry_run,
         triggers,
     };
     options.print(&report, || text(&report))?;
-    Ok(Outcome::Good)
+    match failed.is_empty() {
+        true => Ok(Outcome::Good),
+        false => bail!("{}", failed.join("\n")),
+    }
+}
+
+fn recount(definition: Definition, dry_run: bool, conn: &mut AnyConnection) -> Result<Recounted> {
+    let counting = Counting::new(definition, conn)?;
+    let mut wrong = Vec::new();
+    for target in &counting.targets {
+        wrong.extend(match dry_run {
+            true => find(&counting, target, conn)?,
+            false => correct(&counting, target, conn)?,
+        });
+    }
+    Ok(Recounted {
+        name: counting.definition.name,
+        rows: counting.rows.to_string(),
+        wrong,
+    })
 }
 
 fn named(names: &[String], conn: &mut AnyConnection) -> Result<Vec<Definition>> {
@@ -131,10 +142,10 @@ fn batch(statements: &str, conn: &mut AnyConnection) -> QueryResult<()> {
 fn find(counting: &Counting, target: &Target, conn: &mut AnyConnection) -> Result<Vec<Wrong>> {
     let mut all = Vec::new();
     // One query a counter, so that the rows have the same columns.
-    for weight in &target.weights {
-        let query = sql(counting.drift(target, weight)).typed::<(Text, Text, BigInt, BigInt)>();
+    for (i, name) in target.names.iter().enumerate() {
+        let query = sql(counting.drift(target, i)).typed::<(Text, Text, BigInt, BigInt)>();
         let rows: Vec<(String, String, i64, i64)> = query.load(conn)?;
-        let counter = format!("{}.{}", target.counters.table, weight.counter);
+        let counter = format!("{}.{name}", target.counters.table);
         all.extend(rows.into_iter().map(|(entity, day, stored, actual)| Wrong {
             counter: counter.clone(),
             entity,
@@ -153,7 +164,7 @@ fn text(report: &Report) -> String {
     let mut text = String::new();
     for Recounted { name, rows, wrong } in &report.triggers {
         let number = match wrong.len() {
-            0 => format!("counts all rows of {rows}"),
+            0 => format!("all counts agree with {rows}"),
             1 => "1 count".to_owned(),
             several => format!("{} counts", thousands(several as i64)),
         };
@@ -173,10 +184,7 @@ fn text(report: &Report) -> String {
                 day => format!(" on {day}"),
             };
             let (stored, actual) = (thousands(one.stored), thousands(one.actual));
-            let line = format!(
-                "  {}{of}{on}: {stored} stored, {actual} in the rows",
-                one.counter
-            );
+            let line = format!("  {}{of}{on}: stored {stored}, rows {actual}", one.counter);
             text += &(printable(&line) + "\n");
         }
         if wrong.len() > SHOWN {

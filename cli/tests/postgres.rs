@@ -645,7 +645,6 @@ mod triggers {
         let conn = &mut open(&database);
         let copied = diesel::copy_from(article_likes::table)
             .from_raw_data((article_likes::id, article_likes::article_id), |copy| {
-                use std::io::Write;
                 for id in 0..100_000 {
                     writeln!(copy, "{id}\t{}", id % 2 + 1).unwrap();
                 }
@@ -901,5 +900,30 @@ mod triggers {
                 .contains("run this migration at READ COMMITTED"),
             "{failed}"
         );
+    }
+
+    /// The rights are those of the user that ran the migration, and so are the tables.
+    #[test]
+    fn a_writer_needs_no_rights_to_the_counters() {
+        let database = tables(true);
+        counted(&database, &LIKES_OF_ARTICLES);
+        let conn = &mut open(&database);
+        conn.batch_execute(
+            "DO $$ BEGIN CREATE ROLE counters_cli_writer; EXCEPTION WHEN duplicate_object OR unique_violation THEN END $$;
+             GRANT SELECT, INSERT, UPDATE, DELETE ON article_likes TO counters_cli_writer;
+             CREATE SCHEMA other;
+             CREATE TABLE other.article_counters (LIKE article_counters INCLUDING ALL);
+             ALTER TABLE articles ENABLE ROW LEVEL SECURITY;
+             SET ROLE counters_cli_writer;
+             SET search_path = other;
+             INSERT INTO public.article_likes (id, article_id) VALUES (1, 1), (2, 1);
+             DELETE FROM public.article_likes WHERE id = 1;
+             RESET ROLE;
+             SET search_path = public",
+        )
+        .unwrap();
+        assert_eq!(likes_of(1, conn), 1);
+        conn.batch_execute("DROP OWNED BY counters_cli_writer")
+            .unwrap();
     }
 }

@@ -315,4 +315,34 @@ mod triggers {
         database.run(&["recount"]);
         assert_eq!(likes_of(1, &mut open(&database)), 1);
     }
+
+    /// SQLite changes the triggers that name a table when it is renamed.
+    #[test]
+    fn a_renamed_counter_table_counts_on() {
+        let database = tables(true);
+        counted(
+            &database,
+            &[
+                &LIKES_OF_ARTICLES[..],
+                &["--count", "article_id:article_counters.comments=stars"],
+            ]
+            .concat(),
+        );
+        let conn = &mut open(&database);
+        conn.batch_execute(
+            "INSERT INTO article_likes (id, article_id, stars) VALUES (1, 1, 3), (2, 1, 3);
+             ALTER TABLE article_counters RENAME TO renamed;
+             INSERT INTO article_likes (id, article_id, stars) VALUES (3, 1, 3);
+             UPDATE article_likes SET stars = 2 WHERE id = 1;
+             DELETE FROM article_likes WHERE id = 2;
+             ALTER TABLE renamed RENAME TO article_counters",
+        )
+        .unwrap();
+        assert_eq!(likes_of(1, conn), 2);
+        assert_eq!(
+            database.run(&["recount"]).stdout,
+            "count_likes: all counts agree with article_likes\n"
+        );
+        assert_eq!(database.run(&["check", "article_counters"]).code, 0);
+    }
 }

@@ -122,6 +122,17 @@ impl Kind {
         self == other || self.is_integer() && other.is_integer()
     }
 
+    /// Whether a key of the other kind can have each of its values.
+    pub fn fits(self, other: Kind) -> bool {
+        use Kind::{BigInt, Integer, SmallInt};
+        let is_wider = match other {
+            SmallInt => [Integer, BigInt].contains(&self),
+            Integer => self == BigInt,
+            _ => false,
+        };
+        self.is_like(other) && !is_wider
+    }
+
     pub fn is_integer(self) -> bool {
         use Kind::{BigInt, Integer, OtherInteger, SmallInt, Unsigned};
         matches!(self, SmallInt | Integer | BigInt | OtherInteger | Unsigned)

@@ -56,7 +56,8 @@ faults! {
         "Somebody changed it, or another version of diesel-counters wrote it. It may not count what its \
          definition says.";
     TRIGGER_OTHER = Wrong, "trigger_other": "Rows are counted twice, if both count the same.";
-    TRIGGER_TWICE = Wrong, "trigger_twice": "Each row is counted twice.";
+    TRIGGER_TWICE = Wrong, "trigger_twice":
+        "The counter has the rows of both, and a recount sets it to the rows of one.";
     TRIGGER_DEFINITION = Wrong, "trigger_definition":
         "They fail, or they do not count these rows.";
 }

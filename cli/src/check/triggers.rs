@@ -15,51 +15,77 @@ use crate::trigger::{Counting, Definition, LiveTrigger, Trigger, definitions};
 pub struct Triggers {
     live: Vec<LiveTrigger>,
     /// Those that no table has been checked for.
-    definitions: Vec<Definition>,
+    definitions: Vec<(Definition, Result<Known>)>,
     /// The triggers of all definitions.
-    known: Vec<Trigger>,
+    all: Vec<Trigger>,
+}
+
+/// A definition whose tables exist, and its triggers.
+struct Known {
+    counting: Counting,
+    triggers: Vec<Trigger>,
 }
 
 impl Triggers {
     pub fn load(conn: &mut AnyConnection) -> Result<Self> {
-        let definitions = definitions(conn)?;
+        let mut all = Vec::new();
         let mut known = Vec::new();
-        for definition in &definitions {
-            if let Ok(counting) = Counting::new(definition.clone(), conn) {
-                known.extend(counting.database.triggers(&counting).unwrap_or_default());
-            }
+        for definition in definitions(conn)? {
+            let counting = Counting::new(definition.clone(), conn);
+            let one = counting.and_then(|counting| {
+                let triggers = counting.database.triggers(&counting)?;
+                all.extend(triggers.clone());
+                Ok(Known { counting, triggers })
+            });
+            known.push((definition, one));
         }
         Ok(Triggers {
             live: conn.database().live_triggers(conn)?,
-            definitions,
-            known,
+            definitions: known,
+            all,
         })
     }
 
     /// The faults of the triggers that count in a table. A definition with several tables is
     /// checked with the first of them.
-    pub fn faults(&mut self, table: &Table, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-        let is_here = |definition: &Definition| {
-            let mut counts = definition.counts.iter();
-            counts.any(|count| [&table.name, &table.to_string()].contains(&&count.table))
+    pub fn faults(&mut self, table: &Table) -> Vec<Fault> {
+        let is_here = |(definition, known): &(Definition, Result<Known>)| match known {
+            Ok(known) => {
+                let mut counters = known.counting.counters();
+                counters.any(|(counted, _)| {
+                    (&counted.in_schema, &counted.name) == (&table.in_schema, &table.name)
+                })
+            }
+            Err(_) => {
+                let mut counts = definition.counts.iter();
+                counts.any(|count| [&table.name, &table.to_string()].contains(&&count.table))
+            }
         };
-        let mut faults = Vec::new();
         let (here, others) = self.definitions.drain(..).partition(is_here);
         self.definitions = others;
-        let here: Vec<Definition> = here;
-        for (i, definition) in here.iter().enumerate() {
-            faults.extend(twice(definition, &here[..i]));
-            let counting = Counting::new(definition.clone(), conn);
-            let triggers = counting.and_then(|counting| {
-                let triggers = counting.database.triggers(&counting)?;
-                Ok((counting, triggers))
-            });
-            match triggers {
-                Ok((counting, triggers)) => {
-                    for trigger in &triggers {
-                        faults.extend(self.of_trigger(trigger, &counting));
+        self.of_definitions(here)
+    }
+
+    /// The faults of definitions that count in no table that exists.
+    pub fn left(&mut self) -> Vec<Fault> {
+        let left = self.definitions.drain(..);
+        let left = left.filter(|(_, known)| known.is_err()).collect();
+        self.of_definitions(left)
+    }
+
+    fn of_definitions(&self, definitions: Vec<(Definition, Result<Known>)>) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for (i, (definition, known)) in definitions.iter().enumerate() {
+            match known {
+                Ok(Known { counting, triggers }) => {
+                    let before = definitions[..i]
+                        .iter()
+                        .filter_map(|(_, known)| known.as_ref().ok());
+                    faults.extend(before.filter_map(|before| twice(&before.counting, counting)));
+                    for trigger in triggers {
+                        faults.extend(self.of_trigger(trigger, counting));
                     }
-                    faults.extend(self.others(&counting));
+                    faults.extend(self.others(counting));
                 }
                 Err(error) => {
                     let name = &definition.name;
@@ -68,12 +94,17 @@ impl Triggers {
                         definition.rows
                     ));
                     faults.push(fault.remedy(
-                        "Revert their migration, or generate them again for the table as it is now.",
+                        "Revert their migration, or generate them again for the tables as they are now.",
                     ));
                 }
             }
         }
-        Ok(faults)
+        faults
+    }
+
+    fn is_live(&self, name: &str, table: &[String; 2]) -> bool {
+        let mut live = self.live.iter();
+        live.any(|live| live.name == name && live.table == *table)
     }
 
     fn of_trigger(&self, trigger: &Trigger, counting: &Counting) -> Option<Fault> {
@@ -104,7 +135,7 @@ impl Triggers {
                 Fault {
                     sql: vec![format!("ALTER TABLE {table} ENABLE TRIGGER {quoted};")],
                     ..TRIGGER_DISABLED
-                        .found(format!("The trigger {name} does not run for all: {why}."))
+                        .found(format!("The trigger {name} does not always run: {why}."))
                         .remedy(format!("Enable it; {then}"))
                 }
             }
@@ -126,9 +157,15 @@ impl Triggers {
     /// Triggers of the rows that count in the same counters, and are none of ours.
     fn others(&self, counting: &Counting) -> Vec<Fault> {
         let table = [&counting.rows.in_schema, &counting.rows.name].map(Clone::clone);
+        // One that does the same under another name counts a second time.
         let is_known = |live: &LiveTrigger| {
-            let mut known = self.known.iter();
-            known.any(|trigger| trigger.name == live.name || live.is_like(trigger))
+            let of_table = self
+                .all
+                .iter()
+                .filter(|trigger| trigger.table == live.table);
+            let named = of_table.clone().any(|trigger| trigger.name == live.name);
+            let mut alike = of_table.filter(|trigger| live.is_like(trigger));
+            named || alike.any(|trigger| !self.is_live(&trigger.name, &live.table))
         };
         let others = self
             .live
@@ -136,8 +173,8 @@ impl Triggers {
             .filter(|live| live.table == table && !is_known(live));
         let mut faults = Vec::new();
         for other in others {
-            let counters = counters(counting).filter(|(table, counter)| {
-                names(&other.body, table) && names(&other.body, counter)
+            let counters = counting.counters().filter(|(table, counter)| {
+                names(&other.body, &table.name) && names(&other.body, counter)
             });
             let counters: Vec<_> = counters
                 .map(|(table, counter)| format!("{table}.{counter}"))
@@ -159,43 +196,32 @@ impl Triggers {
     }
 }
 
-fn twice(definition: &Definition, before: &[Definition]) -> Option<Fault> {
-    let is_same = |other: &&Definition| {
-        let mut counts = definition.counts.iter();
-        other.rows == definition.rows
-            && other.when == definition.when
-            && counts.any(|count| other.counts.contains(count))
-    };
-    let other = before.iter().find(is_same)?;
+fn twice(before: &Counting, counting: &Counting) -> Option<Fault> {
+    let (table, counter) = counting.shared_counter(before)?;
+    let [first, second] = [before, counting].map(|one| &one.definition.name);
     let fault = TRIGGER_TWICE.found(format!(
-        "The triggers {} and {} count the same rows of {} in the same counter.",
-        other.name, definition.name, definition.rows
+        "The triggers {first} and {second} both count in {table}.{counter}."
     ));
-    Some(fault.remedy(format!(
-        "Revert the migration of one of them, and then run `diesel-counters recount {}`.",
-        other.name
-    )))
+    Some(fault.remedy(
+        "Revert the migration of one of them, and then run `diesel-counters recount` for the other one.",
+    ))
 }
 
 fn changed(live: &LiveTrigger, counting: &Counting) -> String {
-    let missing = counters(counting).filter(|(_, counter)| !names(&live.body, counter));
+    let missing = counting
+        .counters()
+        .filter(|(_, counter)| !names(&live.body, counter));
     let missing: Vec<_> = missing
         .map(|(table, counter)| format!("{table}.{counter}"))
         .collect();
-    match (&live.name, missing.is_empty()) {
-        (name, true) => format!("The trigger {name} is not what its definition says."),
-        (name, false) => format!(
-            "The trigger {name} does not count in {}.",
-            missing.join(", ")
-        ),
+    let name = &live.name;
+    if missing.is_empty() {
+        return format!("The trigger {name} is not what its definition says.");
     }
-}
-
-fn counters(counting: &Counting) -> impl Iterator<Item = (&str, &str)> {
-    counting.targets.iter().flat_map(|target| {
-        let weights = target.weights.iter();
-        weights.map(|weight| (&*target.counters.table.name, &*weight.counter))
-    })
+    format!(
+        "The trigger {name} does not count in {}.",
+        missing.join(", ")
+    )
 }
 
 /// Whether a name is a word of the SQL.

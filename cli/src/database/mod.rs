@@ -117,6 +117,11 @@ pub trait Database: Sync {
     /// The statements, between those that keep others from writing rows meanwhile.
     fn without_writers(&self, counting: &Counting, statements: &str) -> String;
 
+    /// A foreign key of several columns that changes rows without running triggers.
+    fn uncounted_foreign_key(&self, _: &Table, _: &mut AnyConnection) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// What these triggers do not count, and what to do about it.
     fn not_counted(&self, counting: &Counting, triggers: &[Trigger]) -> Vec<String>;
 

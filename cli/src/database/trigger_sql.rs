@@ -20,9 +20,11 @@ pub struct TriggerSql {
     pub week: &'static str,
     pub month: &'static str,
     pub year: &'static str,
-    /// A weight as an integer.
+    /// The type of times whose value depends on the time zone of the session.
+    pub zoned: Option<&'static str>,
+    /// A weight as an integer. NULL is 0.
     pub weight: &'static str,
-    /// A sum of integers, which is 0 without any, and an error out of the range of a BIGINT.
+    /// A sum of integers, which is an error out of the range of a BIGINT.
     pub sum: &'static str,
     /// The same, of the type BIGINT.
     pub total: &'static str,
@@ -30,8 +32,18 @@ pub struct TriggerSql {
     pub alias: &'static str,
     /// Before the updates of an upsert; `{}` is its key.
     pub on_conflict: &'static str,
-    /// Adds to a counter.
+    /// Adds `{value}` to the counter `{name}`.
     pub update: &'static str,
+    /// The value in the row that an upsert could not insert.
+    pub new_value: &'static str,
+    /// A trigger that runs for each row adds the value itself. When SQLite renames the table, it
+    /// changes `excluded` in triggers to the name of the table.
+    pub is_new_value_of_table: bool,
+    /// Whether the value `{new}` is another one than `{old}`.
+    pub differs: &'static str,
+    /// Statements that fail for an expression `{expression}` of the table `{rows}` that has not the
+    /// same value at all times. They are run in a transaction that is rolled back.
+    pub try_expression: [&'static str; 2],
     /// Before the name of the view of a definition.
     pub create_view: &'static str,
     /// Whether a migration that fails leaves what it created before. Then it drops it first.

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use diesel::RunQueryDsl;
+use diesel::connection::{Connection, SimpleConnection};
+use diesel::{QueryResult, RunQueryDsl};
 use serde::Serialize;
 
 use super::folder::{Folder, Written};
@@ -42,17 +43,14 @@ struct Report {
     not_counted: Vec<String>,
 }
 
-/// The longest name of a trigger, with what is appended to it, is 63 bytes.
-const NAME: usize = 40;
-
 pub fn run(args: Trigger, options: &Options) -> Result<Outcome> {
     let conn = &mut options.connect()?;
     let name = args.definition.name.clone();
-    if name.len() > NAME {
-        bail!("{name:?} is too long for the name of a trigger: {NAME} bytes are possible");
-    }
     let counting = Counting::new(args.definition, conn)?;
     let triggers = counting.database.triggers(&counting)?;
+    refuse_names(&counting, &triggers, conn)?;
+    refuse_second_definition(&counting, conn)?;
+    refuse_changing_expressions(&counting, conn)?;
     let up = up(&counting, &triggers)?;
     let down = down(&counting, &triggers);
     let (rows, time) = time(&counting, conn)?;
@@ -72,7 +70,8 @@ pub fn run(args: Trigger, options: &Options) -> Result<Outcome> {
 fn up(counting: &Counting, triggers: &[trigger::Trigger]) -> Result<String> {
     let database = counting.database;
     let definition = serde_json::to_string(&counting.definition)?;
-    let is_of_rows = |trigger: &&trigger::Trigger| trigger.table[1] == counting.rows.name;
+    let table = [&counting.rows.in_schema, &counting.rows.name].map(Clone::clone);
+    let is_of_rows = |trigger: &&trigger::Trigger| trigger.table == table;
     let (of_rows, of_others): (Vec<_>, Vec<_>) = triggers.iter().partition(is_of_rows);
     let sql = &database.facts().trigger;
     let create = |trigger: &trigger::Trigger| {
@@ -81,22 +80,18 @@ fn up(counting: &Counting, triggers: &[trigger::Trigger]) -> Result<String> {
     };
     let all = |triggers: Vec<_>| triggers.into_iter().map(create).collect::<String>();
     let mut statements = all(of_rows);
-    statements += "-- The rows that exist. It adds what is missing, so it can run again.\n";
+    statements +=
+        "-- Counts the existing rows: adds the difference between the rows and the counters.\n";
     for target in &counting.targets {
         let parts = [counting.actual(target, ""), counting.stored(target, "")];
         statements += &counting.add(target, &parts, "0");
         statements += ";\n";
     }
-    let counters = counting.targets.iter().flat_map(|target| {
-        let table = &target.counters.table;
-        target
-            .weights
-            .iter()
-            .map(move |weight| format!("{table}.{}", weight.counter))
-    });
+    let counters = counting.counters();
+    let counters = counters.map(|(table, name)| format!("{table}.{name}"));
     Ok(format!(
         "-- Counts the rows of {} in {}.\n\n\
-         -- What the triggers do, for `diesel-counters check` and `recount`.\n\
+         -- The definition of the triggers, for `diesel-counters check` and `recount`.\n\
          {} {} AS\nSELECT {} AS {COLUMN};\n\n{}{}",
         counting.rows,
         counters.collect::<Vec<_>>().join(", "),
@@ -114,13 +109,88 @@ fn down(counting: &Counting, triggers: &[trigger::Trigger]) -> String {
     triggers.collect::<String>() + &format!("DROP VIEW IF EXISTS {view};\n")
 }
 
-/// Counts the rows, as the migration will.
+/// The longest name of a trigger on PostgreSQL.
+const NAME: usize = 63;
+
+fn refuse_names(
+    counting: &Counting,
+    triggers: &[trigger::Trigger],
+    conn: &mut AnyConnection,
+) -> Result<()> {
+    let names = triggers.iter().map(|trigger| &trigger.name);
+    if let Some(name) = names.into_iter().find(|name| name.len() > NAME) {
+        bail!(
+            "a trigger would be named {name}, which is longer than {NAME} bytes: choose a shorter name"
+        );
+    }
+    let name = &counting.definition.name;
+    let tables = counting.database.tables(None, conn)?;
+    if tables.iter().any(|table| table.name == *name) {
+        bail!("there is a table {name} already: choose another name, such as count_{name}");
+    }
+    Ok(())
+}
+
+/// A counter equals the rows of one definition: another one would set it to its own rows.
+fn refuse_second_definition(counting: &Counting, conn: &mut AnyConnection) -> Result<()> {
+    for other in trigger::definitions(conn)? {
+        let name = other.name.clone();
+        if name == counting.definition.name {
+            bail!(
+                "there are triggers {name} already: choose another name, or revert their migration"
+            );
+        }
+        let Ok(other) = Counting::new(other, conn) else {
+            continue;
+        };
+        if let Some((table, counter)) = counting.shared_counter(&other) {
+            bail!(
+                "the triggers {name} count in {table}.{counter} already, and a counter can have the rows \
+                 of one table only: count in another counter, and add both up in the program"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Asks the database whether an expression can have another value at another time.
+fn refuse_changing_expressions(counting: &Counting, conn: &mut AnyConnection) -> Result<()> {
+    let [table, index] = counting.database.facts().trigger.try_expression;
+    let rows = counting.database.table_name(&counting.rows);
+    for expression in counting
+        .expressions()
+        .filter(|expression| !expression.is_one())
+    {
+        let text = expression.text();
+        let mut refused = None;
+        let tried: QueryResult<()> = conn.transaction(|conn| {
+            conn.batch_execute(&table.replace("{rows}", &rows))?;
+            refused = conn
+                .batch_execute(&index.replace("{expression}", text))
+                .err();
+            Err(diesel::result::Error::RollbackTransaction)
+        });
+        // On MySQL, the statements have committed.
+        let _ = conn.batch_execute("DROP TABLE IF EXISTS diesel_counters_try");
+        if let Some(error) = refused {
+            bail!(
+                "the database refuses the SQL expression {text:?}, which must have the same value \
+                 whenever it is evaluated: {error}"
+            );
+        }
+        // Without the right to create a temporary table, the migration finds other errors.
+        drop(tried);
+    }
+    Ok(())
+}
+
+/// Counts the rows, as the migration will. It also finds expressions that the database refuses.
 fn time(counting: &Counting, conn: &mut AnyConnection) -> Result<(i64, Duration)> {
     let rows = counting.database.count(&counting.rows, "1 = 1", conn)?;
     let begun = Instant::now();
     for target in &counting.targets {
-        for weight in &target.weights {
-            sql(counting.drift(target, weight)).execute(conn)?;
+        for counter in 0..target.names.len() {
+            sql(counting.drift(target, counter)).execute(conn)?;
         }
     }
     Ok((rows, begun.elapsed()))
@@ -131,8 +201,8 @@ fn text(report: &Report) -> String {
         written, seconds, ..
     } = report;
     let mut text = format!(
-        "Creating {}\nCreating {}\n\n{} has {} rows here. Counting them took {}; the migration keeps \
-         others from writing them for about as long.\n",
+        "Creating {}\nCreating {}\n\n{} has {} rows here. Counting them took {}. The migration blocks \
+         writes to {2} for about as long.\n",
         written.up.display(),
         written.down.display(),
         written.table,

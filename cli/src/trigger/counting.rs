@@ -15,30 +15,43 @@ pub struct Counting {
     pub definition: Definition,
     pub rows: Table,
     pub when: Option<Expression>,
-    /// SQL of a row's day, where `{}` is the column, and the column.
-    pub day: Option<(&'static str, String)>,
-    /// Ordered by table, so that all triggers lock in the same order.
+    pub day: Option<Day>,
+    /// Ordered by table, so that statements of one trigger lock in the same order.
     pub targets: Vec<Target>,
 }
 
-/// The counters of one table that a row is counted in, for one entity.
+/// The column with the day of a row.
+pub struct Day {
+    pub column: String,
+    /// SQL of its day in UTC, where `{}` is the column.
+    pub in_utc: &'static str,
+}
+
+/// The counters of one table that a row is counted in.
 #[derive(Clone)]
 pub struct Target {
     pub counters: CounterTable,
-    /// The column of the row that names the entity.
-    pub entity: Option<Column>,
-    pub weights: Vec<Weight>,
+    /// The counters.
+    pub names: Vec<String>,
+    pub sources: Vec<Source>,
     /// The table that the counter table's foreign key refers to, and the column. The foreign key
-    /// refuses counts of an entity that no longer exists.
+    /// refuses counts of an entity that does not exist.
     pub parent: Option<(Table, String)>,
     /// From 1.
-    pub number: usize,
+    number: usize,
 }
 
+/// A column of the row that names an entity. A row with two of them counts for both.
 #[derive(Clone)]
-pub struct Weight {
-    pub counter: String,
-    pub value: Expression,
+pub struct Source {
+    /// `None` if the table counts for one thing only.
+    pub entity: Option<Column>,
+    /// What a row adds to each counter of the target, or `None` for nothing.
+    pub weights: Vec<Option<Expression>>,
+    /// Whether a foreign key of the rows makes sure that the entity exists.
+    pub exists: bool,
+    /// From 1.
+    number: usize,
 }
 
 impl Counting {
@@ -52,14 +65,20 @@ impl Counting {
             bail!("{text:?} has a control character: write it without");
         }
         let rows = table(conn, &definition.rows)?;
+        if let Some(name) = database.uncounted_foreign_key(&rows, conn)? {
+            bail!(
+                "the foreign key {name} of {rows} has several columns, and deletes or changes rows. MySQL \
+                 and MariaDB run no triggers for these rows, so they would not be counted. Remove its ON \
+                 DELETE and ON UPDATE first, and delete these rows in the program"
+            );
+        }
+        let sql = &database.facts().trigger;
         let when = definition.when.as_deref();
         let when = when
-            .map(|text| Expression::parse(text, &rows, dialect))
+            .map(|text| expression(text, &rows, sql, dialect))
             .transpose()?;
         let day = definition.day.as_deref();
-        let day = day
-            .map(|name| day_of(&rows, name, &database.facts().trigger))
-            .transpose()?;
+        let day = day.map(|name| day_of(&rows, name, sql)).transpose()?;
         let targets = targets(&definition, &rows, dialect, conn)?;
         Ok(Counting {
             database,
@@ -70,27 +89,75 @@ impl Counting {
             targets,
         })
     }
+
+    /// The weights and the condition.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        let sources = self.targets.iter().flat_map(|target| &target.sources);
+        let weights = sources.flat_map(|source| source.weights.iter().flatten());
+        weights.chain(&self.when)
+    }
+
+    /// The columns of the row that decide what it adds for a source.
+    pub fn columns<'c>(&'c self, source: &'c Source) -> Vec<&'c str> {
+        let entity = source.entity.iter().map(|entity| &*entity.name);
+        let day = self.day.iter().map(|day| &*day.column);
+        let weights = source.weights.iter().flatten().chain(&self.when);
+        let expressions = weights.flat_map(Expression::columns);
+        let mut columns: Vec<_> = entity.chain(day).chain(expressions).collect();
+        columns.sort();
+        columns.dedup();
+        columns
+    }
+
+    /// A counter of both.
+    pub fn shared_counter(&self, other: &Counting) -> Option<(&Table, &str)> {
+        let is_same = |a: &Table, b: &Table| (&a.in_schema, &a.name) == (&b.in_schema, &b.name);
+        self.counters().find(|(table, name)| {
+            let mut others = other.counters();
+            others.any(|(other, other_name)| is_same(table, other) && *name == other_name)
+        })
+    }
+
+    /// Each counter, as its table and its name.
+    pub fn counters(&self) -> impl Iterator<Item = (&Table, &str)> {
+        self.targets.iter().flat_map(|target| {
+            let names = target.names.iter();
+            names.map(|name| (&target.counters.table, &**name))
+        })
+    }
 }
 
 impl Target {
-    /// The names of the stored counts, and of the parent table, in a statement. MySQL locks tables by
-    /// these names, and each table requires another one.
+    /// The name of the stored counts in a statement. MySQL locks tables by these names, and each
+    /// table requires another one.
     pub fn stored_alias(&self) -> String {
         format!("stored_{}", self.number)
     }
 
-    pub fn parent_alias(&self) -> String {
-        format!("parent_{}", self.number)
+    /// The same with one counter only.
+    pub fn of_counter(&self, i: usize) -> Self {
+        let sources = self.sources.iter().map(|source| Source {
+            weights: vec![source.weights[i].clone()],
+            ..source.clone()
+        });
+        Target {
+            names: vec![self.names[i].clone()],
+            sources: sources
+                .filter(|source| source.weights[0].is_some())
+                .collect(),
+            ..self.clone()
+        }
+    }
+}
+
+impl Source {
+    /// The names of the rows, and of the parent table, in a statement.
+    pub fn alias(&self) -> String {
+        format!("counted_{}", self.number)
     }
 
-    /// Whether a foreign key of the rows makes sure that the entity exists.
-    pub fn has_same_parent(&self) -> bool {
-        let of_rows = self
-            .entity
-            .as_ref()
-            .and_then(|column| column.refers_to.as_ref());
-        let pair = of_rows.zip(self.counters.parent.as_ref());
-        pair.is_some_and(|(of_rows, parent)| of_rows.is_same(parent))
+    pub fn parent_alias(&self) -> String {
+        format!("parent_{}", self.number)
     }
 }
 
@@ -100,51 +167,86 @@ fn targets(
     dialect: Dialect,
     conn: &mut AnyConnection,
 ) -> Result<Vec<Target>> {
+    let database = conn.database();
     let mut targets: Vec<Target> = Vec::new();
     for count in &definition.counts {
         let counters = counter_table(conn, &count.table)?;
         let counter = counters.counter(&count.counter)?.name.clone();
-        let entity = entity(count.column.as_deref(), &counters, rows)?;
+        let entity = entity(count.column.as_deref(), &counters, rows, database)?;
         let weight = count.weight.as_ref().unwrap_or(&definition.by);
-        let value = Expression::parse(weight, rows, dialect)?;
-        let weight = Weight { counter, value };
-        let same = targets
-            .iter_mut()
-            .find(|target| target.counters == counters && target.entity == entity);
-        match same {
-            Some(target) => {
-                let mut counters = target.weights.iter();
-                if counters.any(|other| other.counter == weight.counter) {
-                    bail!("--count {count} is there twice");
-                }
-                target.weights.push(weight);
-            }
+        let weight = expression(weight, rows, &database.facts().trigger, dialect)?;
+        let place = targets
+            .iter()
+            .position(|target| target.counters == counters);
+        let target = match place {
+            Some(place) => &mut targets[place],
             None => {
                 let parent = match &counters.parent {
-                    Some(parent) => conn.database().parent(parent, conn)?,
+                    Some(parent) => database.parent(parent, conn)?,
                     None => None,
                 };
                 let key = counters.parent.as_ref().map(|parent| parent.column.clone());
                 targets.push(Target {
                     parent: parent.zip(key),
                     counters,
-                    entity,
-                    weights: vec![weight],
+                    names: Vec::new(),
+                    sources: Vec::new(),
                     number: 0,
                 });
+                targets.last_mut().context("just added")?
             }
+        };
+        if !target.add(counter, entity, weight) {
+            bail!("--count {count} is there twice");
         }
     }
-    let name = |target: &Target| target.counters.table.to_string();
-    targets.sort_by_key(name);
+    targets.sort_by_key(|target| target.counters.table.to_string());
     for (i, target) in targets.iter_mut().enumerate() {
         target.number = i + 1;
+        for (i, source) in target.sources.iter_mut().enumerate() {
+            source.number = i + 1;
+        }
     }
     Ok(targets)
 }
 
+impl Target {
+    /// Returns whether the entity was not counted in this counter before.
+    fn add(&mut self, counter: String, entity: Option<Column>, weight: Expression) -> bool {
+        let name = self.names.iter().position(|name| *name == counter);
+        let name = name.unwrap_or_else(|| {
+            self.names.push(counter);
+            for source in &mut self.sources {
+                source.weights.push(None);
+            }
+            self.names.len() - 1
+        });
+        let source = self
+            .sources
+            .iter()
+            .position(|source| source.entity == entity);
+        let source = source.unwrap_or_else(|| {
+            let parent = entity.as_ref().and_then(|entity| entity.refers_to.as_ref());
+            let pair = parent.zip(self.counters.parent.as_ref());
+            self.sources.push(Source {
+                weights: vec![None; self.names.len()],
+                exists: pair.is_some_and(|(parent, counted)| parent.is_same(counted)),
+                entity,
+                number: 0,
+            });
+            self.sources.len() - 1
+        });
+        self.sources[source].weights[name].replace(weight).is_none()
+    }
+}
+
 /// The column of the row that names the entity.
-fn entity(name: Option<&str>, counters: &CounterTable, rows: &Table) -> Result<Option<Column>> {
+fn entity(
+    name: Option<&str>,
+    counters: &CounterTable,
+    rows: &Table,
+    database: &dyn Database,
+) -> Result<Option<Column>> {
     let table = &counters.table;
     let (key, name) = match (&counters.entity, name) {
         (None, None) => return Ok(None),
@@ -161,23 +263,28 @@ fn entity(name: Option<&str>, counters: &CounterTable, rows: &Table) -> Result<O
     let column = rows
         .column(name)
         .with_context(|| format!("{rows} has no column {name}"))?;
-    if !column.kind.is_like(key.kind) {
+    let [of_rows, of_key] = [column, key].map(|column| database.stored_as(column.kind));
+    if !of_rows.fits(of_key) {
         bail!(
-            "{rows}.{name} is {}, and {table}.{} is {}",
+            "{rows}.{name} is {}, and {table}.{} is {}: it cannot have the same values",
             column.sql_type,
             key.name,
             key.sql_type
+        );
+    }
+    if column.loose_collation != key.loose_collation {
+        bail!(
+            "{rows}.{name} and {table}.{} have different collations: a text could be one entity in \
+             the one, and two in the other. Give them the same collation first",
+            key.name
         );
     }
     if rows.in_schema == table.in_schema && rows.name == table.name {
         bail!("{rows} is the counter table itself");
     }
     // A trigger cannot tell such an update of the rows from one that moves a count.
-    let moves = counters
-        .parent
-        .as_ref()
-        .filter(|parent| parent.on_update == "CASCADE");
-    if let Some(parent) = moves {
+    let moves = counters.parent.as_ref();
+    if let Some(parent) = moves.filter(|parent| parent.on_update == "CASCADE") {
         bail!(
             "the foreign key of {table}.{} has ON UPDATE CASCADE: an update of {}.{} would count its \
              rows twice. Remove ON UPDATE CASCADE first",
@@ -189,21 +296,43 @@ fn entity(name: Option<&str>, counters: &CounterTable, rows: &Table) -> Result<O
     Ok(Some(column.clone()))
 }
 
-fn day_of(rows: &Table, name: &str, sql: &TriggerSql) -> Result<(&'static str, String)> {
+fn expression(text: &str, rows: &Table, sql: &TriggerSql, dialect: Dialect) -> Result<Expression> {
+    let expression = Expression::parse(text, rows, dialect)?;
+    let mut columns = expression.values().filter_map(|name| rows.column(name));
+    let zoned = columns.find(|column| Some(&*plain_type(column)) == sql.zoned);
+    if let Some(column) = zoned {
+        bail!(
+            "the SQL expression {text:?} has {}, whose value depends on the time zone of the session",
+            column.name
+        );
+    }
+    drop(columns);
+    Ok(expression)
+}
+
+fn day_of(rows: &Table, name: &str, sql: &TriggerSql) -> Result<Day> {
     let column = rows
         .column(name)
         .with_context(|| format!("{rows} has no column {name}"))?;
-    // `timestamp(3) without time zone`
-    let mut sql_type = column.sql_type.to_lowercase();
-    if let (Some(begin), Some(end)) = (sql_type.find('('), sql_type.find(')')) {
-        sql_type.replace_range(begin..=end, "");
-    }
+    let sql_type = plain_type(column);
     let mut known = sql.days.iter();
     match known.find(|(known, _)| *known == sql_type) {
-        Some((_, as_day)) => Ok((as_day, column.name.clone())),
+        Some((_, in_utc)) => Ok(Day {
+            column: column.name.clone(),
+            in_utc,
+        }),
         None => bail!(
             "--day {name}: {rows}.{name} is {}, and not a date or a time",
             column.sql_type
         ),
     }
+}
+
+/// `timestamp without time zone` of `timestamp(3) without time zone`.
+fn plain_type(column: &Column) -> String {
+    let mut sql_type = column.sql_type.to_lowercase();
+    if let (Some(begin), Some(end)) = (sql_type.find('('), sql_type.find(')')) {
+        sql_type.replace_range(begin..=end, "");
+    }
+    sql_type
 }

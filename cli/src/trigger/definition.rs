@@ -27,15 +27,20 @@ pub struct Definition {
     #[serde(rename = "count")]
     pub counts: Vec<Count>,
     /// What a row adds to a counter: an integer column, or an SQL expression of the row's columns.
-    #[arg(long, value_name = "WEIGHT", default_value = "1")]
+    #[arg(
+        long,
+        value_name = "WEIGHT",
+        default_value = "1",
+        allow_hyphen_values = true
+    )]
     pub by: String,
     /// Count only the rows for which this is true: a column, or an SQL expression of the row's
     /// columns, such as "status = 'approved'".
     #[arg(long, value_name = "CONDITION")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// The date or time column with the day that a row counts on [default: the day, in UTC, on which
-    /// the row is inserted, changed or deleted].
+    /// The date or time column with the day that a row counts on [default: the day of the change, in
+    /// UTC: a deleted row is taken off on the day on which it is deleted].
     #[arg(long, value_name = "COLUMN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,

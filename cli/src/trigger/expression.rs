@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 
 use anyhow::{Context, Result, bail};
 use diesel_counters::Dialect;
-use sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Ident, Value, Visit, Visitor};
 use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
 
 use crate::catalogue::Table;
 use crate::database::Database;
@@ -14,41 +15,13 @@ use crate::database::Database;
 /// An expression that depends on the columns of one row only, so that it has the same value when
 /// the row is inserted, deleted and counted again.
 #[derive(Debug, Clone)]
-pub struct Expression(Expr);
-
-/// Functions whose value depends on more than their arguments.
-const CHANGING: [&str; 30] = [
-    "now",
-    "current_date",
-    "current_time",
-    "current_timestamp",
-    "localtime",
-    "localtimestamp",
-    "clock_timestamp",
-    "statement_timestamp",
-    "transaction_timestamp",
-    "timeofday",
-    "sysdate",
-    "curdate",
-    "curtime",
-    "utc_date",
-    "utc_time",
-    "utc_timestamp",
-    "unix_timestamp",
-    "random",
-    "rand",
-    "uuid",
-    "gen_random_uuid",
-    "uuid_generate_v4",
-    "current_user",
-    "session_user",
-    "user",
-    "connection_id",
-    "pg_backend_pid",
-    "nextval",
-    "currval",
-    "last_insert_id",
-];
+pub struct Expression {
+    text: String,
+    /// The columns in it: the first character, the one after the last, and the name.
+    columns: Vec<(usize, usize, String)>,
+    /// The columns whose values matter, and not only whether they are NULL.
+    values: Vec<String>,
+}
 
 impl Expression {
     /// Parses an expression of a table's columns.
@@ -62,36 +35,71 @@ impl Expression {
             .try_with_sql(text)
             .and_then(|mut parser| {
                 let expression = parser.parse_expr()?;
-                parser.expect_token(&sqlparser::tokenizer::Token::EOF)?;
+                parser.expect_token(&Token::EOF)?;
                 Ok(expression)
             });
-        let mut parsed =
-            parsed.with_context(|| format!("cannot read the SQL expression {text:?}"))?;
-        match parsed.visit(&mut Columns { table, dialect }) {
-            ControlFlow::Continue(()) => Ok(Expression(parsed)),
-            ControlFlow::Break(why) => bail!("the SQL expression {text:?} {why}"),
+        let parsed = parsed.with_context(|| format!("cannot read the SQL expression {text:?}"))?;
+        let mut columns = Columns {
+            table,
+            dialect,
+            found: Vec::new(),
+            tested: Vec::new(),
+        };
+        if let ControlFlow::Break(why) = parsed.visit(&mut columns) {
+            bail!("the SQL expression {text:?} {why}");
         }
+        let Columns { found, tested, .. } = columns;
+        let mut columns = found;
+        columns.sort();
+        let values = columns.iter().filter(|(first, ..)| !tested.contains(first));
+        let values = values.map(|(.., name)| name.clone()).collect();
+        Ok(Expression {
+            text: text.to_owned(),
+            columns,
+            values,
+        })
     }
 
-    /// The expression of the row `row`, as SQL.
+    /// The expression of the row `row`, as SQL. It is the text itself, but for the columns.
     pub fn of(&self, row: &str, database: &(impl Database + ?Sized)) -> String {
-        let mut expression = self.0.clone();
-        let _ = expression.visit(&mut OfRow { row, database });
-        match expression {
-            Expr::CompoundIdentifier(_) | Expr::Value(_) => expression.to_string(),
-            expression => format!("({expression})"),
+        let text: Vec<char> = self.text.chars().collect();
+        let (mut sql, mut end) = (String::new(), 0);
+        for (first, after, name) in &self.columns {
+            sql.extend(&text[end..*first]);
+            sql += &format!("{row}.{}", database.quoted(name));
+            end = *after;
         }
+        sql.extend(&text[end..]);
+        let is_one_word = self.text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if is_one_word { sql } else { format!("({sql})") }
+    }
+
+    /// As the user wrote it.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     pub fn is_one(&self) -> bool {
-        self.0.to_string() == "1"
+        self.text == "1"
+    }
+
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|(.., name)| &**name)
+    }
+
+    /// The columns whose values matter, and not only whether they are NULL.
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        self.values.iter().map(|name| &**name)
     }
 }
 
-/// Spells each column as the catalogue does, and refuses what is not a column.
+/// Finds the columns, and refuses what is not of the row.
 struct Columns<'t> {
     table: &'t Table,
     dialect: Dialect,
+    found: Vec<(usize, usize, String)>,
+    /// The first characters of columns in `IS NULL` and `IS NOT NULL`.
+    tested: Vec<usize>,
 }
 
 impl Columns<'_> {
@@ -103,61 +111,49 @@ impl Columns<'_> {
             _ => column.eq_ignore_ascii_case(&name.value),
         };
         let mut columns = self.table.columns.iter();
-        columns
-            .find(|column| is_named(&column.name))
-            .map(|column| column.name.clone())
+        let column = columns.find(|column| is_named(&column.name));
+        column.map(|column| column.name.clone())
     }
 }
 
-impl VisitorMut for Columns<'_> {
+impl Visitor for Columns<'_> {
     type Break = String;
 
-    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<String> {
+    fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<String> {
+        const MOMENTS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
+        if let Expr::IsNull(tested) | Expr::IsNotNull(tested) = expression {
+            if let Expr::Identifier(name) = &**tested {
+                self.tested
+                    .push((name.span.start.column as usize).saturating_sub(1));
+            }
+        }
         let refused = match expression {
             Expr::Identifier(name) => match self.find(name) {
-                Some(column) => {
-                    name.value = column;
+                // Places count from 1; it is one line.
+                Some(column) if name.span.start.column > 0 => {
+                    let place = [name.span.start, name.span.end];
+                    let [first, after] = place.map(|place| place.column as usize - 1);
+                    self.found.push((first, after, column));
                     return ControlFlow::Continue(());
                 }
+                Some(_) => format!("has {name} in a place that cannot be read"),
                 None => format!("names {name}, and {} has no such column", self.table),
             },
-            Expr::CompoundIdentifier(_) => {
-                format!("names {expression}: write the column without its table")
+            Expr::CompoundIdentifier(_) | Expr::CompoundFieldAccess { .. } => {
+                format!("names {expression}: write columns only, and without their table")
             }
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => {
                 "has a subquery: a row can only be counted by its own columns".to_owned()
             }
-            Expr::Function(function) => {
-                let name = function.name.to_string().to_lowercase();
-                let has_now = function.args.to_string().to_lowercase().contains("'now'");
-                match CHANGING.contains(&&*name) || has_now {
-                    true => format!(
-                        "calls {name}, whose value changes: a row has to count the same when it is \
-                         deleted as when it was inserted"
-                    ),
-                    false => return ControlFlow::Continue(()),
+            Expr::Value(value) => match &value.value {
+                Value::Placeholder(_) => "has a placeholder".to_owned(),
+                Value::SingleQuotedString(text) if MOMENTS.contains(&&*text.to_lowercase()) => {
+                    format!("has '{text}', whose value changes")
                 }
-            }
+                _ => return ControlFlow::Continue(()),
+            },
             _ => return ControlFlow::Continue(()),
         };
         ControlFlow::Break(refused)
-    }
-}
-
-/// Writes each column as one of a row.
-struct OfRow<'r, D: ?Sized> {
-    row: &'r str,
-    database: &'r D,
-}
-
-impl<D: Database + ?Sized> VisitorMut for OfRow<'_, D> {
-    type Break = ();
-
-    fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
-        if let Expr::Identifier(name) = expression {
-            let column = Ident::new(self.database.quoted(&name.value));
-            *expression = Expr::CompoundIdentifier(vec![Ident::new(self.row), column]);
-        }
-        ControlFlow::Continue(())
     }
 }

@@ -6,9 +6,9 @@ mod expression;
 mod statement;
 mod stored;
 
-pub use counting::{Counting, Target, Weight};
+pub use counting::{Counting, Source, Target};
 pub use definition::Definition;
-pub use statement::{Part, Sign, in_lines};
+pub use statement::{DayOf, Rows, in_lines};
 pub use stored::{COLUMN, definitions};
 
 /// A trigger, or what it should be.
@@ -34,7 +34,7 @@ pub struct LiveTrigger {
     pub name: String,
     pub event: String,
     pub body: String,
-    /// Why it does not run for each statement, if that is so.
+    /// The reason that it does not run, if there is one.
     pub disabled: Option<String>,
 }
 

@@ -2,132 +2,134 @@
 
 use diesel_counters::Period;
 
-use super::{Counting, Target, Weight};
+use super::{Counting, Source, Target};
 use crate::catalogue::Column;
 
 /// Rows to add to the counters, or to take from them.
-pub struct Part<'a> {
-    pub sign: Sign,
+pub struct Rows<'a> {
     /// The name of a row in expressions.
-    pub row: &'a str,
+    pub name: &'a str,
     /// ` FROM …`, or nothing.
     pub from: &'a str,
+    /// Take them from the counters.
+    pub minus: bool,
+    pub day: DayOf,
     /// Leave out the rows of entities that no longer exist.
     pub of_existing: bool,
-    /// More columns.
-    pub more: &'a str,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
-    Plus,
-    Minus,
-    /// As `Plus`, for all rows of the table: if the rows have no day of their own, they are not
-    /// counted by day.
-    All,
+pub enum DayOf {
+    /// The row's own day, or else today.
+    Today,
+    /// The row's own day, or else no day.
+    Undated,
 }
 
 const ENTITY: &str = "entity";
 const DAY: &str = "day";
 
 impl Counting {
-    /// A query of some rows: their entity, their day, and what they add to each counter.
-    pub fn part(&self, target: &Target, part: &Part<'_>) -> String {
-        let [key, counts] = self.columns(target, part);
-        let names = target.entity.iter().map(|_| ENTITY).chain([DAY]);
+    /// A query of rows: their entity, their day, and what they add to each counter.
+    pub fn query(&self, target: &Target, source: &Source, rows: &Rows<'_>, more: &str) -> String {
+        let key = self.key(source, rows).into_iter();
+        let names = source.entity.iter().map(|_| ENTITY).chain([DAY]);
         let key = key
-            .iter()
             .zip(names)
             .map(|(value, name)| format!("{value} AS {name}"));
-        let counts = counts.iter().enumerate();
+        let counts = self.counts(source, rows).into_iter().enumerate();
         let counts = counts.map(|(i, value)| format!("{value} AS {}", count(i)));
         let columns: Vec<_> = key.chain(counts).collect();
-        let conditions = self.conditions(target, part);
+        let conditions = conditions(self.conditions(target, source, rows));
         format!(
-            "SELECT {}{}{}{conditions}",
+            "SELECT {}{more}{}{conditions}",
             columns.join(", "),
-            part.more,
-            part.from
+            rows.from
         )
     }
 
-    /// The entity and the day of a row, and what it adds to each counter.
-    fn columns(&self, target: &Target, part: &Part<'_>) -> [Vec<String>; 2] {
+    /// The entity and the day of a row.
+    fn key(&self, source: &Source, rows: &Rows<'_>) -> Vec<String> {
         let (database, sql) = (self.database, &self.database.facts().trigger);
-        let column = |name: &str| format!("{}.{}", part.row, database.quoted(name));
+        let column = |name: &str| format!("{}.{}", rows.name, database.quoted(name));
         let day = match &self.day {
-            Some((day, name)) => {
-                let day = self.start_of(&day.replace("{}", &column(name)));
+            Some(day) => {
+                let day = self.start_of(&day.in_utc.replace("{}", &column(&day.column)));
                 format!("COALESCE({day}, {})", sql.undated)
             }
-            // All rows of the table, which have no day.
-            None if part.sign == Sign::All => sql.undated.to_owned(),
+            None if rows.day == DayOf::Undated => sql.undated.to_owned(),
             None => self.start_of(sql.today),
         };
-        let entity = target.entity.iter().map(|entity| column(&entity.name));
-        let sign = if part.sign == Sign::Minus { "-" } else { "" };
-        let counts = target
-            .weights
-            .iter()
-            .map(|weight| match weight.value.is_one() {
-                true => format!("{sign}1"),
-                false => {
-                    let value = weight.value.of(part.row, database);
-                    sign.to_owned() + &sql.weight.replace("{}", &value)
-                }
-            });
-        [entity.chain([day]).collect(), counts.collect()]
+        let entity = source.entity.iter().map(|entity| column(&entity.name));
+        entity.chain([day]).collect()
+    }
+
+    /// What a row adds to each counter.
+    fn counts(&self, source: &Source, rows: &Rows<'_>) -> Vec<String> {
+        let sql = &self.database.facts().trigger;
+        let sign = if rows.minus { "-" } else { "" };
+        let counts = source.weights.iter().map(|weight| match weight {
+            None => "0".to_owned(),
+            Some(weight) if weight.is_one() => format!("{sign}1"),
+            Some(weight) => {
+                let value = weight.of(rows.name, self.database);
+                sign.to_owned() + &sql.weight.replace("{}", &value)
+            }
+        });
+        counts.collect()
     }
 
     /// The conditions on which a row counts.
-    fn conditions(&self, target: &Target, part: &Part<'_>) -> String {
+    fn conditions(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
         let database = self.database;
         let mut conditions = Vec::new();
-        if let Some(entity) = &target.entity {
-            let entity = format!("{}.{}", part.row, database.quoted(&entity.name));
+        if let Some(entity) = &source.entity {
+            let entity = format!("{}.{}", rows.name, database.quoted(&entity.name));
             conditions.push(format!("{entity} IS NOT NULL"));
-            if let Some((parents, key)) = target.parent.as_ref().filter(|_| part.of_existing) {
+            if let Some((parents, key)) = target.parent.as_ref().filter(|_| rows.of_existing) {
                 let (parents, key) = (database.table_name(parents), database.quoted(key));
                 conditions.push(format!(
                     "EXISTS (SELECT 1 FROM {parents} AS {} WHERE {0}.{key} = {entity})",
-                    target.parent_alias()
+                    source.parent_alias()
                 ));
             }
         }
-        conditions.extend(self.when.as_ref().map(|when| when.of(part.row, database)));
-        match conditions.is_empty() {
-            true => String::new(),
-            false => format!("\nWHERE {}", conditions.join("\n    AND ")),
-        }
+        conditions.extend(self.when.as_ref().map(|when| when.of(rows.name, database)));
+        conditions
     }
 
     /// What all rows of the table add to the counters. It is grouped by the row's own day, or not
     /// by day.
     pub fn actual(&self, target: &Target, more: &str) -> String {
-        let from = format!("\nFROM {} AS counted", self.database.table_name(&self.rows));
-        let part = Part {
-            sign: Sign::All,
-            row: "counted",
-            from: &from,
-            of_existing: !target.has_same_parent(),
-            more,
-        };
-        self.part(target, &part)
+        let queries = target.sources.iter().map(|source| {
+            let (table, alias) = (self.database.table_name(&self.rows), source.alias());
+            let rows = Rows {
+                name: &alias,
+                from: &format!("\nFROM {table} AS {alias}"),
+                minus: false,
+                day: DayOf::Undated,
+                of_existing: !source.exists,
+            };
+            self.query(target, source, &rows, more)
+        });
+        queries.collect::<Vec<_>>().join(UNION)
     }
 
     /// What is stored in the counters, to be taken from `actual`.
     pub fn stored(&self, target: &Target, more: &str) -> String {
         let (database, alias) = (self.database, target.stored_alias());
-        let mut columns = Vec::new();
-        if let Some(entity) = &target.counters.entity {
-            columns.push(format!("{alias}.{}", database.quoted(&entity.name)));
-        }
-        columns.push(match &self.day {
-            Some(_) => format!("{alias}.{}", database.quoted(&target.counters.day.name)),
+        let column = |name: &str| format!("{alias}.{}", database.quoted(name));
+        let entity = target
+            .counters
+            .entity
+            .iter()
+            .map(|entity| column(&entity.name));
+        let day = match &self.day {
+            Some(_) => column(&target.counters.day.name),
             None => database.facts().trigger.undated.to_owned(),
-        });
-        let counters = target.weights.iter();
-        columns.extend(counters.map(|w| format!("-{alias}.{}", database.quoted(&w.counter))));
+        };
+        let counts = target.names.iter().map(|name| format!("-{}", column(name)));
+        let columns: Vec<_> = entity.chain([day]).chain(counts).collect();
         let table = database.table_name(&target.counters.table);
         format!(
             "SELECT {}{more}\nFROM {table} AS {alias}",
@@ -135,53 +137,137 @@ impl Counting {
         )
     }
 
-    /// The statement of a trigger that runs for each row. One row that counts as one needs no sum.
-    pub fn add_rows(&self, target: &Target, parts: &[Part<'_>], slot: &str) -> String {
-        if let ([part], true) = (parts, target.weights.iter().all(|w| w.value.is_one())) {
-            let [key, counts] = self.columns(target, part);
-            let values = [&key[..], &[slot.to_owned()], &counts].concat().join(", ");
-            let conditions = self.conditions(target, part);
-            return self.upsert(target, &format!("SELECT {values}{}{conditions}", part.from));
+    /// The statements of a trigger that runs for each row. Of an update, those of the old row come
+    /// first. They write nothing if no column that matters has changed.
+    pub fn each_row(
+        &self,
+        rows: &[&str],
+        from: &str,
+        slot: &str,
+        of_existing: impl Fn(&str, &Source) -> bool,
+    ) -> Vec<String> {
+        let mut statements = Vec::new();
+        for target in &self.targets {
+            for name in rows {
+                for source in &target.sources {
+                    let rows_of = Rows {
+                        name,
+                        from,
+                        minus: *name == "OLD",
+                        day: DayOf::Today,
+                        of_existing: of_existing(name, source),
+                    };
+                    let changed = (rows.len() > 1).then(|| self.changed(source));
+                    statements.push(self.add_row(target, source, &rows_of, slot, changed));
+                }
+            }
         }
-        let parts: Vec<_> = parts.iter().map(|part| self.part(target, part)).collect();
-        self.add(target, &parts, slot)
+        statements
     }
 
-    /// Adds up the parts by entity and day, and adds the sums that are not 0 to the counters. The
-    /// entities are in order, so that two statements that share a slot do not deadlock.
-    pub fn add(&self, target: &Target, parts: &[String], slot: &str) -> String {
+    /// Whether an update has changed what a row adds.
+    fn changed(&self, source: &Source) -> String {
+        let (database, sql) = (self.database, &self.database.facts().trigger);
+        let values = |row: &str| {
+            let column = |name: &str| format!("{row}.{}", database.quoted(name));
+            let entity = source.entity.iter().map(|entity| column(&entity.name));
+            let day = self.day.iter();
+            let day = day.map(|day| day.in_utc.replace("{}", &column(&day.column)));
+            let weights = source.weights.iter().flatten().chain(&self.when);
+            let weights = weights.filter(|weight| !weight.is_one());
+            let weights = weights.map(|weight| weight.of(row, database));
+            entity.chain(day).chain(weights).collect::<Vec<_>>()
+        };
+        let values = values("NEW").into_iter().zip(values("OLD"));
+        let differ =
+            values.map(|(new, old)| sql.differs.replace("{old}", &old).replace("{new}", &new));
+        match differ.collect::<Vec<_>>().join(" OR ") {
+            none if none.is_empty() => "1 = 0".to_owned(),
+            differ => format!("({differ})"),
+        }
+    }
+
+    /// Adds one row to the counters.
+    fn add_row(
+        &self,
+        target: &Target,
+        source: &Source,
+        rows: &Rows<'_>,
+        slot: &str,
+        changed: Option<String>,
+    ) -> String {
         let sql = &self.database.facts().trigger;
-        let group = self.group(target);
-        let sums = (0..target.weights.len()).map(|i| sql.sum.replace("{}", &count(i)));
-        let sums: Vec<_> = sums.collect();
+        let counts = self.counts(source, rows);
+        let all = target.names.iter().zip(&counts).zip(&source.weights);
+        let counted: Vec<_> = all
+            .filter(|(_, weight)| weight.is_some())
+            .map(|((name, value), _)| (self.database.quoted(name), value.clone()))
+            .collect();
+        let names: Vec<_> = counted.iter().map(|(name, _)| name.clone()).collect();
+        let values: Vec<_> = counted.iter().map(|(_, value)| value.clone()).collect();
+        let mut all = self.conditions(target, source, rows);
+        if source
+            .weights
+            .iter()
+            .flatten()
+            .all(|weight| !weight.is_one())
+        {
+            let not_0 = values.iter().map(|value| format!("{value} <> 0"));
+            all.push(format!("({})", not_0.collect::<Vec<_>>().join(" OR ")));
+        }
+        all.extend(changed);
+        let key = self.key(source, rows);
+        let query = format!(
+            "SELECT {}, {slot}, {}{}{}",
+            key.join(", "),
+            values.join(", "),
+            rows.from,
+            conditions(all)
+        );
+        let new = counted
+            .iter()
+            .map(|(name, value)| match sql.is_new_value_of_table {
+                true => value.clone(),
+                false => sql.new_value.replace("{}", name),
+            });
+        self.upsert(target, &names, &query, &new.collect::<Vec<_>>())
+    }
+
+    /// Adds up the queries by entity and day, and adds the sums that are not 0 to the counters. The
+    /// entities are in order, so that two statements that share a slot do not deadlock.
+    pub fn add(&self, target: &Target, queries: &[String], slot: &str) -> String {
+        let sql = &self.database.facts().trigger;
+        let group = target.group();
+        let sums = (0..target.names.len()).map(|i| sql.sum.replace("{}", &count(i)));
         let query = format!(
             "SELECT {group}, {slot}, {}\nFROM (\n{}\n) AS moved\nGROUP BY {group}\nHAVING {}\n\
              ORDER BY {group}",
-            sums.join(", "),
-            in_lines(&parts.join("\nUNION ALL\n"), 4),
-            self.is_moved(target),
+            sums.collect::<Vec<_>>().join(", "),
+            in_lines(&queries.join(UNION), 4),
+            target.is_moved(),
         );
-        self.upsert(target, &query)
+        let names = target.names.iter().map(|name| self.database.quoted(name));
+        let names: Vec<_> = names.collect();
+        let new = names.iter().map(|name| sql.new_value.replace("{}", name));
+        self.upsert(target, &names, &query, &new.collect::<Vec<_>>())
     }
 
-    /// Adds the rows of a query to the counters.
-    fn upsert(&self, target: &Target, query: &str) -> String {
+    /// Adds the rows of a query to the counters `names`. `new` is what a row adds to an existing one.
+    fn upsert(&self, target: &Target, names: &[String], query: &str, new: &[String]) -> String {
         let (database, sql) = (self.database, &self.database.facts().trigger);
         let table = &target.counters;
         let key = table.entity.iter().chain([&table.day, &table.slot]);
         let key: Vec<_> = key.map(|column| database.quoted(&column.name)).collect();
-        let counters = target
-            .weights
+        let updates = names
             .iter()
-            .map(|weight| database.quoted(&weight.counter));
-        let counters: Vec<_> = counters.collect();
-        let updates = counters.iter().map(|name| sql.update.replace("{}", name));
+            .zip(new)
+            .map(|(name, value)| sql.update.replace("{value}", value).replace("{name}", name));
         format!(
             "INSERT INTO {}{} ({}, {})\n{query}\n{} {}",
             database.table_name(&table.table),
             sql.alias,
             key.join(", "),
-            counters.join(", "),
+            names.join(", "),
             sql.on_conflict.replace("{}", &key.join(", ")),
             updates.collect::<Vec<_>>().join(", "),
         )
@@ -189,48 +275,32 @@ impl Counting {
 
     /// A query of the entities and days whose count is wrong: the entity and the day as text, what is
     /// stored, and what it should be.
-    pub fn drift(&self, target: &Target, weight: &Weight) -> String {
-        let database = self.database;
-        let (facts, sql) = (database.facts(), &database.facts().trigger);
+    pub fn drift(&self, target: &Target, counter: usize) -> String {
+        let (facts, sql) = (self.database.facts(), &self.database.facts().trigger);
         let entity = match &target.counters.entity {
-            Some(key) => database.as_text(&Column {
+            Some(key) => self.database.as_text(&Column {
                 name: ENTITY.to_owned(),
                 ..key.clone()
             }),
             None => facts.text.replace("{}", "''"),
         };
-        let one = Target {
-            weights: vec![weight.clone()],
-            ..target.clone()
-        };
+        let one = target.of_counter(counter);
         let kept = format!(
             ", {}.{}",
-            target.stored_alias(),
-            database.quoted(&weight.counter)
+            one.stored_alias(),
+            self.database.quoted(&one.names[0])
         );
-        let parts = [self.actual(&one, ", 0 AS kept_1"), self.stored(&one, &kept)];
-        let group = self.group(target);
+        let queries = [self.actual(&one, ", 0 AS kept"), self.stored(&one, &kept)];
+        let group = one.group();
         format!(
             "SELECT {entity}, {}, {}, {}\nFROM (\n{}\n) AS moved\nGROUP BY {group}\nHAVING {}\n\
              ORDER BY {group}",
             facts.text.replace("{}", DAY),
-            sql.total.replace("{}", "kept_1"),
-            sql.total.replace("{}", &format!("kept_1 + {}", count(0))),
-            in_lines(&parts.join("\nUNION ALL\n"), 4),
-            self.is_moved(&one),
+            sql.total.replace("{}", "kept"),
+            sql.total.replace("{}", &format!("kept + {}", count(0))),
+            in_lines(&queries.join(UNION), 4),
+            one.is_moved(),
         )
-    }
-
-    fn group(&self, target: &Target) -> &'static str {
-        match target.entity {
-            Some(_) => "entity, day",
-            None => "day",
-        }
-    }
-
-    fn is_moved(&self, target: &Target) -> String {
-        let sums = (0..target.weights.len()).map(|i| format!("SUM({}) <> 0", count(i)));
-        sums.collect::<Vec<_>>().join(" OR ")
     }
 
     fn start_of(&self, day: &str) -> String {
@@ -245,8 +315,31 @@ impl Counting {
     }
 }
 
+impl Target {
+    fn group(&self) -> &'static str {
+        match self.counters.entity {
+            Some(_) => "entity, day",
+            None => "day",
+        }
+    }
+
+    fn is_moved(&self) -> String {
+        let sums = (0..self.names.len()).map(|i| format!("SUM({}) <> 0", count(i)));
+        sums.collect::<Vec<_>>().join(" OR ")
+    }
+}
+
+const UNION: &str = "\nUNION ALL\n";
+
 fn count(i: usize) -> String {
     format!("count_{}", i + 1)
+}
+
+fn conditions(all: Vec<String>) -> String {
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("\nWHERE {}", all.join("\n    AND ")),
+    }
 }
 
 /// Indents each line.

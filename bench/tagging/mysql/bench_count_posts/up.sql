@@ -1,6 +1,6 @@
 -- Counts the rows of bench_posts in bench_site_counters.post_count.
 
--- What the triggers do, for `diesel-counters check` and `recount`.
+-- The definition of the triggers, for `diesel-counters check` and `recount`.
 CREATE OR REPLACE VIEW `bench_count_posts` AS
 SELECT '{"name":"bench_count_posts","rows":"bench_posts","count":["bench_site_counters.post_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
 
@@ -8,7 +8,7 @@ SELECT '{"name":"bench_count_posts","rows":"bench_posts","count":["bench_site_co
 -- log_bin_trust_function_creators = ON.
 -- Until UNLOCK TABLES, other sessions wait for these tables.
 LOCK TABLES
-    `bench_posts` AS counted READ,
+    `bench_posts` AS counted_1 READ,
     `bench_posts` WRITE,
     `bench_site_counters` AS stored_1 READ,
     `bench_site_counters` WRITE;
@@ -21,17 +21,16 @@ ON DUPLICATE KEY UPDATE `post_count` = `post_count` + VALUES(`post_count`);
 
 DROP TRIGGER IF EXISTS `bench_count_posts_update`;
 CREATE TRIGGER `bench_count_posts_update` AFTER UPDATE ON `bench_posts` FOR EACH ROW
-INSERT INTO `bench_site_counters` (`day`, `slot`, `post_count`)
-SELECT day, 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, COALESCE(SUM(count_1), 0)
-FROM (
-    SELECT UTC_DATE() AS day, -1 AS count_1 FROM DUAL
-    UNION ALL
-    SELECT UTC_DATE() AS day, 1 AS count_1 FROM DUAL
-) AS moved
-GROUP BY day
-HAVING SUM(count_1) <> 0
-ORDER BY day
-ON DUPLICATE KEY UPDATE `post_count` = `post_count` + VALUES(`post_count`);
+BEGIN
+    INSERT INTO `bench_site_counters` (`day`, `slot`, `post_count`)
+    SELECT UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1 FROM DUAL
+    WHERE 1 = 0
+    ON DUPLICATE KEY UPDATE `post_count` = `post_count` + VALUES(`post_count`);
+    INSERT INTO `bench_site_counters` (`day`, `slot`, `post_count`)
+    SELECT UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1 FROM DUAL
+    WHERE 1 = 0
+    ON DUPLICATE KEY UPDATE `post_count` = `post_count` + VALUES(`post_count`);
+END;
 
 DROP TRIGGER IF EXISTS `bench_count_posts_delete`;
 CREATE TRIGGER `bench_count_posts_delete` AFTER DELETE ON `bench_posts` FOR EACH ROW
@@ -39,12 +38,12 @@ INSERT INTO `bench_site_counters` (`day`, `slot`, `post_count`)
 SELECT UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1 FROM DUAL
 ON DUPLICATE KEY UPDATE `post_count` = `post_count` + VALUES(`post_count`);
 
--- The rows that exist. It adds what is missing, so it can run again.
+-- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO `bench_site_counters` (`day`, `slot`, `post_count`)
-SELECT day, 0, COALESCE(SUM(count_1), 0)
+SELECT day, 0, SUM(count_1)
 FROM (
     SELECT DATE '1970-01-01' AS day, 1 AS count_1
-    FROM `bench_posts` AS counted
+    FROM `bench_posts` AS counted_1
     UNION ALL
     SELECT DATE '1970-01-01', -stored_1.`post_count`
     FROM `bench_site_counters` AS stored_1

@@ -1,6 +1,6 @@
 -- Counts the rows of bench_post_tags in bench_post_counters.tag_count, bench_tag_counters.usage_count.
 
--- What the triggers do, for `diesel-counters check` and `recount`.
+-- The definition of the triggers, for `diesel-counters check` and `recount`.
 CREATE VIEW "bench_count_post_tags" AS
 SELECT '{"name":"bench_count_post_tags","rows":"bench_post_tags","count":["post_id:bench_post_counters.tag_count","tag_id:bench_tag_counters.usage_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
 
@@ -12,27 +12,26 @@ DO $diesel_counters$ BEGIN
     END IF;
 END $diesel_counters$;
 
-CREATE FUNCTION "bench_count_post_tags_insert"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
-DECLARE
-    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+CREATE FUNCTION "bench_count_post_tags_insert"() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
 BEGIN
     INSERT INTO "bench_post_counters" AS kept ("post_id", "day", "slot", "tag_count")
-    SELECT entity, day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-        FROM new_rows AS counted
-        WHERE counted."post_id" IS NOT NULL
+        SELECT counted_1."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
+        FROM new_rows AS counted_1
+        WHERE counted_1."post_id" IS NOT NULL
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
     ORDER BY entity, day
     ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_count" + excluded."tag_count";
     INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
-    SELECT entity, day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-        FROM new_rows AS counted
-        WHERE counted."tag_id" IS NOT NULL
+        SELECT counted_1."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
+        FROM new_rows AS counted_1
+        WHERE counted_1."tag_id" IS NOT NULL
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
@@ -44,37 +43,36 @@ $diesel_counters$;
 CREATE TRIGGER "bench_count_post_tags_insert" AFTER INSERT ON "bench_post_tags"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags_insert"();
 
-CREATE FUNCTION "bench_count_post_tags_update"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
-DECLARE
-    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+CREATE FUNCTION "bench_count_post_tags_update"() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
 BEGIN
     INSERT INTO "bench_post_counters" AS kept ("post_id", "day", "slot", "tag_count")
-    SELECT entity, day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM old_rows AS counted
-        WHERE counted."post_id" IS NOT NULL
-            AND EXISTS (SELECT 1 FROM "bench_posts" AS parent_1 WHERE parent_1."id" = counted."post_id")
+        SELECT counted_1."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
+        FROM old_rows AS counted_1
+        WHERE counted_1."post_id" IS NOT NULL
+            AND EXISTS (SELECT 1 FROM "bench_posts" AS parent_1 WHERE parent_1."id" = counted_1."post_id")
         UNION ALL
-        SELECT counted."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-        FROM new_rows AS counted
-        WHERE counted."post_id" IS NOT NULL
+        SELECT counted_1."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
+        FROM new_rows AS counted_1
+        WHERE counted_1."post_id" IS NOT NULL
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
     ORDER BY entity, day
     ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_count" + excluded."tag_count";
     INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
-    SELECT entity, day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM old_rows AS counted
-        WHERE counted."tag_id" IS NOT NULL
-            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_2 WHERE parent_2."id" = counted."tag_id")
+        SELECT counted_1."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
+        FROM old_rows AS counted_1
+        WHERE counted_1."tag_id" IS NOT NULL
+            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_1 WHERE parent_1."id" = counted_1."tag_id")
         UNION ALL
-        SELECT counted."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-        FROM new_rows AS counted
-        WHERE counted."tag_id" IS NOT NULL
+        SELECT counted_1."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
+        FROM new_rows AS counted_1
+        WHERE counted_1."tag_id" IS NOT NULL
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
@@ -86,29 +84,28 @@ $diesel_counters$;
 CREATE TRIGGER "bench_count_post_tags_update" AFTER UPDATE ON "bench_post_tags"
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags_update"();
 
-CREATE FUNCTION "bench_count_post_tags_delete"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
-DECLARE
-    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+CREATE FUNCTION "bench_count_post_tags_delete"() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
 BEGIN
     INSERT INTO "bench_post_counters" AS kept ("post_id", "day", "slot", "tag_count")
-    SELECT entity, day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM old_rows AS counted
-        WHERE counted."post_id" IS NOT NULL
-            AND EXISTS (SELECT 1 FROM "bench_posts" AS parent_1 WHERE parent_1."id" = counted."post_id")
+        SELECT counted_1."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
+        FROM old_rows AS counted_1
+        WHERE counted_1."post_id" IS NOT NULL
+            AND EXISTS (SELECT 1 FROM "bench_posts" AS parent_1 WHERE parent_1."id" = counted_1."post_id")
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
     ORDER BY entity, day
     ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_count" + excluded."tag_count";
     INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
-    SELECT entity, day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM old_rows AS counted
-        WHERE counted."tag_id" IS NOT NULL
-            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_2 WHERE parent_2."id" = counted."tag_id")
+        SELECT counted_1."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
+        FROM old_rows AS counted_1
+        WHERE counted_1."tag_id" IS NOT NULL
+            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_1 WHERE parent_1."id" = counted_1."tag_id")
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
@@ -120,9 +117,8 @@ $diesel_counters$;
 CREATE TRIGGER "bench_count_post_tags_delete" AFTER DELETE ON "bench_post_tags"
     REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags_delete"();
 
-CREATE FUNCTION "bench_count_post_tags_truncate"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
-DECLARE
-    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+CREATE FUNCTION "bench_count_post_tags_truncate"() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION '%: TRUNCATE at % cannot see all rows, so they cannot be counted',
@@ -130,24 +126,24 @@ BEGIN
             USING HINT = 'Use READ COMMITTED, or DELETE.';
     END IF;
     INSERT INTO "bench_post_counters" AS kept ("post_id", "day", "slot", "tag_count")
-    SELECT entity, day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM "bench_post_tags" AS counted
-        WHERE counted."post_id" IS NOT NULL
-            AND EXISTS (SELECT 1 FROM "bench_posts" AS parent_1 WHERE parent_1."id" = counted."post_id")
+        SELECT counted_1."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
+        FROM "bench_post_tags" AS counted_1
+        WHERE counted_1."post_id" IS NOT NULL
+            AND EXISTS (SELECT 1 FROM "bench_posts" AS parent_1 WHERE parent_1."id" = counted_1."post_id")
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
     ORDER BY entity, day
     ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_count" + excluded."tag_count";
     INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
-    SELECT entity, day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM "bench_post_tags" AS counted
-        WHERE counted."tag_id" IS NOT NULL
-            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_2 WHERE parent_2."id" = counted."tag_id")
+        SELECT counted_1."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
+        FROM "bench_post_tags" AS counted_1
+        WHERE counted_1."tag_id" IS NOT NULL
+            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_1 WHERE parent_1."id" = counted_1."tag_id")
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
@@ -159,13 +155,13 @@ $diesel_counters$;
 CREATE TRIGGER "bench_count_post_tags_truncate" BEFORE TRUNCATE ON "bench_post_tags"
     FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags_truncate"();
 
--- The rows that exist. It adds what is missing, so it can run again.
+-- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "bench_post_counters" AS kept ("post_id", "day", "slot", "tag_count")
-SELECT entity, day, 0, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+SELECT entity, day, 0, CAST(SUM(count_1) AS BIGINT)
 FROM (
-    SELECT counted."post_id" AS entity, DATE '1970-01-01' AS day, 1 AS count_1
-    FROM "bench_post_tags" AS counted
-    WHERE counted."post_id" IS NOT NULL
+    SELECT counted_1."post_id" AS entity, DATE '1970-01-01' AS day, 1 AS count_1
+    FROM "bench_post_tags" AS counted_1
+    WHERE counted_1."post_id" IS NOT NULL
     UNION ALL
     SELECT stored_1."post_id", DATE '1970-01-01', -stored_1."tag_count"
     FROM "bench_post_counters" AS stored_1
@@ -175,11 +171,11 @@ HAVING SUM(count_1) <> 0
 ORDER BY entity, day
 ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_count" + excluded."tag_count";
 INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
-SELECT entity, day, 0, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+SELECT entity, day, 0, CAST(SUM(count_1) AS BIGINT)
 FROM (
-    SELECT counted."tag_id" AS entity, DATE '1970-01-01' AS day, 1 AS count_1
-    FROM "bench_post_tags" AS counted
-    WHERE counted."tag_id" IS NOT NULL
+    SELECT counted_1."tag_id" AS entity, DATE '1970-01-01' AS day, 1 AS count_1
+    FROM "bench_post_tags" AS counted_1
+    WHERE counted_1."tag_id" IS NOT NULL
     UNION ALL
     SELECT stored_2."tag_id", DATE '1970-01-01', -stored_2."usage_count"
     FROM "bench_tag_counters" AS stored_2

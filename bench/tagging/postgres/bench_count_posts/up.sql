@@ -1,6 +1,6 @@
 -- Counts the rows of bench_posts in bench_site_counters.post_count.
 
--- What the triggers do, for `diesel-counters check` and `recount`.
+-- The definition of the triggers, for `diesel-counters check` and `recount`.
 CREATE VIEW "bench_count_posts" AS
 SELECT '{"name":"bench_count_posts","rows":"bench_posts","count":["bench_site_counters.post_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
 
@@ -12,15 +12,14 @@ DO $diesel_counters$ BEGIN
     END IF;
 END $diesel_counters$;
 
-CREATE FUNCTION "bench_count_posts_insert"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
-DECLARE
-    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+CREATE FUNCTION "bench_count_posts_insert"() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
 BEGIN
     INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-    SELECT day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-        FROM new_rows AS counted
+        FROM new_rows AS counted_1
     ) AS moved
     GROUP BY day
     HAVING SUM(count_1) <> 0
@@ -32,18 +31,17 @@ $diesel_counters$;
 CREATE TRIGGER "bench_count_posts_insert" AFTER INSERT ON "bench_posts"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_posts_insert"();
 
-CREATE FUNCTION "bench_count_posts_update"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
-DECLARE
-    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+CREATE FUNCTION "bench_count_posts_update"() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
 BEGIN
     INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-    SELECT day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM old_rows AS counted
+        FROM old_rows AS counted_1
         UNION ALL
         SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-        FROM new_rows AS counted
+        FROM new_rows AS counted_1
     ) AS moved
     GROUP BY day
     HAVING SUM(count_1) <> 0
@@ -55,15 +53,14 @@ $diesel_counters$;
 CREATE TRIGGER "bench_count_posts_update" AFTER UPDATE ON "bench_posts"
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_posts_update"();
 
-CREATE FUNCTION "bench_count_posts_delete"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
-DECLARE
-    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+CREATE FUNCTION "bench_count_posts_delete"() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
 BEGIN
     INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-    SELECT day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM old_rows AS counted
+        FROM old_rows AS counted_1
     ) AS moved
     GROUP BY day
     HAVING SUM(count_1) <> 0
@@ -75,9 +72,8 @@ $diesel_counters$;
 CREATE TRIGGER "bench_count_posts_delete" AFTER DELETE ON "bench_posts"
     REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_posts_delete"();
 
-CREATE FUNCTION "bench_count_posts_truncate"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
-DECLARE
-    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+CREATE FUNCTION "bench_count_posts_truncate"() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION '%: TRUNCATE at % cannot see all rows, so they cannot be counted',
@@ -85,10 +81,10 @@ BEGIN
             USING HINT = 'Use READ COMMITTED, or DELETE.';
     END IF;
     INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-    SELECT day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM "bench_posts" AS counted
+        FROM "bench_posts" AS counted_1
     ) AS moved
     GROUP BY day
     HAVING SUM(count_1) <> 0
@@ -100,12 +96,12 @@ $diesel_counters$;
 CREATE TRIGGER "bench_count_posts_truncate" BEFORE TRUNCATE ON "bench_posts"
     FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_posts_truncate"();
 
--- The rows that exist. It adds what is missing, so it can run again.
+-- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-SELECT day, 0, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+SELECT day, 0, CAST(SUM(count_1) AS BIGINT)
 FROM (
     SELECT DATE '1970-01-01' AS day, 1 AS count_1
-    FROM "bench_posts" AS counted
+    FROM "bench_posts" AS counted_1
     UNION ALL
     SELECT DATE '1970-01-01', -stored_1."post_count"
     FROM "bench_site_counters" AS stored_1

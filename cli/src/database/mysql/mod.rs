@@ -12,8 +12,8 @@ mod triggers;
 use std::time::Duration;
 
 use anyhow::Result;
-use diesel::sql_types::{BigInt, Nullable};
-use diesel::{QueryResult, RunQueryDsl};
+use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::{OptionalExtension, QueryResult, RunQueryDsl};
 
 use super::{Change, Database, Entity, Facts, Fault, Parts, Replaces, Script, Size};
 use crate::catalogue::{Column, Index, Parent, Shape, Table};
@@ -125,6 +125,19 @@ impl Database for Mysql {
 
     fn triggers(&self, counting: &Counting) -> Result<Vec<Trigger>> {
         triggers::triggers(counting)
+    }
+
+    fn uncounted_foreign_key(
+        &self,
+        rows: &Table,
+        conn: &mut AnyConnection,
+    ) -> Result<Option<String>> {
+        let query = sql(triggers::FOREIGN_KEYS).bind(&*rows.in_schema);
+        let query = query
+            .sql(" AND r.table_name = ")
+            .bind(&*rows.name)
+            .sql(" LIMIT 1");
+        Ok(query.typed::<Text>().get_result(conn).optional()?)
     }
 
     fn without_writers(&self, counting: &Counting, statements: &str) -> String {

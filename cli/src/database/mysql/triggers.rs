@@ -4,9 +4,9 @@ use anyhow::{Result, bail};
 use diesel_counters::Dialect;
 
 use super::Mysql;
-use crate::catalogue::{Column, Parent, Table};
+use crate::catalogue::{Column, Parent};
 use crate::database::{Database, TriggerSql};
-use crate::trigger::{Counting, Part, Sign, Target, Trigger, in_lines};
+use crate::trigger::{Counting, Target, Trigger, in_lines};
 
 pub const SQL: TriggerSql = TriggerSql {
     today: "UTC_DATE()",
@@ -23,12 +23,22 @@ pub const SQL: TriggerSql = TriggerSql {
     week: "({} - INTERVAL WEEKDAY({}) DAY)",
     month: "({} - INTERVAL DAYOFMONTH({}) - 1 DAY)",
     year: "({} - INTERVAL DAYOFYEAR({}) - 1 DAY)",
-    weight: "CAST({} AS SIGNED)",
-    sum: "COALESCE(SUM({}), 0)",
-    total: "CAST(COALESCE(SUM({}), 0) AS SIGNED)",
+    zoned: Some("timestamp"),
+    // A CAST AS SIGNED of a greater number would wrap.
+    weight: "COALESCE(CAST({} AS DECIMAL(65, 0)), 0)",
+    sum: "SUM({})",
+    total: "CAST(SUM({}) AS SIGNED)",
     alias: "",
     on_conflict: "ON DUPLICATE KEY UPDATE",
-    update: "{} = {} + VALUES({})",
+    update: "{name} = {name} + {value}",
+    new_value: "VALUES({})",
+    is_new_value_of_table: false,
+    differs: "NOT (CAST({new} AS BINARY) <=> CAST({old} AS BINARY))",
+    // A stored column requires that.
+    try_expression: [
+        "CREATE TEMPORARY TABLE diesel_counters_try LIKE {rows}",
+        "ALTER TABLE diesel_counters_try ADD COLUMN diesel_counters_try VARCHAR(100) AS ({expression}) STORED",
+    ],
     create_view: "CREATE OR REPLACE VIEW",
     keeps_half: true,
     // At READ COMMITTED, an INSERT reads a snapshot of its own, and locks none of the rows. The lock is
@@ -46,30 +56,31 @@ pub const SQL: TriggerSql = TriggerSql {
         FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY 1, 2, 3",
 };
 
+/// The foreign keys of several columns that delete or change rows.
+pub const FOREIGN_KEYS: &str = "
+    SELECT CAST(r.constraint_name AS CHAR) FROM information_schema.referential_constraints r
+    WHERE (r.delete_rule IN ('CASCADE', 'SET NULL') OR r.update_rule IN ('CASCADE', 'SET NULL'))
+        AND (SELECT COUNT(*) FROM information_schema.key_column_usage k
+            WHERE k.constraint_schema = r.constraint_schema AND k.table_name = r.table_name
+                AND k.constraint_name = r.constraint_name) > 1
+        AND r.constraint_schema = ";
+
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
-    let (new, old) = ((Sign::Plus, "NEW"), (Sign::Minus, "OLD"));
     let mut triggers = vec![
-        after(counting, "INSERT", &[new]),
-        after(counting, "UPDATE", &[old, new]),
-        after(counting, "DELETE", &[old]),
+        after(counting, "INSERT", &[NEW]),
+        after(counting, "UPDATE", &[OLD, NEW]),
+        after(counting, "DELETE", &[OLD]),
     ];
     triggers.extend(cascades(counting)?);
     Ok(triggers)
 }
 
-fn after(counting: &Counting, event: &str, rows: &[(Sign, &str)]) -> Trigger {
+const NEW: &str = "NEW";
+const OLD: &str = "OLD";
+
+fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
     let slot = Dialect::MySql.connection_slot(counting.definition.slots);
-    let statements = counting.targets.iter().map(|target| {
-        let parts = rows.iter().map(|(sign, row)| Part {
-            sign: *sign,
-            row,
-            from: " FROM DUAL",
-            of_existing: *sign == Sign::Minus && !target.has_same_parent(),
-            more: "",
-        });
-        counting.add_rows(target, &parts.collect::<Vec<_>>(), &slot)
-    });
-    let statements: Vec<_> = statements.collect();
+    let statements = counting.each_row(rows, " FROM DUAL", &slot, |_, source| !source.exists);
     let body = match &*statements {
         [one] => one.clone(),
         several => {
@@ -78,7 +89,9 @@ fn after(counting: &Counting, event: &str, rows: &[(Sign, &str)]) -> Trigger {
         }
     };
     let name = format!("{}_{}", counting.definition.name, event.to_lowercase());
-    trigger(name, &counting.rows, &format!("AFTER {event}"), body)
+    let table = [&counting.rows.in_schema, &counting.rows.name].map(Clone::clone);
+    let sql = Mysql.table_name(&counting.rows);
+    trigger(name, (table, &sql), &format!("AFTER {event}"), body)
 }
 
 /// MySQL and MariaDB run no triggers for the rows that a foreign key deletes or sets to NULL. A
@@ -90,52 +103,69 @@ fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
         let Some(parent) = column.refers_to.as_ref() else {
             continue;
         };
+        let name = &column.name;
+        let mut sources = counting.targets.iter().flat_map(|target| &target.sources);
+        let is_used = sources.any(|source| counting.columns(source).contains(&&**name));
+        if is_used && acts(&parent.on_update) {
+            bail!(
+                "{rows}.{name} has ON UPDATE {}. MySQL and MariaDB run no triggers for the rows that \
+                 it changes, so they would not be counted. Remove ON UPDATE {0} first",
+                parent.on_update
+            );
+        }
         let is_needed = |target: &Target| !goes_with(target, column, parent);
-        let acts = ["CASCADE", "SET NULL"].contains(&&*parent.on_delete);
-        if !acts || !counting.targets.iter().any(is_needed) {
+        if !acts(&parent.on_delete) || !counting.targets.iter().any(is_needed) {
             continue;
         }
-        let (table, name) = (Mysql.table_name(rows), Mysql.quoted(&column.name));
+        let (table, quoted) = (Mysql.table_name(rows), Mysql.quoted(name));
         if (&parent.in_schema, &parent.table) == (&rows.in_schema, &rows.name) {
             bail!(
-                "{rows}.{} has ON DELETE {} and refers to {rows} itself. MySQL and MariaDB run no \
+                "{rows}.{name} has ON DELETE {} and refers to {rows} itself. MySQL and MariaDB run no \
                  triggers for the rows that it changes, so they would not be counted. Remove ON DELETE \
-                 {} first, and change these rows before you delete the row that they refer to",
-                column.name,
-                parent.on_delete,
+                 {0} first, and change these rows before you delete the row that they refer to",
                 parent.on_delete
             );
         }
-        let of_old = format!("WHERE {name} = OLD.{}", Mysql.quoted(&parent.column));
+        // Without its checks, the server would not do it either.
+        let of_old = format!(
+            "WHERE {quoted} = OLD.{} AND @@foreign_key_checks",
+            Mysql.quoted(&parent.column)
+        );
         let body = match &*parent.on_delete {
             "CASCADE" => format!("DELETE FROM {table} {of_old}"),
-            _ => format!("UPDATE {table} SET {name} = NULL {of_old}"),
+            _ => format!("UPDATE {table} SET {quoted} = NULL {of_old}"),
         };
-        let parents = Table {
-            schema: rows.schema.clone(),
-            in_schema: parent.in_schema.clone(),
-            name: parent.table.clone(),
-            ..rows.clone()
+        let parents = match parent.in_schema == rows.in_schema {
+            true => Mysql.quoted(&parent.table),
+            false => Mysql
+                .quoted_list(&[&parent.in_schema, &parent.table])
+                .replace(", ", "."),
         };
-        let name = format!("{}_of_{}", counting.definition.name, column.name);
-        triggers.push(trigger(name, &parents, "BEFORE DELETE", body));
+        let name = format!("{}_of_{name}", counting.definition.name);
+        let table = [&parent.in_schema, &parent.table].map(Clone::clone);
+        triggers.push(trigger(name, (table, &parents), "BEFORE DELETE", body));
     }
     Ok(triggers)
+}
+
+fn acts(action: &str) -> bool {
+    ["CASCADE", "SET NULL"].contains(&action)
 }
 
 /// Whether the counts of these rows are deleted with their entity.
 fn goes_with(target: &Target, column: &Column, parent: &Parent) -> bool {
     let counters = target.counters.parent.as_ref();
-    target.entity.as_ref() == Some(column)
+    let mut sources = target.sources.iter();
+    sources.all(|source| source.entity.as_ref() == Some(column))
         && counters.is_some_and(|counters| counters.cascades() && counters.is_same(parent))
 }
 
-fn trigger(name: String, table: &Table, event: &str, body: String) -> Trigger {
-    let (quoted, sql) = (Mysql.quoted(&name), Mysql.table_name(table));
+fn trigger(name: String, (table, sql): ([String; 2], &str), event: &str, body: String) -> Trigger {
+    let quoted = Mysql.quoted(&name);
     Trigger {
         create: format!("CREATE TRIGGER {quoted} {event} ON {sql} FOR EACH ROW\n{body};\n"),
         drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
-        table: [table.in_schema.clone(), table.name.clone()],
+        table,
         event: event.to_owned(),
         body,
         name,
@@ -145,19 +175,22 @@ fn trigger(name: String, table: &Table, event: &str, body: String) -> Trigger {
 /// Statements that change a schema commit, so that a transaction would end at the first of them.
 pub fn without_writers(counting: &Counting, statements: &str) -> String {
     let rows = Mysql.table_name(&counting.rows);
-    let mut locks = vec![format!("{rows} WRITE"), format!("{rows} AS counted READ")];
+    let mut locks = vec![format!("{rows} WRITE")];
     for target in &counting.targets {
         let table = Mysql.table_name(&target.counters.table);
         locks.extend([
             format!("{table} WRITE"),
             format!("{table} AS {} READ", target.stored_alias()),
         ]);
-        if let Some((parents, _)) = target.parent.as_ref().filter(|_| !target.has_same_parent()) {
-            let parents = Mysql.table_name(parents);
-            locks.push(format!("{parents} AS {} READ", target.parent_alias()));
+        for source in &target.sources {
+            locks.push(format!("{rows} AS {} READ", source.alias()));
+            if let Some((parents, _)) = target.parent.as_ref().filter(|_| !source.exists) {
+                let (parents, alias) = (Mysql.table_name(parents), source.parent_alias());
+                locks.push(format!("{parents} AS {alias} READ"));
+            }
         }
     }
-    // Several targets can be in the same table.
+    // Several targets have the same rows.
     locks.sort();
     locks.dedup();
     format!(
@@ -177,12 +210,13 @@ pub fn not_counted(counting: &Counting, triggers: &[Trigger]) -> Vec<String> {
     let parents = triggers
         .iter()
         .filter(|trigger| trigger.event == "BEFORE DELETE");
-    all.extend(parents.map(|trigger| {
+    for trigger in parents {
         let parent = &trigger.table[1];
-        format!(
-            "Rows of {rows} that go because a cascade deletes their row of {parent}. Delete the rows of \
-             {parent} by a statement of their own."
-        )
-    }));
+        all.push(format!(
+            "Rows of {rows} that are deleted because a cascade deletes their row of {parent}. Delete the \
+             row of {parent} with a DELETE of its own. The migration adds a trigger to {parent} for that: \
+             a DELETE of {parent} cannot read {rows} in the same statement, and a REPLACE deletes {rows}."
+        ));
+    }
     all
 }

@@ -5,7 +5,7 @@ use diesel_counters::Dialect;
 use super::Postgres;
 use crate::catalogue::Table;
 use crate::database::{Database, TriggerSql};
-use crate::trigger::{Counting, Part, Sign, Trigger, in_lines};
+use crate::trigger::{Counting, DayOf, Rows, Trigger, in_lines};
 
 pub const SQL: TriggerSql = TriggerSql {
     today: "CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE)",
@@ -18,12 +18,21 @@ pub const SQL: TriggerSql = TriggerSql {
     week: "CAST(date_trunc('week', CAST({} AS TIMESTAMP)) AS DATE)",
     month: "CAST(date_trunc('month', CAST({} AS TIMESTAMP)) AS DATE)",
     year: "CAST(date_trunc('year', CAST({} AS TIMESTAMP)) AS DATE)",
-    weight: "CAST({} AS BIGINT)",
-    sum: "CAST(COALESCE(SUM({}), 0) AS BIGINT)",
-    total: "CAST(COALESCE(SUM({}), 0) AS BIGINT)",
+    zoned: Some("timestamp with time zone"),
+    weight: "COALESCE(CAST({} AS BIGINT), 0)",
+    sum: "CAST(SUM({}) AS BIGINT)",
+    total: "CAST(SUM({}) AS BIGINT)",
     alias: " AS kept",
     on_conflict: "ON CONFLICT ({}) DO UPDATE SET",
-    update: "{} = kept.{} + excluded.{}",
+    update: "{name} = kept.{name} + {value}",
+    new_value: "excluded.{}",
+    is_new_value_of_table: false,
+    differs: "{new} IS DISTINCT FROM {old}",
+    // An index requires that.
+    try_expression: [
+        "CREATE TEMPORARY TABLE diesel_counters_try (LIKE {rows})",
+        "CREATE INDEX ON diesel_counters_try (({expression}))",
+    ],
     create_view: "CREATE VIEW",
     keeps_half: false,
     before_recount: "",
@@ -31,7 +40,7 @@ pub const SQL: TriggerSql = TriggerSql {
     views: "SELECT n.nspname::text, c.relname::text
         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
         JOIN pg_attribute a ON a.attrelid = c.oid
-        WHERE c.relkind = 'v' AND a.attname = ",
+        WHERE c.relkind = 'v' AND pg_table_is_visible(c.oid) AND a.attname = ",
     live: "SELECT n.nspname::text, c.relname::text, t.tgname::text,
             concat_ws(' ', CASE WHEN t.tgtype & 2 <> 0 THEN 'BEFORE' ELSE 'AFTER' END,
                 CASE WHEN t.tgtype & 4 <> 0 THEN 'INSERT' END,
@@ -55,22 +64,21 @@ const NEW: &str = "new_rows";
 
 pub fn triggers(counting: &Counting) -> Vec<Trigger> {
     vec![
-        after(counting, "INSERT", &[(Sign::Plus, NEW)]),
-        after(counting, "UPDATE", &[(Sign::Minus, OLD), (Sign::Plus, NEW)]),
-        after(counting, "DELETE", &[(Sign::Minus, OLD)]),
+        after(counting, "INSERT", &[NEW]),
+        after(counting, "UPDATE", &[OLD, NEW]),
+        after(counting, "DELETE", &[OLD]),
         before_truncate(counting),
     ]
 }
 
-fn after(counting: &Counting, event: &str, rows: &[(Sign, &str)]) -> Trigger {
-    let referencing = rows.iter().map(|(_, name)| {
+fn after(counting: &Counting, event: &str, tables: &[&str]) -> Trigger {
+    let referencing = tables.iter().map(|name| {
         let side = if *name == NEW { "NEW" } else { "OLD" };
         format!(" {side} TABLE AS {name}")
     });
-    let referencing = format!("REFERENCING{}", referencing.collect::<String>());
-    let names: Vec<_> = rows.iter().map(|(_, name)| *name).collect();
-    let event_name = format!("AFTER {event} {}", names.join(" "));
-    let body = body(counting, rows, "");
+    let referencing = format!("REFERENCING{} ", referencing.collect::<String>());
+    let event_name = format!("AFTER {event} {}", tables.join(" "));
+    let body = body(counting, tables, "");
     trigger(counting, event, "AFTER", event_name, &referencing, body)
 }
 
@@ -83,30 +91,36 @@ fn before_truncate(counting: &Counting) -> Trigger {
             USING HINT = 'Use READ COMMITTED, or DELETE.';
     END IF;\n";
     let table = Postgres.table_name(&counting.rows);
-    let body = body(counting, &[(Sign::Minus, &table)], guard);
+    let body = body(counting, &[&table], guard);
     let event = "BEFORE TRUNCATE".to_owned();
     trigger(counting, "TRUNCATE", "BEFORE", event, "", body)
 }
 
-fn body(counting: &Counting, rows: &[(Sign, &str)], guard: &str) -> String {
+/// The slot is in the statement itself, because a variable would cost another query.
+fn body(counting: &Counting, tables: &[&str], guard: &str) -> String {
     let slot = Dialect::PostgreSql.connection_slot(counting.definition.slots);
     let statements = counting.targets.iter().map(|target| {
-        let parts = rows.iter().map(|(sign, name)| {
-            let part = Part {
-                sign: *sign,
-                row: "counted",
-                from: &format!("\nFROM {name} AS counted"),
-                // A cascade deletes the row after its entity.
-                of_existing: *sign == Sign::Minus,
-                more: "",
-            };
-            counting.part(target, &part)
+        let queries = tables.iter().flat_map(|table| {
+            let sources = target.sources.iter();
+            sources.map(move |source| {
+                let minus = *table != NEW;
+                let alias = source.alias();
+                let rows = Rows {
+                    name: &alias,
+                    from: &format!("\nFROM {table} AS {alias}"),
+                    minus,
+                    day: DayOf::Today,
+                    // A cascade deletes the row after its entity.
+                    of_existing: minus || !source.exists,
+                };
+                counting.query(target, source, &rows, "")
+            })
         });
-        let statement = counting.add(target, &parts.collect::<Vec<_>>(), "counting_slot");
+        let statement = counting.add(target, &queries.collect::<Vec<_>>(), &slot);
         in_lines(&statement, 4) + ";\n"
     });
     format!(
-        "\nDECLARE\n    counting_slot SMALLINT := {slot};\nBEGIN\n{guard}{}    RETURN NULL;\nEND\n",
+        "\nBEGIN\n{guard}{}    RETURN NULL;\nEND\n",
         statements.collect::<String>()
     )
 }
@@ -121,13 +135,10 @@ fn trigger(
 ) -> Trigger {
     let name = format!("{}_{}", counting.definition.name, what.to_lowercase());
     let (quoted, table) = (Postgres.quoted(&name), Postgres.table_name(&counting.rows));
-    let referencing = match referencing {
-        "" => String::new(),
-        referencing => format!("{referencing} "),
-    };
     Trigger {
         create: format!(
-            "CREATE FUNCTION {quoted}() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$\
+            "CREATE FUNCTION {quoted}() RETURNS trigger LANGUAGE plpgsql\n    \
+             SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$\
              {body}$diesel_counters$;\n\
              CREATE TRIGGER {quoted} {when} {what} ON {table}\n    {referencing}FOR EACH STATEMENT \
              EXECUTE FUNCTION {quoted}();\n"

@@ -120,7 +120,7 @@ impl Database for Sqlite {
     }
 
     fn triggers(&self, counting: &Counting) -> Result<Vec<Trigger>> {
-        Ok(triggers::triggers(counting))
+        triggers::triggers(counting)
     }
 
     /// The migration's transaction is the only one that writes, from its first statement on.

@@ -1,11 +1,12 @@
 //! Triggers that count rows on SQLite: one a row.
 
+use anyhow::{Result, bail};
 use diesel_counters::Dialect;
 
 use super::Sqlite;
-use crate::catalogue::{Index, Table};
+use crate::catalogue::Table;
 use crate::database::{Database, TriggerSql};
-use crate::trigger::{Counting, Part, Sign, Trigger, in_lines};
+use crate::trigger::{Counting, Source, Trigger, in_lines};
 
 pub const SQL: TriggerSql = TriggerSql {
     today: "date('now')",
@@ -21,16 +22,24 @@ pub const SQL: TriggerSql = TriggerSql {
     week: "date({}, 'weekday 0', '-6 days')",
     month: "date({}, 'start of month')",
     year: "date({}, 'start of year')",
-    weight: "CAST({} AS INTEGER)",
+    zoned: None,
+    weight: "COALESCE(CAST({} AS INTEGER), 0)",
     // SUM of integers fails when it overflows. `-` of the least integer is no integer.
-    sum: "CASE typeof(COALESCE(SUM({}), 0)) WHEN 'integer' THEN COALESCE(SUM({}), 0) \
-          ELSE abs(-9223372036854775807 - 1) END",
-    total: "COALESCE(SUM({}), 0)",
+    sum: "CASE typeof(SUM({})) WHEN 'integer' THEN SUM({}) ELSE abs(-9223372036854775807 - 1) END",
+    total: "SUM({})",
     alias: "",
     on_conflict: "ON CONFLICT ({}) DO UPDATE SET",
     // `abs` of the least integer fails with "integer overflow".
-    update: "{} = CASE typeof({} + excluded.{}) WHEN 'integer' THEN {} + excluded.{} \
+    update: "{name} = CASE typeof({name} + {value}) WHEN 'integer' THEN {name} + {value} \
              ELSE abs(-9223372036854775807 - 1) END",
+    new_value: "excluded.{}",
+    is_new_value_of_table: true,
+    differs: "{new} COLLATE BINARY IS NOT {old}",
+    // An index requires that.
+    try_expression: [
+        "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} WHERE 0",
+        "CREATE INDEX temp.diesel_counters_try_index ON diesel_counters_try ({expression})",
+    ],
     create_view: "CREATE VIEW",
     keeps_half: false,
     before_recount: "",
@@ -46,35 +55,27 @@ pub const SQL: TriggerSql = TriggerSql {
         FROM sqlite_schema WHERE type = 'trigger' ORDER BY 2, 3",
 };
 
-pub fn triggers(counting: &Counting) -> Vec<Trigger> {
-    let (new, old) = ((Sign::Plus, "NEW"), (Sign::Minus, "OLD"));
+pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let mut triggers = vec![
-        after(counting, "INSERT", &[new]),
-        after(counting, "UPDATE", &[old, new]),
-        after(counting, "DELETE", &[old]),
+        after(counting, "INSERT", &[NEW]),
+        after(counting, "UPDATE", &[OLD, NEW]),
+        after(counting, "DELETE", &[OLD]),
     ];
-    triggers.extend(
-        ["INSERT", "UPDATE"]
-            .into_iter()
-            .filter_map(|event| replace(counting, event)),
-    );
-    triggers
+    for event in ["INSERT", "UPDATE"] {
+        triggers.extend(replace(counting, event)?);
+    }
+    Ok(triggers)
 }
 
-fn after(counting: &Counting, event: &str, rows: &[(Sign, &str)]) -> Trigger {
+const NEW: &str = "NEW";
+const OLD: &str = "OLD";
+
+fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
     let slot = Dialect::Sqlite.connection_slot(counting.definition.slots);
-    let statements = counting.targets.iter().map(|target| {
-        let parts = rows.iter().map(|(sign, row)| Part {
-            sign: *sign,
-            row,
-            from: "",
-            // A cascade deletes the row after its entity.
-            of_existing: *sign == Sign::Minus,
-            more: "",
-        });
-        let statement = counting.add_rows(target, &parts.collect::<Vec<_>>(), &slot);
-        in_lines(&statement, 4) + ";\n"
-    });
+    // A cascade deletes the row after its entity.
+    let of_existing = |row: &str, source: &Source| row == OLD || !source.exists;
+    let statements = counting.each_row(rows, "", &slot, of_existing);
+    let statements = statements.iter().map(|one| in_lines(one, 4) + ";\n");
     let head = format!("AFTER {event}");
     let body = statements.collect::<String>();
     trigger(counting, &event.to_lowercase(), &head, "", &body)
@@ -82,57 +83,60 @@ fn after(counting: &Counting, event: &str, rows: &[(Sign, &str)]) -> Trigger {
 
 /// Refuses a row that could replace another one. SQLite runs no trigger for the row that is
 /// replaced, unless `recursive_triggers` is on.
-fn replace(counting: &Counting, event: &str) -> Option<Trigger> {
+fn replace(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
     let table = &counting.rows;
-    let is_known = |index: &&Index| {
-        index.unique
-            && index
-                .columns
-                .iter()
-                .all(|name| table.column(name).is_some())
-    };
-    let conditions = table.indexes.iter().filter(is_known).map(|index| {
-        let key = index.columns.iter().map(|name| Sqlite.quoted(name));
-        let key: Vec<_> = key.collect();
+    let mut conditions = Vec::new();
+    for index in table.indexes.iter().filter(|index| index.unique) {
+        let columns: Option<Vec<_>> = index
+            .columns
+            .iter()
+            .map(|name| table.column(name))
+            .collect();
+        let Some(columns) = columns else {
+            bail!(
+                "the unique index {} of {table} has an expression: INSERT OR REPLACE could replace a row \
+                 by it, and SQLite would not count that. Use a generated column instead",
+                index.name
+            );
+        };
+        let key: Vec<_> = columns
+            .iter()
+            .map(|column| Sqlite.quoted(&column.name))
+            .collect();
         let list = |row: &str| {
             let columns: Vec<_> = key.iter().map(|name| format!("{row}.{name}")).collect();
             columns.join(", ")
         };
-        let same: Vec<_> = key
-            .iter()
-            .map(|name| format!("other.{name} = NEW.{name}"))
-            .collect();
+        let same = columns.iter().zip(&key).map(|(column, name)| {
+            let collation = column.loose_collation.as_ref();
+            let collate = collation.map_or(String::new(), |name| format!(" COLLATE {name}"));
+            format!("other.{name} = NEW.{name}{collate}")
+        });
         let exists = format!(
             "EXISTS (SELECT 1 FROM {} AS other WHERE {})",
             Sqlite.table_name(table),
-            same.join(" AND ")
+            same.collect::<Vec<_>>().join(" AND ")
         );
-        match event {
-            "UPDATE" => format!("({}) IS NOT ({}) AND {exists}", list("NEW"), list("OLD")),
+        conditions.push(match event {
+            "UPDATE" => format!("({}) IS NOT ({}) AND {exists}", list(NEW), list(OLD)),
             _ => exists,
-        }
-    });
-    let conditions: Vec<_> = conditions.collect();
+        });
+    }
     if conditions.is_empty() {
-        return None;
+        return Ok(None);
     }
     let when = format!(
         "WHEN ({})\n    AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 ",
         conditions.join("\n    OR ")
     );
     let message = format!(
-        "{table} has such a row, and a REPLACE of it would not be counted: run PRAGMA \
-         recursive_triggers = ON on each connection"
+        "{table} has this row, and SQLite would not count that it is replaced: run PRAGMA \
+         recursive_triggers = ON on this connection"
     );
     let body = format!("    SELECT RAISE(ABORT, {});\n", Sqlite.literal(&message));
     let name = format!("replace_by_{}", event.to_lowercase());
-    Some(trigger(
-        counting,
-        &name,
-        &format!("BEFORE {event}"),
-        &when,
-        &body,
-    ))
+    let head = format!("BEFORE {event}");
+    Ok(Some(trigger(counting, &name, &head, &when, &body)))
 }
 
 fn trigger(counting: &Counting, what: &str, head: &str, when: &str, statements: &str) -> Trigger {

@@ -37,7 +37,9 @@ fn broken(database: &TestDatabase, breaking: &str) -> serde_json::Value {
     conn.batch_execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)")
         .unwrap();
     conn.batch_execute(breaking).unwrap();
-    conn.batch_execute("DELETE FROM article_likes WHERE id = 1")
+    conn.batch_execute("INSERT INTO article_likes (id, article_id) VALUES (3, 1)")
+        .unwrap();
+    conn.batch_execute("DELETE FROM article_likes WHERE id IN (1, 3)")
         .unwrap();
     assert_ne!(likes_of(1, conn), 1, "{breaking}");
 
@@ -152,31 +154,72 @@ fn all_triggers_are_missing() {
     assert_eq!(missing.count(), 3, "{faults:?}");
 }
 
+/// Its trigger is there, too.
 #[test]
-fn rows_are_counted_by_two_definitions() {
+fn a_trigger_is_there_twice() {
     let database = of_likes();
+    let copy = match BACKEND {
+        "postgres" => "CREATE TRIGGER again AFTER INSERT ON article_likes REFERENCING NEW TABLE AS new_rows
+            FOR EACH STATEMENT EXECUTE FUNCTION count_likes_insert()",
+        "mysql" => "CREATE TRIGGER again AFTER INSERT ON article_likes FOR EACH ROW
+            INSERT INTO article_counters (article_id, day, slot, likes) VALUES (NEW.article_id, UTC_DATE(), 1, 1)
+            ON DUPLICATE KEY UPDATE likes = likes + 1",
+        _ => "CREATE TRIGGER again AFTER INSERT ON article_likes BEGIN
+            INSERT INTO article_counters (article_id, day, slot, likes) VALUES (NEW.article_id, date('now'), 0, 1)
+            ON CONFLICT DO UPDATE SET likes = likes + 1; END",
+    };
+    let fault = broken(&database, copy);
+    assert_eq!(fault["fault"], "trigger_other");
+}
+
+#[test]
+fn a_counter_has_one_definition() {
+    let database = of_likes();
+    database.execute("CREATE TABLE other_likes (id BIGINT PRIMARY KEY, article_id BIGINT)");
     let folder = tempfile::tempdir().unwrap();
-    let ran = database.run(&[
-        "generate",
-        "trigger",
-        "count_again",
-        "--rows",
-        "article_likes",
-        "--count",
-        "article_id:article_counters.likes",
-        "--migration-dir",
-        folder.path().to_str().unwrap(),
-    ]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    // Its version can be that of the other migration, which is of the same second.
-    let up = ran
-        .stdout
-        .lines()
-        .next()
-        .unwrap()
-        .strip_prefix("Creating ")
-        .unwrap();
-    database.execute(&std::fs::read_to_string(up).unwrap());
+    for (name, rows, why) in [
+        (
+            "count_again",
+            "article_likes",
+            "the triggers count_likes count in article_counters.likes already",
+        ),
+        (
+            "count_others",
+            "other_likes",
+            "the triggers count_likes count in article_counters.likes already",
+        ),
+        (
+            "count_likes",
+            "other_likes",
+            "there are triggers count_likes already",
+        ),
+        (
+            "articles",
+            "other_likes",
+            "there is a table articles already",
+        ),
+    ] {
+        let ran = database.run(&[
+            "generate",
+            "trigger",
+            name,
+            "--rows",
+            rows,
+            "--count",
+            "article_id:article_counters.likes",
+            "--migration-dir",
+            folder.path().to_str().unwrap(),
+        ]);
+        assert!(
+            ran.code == 1 && ran.stderr.contains(why),
+            "{name}: {}",
+            ran.stderr
+        );
+    }
+    let second = "CREATE VIEW second AS SELECT '{\"name\":\"second\",\"rows\":\"other_likes\",\
+        \"count\":[\"article_id:article_counters.likes\"],\"by\":\"1\",\"period\":\"day\",\"slots\":32}' \
+        AS diesel_counters_trigger";
+    database.execute(second);
     let checked = database
         .run(&["check", "article_counters", "--json"])
         .json();
@@ -185,6 +228,27 @@ fn rows_are_counted_by_two_definitions() {
         .iter()
         .filter(|fault| fault["fault"] == "trigger_twice");
     assert_eq!(twice.count(), 1, "{faults:?}");
+}
+
+#[test]
+fn the_counter_table_has_another_name() {
+    let database = of_likes();
+    database.execute("ALTER TABLE article_counters RENAME TO counters_of_articles");
+    let checked = database.run(&["check"]);
+    assert_eq!(checked.code, 3, "{}", checked.stdout);
+    assert!(
+        checked
+            .stdout
+            .contains("The triggers count_likes count the rows"),
+        "{}",
+        checked.stdout
+    );
+    let recounted = database.run(&["recount"]);
+    assert_eq!(
+        (recounted.code, &*recounted.stdout),
+        (1, ""),
+        "{recounted:?}"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 -- Counts the rows of article_likes in article_counters.likes.
 
--- What the triggers do, for `diesel-counters check` and `recount`.
+-- The definition of the triggers, for `diesel-counters check` and `recount`.
 CREATE VIEW "count_article_likes" AS
 SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
 
@@ -12,16 +12,15 @@ DO $diesel_counters$ BEGIN
     END IF;
 END $diesel_counters$;
 
-CREATE FUNCTION "count_article_likes_insert"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
-DECLARE
-    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+CREATE FUNCTION "count_article_likes_insert"() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
 BEGIN
     INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT entity, day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-        FROM new_rows AS counted
-        WHERE counted."article_id" IS NOT NULL
+        SELECT counted_1."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
+        FROM new_rows AS counted_1
+        WHERE counted_1."article_id" IS NOT NULL
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
@@ -33,21 +32,20 @@ $diesel_counters$;
 CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "article_likes"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes_insert"();
 
-CREATE FUNCTION "count_article_likes_update"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
-DECLARE
-    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+CREATE FUNCTION "count_article_likes_update"() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
 BEGIN
     INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT entity, day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM old_rows AS counted
-        WHERE counted."article_id" IS NOT NULL
-            AND EXISTS (SELECT 1 FROM "articles" AS parent_1 WHERE parent_1."id" = counted."article_id")
+        SELECT counted_1."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
+        FROM old_rows AS counted_1
+        WHERE counted_1."article_id" IS NOT NULL
+            AND EXISTS (SELECT 1 FROM "articles" AS parent_1 WHERE parent_1."id" = counted_1."article_id")
         UNION ALL
-        SELECT counted."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-        FROM new_rows AS counted
-        WHERE counted."article_id" IS NOT NULL
+        SELECT counted_1."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
+        FROM new_rows AS counted_1
+        WHERE counted_1."article_id" IS NOT NULL
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
@@ -59,17 +57,16 @@ $diesel_counters$;
 CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "article_likes"
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes_update"();
 
-CREATE FUNCTION "count_article_likes_delete"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
-DECLARE
-    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+CREATE FUNCTION "count_article_likes_delete"() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
 BEGIN
     INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT entity, day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM old_rows AS counted
-        WHERE counted."article_id" IS NOT NULL
-            AND EXISTS (SELECT 1 FROM "articles" AS parent_1 WHERE parent_1."id" = counted."article_id")
+        SELECT counted_1."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
+        FROM old_rows AS counted_1
+        WHERE counted_1."article_id" IS NOT NULL
+            AND EXISTS (SELECT 1 FROM "articles" AS parent_1 WHERE parent_1."id" = counted_1."article_id")
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
@@ -81,9 +78,8 @@ $diesel_counters$;
 CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "article_likes"
     REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes_delete"();
 
-CREATE FUNCTION "count_article_likes_truncate"() RETURNS trigger LANGUAGE plpgsql AS $diesel_counters$
-DECLARE
-    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+CREATE FUNCTION "count_article_likes_truncate"() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION '%: TRUNCATE at % cannot see all rows, so they cannot be counted',
@@ -91,12 +87,12 @@ BEGIN
             USING HINT = 'Use READ COMMITTED, or DELETE.';
     END IF;
     INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT entity, day, counting_slot, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM "article_likes" AS counted
-        WHERE counted."article_id" IS NOT NULL
-            AND EXISTS (SELECT 1 FROM "articles" AS parent_1 WHERE parent_1."id" = counted."article_id")
+        SELECT counted_1."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
+        FROM "article_likes" AS counted_1
+        WHERE counted_1."article_id" IS NOT NULL
+            AND EXISTS (SELECT 1 FROM "articles" AS parent_1 WHERE parent_1."id" = counted_1."article_id")
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
@@ -108,13 +104,13 @@ $diesel_counters$;
 CREATE TRIGGER "count_article_likes_truncate" BEFORE TRUNCATE ON "article_likes"
     FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes_truncate"();
 
--- The rows that exist. It adds what is missing, so it can run again.
+-- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-SELECT entity, day, 0, CAST(COALESCE(SUM(count_1), 0) AS BIGINT)
+SELECT entity, day, 0, CAST(SUM(count_1) AS BIGINT)
 FROM (
-    SELECT counted."article_id" AS entity, DATE '1970-01-01' AS day, 1 AS count_1
-    FROM "article_likes" AS counted
-    WHERE counted."article_id" IS NOT NULL
+    SELECT counted_1."article_id" AS entity, DATE '1970-01-01' AS day, 1 AS count_1
+    FROM "article_likes" AS counted_1
+    WHERE counted_1."article_id" IS NOT NULL
     UNION ALL
     SELECT stored_1."article_id", DATE '1970-01-01', -stored_1."likes"
     FROM "article_counters" AS stored_1
