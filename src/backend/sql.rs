@@ -37,6 +37,16 @@ impl Dialect {
         }
     }
 
+    /// Returns an SQL expression for the slot of a connection that has claimed a number. It is NULL if
+    /// the connection has none, and has no subquery, so that PL/pgSQL evaluates it quickly.
+    #[doc(hidden)]
+    pub fn claimed_slot(self, slots: u16) -> String {
+        match self {
+            Dialect::PostgreSql if slots > 1 => format!("1 + {POSTGRES_NUMBER} % {slots}"),
+            _ => self.connection_slot(slots),
+        }
+    }
+
     /// Writes the slot of a row: one of `slots`, chosen by the number of the connection. The first
     /// row of a statement claims the number, if the connection has none.
     pub(crate) fn push_slot<'b, DB>(

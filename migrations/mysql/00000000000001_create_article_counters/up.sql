@@ -14,8 +14,8 @@ CREATE TABLE article_counters (
     comments   BIGINT   NOT NULL DEFAULT 0,
     -- The only unique index there is, in this order: ON DUPLICATE KEY UPDATE acts on any.
     PRIMARY KEY (article_id, day, slot),
-    -- Optional. With it, a slot's first count of a day waits for whoever has the article's own row
-    -- locked. Without it, delete an article's counters in the transaction that deletes the article.
+    -- Optional. With it, a count locks the article's own row in share mode until its transaction
+    -- ends. Without it, delete an article's counters in the transaction that deletes the article.
     -- The cascade: REPLACE INTO articles can delete counts, because it can delete the row that it
     -- replaces. Use on_conflict().do_update() instead of Diesel's replace_into.
     FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE

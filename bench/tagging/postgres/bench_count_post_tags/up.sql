@@ -14,9 +14,14 @@ END $diesel_counters$;
 
 CREATE FUNCTION "bench_count_post_tags_insert"() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+DECLARE
+    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
+    IF counting_slot IS NULL THEN
+        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+    END IF;
     INSERT INTO "bench_post_counters" AS kept ("post_id", "day", "slot", "tag_count")
-    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT counted_1."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
         FROM new_rows AS counted_1
@@ -27,7 +32,7 @@ BEGIN
     ORDER BY entity, day
     ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_count" + excluded."tag_count";
     INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
-    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT counted_1."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
         FROM new_rows AS counted_1
@@ -45,9 +50,14 @@ CREATE TRIGGER "bench_count_post_tags_insert" AFTER INSERT ON "bench_post_tags"
 
 CREATE FUNCTION "bench_count_post_tags_update"() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+DECLARE
+    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
+    IF counting_slot IS NULL THEN
+        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+    END IF;
     INSERT INTO "bench_post_counters" AS kept ("post_id", "day", "slot", "tag_count")
-    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT counted_1."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
         FROM old_rows AS counted_1
@@ -63,7 +73,7 @@ BEGIN
     ORDER BY entity, day
     ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_count" + excluded."tag_count";
     INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
-    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT counted_1."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
         FROM old_rows AS counted_1
@@ -86,9 +96,14 @@ CREATE TRIGGER "bench_count_post_tags_update" AFTER UPDATE ON "bench_post_tags"
 
 CREATE FUNCTION "bench_count_post_tags_delete"() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+DECLARE
+    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
+    IF counting_slot IS NULL THEN
+        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+    END IF;
     INSERT INTO "bench_post_counters" AS kept ("post_id", "day", "slot", "tag_count")
-    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT counted_1."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
         FROM old_rows AS counted_1
@@ -100,7 +115,7 @@ BEGIN
     ORDER BY entity, day
     ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_count" + excluded."tag_count";
     INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
-    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT counted_1."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
         FROM old_rows AS counted_1
@@ -119,14 +134,19 @@ CREATE TRIGGER "bench_count_post_tags_delete" AFTER DELETE ON "bench_post_tags"
 
 CREATE FUNCTION "bench_count_post_tags_truncate"() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+DECLARE
+    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
+    IF counting_slot IS NULL THEN
+        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+    END IF;
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION '%: TRUNCATE at % cannot see all rows, so they cannot be counted',
             TG_TABLE_NAME, current_setting('transaction_isolation')
             USING HINT = 'Use READ COMMITTED, or DELETE.';
     END IF;
     INSERT INTO "bench_post_counters" AS kept ("post_id", "day", "slot", "tag_count")
-    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT counted_1."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
         FROM "bench_post_tags" AS counted_1
@@ -138,7 +158,7 @@ BEGIN
     ORDER BY entity, day
     ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_count" + excluded."tag_count";
     INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
-    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT counted_1."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
         FROM "bench_post_tags" AS counted_1

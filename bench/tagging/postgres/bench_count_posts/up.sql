@@ -14,9 +14,14 @@ END $diesel_counters$;
 
 CREATE FUNCTION "bench_count_posts_insert"() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+DECLARE
+    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
+    IF counting_slot IS NULL THEN
+        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+    END IF;
     INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-    SELECT day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
         FROM new_rows AS counted_1
@@ -33,9 +38,14 @@ CREATE TRIGGER "bench_count_posts_insert" AFTER INSERT ON "bench_posts"
 
 CREATE FUNCTION "bench_count_posts_update"() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+DECLARE
+    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
+    IF counting_slot IS NULL THEN
+        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+    END IF;
     INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-    SELECT day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
         FROM old_rows AS counted_1
@@ -55,9 +65,14 @@ CREATE TRIGGER "bench_count_posts_update" AFTER UPDATE ON "bench_posts"
 
 CREATE FUNCTION "bench_count_posts_delete"() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+DECLARE
+    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
+    IF counting_slot IS NULL THEN
+        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+    END IF;
     INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-    SELECT day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
         FROM old_rows AS counted_1
@@ -74,14 +89,19 @@ CREATE TRIGGER "bench_count_posts_delete" AFTER DELETE ON "bench_posts"
 
 CREATE FUNCTION "bench_count_posts_truncate"() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+DECLARE
+    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
+    IF counting_slot IS NULL THEN
+        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+    END IF;
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION '%: TRUNCATE at % cannot see all rows, so they cannot be counted',
             TG_TABLE_NAME, current_setting('transaction_isolation')
             USING HINT = 'Use READ COMMITTED, or DELETE.';
     END IF;
     INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-    SELECT day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
         FROM "bench_posts" AS counted_1

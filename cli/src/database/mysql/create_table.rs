@@ -18,8 +18,8 @@ pub fn of_entity(entity: &Entity) -> Parts {
             // MySQL ignores a REFERENCES of a column.
             parts.foreign_keys = format!(
                 ",
-    -- Optional. With it, a slot's first count of a day waits for the transaction that has locked the
-    -- row that it refers to. Without it, delete the counters in the transaction that deletes that row.
+    -- Optional. With it, a count locks the row that it refers to in share mode until its transaction
+    -- ends. Without it, delete the counters in the transaction that deletes that row.
     -- REPLACE INTO {table} can delete counts, by the cascade. Use on_conflict().do_update() instead.
     FOREIGN KEY ({}){}",
                 Mysql.quoted(column),

@@ -96,9 +96,10 @@ fn before_truncate(counting: &Counting) -> Trigger {
     trigger(counting, "TRUNCATE", "BEFORE", event, "", body)
 }
 
-/// The slot is in the statement itself, because a variable would cost another query.
 fn body(counting: &Counting, tables: &[&str], guard: &str) -> String {
-    let slot = Dialect::PostgreSql.connection_slot(counting.definition.slots);
+    let slots = counting.definition.slots;
+    let claimed = Dialect::PostgreSql.claimed_slot(slots);
+    let slot = Dialect::PostgreSql.connection_slot(slots);
     let statements = counting.targets.iter().map(|target| {
         let queries = tables.iter().flat_map(|table| {
             let sources = target.sources.iter();
@@ -116,11 +117,12 @@ fn body(counting: &Counting, tables: &[&str], guard: &str) -> String {
                 counting.query(target, source, &rows, "")
             })
         });
-        let statement = counting.add(target, &queries.collect::<Vec<_>>(), &slot);
+        let statement = counting.add(target, &queries.collect::<Vec<_>>(), "counting_slot");
         in_lines(&statement, 4) + ";\n"
     });
     format!(
-        "\nBEGIN\n{guard}{}    RETURN NULL;\nEND\n",
+        "\nDECLARE\n    counting_slot SMALLINT := {claimed};\nBEGIN\n    IF counting_slot IS NULL THEN\n        \
+         counting_slot := {slot};\n    END IF;\n{guard}{}    RETURN NULL;\nEND\n",
         statements.collect::<String>()
     )
 }

@@ -14,9 +14,14 @@ END $diesel_counters$;
 
 CREATE FUNCTION "count_article_likes_insert"() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+DECLARE
+    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
+    IF counting_slot IS NULL THEN
+        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+    END IF;
     INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT counted_1."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
         FROM new_rows AS counted_1
@@ -34,9 +39,14 @@ CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "article_likes"
 
 CREATE FUNCTION "count_article_likes_update"() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+DECLARE
+    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
+    IF counting_slot IS NULL THEN
+        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+    END IF;
     INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT counted_1."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
         FROM old_rows AS counted_1
@@ -59,9 +69,14 @@ CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "article_likes"
 
 CREATE FUNCTION "count_article_likes_delete"() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+DECLARE
+    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
+    IF counting_slot IS NULL THEN
+        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+    END IF;
     INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT counted_1."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
         FROM old_rows AS counted_1
@@ -80,14 +95,19 @@ CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "article_likes"
 
 CREATE FUNCTION "count_article_likes_truncate"() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+DECLARE
+    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
+    IF counting_slot IS NULL THEN
+        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
+    END IF;
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION '%: TRUNCATE at % cannot see all rows, so they cannot be counted',
             TG_TABLE_NAME, current_setting('transaction_isolation')
             USING HINT = 'Use READ COMMITTED, or DELETE.';
     END IF;
     INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT entity, day, 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32, CAST(SUM(count_1) AS BIGINT)
+    SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
         SELECT counted_1."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
         FROM "article_likes" AS counted_1
