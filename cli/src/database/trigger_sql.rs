@@ -42,8 +42,9 @@ pub struct TriggerSql {
     /// Whether the value `{new}` is another one than `{old}`.
     pub differs: &'static str,
     /// Statements that fail for an expression `{expression}` of the table `{rows}` that has not the
-    /// same value at all times. They are run in a transaction that is rolled back.
-    pub try_expression: [&'static str; 2],
+    /// same value at all times. They are run in a transaction that is rolled back. The last one is
+    /// for a database in which they commit.
+    pub try_expression: [&'static str; 3],
     /// Before the name of the view of a definition.
     pub create_view: &'static str,
     /// Whether a migration that fails leaves what it created before. Then it drops it first.

@@ -155,7 +155,7 @@ fn refuse_second_definition(counting: &Counting, conn: &mut AnyConnection) -> Re
 
 /// Asks the database whether an expression can have another value at another time.
 fn refuse_changing_expressions(counting: &Counting, conn: &mut AnyConnection) -> Result<()> {
-    let [table, index] = counting.database.facts().trigger.try_expression;
+    let [table, index, drop] = counting.database.facts().trigger.try_expression;
     let rows = counting.database.table_name(&counting.rows);
     for expression in counting
         .expressions()
@@ -163,23 +163,23 @@ fn refuse_changing_expressions(counting: &Counting, conn: &mut AnyConnection) ->
     {
         let text = expression.text();
         let mut refused = None;
-        let tried: QueryResult<()> = conn.transaction(|conn| {
+        // Without the right to create a temporary table, the migration finds other errors.
+        let _: QueryResult<()> = conn.transaction(|conn| {
             conn.batch_execute(&table.replace("{rows}", &rows))?;
             refused = conn
                 .batch_execute(&index.replace("{expression}", text))
                 .err();
             Err(diesel::result::Error::RollbackTransaction)
         });
-        // On MySQL, the statements have committed.
-        let _ = conn.batch_execute("DROP TABLE IF EXISTS diesel_counters_try");
+        if !drop.is_empty() {
+            conn.batch_execute(drop)?;
+        }
         if let Some(error) = refused {
             bail!(
                 "the database refuses the SQL expression {text:?}, which must have the same value \
                  whenever it is evaluated: {error}"
             );
         }
-        // Without the right to create a temporary table, the migration finds other errors.
-        drop(tried);
     }
     Ok(())
 }

@@ -38,6 +38,7 @@ pub const SQL: TriggerSql = TriggerSql {
     try_expression: [
         "CREATE TEMPORARY TABLE diesel_counters_try LIKE {rows}",
         "ALTER TABLE diesel_counters_try ADD COLUMN diesel_counters_try VARCHAR(100) AS ({expression}) STORED",
+        "DROP TEMPORARY TABLE IF EXISTS diesel_counters_try",
     ],
     create_view: "CREATE OR REPLACE VIEW",
     keeps_half: true,

@@ -32,6 +32,7 @@ pub const SQL: TriggerSql = TriggerSql {
     try_expression: [
         "CREATE TEMPORARY TABLE diesel_counters_try (LIKE {rows})",
         "CREATE INDEX ON diesel_counters_try (({expression}))",
+        "",
     ],
     create_view: "CREATE VIEW",
     keeps_half: false,

@@ -39,6 +39,7 @@ pub const SQL: TriggerSql = TriggerSql {
     try_expression: [
         "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} WHERE 0",
         "CREATE INDEX temp.diesel_counters_try_index ON diesel_counters_try ({expression})",
+        "",
     ],
     create_view: "CREATE VIEW",
     keeps_half: false,
