@@ -926,4 +926,34 @@ mod triggers {
         conn.batch_execute("DROP OWNED BY counters_cli_writer")
             .unwrap();
     }
+
+    #[test]
+    fn a_temporary_table_does_not_take_the_counts() {
+        let database = tables(true);
+        counted(&database, &LIKES_OF_ARTICLES);
+        let conn = &mut open(&database);
+        conn.batch_execute(
+            "CREATE TEMPORARY TABLE article_counters (LIKE article_counters INCLUDING ALL)",
+        )
+        .unwrap();
+        conn.batch_execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1)")
+            .unwrap();
+        assert_eq!(likes_of(1, &mut open(&database)), 1);
+        for change in [
+            "SECURITY INVOKER",
+            "RESET search_path",
+            "SET search_path = public",
+        ] {
+            database.execute(&format!("ALTER FUNCTION count_likes_insert() {change}"));
+            let checked = database
+                .run(&["check", "article_counters", "--json"])
+                .json();
+            let fault = &checked["tables"][0]["faults"][0];
+            assert_eq!(fault["fault"], "trigger_changed", "{change}");
+            for statement in fault["sql"].as_array().unwrap() {
+                database.execute(statement.as_str().unwrap());
+            }
+            assert_eq!(database.run(&["check", "article_counters"]).code, 0);
+        }
+    }
 }

@@ -22,6 +22,8 @@ pub struct TriggerSql {
     pub year: &'static str,
     /// The type of times whose value depends on the time zone of the session.
     pub zoned: Option<&'static str>,
+    /// The type of a CAST to an integer.
+    pub integer: &'static str,
     /// A weight as an integer. NULL is 0.
     pub weight: &'static str,
     /// A sum of integers, which is an error out of the range of a BIGINT.

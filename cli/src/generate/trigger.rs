@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use diesel::connection::{Connection, SimpleConnection};
+use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 use serde::Serialize;
 
@@ -163,22 +164,24 @@ fn refuse_changing_expressions(counting: &Counting, conn: &mut AnyConnection) ->
     {
         let text = expression.text();
         let mut refused = None;
-        // Without the right to create a temporary table, the migration finds other errors.
-        let _: QueryResult<()> = conn.transaction(|conn| {
+        let tried: QueryResult<()> = conn.transaction(|conn| {
             conn.batch_execute(&table.replace("{rows}", &rows))?;
-            refused = conn
-                .batch_execute(&index.replace("{expression}", text))
-                .err();
-            Err(diesel::result::Error::RollbackTransaction)
+            let index = index.replace("{expression}", text);
+            refused = conn.batch_execute(&index).err();
+            Err(Error::RollbackTransaction)
         });
         if !drop.is_empty() {
             conn.batch_execute(drop)?;
         }
-        if let Some(error) = refused {
-            bail!(
-                "the database refuses the SQL expression {text:?}, which must have the same value \
-                 whenever it is evaluated: {error}"
-            );
+        match (refused, tried) {
+            (Some(error), _) => bail!(
+                "the database refuses the SQL expression {text:?}: {error}. It must have the same value \
+                 whenever it is evaluated"
+            ),
+            (None, Err(Error::RollbackTransaction)) => {}
+            (None, tried) => {
+                tried.with_context(|| format!("cannot check {text:?} in a temporary table"))?;
+            }
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use diesel_counters::Dialect;
 
 use super::Definition;
 use super::expression::Expression;
-use crate::catalogue::{Column, CounterTable, Table, counter_table, table};
+use crate::catalogue::{Column, CounterTable, Kind, Table, counter_table, table};
 use crate::connection::AnyConnection;
 use crate::database::{Database, TriggerSql};
 
@@ -174,7 +174,21 @@ fn targets(
         let counter = counters.counter(&count.counter)?.name.clone();
         let entity = entity(count.column.as_deref(), &counters, rows, database)?;
         let weight = count.weight.as_ref().unwrap_or(&definition.by);
-        let weight = expression(weight, rows, &database.facts().trigger, dialect)?;
+        let text = weight;
+        let weight = expression(text, rows, &database.facts().trigger, dialect)?;
+        let column = rows.column(text);
+        let has_fraction = |column: &&Column| {
+            let sql_type = plain_type(column);
+            column.kind == Kind::Real || ["numeric", "decimal"].contains(&&*sql_type)
+        };
+        if let Some(column) = column.filter(has_fraction) {
+            bail!(
+                "{rows}.{text} is {}, and a counter has whole numbers. Give it whole numbers, such as \
+                 \"CAST({text} * 100 AS {})\"",
+                column.sql_type,
+                database.facts().trigger.integer
+            );
+        }
         let place = targets
             .iter()
             .position(|target| target.counters == counters);

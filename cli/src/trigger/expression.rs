@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use anyhow::{Context, Result, bail};
 use diesel_counters::Dialect;
-use sqlparser::ast::{Expr, Ident, Value, Visit, Visitor};
+use sqlparser::ast::{Expr, Ident, TypedString, Value, Visit, Visitor};
 use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
@@ -122,7 +122,11 @@ impl Visitor for Columns<'_> {
     fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<String> {
         const MOMENTS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
         if let Expr::IsNull(tested) | Expr::IsNotNull(tested) = expression {
-            if let Expr::Identifier(name) = &**tested {
+            let mut tested = &**tested;
+            while let Expr::Nested(inner) = tested {
+                tested = inner;
+            }
+            if let Expr::Identifier(name) = tested {
                 self.tested
                     .push((name.span.start.column as usize).saturating_sub(1));
             }
@@ -145,9 +149,12 @@ impl Visitor for Columns<'_> {
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => {
                 "has a subquery: a row can only be counted by its own columns".to_owned()
             }
-            Expr::Value(value) => match &value.value {
+            Expr::Value(value) | Expr::TypedString(TypedString { value, .. }) => match &value.value
+            {
                 Value::Placeholder(_) => "has a placeholder".to_owned(),
-                Value::SingleQuotedString(text) if MOMENTS.contains(&&*text.to_lowercase()) => {
+                Value::SingleQuotedString(text)
+                    if MOMENTS.contains(&&*text.trim().to_lowercase()) =>
+                {
                     format!("has '{text}', whose value changes")
                 }
                 _ => return ControlFlow::Continue(()),

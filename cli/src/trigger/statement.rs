@@ -180,7 +180,7 @@ impl Counting {
         };
         let values = values("NEW").into_iter().zip(values("OLD"));
         let differ =
-            values.map(|(new, old)| sql.differs.replace("{old}", &old).replace("{new}", &new));
+            values.map(|(new, old)| fill(sql.differs, &[("{new}", &new), ("{old}", &old)]));
         match differ.collect::<Vec<_>>().join(" OR ") {
             none if none.is_empty() => "1 = 0".to_owned(),
             differ => format!("({differ})"),
@@ -261,7 +261,7 @@ impl Counting {
         let updates = names
             .iter()
             .zip(new)
-            .map(|(name, value)| sql.update.replace("{value}", value).replace("{name}", name));
+            .map(|(name, value)| fill(sql.update, &[("{name}", name), ("{value}", value)]));
         format!(
             "INSERT INTO {}{} ({}, {})\n{query}\n{} {}",
             database.table_name(&table.table),
@@ -333,6 +333,18 @@ const UNION: &str = "\nUNION ALL\n";
 
 fn count(i: usize) -> String {
     format!("count_{}", i + 1)
+}
+
+/// A template with its values, in which braces have no meaning.
+fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let (mut sql, mut rest) = (String::new(), template);
+    while let Some(c) = rest.chars().next() {
+        let value = values.iter().find(|(key, _)| rest.starts_with(key));
+        let length = value.map_or(c.len_utf8(), |(key, _)| key.len());
+        sql += value.map_or(&rest[..length], |(_, value)| value);
+        rest = &rest[length..];
+    }
+    sql
 }
 
 fn conditions(all: Vec<String>) -> String {

@@ -12,8 +12,7 @@ DO $diesel_counters$ BEGIN
     END IF;
 END $diesel_counters$;
 
-CREATE FUNCTION "bench_count_post_tags_insert"() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+CREATE FUNCTION "bench_count_post_tags_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
@@ -45,11 +44,16 @@ BEGIN
     RETURN NULL;
 END
 $diesel_counters$;
+REVOKE EXECUTE ON FUNCTION "bench_count_post_tags_insert"() FROM PUBLIC;
+DO $diesel_counters$ BEGIN
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE $alter$ALTER FUNCTION "bench_count_post_tags_insert"() SET search_path = $alter$
+        || current_setting('search_path') || ', pg_temp';
+END $diesel_counters$;
 CREATE TRIGGER "bench_count_post_tags_insert" AFTER INSERT ON "bench_post_tags"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags_insert"();
 
-CREATE FUNCTION "bench_count_post_tags_update"() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+CREATE FUNCTION "bench_count_post_tags_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
@@ -91,11 +95,16 @@ BEGIN
     RETURN NULL;
 END
 $diesel_counters$;
+REVOKE EXECUTE ON FUNCTION "bench_count_post_tags_update"() FROM PUBLIC;
+DO $diesel_counters$ BEGIN
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE $alter$ALTER FUNCTION "bench_count_post_tags_update"() SET search_path = $alter$
+        || current_setting('search_path') || ', pg_temp';
+END $diesel_counters$;
 CREATE TRIGGER "bench_count_post_tags_update" AFTER UPDATE ON "bench_post_tags"
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags_update"();
 
-CREATE FUNCTION "bench_count_post_tags_delete"() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+CREATE FUNCTION "bench_count_post_tags_delete"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
@@ -129,11 +138,16 @@ BEGIN
     RETURN NULL;
 END
 $diesel_counters$;
+REVOKE EXECUTE ON FUNCTION "bench_count_post_tags_delete"() FROM PUBLIC;
+DO $diesel_counters$ BEGIN
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE $alter$ALTER FUNCTION "bench_count_post_tags_delete"() SET search_path = $alter$
+        || current_setting('search_path') || ', pg_temp';
+END $diesel_counters$;
 CREATE TRIGGER "bench_count_post_tags_delete" AFTER DELETE ON "bench_post_tags"
     REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags_delete"();
 
-CREATE FUNCTION "bench_count_post_tags_truncate"() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+CREATE FUNCTION "bench_count_post_tags_truncate"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
@@ -172,6 +186,12 @@ BEGIN
     RETURN NULL;
 END
 $diesel_counters$;
+REVOKE EXECUTE ON FUNCTION "bench_count_post_tags_truncate"() FROM PUBLIC;
+DO $diesel_counters$ BEGIN
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE $alter$ALTER FUNCTION "bench_count_post_tags_truncate"() SET search_path = $alter$
+        || current_setting('search_path') || ', pg_temp';
+END $diesel_counters$;
 CREATE TRIGGER "bench_count_post_tags_truncate" BEFORE TRUNCATE ON "bench_post_tags"
     FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags_truncate"();
 

@@ -12,8 +12,7 @@ DO $diesel_counters$ BEGIN
     END IF;
 END $diesel_counters$;
 
-CREATE FUNCTION "bench_count_posts_insert"() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+CREATE FUNCTION "bench_count_posts_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
@@ -33,11 +32,16 @@ BEGIN
     RETURN NULL;
 END
 $diesel_counters$;
+REVOKE EXECUTE ON FUNCTION "bench_count_posts_insert"() FROM PUBLIC;
+DO $diesel_counters$ BEGIN
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE $alter$ALTER FUNCTION "bench_count_posts_insert"() SET search_path = $alter$
+        || current_setting('search_path') || ', pg_temp';
+END $diesel_counters$;
 CREATE TRIGGER "bench_count_posts_insert" AFTER INSERT ON "bench_posts"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_posts_insert"();
 
-CREATE FUNCTION "bench_count_posts_update"() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+CREATE FUNCTION "bench_count_posts_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
@@ -60,11 +64,16 @@ BEGIN
     RETURN NULL;
 END
 $diesel_counters$;
+REVOKE EXECUTE ON FUNCTION "bench_count_posts_update"() FROM PUBLIC;
+DO $diesel_counters$ BEGIN
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE $alter$ALTER FUNCTION "bench_count_posts_update"() SET search_path = $alter$
+        || current_setting('search_path') || ', pg_temp';
+END $diesel_counters$;
 CREATE TRIGGER "bench_count_posts_update" AFTER UPDATE ON "bench_posts"
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_posts_update"();
 
-CREATE FUNCTION "bench_count_posts_delete"() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+CREATE FUNCTION "bench_count_posts_delete"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
@@ -84,11 +93,16 @@ BEGIN
     RETURN NULL;
 END
 $diesel_counters$;
+REVOKE EXECUTE ON FUNCTION "bench_count_posts_delete"() FROM PUBLIC;
+DO $diesel_counters$ BEGIN
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE $alter$ALTER FUNCTION "bench_count_posts_delete"() SET search_path = $alter$
+        || current_setting('search_path') || ', pg_temp';
+END $diesel_counters$;
 CREATE TRIGGER "bench_count_posts_delete" AFTER DELETE ON "bench_posts"
     REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_posts_delete"();
 
-CREATE FUNCTION "bench_count_posts_truncate"() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+CREATE FUNCTION "bench_count_posts_truncate"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
@@ -113,6 +127,12 @@ BEGIN
     RETURN NULL;
 END
 $diesel_counters$;
+REVOKE EXECUTE ON FUNCTION "bench_count_posts_truncate"() FROM PUBLIC;
+DO $diesel_counters$ BEGIN
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE $alter$ALTER FUNCTION "bench_count_posts_truncate"() SET search_path = $alter$
+        || current_setting('search_path') || ', pg_temp';
+END $diesel_counters$;
 CREATE TRIGGER "bench_count_posts_truncate" BEFORE TRUNCATE ON "bench_posts"
     FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_posts_truncate"();
 

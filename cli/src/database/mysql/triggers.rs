@@ -23,6 +23,7 @@ pub const SQL: TriggerSql = TriggerSql {
     week: "({} - INTERVAL WEEKDAY({}) DAY)",
     month: "({} - INTERVAL DAYOFMONTH({}) - 1 DAY)",
     year: "({} - INTERVAL DAYOFYEAR({}) - 1 DAY)",
+    integer: "SIGNED",
     zoned: Some("timestamp"),
     // A CAST AS SIGNED of a greater number would wrap.
     weight: "COALESCE(CAST({} AS DECIMAL(65, 0)), 0)",
@@ -36,7 +37,7 @@ pub const SQL: TriggerSql = TriggerSql {
     differs: "NOT (CAST({new} AS BINARY) <=> CAST({old} AS BINARY))",
     // A stored column requires that.
     try_expression: [
-        "CREATE TEMPORARY TABLE diesel_counters_try LIKE {rows}",
+        "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} WHERE 1 = 0",
         "ALTER TABLE diesel_counters_try ADD COLUMN diesel_counters_try VARCHAR(100) AS ({expression}) STORED",
         "DROP TEMPORARY TABLE IF EXISTS diesel_counters_try",
     ],
@@ -114,7 +115,10 @@ fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
                 parent.on_update
             );
         }
-        let is_needed = |target: &Target| !goes_with(target, column, parent);
+        // A SET NULL changes what a row adds only by the column itself.
+        let is_deleted = parent.on_delete == "CASCADE";
+        let is_needed =
+            |target: &Target| (is_used || is_deleted) && !goes_with(target, column, parent);
         if !acts(&parent.on_delete) || !counting.targets.iter().any(is_needed) {
             continue;
         }
@@ -214,9 +218,9 @@ pub fn not_counted(counting: &Counting, triggers: &[Trigger]) -> Vec<String> {
     for trigger in parents {
         let parent = &trigger.table[1];
         all.push(format!(
-            "Rows of {rows} that are deleted because a cascade deletes their row of {parent}. Delete the \
-             row of {parent} with a DELETE of its own. The migration adds a trigger to {parent} for that: \
-             a DELETE of {parent} cannot read {rows} in the same statement, and a REPLACE deletes {rows}."
+            "Rows of {rows} whose row of {parent} is deleted by a cascade. Delete the row of {parent} with a \
+             DELETE of its own. The migration adds a trigger to {parent} for that: a DELETE of {parent} \
+             cannot read {rows} in the same statement, and a REPLACE of {parent} deletes its row first."
         ));
     }
     all

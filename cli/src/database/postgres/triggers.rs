@@ -18,6 +18,7 @@ pub const SQL: TriggerSql = TriggerSql {
     week: "CAST(date_trunc('week', CAST({} AS TIMESTAMP)) AS DATE)",
     month: "CAST(date_trunc('month', CAST({} AS TIMESTAMP)) AS DATE)",
     year: "CAST(date_trunc('year', CAST({} AS TIMESTAMP)) AS DATE)",
+    integer: "BIGINT",
     zoned: Some("timestamp with time zone"),
     weight: "COALESCE(CAST({} AS BIGINT), 0)",
     sum: "CAST(SUM({}) AS BIGINT)",
@@ -31,7 +32,7 @@ pub const SQL: TriggerSql = TriggerSql {
     // An index requires that.
     try_expression: [
         "CREATE TEMPORARY TABLE diesel_counters_try (LIKE {rows})",
-        "CREATE INDEX ON diesel_counters_try (({expression}))",
+        "CREATE INDEX ON pg_temp.diesel_counters_try (({expression}))",
         "",
     ],
     create_view: "CREATE VIEW",
@@ -49,7 +50,10 @@ pub const SQL: TriggerSql = TriggerSql {
                 CASE WHEN t.tgtype & 16 <> 0 THEN 'UPDATE' END,
                 CASE WHEN t.tgtype & 32 <> 0 THEN 'TRUNCATE' END,
                 CASE WHEN t.tgtype & 1 <> 0 THEN 'ROW' END,
-                t.tgoldtable, t.tgnewtable, NULLIF(t.tgattr::text, ''), pg_get_expr(t.tgqual, t.tgrelid)),
+                t.tgoldtable, t.tgnewtable, NULLIF(t.tgattr::text, ''), pg_get_expr(t.tgqual, t.tgrelid),
+                CASE WHEN NOT p.prosecdef THEN 'SECURITY INVOKER' END,
+                CASE WHEN NOT EXISTS (SELECT FROM unnest(p.proconfig) setting
+                    WHERE setting LIKE 'search_path=%pg_temp') THEN 'without a search_path' END),
             p.prosrc,
             CASE t.tgenabled WHEN 'D' THEN 'it is disabled'
                 WHEN 'R' THEN 'it runs on replicas only'
@@ -140,9 +144,14 @@ fn trigger(
     let (quoted, table) = (Postgres.quoted(&name), Postgres.table_name(&counting.rows));
     Trigger {
         create: format!(
-            "CREATE FUNCTION {quoted}() RETURNS trigger LANGUAGE plpgsql\n    \
-             SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$\
+            "CREATE FUNCTION {quoted}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS \
+             $diesel_counters$\
              {body}$diesel_counters$;\n\
+             REVOKE EXECUTE ON FUNCTION {quoted}() FROM PUBLIC;\n\
+             DO $diesel_counters$ BEGIN\n    \
+             -- Otherwise a temporary table could take the place of the counters.\n    \
+             EXECUTE $alter$ALTER FUNCTION {quoted}() SET search_path = $alter$\n        \
+             || current_setting('search_path') || ', pg_temp';\nEND $diesel_counters$;\n\
              CREATE TRIGGER {quoted} {when} {what} ON {table}\n    {referencing}FOR EACH STATEMENT \
              EXECUTE FUNCTION {quoted}();\n"
         ),

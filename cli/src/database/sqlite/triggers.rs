@@ -22,6 +22,7 @@ pub const SQL: TriggerSql = TriggerSql {
     week: "date({}, 'weekday 0', '-6 days')",
     month: "date({}, 'start of month')",
     year: "date({}, 'start of year')",
+    integer: "INTEGER",
     zoned: None,
     weight: "COALESCE(CAST({} AS INTEGER), 0)",
     // SUM of integers fails when it overflows. `-` of the least integer is no integer.
@@ -35,9 +36,10 @@ pub const SQL: TriggerSql = TriggerSql {
     new_value: "excluded.{}",
     is_new_value_of_table: true,
     differs: "{new} COLLATE BINARY IS NOT {old}",
-    // An index requires that.
+    // An index requires that. Functions of time are checked when they are called.
     try_expression: [
-        "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} WHERE 0",
+        "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} LIMIT 1;
+         INSERT INTO temp.diesel_counters_try DEFAULT VALUES",
         "CREATE INDEX temp.diesel_counters_try_index ON diesel_counters_try ({expression})",
         "",
     ],

@@ -12,8 +12,7 @@ DO $diesel_counters$ BEGIN
     END IF;
 END $diesel_counters$;
 
-CREATE FUNCTION "count_article_likes_insert"() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+CREATE FUNCTION "count_article_likes_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
@@ -34,11 +33,16 @@ BEGIN
     RETURN NULL;
 END
 $diesel_counters$;
+REVOKE EXECUTE ON FUNCTION "count_article_likes_insert"() FROM PUBLIC;
+DO $diesel_counters$ BEGIN
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE $alter$ALTER FUNCTION "count_article_likes_insert"() SET search_path = $alter$
+        || current_setting('search_path') || ', pg_temp';
+END $diesel_counters$;
 CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "article_likes"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes_insert"();
 
-CREATE FUNCTION "count_article_likes_update"() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+CREATE FUNCTION "count_article_likes_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
@@ -64,11 +68,16 @@ BEGIN
     RETURN NULL;
 END
 $diesel_counters$;
+REVOKE EXECUTE ON FUNCTION "count_article_likes_update"() FROM PUBLIC;
+DO $diesel_counters$ BEGIN
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE $alter$ALTER FUNCTION "count_article_likes_update"() SET search_path = $alter$
+        || current_setting('search_path') || ', pg_temp';
+END $diesel_counters$;
 CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "article_likes"
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes_update"();
 
-CREATE FUNCTION "count_article_likes_delete"() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+CREATE FUNCTION "count_article_likes_delete"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
@@ -90,11 +99,16 @@ BEGIN
     RETURN NULL;
 END
 $diesel_counters$;
+REVOKE EXECUTE ON FUNCTION "count_article_likes_delete"() FROM PUBLIC;
+DO $diesel_counters$ BEGIN
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE $alter$ALTER FUNCTION "count_article_likes_delete"() SET search_path = $alter$
+        || current_setting('search_path') || ', pg_temp';
+END $diesel_counters$;
 CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "article_likes"
     REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes_delete"();
 
-CREATE FUNCTION "count_article_likes_truncate"() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path FROM CURRENT AS $diesel_counters$
+CREATE FUNCTION "count_article_likes_truncate"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $diesel_counters$
 DECLARE
     counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
 BEGIN
@@ -121,6 +135,12 @@ BEGIN
     RETURN NULL;
 END
 $diesel_counters$;
+REVOKE EXECUTE ON FUNCTION "count_article_likes_truncate"() FROM PUBLIC;
+DO $diesel_counters$ BEGIN
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE $alter$ALTER FUNCTION "count_article_likes_truncate"() SET search_path = $alter$
+        || current_setting('search_path') || ', pg_temp';
+END $diesel_counters$;
 CREATE TRIGGER "count_article_likes_truncate" BEFORE TRUNCATE ON "article_likes"
     FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes_truncate"();
 
