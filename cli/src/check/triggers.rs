@@ -110,47 +110,36 @@ impl Triggers {
     fn of_trigger(&self, trigger: &Trigger, counting: &Counting) -> Option<Fault> {
         let of_table = self.live.iter().filter(|live| live.table == trigger.table);
         let of_table: Vec<_> = of_table.collect();
-        let alike = of_table.iter().find(|live| live.is_like(trigger));
-        let named = of_table.iter().find(|live| live.name == trigger.name);
-        let (name, table) = (&trigger.name, &trigger.table[1]);
         let then = format!(
             "then run `diesel-counters recount {}`.",
             counting.definition.name
         );
-        let create = [&trigger.drop, &trigger.create]
-            .map(|sql| sql.trim_end().to_owned())
-            .to_vec();
-        Some(match (alike, named) {
-            (Some(LiveTrigger { disabled: None, .. }), _) => return None,
-            (
-                Some(LiveTrigger {
-                    disabled: Some(why),
-                    name,
-                    ..
-                }),
-                _,
-            ) => {
-                let database = counting.database;
-                let (table, quoted) = (database.table_name(&counting.rows), database.quoted(name));
-                Fault {
-                    sql: vec![format!("ALTER TABLE {table} ENABLE TRIGGER {quoted};")],
-                    ..TRIGGER_DISABLED
-                        .found(format!("The trigger {name} does not always run: {why}."))
-                        .remedy(format!("Enable it; {then}"))
-                }
-            }
-            (None, Some(live)) => Fault {
-                sql: create,
-                ..TRIGGER_CHANGED
-                    .found(changed(live, counting))
-                    .remedy(format!("Create it again; {then}"))
-            },
-            (None, None) => Fault {
-                sql: create,
-                ..TRIGGER_MISSING
-                    .found(format!("{table} has no trigger {name}."))
-                    .remedy(format!("Create it; {then}"))
-            },
+        if let Some(live) = of_table.iter().find(|live| live.is_like(trigger)) {
+            let (name, why) = (&live.name, live.disabled.as_ref()?);
+            let table = counting.database.table_name(&counting.rows);
+            let quoted = counting.database.quoted(name);
+            return Some(Fault {
+                sql: vec![format!("ALTER TABLE {table} ENABLE TRIGGER {quoted};")],
+                ..TRIGGER_DISABLED
+                    .found(format!("The trigger {name} does not always run: {why}."))
+                    .remedy(format!("Enable it; {then}"))
+            });
+        }
+        let create = [&trigger.drop, &trigger.create].map(|sql| sql.trim_end().to_owned());
+        let fault = match of_table.iter().find(|live| live.name == trigger.name) {
+            Some(live) => TRIGGER_CHANGED
+                .found(changed(live, counting))
+                .remedy(format!("Create it again; {then}")),
+            None => TRIGGER_MISSING
+                .found(format!(
+                    "{} has no trigger {}.",
+                    trigger.table[1], trigger.name
+                ))
+                .remedy(format!("Create it; {then}")),
+        };
+        Some(Fault {
+            sql: create.to_vec(),
+            ..fault
         })
     }
 
