@@ -1,0 +1,129 @@
+//! What the tables have, read without this crate, when nothing else runs.
+
+use std::thread;
+use std::time::Duration;
+
+use chrono::NaiveDate;
+use diesel::connection::SimpleConnection;
+use diesel::dsl::{count_star, sql};
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+
+use super::{Conn, OTHER_SESSIONS, REFERENCE, SETTINGS, TRIGGERS};
+use crate::record::{CELLS, Cell, Kind};
+use crate::tables::article_counters::dsl as counters;
+use crate::tables::{self, article_likes, articles, comments, counted, number_of};
+
+pub fn create(conn: &mut Conn) -> QueryResult<()> {
+    conn.batch_execute(&format!(
+        "{SETTINGS}{}",
+        tables::create(REFERENCE, TRIGGERS)
+    ))
+}
+
+/// Waits until no other session is left.
+pub fn wait_until_alone(conn: &mut Conn) -> QueryResult<()> {
+    let others = || sql::<BigInt>(&format!("({OTHER_SESSIONS})"));
+    while diesel::select(others()).get_result::<i64>(conn)? > 0 {
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// Reads all cells.
+pub fn cells(conn: &mut Conn) -> QueryResult<Vec<i64>> {
+    let mut cells = vec![0; CELLS];
+    let mut add = |article, kind, day, amount| cells[Cell::new(article, kind, day).0] += amount;
+    let rows = counters::article_counters.select((
+        counters::article_id,
+        counters::day,
+        counters::views,
+        counters::comments,
+        counters::likes,
+    ));
+    for (article, day, v, c, l) in rows.load::<(i64, NaiveDate, i64, i64, i64)>(conn)? {
+        add(article, Kind::Views, number_of(day), v);
+        add(article, Kind::Comments, number_of(day), c);
+        add(article, Kind::Likes, 0, l);
+    }
+    let rows = comments::table
+        .group_by((comments::article_id, comments::day))
+        .select((comments::article_id, comments::day, count_star()));
+    for (article, day, n) in rows.load::<(i64, NaiveDate, i64)>(conn)? {
+        add(article, Kind::CommentRows, number_of(day), n);
+    }
+    let rows = article_likes::table
+        .group_by(article_likes::article_id)
+        .select((article_likes::article_id, count_star()));
+    for (article, n) in rows.load::<(i64, i64)>(conn)? {
+        add(article, Kind::LikeRows, 0, n);
+    }
+    Ok(cells)
+}
+
+/// Compares the views with those that the transactions say they counted, and likes with their
+/// rows. Returns an error that describes the first difference.
+pub fn compare(
+    conn: &mut Conn,
+    articles: impl IntoIterator<Item = i64>,
+) -> QueryResult<Result<(), String>> {
+    let cells = cells(conn)?;
+    let rows = counted::table.select((counted::article_id, counted::day, counted::views));
+    let mut sums = vec![0; CELLS];
+    for (article, day, views) in rows.load::<(i64, NaiveDate, i64)>(conn)? {
+        sums[Cell::new(article, Kind::Views, number_of(day)).0] += views;
+    }
+    for article in articles {
+        for cell in Cell::of(article, Kind::Views) {
+            let (is, counted) = (cells[cell.0], sums[cell.0]);
+            if is != counted {
+                return Ok(Err(format!(
+                    "{cell} is {is}; the transactions that committed counted {counted}"
+                )));
+            }
+        }
+        let total = |kind| {
+            Cell::of(article, kind)
+                .map(|cell| cells[cell.0])
+                .sum::<i64>()
+        };
+        let (likes, rows) = (total(Kind::Likes), total(Kind::LikeRows));
+        if likes != rows {
+            return Ok(Err(format!(
+                "article {article} has {rows} likes, but {likes} are counted"
+            )));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Compares the comments with their rows, which are equal unless there were miscounts.
+pub fn compare_comments(conn: &mut Conn) -> QueryResult<Result<(), String>> {
+    let cells = cells(conn)?;
+    for article in tables::KEPT {
+        let total = |kind| {
+            Cell::of(article, kind)
+                .map(|cell| cells[cell.0])
+                .sum::<i64>()
+        };
+        let (counted, rows) = (total(Kind::Comments), total(Kind::CommentRows));
+        if counted != rows {
+            return Ok(Err(format!(
+                "article {article} has {rows} comments, but {counted} are counted"
+            )));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Empties the tables.
+pub fn clear(conn: &mut Conn) -> QueryResult<()> {
+    diesel::delete(article_likes::table).execute(conn)?;
+    diesel::delete(comments::table).execute(conn)?;
+    diesel::delete(counted::table).execute(conn)?;
+    diesel::delete(counters::article_counters).execute(conn)?;
+    diesel::update(articles::table)
+        .set(articles::total_views.eq(0))
+        .execute(conn)?;
+    Ok(())
+}

@@ -1,0 +1,289 @@
+//! Whether some order of the committed changes explains what was read.
+//!
+//! A change that had committed before a read began has to be in what it shows. One whose COMMIT
+//! was sent after the read ended cannot be. Each of the others may or may not be, as a whole.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::record::{CELLS, Cell, Change, Kind, Seen, Time, Value};
+
+/// More sums than this are not searched. Such a read is counted as not checked.
+const MOST_SUMS: usize = 10_000;
+
+/// The changes of a round, and the counts before it.
+#[derive(Debug)]
+pub struct Round {
+    pub before: Vec<i64>,
+    pub changes: Vec<Change>,
+    /// The articles whose comments were recounted by a server that was killed before it answered.
+    pub unknown: HashSet<i64>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Checked {
+    pub reads: u64,
+    pub not_checked: u64,
+}
+
+impl Round {
+    /// Checks all reads. Returns an error that describes the first one that no order explains.
+    pub fn check(&mut self, mut seen: Vec<Seen>) -> Result<Checked, String> {
+        self.changes.sort_by_key(|change| change.to);
+        seen.sort_by_key(|seen| seen.from);
+        let mut checked = Checked::default();
+        // The sums of the changes before the read, of the articles that keep their counters.
+        let mut certain = self.before.clone();
+        let mut next = 0;
+        for seen in &seen {
+            while let Some(change) = self.changes.get(next).filter(|c| c.to < seen.from) {
+                for &(cell, amount) in &change.effects {
+                    certain[cell.0] += amount;
+                }
+                next += 1;
+            }
+            match self.explains(seen, &certain, next) {
+                Some(true) => checked.reads += 1,
+                Some(false) => return Err(self.describe(seen, &certain, next)),
+                None => checked.not_checked += 1,
+            }
+        }
+        Ok(checked)
+    }
+
+    /// Checks what the database has now, when nothing else runs.
+    pub fn check_end(&mut self, now: &[i64]) -> Result<Checked, String> {
+        let cells = (0..CELLS).map(Cell).map(|cell| Seen {
+            from: Time::MAX,
+            to: Time::MAX,
+            own: Vec::new(),
+            values: vec![Value::sum([cell], now[cell.0])],
+            by: "the end of the round".to_owned(),
+        });
+        self.check(cells.collect())
+    }
+
+    /// Returns `None` if it is not known.
+    fn explains(&self, seen: &Seen, certain: &[i64], next: usize) -> Option<bool> {
+        let observed = || seen.values.iter().flat_map(|value| &value.cells);
+        let is_unknown =
+            |cell: Cell| cell.kind() == Kind::Comments && self.unknown.contains(&cell.article());
+        if observed().any(|&(cell, _)| is_unknown(cell)) {
+            return None;
+        }
+        let project = Projection::of(seen);
+        let mut wanted: Vec<i64> = seen.values.iter().map(|value| value.value).collect();
+        project.subtract(&mut wanted, &seen.own);
+        let kept = observed().filter(|(cell, _)| !cell.is_deleted_now_and_then());
+        let kept: HashSet<usize> = kept.map(|(cell, _)| cell.0).collect();
+        let kept: Vec<_> = kept.into_iter().map(|i| (Cell(i), certain[i])).collect();
+        project.subtract(&mut wanted, &kept);
+
+        let some_deleted = observed().any(|(cell, _)| cell.is_deleted_now_and_then());
+        let earliest = if some_deleted { 0 } else { next };
+        let may_be_seen: Vec<_> = self.changes[earliest..]
+            .iter()
+            .filter(|change| change.from <= seen.to && project.touches(change))
+            .collect();
+        let deletes = may_be_seen.iter().filter(|c| c.removed.is_some());
+        let (certain_deletes, other_deletes): (Vec<&Change>, Vec<&Change>) =
+            deletes.copied().partition(|change| change.to < seen.from);
+        if other_deletes.len() > 4 {
+            return None;
+        }
+        // Which of the deletions at the same time are seen.
+        for which in 0..1_usize << other_deletes.len() {
+            let chosen = other_deletes.iter().enumerate();
+            let chosen = chosen.filter(|(i, _)| which >> i & 1 == 1).map(|(_, d)| *d);
+            let deletes: Vec<_> = certain_deletes.iter().copied().chain(chosen).collect();
+            let all = self.alternatives(&project, &may_be_seen, &deletes, seen);
+            let (certain, other): (Vec<_>, Vec<_>) = all.into_iter().partition(|a| a.len() == 1);
+            let start = certain.iter().fold(vec![0; wanted.len()], |sum, only| {
+                sum.iter().zip(&only[0]).map(|(a, b)| a + b).collect()
+            });
+            let mut sums = HashSet::from([start]);
+            for alternatives in other {
+                sums = sums
+                    .iter()
+                    .flat_map(|sum| added(sum, &alternatives))
+                    .collect();
+                if sums.len() > MOST_SUMS {
+                    return None;
+                }
+            }
+            if sums.contains(&wanted) {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+
+    /// Returns for each change, and for the counts before the round, what it may add to the values.
+    fn alternatives(
+        &self,
+        project: &Projection,
+        changes: &[&Change],
+        deletes: &[&Change],
+        seen: &Seen,
+    ) -> Vec<Vec<Vec<i64>>> {
+        let mut all = Vec::new();
+        let before = (0..CELLS).map(Cell).filter(|c| c.is_deleted_now_and_then());
+        for cell in before {
+            let effect = (cell, self.before[cell.0]);
+            all.extend(survives(project, effect, 0, 0, deletes));
+        }
+        for change in changes {
+            let is_certain = change.to < seen.from;
+            let (deleted, kept): (Vec<_>, Vec<_>) = (change.effects.iter().copied())
+                .partition(|(cell, _)| cell.is_deleted_now_and_then());
+            // What is certain and kept is in `certain`.
+            let kept = if is_certain { Vec::new() } else { kept };
+            let mut seen = vec![project.add(&kept)];
+            for effect in deleted {
+                let Some(each) = survives(project, effect, change.from, change.to, deletes) else {
+                    continue;
+                };
+                seen = seen.iter().flat_map(|sum| added(sum, &each)).collect();
+            }
+            if !is_certain {
+                seen.push(project.add(&[]));
+            }
+            if seen.iter().any(|sum| sum.iter().any(|&value| value != 0)) {
+                all.push(seen);
+            }
+        }
+        all
+    }
+
+    fn describe(&self, seen: &Seen, certain: &[i64], next: usize) -> String {
+        let project = Projection::of(seen);
+        let mut text = format!("no order of the commits explains what {} read:\n", seen.by);
+        for (number, value) in seen.values.iter().enumerate() {
+            let sum = |of: &dyn Fn(Cell) -> i64| {
+                let cells = value.cells.iter();
+                cells.map(|&(cell, factor)| factor * of(cell)).sum::<i64>()
+            };
+            let mut own = vec![0; seen.values.len()];
+            project.subtract(&mut own, &seen.own);
+            let expected = sum(&|cell| certain[cell.0]) - own[number];
+            if expected != value.value || seen.values.len() == 1 {
+                let cells: Vec<_> = value
+                    .cells
+                    .iter()
+                    .map(|(cell, _)| cell.to_string())
+                    .collect();
+                let (first, rest) = (&cells[0], cells.len() - 1);
+                let rest = if rest > 0 {
+                    format!(" and {rest} more")
+                } else {
+                    String::new()
+                };
+                text += &format!(
+                    "  read {}, had committed before {expected} ({first}{rest})\n",
+                    value.value
+                );
+            }
+        }
+        let has_deleted = (seen.values.iter().flat_map(|value| &value.cells))
+            .any(|(cell, _)| cell.is_deleted_now_and_then());
+        let from = if has_deleted { 0 } else { next };
+        for change in &self.changes[from..] {
+            if change.from <= seen.to && project.touches(change) {
+                let effects = change.effects.iter().filter(|(cell, _)| project.has(*cell));
+                let effects: Vec<_> = effects.map(|(cell, n)| format!("{n:+} {cell}")).collect();
+                let when = if change.to < seen.from {
+                    "before"
+                } else {
+                    "meanwhile"
+                };
+                let removed = change.removed.map_or("", |_| ", deletes all");
+                text += &format!("  {when}: {}: {}{removed}\n", change.by, effects.join(", "));
+            }
+        }
+        text
+    }
+}
+
+/// Returns the sum of `sum` and each of the others.
+fn added(sum: &[i64], others: &[Vec<i64>]) -> Vec<Vec<i64>> {
+    let added = |other: &Vec<i64>| sum.iter().zip(other).map(|(a, b)| a + b).collect();
+    others.iter().map(added).collect()
+}
+
+/// Returns what a count that may have been deleted can add, or `None` if nothing.
+fn survives(
+    project: &Projection,
+    effect: (Cell, i64),
+    from: Time,
+    to: Time,
+    deletes: &[&Change],
+) -> Option<Vec<Vec<i64>>> {
+    let added = project.add(&[effect]);
+    if added.iter().all(|&value| value == 0) {
+        return None;
+    }
+    let article = effect.0.article();
+    let mut may_be_deleted = false;
+    for delete in deletes {
+        match delete.removed {
+            Some((removed, began)) if removed == article => {
+                if to < began {
+                    return None;
+                }
+                may_be_deleted |= from <= delete.to;
+            }
+            _ => {}
+        }
+    }
+    let mut all = vec![added];
+    if may_be_deleted {
+        all.push(project.add(&[]));
+    }
+    Some(all)
+}
+
+/// How a change of a cell changes the values that were read.
+struct Projection {
+    values: usize,
+    of: BTreeMap<Cell, Vec<(usize, i64)>>,
+}
+
+impl Projection {
+    fn of(seen: &Seen) -> Self {
+        let mut of = BTreeMap::<Cell, Vec<(usize, i64)>>::new();
+        for (number, value) in seen.values.iter().enumerate() {
+            for &(cell, factor) in &value.cells {
+                of.entry(cell).or_default().push((number, factor));
+            }
+        }
+        Projection {
+            values: seen.values.len(),
+            of,
+        }
+    }
+
+    fn has(&self, cell: Cell) -> bool {
+        self.of.contains_key(&cell)
+    }
+
+    fn touches(&self, change: &Change) -> bool {
+        change.effects.iter().any(|(cell, _)| self.has(*cell))
+            || (change.removed)
+                .is_some_and(|(article, _)| self.of.keys().any(|cell| cell.article() == article))
+    }
+
+    fn add(&self, effects: &[(Cell, i64)]) -> Vec<i64> {
+        let mut sums = vec![0; self.values];
+        for (cell, amount) in effects {
+            for (number, factor) in self.of.get(cell).into_iter().flatten() {
+                sums[*number] += factor * amount;
+            }
+        }
+        sums
+    }
+
+    fn subtract(&self, from: &mut [i64], effects: &[(Cell, i64)]) {
+        for (value, sum) in from.iter_mut().zip(self.add(effects)) {
+            *value -= sum;
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Faults that are planted, to prove that the checker finds them.
+
+use clap::ValueEnum;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Fault {
+    /// A merge reads its rows without locking them, adds them up and deletes them.
+    MergeWithoutLocks,
+    /// A recount sets the count to 0, and then counts the rows.
+    RecountDeletesFirst,
+    /// The counters of an article are deleted with one statement, beside a merge.
+    DeleteInOneStatement,
+    /// An increment runs on another connection than its transaction.
+    CountOutsideOfTheTransaction,
+    /// A row of the counter table is missing after the server was killed.
+    RowLostAfterAKill,
+}

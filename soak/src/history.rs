@@ -1,0 +1,191 @@
+//! What the threads of a round do: data that a seed determines, that proptest cuts down, and that
+//! can be saved and run again.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+use serde::{Deserialize, Serialize};
+
+use crate::tables::{DAYS, DELETED, KEPT};
+
+/// For each thread, what it does, one after another.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct History(pub Vec<Vec<Work>>);
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Work {
+    Transaction(Transaction),
+    /// Reads of every kind in one snapshot, compared with each other.
+    Snapshot,
+    /// A transaction that deletes the counters of an article.
+    Delete(i64),
+    Recount(i64),
+    RecountAll,
+    Materialize,
+    Compact,
+    Fold,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Transaction {
+    pub isolation: Isolation,
+    pub steps: Vec<Step>,
+    /// Rolls back at its end.
+    pub fails: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Isolation {
+    Default,
+    ReadCommitted,
+    RepeatableRead,
+    Serializable,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Step {
+    Count {
+        article: i64,
+        day: u8,
+        views: i64,
+    },
+    CountMany {
+        day: u8,
+        views: Vec<(i64, i64)>,
+    },
+    /// Inserts a comment, and counts it together with some views.
+    Comment {
+        article: i64,
+        day: u8,
+        views: i64,
+    },
+    /// Deletes a comment that this thread has inserted, and counts that.
+    Uncomment,
+    /// Inserts a like, which the database counts.
+    Like {
+        article: i64,
+        user: i64,
+    },
+    Unlike {
+        article: i64,
+        user: i64,
+    },
+    Set {
+        article: i64,
+        views: i64,
+    },
+    /// Counts comments that do not exist, for a recount to find.
+    Miscount {
+        article: i64,
+        comments: i64,
+    },
+    Read(Read),
+    Savepoint {
+        steps: Vec<Step>,
+        fails: bool,
+    },
+    /// Milliseconds in which other threads go on.
+    Pause(u8),
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub enum Read {
+    Total { article: i64 },
+    Day { article: i64, day: u8 },
+    Series { article: i64 },
+    Page,
+    Top { limit: u8 },
+    Expression,
+}
+
+fn article() -> impl Strategy<Value = i64> {
+    KEPT
+}
+
+fn any_article() -> impl Strategy<Value = i64> {
+    *KEPT.start()..=*DELETED.end()
+}
+
+fn amount() -> impl Strategy<Value = i64> {
+    prop_oneof![3 => Just(1_i64), 7 => -1_000_000_i64..1_000_000_000]
+}
+
+fn read() -> impl Strategy<Value = Read> {
+    prop_oneof![
+        any_article().prop_map(|article| Read::Total { article }),
+        (any_article(), 0..DAYS).prop_map(|(article, day)| Read::Day { article, day }),
+        any_article().prop_map(|article| Read::Series { article }),
+        Just(Read::Page),
+        (1..10_u8).prop_map(|limit| Read::Top { limit }),
+        Just(Read::Expression),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let step = prop_oneof![
+        10 => (any_article(), 0..DAYS, amount())
+            .prop_map(|(article, day, views)| Step::Count { article, day, views }),
+        3 => (0..DAYS, vec((any_article(), amount()), 1..10))
+            .prop_map(|(day, views)| Step::CountMany { day, views }),
+        4 => (article(), 0..DAYS, amount())
+            .prop_map(|(article, day, views)| Step::Comment { article, day, views }),
+        2 => Just(Step::Uncomment),
+        3 => (article(), 0..30_i64).prop_map(|(article, user)| Step::Like { article, user }),
+        2 => (article(), 0..30_i64).prop_map(|(article, user)| Step::Unlike { article, user }),
+        1 => (article(), amount()).prop_map(|(article, views)| Step::Set { article, views }),
+        1 => (article(), -9..9_i64)
+            .prop_map(|(article, comments)| Step::Miscount { article, comments }),
+        5 => read().prop_map(Step::Read),
+        1 => (0..3_u8).prop_map(Step::Pause),
+    ];
+    step.prop_recursive(2, 8, 3, |step| {
+        (vec(step, 1..4), any::<bool>()).prop_map(|(steps, fails)| Step::Savepoint { steps, fails })
+    })
+}
+
+fn transaction() -> impl Strategy<Value = Transaction> {
+    let isolation = prop_oneof![
+        6 => Just(Isolation::Default),
+        2 => Just(Isolation::ReadCommitted),
+        2 => Just(Isolation::RepeatableRead),
+        1 => Just(Isolation::Serializable),
+    ];
+    (isolation, vec(step(), 1..6), prop::bool::weighted(0.1)).prop_map(
+        |(isolation, steps, fails)| Transaction {
+            isolation,
+            steps,
+            fails,
+        },
+    )
+}
+
+fn work() -> impl Strategy<Value = Work> {
+    prop_oneof![
+        50 => transaction().prop_map(Work::Transaction),
+        4 => Just(Work::Snapshot),
+        1 => DELETED.prop_map(Work::Delete),
+        1 => article().prop_map(Work::Recount),
+        1 => Just(Work::RecountAll),
+        1 => Just(Work::Materialize),
+        1 => Just(Work::Compact),
+        1 => Just(Work::Fold),
+    ]
+}
+
+/// The most work of a thread in a round.
+const WORK: usize = 40;
+
+/// Returns the history that the seed determines, and the runner that cuts it down if it fails.
+pub fn generate(seed: u64, threads: usize) -> (impl ValueTree<Value = History>, TestRunner) {
+    let mut runner = TestRunner::new(Config {
+        rng_seed: RngSeed::Fixed(seed),
+        failure_persistence: None,
+        max_shrink_time: 60_000,
+        max_shrink_iters: u32::MAX,
+        ..Config::default()
+    });
+    let histories = vec(vec(work(), 0..=WORK), threads).prop_map(History);
+    let history = histories.new_tree(&mut runner);
+    (history.expect("no history is rejected"), runner)
+}

@@ -1,0 +1,148 @@
+//! Runs random transactions on a real database from many threads, kills the server and clients, and
+//! compares each count that is read with what had committed. See `scripts/soak`.
+
+mod check;
+mod fault;
+mod history;
+mod options;
+mod record;
+mod run;
+mod server;
+mod tables;
+
+#[cfg(feature = "mysql")]
+#[path = "mysql.rs"]
+mod mysql;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
+use std::fs;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use indicatif::ProgressBar;
+
+use crate::fault::Fault;
+use crate::options::{Found, Options};
+use crate::run::Run;
+use crate::server::Server;
+
+/// Checks that counts are exact: runs random transactions from many threads, and compares each count
+/// that is read with what had committed.
+#[derive(Debug, Parser)]
+struct Args {
+    /// The URL of an empty database, or of each node of a cluster; for SQLite, a file
+    #[arg(required = true)]
+    urls: Vec<String>,
+    /// The database's name in the output [default: the scheme of the URL]
+    #[arg(long)]
+    name: Option<String>,
+    /// How long rounds are run
+    #[arg(long, default_value_t = 20.0)]
+    seconds: f64,
+    /// After the rounds, how long processes are run and killed
+    #[arg(long, default_value_t = 0.0)]
+    client_seconds: f64,
+    #[arg(long, default_value_t = 16)]
+    threads: usize,
+    /// The seed of the first round [default: random]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The command that starts the server, which is then killed now and then
+    #[arg(long)]
+    server: Option<String>,
+    /// Seconds between two kills of the server
+    #[arg(long, default_value_t = 10.0)]
+    kill_every: f64,
+    /// SQL to run on each connection, such as `SET …`
+    #[arg(long, default_value = "")]
+    session: String,
+    /// Runs the history in this file again, up to 100 times
+    #[arg(long)]
+    replay: Option<String>,
+    /// Plants a fault, to see that it is found
+    #[arg(long)]
+    fault: Option<Fault>,
+    /// Counts until it is killed
+    #[arg(long, hide = true)]
+    client: bool,
+}
+
+fn main() -> ExitCode {
+    match check(Args::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("soak: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Returns whether all counts were right.
+fn check(args: Args) -> Result<bool> {
+    let scheme = args.urls[0]
+        .split_once("://")
+        .map_or("sqlite", |(scheme, _)| scheme);
+    let replay = match &args.replay {
+        Some(file) => {
+            let json = fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
+            Some(serde_json::from_str(&json).with_context(|| format!("{file} has no history"))?)
+        }
+        None => None,
+    };
+    let mut run = Run::new();
+    run.fault = args.fault;
+    run.kills = args.server.is_some();
+    run.is_client = args.client;
+    let options = Options {
+        name: args.name.clone().unwrap_or_else(|| scheme.to_owned()),
+        urls: args.urls.clone(),
+        session: args.session,
+        time: Duration::from_secs_f64(args.seconds),
+        clients_for: Duration::from_secs_f64(args.client_seconds),
+        threads: args.threads,
+        seed: args.seed.unwrap_or_else(rand::random),
+        server: args.server.map(Server::run).transpose()?,
+        kill_every: Duration::from_secs_f64(args.kill_every),
+        replay,
+        replays: 100,
+        began: Instant::now(),
+        bar: ProgressBar::new_spinner(),
+        said: 0.into(),
+    };
+    type Work = (
+        fn(&Options, &Run) -> Result<Option<Found>>,
+        fn(&Options, &Run) -> Result<()>,
+    );
+    let (soak, client): Work = match scheme {
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => (postgres::soak::soak, postgres::soak::client),
+        #[cfg(feature = "mysql")]
+        "mysql" => (mysql::soak::soak, mysql::soak::client),
+        #[cfg(feature = "sqlite")]
+        "sqlite" => (sqlite::soak::soak, sqlite::soak::client),
+        scheme => bail!("no database for {scheme}://: build with --features postgres,mysql"),
+    };
+    if args.client {
+        client(&options, &run)?;
+        return Ok(true);
+    }
+    let found = soak(&options, &run)?;
+    options.bar.finish_and_clear();
+    let (name, seconds) = (&options.name, options.began.elapsed().as_secs());
+    println!(
+        "{name}: {seconds} s, {}, {} lost or doubled (seed {})",
+        run.tally,
+        if found.is_some() { "SOME" } else { "0" },
+        options.seed
+    );
+    if let Some(found) = &found {
+        found.report(&options)?;
+    }
+    Ok(found.is_none())
+}

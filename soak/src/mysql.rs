@@ -1,0 +1,46 @@
+//! MySQL and MariaDB.
+
+use diesel::prelude::*;
+
+use crate::tables::article_likes;
+
+pub type Conn = MysqlConnection;
+
+pub const IS_MYSQL: bool = true;
+pub const IS_SQLITE: bool = false;
+pub const SETTINGS: &str = "";
+pub const REFERENCE: &str =
+    include_str!("../../migrations/mysql/00000000000001_create_article_counters/up.sql");
+pub const TRIGGERS: &str =
+    include_str!("../../migrations/triggers/mysql/00000000000002_count_article_likes/up.sql");
+pub const OTHER_SESSIONS: &str = "SELECT COUNT(*) FROM information_schema.processlist
+    WHERE db = DATABASE() AND id <> CONNECTION_ID()";
+pub const ADD_ON_CONFLICT: &str = "ON DUPLICATE KEY UPDATE \
+    views = views + VALUES(views), comments = comments + VALUES(comments)";
+
+pub fn write<T, E: From<diesel::result::Error>>(
+    conn: &mut Conn,
+    work: impl FnOnce(&mut Conn) -> Result<T, E>,
+) -> Result<T, E> {
+    conn.transaction(work)
+}
+
+/// Inserts a like that does not exist. Returns the number of rows that were inserted.
+pub fn like(article: i64, user: i64, conn: &mut Conn) -> QueryResult<usize> {
+    let like = (
+        article_likes::article_id.eq(article),
+        article_likes::user_id.eq(user),
+    );
+    diesel::insert_or_ignore_into(article_likes::table)
+        .values(like)
+        .execute(conn)
+}
+
+#[path = "audit.rs"]
+mod audit;
+#[path = "execute.rs"]
+mod execute;
+#[path = "planted.rs"]
+mod planted;
+#[path = "soak.rs"]
+pub mod soak;

@@ -1,0 +1,122 @@
+//! What was committed and what was read, and when.
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use crate::tables::{ARTICLES, DELETED, FOLDED};
+
+/// Nanoseconds since the run began.
+pub type Time = u64;
+
+pub fn now() -> Time {
+    static BEGAN: OnceLock<Instant> = OnceLock::new();
+    let began = BEGAN.get_or_init(Instant::now);
+    // 0 is the time of what was there before.
+    began.elapsed().as_nanos() as Time + 1
+}
+
+/// A number that the database keeps: a count of an article, or the number of its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cell(pub usize);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Views,
+    Comments,
+    CommentRows,
+    /// Likes are not told apart by day: the database counts them on its own today.
+    Likes,
+    LikeRows,
+}
+
+const KINDS: [Kind; 5] = [
+    Kind::Views,
+    Kind::Comments,
+    Kind::CommentRows,
+    Kind::Likes,
+    Kind::LikeRows,
+];
+const DAYS: usize = FOLDED as usize + 1;
+pub const CELLS: usize = ARTICLES as usize * KINDS.len() * DAYS;
+
+impl Cell {
+    pub fn new(article: i64, kind: Kind, day: u8) -> Self {
+        let article = (article - 1) as usize;
+        Cell((article * KINDS.len() + kind as usize) * DAYS + usize::from(day))
+    }
+
+    pub fn article(self) -> i64 {
+        (self.0 / DAYS / KINDS.len()) as i64 + 1
+    }
+
+    pub fn kind(self) -> Kind {
+        KINDS[self.0 / DAYS % KINDS.len()]
+    }
+
+    pub fn is_deleted_now_and_then(self) -> bool {
+        DELETED.contains(&self.article())
+    }
+
+    pub fn of(article: i64, kind: Kind) -> impl Iterator<Item = Cell> {
+        (0..=FOLDED).map(move |day| Cell::new(article, kind, day))
+    }
+}
+
+impl std::fmt::Display for Cell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (article, kind, day) = (self.article(), self.kind(), self.0 % DAYS);
+        write!(f, "{kind:?} of article {article}, day {day}")
+    }
+}
+
+/// A change that committed.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// It was not visible before.
+    pub from: Time,
+    /// It was visible after.
+    pub to: Time,
+    pub effects: Vec<(Cell, i64)>,
+    /// It removed the counters of this article, with all counts that had committed at this time.
+    pub removed: Option<(i64, Time)>,
+    pub by: String,
+}
+
+/// What one snapshot of the database showed.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// The snapshot was not taken before.
+    pub from: Time,
+    /// It was not taken after.
+    pub to: Time,
+    /// What the reader's own transaction had changed.
+    pub own: Vec<(Cell, i64)>,
+    pub values: Vec<Value>,
+    pub by: String,
+}
+
+/// A value that was read: the sum of these cells, each times a factor.
+#[derive(Debug, Clone)]
+pub struct Value {
+    pub cells: Vec<(Cell, i64)>,
+    pub value: i64,
+}
+
+impl Value {
+    pub fn sum(cells: impl IntoIterator<Item = Cell>, value: i64) -> Self {
+        Value {
+            cells: cells.into_iter().map(|cell| (cell, 1)).collect(),
+            value,
+        }
+    }
+
+    /// The difference between the comments counted and the rows.
+    pub fn drift(article: i64, value: i64) -> Self {
+        let counted = Cell::of(article, Kind::Comments).map(|cell| (cell, 1));
+        let rows = Cell::of(article, Kind::CommentRows).map(|cell| (cell, -1));
+        Value {
+            cells: counted.chain(rows).collect(),
+            value,
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Rounds: each runs a history on many threads, then checks what was read and what is stored.
+
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::r2d2::{ConnectionManager, CustomizeConnection, PooledConnection};
+use diesel_counters::Slot;
+use diesel_counters::dsl::claim_slot;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{TestCaseError, TestError};
+
+use super::execute::{Pool, Recorded, Thread};
+use super::{Conn, SETTINGS, audit, planted};
+use crate::check::Round;
+use crate::fault::Fault;
+use crate::history::{self, History};
+use crate::options::{Found, Options};
+use crate::run::{Failure, Run};
+use crate::server::Server;
+use crate::tables::{ARTICLES, KEPT};
+
+/// Rounds until the tables are emptied, so that a round stays short.
+const ROUNDS_KEPT: u64 = 20;
+
+/// How often a smaller history is run before it counts as one that does not fail.
+const TRIES: usize = 8;
+
+/// How many processes count at the same time, to be killed.
+const CLIENTS: usize = 3;
+
+/// What is run on each new connection.
+#[derive(Debug)]
+struct Session {
+    claims: bool,
+    sql: String,
+}
+
+impl CustomizeConnection<Conn, diesel::r2d2::Error> for Session {
+    fn on_acquire(&self, conn: &mut Conn) -> Result<(), diesel::r2d2::Error> {
+        let set = |conn: &mut Conn| {
+            if !self.sql.is_empty() {
+                conn.batch_execute(&self.sql)?;
+            }
+            if self.claims {
+                claim_slot().execute(conn)?;
+            }
+            QueryResult::Ok(())
+        };
+        set(conn).map_err(diesel::r2d2::Error::QueryError)
+    }
+}
+
+struct Soak<'a> {
+    options: &'a Options,
+    run: &'a Run,
+    /// One for each node of the database.
+    pools: Vec<Pool>,
+    /// Held while the server is killed, or while nothing may happen to it.
+    quiet: Mutex<()>,
+    materializing: Mutex<()>,
+}
+
+/// Runs rounds until the time is over, or a round fails.
+pub fn soak(options: &Options, run: &Run) -> Result<Option<Found>> {
+    audit::create(&mut Conn::establish(&options.urls[0])?).context("cannot create the tables")?;
+    let soak = Soak::new(options, run);
+    let found = thread::scope(|scope| {
+        let killer = options
+            .server
+            .as_ref()
+            .map(|server| scope.spawn(|| soak.kill_now_and_then(server)));
+        let found = soak.rounds();
+        run.end();
+        if let Some(killer) = killer {
+            killer
+                .join()
+                .expect("the thread that kills the server panicked")?;
+        }
+        found
+    })?;
+    // Its sessions end with its pools.
+    drop(soak);
+    match found {
+        None => killed_clients(options, run),
+        found => Ok(found),
+    }
+}
+
+/// The work of a process that is killed.
+pub fn client(options: &Options, run: &Run) -> Result<()> {
+    let soak = Soak::new(options, run);
+    for round in 0.. {
+        let (history, _) = history::generate(options.seed_of(round), options.threads);
+        soak.threads(&history.current())
+            .map_err(|failure| anyhow!("{failure}"))?;
+    }
+    Ok(())
+}
+
+impl<'a> Soak<'a> {
+    fn new(options: &'a Options, run: &'a Run) -> Self {
+        let pools = options.urls.iter().map(|url| {
+            Pool::builder()
+                // Fewer than threads, so that they take turns.
+                .max_size((options.threads as u32 * 3 / 4).max(2))
+                .min_idle(Some(0))
+                .connection_timeout(Duration::from_secs(2))
+                .connection_customizer(Box::new(Session {
+                    claims: options.urls.len() == 1,
+                    sql: format!("{SETTINGS}{}", options.session),
+                }))
+                .build_unchecked(ConnectionManager::new(url))
+        });
+        Soak {
+            options,
+            run,
+            pools: pools.collect(),
+            quiet: Mutex::new(()),
+            materializing: Mutex::new(()),
+        }
+    }
+
+    /// Waits until the server accepts a connection.
+    fn connection(&self) -> PooledConnection<ConnectionManager<Conn>> {
+        loop {
+            if let Ok(conn) = self.pools[0].get() {
+                return conn;
+            }
+        }
+    }
+
+    /// Runs `work` while the server is not killed.
+    fn quietly<T>(&self, work: impl FnOnce(&mut Conn) -> T) -> T {
+        let _quiet = self.quiet.lock();
+        work(&mut self.connection())
+    }
+
+    fn rounds(&self) -> Result<Option<Found>> {
+        let options = self.options;
+        if let Some(history) = &options.replay {
+            for _ in 0..options.replays {
+                if let Err(failure) = self.round(history) {
+                    return Ok(Some(Found::new(failure, options.seed, history.clone())));
+                }
+            }
+            return Ok(None);
+        }
+        let began = Instant::now();
+        for round in 0.. {
+            if began.elapsed() > options.time {
+                break;
+            }
+            let seed = options.seed_of(round);
+            let (history, mut runner) = history::generate(seed, options.threads);
+            let has_failed = Cell::new(false);
+            let result = runner.run_one(history, |history| {
+                let tries = if has_failed.get() { TRIES } else { 1 };
+                for _ in 0..tries {
+                    if let Err(failure) = self.round(&history) {
+                        if !has_failed.replace(true) {
+                            options.say(&format!("round {round} failed: {failure}"));
+                            options.say("cutting its history down");
+                        }
+                        return Err(TestCaseError::fail(failure.to_string()));
+                    }
+                }
+                Ok(())
+            });
+            match result {
+                Ok(_) => {}
+                Err(TestError::Fail(reason, history)) => {
+                    return Ok(Some(Found::new(reason, seed, history)));
+                }
+                Err(TestError::Abort(reason)) => bail!("{reason}"),
+            }
+            if (round + 1) % ROUNDS_KEPT == 0 {
+                if let Err(text) = self.start_again()? {
+                    return Ok(Some(Found::new(text, seed, History::default())));
+                }
+            }
+            options.progress(self.run);
+        }
+        Ok(self
+            .start_again()?
+            .err()
+            .map(|text| Found::new(text, options.seed, History::default())))
+    }
+
+    /// Compares the counts with the rows that the transactions wrote, and empties the tables.
+    fn start_again(&self) -> Result<Result<(), String>> {
+        self.quietly(|conn| {
+            if let Err(text) = audit::compare(conn, KEPT)? {
+                return Ok(Err(text));
+            }
+            audit::clear(conn)?;
+            Ok(Ok(()))
+        })
+    }
+
+    /// Runs a history, and checks it.
+    fn round(&self, history: &History) -> Result<(), Failure> {
+        self.run.go_on();
+        let before = self.quietly(audit::cells).map_err(Failure::new)?;
+        let recorded = self.threads(history)?;
+        let now = self.quietly(audit::cells).map_err(Failure::new)?;
+        let mut round = Round {
+            before,
+            changes: Vec::new(),
+            unknown: HashSet::new(),
+        };
+        let mut seen = Vec::new();
+        for thread in recorded {
+            round.changes.extend(thread.changes);
+            round.unknown.extend(thread.unknown);
+            seen.extend(thread.seen);
+        }
+        for checked in [round.check(seen), round.check_end(&now)] {
+            let checked = checked.map_err(Failure::Wrong)?;
+            self.run.tally.reads.fetch_add(checked.reads, Relaxed);
+            self.run
+                .tally
+                .not_checked
+                .fetch_add(checked.not_checked, Relaxed);
+        }
+        Ok(())
+    }
+
+    fn threads(&self, history: &History) -> Result<Vec<Recorded>, Failure> {
+        let nodes = self.pools.len();
+        thread::scope(|scope| {
+            let threads = history.0.iter().enumerate().map(|(number, work)| {
+                let node = number % nodes;
+                let mut thread = Thread {
+                    run: self.run,
+                    pool: &self.pools[node],
+                    slot: (nodes > 1).then_some(Slot::Partition {
+                        index: node as u16,
+                        of: nodes as u16,
+                    }),
+                    number,
+                    materializing: &self.materializing,
+                    comments: Vec::new(),
+                    recorded: Recorded::default(),
+                };
+                scope.spawn(move || {
+                    let result = thread.work(work);
+                    if result.is_err() {
+                        thread.run.stop();
+                    }
+                    result.map(|()| thread.recorded)
+                })
+            });
+            let threads: Vec<_> = threads.collect();
+            let results = threads.into_iter().map(|thread| match thread.join() {
+                Ok(result) => result,
+                Err(_) => Err(Failure::new("a thread panicked")),
+            });
+            results.collect()
+        })
+    }
+
+    /// Kills the server, and starts it again, until the run ends.
+    fn kill_now_and_then(&self, server: &Server) -> Result<()> {
+        while self.run.goes_on_for(self.options.kill_every) {
+            let _quiet = self.quiet.lock();
+            server.kill()?;
+            server.start()?;
+            let mut conn = self.connection();
+            if self.run.fault == Some(Fault::RowLostAfterAKill) {
+                planted::lose_a_row(&mut conn)?;
+            }
+            self.run.tally.servers_killed.fetch_add(1, Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// Runs processes, kills them, and compares the counts with what they committed.
+fn killed_clients(options: &Options, run: &Run) -> Result<Option<Found>> {
+    let began = Instant::now();
+    let mut clients = Vec::new();
+    while began.elapsed() < options.clients_for {
+        while clients.len() < CLIENTS {
+            clients.push(options.start_client(run.next_id() as u64)?);
+        }
+        // From the beginning of a transaction to several rounds.
+        thread::sleep(Duration::from_millis(rand::random_range(50..1500)));
+        let mut client = clients.remove(rand::random_range(0..clients.len()));
+        if let Some(status) = client.try_wait()? {
+            bail!("a process that counts ended by itself: {status}");
+        }
+        client.kill()?;
+        client.wait()?;
+        run.tally.clients_killed.fetch_add(1, Relaxed);
+        options.progress(run);
+    }
+    for mut client in clients {
+        client.kill()?;
+        client.wait()?;
+        run.tally.clients_killed.fetch_add(1, Relaxed);
+    }
+    let mut conn = Conn::establish(&options.urls[0])?;
+    audit::wait_until_alone(&mut conn)?;
+    let views = audit::compare(&mut conn, 1..=ARTICLES)?;
+    let wrong = views.and(audit::compare_comments(&mut conn)?).err();
+    Ok(wrong.map(|text| Found::new(text, options.seed, History::default())))
+}

@@ -1,0 +1,124 @@
+//! The tables: the reference counter table and triggers, and the rows that they count.
+
+use std::sync::OnceLock;
+
+use chrono::{Days, NaiveDate, Utc};
+use diesel_counters::HasCounters;
+
+diesel::table! {
+    articles (id) {
+        id -> BigInt,
+        total_views -> BigInt,
+    }
+}
+
+diesel::table! {
+    article_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+        likes -> BigInt,
+        comments -> BigInt,
+    }
+}
+
+diesel::table! {
+    comments (id) {
+        id -> BigInt,
+        article_id -> BigInt,
+        day -> Date,
+    }
+}
+
+diesel::table! {
+    article_likes (article_id, user_id) {
+        article_id -> BigInt,
+        user_id -> BigInt,
+    }
+}
+
+// The views that each transaction counted, written by the same transaction.
+diesel::table! {
+    counted (transaction_id, article_id, day) {
+        transaction_id -> BigInt,
+        article_id -> BigInt,
+        day -> Date,
+        views -> BigInt,
+    }
+}
+
+diesel_counters::has_parent!(article_counters -> articles (id));
+
+#[derive(HasCounters)]
+#[counters(table_name = article_counters, slots = 64, today = today, counted_by_database(likes))]
+pub struct Article {
+    pub id: i64,
+}
+
+/// The articles whose counters are never deleted.
+pub const KEPT: std::ops::RangeInclusive<i64> = 1..=6;
+/// The articles whose counters are deleted now and then. Only their views are counted.
+pub const DELETED: std::ops::RangeInclusive<i64> = 7..=8;
+pub const ARTICLES: i64 = 8;
+
+/// The number of days that are counted on. Day 0 is today.
+pub const DAYS: u8 = 8;
+/// `compact` merges this day and those before it.
+const COMPACTED: u8 = 2;
+/// `fold` merges this day and those before it.
+pub const FOLDED: u8 = 5;
+
+/// The day on which the run began.
+pub fn today() -> NaiveDate {
+    static TODAY: OnceLock<NaiveDate> = OnceLock::new();
+    *TODAY.get_or_init(|| Utc::now().date_naive())
+}
+
+/// Returns the day of this number.
+pub fn day(number: u8) -> NaiveDate {
+    today() - Days::new(number.into())
+}
+
+pub fn compacted_before() -> NaiveDate {
+    day(COMPACTED - 1)
+}
+
+pub fn folded_before() -> NaiveDate {
+    day(FOLDED - 1)
+}
+
+/// Returns the number of a stored day. The folded days are one: a fold moves counts between them.
+pub fn number_of(day: NaiveDate) -> u8 {
+    let number = (today() - day).num_days();
+    u8::try_from(number).unwrap_or(FOLDED).min(FOLDED)
+}
+
+/// Returns the statements that create the tables.
+pub fn create(reference: &str, triggers: &str) -> String {
+    let articles: Vec<_> = (1..=ARTICLES).map(|id| format!("({id})")).collect();
+    format!(
+        "CREATE TABLE articles (id BIGINT PRIMARY KEY, total_views BIGINT NOT NULL DEFAULT 0);
+         {reference}
+         CREATE TABLE comments (
+             id BIGINT PRIMARY KEY,
+             article_id BIGINT NOT NULL REFERENCES articles (id),
+             day DATE NOT NULL
+         );
+         CREATE TABLE article_likes (
+             article_id BIGINT NOT NULL REFERENCES articles (id),
+             user_id BIGINT NOT NULL,
+             PRIMARY KEY (article_id, user_id)
+         );
+         CREATE TABLE counted (
+             transaction_id BIGINT NOT NULL,
+             article_id BIGINT NOT NULL,
+             day DATE NOT NULL,
+             views BIGINT NOT NULL,
+             PRIMARY KEY (transaction_id, article_id, day)
+         );
+         INSERT INTO articles (id) VALUES {};
+         {triggers}",
+        articles.join(", ")
+    )
+}
