@@ -10,6 +10,9 @@ use crate::record::{CELLS, Cell, Change, Kind, Seen, Time, Value};
 /// More sums than this are not searched. Such a read is counted as not checked.
 const MOST_SUMS: usize = 10_000;
 
+/// The most changes that an error lists.
+const MOST_LINES: usize = 12;
+
 /// The changes of a round, and the counts before it.
 #[derive(Debug)]
 pub struct Round {
@@ -100,18 +103,9 @@ impl Round {
             let start = certain.iter().fold(vec![0; wanted.len()], |sum, only| {
                 sum.iter().zip(&only[0]).map(|(a, b)| a + b).collect()
             });
-            let mut sums = HashSet::from([start]);
-            for alternatives in other {
-                sums = sums
-                    .iter()
-                    .flat_map(|sum| added(sum, &alternatives))
-                    .collect();
-                if sums.len() > MOST_SUMS {
-                    return None;
-                }
-            }
-            if sums.contains(&wanted) {
-                return Some(true);
+            match can_reach(&wanted, start, other) {
+                Some(false) => {}
+                result => return result,
             }
         }
         Some(false)
@@ -166,41 +160,44 @@ impl Round {
             project.subtract(&mut own, &seen.own);
             let expected = sum(&|cell| certain[cell.0]) - own[number];
             if expected != value.value || seen.values.len() == 1 {
-                let cells: Vec<_> = value
-                    .cells
-                    .iter()
-                    .map(|(cell, _)| cell.to_string())
-                    .collect();
-                let (first, rest) = (&cells[0], cells.len() - 1);
-                let rest = if rest > 0 {
-                    format!(" and {rest} more")
-                } else {
-                    String::new()
-                };
-                text += &format!(
-                    "  read {}, had committed before {expected} ({first}{rest})\n",
-                    value.value
-                );
+                text += &format!("  {value}; {expected} had committed before\n");
             }
         }
         let has_deleted = (seen.values.iter().flat_map(|value| &value.cells))
             .any(|(cell, _)| cell.is_deleted_now_and_then());
         let from = if has_deleted { 0 } else { next };
-        for change in &self.changes[from..] {
-            if change.from <= seen.to && project.touches(change) {
-                let effects = change.effects.iter().filter(|(cell, _)| project.has(*cell));
-                let effects: Vec<_> = effects.map(|(cell, n)| format!("{n:+} {cell}")).collect();
-                let when = if change.to < seen.from {
-                    "before"
-                } else {
-                    "meanwhile"
-                };
-                let removed = change.removed.map_or("", |_| ", deletes all");
-                text += &format!("  {when}: {}: {}{removed}\n", change.by, effects.join(", "));
-            }
+        let changes = self.changes[from..].iter();
+        let changes = changes.filter(|c| c.from <= seen.to && project.touches(c));
+        for change in changes.rev().take(MOST_LINES) {
+            let effects = change.effects.iter().filter(|(cell, _)| project.has(*cell));
+            let effects: Vec<_> = effects.map(|(cell, n)| format!("{n:+} {cell}")).collect();
+            let when = if change.to < seen.from { "before" } else { "meanwhile" };
+            let removed = change.removed.map_or("", |_| "deletes all");
+            text += &format!("  {when}, {}: {}{removed}\n", change.by, effects.join(", "));
         }
         text
     }
+}
+
+/// Returns whether `wanted` is the sum of `start` and one of the alternatives of each item, or `None`
+/// if there are too many sums to search.
+fn can_reach(wanted: &[i64], start: Vec<i64>, mut items: Vec<Vec<Vec<i64>>>) -> Option<bool> {
+    let touches = |item: &Vec<Vec<i64>>, value: usize| item.iter().any(|sum| sum[value] != 0);
+    items.sort_by_cached_key(|item| (0..wanted.len()).find(|&value| touches(item, value)));
+    let mut sums = HashSet::from([start]);
+    for number in 0..=items.len() {
+        // A value that no later item changes has to be right by now.
+        let is_final = |value: &usize| !items[number..].iter().any(|item| touches(item, *value));
+        let known: Vec<usize> = (0..wanted.len()).filter(is_final).collect();
+        sums.retain(|sum| known.iter().all(|&value| sum[value] == wanted[value]));
+        if let Some(item) = items.get(number) {
+            sums = sums.iter().flat_map(|sum| added(sum, item)).collect();
+        }
+        if sums.len() > MOST_SUMS {
+            return None;
+        }
+    }
+    Some(!sums.is_empty())
 }
 
 /// Returns the sum of `sum` and each of the others.

@@ -123,7 +123,7 @@ fn read() -> impl Strategy<Value = Read> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let step = prop_oneof![
+    prop_oneof![
         10 => (any_article(), 0..DAYS, amount())
             .prop_map(|(article, day, views)| Step::Count { article, day, views }),
         3 => (0..DAYS, vec((any_article(), amount()), 1..10))
@@ -138,10 +138,16 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(article, comments)| Step::Miscount { article, comments }),
         5 => read().prop_map(Step::Read),
         1 => (0..3_u8).prop_map(Step::Pause),
-    ];
-    step.prop_recursive(2, 8, 3, |step| {
-        (vec(step, 1..4), any::<bool>()).prop_map(|(steps, fails)| Step::Savepoint { steps, fails })
-    })
+    ]
+}
+
+fn step_or_savepoint() -> impl Strategy<Value = Step> {
+    let inner = prop_oneof![9 => step(), 1 => savepoint(step())];
+    prop_oneof![9 => step(), 1 => savepoint(inner)]
+}
+
+fn savepoint(step: impl Strategy<Value = Step>) -> impl Strategy<Value = Step> {
+    (vec(step, 1..4), any::<bool>()).prop_map(|(steps, fails)| Step::Savepoint { steps, fails })
 }
 
 fn transaction() -> impl Strategy<Value = Transaction> {
@@ -151,7 +157,7 @@ fn transaction() -> impl Strategy<Value = Transaction> {
         2 => Just(Isolation::RepeatableRead),
         1 => Just(Isolation::Serializable),
     ];
-    (isolation, vec(step(), 1..6), prop::bool::weighted(0.1)).prop_map(
+    (isolation, vec(step_or_savepoint(), 1..8), prop::bool::weighted(0.1)).prop_map(
         |(isolation, steps, fails)| Transaction {
             isolation,
             steps,
@@ -176,16 +182,72 @@ fn work() -> impl Strategy<Value = Work> {
 /// The most work of a thread in a round.
 const WORK: usize = 40;
 
-/// Returns the history that the seed determines, and the runner that cuts it down if it fails.
-pub fn generate(seed: u64, threads: usize) -> (impl ValueTree<Value = History>, TestRunner) {
+/// Returns the history that the seed determines.
+pub fn generate(seed: u64, threads: usize) -> History {
     let mut runner = TestRunner::new(Config {
         rng_seed: RngSeed::Fixed(seed),
         failure_persistence: None,
-        max_shrink_time: 60_000,
-        max_shrink_iters: u32::MAX,
         ..Config::default()
     });
-    let histories = vec(vec(work(), 0..=WORK), threads).prop_map(History);
+    let histories = vec(vec(work(), WORK), threads);
     let history = histories.new_tree(&mut runner);
-    (history.expect("no history is rejected"), runner)
+    History(history.expect("no history is rejected").current())
+}
+
+impl History {
+    /// Returns a smaller history that still fails. A smaller one is kept if `fails` returns true.
+    ///
+    /// It leaves out half of the work, then a quarter, down to single steps. This is delta
+    /// debugging: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002.
+    pub fn cut_down(mut self, mut fails: impl FnMut(&History) -> bool) -> History {
+        for with_steps in [false, true] {
+            let mut size = self.places(with_steps).len().div_ceil(2);
+            while size > 0 {
+                let mut from = 0;
+                while from < self.places(with_steps).len() {
+                    let places = self.places(with_steps);
+                    let without = &places[from..places.len().min(from + size)];
+                    let smaller = self.without(without);
+                    if fails(&smaller) {
+                        self = smaller;
+                    } else {
+                        from += size;
+                    }
+                }
+                size /= 2;
+            }
+        }
+        self
+    }
+
+    /// Returns the places of all work, or of all steps in it: the thread, the number of its work,
+    /// and the number of the step.
+    fn places(&self, of_steps: bool) -> Vec<(usize, usize, Option<usize>)> {
+        let mut places = Vec::new();
+        for (thread, work) in self.0.iter().enumerate() {
+            for (number, work) in work.iter().enumerate() {
+                match work {
+                    Work::Transaction(transaction) if of_steps => {
+                        let steps = 0..transaction.steps.len();
+                        places.extend(steps.map(|step| (thread, number, Some(step))));
+                    }
+                    _ if of_steps => {}
+                    _ => places.push((thread, number, None)),
+                }
+            }
+        }
+        places
+    }
+
+    fn without(&self, places: &[(usize, usize, Option<usize>)]) -> History {
+        let mut smaller = self.clone();
+        for &(thread, number, step) in places.iter().rev() {
+            let work = &mut smaller.0[thread];
+            match (step, &mut work[number]) {
+                (Some(step), Work::Transaction(transaction)) => drop(transaction.steps.remove(step)),
+                _ => drop(work.remove(number)),
+            }
+        }
+        smaller
+    }
 }

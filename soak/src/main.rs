@@ -58,6 +58,9 @@ struct Args {
     /// Seconds between two kills of the server
     #[arg(long, default_value_t = 10.0)]
     kill_every: f64,
+    /// How long the history of a round that failed is cut down
+    #[arg(long, default_value_t = 60.0)]
+    cut_down_seconds: f64,
     /// SQL to run on each connection, such as `SET …`
     #[arg(long, default_value = "")]
     session: String,
@@ -109,6 +112,7 @@ fn check(args: Args) -> Result<bool> {
         seed: args.seed.unwrap_or_else(rand::random),
         server: args.server.map(Server::run).transpose()?,
         kill_every: Duration::from_secs_f64(args.kill_every),
+        cut_down_for: Duration::from_secs_f64(args.cut_down_seconds),
         replay,
         replays: 100,
         began: Instant::now(),

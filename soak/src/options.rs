@@ -26,6 +26,7 @@ pub struct Options {
     pub seed: u64,
     pub server: Option<Server>,
     pub kill_every: Duration,
+    pub cut_down_for: Duration,
     pub replay: Option<History>,
     pub replays: usize,
     pub began: Instant,

@@ -1,5 +1,6 @@
 //! What was committed and what was read, and when.
 
+use std::fmt;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -62,8 +63,8 @@ impl Cell {
     }
 }
 
-impl std::fmt::Display for Cell {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (article, kind, day) = (self.article(), self.kind(), self.0 % DAYS);
         write!(f, "{kind:?} of article {article}, day {day}")
     }
@@ -117,6 +118,21 @@ impl Value {
         Value {
             cells: counted.chain(rows).collect(),
             value,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (first, factor) = self.cells[0];
+        let (article, kind) = (first.article(), first.kind());
+        match self.cells.as_slice() {
+            [_] => write!(f, "{first}: {}", self.value),
+            [.., (_, last)] if factor != *last => {
+                let drift = self.value;
+                write!(f, "{kind:?} of article {article}: {drift} more than rows")
+            }
+            _ => write!(f, "{kind:?} of article {article}: {}", self.value),
         }
     }
 }

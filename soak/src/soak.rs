@@ -1,6 +1,5 @@
 //! Rounds: each runs a history on many threads, then checks what was read and what is stored.
 
-use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,9 +12,6 @@ use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, CustomizeConnection, PooledConnection};
 use diesel_counters::Slot;
 use diesel_counters::dsl::claim_slot;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::{TestCaseError, TestError};
-
 use super::execute::{Pool, Recorded, Thread};
 use super::{Conn, SETTINGS, audit, planted};
 use crate::check::Round;
@@ -97,8 +93,8 @@ pub fn soak(options: &Options, run: &Run) -> Result<Option<Found>> {
 pub fn client(options: &Options, run: &Run) -> Result<()> {
     let soak = Soak::new(options, run);
     for round in 0.. {
-        let (history, _) = history::generate(options.seed_of(round), options.threads);
-        soak.threads(&history.current())
+        let history = history::generate(options.seed_of(round), options.threads);
+        soak.threads(&history)
             .map_err(|failure| anyhow!("{failure}"))?;
     }
     Ok(())
@@ -158,27 +154,10 @@ impl<'a> Soak<'a> {
                 break;
             }
             let seed = options.seed_of(round);
-            let (history, mut runner) = history::generate(seed, options.threads);
-            let has_failed = Cell::new(false);
-            let result = runner.run_one(history, |history| {
-                let tries = if has_failed.get() { TRIES } else { 1 };
-                for _ in 0..tries {
-                    if let Err(failure) = self.round(&history) {
-                        if !has_failed.replace(true) {
-                            options.say(&format!("round {round} failed: {failure}"));
-                            options.say("cutting its history down");
-                        }
-                        return Err(TestCaseError::fail(failure.to_string()));
-                    }
-                }
-                Ok(())
-            });
-            match result {
-                Ok(_) => {}
-                Err(TestError::Fail(reason, history)) => {
-                    return Ok(Some(Found::new(reason, seed, history)));
-                }
-                Err(TestError::Abort(reason)) => bail!("{reason}"),
+            let history = history::generate(seed, options.threads);
+            if let Err(failure) = self.round(&history) {
+                options.say(&format!("round {round} failed after {:?}: {failure}", began.elapsed()));
+                return Ok(Some(self.cut_down(history, failure, seed)));
             }
             if (round + 1) % ROUNDS_KEPT == 0 {
                 if let Err(text) = self.start_again()? {
@@ -191,6 +170,16 @@ impl<'a> Soak<'a> {
             .start_again()?
             .err()
             .map(|text| Found::new(text, options.seed, History::default())))
+    }
+
+    fn cut_down(&self, history: History, mut failure: Failure, seed: u64) -> Found {
+        self.options.say("cutting its history down");
+        let end = Instant::now() + self.options.cut_down_for;
+        let history = history.cut_down(|smaller| {
+            let mut tries = (0..TRIES).take_while(|_| Instant::now() < end);
+            tries.any(|_| self.round(smaller).map_err(|again| failure = again).is_err())
+        });
+        Found::new(failure, seed, history)
     }
 
     /// Compares the counts with the rows that the transactions wrote, and empties the tables.
