@@ -37,10 +37,15 @@ ask_version() {
 # PostgreSQL does not run as root, and the others should not.
 as_owner() {
   cd "$folder" || exit
-  export TMPDIR=$folder # this user may have no access to the caller's
-  is_root || exec "$@"
   # With pdeathsig, the server ends even if this script is killed with -9.
-  exec setpriv --reuid "$owner" --regid "$(id -g "$owner")" --clear-groups --pdeathsig QUIT "$@"
+  set_owner --pdeathsig QUIT
+  exec "${as[@]}" "$@"
+}
+
+# Sets `as` to the command that runs another one as the owner.
+set_owner() {
+  as=(env "TMPDIR=$folder") # this user may have no access to the caller's
+  ! is_root || as+=(setpriv --reuid "$owner" --regid "$(id -g "$owner")" --clear-groups "$@")
 }
 
 # Creates the data folder, and sets `server` to the command that runs the server.
@@ -67,19 +72,30 @@ prepare() {
   esac
 }
 
-# Sets `url` to the URL that the caller gave, or starts a server and sets `url` to its URL.
-start() {
-  local given=${1}_url folder=$work/$1 log=$work/$1.server owner=mysql port server
-  url=${!given}
-  [ -z "$url" ] || return 0
+# Sets what `prepare` and `as_owner` use.
+name() {
+  folder=$work/$1 log=$work/$1.server owner=mysql
   [ "$1" != postgres ] || owner=postgres
   id "$owner" >/dev/null 2>&1 || owner=nobody
+}
+
+# Sets `port` to one that may be free, and `url` to the URL of a server there.
+choose_port() {
+  port=$((20000 + RANDOM % 12000))
+  url=mysql://root@127.0.0.1:$port/test
+  [ "$1" != postgres ] || url=postgres://postgres@127.0.0.1:$port/postgres
+}
+
+# Sets `url` to the URL that the caller gave, or starts a server and sets `url` to its URL.
+start() {
+  local given=${1}_url folder log owner port server
+  url=${!given}
+  [ -z "$url" ] || return 0
+  name "$1"
   if prepare "$1" >"$log" 2>&1; then
     # The port may be in use, or another program may take it first: try others.
     for _ in {1..5}; do
-      port=$((20000 + RANDOM % 12000))
-      url=mysql://root@127.0.0.1:$port/test
-      [ "$1" != postgres ] || url=postgres://postgres@127.0.0.1:$port/postgres
+      choose_port "$1"
       in_background as_owner "${server[@]}" "--port=$port" >>"$log" 2>&1
       for _ in {1..600}; do
         kill -0 $! 2>/dev/null || break

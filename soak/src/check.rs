@@ -171,7 +171,11 @@ impl Round {
         for change in changes.rev().take(MOST_LINES) {
             let effects = change.effects.iter().filter(|(cell, _)| project.has(*cell));
             let effects: Vec<_> = effects.map(|(cell, n)| format!("{n:+} {cell}")).collect();
-            let when = if change.to < seen.from { "before" } else { "meanwhile" };
+            let when = if change.to < seen.from {
+                "before"
+            } else {
+                "meanwhile"
+            };
             let removed = change.removed.map_or("", |_| "deletes all");
             text += &format!("  {when}, {}: {}{removed}\n", change.by, effects.join(", "));
         }

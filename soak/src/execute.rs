@@ -197,6 +197,9 @@ impl Thread<'_> {
                 began: now(),
                 ..Attempt::default()
             };
+            if self.run.fault == Some(Fault::CountOutsideOfTheTransaction) {
+                planted::count_before(&history.steps, conn).map_err(Failure::new)?;
+            }
             let result = transaction(conn, history.isolation, |conn| {
                 attempt.steps(&history.steps, self, conn)?;
                 if history.fails {
@@ -466,12 +469,9 @@ impl Attempt {
                 views: amount,
             } => {
                 let count = Article::increment(views).of(article).by(amount).on(day(on));
-                match run.fault {
-                    Some(Fault::CountOutsideOfTheTransaction) if !IS_SQLITE => {
-                        count.execute(&mut *of.pool.get().map_err(|_| Stop::Planned)?)?
-                    }
-                    _ => of.slotted(count).execute(conn)?,
-                };
+                if run.fault != Some(Fault::CountOutsideOfTheTransaction) {
+                    of.slotted(count).execute(conn)?;
+                }
                 self.count(article, Kind::Views, on, amount);
             }
             Step::CountMany {

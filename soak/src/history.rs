@@ -157,13 +157,16 @@ fn transaction() -> impl Strategy<Value = Transaction> {
         2 => Just(Isolation::RepeatableRead),
         1 => Just(Isolation::Serializable),
     ];
-    (isolation, vec(step_or_savepoint(), 1..8), prop::bool::weighted(0.1)).prop_map(
-        |(isolation, steps, fails)| Transaction {
+    (
+        isolation,
+        vec(step_or_savepoint(), 1..8),
+        prop::bool::weighted(0.1),
+    )
+        .prop_map(|(isolation, steps, fails)| Transaction {
             isolation,
             steps,
             fails,
-        },
-    )
+        })
 }
 
 fn work() -> impl Strategy<Value = Work> {
@@ -244,7 +247,9 @@ impl History {
         for &(thread, number, step) in places.iter().rev() {
             let work = &mut smaller.0[thread];
             match (step, &mut work[number]) {
-                (Some(step), Work::Transaction(transaction)) => drop(transaction.steps.remove(step)),
+                (Some(step), Work::Transaction(transaction)) => {
+                    drop(transaction.steps.remove(step))
+                }
                 _ => drop(work.remove(number)),
             }
         }

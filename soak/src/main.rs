@@ -35,7 +35,9 @@ use crate::server::Server;
 /// that is read with what had committed.
 #[derive(Debug, Parser)]
 struct Args {
-    /// The URL of an empty database, or of each node of a cluster; for SQLite, a file
+    /// The URL of a server, or of each node of a cluster; for SQLite, the path of a file to create
+    ///
+    /// On a server, a database is created for the run, and removed if all counts were right.
     #[arg(required = true)]
     urls: Vec<String>,
     /// The database's name in the output [default: the scheme of the URL]
@@ -102,7 +104,7 @@ fn check(args: Args) -> Result<bool> {
     run.fault = args.fault;
     run.kills = args.server.is_some();
     run.is_client = args.client;
-    let options = Options {
+    let mut options = Options {
         name: args.name.clone().unwrap_or_else(|| scheme.to_owned()),
         urls: args.urls.clone(),
         session: args.session,
@@ -120,7 +122,7 @@ fn check(args: Args) -> Result<bool> {
         said: 0.into(),
     };
     type Work = (
-        fn(&Options, &Run) -> Result<Option<Found>>,
+        fn(&mut Options, &Run) -> Result<Option<Found>>,
         fn(&Options, &Run) -> Result<()>,
     );
     let (soak, client): Work = match scheme {
@@ -136,7 +138,7 @@ fn check(args: Args) -> Result<bool> {
         client(&options, &run)?;
         return Ok(true);
     }
-    let found = soak(&options, &run)?;
+    let found = soak(&mut options, &run)?;
     options.bar.finish_and_clear();
     let (name, seconds) = (&options.name, options.began.elapsed().as_secs());
     println!(

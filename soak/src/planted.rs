@@ -2,11 +2,13 @@
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+
+use diesel_counters::prelude::*;
 
 use super::Conn;
+use crate::history::Step;
 use crate::tables::article_counters::dsl::{article_counters, article_id, comments, day, views};
-use crate::tables::{compacted_before, today};
+use crate::tables::{Article, compacted_before, today};
 
 pub fn merge_without_locks(conn: &mut Conn) -> QueryResult<()> {
     let rows = article_counters
@@ -31,13 +33,10 @@ pub fn merge_without_locks(conn: &mut Conn) -> QueryResult<()> {
 }
 
 pub fn recount_deletes_first(article: i64, conn: &mut Conn) -> QueryResult<i64> {
-    let before: i64 = article_counters
+    let counts = article_counters
         .filter(article_id.eq(article))
-        .select(diesel::dsl::sql::<BigInt>(
-            "CAST(COALESCE(SUM(comments), 0) AS DECIMAL(18, 0))",
-        ))
-        .get_result(conn)
-        .or_else(|_| Ok::<_, diesel::result::Error>(0))?;
+        .select(comments);
+    let before: i64 = counts.load::<i64>(conn)?.iter().sum();
     diesel::update(article_counters.filter(article_id.eq(article)))
         .set(comments.eq(0))
         .execute(conn)?;
@@ -53,6 +52,25 @@ pub fn delete_in_one_statement(article: i64, conn: &mut Conn) -> QueryResult<()>
     diesel::delete(article_counters.filter(article_id.eq(article)))
         .execute(conn)
         .map(drop)
+}
+
+/// Runs the increments of a transaction before it begins.
+pub fn count_before(steps: &[Step], conn: &mut Conn) -> QueryResult<()> {
+    for step in steps {
+        match *step {
+            Step::Count {
+                article,
+                day: on,
+                views: amount,
+            } => {
+                let count = Article::increment(views).of(article).by(amount);
+                count.on(crate::tables::day(on)).execute(conn)?;
+            }
+            Step::Savepoint { ref steps, .. } => count_before(steps, conn)?,
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Loses a row that has views.

@@ -18,8 +18,13 @@ impl Server {
         Ok(Server { command, process })
     }
 
-    pub fn start(&self) -> Result<()> {
-        *self.process.lock().expect("no thread panics") = start(&self.command)?;
+    /// Starts the server if it has ended. A server can end at its start, because processes of the
+    /// killed one are still there.
+    pub fn start_again(&self) -> Result<()> {
+        let mut process = self.process.lock().expect("no thread panics");
+        if process.try_wait()?.is_some() {
+            *process = start(&self.command)?;
+        }
         Ok(())
     }
 

@@ -6,21 +6,20 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::execute::{Pool, Recorded, Thread};
+use super::{Conn, IS_SQLITE, SETTINGS, audit, planted};
+use crate::check::Round;
+use crate::fault::Fault;
+use crate::history::{self, History};
+use crate::options::{Found, Options};
+use crate::run::{Failure, Run};
+use crate::tables::{ARTICLES, KEPT};
 use anyhow::{Context, Result, anyhow, bail};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, CustomizeConnection, PooledConnection};
 use diesel_counters::Slot;
 use diesel_counters::dsl::claim_slot;
-use super::execute::{Pool, Recorded, Thread};
-use super::{Conn, SETTINGS, audit, planted};
-use crate::check::Round;
-use crate::fault::Fault;
-use crate::history::{self, History};
-use crate::options::{Found, Options};
-use crate::run::{Failure, Run};
-use crate::server::Server;
-use crate::tables::{ARTICLES, KEPT};
 
 /// Rounds until the tables are emptied, so that a round stays short.
 const ROUNDS_KEPT: u64 = 20;
@@ -30,6 +29,9 @@ const TRIES: usize = 8;
 
 /// How many processes count at the same time, to be killed.
 const CLIENTS: usize = 3;
+
+/// How long a server may take to start.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What is run on each new connection.
 #[derive(Debug)]
@@ -63,15 +65,44 @@ struct Soak<'a> {
     materializing: Mutex<()>,
 }
 
-/// Runs rounds until the time is over, or a round fails.
-pub fn soak(options: &Options, run: &Run) -> Result<Option<Found>> {
-    audit::create(&mut Conn::establish(&options.urls[0])?).context("cannot create the tables")?;
+/// Connects, and waits while the server starts.
+fn connect(url: &str) -> Result<Conn> {
+    let began = Instant::now();
+    loop {
+        match Conn::establish(url) {
+            Ok(conn) => return Ok(conn),
+            Err(error) if began.elapsed() > PATIENCE => return Err(error.into()),
+            Err(_) => thread::sleep(Duration::from_millis(50)),
+        }
+    }
+}
+
+/// Runs rounds in a database of its own, until the time is over or a count is wrong.
+pub fn soak(options: &mut Options, run: &Run) -> Result<Option<Found>> {
+    let server = options.urls[0].clone();
+    let name = format!("soak_{}", run.next_id());
+    if !IS_SQLITE {
+        let create = format!("CREATE DATABASE {name}");
+        connect(&server)?.batch_execute(&create)?;
+        for url in &mut options.urls {
+            let (to, _) = url.rsplit_once('/').context("the URL has no database")?;
+            *url = format!("{to}/{name}");
+        }
+    }
+    audit::create(&mut connect(&options.urls[0])?).context("cannot create the tables")?;
+    let found = rounds(options, run)?;
+    if !IS_SQLITE && found.is_none() {
+        let drop = format!("DROP DATABASE {name}");
+        connect(&server)?.batch_execute(&drop)?;
+    }
+    Ok(found)
+}
+
+fn rounds(options: &Options, run: &Run) -> Result<Option<Found>> {
     let soak = Soak::new(options, run);
     let found = thread::scope(|scope| {
-        let killer = options
-            .server
-            .as_ref()
-            .map(|server| scope.spawn(|| soak.kill_now_and_then(server)));
+        let kills = options.server.is_some() || run.fault == Some(Fault::RowLostAfterAKill);
+        let killer = kills.then(|| scope.spawn(|| soak.kill_now_and_then()));
         let found = soak.rounds();
         run.end();
         if let Some(killer) = killer {
@@ -142,24 +173,32 @@ impl<'a> Soak<'a> {
         let options = self.options;
         if let Some(history) = &options.replay {
             for _ in 0..options.replays {
-                if let Err(failure) = self.round(history) {
+                if let Err(failure) = self.round(history, None) {
                     return Ok(Some(Found::new(failure, options.seed, history.clone())));
                 }
             }
             return Ok(None);
         }
         let began = Instant::now();
+        let mut stored = None;
         for round in 0.. {
             if began.elapsed() > options.time {
                 break;
             }
             let seed = options.seed_of(round);
             let history = history::generate(seed, options.threads);
-            if let Err(failure) = self.round(&history) {
-                options.say(&format!("round {round} failed after {:?}: {failure}", began.elapsed()));
-                return Ok(Some(self.cut_down(history, failure, seed)));
+            match self.round(&history, stored.take()) {
+                Ok(now) => stored = Some(now),
+                Err(failure) => {
+                    let after = began.elapsed().as_secs_f64();
+                    options.say(&format!(
+                        "round {round} failed after {after:.1} s: {failure}"
+                    ));
+                    return Ok(Some(self.cut_down(history, failure, seed)));
+                }
             }
             if (round + 1) % ROUNDS_KEPT == 0 {
+                stored = None;
                 if let Err(text) = self.start_again()? {
                     return Ok(Some(Found::new(text, seed, History::default())));
                 }
@@ -177,7 +216,11 @@ impl<'a> Soak<'a> {
         let end = Instant::now() + self.options.cut_down_for;
         let history = history.cut_down(|smaller| {
             let mut tries = (0..TRIES).take_while(|_| Instant::now() < end);
-            tries.any(|_| self.round(smaller).map_err(|again| failure = again).is_err())
+            tries.any(|_| {
+                self.round(smaller, None)
+                    .map_err(|again| failure = again)
+                    .is_err()
+            })
         });
         Found::new(failure, seed, history)
     }
@@ -193,10 +236,14 @@ impl<'a> Soak<'a> {
         })
     }
 
-    /// Runs a history, and checks it.
-    fn round(&self, history: &History) -> Result<(), Failure> {
+    /// Runs a history, and checks it. Returns what is then stored. `before` is what was stored before
+    /// it, if that is known.
+    fn round(&self, history: &History, before: Option<Vec<i64>>) -> Result<Vec<i64>, Failure> {
         self.run.go_on();
-        let before = self.quietly(audit::cells).map_err(Failure::new)?;
+        let before = match before {
+            Some(before) => before,
+            None => self.quietly(audit::cells).map_err(Failure::new)?,
+        };
         let recorded = self.threads(history)?;
         let now = self.quietly(audit::cells).map_err(Failure::new)?;
         let mut round = Round {
@@ -218,7 +265,7 @@ impl<'a> Soak<'a> {
                 .not_checked
                 .fetch_add(checked.not_checked, Relaxed);
         }
-        Ok(())
+        Ok(now)
     }
 
     fn threads(&self, history: &History) -> Result<Vec<Recorded>, Failure> {
@@ -256,12 +303,20 @@ impl<'a> Soak<'a> {
     }
 
     /// Kills the server, and starts it again, until the run ends.
-    fn kill_now_and_then(&self, server: &Server) -> Result<()> {
+    fn kill_now_and_then(&self) -> Result<()> {
         while self.run.goes_on_for(self.options.kill_every) {
             let _quiet = self.quiet.lock();
-            server.kill()?;
-            server.start()?;
-            let mut conn = self.connection();
+            if let Some(server) = &self.options.server {
+                server.kill()?;
+            }
+            let mut conn = loop {
+                if let Some(server) = &self.options.server {
+                    server.start_again()?;
+                }
+                if let Ok(conn) = self.pools[0].get() {
+                    break conn;
+                }
+            };
             if self.run.fault == Some(Fault::RowLostAfterAKill) {
                 planted::lose_a_row(&mut conn)?;
             }
