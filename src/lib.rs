@@ -91,6 +91,8 @@
 //! savepoint if a transaction is open already. A merge runs many short transactions of its own,
 //! and fails if a transaction is open.
 //!
+//! [`retry()`] runs a transaction again if it conflicts with others.
+//!
 //! On SQLite, use [`immediate_transaction`](diesel::SqliteConnection::immediate_transaction) for a
 //! transaction that counts. Otherwise a transaction that reads before it writes fails at once with
 //! "database is locked" if another connection has written in between.
@@ -163,6 +165,7 @@ mod layout;
 mod maintaining;
 mod model;
 mod reading;
+mod retry;
 mod slot;
 mod table;
 mod transaction;
@@ -193,6 +196,7 @@ pub use maintaining::compact::{Compact, Compacted};
 pub use maintaining::compactor::{Compactor, Run, RunError};
 pub use maintaining::materialize::{Materialize, Materialized, TotalColumn};
 pub use model::{CountersOf, HasCounters};
+pub use retry::{Retry, retry, retry_if};
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};
 pub use table::{CounterTable, EntityTable, HasParent, NoEntity};
 

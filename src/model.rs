@@ -184,8 +184,8 @@ pub use diesel_counters_derive::HasCounters;
 /// `counted_by_database(…)`, the methods that add to it or set it do not compile.
 ///
 /// After a deadlock, a serialization failure, a lock wait timeout or a busy SQLite database,
-/// the code that began the transaction has to run the whole transaction again.
-/// [`is_retryable`](crate::is_retryable()) recognizes these errors.
+/// the code that began the transaction has to run the whole transaction again, for example with
+/// [`retry`](crate::retry()).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no counters",
     label = "write `#[derive(HasCounters)]` and `#[counters(table_name = …)]` on this model"

@@ -22,6 +22,7 @@ mod ranking;
 mod reading;
 mod recounting;
 mod recounting_by_day;
+mod retry;
 mod retrying;
 mod series;
 mod setting;
