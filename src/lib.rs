@@ -184,6 +184,7 @@ pub use counter::Counters;
 pub use counter::name_of;
 #[cfg(feature = "postgres")]
 pub use counting::counting_statement::{CountingDsl, StatementIncrement};
+pub use counting::counting_transaction::{Countable, CountingTransaction, counting_transaction};
 pub use counting::deltas::{CounterColumn, Deltas};
 pub use day::Period;
 pub use entity::KeyOf;

@@ -667,7 +667,7 @@ pub trait HasCounters: Sized {
         S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
         Conn: Connection,
         Conn::Backend: CounterBackend<ManyRows: ListRows>,
-        for<'b> AddRows<'b, C, Self::Key>: ExecuteDsl<Conn>,
+        for<'b> AddRows<'b, C::Table, Self::Key>: ExecuteDsl<Conn>,
         DriftQuery<C, S::Query, AllEntities, RecountBy<C, S>>:
             LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
         DriftQuery<C, S::Query, Keys<Self::Key>, RecountBy<C, S>>:

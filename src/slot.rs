@@ -18,7 +18,7 @@ pub const DEFAULT_SLOTS: i16 = 32;
 ///
 /// On SQLite the slot is always 0, because SQLite has one writer at a time. On the other databases
 /// slot 0 has the rows that [`compact`](crate::dsl::compact()) has merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum Slot {
     /// Each database connection has its own slot. The default.

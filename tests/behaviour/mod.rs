@@ -3,6 +3,7 @@
 
 mod compacting;
 mod compactor;
+mod counting_transaction;
 mod days;
 mod deleting;
 mod derive;
