@@ -191,7 +191,7 @@ fn its_statements_are_prepared_once() {
         tx.count(Article::increment(views).of_many([(1, 1), (2, 1)]));
         tx.count(Article::increment(likes).of(1));
         tx.count(Site::increment(site_counters::hits));
-        Ok(())
+        QueryResult::Ok(())
     };
     for prepared in [2, 0] {
         let watched = watch(&mut conn, |conn| {
