@@ -91,7 +91,8 @@
 //! savepoint if a transaction is open already. A merge runs many short transactions of its own,
 //! and fails if a transaction is open.
 //!
-//! [`retry()`] runs a transaction again if it conflicts with others.
+//! [`retry()`] runs a transaction again if it conflicts with others. [`counting_transaction`] gathers
+//! the increments of a transaction, and writes them at its end in one order.
 //!
 //! On SQLite, use [`immediate_transaction`](diesel::SqliteConnection::immediate_transaction) for a
 //! transaction that counts. Otherwise a transaction that reads before it writes fails at once with

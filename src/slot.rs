@@ -44,7 +44,8 @@ pub enum Slot {
     ///
     /// Connections do not claim a number. To write different rows, connections require many times
     /// more slots than with [`Connection`](Slot::Connection). Transactions that count several
-    /// entities can deadlock.
+    /// entities can deadlock, unless a [`counting_transaction`](crate::counting_transaction()) writes
+    /// the counts.
     Random,
     /// Each database connection has its own slot, within one share of the slots.
     ///

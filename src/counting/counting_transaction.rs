@@ -21,8 +21,8 @@ use crate::table::{CounterTable, EntityTable, NoEntity, TableName, module_name};
 /// Runs `work` in a transaction, gathers the increments that it counts, and writes them as the last
 /// statements of the transaction.
 ///
-/// Use it if a transaction counts in many places, or counts the same entities several times. Pass
-/// the [`CountingTransaction`] to the functions that count:
+/// Use it if a transaction counts in many places, or the same entities several times. Pass the
+/// [`CountingTransaction`] to the functions that count:
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -57,25 +57,26 @@ use crate::table::{CounterTable, EntityTable, NoEntity, TableName, module_name};
 /// # }
 /// ```
 ///
-/// The increments of an entity are added up. A sum of 0 writes nothing. The rest is written table by
-/// table, and by day and key, with one statement for each table and day, or a few on databases other
-/// than PostgreSQL, as [`increment_many`](crate::dsl::increment_many()) does. So counter rows are
-/// locked only for the last statements and the COMMIT, and always in the same order: transactions
-/// that count only in this way do not deadlock on counters, even if they share a slot.
+/// The increments of an entity are added up. A sum of 0 writes nothing. The others are written in the
+/// order of tables, days and keys, in one statement for each table and day, or in a few on databases
+/// other than PostgreSQL, as by [`increment_many`](crate::dsl::increment_many()). All counters that
+/// were counted on that day are in the statement, also where an entity adds 0 to some of them.
+///
+/// Counter rows are thus locked only until the COMMIT that follows, and always in the same order:
+/// transactions that count only in this way do not deadlock on counters, even if they share a slot.
 ///
 /// If `work` fails, nothing is written. What `work` reads does not include what it has counted.
 ///
 /// If a transaction is open already, it runs in a savepoint, as [`Connection::transaction`] does,
-/// and writes at the end of the savepoint. So `conn.immediate_transaction(|conn|
-/// counting_transaction(conn, …))` begins an immediate transaction, and
-/// `retry().run(conn, |conn| counting_transaction(conn, …))` runs it again if it conflicts with
-/// others.
+/// and its increments are the last statements of the savepoint only. On SQLite, write
+/// `conn.immediate_transaction(|conn| counting_transaction(conn, …))`. To run it again if it
+/// conflicts with others, write `retry().run(conn, |conn| counting_transaction(conn, …))`.
 ///
 /// # Errors
 ///
-/// It returns the error of `work`. If `work` succeeds, it fails with the errors of
-/// [`increment`](crate::dsl::increment()), or an [overflow](crate::is_overflow()) if a sum is out of
-/// the range of an `i64`; then the transaction is rolled back.
+/// It returns the error of `work`. It fails with the errors of
+/// [`increment`](crate::dsl::increment()), and with an [overflow](crate::is_overflow()) if a sum is
+/// out of the range of an `i64`. After an error, nothing is written.
 pub fn counting_transaction<Conn, T, E>(
     conn: &mut Conn,
     work: impl FnOnce(&mut CountingTransaction<'_, Conn>) -> Result<T, E>,
@@ -88,8 +89,8 @@ where
         let mut tx = CountingTransaction::new(conn);
         let value = work(&mut tx)?;
         if tx.savepoint_failed {
-            // Of a deadlock, MySQL and MariaDB roll back the whole transaction, with the rows that
-            // were counted, and run the next statements without one. An empty savepoint then fails.
+            // At a deadlock, MySQL and MariaDB roll back the whole transaction, with the rows that
+            // were counted. Further statements run outside of it. An empty savepoint then fails.
             tx.conn.transaction(|_| QueryResult::Ok(()))?;
         }
         for counts in tx.gathered.into_values() {
@@ -103,6 +104,7 @@ where
 pub struct CountingTransaction<'a, Conn> {
     conn: &'a mut Conn,
     gathered: Gathered<Conn>,
+    /// Whether the last savepoint failed.
     savepoint_failed: bool,
 }
 
@@ -124,12 +126,11 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
         self.conn
     }
 
-    /// Counts at the end of the transaction: an [`Increment`], such as
-    /// `Article::increment(views).of(id)`, also [`of_many`](Increment::of_many), or one without an
-    /// entity. Its day, period and slots are kept.
+    /// Gathers an increment: of an entity, such as `Article::increment(views).of(id)`,
+    /// [`of_many`](Increment::of_many), or without an entity. It runs no statement.
     ///
-    /// It runs no statement. A key is owned, such as an `i64` or a `String`. Give all keys of a
-    /// table as one Rust type: those of another type are written after them.
+    /// Keys are owned, such as an `i64` or a `String`. Give all keys of a table as one Rust type:
+    /// each type has statements of its own.
     pub fn count<I: Countable<Conn>>(&mut self, increment: I) {
         increment.count_in(self);
     }
@@ -148,10 +149,10 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
         let result: Result<_, E> = self.conn.transaction(|conn| {
             let mut tx = CountingTransaction::new(conn);
             let value = work(&mut tx)?;
-            Ok((value, tx.gathered, tx.savepoint_failed))
+            Ok((value, tx.gathered))
         });
-        self.savepoint_failed |= !matches!(result, Ok((.., false)));
-        let (value, gathered, _) = result?;
+        self.savepoint_failed = result.is_err();
+        let (value, gathered) = result?;
         for (table, counts) in gathered {
             self.merge(table, counts);
         }
@@ -187,11 +188,11 @@ impl<Conn> fmt::Debug for CountingTransaction<'_, Conn> {
     }
 }
 
-/// An increment that a [`CountingTransaction`] can count on the connection `Conn`. Do not implement
-/// it yourself.
+/// An increment that a [`CountingTransaction`] gathers: an [`Increment`] of an entity or without
+/// one, or an [`IncrementMany`]. Do not implement it yourself.
 #[diagnostic::on_unimplemented(
-    message = "a transaction cannot count `{Self}`",
-    label = "this requires an increment of an entity by an owned key, such as `Article::increment(views).of(id)`"
+    message = "`{Self}` is not an increment that a transaction can gather",
+    label = "this requires an increment with the key of its entity, such as `Article::increment(views).of(id)`"
 )]
 pub trait Countable<Conn> {
     #[doc(hidden)]
@@ -208,7 +209,10 @@ where
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
         let (day, choice) = self.day_and_choice();
         let [(id, amounts)] = self.rows;
-        let row = ((day, id.key, choice), sums::<C>(amounts));
+        let row = (
+            (day, id.key, choice),
+            sums::<C>(amounts.as_ref().iter().copied()),
+        );
         tx.add::<C, K>([row].into(), write_rows::<C, K, Conn>);
     }
 }
@@ -223,11 +227,12 @@ where
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
         let (day, choice) = self.increment.day_and_choice();
         let counts = self.counts.into_iter();
-        let rows = counts.map(|(key, sums)| ((day, key, choice), named::<C>(sums)));
+        let rows = counts.map(|(key, amounts)| ((day, key, choice), sums::<C>(amounts)));
         tx.add::<C, K>(rows.collect(), write_rows::<C, K, Conn>);
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<C, Conn> Countable<Conn> for Increment<C>
 where
     C: Counters<Table: CounterTable<KeyType = NoEntity> + 'static>,
@@ -237,17 +242,17 @@ where
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
         let (day, choice) = self.day_and_choice();
         let [(NoEntity, amounts)] = self.rows;
-        let row = ((day, (), choice), sums::<C>(amounts));
+        let row = (
+            (day, (), choice),
+            sums::<C>(amounts.as_ref().iter().copied()),
+        );
         tx.add::<C, ()>([row].into(), write_row::<C, Conn>);
     }
 }
 
-fn sums<C: Counters>(amounts: C::Amounts) -> Sums {
-    named::<C>(amounts.as_ref().iter().map(|&amount| amount.into()))
-}
-
-fn named<C: Counters>(sums: impl IntoIterator<Item = i128>) -> Sums {
-    C::NAMES.iter().copied().zip(sums).collect()
+fn sums<C: Counters>(amounts: impl IntoIterator<Item: Into<i128>>) -> Sums {
+    let amounts = amounts.into_iter().map(Into::into);
+    C::NAMES.iter().copied().zip(amounts).collect()
 }
 
 /// What was gathered, in the order in which all transactions write it.
