@@ -11,6 +11,7 @@ use diesel::{QueryResult, RunQueryDsl};
 use crate::backend::{AddedRows, CounterBackend, Dialect, ListRows, ManyRows, WalkRows};
 use crate::counter::{Counters, TableOf};
 use crate::counting::increment::{DaySlots, Increment, increment};
+#[cfg(feature = "postgres")]
 use crate::entity::KeyType;
 use crate::error::overflow;
 use crate::slot::Slot;
