@@ -9,10 +9,8 @@ use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{AddedRows, CounterBackend, Dialect, ListRows, ManyRows, WalkRows};
-use crate::counter::{Counters, TableOf};
+use crate::counter::Counters;
 use crate::counting::increment::{DaySlots, Increment, increment};
-#[cfg(feature = "postgres")]
-use crate::entity::KeyType;
 use crate::error::overflow;
 use crate::slot::Slot;
 use crate::table::{CounterTable, EntityTable, TableName};
@@ -242,7 +240,7 @@ where
 #[doc(hidden)]
 #[derive(Debug, Clone)]
 pub struct UpsertMany<C: Counters, K> {
-    table: TableOf<C>,
+    table: TableName<C::Table>,
     place: DaySlots,
     /// The keys, and for each counter an amount for each key; `None` if an amount is out of range.
     columns: Option<(Vec<K>, Vec<Vec<i64>>)>,
@@ -272,8 +270,8 @@ impl<C: Counters, K> QueryId for UpsertMany<C, K> {
 impl<C, K, DB> QueryFragment<DB> for UpsertMany<C, K>
 where
     C: Counters<Table: EntityTable>,
-    TableOf<C>: QueryFragment<DB>,
-    DB: CounterBackend<ManyRows: WalkRows<K, KeyType<C>, DB>>,
+    TableName<C::Table>: QueryFragment<DB>,
+    DB: CounterBackend<ManyRows: WalkRows<K, <C::Table as CounterTable>::KeyType, DB>>,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let (keys, amounts) = self.columns.as_ref().ok_or_else(overflow)?;
