@@ -1,11 +1,14 @@
 //! The entities that a statement reads or writes, by their keys.
 
+use std::marker::PhantomData;
+
 use diesel::Expression;
 use diesel::QueryResult;
 use diesel::backend::Backend;
-use diesel::expression::{AsExpression, ValidGrouping, is_aggregate};
+use diesel::expression::{AsExpression, TypedExpressionType, ValidGrouping, is_aggregate};
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::{SingleValue, SqlType};
+use diesel::serialize::ToSql;
+use diesel::sql_types::{HasSqlType, SingleValue, SqlType};
 
 use crate::backend::{CounterBackend, ListRows, WalkRows};
 use crate::counter::Counters;
@@ -38,9 +41,12 @@ where
     // A bind value has `Never`. A column, for example, has `No`.
     K::Expression: ValidGrouping<(), IsAggregate = is_aggregate::Never>,
 {
-    type Id = K::Expression;
+    type Id = BoundKey<ST, K>;
     fn into_id(self) -> Self::Id {
-        self.as_expression()
+        BoundKey {
+            key: self,
+            sql_type: PhantomData,
+        }
     }
 }
 
@@ -49,6 +55,34 @@ impl KeyOf<NoEntity> for &NoEntity {
     type Id = NoEntity;
     fn into_id(self) -> NoEntity {
         NoEntity
+    }
+}
+
+/// The key of an entity as a bind value of the SQL type `ST`. Diesel's own expression does not give
+/// the value back, which a transaction that gathers increments sorts by.
+#[derive(Debug, Clone, Copy)]
+#[doc(hidden)]
+pub struct BoundKey<ST, K> {
+    pub(crate) key: K,
+    sql_type: PhantomData<ST>,
+}
+
+impl<ST: SqlType + TypedExpressionType, K> Expression for BoundKey<ST, K> {
+    type SqlType = ST;
+}
+
+impl<ST: QueryId, K> QueryId for BoundKey<ST, K> {
+    type QueryId = BoundKey<ST::QueryId, ()>;
+    const HAS_STATIC_QUERY_ID: bool = ST::HAS_STATIC_QUERY_ID;
+}
+
+impl<ST, K, DB> QueryFragment<DB> for BoundKey<ST, K>
+where
+    DB: Backend + HasSqlType<ST>,
+    K: ToSql<ST, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_bind_param::<ST, _>(&self.key)
     }
 }
 

@@ -7,26 +7,18 @@ use diesel::result::Error;
 ///
 /// These are the errors that other transactions cause: deadlocks, serialization failures, lock
 /// wait timeouts, and a busy SQLite database. The code that began the transaction has to run the
-/// whole transaction again.
+/// whole transaction again. [`retry`](crate::retry()) does it:
 ///
 /// ```
 /// # include!("doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// # let article: Article = articles::table.find(1).first(conn)?;
-/// use diesel_counters::is_retryable;
 /// use diesel_counters::prelude::*;
+/// use diesel_counters::retry;
 /// use schema::article_counters::views;
 ///
-/// let mut attempts = 0;
-/// loop {
-///     let result = conn.immediate_transaction(|conn| article.incr_counter(views, conn));
-///     attempts += 1;
-///     match result {
-///         Err(error) if is_retryable(&error) && attempts < 5 => continue,
-///         result => break result,
-///     }
-/// }
+/// retry().transaction(conn, |conn| article.incr_counter(views, conn))
 /// # }
 /// ```
 ///

@@ -91,6 +91,9 @@
 //! savepoint if a transaction is open already. A merge runs many short transactions of its own,
 //! and fails if a transaction is open.
 //!
+//! [`retry()`] runs a transaction again if it conflicts with others. [`counting_transaction`] gathers
+//! the increments of a transaction, and writes them at its end in one order.
+//!
 //! On SQLite, use [`immediate_transaction`](diesel::SqliteConnection::immediate_transaction) for a
 //! transaction that counts. Otherwise a transaction that reads before it writes fails at once with
 //! "database is locked" if another connection has written in between.
@@ -163,6 +166,7 @@ mod layout;
 mod maintaining;
 mod model;
 mod reading;
+mod retry;
 mod slot;
 mod table;
 mod transaction;
@@ -181,6 +185,7 @@ pub use counter::Counters;
 pub use counter::name_of;
 #[cfg(feature = "postgres")]
 pub use counting::counting_statement::{CountingDsl, StatementIncrement};
+pub use counting::counting_transaction::{Countable, CountingTransaction, counting_transaction};
 pub use counting::deltas::{CounterColumn, Deltas};
 pub use day::Period;
 pub use entity::KeyOf;
@@ -193,6 +198,7 @@ pub use maintaining::compact::{Compact, Compacted};
 pub use maintaining::compactor::{Compactor, Run, RunError};
 pub use maintaining::materialize::{Materialize, Materialized, TotalColumn};
 pub use model::{CountersOf, HasCounters};
+pub use retry::{Retry, retry, retry_if};
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};
 pub use table::{CounterTable, EntityTable, HasParent, NoEntity};
 

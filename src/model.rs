@@ -184,8 +184,8 @@ pub use diesel_counters_derive::HasCounters;
 /// `counted_by_database(…)`, the methods that add to it or set it do not compile.
 ///
 /// After a deadlock, a serialization failure, a lock wait timeout or a busy SQLite database,
-/// the code that began the transaction has to run the whole transaction again.
-/// [`is_retryable`](crate::is_retryable()) recognizes these errors.
+/// the code that began the transaction has to run the whole transaction again, for example with
+/// [`retry`](crate::retry()).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no counters",
     label = "write `#[derive(HasCounters)]` and `#[counters(table_name = …)]` on this model"
@@ -667,7 +667,7 @@ pub trait HasCounters: Sized {
         S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
         Conn: Connection,
         Conn::Backend: CounterBackend<ManyRows: ListRows>,
-        for<'b> AddRows<'b, C, Self::Key>: ExecuteDsl<Conn>,
+        for<'b> AddRows<'b, C::Table, Self::Key>: ExecuteDsl<Conn>,
         DriftQuery<C, S::Query, AllEntities, RecountBy<C, S>>:
             LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
         DriftQuery<C, S::Query, Keys<Self::Key>, RecountBy<C, S>>:

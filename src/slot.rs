@@ -18,7 +18,7 @@ pub const DEFAULT_SLOTS: i16 = 32;
 ///
 /// On SQLite the slot is always 0, because SQLite has one writer at a time. On the other databases
 /// slot 0 has the rows that [`compact`](crate::dsl::compact()) has merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum Slot {
     /// Each database connection has its own slot. The default.
@@ -44,7 +44,8 @@ pub enum Slot {
     ///
     /// Connections do not claim a number. To write different rows, connections require many times
     /// more slots than with [`Connection`](Slot::Connection). Transactions that count several
-    /// entities can deadlock.
+    /// entities can deadlock, unless a [`counting_transaction`](crate::counting_transaction()) writes
+    /// the counts.
     Random,
     /// Each database connection has its own slot, within one share of the slots.
     ///

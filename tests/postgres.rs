@@ -198,3 +198,36 @@ fn a_claim_that_is_rolled_back_is_no_other_sessions() {
     let own = table.filter(slot.eq(1)).select(views);
     assert_eq!(own.get_result(other), Ok(1));
 }
+
+/// A serialization failure can be the error of the COMMIT.
+#[test]
+fn a_serializable_transaction_is_run_again() {
+    use diesel_counters::retry;
+    use diesel_counters_tests::models::Article;
+    use diesel_counters_tests::schema::article_counters::{likes, views};
+
+    let database = TestDatabase::with_tables();
+    let (conn, other) = (&mut database.connect(), &mut database.connect());
+    let article: Article = diesel_counters_tests::schema::articles::table
+        .select(Article::as_select())
+        .first(conn)
+        .unwrap();
+    let mut seen = vec![];
+    retry()
+        .run(conn, |conn| {
+            conn.build_transaction().serializable().run(|conn| {
+                seen.push(article.counter_value(views, conn)?);
+                if seen.len() == 1 {
+                    // It reads what the transaction writes, and writes what the transaction reads.
+                    other.build_transaction().serializable().run(|other| {
+                        article.counter_value(likes, other)?;
+                        article.incr_counter(views, other)
+                    })?;
+                }
+                article.incr_counter(likes, conn)
+            })
+        })
+        .unwrap();
+    assert_eq!(seen, [0, 1]);
+    assert_eq!(article.counter_value((views, likes), conn), Ok((1, 1)));
+}

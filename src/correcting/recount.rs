@@ -247,7 +247,7 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         K: Ord,
         By: OfMany<K, Entity: Ord + Clone>,
         Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-        for<'b> AddRows<'b, C, By::Entity>: ExecuteDsl<Conn>,
+        for<'b> AddRows<'b, C::Table, By::Entity>: ExecuteDsl<Conn>,
         DriftQuery<C, Source, AllEntities, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
         DriftQuery<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
@@ -277,7 +277,7 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         K: Ord,
         By: OfMany<K, Entity: Ord + Clone>,
         Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-        for<'b> AddRows<'b, C, By::Entity>: ExecuteDsl<Conn>,
+        for<'b> AddRows<'b, C::Table, By::Entity>: ExecuteDsl<Conn>,
         DriftQuery<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
         lock_entities::<C, _, _>(keys, conn)?;
@@ -302,7 +302,7 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
                 day: Day(day),
                 ..self.increment.place
             };
-            add_rows::<C, _, Conn>(self.increment.table(), &place, differences, conn)?;
+            add_rows(self.increment.table(), &place, C::NAMES, differences, conn)?;
         }
         Ok(drifts(found))
     }
@@ -314,10 +314,16 @@ where
     C: Counters<Table: EntityTable>,
     K: Clone,
     Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-    for<'b> AddRows<'b, C, K>: ExecuteDsl<Conn>,
+    for<'b> AddRows<'b, C::Table, K>: ExecuteDsl<Conn>,
 {
     let rows = keys.iter().map(|key| (key.clone(), C::ZERO)).collect();
-    add_rows::<C, K, Conn>(&TableName::new(), &DaySlots::LOCK, rows, conn)
+    add_rows(
+        &TableName::<C::Table>::new(),
+        &DaySlots::LOCK,
+        C::NAMES,
+        rows,
+        conn,
+    )
 }
 
 fn drifts<K, V>(rows: Vec<(K, V, V)>) -> Vec<Drift<K, V>> {

@@ -66,10 +66,14 @@ pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
 pub struct Increment<C: Counters, Id = NoEntity> {
     table: TableOf<C>,
     pub(crate) place: DaySlots,
-    rows: [(Id, C::Amounts); 1],
+    pub(crate) rows: [(Id, C::Amounts); 1],
     pub(crate) period: Period,
+    slot: Slot,
     slots: i16,
 }
+
+/// How a slot is chosen, and from how many.
+pub(crate) type SlotChoice = (Slot, i16);
 
 /// The day of a row to write, and the slots to choose from.
 #[derive(Debug, Clone, Copy)]
@@ -85,6 +89,13 @@ impl DaySlots {
         day: Day(UNDATED),
         slots: SlotRange::MERGED,
     };
+
+    pub(crate) fn chosen(day: NaiveDate, (slot, slots): SlotChoice) -> Self {
+        DaySlots {
+            day: Day(day),
+            slots: slot.range(slots),
+        }
+    }
 }
 
 impl<C: Counters, Id: Clone> Clone for Increment<C, Id> {
@@ -99,14 +110,13 @@ impl<C: Counters, Id: Clone> Clone for Increment<C, Id> {
 
 impl<C: Counters> Increment<C> {
     pub(crate) fn new(slots: i16, period: Period, today: NaiveDate) -> Self {
+        let slot = Slot::chosen();
         Increment {
             table: TableName::new(),
-            place: DaySlots {
-                day: Day(period.start(today)),
-                slots: Slot::chosen().range(slots),
-            },
+            place: DaySlots::chosen(period.start(today), (slot, slots)),
             rows: [(NoEntity, C::ONE_EACH)],
             period,
+            slot,
             slots,
         }
     }
@@ -119,6 +129,7 @@ impl<C: Counters> Increment<C> {
             place: self.place,
             rows: [(id.into_id(), amounts)],
             period: self.period,
+            slot: self.slot,
             slots: self.slots,
         }
     }
@@ -148,6 +159,10 @@ impl<C: Counters, Id> Increment<C, Id> {
         &self.rows[0].0
     }
 
+    pub(crate) fn day_and_choice(&self) -> (NaiveDate, SlotChoice) {
+        (self.place.day.0, (self.slot, self.slots))
+    }
+
     pub(crate) fn amounts(mut self, amounts: C::Amounts) -> Self {
         self.rows[0].1 = amounts;
         self
@@ -163,6 +178,7 @@ impl<C: Counters, Id> Increment<C, Id> {
     /// Sets how the slot is chosen. Defaults to the [`Slot`] of the process; see
     /// [`set_default_slot`](crate::set_default_slot()).
     pub fn slot(mut self, slot: Slot) -> Self {
+        self.slot = slot;
         self.place.slots = slot.range(self.slots);
         self
     }
@@ -203,7 +219,7 @@ where
     i64: ToSql<BigInt, DB>,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        walk_upsert::<C, _, _>(&self.table, &self.rows, &self.place, out)
+        walk_upsert::<C::Table, _, _, _>(&self.table, C::NAMES, &self.rows, &self.place, out)
     }
 }
 
@@ -254,21 +270,63 @@ where
     i64: ToSql<BigInt, DB>,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        walk_upsert::<C, _, _>(&self.table, &self.rows, &DaySlots::LOCK, out)
+        walk_upsert::<C::Table, _, _, _>(&self.table, C::NAMES, &self.rows, &DaySlots::LOCK, out)
+    }
+}
+
+/// Adds to the row of a table without entities.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct AddRow<'a, T: CounterTable> {
+    table: TableName<T>,
+    place: &'a DaySlots,
+    counters: &'a [&'a str],
+    rows: [(NoEntity, Vec<i64>); 1],
+}
+
+impl<'a, T: CounterTable> AddRow<'a, T> {
+    pub(crate) fn new(place: &'a DaySlots, counters: &'a [&'a str], amounts: Vec<i64>) -> Self {
+        AddRow {
+            table: TableName::new(),
+            place,
+            counters,
+            rows: [(NoEntity, amounts)],
+        }
+    }
+}
+
+impl<T: CounterTable> QueryId for AddRow<'_, T> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<T, DB> QueryFragment<DB> for AddRow<'_, T>
+where
+    T: CounterTable<KeyType = NoEntity>,
+    TableName<T>: QueryFragment<DB>,
+    DB: CounterBackend,
+    Day: ToSql<Date, DB>,
+    i16: ToSql<SmallInt, DB>,
+    i64: ToSql<BigInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        walk_upsert::<T, _, _, _>(&self.table, self.counters, &self.rows, self.place, out)
     }
 }
 
 /// Writes the statement that adds the amounts of each row to its entity, all in the same slot.
-pub(crate) fn walk_upsert<'b, C, Id, DB>(
-    table: &'b TableOf<C>,
-    rows: &'b [(Id, C::Amounts)],
+pub(crate) fn walk_upsert<'b, T, Id, A, DB>(
+    table: &'b TableName<T>,
+    counters: &[&str],
+    rows: &'b [(Id, A)],
     place: &'b DaySlots,
     mut out: AstPass<'_, 'b, DB>,
 ) -> QueryResult<()>
 where
-    C: Counters,
-    Id: Entity<C::Table, DB>,
-    TableOf<C>: QueryFragment<DB>,
+    T: CounterTable,
+    Id: Entity<T, DB>,
+    A: AsRef<[i64]>,
+    TableName<T>: QueryFragment<DB>,
     DB: CounterBackend,
     Day: ToSql<Date, DB>,
     i16: ToSql<SmallInt, DB>,
@@ -276,8 +334,8 @@ where
 {
     let dialect = Dialect::of(&out);
     dialect.push_insert_into(table, &mut out)?;
-    push_names(C::Table::KEY, &mut out)?;
-    for name in C::NAMES {
+    push_names(T::KEY, &mut out)?;
+    for name in counters {
         out.push_sql(", ");
         out.push_identifier(name)?;
     }
@@ -294,7 +352,7 @@ where
         }
         out.push_sql(")");
     }
-    dialect.push_on_conflict_add(C::Table::KEY, C::NAMES, &mut out)
+    dialect.push_on_conflict_add(T::KEY, counters, &mut out)
 }
 
 pub(crate) fn is_zero(amounts: &impl AsRef<[i64]>) -> bool {

@@ -9,12 +9,11 @@ use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{AddedRows, CounterBackend, Dialect, ListRows, ManyRows, WalkRows};
-use crate::counter::{Counters, TableOf};
-use crate::counting::increment::{DaySlots, Increment, increment, is_zero};
-use crate::entity::KeyType;
+use crate::counter::Counters;
+use crate::counting::increment::{DaySlots, Increment, increment};
 use crate::error::overflow;
 use crate::slot::Slot;
-use crate::table::{CounterTable, EntityTable};
+use crate::table::{CounterTable, EntityTable, TableName};
 
 /// Adds to one or more counters of many entities. `counts` has the key of each entity and the
 /// amount to add, in any order. Returns the number of entities that were incremented.
@@ -62,7 +61,7 @@ where
     C: Counters<Table: EntityTable>,
     K: Ord,
     Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-    for<'a> AddRows<'a, C, K>: ExecuteDsl<Conn>,
+    for<'a> AddRows<'a, C::Table, K>: ExecuteDsl<Conn>,
 {
     increment(counters).of_many(counts).execute(conn)
 }
@@ -72,10 +71,13 @@ where
 #[must_use = "an increment adds nothing until it is executed"]
 #[derive(Debug, Clone)]
 pub struct IncrementMany<C: Counters, K> {
-    increment: Increment<C>,
-    /// `None` if the sum of an entity's amounts is out of range.
-    counts: Option<BTreeMap<K, C::Amounts>>,
+    pub(crate) increment: Increment<C>,
+    pub(crate) counts: BTreeMap<K, Sums>,
 }
+
+/// The sum for each counter. In an `i128`, so that it does not overflow because of the order of the
+/// amounts.
+pub(crate) type Sums = Vec<i128>;
 
 impl<C: Counters> Increment<C> {
     /// Sets many entities, by their keys, and the amount to add to each. See [`increment_many`].
@@ -112,71 +114,76 @@ impl<C: Counters, K> IncrementMany<C, K> {
     where
         C::Table: EntityTable,
         Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-        for<'a> AddRows<'a, C, K>: ExecuteDsl<Conn>,
+        for<'a> AddRows<'a, C::Table, K>: ExecuteDsl<Conn>,
     {
-        let rows = without_zeros::<C, K>(self.counts.ok_or_else(overflow)?);
-        if rows.is_empty() {
-            return Ok(0);
-        }
+        let rows = to_add(self.counts)?;
         let number = rows.len();
         let Increment { place, .. } = &self.increment;
-        add_rows::<C, K, Conn>(self.increment.table(), place, rows, conn)?;
+        add_rows(self.increment.table(), place, C::NAMES, rows, conn)?;
         Ok(number)
     }
 }
 
-/// Adds rows in as few statements as the backend needs: one or more rows, sorted by key, with each
-/// key once.
-pub(crate) fn add_rows<C, K, Conn>(
-    table: &TableOf<C>,
+/// Adds rows to the counters of these names, in as few statements as the backend needs. The rows
+/// must be sorted by key, with each key once.
+pub(crate) fn add_rows<T, K, A, Conn>(
+    table: &TableName<T>,
     place: &DaySlots,
-    rows: Vec<(K, C::Amounts)>,
+    counters: &[&str],
+    rows: Vec<(K, A)>,
     conn: &mut Conn,
 ) -> QueryResult<()>
 where
-    C: Counters<Table: EntityTable>,
+    T: EntityTable,
+    A: AsRef<[i64]>,
     Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-    for<'a> AddRows<'a, C, K>: ExecuteDsl<Conn>,
+    for<'a> AddRows<'a, T, K>: ExecuteDsl<Conn>,
 {
-    let (keys, amounts) = columns::<C, K>(rows);
+    let (keys, amounts) = columns(rows, counters.len());
     let mut begin = 0;
     while begin < keys.len() {
         let end = begin + ManyRows::<Conn>::added(keys.len() - begin);
         let amounts = amounts.iter().map(|of| &of[begin..end]).collect();
-        let rows = added_rows::<C, K>(place, &keys[begin..end], amounts);
-        AddRows::<C, K> { table, rows }.execute(conn)?;
+        let rows = added_rows::<T, K>(place, counters, &keys[begin..end], amounts);
+        AddRows { table, rows }.execute(conn)?;
         begin = end;
     }
     Ok(())
 }
 
-/// Returns the rows of the entities whose amounts are not all 0, in the order of their keys.
-fn without_zeros<C: Counters, K>(counts: BTreeMap<K, C::Amounts>) -> Vec<(K, C::Amounts)> {
-    let rows = counts.into_iter();
-    rows.filter(|(_, amounts)| !is_zero(amounts)).collect()
+/// Returns the keys whose sums are not all 0, in their order, and what to add to each.
+fn to_add<K>(counts: BTreeMap<K, Sums>) -> QueryResult<Vec<(K, Vec<i64>)>> {
+    let counts = counts.into_iter();
+    counts
+        .filter(|(_, sums)| sums.iter().any(|&sum| sum != 0))
+        .map(|(key, sums)| Ok((key, in_range(sums)?)))
+        .collect()
+}
+
+/// Returns the sums as counts, or an overflow.
+pub(crate) fn in_range(sums: impl IntoIterator<Item = i128>) -> QueryResult<Vec<i64>> {
+    let counts = sums.into_iter().map(i64::try_from);
+    counts.collect::<Result<_, _>>().map_err(|_| overflow())
 }
 
 /// Returns the keys, and for each counter an amount for each key.
-fn columns<C: Counters, K>(rows: Vec<(K, C::Amounts)>) -> (Vec<K>, Vec<Vec<i64>>) {
-    let (keys, amounts): (Vec<K>, Vec<C::Amounts>) = rows.into_iter().unzip();
-    let amounts = (0..C::NAMES.len())
+fn columns<K, A: AsRef<[i64]>>(rows: Vec<(K, A)>, counters: usize) -> (Vec<K>, Vec<Vec<i64>>) {
+    let (keys, amounts): (Vec<K>, Vec<A>) = rows.into_iter().unzip();
+    let amounts = (0..counters)
         .map(|counter| amounts.iter().map(|of| of.as_ref()[counter]).collect())
         .collect();
     (keys, amounts)
 }
 
-fn added_rows<'a, C: Counters, K>(
+fn added_rows<'a, T: EntityTable, K>(
     place: &'a DaySlots,
+    counters: &'a [&'a str],
     keys: &'a [K],
     amounts: Vec<&'a [i64]>,
 ) -> AddedRows<'a, K> {
     AddedRows {
-        key: [
-            C::Table::ENTITY.unwrap_or_default(),
-            C::Table::DAY,
-            C::Table::SLOT,
-        ],
-        counters: C::NAMES,
+        key: [T::ENTITY.unwrap_or_default(), T::DAY, T::SLOT],
+        counters,
         day: &place.day,
         slots: &place.slots,
         keys,
@@ -184,48 +191,48 @@ fn added_rows<'a, C: Counters, K>(
     }
 }
 
-/// Adds to several rows.
+/// Adds to several rows of the table `T`.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct AddRows<'a, C: Counters, K> {
-    table: &'a TableOf<C>,
+pub struct AddRows<'a, T: CounterTable, K> {
+    table: &'a TableName<T>,
     rows: AddedRows<'a, K>,
 }
 
-impl<C: Counters, K, Conn> RunQueryDsl<Conn> for AddRows<'_, C, K> {}
+impl<T: CounterTable, K, Conn> RunQueryDsl<Conn> for AddRows<'_, T, K> {}
 
 // Without a static id Diesel caches a statement by its text, which can have the number of rows in
 // it. There are few texts.
-impl<C: Counters, K> QueryId for AddRows<'_, C, K> {
+impl<T: CounterTable, K> QueryId for AddRows<'_, T, K> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl<C, K, DB> QueryFragment<DB> for AddRows<'_, C, K>
+impl<T, K, DB> QueryFragment<DB> for AddRows<'_, T, K>
 where
-    C: Counters,
-    TableOf<C>: QueryFragment<DB>,
-    DB: CounterBackend<ManyRows: WalkRows<K, KeyType<C>, DB>>,
+    T: CounterTable,
+    TableName<T>: QueryFragment<DB>,
+    DB: CounterBackend<ManyRows: WalkRows<K, T::KeyType, DB>>,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        walk_upsert_many::<C, K, DB>(self.table, &self.rows, out)
+        walk_upsert_many::<T, K, DB>(self.table, &self.rows, out)
     }
 }
 
-fn walk_upsert_many<'b, C, K, DB>(
-    table: &'b TableOf<C>,
+fn walk_upsert_many<'b, T, K, DB>(
+    table: &'b TableName<T>,
     rows: &AddedRows<'b, K>,
     mut out: AstPass<'_, 'b, DB>,
 ) -> QueryResult<()>
 where
-    C: Counters,
-    TableOf<C>: QueryFragment<DB>,
-    DB: CounterBackend<ManyRows: WalkRows<K, KeyType<C>, DB>>,
+    T: CounterTable,
+    TableName<T>: QueryFragment<DB>,
+    DB: CounterBackend<ManyRows: WalkRows<K, T::KeyType, DB>>,
 {
     let dialect = Dialect::of(&out);
     dialect.push_insert_into(table, &mut out)?;
     DB::ManyRows::walk_added(rows, out.reborrow())?;
-    dialect.push_on_conflict_add(C::Table::KEY, C::NAMES, &mut out)
+    dialect.push_on_conflict_add(T::KEY, rows.counters, &mut out)
 }
 
 /// An increment of many entities that is one statement.
@@ -233,7 +240,7 @@ where
 #[doc(hidden)]
 #[derive(Debug, Clone)]
 pub struct UpsertMany<C: Counters, K> {
-    table: TableOf<C>,
+    table: TableName<C::Table>,
     place: DaySlots,
     /// The keys, and for each counter an amount for each key; `None` if an amount is out of range.
     columns: Option<(Vec<K>, Vec<Vec<i64>>)>,
@@ -245,9 +252,9 @@ impl<C: Counters<Table: EntityTable>, K> IncrementMany<C, K> {
         UpsertMany {
             table: self.increment.table().clone(),
             place: self.increment.place,
-            columns: self
-                .counts
-                .map(|counts| columns::<C, K>(without_zeros::<C, K>(counts))),
+            columns: to_add(self.counts)
+                .ok()
+                .map(|rows| columns(rows, C::NAMES.len())),
         }
     }
 }
@@ -262,24 +269,23 @@ impl<C: Counters, K> QueryId for UpsertMany<C, K> {
 #[cfg(feature = "postgres")]
 impl<C, K, DB> QueryFragment<DB> for UpsertMany<C, K>
 where
-    C: Counters,
-    TableOf<C>: QueryFragment<DB>,
-    DB: CounterBackend<ManyRows: WalkRows<K, KeyType<C>, DB>>,
+    C: Counters<Table: EntityTable>,
+    TableName<C::Table>: QueryFragment<DB>,
+    DB: CounterBackend<ManyRows: WalkRows<K, <C::Table as CounterTable>::KeyType, DB>>,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let (keys, amounts) = self.columns.as_ref().ok_or_else(overflow)?;
         let amounts = amounts.iter().map(Vec::as_slice).collect();
-        let rows = added_rows::<C, K>(&self.place, keys, amounts);
-        walk_upsert_many::<C, K, DB>(&self.table, &rows, out)
+        let rows = added_rows::<C::Table, K>(&self.place, C::NAMES, keys, amounts);
+        walk_upsert_many::<C::Table, K, DB>(&self.table, &rows, out)
     }
 }
 
-/// Returns the sum of each entity's amounts, or `None` if a sum is out of range.
+/// Returns the sums of each entity's amounts.
 fn add_up<C: Counters, K: Ord>(
     counts: impl IntoIterator<Item = (K, C::Value)>,
-) -> Option<BTreeMap<K, C::Amounts>> {
-    // In an `i128`, so that a sum does not overflow because of the order of its amounts.
-    let mut sums = BTreeMap::<K, Vec<i128>>::new();
+) -> BTreeMap<K, Sums> {
+    let mut sums = BTreeMap::<K, Sums>::new();
     for (id, value) in counts {
         let amounts = C::amounts(value);
         let sum = sums.entry(id).or_insert_with(|| vec![0; C::NAMES.len()]);
@@ -287,13 +293,5 @@ fn add_up<C: Counters, K: Ord>(
             *sum += i128::from(*amount);
         }
     }
-    sums.into_iter()
-        .map(|(id, sum)| {
-            let mut amounts = C::ONE_EACH;
-            for (amount, sum) in amounts.as_mut().iter_mut().zip(sum) {
-                *amount = i64::try_from(sum).ok()?;
-            }
-            Some((id, amounts))
-        })
-        .collect()
+    sums
 }

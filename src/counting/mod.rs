@@ -2,6 +2,7 @@
 
 #[cfg(feature = "postgres")]
 pub(crate) mod counting_statement;
+pub(crate) mod counting_transaction;
 pub(crate) mod deltas;
 pub(crate) mod increment;
 pub(crate) mod increment_many;

@@ -3,6 +3,7 @@
 
 mod compacting;
 mod compactor;
+mod counting_transaction;
 mod days;
 mod deleting;
 mod derive;
@@ -22,6 +23,7 @@ mod ranking;
 mod reading;
 mod recounting;
 mod recounting_by_day;
+mod retry;
 mod retrying;
 mod series;
 mod setting;

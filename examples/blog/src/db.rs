@@ -5,40 +5,27 @@ use std::time::Duration;
 use diesel::ConnectionError;
 use diesel::connection::{Connection, TransactionManager};
 use diesel::r2d2::{ManageConnection, R2D2Connection};
-use diesel::result::{DatabaseErrorKind, Error, QueryResult};
-use diesel_counters::{ClaimSlots, is_retryable};
+use diesel::result::{DatabaseErrorKind::UniqueViolation, Error, QueryResult};
+use diesel_counters::{ClaimSlots, Retry, is_retryable, retry_if};
 
 pub use crate::connection::AnyConnection;
 use crate::migrations;
 
 /// Runs `work` in a transaction that writes. If the transaction conflicts with another
-/// one, runs all of it again, at most twice.
+/// one, runs all of it again.
 pub fn write<T>(
     conn: &mut AnyConnection,
     mut work: impl FnMut(&mut AnyConnection) -> QueryResult<T>,
 ) -> QueryResult<T> {
-    retry(|| write_once(conn, &mut work))
+    retry().run(conn, |conn| write_once(conn, &mut work))
 }
 
-/// Runs a transaction, or a statement outside of one. If it conflicts with another one, runs
-/// it again, at most twice.
-pub fn retry<T>(mut work: impl FnMut() -> QueryResult<T>) -> QueryResult<T> {
-    let mut tries_left = 2;
-    loop {
-        match work() {
-            Err(error) if tries_left > 0 && is_conflict(&error) => tries_left -= 1,
-            result => return result,
-        }
-    }
-}
-
-fn is_conflict(error: &Error) -> bool {
+/// Runs a transaction, or a statement outside of one, again if it conflicts with another one.
+pub fn retry() -> Retry<'static, Error> {
     // A unique violation: another transaction has taken a path that was free.
-    is_retryable(error)
-        || matches!(
-            error,
-            Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _)
-        )
+    retry_if(|error| {
+        is_retryable(error) || matches!(error, Error::DatabaseError(UniqueViolation, _))
+    })
 }
 
 /// As `Connection::transaction`, except for how the transaction begins.

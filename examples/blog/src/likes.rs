@@ -18,23 +18,26 @@ impl Article {
         let insert = || diesel::insert_into(article_likes::table).values(like);
         // A `MultiConnection` has no ON CONFLICT. An app for one database writes one of these.
         // On MySQL, likes and unlikes of one visitor at the same time can deadlock.
-        db::retry(|| match conn {
-            #[cfg(feature = "sqlite")]
-            AnyConnection::Sqlite(conn) => insert().on_conflict_do_nothing().execute(conn),
-            #[cfg(feature = "postgres")]
-            AnyConnection::Postgres(conn) => insert().on_conflict_do_nothing().execute(conn),
-            #[cfg(feature = "mysql")]
-            AnyConnection::Mysql(conn) => insert()
-                .on_conflict(diesel::dsl::DuplicatedKeys)
-                .do_nothing()
-                .execute(conn),
-        })
-        .map(drop)
+        db::retry()
+            .run(conn, |conn| match conn {
+                #[cfg(feature = "sqlite")]
+                AnyConnection::Sqlite(conn) => insert().on_conflict_do_nothing().execute(conn),
+                #[cfg(feature = "postgres")]
+                AnyConnection::Postgres(conn) => insert().on_conflict_do_nothing().execute(conn),
+                #[cfg(feature = "mysql")]
+                AnyConnection::Mysql(conn) => insert()
+                    .on_conflict(diesel::dsl::DuplicatedKeys)
+                    .do_nothing()
+                    .execute(conn),
+            })
+            .map(drop)
     }
 
     /// Deletes a visitor's like, if there is one.
     pub fn unlike(id: i64, visitor: &str, conn: &mut AnyConnection) -> QueryResult<()> {
-        db::retry(|| diesel::delete(article_likes::table.find((id, visitor))).execute(conn))
+        let like = article_likes::table.find((id, visitor));
+        db::retry()
+            .run(conn, |conn| diesel::delete(like).execute(conn))
             .map(drop)
     }
 

@@ -31,24 +31,14 @@ fn run_on_sqlite(conn: &mut diesel::SqliteConnection) -> Result {
 #[cfg(feature = "sqlite")]
 fn switch_to_wal(conn: &mut diesel::SqliteConnection) -> diesel::QueryResult<()> {
     use diesel::connection::SimpleConnection;
-    use diesel_counters::is_retryable;
-    use std::{thread, time::Duration};
+    use std::time::Duration;
 
-    // For a minute.
-    const TRIES: u32 = 3000;
-
-    let mut tries_left = TRIES;
-    loop {
-        tries_left -= 1;
-        match conn.batch_execute("PRAGMA journal_mode = WAL") {
-            // If two connections switch at the same time, SQLite can fail either, even with a
-            // busy timeout.
-            Err(error) if is_retryable(&error) && tries_left > 0 => {
-                thread::sleep(Duration::from_millis(20));
-            }
-            result => return result,
-        }
-    }
+    // If two connections switch at the same time, SQLite can fail either, even with a busy timeout.
+    let delay = Duration::from_millis(20);
+    diesel_counters::retry()
+        .delay(delay..=delay)
+        .attempts(3000) // a minute
+        .run(conn, |conn| conn.batch_execute("PRAGMA journal_mode = WAL"))
 }
 
 #[cfg(feature = "postgres")]

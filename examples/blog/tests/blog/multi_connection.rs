@@ -6,9 +6,9 @@ use blog::schema::article_counters::{comments, views};
 use blog::schema::{articles, comments as written};
 use diesel::dsl::count_star;
 use diesel::prelude::*;
-use diesel_counters::Drift;
 use diesel_counters::dsl::recount;
 use diesel_counters::prelude::*;
+use diesel_counters::{Drift, counting_transaction};
 
 use crate::database::TestDatabase;
 
@@ -63,6 +63,14 @@ fn everything_works_on_one() {
 
     let values = Article::counter_values(&page, (views, comments), conn);
     assert_eq!(values, Ok(vec![(7, 1), (0, 0)]));
+    counting_transaction(conn, |tx| {
+        tx.count(Article::increment(views).of(two));
+        tx.count(Article::increment(comments).of(one));
+        QueryResult::Ok(())
+    })
+    .unwrap();
+    let values = Article::counter_values(&page, (views, comments), conn);
+    assert_eq!(values, Ok(vec![(7, 2), (1, 0)]));
     assert!(article.delete_counters(conn).unwrap() > 0);
     assert!(Article::delete_counters_of(&[one, two], conn).unwrap() > 0);
     assert_eq!(Article::top(views, 9, .., conn), Ok(vec![]));

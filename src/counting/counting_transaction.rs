@@ -1,0 +1,354 @@
+//! Gathering the increments of a transaction, and writing them at its end.
+
+use std::any::{Any, TypeId};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::{fmt, mem};
+
+use chrono::NaiveDate;
+use diesel::QueryResult;
+use diesel::connection::Connection;
+use diesel::query_dsl::methods::ExecuteDsl;
+use diesel::result::Error;
+
+use crate::backend::{CounterBackend, ListRows};
+use crate::counter::Counters;
+use crate::counting::increment::{AddRow, DaySlots, Increment, SlotChoice};
+use crate::counting::increment_many::{AddRows, IncrementMany, add_rows, in_range};
+use crate::entity::{BoundKey, KeyType};
+use crate::table::{CounterTable, EntityTable, NoEntity, TableName, module_name};
+
+/// Runs `work` in a transaction, gathers the increments that it counts, and writes them as the last
+/// statements of the transaction.
+///
+/// Use it if a transaction counts in many places, or the same entities several times. Pass the
+/// [`CountingTransaction`] to the functions that count:
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # use schema::comments;
+/// use diesel_counters::prelude::*;
+/// use diesel_counters::{CountingTransaction, counting_transaction};
+///
+/// fn post(
+///     body: &str,
+///     id: i64,
+///     tx: &mut CountingTransaction<'_, SqliteConnection>,
+/// ) -> QueryResult<()> {
+///     diesel::insert_into(comments::table)
+///         .values((comments::article_id.eq(id), comments::body.eq(body)))
+///         .execute(tx.conn())?;
+///     tx.count(Article::increment(article_counters::comments).of(id));
+///     Ok(())
+/// }
+///
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// counting_transaction(conn, |tx| {
+///     post("Nice.", 1, tx)?;
+///     post("Thanks.", 1, tx)?;
+///     tx.count(Article::increment(article_counters::views).of(2));
+///     QueryResult::Ok(())
+/// })?; // two inserts, and one statement that counts
+/// # let value = |id: i64, conn: &mut _| counter_value((article_counters::comments, article_counters::views)).of(id).get_result::<(i64, i64)>(conn);
+/// # assert_eq!(value(1, conn)?, (2, 0));
+/// # assert_eq!(value(2, conn)?, (0, 1));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The increments of an entity are added up. A sum of 0 writes nothing. The others are written in the
+/// order of tables, days and keys, in one statement for each table and day, or in a few on databases
+/// other than PostgreSQL, as by [`increment_many`](crate::dsl::increment_many()). All counters that
+/// were counted on that day are in the statement, also where an entity adds 0 to some of them.
+///
+/// Counter rows are thus locked only until the COMMIT that follows, and always in the same order:
+/// transactions that count only in this way do not deadlock on counters, even if they share a slot.
+///
+/// If `work` fails, nothing is written. What `work` reads does not include what it has counted.
+///
+/// If a transaction is open already, it runs in a savepoint, as [`Connection::transaction`] does,
+/// and its increments are the last statements of the savepoint only. On SQLite, write
+/// `conn.immediate_transaction(|conn| counting_transaction(conn, …))`. To run it again if it
+/// conflicts with others, write `retry().run(conn, |conn| counting_transaction(conn, …))`.
+///
+/// # Errors
+///
+/// It returns the error of `work`. It fails with the errors of
+/// [`increment`](crate::dsl::increment()), and with an [overflow](crate::is_overflow()) if a sum is
+/// out of the range of an `i64`. After an error, nothing is written.
+pub fn counting_transaction<Conn, T, E>(
+    conn: &mut Conn,
+    work: impl FnOnce(&mut CountingTransaction<'_, Conn>) -> Result<T, E>,
+) -> Result<T, E>
+where
+    Conn: Connection,
+    E: From<Error>,
+{
+    conn.transaction(|conn| {
+        let mut tx = CountingTransaction::new(conn);
+        let value = work(&mut tx)?;
+        if tx.savepoint_failed {
+            // At a deadlock, MySQL and MariaDB roll back the whole transaction, with the rows that
+            // were counted. Further statements run outside of it. An empty savepoint then fails.
+            tx.conn.transaction(|_| QueryResult::Ok(()))?;
+        }
+        for counts in tx.gathered.into_values() {
+            (counts.write)(counts.rows, tx.conn)?;
+        }
+        Ok(value)
+    })
+}
+
+/// A transaction that gathers increments; made by [`counting_transaction`].
+pub struct CountingTransaction<'a, Conn> {
+    conn: &'a mut Conn,
+    gathered: Gathered<Conn>,
+    /// Whether the last savepoint failed.
+    savepoint_failed: bool,
+}
+
+impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
+    fn new(conn: &'a mut Conn) -> Self {
+        CountingTransaction {
+            conn,
+            gathered: BTreeMap::new(),
+            savepoint_failed: false,
+        }
+    }
+
+    /// Returns the connection, for the other statements of the transaction.
+    ///
+    /// If a statement may fail and `work` is to go on, run it in
+    /// [`transaction`](CountingTransaction::transaction). On MySQL and MariaDB, a deadlock rolls back
+    /// the whole transaction, and an error that is ignored would hide it.
+    pub fn conn(&mut self) -> &mut Conn {
+        self.conn
+    }
+
+    /// Gathers an increment: of an entity, such as `Article::increment(views).of(id)`,
+    /// [`of_many`](Increment::of_many), or without an entity. It runs no statement.
+    ///
+    /// Keys are owned, such as an `i64` or a `String`. Give all keys of a table as one Rust type:
+    /// each type has statements of its own.
+    pub fn count<I: Countable<Conn>>(&mut self, increment: I) {
+        increment.count_in(self);
+    }
+
+    /// Runs `work` in a savepoint. If it fails, the savepoint is rolled back, and what `work` has
+    /// counted is not counted.
+    ///
+    /// Use it in place of `tx.conn().transaction(…)`, in which nothing can be counted.
+    pub fn transaction<T, E>(
+        &mut self,
+        work: impl FnOnce(&mut CountingTransaction<'_, Conn>) -> Result<T, E>,
+    ) -> Result<T, E>
+    where
+        E: From<Error>,
+    {
+        let result: Result<_, E> = self.conn.transaction(|conn| {
+            let mut tx = CountingTransaction::new(conn);
+            let value = work(&mut tx)?;
+            Ok((value, tx.gathered))
+        });
+        self.savepoint_failed = result.is_err();
+        let (value, gathered) = result?;
+        for (table, counts) in gathered {
+            self.merge(table, counts);
+        }
+        Ok(value)
+    }
+
+    fn add<C, K>(&mut self, rows: Rows<K>, write: Write<Conn>)
+    where
+        C: Counters<Table: 'static>,
+        K: Ord + 'static,
+    {
+        let table = (module_name::<C::Table>(), TypeId::of::<(C::Table, K)>());
+        let counts = TableCounts {
+            rows: Box::new(rows),
+            append: append::<K>,
+            write,
+        };
+        self.merge(table, counts);
+    }
+
+    fn merge(&mut self, table: Table, counts: TableCounts<Conn>) {
+        match self.gathered.entry(table) {
+            Entry::Vacant(none) => drop(none.insert(counts)),
+            Entry::Occupied(earlier) => (counts.append)(&mut earlier.into_mut().rows, counts.rows),
+        }
+    }
+}
+
+impl<Conn> fmt::Debug for CountingTransaction<'_, Conn> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CountingTransaction")
+            .finish_non_exhaustive()
+    }
+}
+
+/// An increment that a [`CountingTransaction`] gathers: an [`Increment`] of an entity or without
+/// one, or an [`IncrementMany`]. Do not implement it yourself.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an increment that a transaction can gather",
+    label = "this requires an increment with the key of its entity, such as `Article::increment(views).of(id)`"
+)]
+pub trait Countable<Conn> {
+    #[doc(hidden)]
+    fn count_in(self, tx: &mut CountingTransaction<'_, Conn>);
+}
+
+impl<C, K, Conn> Countable<Conn> for Increment<C, BoundKey<KeyType<C>, K>>
+where
+    C: Counters<Table: EntityTable + 'static>,
+    K: Ord + 'static,
+    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+    for<'a> AddRows<'a, C::Table, K>: ExecuteDsl<Conn>,
+{
+    fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
+        let (day, choice) = self.day_and_choice();
+        let [(id, amounts)] = self.rows;
+        let row = (
+            (day, id.key, choice),
+            sums::<C>(amounts.as_ref().iter().copied()),
+        );
+        tx.add::<C, K>([row].into(), write_rows::<C, K, Conn>);
+    }
+}
+
+impl<C, K, Conn> Countable<Conn> for IncrementMany<C, K>
+where
+    C: Counters<Table: EntityTable + 'static>,
+    K: Ord + 'static,
+    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+    for<'a> AddRows<'a, C::Table, K>: ExecuteDsl<Conn>,
+{
+    fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
+        let (day, choice) = self.increment.day_and_choice();
+        let counts = self.counts.into_iter();
+        let rows = counts.map(|(key, amounts)| ((day, key, choice), sums::<C>(amounts)));
+        tx.add::<C, K>(rows.collect(), write_rows::<C, K, Conn>);
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<C, Conn> Countable<Conn> for Increment<C>
+where
+    C: Counters<Table: CounterTable<KeyType = NoEntity> + 'static>,
+    Conn: Connection,
+    for<'a> AddRow<'a, C::Table>: ExecuteDsl<Conn>,
+{
+    fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
+        let (day, choice) = self.day_and_choice();
+        let [(NoEntity, amounts)] = self.rows;
+        let row = (
+            (day, (), choice),
+            sums::<C>(amounts.as_ref().iter().copied()),
+        );
+        tx.add::<C, ()>([row].into(), write_row::<C, Conn>);
+    }
+}
+
+fn sums<C: Counters>(amounts: impl IntoIterator<Item: Into<i128>>) -> Sums {
+    let amounts = amounts.into_iter().map(Into::into);
+    C::NAMES.iter().copied().zip(amounts).collect()
+}
+
+/// What was gathered, in the order in which all transactions write it.
+type Gathered<Conn> = BTreeMap<Table, TableCounts<Conn>>;
+
+/// The name of a counter table, and the type of the table and of its keys.
+type Table = (&'static str, TypeId);
+
+/// What was gathered for one table: its [`Rows`].
+struct TableCounts<Conn> {
+    rows: Box<dyn Any>,
+    append: fn(&mut Box<dyn Any>, Box<dyn Any>),
+    write: Write<Conn>,
+}
+
+type Write<Conn> = fn(Box<dyn Any>, &mut Conn) -> QueryResult<()>;
+
+type Rows<K> = BTreeMap<(NaiveDate, K, SlotChoice), Sums>;
+
+/// The sum for each counter, by its name. In an `i128`, so that it does not overflow because of the
+/// order of the amounts.
+type Sums = BTreeMap<&'static str, i128>;
+
+fn rows_of<K: 'static>(rows: &mut Box<dyn Any>) -> &mut Rows<K> {
+    let rows = rows.downcast_mut();
+    rows.expect("the rows were gathered for this type of key")
+}
+
+fn append<K: Ord + 'static>(rows: &mut Box<dyn Any>, mut later: Box<dyn Any>) {
+    for (row, sums) in mem::take(rows_of::<K>(&mut later)) {
+        let earlier = rows_of(rows).entry(row).or_default();
+        for (counter, sum) in sums {
+            *earlier.entry(counter).or_default() += sum;
+        }
+    }
+}
+
+fn write_rows<C, K, Conn>(rows: Box<dyn Any>, conn: &mut Conn) -> QueryResult<()>
+where
+    C: Counters<Table: EntityTable>,
+    K: Ord + 'static,
+    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+    for<'a> AddRows<'a, C::Table, K>: ExecuteDsl<Conn>,
+{
+    let table = TableName::<C::Table>::new();
+    for_each_run(rows, |place, counters, rows| {
+        add_rows(&table, place, counters, rows, conn)
+    })
+}
+
+fn write_row<C, Conn>(rows: Box<dyn Any>, conn: &mut Conn) -> QueryResult<()>
+where
+    C: Counters<Table: CounterTable<KeyType = NoEntity>>,
+    Conn: Connection,
+    for<'a> AddRow<'a, C::Table>: ExecuteDsl<Conn>,
+{
+    for_each_run(rows, |place, counters, rows| {
+        for ((), amounts) in rows {
+            ExecuteDsl::execute(AddRow::<C::Table>::new(place, counters, amounts), conn)?;
+        }
+        Ok(())
+    })
+}
+
+/// Calls `write` for each run of rows that have the same day and the same choice of the slot, with
+/// the counters of all of them, and the amounts for each key. Leaves out sums of 0.
+fn for_each_run<K: Ord + 'static>(
+    mut rows: Box<dyn Any>,
+    mut write: impl FnMut(&DaySlots, &[&str], Vec<(K, Vec<i64>)>) -> QueryResult<()>,
+) -> QueryResult<()> {
+    let mut rows = mem::take(rows_of::<K>(&mut rows));
+    rows.retain(|_, sums| {
+        sums.retain(|_, sum| *sum != 0);
+        !sums.is_empty()
+    });
+    let mut rows = rows.into_iter().peekable();
+    while let Some(((day, key, choice), sums)) = rows.next() {
+        let mut run = vec![(key, sums)];
+        while let Some(((_, key, _), sums)) =
+            rows.next_if(|((other, _, others), _)| (*other, *others) == (day, choice))
+        {
+            run.push((key, sums));
+        }
+        let counters: BTreeSet<_> = run
+            .iter()
+            .flat_map(|(_, sums)| sums.keys().copied())
+            .collect();
+        let counters = Vec::from_iter(counters);
+        let run = run.into_iter().map(|(key, sums)| {
+            let sums = counters
+                .iter()
+                .map(|counter| sums.get(counter).copied().unwrap_or(0));
+            Ok((key, in_range(sums)?))
+        });
+        let place = DaySlots::chosen(day, choice);
+        write(&place, &counters, run.collect::<QueryResult<_>>()?)?;
+    }
+    Ok(())
+}
