@@ -12,7 +12,7 @@ use diesel::r2d2::{ConnectionManager, PooledConnection, R2D2Connection};
 use diesel::result::Error;
 use diesel_counters::dsl::{Increment, compact, fold};
 use diesel_counters::prelude::*;
-use diesel_counters::{Counters, Drift, Slot, is_retryable};
+use diesel_counters::{Counters, Drift, Slot, counting_transaction, is_retryable};
 
 use super::{Conn, IS_MYSQL, IS_SQLITE, planted};
 use crate::fault::Fault;
@@ -273,7 +273,11 @@ impl Thread<'_> {
             let conn = &mut *self.connection()?;
             let (id, began) = (self.run.next_id(), now());
             let mut commits = None;
-            let result = transaction(conn, Isolation::Default, |conn| {
+            let isolation = match article % 2 {
+                0 => Isolation::ReadCommitted,
+                _ => Isolation::Default,
+            };
+            let result = transaction(conn, isolation, |conn| {
                 match self.run.fault {
                     Some(Fault::DeleteInOneStatement) => {
                         planted::delete_in_one_statement(article, conn)?;
@@ -483,6 +487,18 @@ impl Attempt {
                     .of_many(amounts.iter().copied())
                     .execute(conn)?;
                 for &(article, amount) in amounts {
+                    self.count(article, Kind::Views, on, amount);
+                }
+            }
+            Step::CountLast { views: ref amounts } => {
+                counting_transaction(conn, |tx| {
+                    for &(article, on, amount) in amounts {
+                        let count = Article::increment(views).of(article).by(amount);
+                        tx.count(of.slotted(count.on(day(on))));
+                    }
+                    QueryResult::Ok(())
+                })?;
+                for &(article, on, amount) in amounts {
                     self.count(article, Kind::Views, on, amount);
                 }
             }

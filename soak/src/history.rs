@@ -54,6 +54,10 @@ pub enum Step {
         day: u8,
         views: Vec<(i64, i64)>,
     },
+    /// Counts at the end of a savepoint, by `counting_transaction`.
+    CountLast {
+        views: Vec<(i64, u8, i64)>,
+    },
     /// Inserts a comment, and counts it together with some views.
     Comment {
         article: i64,
@@ -128,6 +132,8 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(article, day, views)| Step::Count { article, day, views }),
         3 => (0..DAYS, vec((any_article(), amount()), 1..10))
             .prop_map(|(day, views)| Step::CountMany { day, views }),
+        2 => vec((any_article(), 0..DAYS, amount()), 1..6)
+            .prop_map(|views| Step::CountLast { views }),
         4 => (article(), 0..DAYS, amount())
             .prop_map(|(article, day, views)| Step::Comment { article, day, views }),
         2 => Just(Step::Uncomment),
