@@ -12,7 +12,7 @@ use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, ListRows, ManyRows};
-use crate::counter::{Counters, checked_add};
+use crate::counter::{Counters, sum};
 use crate::day::{DayRange, Period, UNDATED};
 use crate::entity::{KeyExpression, KeyOf, KeyType, Keys};
 use crate::reading::sums::{ByDay, NumberedSums, Sums};
@@ -144,8 +144,11 @@ impl<C: Counters, Id> Series<C, Id> {
     /// Reads only the periods that overlap these days: `monday..=today`, `monday..`, `..today`.
     ///
     /// If the range has no first day, the series begins with the first period that has a count. If
-    /// it has no last day, the series ends with the last period that has a count. An empty or
-    /// reversed range has no periods.
+    /// it has no last day, the series ends with the last period that has a count. A day outside of
+    /// 1000-01-01 to 9999-12-31 is as good as none. An empty or reversed range has no periods.
+    ///
+    /// A series has an entry for each period between its ends. If a user of your program chooses the
+    /// range, limit its length: 8,000 years have 2,900,000 days.
     ///
     /// A series does not include counts without a day, which are stored under 1970-01-01.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
@@ -171,9 +174,9 @@ impl<C: Counters, Id> Series<C, Id> {
         rows.retain(|(day, _)| *day != UNDATED);
         let mut bars = self.axis.bars::<C>(days, rows.iter().map(|(day, _)| *day));
         for (day, value) in rows {
-            self.axis.add::<C>(&mut bars, day, C::amounts(value))?;
+            self.axis.add::<C>(&mut bars, day, C::amounts(value));
         }
-        Ok(values::<C>(bars))
+        values::<C>(bars)
     }
 }
 
@@ -224,9 +227,9 @@ impl<C: Counters, K> SeriesOfMany<C, K> {
         let series = rows.into_iter().map(|rows| {
             let mut bars = empty.clone();
             for (day, amounts) in rows {
-                self.axis.add::<C>(&mut bars, day, amounts)?;
+                self.axis.add::<C>(&mut bars, day, amounts);
             }
-            Ok(values::<C>(bars))
+            values::<C>(bars)
         });
         series.collect()
     }
@@ -241,8 +244,8 @@ struct Axis {
     stored: Period,
 }
 
-/// Amounts by the first day of their period.
-type Bars<C> = BTreeMap<NaiveDate, <C as Counters>::Amounts>;
+/// The amounts of each period, by its first day.
+type Bars<C> = BTreeMap<NaiveDate, Vec<<C as Counters>::Amounts>>;
 
 impl Axis {
     fn between(self, days: impl RangeBounds<NaiveDate>) -> Self {
@@ -271,14 +274,14 @@ impl Axis {
         Err(Error::QueryBuilderError(message.into()))
     }
 
-    /// Returns each period of the range, with 0. An open end of the range is the first or the last
+    /// Returns each period of the range, without amounts. An open end of the range is the first or the last
     /// day of `counted`.
     fn bars<C: Counters>(
         &self,
         days: DayRange,
         counted: impl Iterator<Item = NaiveDate> + Clone,
     ) -> Bars<C> {
-        let (first, last) = days.ends();
+        let (first, last) = days.ends_in(self.days);
         let first = first.or_else(|| counted.clone().min());
         let last = last.or_else(|| counted.max());
         let (Some(first), Some(last)) = (first, last) else {
@@ -288,24 +291,19 @@ impl Axis {
             self.period.next(start)
         })
         .take_while(|&start| start <= last)
-        .map(|start| (start, C::ZERO))
+        .map(|start| (start, Vec::new()))
         .collect()
     }
 
-    fn add<C: Counters>(
-        &self,
-        bars: &mut Bars<C>,
-        day: NaiveDate,
-        amounts: C::Amounts,
-    ) -> QueryResult<()> {
-        let bar = bars.entry(self.period.start(day)).or_insert(C::ZERO);
-        *bar = checked_add::<C>(*bar, amounts)?;
-        Ok(())
+    fn add<C: Counters>(&self, bars: &mut Bars<C>, day: NaiveDate, amounts: C::Amounts) {
+        bars.entry(self.period.start(day))
+            .or_default()
+            .push(amounts);
     }
 }
 
-fn values<C: Counters>(bars: Bars<C>) -> Counts<C> {
-    bars.into_iter()
-        .map(|(start, amounts)| (start, C::value(amounts)))
+fn values<C: Counters>(bars: Bars<C>) -> QueryResult<Counts<C>> {
+    let bars = bars.into_iter();
+    bars.map(|(start, amounts)| Ok((start, C::value(sum::<C>(amounts)?))))
         .collect()
 }
