@@ -51,9 +51,8 @@ macro_rules! each_operation_is_right {
             ];
             let [id, held] = [column($models::id), column($models::stored_0)];
             let [source_id, source_entity] = [column($source::id), column($source::entity)];
-            use self::$counters::{actual_0, day, entity, slot, stored_0, total, wanted_0};
-            let key = [column(entity), column(day), column(slot)];
-            let counts = [column(total), column(wanted_0), column(stored_0), column(actual_0)];
+            let key = [column($counters::entity), column($counters::day), column($counters::slot)];
+            let counts = [column($counters::total), column($counters::wanted_0), column($counters::stored_0), column($counters::actual_0)];
             let counts = counts.map(|name| format!("{name} BIGINT NOT NULL DEFAULT 0"));
             conn.batch_execute(&format!(
                 "CREATE TABLE {models} ({id} BIGINT PRIMARY KEY, {held} BIGINT);
