@@ -122,7 +122,7 @@ impl fmt::Debug for Steps {
 }
 
 pub fn steps() -> impl Strategy<Value = Steps> {
-    vec(step(operation().boxed()), 1..16).prop_map(Steps)
+    vec(step(operation()), 1..20).prop_map(Steps)
 }
 
 fn step(operation: BoxedStrategy<Operation>) -> impl Strategy<Value = Step> {
@@ -139,13 +139,15 @@ fn step(operation: BoxedStrategy<Operation>) -> impl Strategy<Value = Step> {
     })
 }
 
-/// An operation, or a transaction of some, which can have savepoints of some.
-fn operation() -> impl Strategy<Value = Operation> {
-    simple_operation().prop_recursive(2, 8, 4, |inner| {
-        let steps = vec(step(inner.boxed()), 0..4);
-        (steps, any::<bool>())
-            .prop_map(|(steps, commits)| Operation::Transaction { steps, commits })
-    })
+/// Mostly a simple one, and sometimes a transaction of some, which can have savepoints.
+fn operation() -> BoxedStrategy<Operation> {
+    let savepoint = prop_oneof![6 => simple_operation(), 1 => transaction(simple_operation())];
+    prop_oneof![8 => simple_operation(), 1 => transaction(savepoint.boxed())].boxed()
+}
+
+fn transaction(of: BoxedStrategy<Operation>) -> impl Strategy<Value = Operation> {
+    let steps = vec(step(of), 0..6);
+    (steps, any::<bool>()).prop_map(|(steps, commits)| Operation::Transaction { steps, commits })
 }
 
 fn simple_operation() -> BoxedStrategy<Operation> {
@@ -164,8 +166,8 @@ fn simple_operation() -> BoxedStrategy<Operation> {
         1 => any::<bool>().prop_map(|by_day| RecountAll { by_day }),
         1 => entity().prop_map(Delete),
         1 => entities().prop_map(DeleteMany),
-        2 => (a_day(), 1..5_usize).prop_map(|(before, batch)| Compact { before, batch }),
-        1 => (a_day(), 1..5_usize).prop_map(|(before, batch)| Fold { before, batch }),
+        3 => (a_day(), 1..5_usize).prop_map(|(before, batch)| Compact { before, batch }),
+        2 => (a_day(), 1..5_usize).prop_map(|(before, batch)| Fold { before, batch }),
         1 => Just(Materialize),
     ]
     .boxed()
