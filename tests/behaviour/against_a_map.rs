@@ -34,7 +34,7 @@ fn holds<L: Library>() {
         ..ProptestConfig::default()
     };
     if std::env::var("PROPTEST_CASES").is_err() {
-        config.cases = 64;
+        config.cases = 48;
     }
     let seed = match config.rng_seed {
         RngSeed::Fixed(seed) => seed,

@@ -218,12 +218,12 @@ fn amounts() -> impl Strategy<Value = Amounts> {
     [amount(), amount()]
 }
 
-/// A random slot is not here: it could not be foretold whether it overflows.
 fn slot() -> impl Strategy<Value = Slot> {
+    let partition = |index| Slot::Partition { index, of: 32 };
     prop_oneof![
         3 => Just(Slot::Connection),
-        1 => prop::sample::select(vec![0, 7, 31])
-            .prop_map(|index| Slot::Partition { index, of: 32 }),
+        1 => Just(Slot::Random),
+        1 => prop::sample::select(vec![0, 7, 31]).prop_map(partition),
     ]
 }
 

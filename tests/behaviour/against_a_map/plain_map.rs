@@ -1,7 +1,7 @@
 //! What an operation has to do and a read to return, by a plain map of counts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
+use std::ops::{Bound, RangeInclusive};
 
 use chrono::{Datelike, Days as ChronoDays, Months, NaiveDate};
 use diesel_counters::{Period, Slot};
@@ -198,14 +198,17 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn slot(&self, slot: Slot) -> i16 {
+    /// The slots of which it is one.
+    fn slots_of(&self, slot: Slot) -> RangeInclusive<i16> {
         let is_timeless = self.period == Period::Total;
-        match slot {
+        let one = match slot {
             _ if !crate::HAS_SLOTS => 0,
+            Slot::Random => return 1..=if is_timeless { 2 } else { 32 },
             Slot::Partition { index, .. } if is_timeless => 1 + i16::from(index >= 16),
             Slot::Partition { index, .. } => 1 + index as i16,
             _ => self.slots[usize::from(is_timeless)],
-        }
+        };
+        one..=one
     }
 
     fn add(
@@ -216,19 +219,23 @@ impl Place<'_> {
         on: NaiveDate,
         slot: Slot,
     ) -> Expected<()> {
-        let row = self.rows.get(&(of, on, self.slot(slot))).copied();
-        let row = row.unwrap_or_default();
-        if row
-            .iter()
-            .zip(by)
-            .any(|(n, by)| n.checked_add(by).is_none())
-        {
-            return Expected::failure(Fault::Overflow);
+        let overflows = |slot| {
+            let row = self.rows.get(&(of, on, slot)).copied().unwrap_or_default();
+            row.iter()
+                .zip(by)
+                .any(|(n, by)| n.checked_add(by).is_none())
+        };
+        let mut expected = Expected::new(());
+        if self.slots_of(slot).any(overflows) {
+            expected.faults.insert(Fault::Overflow);
+        }
+        if self.slots_of(slot).all(overflows) {
+            expected.answer = None;
         }
         for (counter, by) in by.into_iter().enumerate() {
             *map.counts.entry((of, on, counter)).or_default() += i128::from(by);
         }
-        Expected::new(())
+        expected
     }
 }
 
