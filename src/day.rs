@@ -129,8 +129,8 @@ impl DayRange {
         (self.first.0, self.last.0) == (FIRST, LAST)
     }
 
-    /// The first and the last day, each only if the range that this was made of, `of`, has such an
-    /// end. An end that a database cannot store is none.
+    /// The first and the last day. `of` is the range that this was made of: if it has no such end, or
+    /// one that a database cannot store, the day is `None`.
     pub(crate) fn ends_in(
         &self,
         of: (Bound<NaiveDate>, Bound<NaiveDate>),
