@@ -38,25 +38,33 @@ pub trait Counters: Expression {
 pub(crate) type TableOf<C> = TableName<<C as Counters>::Table>;
 
 /// Returns the sum for each counter, or an overflow.
-pub(crate) fn checked_add<C: Counters>(a: C::Amounts, b: C::Amounts) -> QueryResult<C::Amounts> {
-    each::<C>(a, b, i64::checked_add)
+pub(crate) fn sum<C: Counters>(
+    all: impl IntoIterator<Item = C::Amounts>,
+) -> QueryResult<C::Amounts> {
+    // In an `i128`, so that a sum does not overflow because of the order of its amounts.
+    let mut sums = vec![0; C::NAMES.len()];
+    for amounts in all {
+        for (sum, amount) in sums.iter_mut().zip(amounts.as_ref()) {
+            *sum += i128::from(*amount);
+        }
+    }
+    let mut amounts = C::ZERO;
+    for (amount, sum) in amounts.as_mut().iter_mut().zip(sums) {
+        *amount = i64::try_from(sum).map_err(|_| overflow())?;
+    }
+    Ok(amounts)
 }
 
 /// Returns the difference for each counter, or an overflow: the amount to add to `from` to get
 /// `to`.
-pub(crate) fn difference<C: Counters>(to: C::Amounts, from: C::Amounts) -> QueryResult<C::Amounts> {
-    each::<C>(to, from, i64::checked_sub)
-}
-
-fn each<C: Counters>(
-    mut a: C::Amounts,
-    b: C::Amounts,
-    of: fn(i64, i64) -> Option<i64>,
+pub(crate) fn difference<C: Counters>(
+    mut to: C::Amounts,
+    from: C::Amounts,
 ) -> QueryResult<C::Amounts> {
-    for (a, b) in a.as_mut().iter_mut().zip(b.as_ref()) {
-        *a = of(*a, *b).ok_or_else(overflow)?;
+    for (to, from) in to.as_mut().iter_mut().zip(from.as_ref()) {
+        *to = to.checked_sub(*from).ok_or_else(overflow)?;
     }
-    Ok(a)
+    Ok(to)
 }
 
 // The compiler rejects a blanket impl for columns next to one for tuples, because they could

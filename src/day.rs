@@ -124,11 +124,24 @@ impl DayRange {
         self.first.0 > self.last.0
     }
 
-    /// The first and the last day; `None` for an open end.
-    pub(crate) fn ends(&self) -> (Option<NaiveDate>, Option<NaiveDate>) {
+    /// Whether it has every day that a database can store.
+    pub(crate) fn is_all(&self) -> bool {
+        (self.first.0, self.last.0) == (FIRST, LAST)
+    }
+
+    /// The first and the last day. `of` is the range that this was made of: if it has no such end, or
+    /// one that a database cannot store, the day is `None`.
+    pub(crate) fn ends_in(
+        &self,
+        of: (Bound<NaiveDate>, Bound<NaiveDate>),
+    ) -> (Option<NaiveDate>, Option<NaiveDate>) {
+        let is_end = |end| match end {
+            Bound::Included(day) | Bound::Excluded(day) => (FIRST..=LAST).contains(&day),
+            Bound::Unbounded => false,
+        };
         (
-            Some(self.first.0).filter(|&first| first > FIRST),
-            Some(self.last.0).filter(|&last| last < LAST),
+            is_end(of.0).then_some(self.first.0),
+            is_end(of.1).then_some(self.last.0),
         )
     }
 }

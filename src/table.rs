@@ -52,6 +52,9 @@ use diesel::{Column, QueryResult, Table};
 ///   `utf8mb4_nopad_bin` (MariaDB) distinguish all texts.
 /// - On PostgreSQL, all collations distinguish all texts, except nondeterministic ones.
 ///
+/// A text that is too long for the column is an error. On MySQL and MariaDB without the strict mode
+/// (`sql_mode`), the server cuts it off instead, and the count is that of the shorter text.
+///
 /// [`compact`](crate::dsl::compact()) does not merge rows of one entity whose texts differ.
 ///
 /// On MySQL and MariaDB, a column with a foreign key requires the collation of the column that it

@@ -12,8 +12,14 @@ pub fn equal(database: &dyn Database, key: &Column, text: &str) -> Result<Sql> {
     let is_not = |what| format!("{} is {what}, and {text} is not", key.name);
     let equals = sql(format!("{} = ", database.quoted(&key.name)));
     Ok(match database.stored_as(key.kind) {
-        Kind::SmallInt | Kind::Integer | Kind::BigInt => {
+        Kind::SmallInt | Kind::Integer | Kind::BigInt | Kind::OtherInteger => {
             equals.bind(text.parse::<i64>().with_context(|| is_not("an integer"))?)
+        }
+        // No backend binds it.
+        Kind::Unsigned => {
+            let number = text.parse::<u64>();
+            let number = number.with_context(|| is_not("an integer without a sign"))?;
+            equals.sql(number.to_string())
         }
         Kind::Date => equals.bind(
             text.parse::<NaiveDate>()
@@ -21,9 +27,7 @@ pub fn equal(database: &dyn Database, key: &Column, text: &str) -> Result<Sql> {
         ),
         Kind::Binary => equals.bind(bytes(text).with_context(|| is_not("hexadecimal digits"))?),
         Kind::Text => equals.bind(text),
-        Kind::Uuid | Kind::OtherInteger | Kind::Unsigned | Kind::Real | Kind::Other => {
-            equals.then(database.bound(text, key))
-        }
+        Kind::Uuid | Kind::Real | Kind::Other => database.is_text(key, text),
     })
 }
 

@@ -550,3 +550,37 @@ mod triggers {
         }
     }
 }
+
+/// As numbers, all of these are 0 or 1 to the server.
+#[test]
+fn what_only_begins_with_a_key_is_not_that_key() {
+    for (sql_type, one) in [
+        ("BIGINT UNSIGNED", "1"),
+        ("TINYINT", "1"),
+        ("DECIMAL(20,3)", "1.000"),
+        ("DOUBLE", "1"),
+    ] {
+        let database = TestDatabase::create();
+        database.execute(&format!(
+            "CREATE TABLE hit_counters (
+                 id {sql_type} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                 hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (id, day, slot)
+             );
+             INSERT INTO hit_counters VALUES (0, '2026-01-01', 1, 5), (1, '2026-01-01', 1, 6)"
+        ));
+        let hits = |key| {
+            let shown = database.run(&["show", "--json", "hit_counters", "--", key]);
+            match shown.code {
+                0 => shown.json()["counters"][0]["total"].as_i64(),
+                _ => {
+                    assert!(shown.stderr.contains("is an integer"), "{shown:?}");
+                    None
+                }
+            }
+        };
+        assert_eq!(hits(one), Some(6), "{sql_type}");
+        for key in ["x", "", "1x", "1; --", "0x1", "1 OR 1"] {
+            assert!(hits(key).is_none_or(|n| n == 0), "{key} of {sql_type}");
+        }
+    }
+}

@@ -957,3 +957,33 @@ mod triggers {
         }
     }
 }
+
+/// A cast to the type of the column would make them that key.
+#[test]
+fn what_only_begins_with_a_key_is_not_that_key() {
+    for (sql_type, key, others) in [
+        ("CHAR(3)", "abc", ["abcd", "ab"]),
+        ("NUMERIC(4, 1)", "1.5", ["1.54", "1.46"]),
+        ("BIT(3)", "101", ["1011", "10"]),
+        (
+            "TIMESTAMP(0)",
+            "2026-01-01 00:00:00",
+            ["2026-01-01 00:00:00.4", "2026-01-01 00:00:01"],
+        ),
+    ] {
+        let database = TestDatabase::create();
+        database.execute(&format!(
+            "CREATE TABLE hit_counters (
+                 id {sql_type} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                 hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (id, day, slot)
+             );
+             INSERT INTO hit_counters VALUES ('{key}', '2026-01-01', 1, 5)"
+        ));
+        let hits = |key| {
+            let shown = database.run(&["show", "--json", "hit_counters", key]);
+            shown.json()["counters"][0]["total"].as_i64()
+        };
+        assert_eq!(hits(key), Some(5), "{sql_type}");
+        assert_eq!(others.map(hits), [Some(0); 2], "{sql_type}");
+    }
+}

@@ -14,7 +14,7 @@ use diesel::{QueryResult, RunQueryDsl};
 use crate::backend::{CounterBackend, ListRows, ManyRows};
 use crate::correcting::drift::{ByEntity, DriftQuery};
 use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
-use crate::counter::{Counters, checked_add, difference};
+use crate::counter::{Counters, difference, sum};
 use crate::counting::increment::{DaySlots, Increment, LockEntity, increment};
 use crate::counting::increment_many::{AddRows, add_rows};
 use crate::day::{Day, UNDATED};
@@ -252,10 +252,12 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         DriftQuery<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
         let in_a_transaction = is_in_a_transaction(conn)?;
-        let drifts = self.dry_run(conn)?;
+        let query =
+            DriftQuery::<C, _, _, By>::new(&self.source, AllEntities).under_lock(in_a_transaction);
+        let drifts = query.load::<(K, C::Value, C::Value)>(conn)?;
         let mut keys: Vec<By::Entity> = drifts
             .iter()
-            .map(|drift| By::entity(&drift.entity).clone())
+            .map(|(key, ..)| By::entity(key).clone())
             .collect();
         keys.sort_unstable();
         keys.dedup();
@@ -370,17 +372,17 @@ impl<C: Counters, Source, Id: Clone, By: OfOne<C>> RecountOne<C, Source, Id, By>
             LockEntity::<C, Id>::new(id.clone()).execute(conn)?;
             let query = DriftQuery::<C, _, _, By::OfOne>::new(&self.source, id)
                 .under_lock(in_a_transaction);
-            let mut added = C::ZERO;
+            let mut added = Vec::new();
             for row in query.load::<By::Row>(conn)? {
                 let (day, stored, actual) = By::split(row);
                 let actual = C::amounts(actual);
                 let difference = difference::<C>(actual, C::amounts(stored))?;
-                added = checked_add::<C>(added, difference)?;
+                added.push(difference);
                 let mut increment = self.increment.clone().amounts(difference);
                 increment.place.day = Day(self.increment.day_of_counts(day, actual)?);
                 increment.execute(conn)?;
             }
-            Ok(C::value(added))
+            sum::<C>(added).map(C::value)
         })
     }
 }

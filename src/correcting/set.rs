@@ -6,7 +6,7 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, push_names};
-use crate::counter::{Counters, TableOf, checked_add, difference};
+use crate::counter::{Counters, TableOf, difference, sum};
 use crate::counting::increment::{Increment, LockEntity, increment};
 use crate::day::AllDays;
 use crate::entity::{Entities, KeyExpression, KeyOf, KeyType};
@@ -117,8 +117,7 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
             LockEntity::<C, Id>::new(id.clone()).execute(conn)?;
             let before = if in_a_transaction {
                 let rows = read_locked_rows::<C, Id, Conn>(&id, conn)?;
-                rows.into_iter()
-                    .try_fold(C::ZERO, |sum, row| checked_add::<C>(sum, C::amounts(row)))?
+                sum::<C>(rows.into_iter().map(C::amounts))?
             } else {
                 let stored = Sums::<C, Id>::new(id, AllDays);
                 C::amounts(stored.get_result::<C::Value>(conn)?)

@@ -12,7 +12,7 @@ use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, ListRows, ManyRows};
-use crate::counter::{Counters, checked_add};
+use crate::counter::{Counters, sum};
 use crate::day::{DayRange, Period, UNDATED};
 use crate::entity::{KeyExpression, KeyOf, KeyType, Keys};
 use crate::reading::sums::{ByDay, NumberedSums, Sums};
@@ -144,8 +144,11 @@ impl<C: Counters, Id> Series<C, Id> {
     /// Reads only the periods that overlap these days: `monday..=today`, `monday..`, `..today`.
     ///
     /// If the range has no first day, the series begins with the first period that has a count. If
-    /// it has no last day, the series ends with the last period that has a count. An empty or
-    /// reversed range has no periods.
+    /// it has no last day, the series ends with the last period that has a count. An end outside of
+    /// 1000-01-01 to 9999-12-31 is ignored. An empty or reversed range has no periods.
+    ///
+    /// A series has an entry for each period between its ends. If a user of your program chooses the
+    /// range, limit its length: 9,000 years have 3,287,182 days, which take 100 MB.
     ///
     /// A series does not include counts without a day, which are stored under 1970-01-01.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
@@ -167,13 +170,13 @@ impl<C: Counters, Id> Series<C, Id> {
             return Ok(Vec::new());
         }
         let query = Sums::<C, _, ByDay, _>::new(self.entity, days);
-        let mut rows = query.load::<(NaiveDate, C::Value)>(conn)?;
-        rows.retain(|(day, _)| *day != UNDATED);
-        let mut bars = self.axis.bars::<C>(days, rows.iter().map(|(day, _)| *day));
-        for (day, value) in rows {
-            self.axis.add::<C>(&mut bars, day, C::amounts(value))?;
-        }
-        Ok(values::<C>(bars))
+        let rows = query.load::<(NaiveDate, C::Value)>(conn)?.into_iter();
+        let rows: Vec<_> = rows
+            .filter(|(day, _)| *day != UNDATED)
+            .map(|(day, value)| (day, C::amounts(value)))
+            .collect();
+        let empty = self.axis.bars::<C>(days, rows.iter().map(|(day, _)| *day));
+        self.axis.counts::<C>(empty, rows)
     }
 }
 
@@ -221,14 +224,10 @@ impl<C: Counters, K> SeriesOfMany<C, K> {
         let empty = self
             .axis
             .bars::<C>(days, rows.iter().flatten().map(|(day, _)| *day));
-        let series = rows.into_iter().map(|rows| {
-            let mut bars = empty.clone();
-            for (day, amounts) in rows {
-                self.axis.add::<C>(&mut bars, day, amounts)?;
-            }
-            Ok(values::<C>(bars))
-        });
-        series.collect()
+        let series = rows.into_iter();
+        series
+            .map(|rows| self.axis.counts::<C>(empty.clone(), rows))
+            .collect()
     }
 }
 
@@ -278,7 +277,7 @@ impl Axis {
         days: DayRange,
         counted: impl Iterator<Item = NaiveDate> + Clone,
     ) -> Bars<C> {
-        let (first, last) = days.ends();
+        let (first, last) = days.ends_in(self.days);
         let first = first.or_else(|| counted.clone().min());
         let last = last.or_else(|| counted.max());
         let (Some(first), Some(last)) = (first, last) else {
@@ -292,20 +291,23 @@ impl Axis {
         .collect()
     }
 
-    fn add<C: Counters>(
+    /// Returns the periods of `bars`, with the sums of the rows.
+    fn counts<C: Counters>(
         &self,
-        bars: &mut Bars<C>,
-        day: NaiveDate,
-        amounts: C::Amounts,
-    ) -> QueryResult<()> {
-        let bar = bars.entry(self.period.start(day)).or_insert(C::ZERO);
-        *bar = checked_add::<C>(*bar, amounts)?;
-        Ok(())
+        mut bars: Bars<C>,
+        rows: Vec<(NaiveDate, C::Amounts)>,
+    ) -> QueryResult<Counts<C>> {
+        let mut counted = BTreeMap::<_, Vec<_>>::new();
+        for (day, amounts) in rows {
+            let start = self.period.start(day);
+            counted.entry(start).or_default().push(amounts);
+        }
+        for (start, amounts) in counted {
+            bars.insert(start, sum::<C>(amounts)?);
+        }
+        let bars = bars.into_iter();
+        Ok(bars
+            .map(|(start, amounts)| (start, C::value(amounts)))
+            .collect())
     }
-}
-
-fn values<C: Counters>(bars: Bars<C>) -> Counts<C> {
-    bars.into_iter()
-        .map(|(start, amounts)| (start, C::value(amounts)))
-        .collect()
 }

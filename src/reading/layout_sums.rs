@@ -207,7 +207,7 @@ where
         self.condition.walk_ast(out.reborrow())?;
         out.push_sql(")");
         // Only where a day is read must each be one that a `NaiveDate` can be.
-        if self.by == By::Day || self.days.ends() != (None, None) {
+        if self.by == By::Day || !self.days.is_all() {
             self.days.walk_where(" AND ", &layout.day, out.reborrow())?;
         }
         push_group_by(by, &mut out)?;

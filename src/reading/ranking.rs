@@ -114,7 +114,8 @@ impl<C: Counters<Table = T>, T: EntityTable> Ranking<C, T> {
         self
     }
 
-    /// Sets the greatest number of entities. By default there is no limit.
+    /// Sets the greatest number of entities. By default there is no limit. A negative number is no
+    /// limit on SQLite and MariaDB, and an error on PostgreSQL and MySQL.
     pub fn limit(mut self, limit: i64) -> Self {
         self.limit = limit;
         self

@@ -255,3 +255,34 @@ fn it_may_be_dropped_in_its_own_on_run() {
         Err(RecvTimeoutError::Disconnected)
     );
 }
+
+/// As if no day were kept, or each that a `NaiveDate` can be, and more.
+#[test]
+fn any_number_of_days_can_be_kept() {
+    for (days, folded) in [
+        (0, 2),
+        (1, 1),
+        (i32::MAX as u64, 0),
+        (u64::from(u32::MAX), 0),
+        (i64::MAX as u64, 0),
+        (u64::MAX, 0),
+    ] {
+        let (database, mut conn, article) = TestDatabase::with_article();
+        let today = super::utc_today();
+        for ago in [0, 1, 2] {
+            insert_row(1, today - chrono::Days::new(ago), 0, (1, 0, 0), &mut conn);
+        }
+        let (said, runs) = channel();
+        let compactor = Compactor::of(pool(&database, &Arc::default()))
+            .fold(article_counters::table, days)
+            .every(Duration::MAX)
+            .on_run(move |run| said.send(run.to_string()).unwrap())
+            .start()
+            .unwrap();
+        let run = runs.recv_timeout(PATIENCE).unwrap();
+        drop(compactor);
+        assert!(run.contains(&format!(" {folded} rows merged")), "{run}");
+        let kept = rows(&article, &mut conn).len();
+        assert_eq!(kept, 3 - folded + usize::from(folded > 0), "{days}");
+    }
+}

@@ -14,7 +14,7 @@ use diesel_counters_tests::models::{File, Page, Visitor};
 use diesel_counters_tests::schema::file_counters::downloads;
 use diesel_counters_tests::schema::page_counters::hits;
 use diesel_counters_tests::schema::user_counters::visits;
-use diesel_counters_tests::schema::{articles, file_counters, odd_name};
+use diesel_counters_tests::schema::{articles, file_counters, odd_name, page_counters};
 use uuid::Uuid;
 
 use crate::{SCHEMA, TestDatabase, qualified_counters, write_transaction};
@@ -104,6 +104,153 @@ fn a_key_may_be_of_the_applications_own_type() {
     increment(downloads).of(one.id).execute(&mut conn).unwrap();
     assert_eq!(one.counter_value(downloads, &mut conn), Ok(4));
     assert_eq!(other.counter_value(downloads, &mut conn), Ok(4));
+}
+
+macro_rules! each_key_is_its_own {
+    ($Key:ty: $counter:expr, $table:expr, $keys:expr, $is_refused:expr, $conn:expr) => {{
+        let (conn, long_ago) = ($conn, super::day(2020, 1, 1));
+        let mut kept = Vec::new();
+        for (key, n) in $keys.into_iter().zip(1..) {
+            let count = increment($counter)
+                .of(&key)
+                .by(n)
+                .on(long_ago)
+                .execute(conn);
+            let of_many = increment($counter).of_many([(&key, n)]).execute(conn);
+            let set = set_counter($counter).of(&key).to(3 * n).execute(conn);
+            let value = counter_value($counter).of(&key).get_result::<i64>(conn);
+            if $is_refused(&key) {
+                let errors = [
+                    count.is_err(),
+                    of_many.is_err(),
+                    set.is_err(),
+                    value != Ok(3 * n),
+                ];
+                assert_eq!(errors, [true; 4], "{key:?}");
+            } else {
+                assert_eq!((count, of_many, set), (Ok(1), Ok(1), Ok(2 * n)), "{key:?}");
+                assert_eq!(value, Ok(3 * n), "{key:?}");
+                kept.push((key, 3 * n));
+            }
+        }
+        for batch in [1, 1_000] {
+            compact($table).batch(batch).execute(conn).unwrap();
+            fold($table)
+                .before(super::day(2021, 1, 1))
+                .batch(batch)
+                .execute(conn)
+                .unwrap();
+        }
+        let values = counter_value($counter)
+            .of_many(kept.iter().map(|(key, _)| key))
+            .load(conn);
+        assert_eq!(values, Ok(kept.iter().map(|(_, n)| *n).collect()));
+        let mut top: Vec<($Key, i64)> = ranking($counter).load(conn).unwrap();
+        top.reverse();
+        assert_eq!(top, kept);
+
+        let (one, others) = kept.split_first().unwrap();
+        let (gone, left) = others.split_at(others.len() / 2);
+        assert_eq!(delete_counters($table).of(&one.0).execute(conn), Ok(1));
+        let delete = delete_counters($table).of_many(gone.iter().map(|(key, _)| key));
+        assert_eq!(delete.execute(conn), Ok(gone.len()));
+        let mut top: Vec<($Key, i64)> = ranking($counter).load(conn).unwrap();
+        top.reverse();
+        assert_eq!(top, left);
+    }};
+}
+
+/// What a key is, or an error that stores nothing: never another key.
+#[test]
+fn a_text_of_any_kind_is_one_key_or_an_error() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let long = "x".repeat(10_000);
+    let longer = format!("{long}x");
+    // Of which no database can compress the index entry.
+    let noise: String = (0..4_000).map(|_| rand::random_range('!'..='~')).collect();
+    let texts = [
+        "a",
+        "A",
+        "\0",
+        "a\0",
+        "a\0b",
+        "'",
+        "''",
+        "\\",
+        "\\'",
+        "\\0",
+        "\"",
+        "`",
+        "%",
+        "_",
+        "$1",
+        "?",
+        "?1",
+        "\n",
+        "\r\n",
+        "\t",
+        " ",
+        " a",
+        "a\u{300}",
+        "à",
+        "ss",
+        "ß",
+        "ﬁ",
+        "fi",
+        "🦀",
+        "\u{10ffff}",
+        "\u{feff}",
+        "\u{200b}",
+        "\u{202e}a",
+        "NULL",
+        "0",
+        "00",
+        "0x61",
+        "1e1",
+        "{a}",
+        "{\"a\"}",
+        "(1)",
+        &long[..255],
+        &long,
+        &longer,
+        &noise,
+    ];
+    let is_refused = |text: &str| match text {
+        _ if crate::IS_MYSQL => text.len() > 255,
+        _ if !crate::HAS_SLOTS => false,
+        text => text.contains('\0') || text == noise,
+    };
+    let keys = texts.map(str::to_owned);
+    each_key_is_its_own!(String: hits,
+        page_counters::table,
+        keys,
+        |text: &String| is_refused(text),
+        &mut conn
+    );
+}
+
+#[test]
+fn bytes_of_any_kind_are_one_key_or_an_error() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let noise: Vec<u8> = (0..10_000).map(|_| rand::random()).collect();
+    let bytes: [&[u8]; 13] = [
+        b"",
+        b"\0",
+        b"\0\0",
+        b"a",
+        b"A",
+        b"a\0",
+        b"a ",
+        b" ",
+        b"'",
+        b"\\x61",
+        b"\\",
+        b"\xff\xfe\x80",
+        &noise,
+    ];
+    let keys = bytes.map(<[u8]>::to_vec);
+    let is_refused = |key: &Vec<u8>| *key == noise && crate::HAS_SLOTS;
+    each_key_is_its_own!(Vec<u8>: downloads, file_counters::table, keys, is_refused, &mut conn);
 }
 
 #[test]

@@ -2,10 +2,14 @@
 
 use diesel::prelude::*;
 use diesel::result::Error;
+use diesel_counters::Drift;
+use diesel_counters::dsl::{delete_counters, recount};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::{Article, Page};
-use diesel_counters_tests::schema::article_counters::{likes, views};
+use diesel_counters_tests::schema::article_counters::{self, likes, views};
+use diesel_counters_tests::schema::articles;
 use diesel_counters_tests::schema::page_counters::hits;
+use diesel_counters_tests::schema::user_counters::{self, visits};
 use diesel_counters_tests::watch::watch;
 
 use super::{article, day};
@@ -94,4 +98,57 @@ fn they_roll_back_together() {
     });
     assert_eq!(result, Err(Error::RollbackTransaction));
     assert_eq!(article(1).counter_value(views, &mut conn), Ok(0));
+}
+
+/// More than a statement can bind, each twice.
+#[test]
+fn each_operation_on_many_takes_any_number_of_keys() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    let number = 17_000;
+    let keys: Vec<i32> = (0..number).chain((0..number).rev()).collect();
+    let counts = keys.iter().map(|&key| (key, 1));
+    assert_eq!(increment_many(visits, counts, conn), Ok(number as usize));
+    let values = counter_value(visits).of_many(&keys).load(conn);
+    assert_eq!(values, Ok(vec![2; keys.len()]));
+    let series = counter_series(visits).of_many(&keys).load(conn).unwrap();
+    assert!(series.iter().all(|series| series[0].1 == 2));
+    assert_eq!(series.len(), keys.len());
+    let top: Vec<(i32, i64)> = ranking(visits).load(conn).unwrap();
+    assert_eq!(top.len(), number as usize);
+
+    let delete = |keys: &[i32], conn: &mut _| {
+        delete_counters(user_counters::table)
+            .of_many(keys)
+            .execute(conn)
+    };
+    assert_eq!(delete(&keys[1..], conn), Ok(number as usize));
+    assert_eq!(delete(&keys, conn), Ok(0));
+    assert_eq!(delete(&[], conn), Ok(0));
+}
+
+#[test]
+fn any_number_of_entities_is_recounted() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    let number = 10_000;
+    let ids: Vec<i64> = (1..=number).collect();
+    let new: Vec<_> = (6..=number).map(article).collect();
+    conn.transaction(|conn| {
+        diesel::insert_into(articles::table)
+            .values(&new)
+            .execute(conn)
+    })
+    .unwrap();
+    let wanted = ids.iter().map(|&id| (id, id));
+    increment_many(views, wanted, conn).unwrap();
+    let source = article_counters::table.select((article_counters::article_id, views));
+    for batch in [usize::MAX, 1_000] {
+        let drifts: Vec<Drift<i64>> = recount(likes, source).batch(batch).execute(conn).unwrap();
+        assert_eq!(drifts.len(), number as usize);
+        let values = counter_value((views, likes)).of_many(&ids).load(conn);
+        assert_eq!(values, Ok(ids.iter().map(|&id| (id, id)).collect()));
+        let counts = ids.iter().map(|&id| (id, -id));
+        increment_many(likes, counts, conn).unwrap();
+    }
 }

@@ -1,6 +1,7 @@
 //! What counters do, whatever the database. Each database's own file is the
 //! crate root, and says which it is.
 
+mod against_a_map;
 mod compacting;
 mod compactor;
 mod counting_transaction;

@@ -1,14 +1,141 @@
-//! Tables and columns whose names are those of aliases, in our SQL or the database's own.
+//! Tables and columns whose names are those of aliases, in our SQL or the database's own, or that
+//! would be something else if they were not quoted.
 
 use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel::query_builder::QueryFragment;
 use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter};
 use diesel_counters::prelude::*;
 use diesel_counters::{Drift, Slot};
 
 use super::day;
 use crate::{Conn, HAS_SLOTS, TestDatabase, write_transaction};
+
+type DB = <Conn as Connection>::Backend;
+
+fn sql_of(table: impl QueryFragment<DB>) -> String {
+    let sql = diesel::debug_query::<DB, _>(&table).to_string();
+    sql.split(" -- binds").next().unwrap().to_owned()
+}
+
+fn column<C: Column>(_column: C) -> String {
+    if crate::IS_MYSQL {
+        format!("`{}`", C::NAME.replace('`', "``"))
+    } else {
+        format!("\"{}\"", C::NAME.replace('"', "\"\""))
+    }
+}
+
+/// Runs every operation on these tables.
+macro_rules! each_operation_is_right {
+    ($models:ident, $source:ident, $counters:ident) => {
+        allow_tables_to_appear_in_same_query!($models, $counters);
+        diesel_counters::has_parent!($counters -> $models (id));
+
+        #[derive(Identifiable, HasCounters)]
+        #[diesel(table_name = $models)]
+        #[counters(table_name = $counters)]
+        struct Model {
+            id: i64,
+        }
+
+        #[test]
+        fn each_operation_is_right() {
+            let database = TestDatabase::create();
+            let conn = &mut database.connect();
+            let [models, source, counters] = [
+                sql_of($models::table.from_clause()),
+                sql_of($source::table.from_clause()),
+                sql_of($counters::table.from_clause()),
+            ];
+            let [id, held] = [column($models::id), column($models::stored_0)];
+            let [source_id, source_entity] = [column($source::id), column($source::entity)];
+            let key = [column($counters::entity), column($counters::day), column($counters::slot)];
+            let counts = [column($counters::total), column($counters::wanted_0), column($counters::stored_0), column($counters::actual_0)];
+            let counts = counts.map(|name| format!("{name} BIGINT NOT NULL DEFAULT 0"));
+            conn.batch_execute(&format!(
+                "CREATE TABLE {models} ({id} BIGINT PRIMARY KEY, {held} BIGINT);
+                 CREATE TABLE {source} ({source_id} BIGINT PRIMARY KEY, {source_entity} BIGINT);
+                 CREATE TABLE {counters} (
+                    {} BIGINT NOT NULL, {} DATE NOT NULL, {} SMALLINT NOT NULL, {},
+                    PRIMARY KEY ({})
+                 );
+                 INSERT INTO {models} VALUES (1, 0), (2, 0);
+                 INSERT INTO {source} VALUES (1, 1), (2, 2), (3, 2);",
+                key[0],
+                key[1],
+                key[2],
+                counts.join(", "),
+                key.join(", "),
+            ))
+            .unwrap();
+            each_operation(conn).unwrap();
+        }
+
+        fn each_operation(conn: &mut Conn) -> QueryResult<()> {
+            use self::$counters::{stored_0, table, total as count, wanted_0};
+
+            let [one, two] = [1, 2].map(|id| Model { id });
+            for (model, n) in [(&one, 100), (&two, 200)] {
+                model.incr_counters((count.by(n - 7), wanted_0.by(1)), conn)?;
+                model.incr_counter_by(count, 5, conn)?;
+            }
+            increment_many(count, [(1_i64, 2), (2, 2)], conn)?;
+            let old = increment(count).on(day(2020, 1, 1)).slot(Slot::Random);
+            old.of_many([(1_i64, 0), (2, 0)]).execute(conn)?;
+
+            assert_eq!(one.counter_value((count, wanted_0), conn), Ok((100, 1)));
+            assert_eq!(
+                Model::counter_values([&one, &two], count, conn)?,
+                [100, 200]
+            );
+            let totals: Vec<(i64, i64)> = $models::table
+                .select(($models::id, total(count)))
+                .filter(total(count).gt(1))
+                .order(total(count).desc())
+                .load(conn)?;
+            assert_eq!(totals, [(2, 200), (1, 100)]);
+            let of_rows = $source::table
+                .select(total(count).of($source::entity))
+                .order($source::id);
+            assert_eq!(of_rows.load::<i64>(conn)?, [100, 200, 200]);
+            let top = ranking(count).limit(1);
+            assert_eq!(top.load::<(i64, i64)>(conn)?, [(2, 200)]);
+            let models = $models::table
+                .inner_join(top)
+                .select(($models::id, top.total()));
+            assert_eq!(models.load::<(i64, i64)>(conn)?, [(2, 200)]);
+
+            let rows = $source::table.group_by($source::entity);
+            let rows = rows.select(($source::entity, count_star()));
+            let drift = recount(stored_0, rows);
+            let drift: Vec<Drift<i64>> = drift.execute(conn)?;
+            assert_eq!(drift.len(), 2);
+            assert_eq!(Model::counter_values([&one, &two], stored_0, conn)?, [1, 2]);
+            assert_eq!(one.recount(count, rows, conn)?, 1 - 100);
+            assert_eq!(
+                Model::materialize(count, $models::stored_0).execute(conn),
+                Ok(2)
+            );
+
+            assert_eq!(two.set_counter(count, 7, conn), Ok(200));
+            let set = write_transaction(conn, |conn| set_counter(count).of(2_i64).to(8).execute(conn));
+            assert_eq!(set, Ok(7));
+
+            compact(table).before(day(2100, 1, 1)).execute(conn)?;
+            fold(table).before(day(2100, 1, 1)).execute(conn)?;
+            assert_eq!(Model::counter_values([&one, &two], count, conn)?, [1, 8]);
+            let rows: i64 = table.count().get_result(conn)?;
+            assert_eq!(rows, 2, "{HAS_SLOTS}");
+            assert_eq!(
+                delete_counters(table).of_many(&[1_i64, 2]).execute(conn),
+                Ok(2)
+            );
+            Ok(())
+        }
+    };
+}
 
 /// A model, the rows that are counted, and the counters, all of the same columns.
 macro_rules! module {
@@ -33,107 +160,7 @@ macro_rules! module {
                     actual_0 -> BigInt,
                 }
             }
-            allow_tables_to_appear_in_same_query!($models, $counters);
-            diesel_counters::has_parent!($counters -> $models (id));
-
-            #[derive(Identifiable, HasCounters)]
-            #[diesel(table_name = $models)]
-            #[counters(table_name = $counters)]
-            struct Model {
-                id: i64,
-            }
-
-            #[test]
-            fn each_operation_is_right() {
-                let database = TestDatabase::create();
-                let conn = &mut database.connect();
-                conn.batch_execute(concat!(
-                    "CREATE TABLE ",
-                    stringify!($models),
-                    " (id BIGINT PRIMARY KEY, stored_0 BIGINT);
-                     CREATE TABLE ",
-                    stringify!($source),
-                    " (id BIGINT PRIMARY KEY, entity BIGINT);
-                     CREATE TABLE ",
-                    stringify!($counters),
-                    " (
-                        entity BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
-                        total BIGINT NOT NULL DEFAULT 0, wanted_0 BIGINT NOT NULL DEFAULT 0,
-                        stored_0 BIGINT NOT NULL DEFAULT 0, actual_0 BIGINT NOT NULL DEFAULT 0,
-                        PRIMARY KEY (entity, day, slot)
-                     );
-                     INSERT INTO ",
-                    stringify!($models),
-                    " VALUES (1, 0), (2, 0);
-                     INSERT INTO ",
-                    stringify!($source),
-                    " VALUES (1, 1), (2, 2), (3, 2);"
-                ))
-                .unwrap();
-                each_operation(conn).unwrap();
-            }
-
-            fn each_operation(conn: &mut Conn) -> QueryResult<()> {
-                use self::$counters::{stored_0, table, total as count, wanted_0};
-
-                let [one, two] = [1, 2].map(|id| Model { id });
-                for (model, n) in [(&one, 100), (&two, 200)] {
-                    model.incr_counters((count.by(n - 7), wanted_0.by(1)), conn)?;
-                    model.incr_counter_by(count, 5, conn)?;
-                }
-                increment_many(count, [(1_i64, 2), (2, 2)], conn)?;
-                let old = increment(count).on(day(2020, 1, 1)).slot(Slot::Random);
-                old.of_many([(1_i64, 0), (2, 0)]).execute(conn)?;
-
-                assert_eq!(one.counter_value((count, wanted_0), conn), Ok((100, 1)));
-                assert_eq!(
-                    Model::counter_values([&one, &two], count, conn)?,
-                    [100, 200]
-                );
-                let totals: Vec<(i64, i64)> = $models::table
-                    .select(($models::id, total(count)))
-                    .filter(total(count).gt(1))
-                    .order(total(count).desc())
-                    .load(conn)?;
-                assert_eq!(totals, [(2, 200), (1, 100)]);
-                let of_rows = $source::table
-                    .select(total(count).of($source::entity))
-                    .order($source::id);
-                assert_eq!(of_rows.load::<i64>(conn)?, [100, 200, 200]);
-                let top = ranking(count).limit(1);
-                assert_eq!(top.load::<(i64, i64)>(conn)?, [(2, 200)]);
-                let models = $models::table
-                    .inner_join(top)
-                    .select(($models::id, top.total()));
-                assert_eq!(models.load::<(i64, i64)>(conn)?, [(2, 200)]);
-
-                let rows = $source::table.group_by($source::entity);
-                let rows = rows.select(($source::entity, count_star()));
-                let drift = recount(stored_0, rows);
-                let drift: Vec<Drift<i64>> = drift.execute(conn)?;
-                assert_eq!(drift.len(), 2);
-                assert_eq!(Model::counter_values([&one, &two], stored_0, conn)?, [1, 2]);
-                assert_eq!(one.recount(count, rows, conn)?, 1 - 100);
-                assert_eq!(
-                    Model::materialize(count, $models::stored_0).execute(conn),
-                    Ok(2)
-                );
-
-                assert_eq!(two.set_counter(count, 7, conn), Ok(200));
-                let set = write_transaction(conn, |conn| set_counter(count).of(2_i64).to(8).execute(conn));
-                assert_eq!(set, Ok(7));
-
-                compact(table).before(day(2100, 1, 1)).execute(conn)?;
-                fold(table).before(day(2100, 1, 1)).execute(conn)?;
-                assert_eq!(Model::counter_values([&one, &two], count, conn)?, [1, 8]);
-                let rows: i64 = table.count().get_result(conn)?;
-                assert_eq!(rows, 2, "{HAS_SLOTS}");
-                assert_eq!(
-                    delete_counters(table).of_many(&[1_i64, 2]).execute(conn),
-                    Ok(2)
-                );
-                Ok(())
-            }
+            each_operation_is_right!($models, $source, $counters);
         }
     };
 }
@@ -142,3 +169,47 @@ module!(excluded_counts_rows_of_source: counted, source, excluded);
 module!(wanted_counts_rows_of_source: compared, source, wanted);
 module!(source_counts_rows_of_actual: entity, actual, source);
 module!(counted_counts_rows_of_excluded: wanted, excluded, counted);
+
+/// Each a part of SQL, of a format, of a bind, or of a comment if it were not quoted.
+mod hostile {
+    use super::*;
+
+    table! {
+        #[sql_name = r#"'; DROP TABLE "x"; -- `"#]
+        models (id) {
+            #[sql_name = r#"id"`'\ $1"#]
+            id -> BigInt,
+            #[sql_name = "select ? %s"]
+            stored_0 -> BigInt,
+        }
+    }
+    table! {
+        #[sql_name = "{} /* 雪 */ :a"]
+        source (id) {
+            #[sql_name = "?"]
+            id -> BigInt,
+            #[sql_name = "$1"]
+            entity -> BigInt,
+        }
+    }
+    table! {
+        #[sql_name = r#"a""b``c''d ?1 %d"#]
+        counters (entity, day, slot) {
+            #[sql_name = " $1"]
+            entity -> BigInt,
+            #[sql_name = r#"date"; --"#]
+            day -> Date,
+            #[sql_name = "`"]
+            slot -> SmallInt,
+            #[sql_name = r#"""#]
+            total -> BigInt,
+            #[sql_name = "größe ?"]
+            wanted_0 -> BigInt,
+            #[sql_name = "group by"]
+            stored_0 -> BigInt,
+            #[sql_name = r"\"]
+            actual_0 -> BigInt,
+        }
+    }
+    each_operation_is_right!(models, source, counters);
+}

@@ -1,9 +1,10 @@
 //! A count is an i64, or an error.
 
 use diesel::prelude::*;
-use diesel_counters::is_overflow;
 use diesel_counters::prelude::*;
-use diesel_counters_tests::schema::article_counters::{likes, views};
+use diesel_counters::{Period, is_overflow};
+use diesel_counters_tests::models::Article;
+use diesel_counters_tests::schema::article_counters::{self, likes, views};
 use diesel_counters_tests::schema::user_counters::visits;
 
 use super::{article, day};
@@ -95,4 +96,29 @@ fn a_sum_beyond_an_i64_is_an_error_and_never_a_wrong_number() {
         }
     }
     assert_eq!(article(3).counter_value(views, &mut conn), Ok(0));
+}
+
+/// Only the sum counts. On SQLite, a sum of SQLite's own may depend on it.
+#[test]
+fn whether_a_sum_fits_does_not_depend_on_the_order_of_the_days() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    for (id, counts) in [(1, [i64::MAX, 10, -10]), (2, [-10, 10, i64::MAX])] {
+        for (d, n) in (2..).zip(counts) {
+            let count = Article::increment(views).of(id).on(day(2026, 11, d));
+            count.by(n).execute(conn).unwrap();
+        }
+        let week = counter_series(views).of(id).per(Period::Week).load(conn);
+        assert_eq!(week, Ok(vec![(day(2026, 11, 2), i64::MAX)]));
+
+        let set = write_transaction(conn, |conn| article(id).set_counter(views, 0, conn));
+        assert_eq!(set, Ok(i64::MAX));
+        article(id).incr_counter_by(views, i64::MAX, conn).unwrap();
+
+        let nothing = article_counters::table
+            .filter(article_counters::slot.lt(0))
+            .select((article_counters::article_id, article_counters::day, views));
+        let added = article(id).recount(views, nothing, conn);
+        assert_eq!(added, Ok(-i64::MAX));
+    }
 }

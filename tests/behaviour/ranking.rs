@@ -126,3 +126,20 @@ fn a_ranking_is_prepared_once() {
         watched.prepared
     );
 }
+
+#[test]
+fn a_limit_may_be_any_number() {
+    let (_database, mut conn) = counted();
+    let conn = &mut conn;
+    for (n, expected) in [(0, 0), (1, 1), (4, 4), (5, 4), (i64::MAX, 4)] {
+        assert_eq!(Article::top(views, n, .., conn).unwrap().len(), expected);
+        let joined = articles::table.inner_join(ranking(views).limit(n));
+        let joined = joined.select(articles::id).load::<i64>(conn);
+        assert_eq!(joined.unwrap().len(), expected);
+    }
+    // As with Diesel's own `limit`, some databases take it for none, and some refuse it.
+    for n in [-1, i64::MIN] {
+        let top = Article::top(views, n, .., conn);
+        assert!(top.as_ref().map_or(true, |top| top.len() == 4), "{top:?}");
+    }
+}

@@ -204,6 +204,24 @@ fn a_recount_in_the_callers_transaction_rolls_back_with_it_or_is_refused() {
     assert_eq!(article(3).counter_value(comments, &mut conn), Ok(0));
 }
 
+/// What it could read of the counts there can be as old as the transaction.
+#[test]
+fn on_mysql_a_recount_in_a_transaction_is_refused_if_no_count_seems_wrong_too() {
+    let (_database, mut conn) = drifted();
+    let conn = &mut conn;
+    Article::recount_all(comments, comments_by_article(), conn).unwrap();
+    let again = conn.transaction(|conn| {
+        let again: Vec<Drift<i64>> = Article::recount_all(comments, comments_by_article(), conn)?;
+        QueryResult::Ok(again)
+    });
+    if IS_MYSQL {
+        let error = again.unwrap_err().to_string();
+        assert!(error.contains("outside of a transaction"), "{error}");
+    } else {
+        assert_eq!(again, Ok(vec![]));
+    }
+}
+
 #[test]
 fn a_recount_is_prepared_once() {
     let (_database, mut conn) = drifted();

@@ -154,6 +154,25 @@ fn a_range_may_reach_as_far_as_it_likes() {
 }
 
 #[test]
+fn a_range_from_the_first_or_to_the_last_day_has_each_of_its_periods() {
+    let (_database, mut conn) = counted();
+    let conn = &mut conn;
+    let (first, last) = (day(1000, 1, 1), day(9999, 12, 31));
+    let days = |days: std::ops::RangeInclusive<NaiveDate>, conn: &mut Conn| {
+        article(1).daily_counts(views, days, conn).unwrap().len()
+    };
+    assert_eq!(days(first..=day(1000, 1, 3), conn), 3);
+    assert_eq!(days(day(9999, 12, 30)..=last, conn), 2);
+    assert_eq!(days(NaiveDate::MIN..=day(1000, 1, 3), conn), 0);
+    let months = Article::counter_series(views).of(1_i64).per(Period::Month);
+    let months = months
+        .between(day(1000, 1, 15)..=day(1000, 2, 1))
+        .load(conn);
+    let expected = [1, 2].map(|month| (day(1000, month, 1), 0));
+    assert_eq!(months, Ok(expected.to_vec()));
+}
+
+#[test]
 fn weeks_are_whole_and_begin_on_monday() {
     let (_database, mut conn) = counted();
     let conn = &mut conn;

@@ -11,7 +11,7 @@ use diesel_counters::dsl::claim_slot;
 use diesel_counters::prelude::*;
 use diesel_counters::{ClaimSlots, Slot};
 use diesel_counters_tests::models::{Article, BusyArticle, TimelessArticle};
-use diesel_counters_tests::schema::article_counters::{comments, views};
+use diesel_counters_tests::schema::article_counters::{self, comments, views};
 
 use super::{article, comments_by_article, rows, wait_until};
 use crate::{Conn, HAS_SLOTS, TestDatabase, has_claimed};
@@ -220,5 +220,69 @@ fn a_partition_that_is_none_is_an_error_that_says_so() {
         } else {
             assert_eq!(result, Ok(1));
         }
+    }
+}
+
+/// The same articles, in one slot.
+#[derive(HasCounters)]
+#[counters(table_name = diesel_counters_tests::schema::article_counters, slots = 1)]
+struct LonelyArticle {
+    id: i64,
+}
+
+#[test]
+fn one_slot_and_the_most_slots_can_be_chosen_from_in_each_way() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    let last = u16::MAX;
+    let partition = |index, of| Slot::Partition { index, of };
+    let of_busy = [
+        (Slot::Connection, 1..=32767),
+        (Slot::Random, 1..=32767),
+        (partition(0, 1), 1..=32767),
+        (partition(0, last), 1..=1),
+        (partition(last - 1, last), 32767..=32767),
+        (partition(0, 32767), 1..=1),
+        (partition(32766, 32767), 32767..=32767),
+        (partition(1, 2), 16384..=32767),
+    ];
+    for (slot, slots) in of_busy {
+        let slots = if HAS_SLOTS { slots } else { 0..=0 };
+        diesel::delete(article_counters::table)
+            .execute(conn)
+            .unwrap();
+        for _ in 0..3 {
+            let one = BusyArticle::increment(views).of(1_i64).slot(slot);
+            one.execute(conn).unwrap();
+            let many = BusyArticle::increment(views)
+                .of_many([(1_i64, 1)])
+                .slot(slot);
+            many.execute(conn).unwrap();
+        }
+        let used = slots_used(conn);
+        assert!(
+            used.iter().all(|slot| slots.contains(slot)),
+            "{used:?} by {slot:?}"
+        );
+        assert_eq!(article.counter_value(views, conn), Ok(6));
+
+        diesel::delete(article_counters::table)
+            .execute(conn)
+            .unwrap();
+        for _ in 0..2 {
+            let one = LonelyArticle::increment(views).of(1_i64).slot(slot);
+            one.execute(conn).unwrap();
+            let many = LonelyArticle::increment(views)
+                .of_many([(1_i64, 1)])
+                .slot(slot);
+            many.execute(conn).unwrap();
+        }
+        let set = LonelyArticle { id: 1 }.set_counter(views, 9, conn);
+        assert_eq!(set, Ok(4));
+        let counted = rows(&article, conn)
+            .into_iter()
+            .filter(|row| row.views != 0);
+        let counted: Vec<_> = counted.map(|row| (row.slot, row.views)).collect();
+        assert_eq!(counted, [(i16::from(HAS_SLOTS), 9)], "{slot:?}");
     }
 }

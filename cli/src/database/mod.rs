@@ -63,9 +63,9 @@ pub trait Database: Sync {
         kind
     }
 
-    /// SQL of a text as a value that can be compared with the key.
-    fn bound(&self, text: &str, _key: &Column) -> Sql {
-        sql("").bind(text)
+    /// A condition that is true for the key that is printed as this text, and for no other.
+    fn is_text(&self, key: &Column, text: &str) -> Sql {
+        sql(format!("{} = ", self.quoted(&key.name))).bind(text)
     }
 
     /// The type of a column of texts, with a collation that tells all texts apart.

@@ -1,10 +1,14 @@
 //! `show` and `top`.
 
+use std::collections::BTreeSet;
+
 use chrono::{Days, NaiveDate, Utc};
+use diesel::RunQueryDsl;
+use diesel::sql_types::Text;
 use serde_json::json;
 
 use super::assert_snapshot;
-use crate::{BYTES, TestDatabase, UUID};
+use crate::{BACKEND, BYTES, TestDatabase, UUID};
 
 fn today() -> NaiveDate {
     Utc::now().date_naive()
@@ -215,5 +219,77 @@ fn a_key_cannot_steer_the_terminal() {
         let ran = database.run(&args);
         assert!(!ran.stdout.is_empty());
         assert!(!ran.stdout.contains(['\u{1b}', '\u{7}']), "{ran:?}");
+    }
+}
+
+/// Each would be something else as a part of SQL, of a format, or as an option.
+#[test]
+fn no_name_and_no_key_is_taken_for_anything_else() {
+    let names = [
+        "'; DROP TABLE \"x\"; -- `",
+        "{} /* 雪 */ %s",
+        "select",
+        "$1",
+        "?",
+        "back\\",
+        " --json",
+        "-n",
+    ];
+    let keys = [
+        "",
+        "x",
+        "'",
+        "'; DROP TABLE x; --",
+        "\\'",
+        "%",
+        "--json",
+        "-n",
+        "🦀",
+    ];
+    let quote = if BACKEND == "mysql" { "`" } else { "\"" };
+    for name in names {
+        let database = TestDatabase::create();
+        let folder = tempfile::tempdir().unwrap();
+        let generated = database.run(&[
+            "generate",
+            "migration",
+            "create",
+            &format!("--table={name}"),
+            &format!("--counters={name}"),
+            &format!("--entity=of {name}:text"),
+            &format!("--migration-dir={}", folder.path().display()),
+            "--json",
+        ]);
+        let up = generated.json()["up"].as_str().unwrap().to_owned();
+        database.execute(&std::fs::read_to_string(up).unwrap());
+        let value = if BACKEND == "postgres" { "$1" } else { "?" };
+        let table = format!("{quote}{}{quote}", name.replace(quote, &quote.repeat(2)));
+        for slot in 0..=2 {
+            for key in keys {
+                let insert =
+                    format!("INSERT INTO {table} VALUES ({value}, '2026-01-01', {slot}, 5)");
+                let insert = diesel::sql_query(insert).bind::<Text, _>(key);
+                insert.execute(&mut database.connect()).unwrap();
+            }
+        }
+
+        let checked = database.run(&["check", "--", name]);
+        assert_eq!(checked.code, 0, "{checked:?}");
+        for merge in [&["compact"][..], &["fold", "--before=2026-01-02"]] {
+            let top = database.run(&["top", "--json", "--", name, name]).json();
+            let top = top["top"].as_array().unwrap();
+            let top: BTreeSet<_> = top.iter().map(|row| row["entity"].as_str()).collect();
+            assert_eq!(top, keys.into_iter().map(Some).collect(), "{name}");
+            for (key, n) in keys
+                .map(|key| (key, 15))
+                .into_iter()
+                .chain([("y", 0), ("x'", 0)])
+            {
+                let shown = database.run(&["show", "--json", "--", name, key]).json();
+                assert_eq!(shown["counters"][0]["total"], n, "{key} of {name}");
+            }
+            let merged = database.run(&[merge, &["--", name]].concat());
+            assert_eq!(merged.code, 0, "{merged:?}");
+        }
     }
 }

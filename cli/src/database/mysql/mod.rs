@@ -20,7 +20,7 @@ use crate::catalogue::{Column, Index, Parent, Shape, Table};
 use crate::connection::AnyConnection;
 use crate::doctor::looks::Looks;
 use crate::doctor::report::{Deadlock, Look};
-use crate::sql::sql;
+use crate::sql::{Sql, sql};
 use crate::trigger::{Counting, Trigger};
 
 pub struct Mysql;
@@ -85,6 +85,13 @@ impl Database for Mysql {
         let bytes: Option<i64> = size.typed::<Nullable<BigInt>>().get_result(conn)?;
         let of = "the table and its indexes, as the server estimates it";
         Ok(bytes.map(|bytes| Size { bytes, of }))
+    }
+
+    /// MySQL compares a number with the number that a text begins with, or with 0.
+    fn is_text(&self, key: &Column, text: &str) -> Sql {
+        let equals = sql(format!("{} = ", self.quoted(&key.name))).bind(text);
+        let is_printed = format!(" AND {} = ", self.as_text(key));
+        equals.sql(is_printed).bind(text)
     }
 
     fn faults(&self, shape: &Shape<'_>, _conn: &mut AnyConnection) -> Result<Vec<Fault>> {

@@ -80,9 +80,9 @@ impl Database for Postgres {
     }
 
     /// PostgreSQL compares a bound text with nothing but a text.
-    fn bound(&self, text: &str, key: &Column) -> Sql {
-        let cast = sql("CAST(").bind(text);
-        cast.sql(format!(" AS {})", key.sql_type))
+    fn is_text(&self, key: &Column, text: &str) -> Sql {
+        let cast = sql(format!("{} = CAST(", self.quoted(&key.name))).bind(text);
+        cast.sql(format!(" AS {})", of_any_length(&key.sql_type)))
     }
 
     fn faults(&self, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
@@ -116,5 +116,19 @@ impl Database for Postgres {
 
     fn not_counted(&self, counting: &Counting, _: &[Trigger]) -> Vec<String> {
         triggers::not_counted(&counting.rows)
+    }
+}
+
+/// The type without its length or precision. A cast to a type with one cuts a text off, or rounds a
+/// number, to what may be another key.
+fn of_any_length(sql_type: &str) -> String {
+    match sql_type.split_once('(') {
+        Some(("character", _)) => "bpchar".to_owned(),
+        Some(("bit", _)) => "varbit".to_owned(),
+        Some((name, rest)) if !name.contains('"') => {
+            let (_length, rest) = rest.split_once(')').unwrap_or_default();
+            format!("{name}{rest}")
+        }
+        _ => sql_type.to_owned(),
     }
 }

@@ -1,0 +1,620 @@
+//! The library against a plain map: operations in any order, on counters of several models, do
+//! what they would do to a `BTreeMap`, and each read returns what the map has.
+//!
+//! A failure prints the shortest operations that fail, and a seed:
+//! `PROPTEST_RNG_SEED=… cargo test against_a_map` runs the same cases again. `PROPTEST_CASES=…`
+//! runs another number of cases. Nothing is written to a file.
+
+mod operations;
+mod plain_map;
+
+use std::fmt::Debug;
+
+use chrono::NaiveDate;
+use diesel::prelude::*;
+use diesel::result::Error;
+use diesel_counters::{Period, is_overflow};
+use proptest::prelude::ProptestConfig;
+use proptest::test_runner::{RngSeed, TestCaseError, TestRunner};
+
+use self::operations::{Operation, Read, Step};
+use self::plain_map::{Answer, Expected, Fault, Map, Place, Rows};
+use crate::Conn;
+
+/// Runs the cases on the tables of `library`, which are empty before each case.
+fn holds<L: Library>() {
+    let database = crate::TestDatabase::create();
+    let conn = &mut database.connect();
+    L::create_tables(conn).unwrap();
+    let slots = [Period::Day, Period::Total].map(|period| L::connection_slot(period, conn));
+
+    let mut config = ProptestConfig {
+        failure_persistence: None,
+        max_shrink_iters: 10_000,
+        ..ProptestConfig::default()
+    };
+    if std::env::var("PROPTEST_CASES").is_err() {
+        config.cases = 48;
+    }
+    let seed = match config.rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        RngSeed::Random => rand::random(),
+    };
+    config.rng_seed = RngSeed::Fixed(seed);
+    let database = std::cell::RefCell::new(conn);
+    let result = TestRunner::new(config).run(&operations::steps(), |steps| {
+        let conn = &mut **database.borrow_mut();
+        L::empty_tables(conn).unwrap();
+        let mut session = Session::<L>::new(slots, conn);
+        let ran = session.run(&steps.0);
+        ran.map(drop).map_err(TestCaseError::fail)
+    });
+    if let Err(error) = result {
+        panic!("PROPTEST_RNG_SEED={seed}\n{error}");
+    }
+}
+
+/// The library's calls on the tables of a test.
+trait Library {
+    fn create_tables(conn: &mut Conn) -> QueryResult<()>;
+    fn empty_tables(conn: &mut Conn) -> QueryResult<()>;
+    fn connection_slot(of: Period, conn: &mut Conn) -> i16;
+    fn run(operation: &Operation, of: Period, conn: &mut Conn) -> QueryResult<Answer>;
+    fn read(read: &Read, of: Period, conn: &mut Conn) -> QueryResult<Answer>;
+    /// All rows, and the materialized totals, by Diesel alone.
+    fn rows(conn: &mut Conn) -> QueryResult<(Rows, Vec<i64>)>;
+}
+
+struct Session<'c, L> {
+    conn: &'c mut Conn,
+    slots: [i16; 2],
+    map: Map,
+    rows: Rows,
+    in_transaction: bool,
+    library: std::marker::PhantomData<L>,
+}
+
+impl<'c, L: Library> Session<'c, L> {
+    fn new(slots: [i16; 2], conn: &'c mut Conn) -> Self {
+        Session {
+            conn,
+            slots,
+            map: Map::default(),
+            rows: Rows::new(),
+            in_transaction: false,
+            library: std::marker::PhantomData,
+        }
+    }
+
+    /// Whether all operations succeeded. In a transaction, it ends at the first that fails. The
+    /// error says what was not as the map has it.
+    fn run(&mut self, steps: &[Step]) -> Result<bool, String> {
+        for step in steps {
+            let succeeded = match &step.operation {
+                Operation::Transaction { steps, commits } => self.transaction(steps, *commits)?,
+                operation => self.operation(operation, step.period)?,
+            };
+            if !succeeded && self.in_transaction {
+                return Ok(false);
+            }
+            if !self.read(&step.read, step.period)? && self.in_transaction {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn place(&self, period: Period) -> Place<'_> {
+        Place {
+            period,
+            rows: &self.rows,
+            slots: self.slots,
+            in_transaction: self.in_transaction,
+        }
+    }
+
+    fn operation(&mut self, operation: &Operation, period: Period) -> Result<bool, String> {
+        let expected = self.map.after(operation, self.place(period));
+        let answer = L::run(operation, period, self.conn);
+        let (expected, after) = match expected {
+            Expected {
+                answer: Some((answer, map)),
+                faults,
+            } => (
+                Expected {
+                    answer: Some(answer),
+                    faults,
+                },
+                map,
+            ),
+            Expected {
+                answer: None,
+                faults,
+            } => (
+                Expected {
+                    answer: None,
+                    faults,
+                },
+                self.map.clone(),
+            ),
+        };
+        let succeeded = is(&expected, &answer).map_err(|is| format!("{is}\n{operation:?}"))?;
+        if !succeeded && self.in_transaction {
+            return Ok(false);
+        }
+        if succeeded {
+            self.map = after;
+        }
+        let is_merge = matches!(
+            operation,
+            Operation::Compact { .. } | Operation::Fold { .. }
+        );
+        self.compare(is_merge && !succeeded)
+            .map_err(|is| format!("{is}\n{operation:?}"))?;
+        Ok(succeeded)
+    }
+
+    fn transaction(&mut self, steps: &[Step], commits: bool) -> Result<bool, String> {
+        let (map, was_in_transaction) = (self.map.clone(), self.in_transaction);
+        self.in_transaction = true;
+        begin(self.conn);
+        let ran = self.run(steps);
+        let committed = commits && ran.as_ref() == Ok(&true);
+        end(committed, self.conn);
+        self.in_transaction = was_in_transaction;
+        let succeeded = ran?;
+        if !committed {
+            self.map = map;
+        }
+        let what = if committed {
+            "committed"
+        } else {
+            "rolled back"
+        };
+        self.compare(false).map_err(|is| format!("{is}\n{what}"))?;
+        Ok(succeeded || !commits)
+    }
+
+    /// A merge that failed may have merged some of the rows.
+    fn compare(&mut self, partly_merged: bool) -> Result<(), String> {
+        let (rows, totals) = L::rows(self.conn).map_err(|error| error.to_string())?;
+        let mut counts = plain_map::Map::default().counts;
+        for (&(of, day, slot), amounts) in &rows {
+            if !(0..=if crate::HAS_SLOTS { 32 } else { 0 }).contains(&slot) {
+                return Err(format!("a row in slot {slot}"));
+            }
+            for (counter, n) in amounts.iter().enumerate() {
+                *counts.entry((of, day, counter)).or_default() += i128::from(*n);
+            }
+        }
+        let sums = |counts: &std::collections::BTreeMap<_, i128>| {
+            let mut sums = std::collections::BTreeMap::<_, i128>::new();
+            for (&(of, day, counter), n) in counts {
+                let is_folded = partly_merged && day > plain_map::undated();
+                let day = if is_folded { plain_map::undated() } else { day };
+                *sums.entry((of, day, counter)).or_default() += n;
+            }
+            sums.retain(|_, n| *n != 0);
+            sums
+        };
+        let (stored, expected) = (sums(&counts), sums(&self.map.counts));
+        if stored != expected {
+            return Err(format!("stored: {stored:?}\nexpected: {expected:?}"));
+        }
+        if totals != self.map.totals {
+            return Err(format!(
+                "materialized: {totals:?}\nexpected: {:?}",
+                self.map.totals
+            ));
+        }
+        // With the rows of zeros.
+        self.map.counts = counts;
+        self.rows = rows;
+        Ok(())
+    }
+
+    fn read(&mut self, read: &Read, period: Period) -> Result<bool, String> {
+        let read = self.shortened(read);
+        let expected = self.map.read(&read, self.place(period));
+        let answer = L::read(&read, period, self.conn);
+        is(&expected, &answer).map_err(|is| format!("{is}\n{read:?} by {period:?}"))
+    }
+
+    /// By the year, if it were a series of thousands of years.
+    fn shortened(&self, read: &Read) -> Read {
+        let mut read = read.clone();
+        let (of, per, days) = match &mut read {
+            Read::Series { of, per, days } => (vec![*of], per, *days),
+            Read::SeriesOfMany { of, per, days } => (of.clone(), per, *days),
+            _ => return read,
+        };
+        let months = self.map.bars(&of, Period::Month, days).len();
+        if months > 1_000 {
+            *per = Period::Year;
+        }
+        read
+    }
+}
+
+fn begin(conn: &mut Conn) {
+    use diesel::connection::TransactionManager;
+    <Conn as Connection>::TransactionManager::begin_transaction(conn).unwrap();
+}
+
+fn end(committed: bool, conn: &mut Conn) {
+    use diesel::connection::TransactionManager;
+    type Manager = <Conn as Connection>::TransactionManager;
+    if committed {
+        Manager::commit_transaction(conn).unwrap();
+    } else {
+        Manager::rollback_transaction(conn).unwrap();
+    }
+}
+
+/// Whether it succeeded, if it is as expected.
+fn is<T: Debug + PartialEq>(expected: &Expected<T>, got: &QueryResult<T>) -> Result<bool, String> {
+    let is_expected = match got {
+        Ok(answer) => expected.answer.as_ref() == Some(answer),
+        Err(error) => fault(error).is_some_and(|fault| expected.faults.contains(&fault)),
+    };
+    if is_expected {
+        Ok(got.is_ok())
+    } else {
+        Err(format!("got: {got:?}\nexpected: {expected:?}"))
+    }
+}
+
+fn fault(error: &Error) -> Option<Fault> {
+    match error {
+        error if is_overflow(error) => Some(Fault::Overflow),
+        Error::SerializationError(_) => Some(Fault::NoSuchDay),
+        Error::QueryBuilderError(_) | Error::AlreadyInTransaction => Some(Fault::Refused),
+        _ => None,
+    }
+}
+
+/// Calls `$body` with `$Model` as the model that counts by the period.
+macro_rules! of_model {
+    ($period:expr, $Model:ident => $body:expr) => {
+        match $period {
+            Period::Week => {
+                use self::Weekly as $Model;
+                $body
+            }
+            Period::Month => {
+                use self::Monthly as $Model;
+                $body
+            }
+            Period::Total => {
+                use self::Timeless as $Model;
+                $body
+            }
+            _ => {
+                use self::Daily as $Model;
+                $body
+            }
+        }
+    };
+}
+
+/// The tables of a type of keys, the models, and the library's calls. The keys are in the
+/// order in which the database sorts them.
+macro_rules! keys {
+    ($module:ident: $Sql:ident, $Key:ty, $column:expr, $keys:expr) => {
+        mod $module {
+            use diesel::connection::SimpleConnection;
+            use diesel_counters::dsl::{compact, fold};
+            use diesel_counters::prelude::*;
+            use diesel_counters::{Drift, Layout};
+
+            use super::operations::{Amounts, today};
+            use super::*;
+
+            diesel::table! {
+                things (id) { id -> $Sql, total_views -> BigInt }
+            }
+            diesel::table! {
+                facts (number) { number -> BigInt, thing -> $Sql, day -> Date, n -> BigInt }
+            }
+            diesel::table! {
+                thing_counters (thing, day, slot) {
+                    thing -> $Sql,
+                    day -> Date,
+                    slot -> SmallInt,
+                    views -> BigInt,
+                    likes -> BigInt,
+                }
+            }
+            diesel_counters::has_parent!(thing_counters -> things (id));
+            diesel::allow_tables_to_appear_in_same_query!(things, thing_counters);
+
+            use thing_counters::{likes, views};
+
+            macro_rules! model {
+                ($Model:ident, $period:literal, $slots:literal) => {
+                    #[derive(HasCounters)]
+                    #[counters(table_name = thing_counters, period = $period, slots = $slots, today = today)]
+                    struct $Model {
+                        id: $Key,
+                    }
+                };
+            }
+            model!(Daily, "day", 32);
+            model!(Weekly, "week", 32);
+            model!(Monthly, "month", 32);
+            model!(Timeless, "total", 2);
+
+            fn key(of: usize) -> $Key {
+                $keys[of].into()
+            }
+
+            fn number_of(key: &$Key) -> Option<usize> {
+                $keys.iter().position(|of| of == key)
+            }
+
+            fn one(n: i64) -> Answer {
+                vec![(None, None, vec![n])]
+            }
+
+            struct Calls;
+
+            #[test]
+            fn each_operation_and_each_read_is_as_with_a_map() {
+                holds::<Calls>();
+            }
+
+            impl Library for Calls {
+                fn create_tables(conn: &mut Conn) -> QueryResult<()> {
+                    let column = $column;
+                    conn.batch_execute(&format!(
+                        "CREATE TABLE things (id {column} PRIMARY KEY, total_views BIGINT NOT NULL);
+                         CREATE TABLE facts (
+                             number BIGINT PRIMARY KEY, thing {column} NOT NULL, day DATE NOT NULL,
+                             n BIGINT NOT NULL
+                         );
+                         CREATE TABLE thing_counters (
+                             thing {column} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                             views BIGINT NOT NULL DEFAULT 0, likes BIGINT NOT NULL DEFAULT 0,
+                             PRIMARY KEY (thing, day, slot)
+                         )"
+                    ))?;
+                    for of in 0..operations::ENTITIES {
+                        diesel::insert_into(things::table)
+                            .values((things::id.eq(key(of)), things::total_views.eq(0)))
+                            .execute(conn)?;
+                    }
+                    Ok(())
+                }
+
+                fn empty_tables(conn: &mut Conn) -> QueryResult<()> {
+                    diesel::delete(thing_counters::table).execute(conn)?;
+                    diesel::delete(facts::table).execute(conn)?;
+                    diesel::update(things::table).set(things::total_views.eq(0)).execute(conn)?;
+                    Ok(())
+                }
+
+                fn connection_slot(of: Period, conn: &mut Conn) -> i16 {
+                    Self::empty_tables(conn).unwrap();
+                    of_model!(of, Model => Model { id: key(0) }.incr_counter(views, conn)).unwrap();
+                    thing_counters::table.select(thing_counters::slot).first(conn).unwrap()
+                }
+
+                fn run(operation: &Operation, of: Period, conn: &mut Conn) -> QueryResult<Answer> {
+                    of_model!(of, Model => match operation.clone() {
+                        Operation::Count { of, by: [v, l], on, slot } => {
+                            let model = Model { id: key(of) };
+                            let Some(on) = on else {
+                                if slot == diesel_counters::Slot::Connection {
+                                    match (v, l) {
+                                        (-1, 0) => model.decr_counter(views, conn)?,
+                                        (1, 0) => model.incr_counter(views, conn)?,
+                                        (v, 0) => model.incr_counter_by(views, v, conn)?,
+                                        _ => model.incr_counters((views.by(v), likes.by(l)), conn)?,
+                                    }
+                                    return Ok(one(i64::from((v, l) != (0, 0))));
+                                }
+                                let counted = Model::increment((views, likes)).of(key(of)).by((v, l));
+                                return Ok(one(counted.slot(slot).execute(conn)? as i64));
+                            };
+                            let counted = if l == 0 {
+                                Model::increment(views).of(&model.id).by(v).on(on).slot(slot).execute(conn)
+                            } else {
+                                let counted = Model::increment((likes, views)).of(&model.id).by((l, v));
+                                counted.on(on).slot(slot).execute(conn)
+                            };
+                            Ok(one(counted? as i64))
+                        }
+                        Operation::CountMany { of, on, slot } => conn.transaction(|conn| {
+                            let counts = of.into_iter().map(|(of, [v, l])| (key(of), (v, l)));
+                            let counts = Model::increment((views, likes)).of_many(counts).slot(slot);
+                            let counted = match on {
+                                Some(on) => counts.on(on).execute(conn),
+                                None => counts.execute(conn),
+                            };
+                            Ok(one(counted? as i64))
+                        }),
+                        Operation::Set { of, to: [v, l] } => {
+                            let before = Model { id: key(of) }.set_counter((views, likes), (v, l), conn)?;
+                            Ok(vec![(None, None, vec![before.0, before.1])])
+                        }
+                        Operation::Reset(of) => {
+                            Ok(one(Model { id: key(of) }.reset_counter(views, conn)?))
+                        }
+                        Operation::AddFact { of, on, n } => {
+                            let number: i64 = facts::table.count().get_result(conn)?;
+                            let inserted = diesel::insert_into(facts::table)
+                                .values((
+                                    facts::number.eq(number),
+                                    facts::thing.eq(key(of)),
+                                    facts::day.eq(on),
+                                    facts::n.eq(n),
+                                ))
+                                .execute(conn)?;
+                            Ok(one(inserted as i64))
+                        }
+                        Operation::Recount { of, by_day } => {
+                            let model = Model { id: key(of) };
+                            let added = if by_day {
+                                let facts = facts::table.select((facts::thing, facts::day, facts::n));
+                                model.recount(views, facts, conn)
+                            } else {
+                                model.recount(views, facts::table.select((facts::thing, facts::n)), conn)
+                            };
+                            Ok(one(added?))
+                        }
+                        Operation::RecountAll { by_day: true } => {
+                            let facts = facts::table.select((facts::thing, facts::day, facts::n));
+                            let drifts: Vec<Drift<($Key, NaiveDate)>> =
+                                Model::recount_all(views, facts, conn)?;
+                            let rows = drifts.into_iter().map(|drift| {
+                                let (key, day) = drift.entity;
+                                (number_of(&key), Some(day), vec![drift.stored, drift.actual])
+                            });
+                            Ok(rows.collect())
+                        }
+                        Operation::RecountAll { by_day: false } => {
+                            let facts = facts::table.select((facts::thing, facts::n));
+                            let drifts: Vec<Drift<$Key>> = Model::recount_all(views, facts, conn)?;
+                            let rows = drifts.into_iter().map(|drift| {
+                                (number_of(&drift.entity), None, vec![drift.stored, drift.actual])
+                            });
+                            Ok(rows.collect())
+                        }
+                        Operation::Delete(of) => {
+                            Ok(one(Model { id: key(of) }.delete_counters(conn)? as i64))
+                        }
+                        Operation::DeleteMany(of) => {
+                            let keys: Vec<$Key> = of.into_iter().map(key).collect();
+                            Ok(one(Model::delete_counters_of(&keys, conn)? as i64))
+                        }
+                        Operation::Compact { before, batch } => {
+                            let merge = compact(thing_counters::table).before(before).batch(batch);
+                            let done = merge.execute(conn)?;
+                            assert_eq!(done.left, 0);
+                            Ok(one(done.merged as i64))
+                        }
+                        Operation::Fold { before, batch } => {
+                            let merge = fold(thing_counters::table).before(before).batch(batch);
+                            let done = merge.execute(conn)?;
+                            assert_eq!(done.left, 0);
+                            Ok(one(done.merged as i64))
+                        }
+                        Operation::Materialize => {
+                            let written = Model::materialize(views, things::total_views).execute(conn)?;
+                            Ok(one(written as i64))
+                        }
+                        Operation::Transaction { .. } => unreachable!(),
+                    })
+                }
+
+                fn read(read: &Read, of: Period, conn: &mut Conn) -> QueryResult<Answer> {
+                    let both = |(v, l): (i64, i64)| vec![v, l];
+                    let aligned = |of: Vec<usize>, values: Vec<(i64, i64)>| {
+                        assert_eq!(of.len(), values.len());
+                        let rows = of.into_iter().zip(values);
+                        rows.map(|(of, value)| (Some(of), None, both(value))).collect()
+                    };
+                    of_model!(of, Model => match read.clone() {
+                        Read::Value(of) => {
+                            let value = Model { id: key(of) }.counter_value((views, likes), conn)?;
+                            Ok(vec![(None, None, both(value))])
+                        }
+                        Read::ValueOn(of, day) => {
+                            let model = Model { id: key(of) };
+                            let value = model.counter_value_on((views, likes), day, conn)?;
+                            Ok(vec![(None, None, both(value))])
+                        }
+                        Read::ValueBetween(of, days) => {
+                            let model = Model { id: key(of) };
+                            let l = model.counter_value_between(likes, days, conn)?;
+                            let v = model.counter_value_between(views, days, conn)?;
+                            Ok(vec![(None, None, vec![v, l])])
+                        }
+                        Read::Values(of) => {
+                            let models: Vec<_> = of.iter().map(|&of| Model { id: key(of) }).collect();
+                            let values = Model::counter_values(&models, (views, likes), conn)?;
+                            Ok(aligned(of, values))
+                        }
+                        Read::ValuesBetween(of, days) => {
+                            let models: Vec<_> = of.iter().map(|&of| Model { id: key(of) }).collect();
+                            let values =
+                                Model::counter_values_between(&models, (views, likes), days, conn)?;
+                            Ok(aligned(of, values))
+                        }
+                        Read::Series { of, per, days } => {
+                            let series = Model::counter_series((views, likes)).of(key(of));
+                            let series = series.per(per).between(days).load(conn)?;
+                            let bars = series.into_iter();
+                            Ok(bars.map(|(day, value)| (Some(of), Some(day), both(value))).collect())
+                        }
+                        Read::SeriesOfMany { of, per, days } => {
+                            let series = Model::counter_series((views, likes)).per(per);
+                            let series = series.of_many(of.iter().map(|&of| key(of)));
+                            let series = series.between(days).load(conn)?;
+                            assert_eq!(of.len(), series.len());
+                            let rows = of.into_iter().zip(series).flat_map(|(of, series)| {
+                                let bars = series.into_iter();
+                                bars.map(move |(day, value)| (Some(of), Some(day), both(value)))
+                            });
+                            Ok(rows.collect())
+                        }
+                        Read::Top(n, days) => {
+                            let top = Model::top(views, n, days, conn)?.into_iter();
+                            Ok(top.map(|(key, n)| (number_of(&key), None, vec![n])).collect())
+                        }
+                        Read::Ranking(n, days) => {
+                            let top = ranking(views).between(days).limit(n);
+                            let rows: Vec<($Key, i64)> = things::table
+                                .inner_join(top)
+                                .select((things::id, top.total()))
+                                .order(things::id)
+                                .load(conn)?;
+                            let rows = rows.into_iter();
+                            Ok(rows.map(|(key, n)| (number_of(&key), None, vec![n])).collect())
+                        }
+                        Read::Totals { above, days } => {
+                            let total = total(views).between(days);
+                            let rows: Vec<($Key, i64)> = things::table
+                                .select((things::id, total))
+                                .filter(total.gt(above))
+                                .order((total.desc(), things::id))
+                                .load(conn)?;
+                            let rows = rows.into_iter();
+                            Ok(rows.map(|(key, n)| (number_of(&key), None, vec![n])).collect())
+                        }
+                        Read::SumsByDay(days) => {
+                            let layout = Layout {
+                                table: diesel::query_source::QuerySource::from_clause(&thing_counters::table),
+                                name: "thing_counters".into(),
+                                entity: Some("thing".into()),
+                                day: "day".into(),
+                                slot: "slot".into(),
+                                counters: vec!["views".into(), "likes".into()],
+                                others: Vec::new(),
+                            };
+                            let sums: Vec<diesel_counters::dsl::LayoutSum> =
+                                layout.sums().by_day().between(days).load(conn)?;
+                            let rows = sums.into_iter().map(|row| {
+                                (None, row.day, [vec![row.rows], row.sums].concat())
+                            });
+                            Ok(rows.collect())
+                        }
+                    })
+                }
+
+                fn rows(conn: &mut Conn) -> QueryResult<(Rows, Vec<i64>)> {
+                    let rows: Vec<($Key, NaiveDate, i16, i64, i64)> = thing_counters::table.load(conn)?;
+                    let rows = rows.into_iter().map(|(key, day, slot, v, l)| {
+                        let amounts: Amounts = [v, l];
+                        ((number_of(&key).expect("a key of the test"), day, slot), amounts)
+                    });
+                    let totals = things::table.select(things::total_views).order(things::id);
+                    Ok((rows.collect(), totals.load(conn)?))
+                }
+            }
+        }
+    };
+}
+
+keys!(numbers: BigInt, i64, "BIGINT", [i64::MIN, -1, 3, i64::MAX]);
+keys!(texts: Text, String, crate::CASED, ["", "a", "a'\\%$1?", "é🦀"]);
