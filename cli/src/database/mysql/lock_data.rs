@@ -118,7 +118,11 @@ mod tests {
             ),
             (&["80"], Some(Kind::Integer), ""),
             // Longer than any integer.
-            (&[&"7".repeat(32), "8fd574", "8000"], Some(Kind::Integer), ""),
+            (
+                &[&"7".repeat(32), "8fd574", "8000"],
+                Some(Kind::Integer),
+                "",
+            ),
         ] {
             assert_eq!(told(row_of_fields(fields, kind)), expected);
         }
