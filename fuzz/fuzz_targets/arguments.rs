@@ -34,7 +34,16 @@ fuzz_target!(|input: Input| {
         Input::Any(any) => arguments.check_any(&any),
         Input::Entity(text) => arguments.check_entity(text),
         Input::Url(url) => arguments.check_url(url),
-        Input::Definition { name, rows, counts, by, when, day, period, slots } => {
+        Input::Definition {
+            name,
+            rows,
+            counts,
+            by,
+            when,
+            day,
+            period,
+            slots,
+        } => {
             let mut all = vec![format!("--rows={rows}")];
             all.extend(counts.iter().map(|count| format!("--count={count}")));
             all.extend(by.map(|by| format!("--by={by}")));

@@ -32,9 +32,20 @@ fn empty_database() -> AnyConnection {
 #[derive(Debug, Arbitrary)]
 enum Line<'a> {
     Any(&'a str),
-    View { minute: i32, path: u8 },
-    Path { quoted: bool, path: &'a str },
-    Request { time: &'a str, method: &'a str, path: &'a str, status: &'a str },
+    View {
+        minute: i32,
+        path: u8,
+    },
+    Path {
+        quoted: bool,
+        path: &'a str,
+    },
+    Request {
+        time: &'a str,
+        method: &'a str,
+        path: &'a str,
+        status: &'a str,
+    },
 }
 
 impl Line<'_> {
@@ -45,9 +56,19 @@ impl Line<'_> {
                 let time = DateTime::from_timestamp(i64::from(*minute) * 60, 0).unwrap();
                 format!("{},GET,/{},200\n", time.to_rfc3339(), path % 8)
             }
-            Line::Path { quoted: false, path } => format!("2026-01-31T23:59:60Z,GET,{path},200\r\n"),
-            Line::Path { quoted: true, path } => format!("2026-01-31T00:00:00+23:59,GET,\"{path}\",200\n"),
-            Line::Request { time, method, path, status } => {
+            Line::Path {
+                quoted: false,
+                path,
+            } => format!("2026-01-31T23:59:60Z,GET,{path},200\r\n"),
+            Line::Path { quoted: true, path } => {
+                format!("2026-01-31T00:00:00+23:59,GET,\"{path}\",200\n")
+            }
+            Line::Request {
+                time,
+                method,
+                path,
+                status,
+            } => {
                 format!("{time},{method},{path},{status}\n")
             }
         };
@@ -104,7 +125,8 @@ fn naive(lines: &str) -> Views {
         };
         let day = time.with_timezone(&Utc).date_naive();
         let file = path.split('/').next_back().unwrap();
-        let is_page = !file.contains('.') || !NO_PAGES.contains(&&*file.split('.').next_back().unwrap().to_ascii_lowercase());
+        let is_page = !file.contains('.')
+            || !NO_PAGES.contains(&&*file.split('.').next_back().unwrap().to_ascii_lowercase());
         let is_path = !path.is_empty()
             && path.trim() == path
             && !path.contains(char::is_control)
@@ -125,7 +147,10 @@ const NO_PAGES: &[&str] = &[
 fn counted(conn: &mut AnyConnection) -> Views {
     let views: Vec<((NaiveDate, String), i64)> = article_counters::table
         .inner_join(articles::table)
-        .select(((article_counters::day, articles::path), article_counters::views))
+        .select((
+            (article_counters::day, articles::path),
+            article_counters::views,
+        ))
         .load(conn)
         .unwrap();
     views.into_iter().collect()

@@ -53,7 +53,9 @@ fn new_blog() -> Blog {
     let mut conn = database.migrated().unwrap();
     let article = Article::publish("Title", "Text", &mut conn).unwrap();
     Blog {
-        runtime: tokio::runtime::Builder::new_current_thread().build().unwrap(),
+        runtime: tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap(),
         router: server::router(database.pool_of(1)),
         conn,
         article,
@@ -89,12 +91,21 @@ fuzz_target!(|input: Input| {
 
         let comments = stored_comments(&mut blog.conn);
         if is_comment {
-            assert_eq!(comments - before, i64::from(status == StatusCode::SEE_OTHER));
+            assert_eq!(
+                comments - before,
+                i64::from(status == StatusCode::SEE_OTHER)
+            );
         }
-        let likes: i64 = article_likes::table.count().get_result(&mut blog.conn).unwrap();
+        let likes: i64 = article_likes::table
+            .count()
+            .get_result(&mut blog.conn)
+            .unwrap();
         let counted: (i64, i64) = Article::find(id, &mut blog.conn)
             .unwrap()
-            .counter_value((article_counters::comments, article_counters::likes), &mut blog.conn)
+            .counter_value(
+                (article_counters::comments, article_counters::likes),
+                &mut blog.conn,
+            )
             .unwrap();
         assert_eq!(counted, (comments, likes));
         if comments > 10 {

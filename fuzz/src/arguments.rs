@@ -66,7 +66,10 @@ impl Arguments {
         }
         let json = serde_json::to_string(&definition).unwrap();
         // `generate trigger` refuses these.
-        if definition.texts().any(|text| text.contains(char::is_control)) {
+        if definition
+            .texts()
+            .any(|text| text.contains(char::is_control))
+        {
             return;
         }
         let literal = database::of(Dialect::Sqlite).literal(&json);
@@ -81,7 +84,9 @@ impl Arguments {
         let Ok(entity) = generate_entity::parse(text) else {
             return;
         };
-        let key = entity.refers_to.map(|(table, key)| format!(":{table}.{key}"));
+        let key = entity
+            .refers_to
+            .map(|(table, key)| format!(":{table}.{key}"));
         let mut written = text.splitn(3, ':');
         assert_eq!(written.next(), Some(&*entity.column));
         let refers_to = written.nth(1).map(|refers_to| format!(":{refers_to}"));

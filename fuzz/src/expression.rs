@@ -26,7 +26,10 @@ pub fn check(text: &str, dialect: Dialect) {
     let database = database::of(dialect);
     let of_row = expression.of("NEW", database);
     let (mut written, mut read) = (parsed(text, dialect), parsed(&of_row, dialect));
-    let mut columns = Columns { dialect, found: Vec::new() };
+    let mut columns = Columns {
+        dialect,
+        found: Vec::new(),
+    };
     let _ = written.visit(&mut columns);
     let mut written_columns: Vec<_> = expression.columns().map(str::to_owned).collect();
     columns.found.sort();
@@ -41,7 +44,11 @@ pub fn check(text: &str, dialect: Dialect) {
         Expr::Nested(read) => *read,
         read => read,
     };
-    assert_eq!(read.to_string(), written.to_string(), "{text:?} became {of_row:?}");
+    assert_eq!(
+        read.to_string(),
+        written.to_string(),
+        "{text:?} became {of_row:?}"
+    );
 }
 
 fn parsed(text: &str, dialect: Dialect) -> Expr {
