@@ -57,8 +57,11 @@ use crate::backend::{CounterBackend, Dialect};
 ///
 /// # Poolers
 ///
-/// - PgBouncer in transaction mode works without configuration, because the number belongs to the
-///   connection between PgBouncer and the server.
+/// - With PgBouncer in transaction mode, increments require nothing, because the number belongs to
+///   the session between PgBouncer and the server: as many slots as PgBouncer has sessions are
+///   enough. Diesel's prepared statements require PgBouncer 1.21 and its setting
+///   `max_prepared_statements`. Merges require a direct connection. `docs/operations.md` has the
+///   settings.
 /// - On MySQL and MariaDB, do not run `claim_slot` through a pooler that shares a connection between
 ///   clients, because the pooler would have to keep the variable for one client. ProxySQL stops
 ///   sharing a connection when a statement uses a variable, and every increment does.

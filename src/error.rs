@@ -6,8 +6,8 @@ use diesel::result::Error;
 /// Returns whether the transaction may succeed if it is run again.
 ///
 /// These are the errors that other transactions cause: deadlocks, serialization failures, lock
-/// wait timeouts, and a busy SQLite database. The code that began the transaction has to run the
-/// whole transaction again. [`retry`](crate::retry()) does it:
+/// wait timeouts, write conflicts of a cluster, and a busy SQLite database. The code that began the
+/// transaction has to run the whole transaction again. [`retry`](crate::retry()) does it:
 ///
 /// ```
 /// # include!("doctest_setup.rs");
@@ -89,6 +89,15 @@ const RETRYABLE: &[&str] = &[
     "NOWAIT is set",
     "Record has changed since last read",
     "WSREP detected deadlock/conflict",
+    // MySQL Group Replication: 3101, when another node changed the row first
+    // (https://bugs.mysql.com/bug.php?id=96758)
+    "Plugin instructed the server to rollback the current transaction",
+    // TiDB: 8002, 8022, 8028, 9007
+    // (https://docs.pingcap.com/tidb/stable/dev-guide-transaction-troubleshoot)
+    "can not retry select for update statement",
+    "KV error safe to retry",
+    "Information schema is changed during the execution of the statement",
+    "Write conflict",
     // SQLite: SQLITE_BUSY, SQLITE_LOCKED
     "database is locked",
     "database table is locked",
@@ -97,4 +106,43 @@ const RETRYABLE: &[&str] = &[
 
 fn has_one_of(message: &str, texts: &[&str]) -> bool {
     texts.iter().any(|text| message.contains(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::result::DatabaseErrorKind;
+
+    use super::*;
+
+    fn error(kind: DatabaseErrorKind, message: &str) -> Error {
+        Error::DatabaseError(kind, Box::new(message.to_owned()))
+    }
+
+    /// No test runs these servers. YugabyteDB's and CockroachDB's are the last
+    /// two.
+    #[test]
+    fn conflicts_on_clusters_are_retryable() {
+        for message in [
+            "Plugin instructed the server to rollback the current transaction.",
+            "Write conflict, txnStartTS=416617006551793665, conflictStartTS=416617018650001409, \
+             conflictCommitTS=416617023093080065, key={tableID=47} [try again later]",
+            "Information schema is changed during the execution of the statement(for example, table \
+             definition may be updated by other DDL ran in parallel). [try again later]",
+            "Error: KV error safe to retry [try again later]",
+            "[0] can not retry select for update statement",
+            "deadlock detected",
+        ] {
+            assert!(is_retryable(&error(Unknown, message)), "{message}");
+        }
+        let restart =
+            "restart transaction: TransactionRetryWithProtoRefreshError: WriteTooOldError";
+        assert!(is_retryable(&error(SerializationFailure, restart)));
+    }
+
+    /// It may have been committed, and a second try would count twice.
+    #[test]
+    fn a_commit_of_unknown_result_is_not_retryable() {
+        let ambiguous = error(Unknown, "result is ambiguous: error=rpc error [exhausted]");
+        assert!(!is_retryable(&ambiguous));
+    }
 }

@@ -2,6 +2,8 @@
 
 mod behaviour;
 mod counting;
+#[cfg(unix)]
+mod pooler;
 mod server;
 
 use diesel::prelude::*;

@@ -70,12 +70,16 @@ macro_rules! open {
 /// Connects to `postgres://…`, `mysql://…`, or the file of an SQLite database.
 pub fn connect(url: &str) -> Result<AnyConnection> {
     match dialect_of(url)? {
-        Dialect::PostgreSql => open!(
-            "postgres",
-            Postgres(PgConnection),
-            url,
-            "SET lock_timeout = '2s'"
-        ),
+        Dialect::PostgreSql => {
+            #[cfg(feature = "postgres")]
+            refuse_pooler(url)?;
+            open!(
+                "postgres",
+                Postgres(PgConnection),
+                url,
+                "SET lock_timeout = '2s'"
+            )
+        }
         Dialect::MySql => {
             // The client library knows no other scheme.
             let url = &url.replacen("mariadb://", "mysql://", 1);
@@ -112,6 +116,30 @@ pub fn connect(url: &str) -> Result<AnyConnection> {
             )
         }
     }
+}
+
+/// Fails if two connections are one session of the server: PgBouncer in transaction mode gives each
+/// transaction any session. This command's timeouts would stay there, for other programs.
+#[cfg(feature = "postgres")]
+fn refuse_pooler(url: &str) -> Result<()> {
+    use diesel::RunQueryDsl;
+
+    // Both are open at the same time.
+    let mut sessions = Vec::new();
+    for _ in 0..2 {
+        let mut conn = diesel::PgConnection::establish(url).map_err(|e| unreachable(url, e))?;
+        let session = diesel::dsl::sql::<diesel::sql_types::Integer>("pg_backend_pid()");
+        let session: i32 = diesel::select(session).get_result(&mut conn)?;
+        sessions.push((session, conn));
+    }
+    if sessions[0].0 == sessions[1].0 {
+        bail!(
+            "this is a pooler that shares sessions between clients, as PgBouncer in transaction mode \
+             does, and would keep this command's timeouts and locks for others: give the URL of the \
+             server itself"
+        );
+    }
+    Ok(())
 }
 
 /// The SQL dialect of the database at a URL. Anything but a URL is a file of SQLite.

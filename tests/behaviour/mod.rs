@@ -88,7 +88,7 @@ impl TestDatabase {
     }
 }
 
-fn article(id: i64) -> Article {
+pub fn article(id: i64) -> Article {
     Article {
         id,
         title: format!("Article {id}"),
@@ -113,12 +113,12 @@ fn comments_by_article() -> _ {
         .select((comments::article_id, count_star()))
 }
 
-fn day(year: i32, month: u32, day: u32) -> chrono::NaiveDate {
+pub fn day(year: i32, month: u32, day: u32) -> chrono::NaiveDate {
     chrono::NaiveDate::from_ymd_opt(year, month, day).unwrap()
 }
 
 /// Waits until it is so, and says whether it ever was.
-fn wait_until(mut it_is_so: impl FnMut() -> bool) -> bool {
+pub fn wait_until(mut it_is_so: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     loop {
         if it_is_so() {

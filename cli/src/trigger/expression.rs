@@ -7,7 +7,7 @@ use diesel_counters::Dialect;
 use sqlparser::ast::{Expr, Ident, TypedString, Value, Visit, Visitor};
 use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
 use crate::catalogue::Table;
 use crate::database::Database;
@@ -31,14 +31,19 @@ impl Expression {
             Dialect::MySql => &MySqlDialect {},
             Dialect::Sqlite => &SQLiteDialect {},
         };
-        let parsed = Parser::new(parser)
-            .try_with_sql(text)
-            .and_then(|mut parser| {
-                let expression = parser.parse_expr()?;
-                parser.expect_token(&Token::EOF)?;
-                Ok(expression)
-            });
-        let parsed = parsed.with_context(|| format!("cannot read the SQL expression {text:?}"))?;
+        let cannot = || format!("cannot read the SQL expression {text:?}");
+        let tokens = Tokenizer::new(parser, text).tokenize_with_location();
+        let tokens = tokens.with_context(cannot)?;
+        // A comment could go on after the expression, or MySQL could run it.
+        if tokens.iter().any(|token| is_comment(&token.token)) {
+            bail!("the SQL expression {text:?} has a comment: write it without");
+        }
+        let mut parser = Parser::new(parser).with_tokens_with_locations(tokens);
+        let parsed = parser.parse_expr().and_then(|expression| {
+            parser.expect_token(&Token::EOF)?;
+            Ok(expression)
+        });
+        let parsed = parsed.with_context(cannot)?;
         let mut columns = Columns {
             table,
             dialect,
@@ -91,6 +96,14 @@ impl Expression {
     pub fn values(&self) -> impl Iterator<Item = &str> {
         self.values.iter().map(|name| &**name)
     }
+}
+
+fn is_comment(token: &Token) -> bool {
+    use Whitespace::{MultiLineComment, SingleLineComment};
+    matches!(
+        token,
+        Token::Whitespace(SingleLineComment { .. } | MultiLineComment(_))
+    )
 }
 
 /// Finds the columns, and refuses what is not of the row.

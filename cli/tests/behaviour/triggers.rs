@@ -355,6 +355,7 @@ fn what_cannot_be_counted_is_refused() {
         ),
         ("--when", "approved AND", "cannot read the SQL expression"),
         ("--when", "approved\nOR TRUE", "has a control character"),
+        ("--when", "approved -- by an editor", "has a comment"),
         (
             "--by",
             if BACKEND == "mysql" {

@@ -67,6 +67,8 @@ impl Line {
     pub fn view(&self) -> Result<Option<View>, String> {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
+            // By default, a CR ends a record too, and the rest of the line would not be read.
+            .terminator(csv::Terminator::Any(b'\n'))
             .from_reader(&self.text[..]);
         let mut record = csv::StringRecord::new();
         reader
@@ -159,13 +161,27 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_day_of_a_view_is_the_one_in_utc() {
-        let line = |text: &str| Line {
+    fn line(text: &str) -> Line {
+        Line {
             number: 2,
             text: text.into(),
             ended: true,
-        };
+        }
+    }
+
+    #[test]
+    fn the_whole_line_is_read() {
+        for text in [
+            "\r2015-05-17T10:05:03Z,GET,/,200",
+            "2015-05-17T10:05:03Z,GET,/,200\r",
+            "2015-05-17T10:05:03Z,GET,/,200\r0",
+        ] {
+            assert!(line(text).view().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_day_of_a_view_is_the_one_in_utc() {
         let view = line("2015-05-17T23:30:00-02:00,GET,\"/a,b\",200").view();
         let day = NaiveDate::from_ymd_opt(2015, 5, 18).unwrap();
         let path = "/a,b".to_owned();

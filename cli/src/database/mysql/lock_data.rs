@@ -52,7 +52,8 @@ pub fn row_of_fields(fields: &[&str], entity: Option<Kind>) -> Option<Row> {
 fn signed(hex: &str) -> Option<i64> {
     let bits = 4 * hex.len() as u32;
     let stored = i128::from_str_radix(hex, 16).ok()?;
-    (stored - (1 << bits.checked_sub(1)?)).try_into().ok()
+    let zero = 1_i128.checked_shl(bits.checked_sub(1)?)?;
+    stored.checked_sub(zero)?.try_into().ok()
 }
 
 fn key(hex: &str, kind: Kind) -> Option<String> {
@@ -116,6 +117,12 @@ mod tests {
                 "-1 2026-11-20 0",
             ),
             (&["80"], Some(Kind::Integer), ""),
+            // Longer than any integer.
+            (
+                &[&"7".repeat(32), "8fd574", "8000"],
+                Some(Kind::Integer),
+                "",
+            ),
         ] {
             assert_eq!(told(row_of_fields(fields, kind)), expected);
         }

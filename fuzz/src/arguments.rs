@@ -1,0 +1,111 @@
+//! The command's arguments.
+
+use clap::{Parser, Subcommand};
+use diesel::connection::Connection;
+use diesel::sql_types::Text;
+use diesel::{RunQueryDsl, SqliteConnection};
+use diesel_counters::Dialect;
+
+use crate::trigger::Definition;
+use crate::{check, connection, database, doctor, generate, generate_entity, materialize, merge};
+use crate::{options, recount, show, top};
+
+/// As in `main.rs`.
+#[derive(Parser)]
+struct Cli {
+    #[command(flatten)]
+    options: options::Options,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Check(check::Check),
+    Compact(merge::CompactArgs),
+    Doctor(doctor::Doctor),
+    Fold(merge::FoldArgs),
+    Generate(generate::Generate),
+    Materialize(materialize::Materialize),
+    Recount(recount::Recount),
+    Show(show::Show),
+    Top(top::Top),
+}
+
+#[derive(Parser)]
+struct Trigger {
+    #[command(flatten)]
+    definition: Definition,
+}
+
+pub struct Arguments {
+    conn: SqliteConnection,
+}
+
+impl Arguments {
+    pub fn new() -> Self {
+        let conn = SqliteConnection::establish(":memory:").unwrap();
+        Arguments { conn }
+    }
+
+    /// Arguments are read or refused.
+    pub fn check_any(&self, arguments: &[&str]) {
+        let all = ["diesel-counters"].into_iter();
+        let _ = Cli::try_parse_from(all.chain(arguments.iter().copied()));
+    }
+
+    /// A definition is the same when it is read again from where a migration stores it.
+    pub fn check_definition(&mut self, arguments: &[String]) {
+        let all = ["trigger".to_owned()].into_iter();
+        let Ok(Trigger { definition }) = Trigger::try_parse_from(all.chain(arguments.to_vec()))
+        else {
+            return;
+        };
+        for count in &definition.counts {
+            assert_eq!(count.to_string().parse().as_ref(), Ok(count));
+        }
+        let json = serde_json::to_string(&definition).unwrap();
+        // `generate trigger` refuses these.
+        if definition
+            .texts()
+            .any(|text| text.contains(char::is_control))
+        {
+            return;
+        }
+        let literal = database::of(Dialect::Sqlite).literal(&json);
+        let stored = diesel::dsl::sql::<Text>("SELECT ").sql(&literal);
+        let stored: String = stored.get_result(&mut self.conn).unwrap();
+        let read: Definition = serde_json::from_str(&stored).unwrap();
+        assert_eq!(read, definition);
+    }
+
+    /// `--entity` is read or refused, and loses nothing.
+    pub fn check_entity(&self, text: &str) {
+        let Ok(entity) = generate_entity::parse(text) else {
+            return;
+        };
+        let key = entity
+            .refers_to
+            .map(|(table, key)| format!(":{table}.{key}"));
+        let mut written = text.splitn(3, ':');
+        assert_eq!(written.next(), Some(&*entity.column));
+        let refers_to = written.nth(1).map(|refers_to| format!(":{refers_to}"));
+        assert_eq!(key, refers_to);
+    }
+
+    /// The error of a wrong URL does not show what may be a password.
+    pub fn check_url(&self, url: &str) {
+        if std::path::Path::new(url.strip_prefix("sqlite://").unwrap_or(url)).is_file() {
+            return;
+        }
+        let Err(error) = connection::connect(url) else {
+            panic!("{url} is no database");
+        };
+        let error = error.to_string();
+        let secret = url.rsplit(['=', ':', '/']).next().unwrap_or_default();
+        let is_secret = url.contains('@') || url.contains('=');
+        if is_secret && secret.len() > 8 {
+            assert!(!error.contains(secret), "{error}");
+        }
+    }
+}

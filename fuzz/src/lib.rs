@@ -1,0 +1,35 @@
+//! The modules of the command, which is a program and no library, and what its parsers must do.
+
+#![allow(dead_code, unused_imports)]
+
+macro_rules! modules {
+    ($($path:literal $name:ident)*) => { $(#[path = $path] mod $name;)* };
+}
+modules! {
+    "../../cli/src/catalogue/mod.rs" catalogue
+    "../../cli/src/check/mod.rs" check
+    "../../cli/src/connection.rs" connection
+    "../../cli/src/database/mod.rs" database
+    "../../cli/src/doctor/mod.rs" doctor
+    "../../cli/src/entity.rs" entity
+    "../../cli/src/generate/mod.rs" generate
+    "../../cli/src/layout.rs" layout
+    "../../cli/src/materialize.rs" materialize
+    "../../cli/src/merge.rs" merge
+    "../../cli/src/options.rs" options
+    "../../cli/src/output.rs" output
+    "../../cli/src/recount.rs" recount
+    "../../cli/src/show/mod.rs" show
+    "../../cli/src/sql.rs" sql
+    "../../cli/src/top.rs" top
+    "../../cli/src/trigger/mod.rs" trigger
+    // These are private in the modules above.
+    "../../cli/src/trigger/expression.rs" trigger_expression
+    "../../cli/src/generate/entity.rs" generate_entity
+    "../../cli/src/database/mysql/lock_data.rs" lock_data
+    "../../cli/src/database/replace.rs" replace
+}
+
+pub mod arguments;
+pub mod expression;
+pub mod server_text;
