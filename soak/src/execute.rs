@@ -274,8 +274,8 @@ impl Thread<'_> {
             let (id, began) = (self.run.next_id(), now());
             let mut commits = None;
             let isolation = match article % 2 {
-                0 => Isolation::ReadCommitted,
-                _ => Isolation::Default,
+                1 if self.run.fault.is_none() => Isolation::Default,
+                _ => Isolation::ReadCommitted,
             };
             let result = transaction(conn, isolation, |conn| {
                 match self.run.fault {

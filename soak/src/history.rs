@@ -175,30 +175,32 @@ fn transaction() -> impl Strategy<Value = Transaction> {
         })
 }
 
-fn work() -> impl Strategy<Value = Work> {
+/// `often` is how often merges and corrections come up.
+fn work(often: u32) -> impl Strategy<Value = Work> {
     prop_oneof![
         50 => transaction().prop_map(Work::Transaction),
         4 => Just(Work::Snapshot),
-        1 => DELETED.prop_map(Work::Delete),
-        1 => article().prop_map(Work::Recount),
-        1 => Just(Work::RecountAll),
-        1 => Just(Work::Materialize),
-        1 => Just(Work::Compact),
-        1 => Just(Work::Fold),
+        often => DELETED.prop_map(Work::Delete),
+        often => article().prop_map(Work::Recount),
+        often => Just(Work::RecountAll),
+        often => Just(Work::Materialize),
+        often => Just(Work::Compact),
+        often => Just(Work::Fold),
     ]
 }
 
 /// The most work of a thread in a round.
 const WORK: usize = 40;
 
-/// Returns the history that the seed determines.
-pub fn generate(seed: u64, threads: usize) -> History {
+/// Returns the history that the seed determines. With `often`, each merge and correction comes up so
+/// many times more often.
+pub fn generate(seed: u64, threads: usize, often: u32) -> History {
     let mut runner = TestRunner::new(Config {
         rng_seed: RngSeed::Fixed(seed),
         failure_persistence: None,
         ..Config::default()
     });
-    let histories = vec(vec(work(), WORK), threads);
+    let histories = vec(vec(work(often), WORK), threads);
     let history = histories.new_tree(&mut runner);
     History(history.expect("no history is rejected").current())
 }

@@ -52,6 +52,11 @@ impl Run {
         run
     }
 
+    /// Most planted faults are in merges and corrections.
+    pub fn often(&self) -> u32 {
+        if self.fault.is_some() { 8 } else { 1 }
+    }
+
     pub fn next_id(&self) -> i64 {
         self.next_id.fetch_add(1, Relaxed)
     }

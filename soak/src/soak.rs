@@ -124,7 +124,7 @@ fn rounds(options: &Options, run: &Run) -> Result<Option<Found>> {
 pub fn client(options: &Options, run: &Run) -> Result<()> {
     let soak = Soak::new(options, run);
     for round in 0.. {
-        let history = history::generate(options.seed_of(round), options.threads);
+        let history = history::generate(options.seed_of(round), options.threads, 1);
         soak.threads(&history)
             .map_err(|failure| anyhow!("{failure}"))?;
     }
@@ -186,7 +186,7 @@ impl<'a> Soak<'a> {
                 break;
             }
             let seed = options.seed_of(round);
-            let history = history::generate(seed, options.threads);
+            let history = history::generate(seed, options.threads, self.run.often());
             match self.round(&history, stored.take()) {
                 Ok(now) => stored = Some(now),
                 Err(failure) => {
