@@ -22,8 +22,17 @@ const CONNECTIONS: u32 = 16;
 const ARTICLES: usize = 5;
 const HOLD: Duration = Duration::from_millis(1);
 const WAYS: [Way; 3] = [Way::OneRow, Way::RandomSlots, Way::ThisCrate];
-/// How many articles a transaction counts, in random order.
 const COUNTED: [usize; 2] = [1, 3];
+
+/// What each transaction does.
+#[derive(Clone, Copy)]
+struct Transaction {
+    way: Way,
+    /// How many articles it counts, in random order.
+    counted: usize,
+    /// Whether it reads a total before.
+    reads: bool,
+}
 
 /// A level, and on MariaDB a setting whose default depends on the version.
 fn levels(engine: Engine) -> &'static [&'static str] {
@@ -110,16 +119,23 @@ fn measure<C: ReadTotal>(
     let conn = &mut C::connect(url)?;
     let others = conn.number(C::OTHER_SESSIONS)?;
     eprintln!("{}", conn.version()?);
-    for level in levels(engine) {
+    let levels = levels(engine).iter().map(|level| (*level, true));
+    for (level, reads) in levels.chain([("SERIALIZABLE", false)]) {
         let set = set(engine, level);
-        let mut row = vec![format!("{}, {level}", engine.name())];
+        let nothing_read = if reads { "" } else { ", nothing read" };
+        let mut row = vec![format!("{}, {level}{nothing_read}", engine.name())];
         for counted in COUNTED {
             for way in WAYS {
                 // So that the numbers of the last cell's connections are free.
                 wait_for_workers(conn, others)?;
                 create_tables(conn)?;
-                let failed = cell::<C>(url, &set, way, counted, transactions)?;
-                check(conn, way, counted, transactions)?;
+                let transaction = Transaction {
+                    way,
+                    counted,
+                    reads,
+                };
+                let failed = cell::<C>(url, &set, transaction, transactions)?;
+                check(conn, transaction, transactions)?;
                 // Rounded up, so that 0 is none.
                 row.push((1_000 * failed).div_ceil(transactions).to_string());
             }
@@ -134,8 +150,7 @@ fn measure<C: ReadTotal>(
 fn cell<C: ReadTotal>(
     url: &str,
     set: &str,
-    way: Way,
-    counted: usize,
+    transaction: Transaction,
     transactions: u64,
 ) -> Result<u64> {
     let mut conns = Vec::new();
@@ -149,7 +164,7 @@ fn cell<C: ReadTotal>(
     thread::scope(|scope| {
         let threads: Vec<_> = conns
             .into_iter()
-            .map(|mut conn| scope.spawn(move || count(&mut conn, way, counted, limit)))
+            .map(|mut conn| scope.spawn(move || count(&mut conn, transaction, limit)))
             .collect();
         let mut failed = 0;
         for thread in threads {
@@ -161,8 +176,11 @@ fn cell<C: ReadTotal>(
 
 fn count<C: ReadTotal>(
     conn: &mut C,
-    way: Way,
-    counted: usize,
+    Transaction {
+        way,
+        counted,
+        reads,
+    }: Transaction,
     limit: Limit<'_>,
 ) -> QueryResult<u64> {
     let counting = Counting {
@@ -178,8 +196,10 @@ fn count<C: ReadTotal>(
             .attempts(usize::MAX)
             .on_retry(|_, _| failed += 1)
             .transaction(conn, |conn| {
-                // Its snapshot is taken here.
-                conn.total(way, ids[0])?;
+                if reads {
+                    // Its snapshot is taken here.
+                    conn.total(way, ids[0])?;
+                }
                 conn.insert_comment(ids[0])?;
                 for &id in &ids {
                     conn.count(counting, id)?;
@@ -192,7 +212,11 @@ fn count<C: ReadTotal>(
 }
 
 /// Whether the counters are what was committed.
-fn check<C: Count>(conn: &mut C, way: Way, counted: usize, transactions: u64) -> Result<()> {
+fn check<C: Count>(
+    conn: &mut C,
+    Transaction { way, counted, .. }: Transaction,
+    transactions: u64,
+) -> Result<()> {
     let (column, table) = way.counter().expect("it counts");
     let counters = conn.number(&format!("SELECT SUM({column}) FROM {table}"))?;
     let comments = conn.number("SELECT COUNT(*) FROM bench_comments")?;
