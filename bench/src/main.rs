@@ -109,7 +109,7 @@ enum Command {
     },
     /// Only measure how many transactions fail at each isolation level, and are run again.
     Isolation {
-        /// The databases to measure [default: all that are available].
+        /// The databases to measure [default: the available ones of postgres, mariadb and mysql].
         #[arg(value_name = "DATABASE")]
         databases: Vec<Engine>,
         /// How many transactions commit in each cell of the table.
