@@ -3,6 +3,7 @@
 mod counter;
 mod database;
 mod figures;
+mod isolation;
 mod machine;
 mod measure;
 mod merge;
@@ -106,6 +107,15 @@ enum Command {
         #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
         seconds: f64,
     },
+    /// Only measure how many transactions fail at each isolation level, and are run again.
+    Isolation {
+        /// The databases to measure [default: the available ones of postgres, mariadb and mysql].
+        #[arg(value_name = "DATABASE")]
+        databases: Vec<Engine>,
+        /// How many transactions commit in each cell of the table.
+        #[arg(long, value_name = "N", default_value_t = 5_000)]
+        transactions: u64,
+    },
     /// Show that connections do not meet: with many threads, processes that are killed, and
     /// connections that come and go.
     Stress {
@@ -152,6 +162,10 @@ fn main() -> Result<()> {
             rounds,
             seconds,
         }) => return tagging::run(&databases, rounds, seconds),
+        Some(Command::Isolation {
+            databases,
+            transactions,
+        }) => return isolation::run(&databases, transactions),
         Some(Command::Stress {
             databases,
             transactions,
