@@ -9,7 +9,7 @@ use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
-use super::{Conn, OTHER_SESSIONS, REFERENCE, SETTINGS, TRIGGERS};
+use super::{Conn, OTHER_SESSIONS, REFERENCE, SETTINGS, TIDY, TRIGGERS};
 use crate::record::{CELLS, Cell, Kind};
 use crate::tables::article_counters::dsl as counters;
 use crate::tables::{self, article_likes, articles, comments, counted, number_of};
@@ -125,5 +125,5 @@ pub fn clear(conn: &mut Conn) -> QueryResult<()> {
     diesel::update(articles::table)
         .set(articles::total_views.eq(0))
         .execute(conn)?;
-    Ok(())
+    conn.batch_execute(TIDY)
 }

@@ -39,8 +39,10 @@ impl Round {
         let mut next = 0;
         for seen in &seen {
             while let Some(change) = self.changes.get(next).filter(|c| c.to < seen.from) {
-                for &(cell, amount) in &change.effects {
-                    certain[cell.0] += amount;
+                if !change.is_lost {
+                    for &(cell, amount) in &change.effects {
+                        certain[cell.0] += amount;
+                    }
                 }
                 next += 1;
             }
@@ -85,7 +87,7 @@ impl Round {
         let earliest = if some_deleted { 0 } else { next };
         let may_be_seen: Vec<_> = self.changes[earliest..]
             .iter()
-            .filter(|change| change.from <= seen.to && project.touches(change))
+            .filter(|change| change.may_be_in(seen) && project.touches(change))
             .collect();
         let deletes = may_be_seen.iter().filter(|c| c.removed.is_some());
         let (certain_deletes, other_deletes): (Vec<&Change>, Vec<&Change>) =
@@ -167,7 +169,7 @@ impl Round {
             .any(|(cell, _)| cell.is_deleted_now_and_then());
         let from = if has_deleted { 0 } else { next };
         let changes = self.changes[from..].iter();
-        let changes = changes.filter(|c| c.from <= seen.to && project.touches(c));
+        let changes = changes.filter(|c| c.may_be_in(seen) && project.touches(c));
         for change in changes.rev().take(MOST_LINES) {
             let effects = change.effects.iter().filter(|(cell, _)| project.has(*cell));
             let effects: Vec<_> = effects.map(|(cell, n)| format!("{n:+} {cell}")).collect();
@@ -180,6 +182,12 @@ impl Round {
             text += &format!("  {when}, {}: {}{removed}\n", change.by, effects.join(", "));
         }
         text
+    }
+}
+
+impl Change {
+    fn may_be_in(&self, seen: &Seen) -> bool {
+        self.from <= seen.to && !(self.is_lost && self.to < seen.from)
     }
 }
 

@@ -10,7 +10,7 @@ pub enum Fault {
     RecountDeletesFirst,
     /// The counters of an article are deleted with one statement, beside a merge.
     DeleteInOneStatement,
-    /// An increment runs on another connection than its transaction.
+    /// An increment runs before its transaction.
     CountOutsideOfTheTransaction,
     /// A row of the counter table is missing after the server was killed.
     RowLostAfterAKill,

@@ -93,6 +93,26 @@ pub enum Step {
     Pause(u8),
 }
 
+impl Step {
+    /// Whether two transactions that count in slots of their own can conflict in it.
+    pub fn can_conflict(&self) -> bool {
+        matches!(
+            self,
+            Step::Set { .. } | Step::Like { .. } | Step::Unlike { .. }
+        )
+    }
+
+    /// Whether it rolls back to a savepoint.
+    pub fn rolls_back(&self) -> bool {
+        matches!(self, Step::Savepoint { fails: true, .. })
+    }
+
+    /// Whether no row says that it was done.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Step::Miscount { .. })
+    }
+}
+
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub enum Read {
     Total { article: i64 },

@@ -72,6 +72,12 @@ struct Args {
     /// Plants a fault, to see that it is found
     #[arg(long)]
     fault: Option<Fault>,
+    /// Others kill the server, or a node, so connections are lost
+    #[arg(long)]
+    killed: bool,
+    /// Runs increments and reads, and no corrections or merges
+    #[arg(long)]
+    only_counts: bool,
     /// Counts until it is killed
     #[arg(long, hide = true)]
     client: bool,
@@ -102,7 +108,8 @@ fn check(args: Args) -> Result<bool> {
     };
     let mut run = Run::new();
     run.fault = args.fault;
-    run.kills = args.server.is_some();
+    run.kills = args.server.is_some() || args.killed;
+    run.only_counts = args.only_counts;
     run.is_client = args.client;
     let mut options = Options {
         name: args.name.clone().unwrap_or_else(|| scheme.to_owned()),

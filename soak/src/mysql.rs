@@ -15,6 +15,8 @@ pub const TRIGGERS: &str =
     include_str!("../../migrations/triggers/mysql/00000000000002_count_article_likes/up.sql");
 pub const OTHER_SESSIONS: &str = "SELECT COUNT(*) FROM information_schema.processlist
     WHERE db = DATABASE() AND id <> CONNECTION_ID()";
+/// Run on emptied tables. A server that is killed often never does it by itself.
+pub const TIDY: &str = "ANALYZE TABLE articles, article_counters, comments, article_likes, counted";
 pub const ADD_ON_CONFLICT: &str = "ON DUPLICATE KEY UPDATE \
     views = views + VALUES(views), comments = comments + VALUES(comments)";
 
@@ -36,11 +38,15 @@ pub fn like(article: i64, user: i64, conn: &mut Conn) -> QueryResult<usize> {
         .execute(conn)
 }
 
+#[path = "attempt.rs"]
+mod attempt;
 #[path = "audit.rs"]
 mod audit;
-#[path = "execute.rs"]
-mod execute;
 #[path = "planted.rs"]
 mod planted;
+#[path = "reads.rs"]
+mod reads;
 #[path = "soak.rs"]
 pub mod soak;
+#[path = "thread.rs"]
+mod thread;

@@ -16,6 +16,8 @@ pub const TRIGGERS: &str =
 pub const OTHER_SESSIONS: &str = "SELECT COUNT(*) FROM pg_stat_activity
     WHERE datname = current_database() AND backend_type = 'client backend'
     AND pid <> pg_backend_pid()";
+/// Run on emptied tables. A server that is killed often never does it by itself.
+pub const TIDY: &str = "VACUUM (ANALYZE)";
 pub const ADD_ON_CONFLICT: &str = "ON CONFLICT (article_id, day, slot) DO UPDATE SET \
     views = article_counters.views + excluded.views, \
     comments = article_counters.comments + excluded.comments";
@@ -39,11 +41,15 @@ pub fn like(article: i64, user: i64, conn: &mut Conn) -> QueryResult<usize> {
         .execute(conn)
 }
 
+#[path = "attempt.rs"]
+mod attempt;
 #[path = "audit.rs"]
 mod audit;
-#[path = "execute.rs"]
-mod execute;
 #[path = "planted.rs"]
 mod planted;
+#[path = "reads.rs"]
+mod reads;
 #[path = "soak.rs"]
 pub mod soak;
+#[path = "thread.rs"]
+mod thread;

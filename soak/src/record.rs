@@ -77,6 +77,9 @@ pub struct Change {
     pub from: Time,
     /// It was visible after.
     pub to: Time,
+    /// It did not survive the server, and was visible at most until `to`. InnoDB shows a commit to
+    /// others before it is durable and before it is answered; PostgreSQL does not.
+    pub is_lost: bool,
     pub effects: Vec<(Cell, i64)>,
     /// It removed the counters of this article, with all counts that had committed at this time.
     pub removed: Option<(i64, Time)>,

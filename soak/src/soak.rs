@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::execute::{Pool, Recorded, Thread};
+use super::thread::{Pool, Recorded, Thread};
 use super::{Conn, IS_SQLITE, SETTINGS, audit, planted};
 use crate::check::Round;
 use crate::fault::Fault;

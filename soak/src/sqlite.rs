@@ -15,6 +15,8 @@ pub const REFERENCE: &str =
 pub const TRIGGERS: &str =
     include_str!("../../migrations/triggers/sqlite/00000000000002_count_article_likes/up.sql");
 pub const OTHER_SESSIONS: &str = "SELECT 0";
+/// Run on emptied tables.
+pub const TIDY: &str = "PRAGMA optimize";
 pub const ADD_ON_CONFLICT: &str = "ON CONFLICT (article_id, day, slot) DO UPDATE SET \
     views = article_counters.views + excluded.views, \
     comments = article_counters.comments + excluded.comments";
@@ -38,11 +40,15 @@ pub fn like(article: i64, user: i64, conn: &mut Conn) -> QueryResult<usize> {
         .execute(conn)
 }
 
+#[path = "attempt.rs"]
+mod attempt;
 #[path = "audit.rs"]
 mod audit;
-#[path = "execute.rs"]
-mod execute;
 #[path = "planted.rs"]
 mod planted;
+#[path = "reads.rs"]
+mod reads;
 #[path = "soak.rs"]
 pub mod soak;
+#[path = "thread.rs"]
+mod thread;

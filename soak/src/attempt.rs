@@ -1,0 +1,319 @@
+//! One attempt of a transaction: its steps, and what they change and read.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::result::Error;
+use diesel_counters::counting_transaction;
+use diesel_counters::prelude::*;
+
+use super::reads::read_values;
+use super::thread::Thread;
+use super::{Conn, IS_MYSQL, IS_SQLITE};
+use crate::fault::Fault;
+use crate::history::{Isolation, Step};
+use crate::record::{Cell, Kind, Seen, Time, Value, now};
+use crate::tables::article_counters::dsl::{comments, views};
+use crate::tables::{self, Article, article_likes, counted, day, number_of};
+
+/// Why a transaction ends without a commit.
+pub enum Stop {
+    /// As the history says.
+    Planned,
+    Database(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Database(error)
+    }
+}
+
+/// One attempt of a transaction.
+#[derive(Default)]
+pub struct Attempt {
+    pub id: i64,
+    pub isolation: Option<Isolation>,
+    pub began: Time,
+    pub effects: Vec<(Cell, i64)>,
+    pub views: Vec<(i64, u8, i64)>,
+    pub increments: u64,
+    pub comments: Vec<(i64, i64, u8)>,
+    /// How many effects there were when the snapshot was taken.
+    pub snapshot: Option<usize>,
+    pub seen: Vec<Seen>,
+    /// When COMMIT was sent.
+    pub commits: Option<Time>,
+}
+
+impl Attempt {
+    pub fn write_counted(&self, conn: &mut Conn) -> QueryResult<()> {
+        write_counted(self.id, self.views.iter().copied(), conn)
+    }
+
+    fn count(&mut self, article: i64, kind: Kind, on: u8, amount: i64) {
+        let cell = Cell::new(article, kind, number_of(day(on)));
+        self.effects.push((cell, amount));
+        if kind == Kind::Views {
+            self.views.push((article, on, amount));
+        }
+        self.increments += 1;
+    }
+
+    pub fn steps(&mut self, steps: &[Step], of: &Thread, conn: &mut Conn) -> Result<(), Stop> {
+        for step in steps {
+            self.step(step, of, conn)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step, of: &Thread, conn: &mut Conn) -> Result<(), Stop> {
+        let run = of.run;
+        let is_cluster = of.slot.is_some();
+        if run.only_counts && step.can_conflict()
+            || run.is_client && step.is_unknown()
+            // The other nodes cannot apply it, and stop: MariaDB 10.11.
+            || is_cluster && step.rolls_back()
+        {
+            return Ok(());
+        }
+        match *step {
+            Step::Count {
+                article,
+                day: on,
+                views: amount,
+            } => {
+                let count = Article::increment(views).of(article).by(amount).on(day(on));
+                if run.fault != Some(Fault::CountOutsideOfTheTransaction) {
+                    of.slotted(count).execute(conn)?;
+                }
+                self.count(article, Kind::Views, on, amount);
+            }
+            Step::CountMany {
+                day: on,
+                views: ref amounts,
+            } => {
+                let many = Article::increment(views).on(day(on));
+                of.slotted(many)
+                    .of_many(amounts.iter().copied())
+                    .execute(conn)?;
+                for &(article, amount) in amounts {
+                    self.count(article, Kind::Views, on, amount);
+                }
+            }
+            Step::CountLast { views: ref amounts } => {
+                counting_transaction(conn, |tx| {
+                    for &(article, on, amount) in amounts {
+                        let count = Article::increment(views).of(article).by(amount);
+                        tx.count(of.slotted(count.on(day(on))));
+                    }
+                    QueryResult::Ok(())
+                })?;
+                for &(article, on, amount) in amounts {
+                    self.count(article, Kind::Views, on, amount);
+                }
+            }
+            Step::Comment {
+                article,
+                day: on,
+                views: amount,
+            } => {
+                let id = run.next_id();
+                diesel::insert_into(tables::comments::table)
+                    .values((
+                        tables::comments::id.eq(id),
+                        tables::comments::article_id.eq(article),
+                        tables::comments::day.eq(day(on)),
+                    ))
+                    .execute(conn)?;
+                let count = Article::increment((views, comments)).of(article);
+                of.slotted(count.by((amount, 1)).on(day(on)))
+                    .execute(conn)?;
+                self.count(article, Kind::Views, on, amount);
+                self.count(article, Kind::Comments, on, 1);
+                let cell = Cell::new(article, Kind::CommentRows, number_of(day(on)));
+                self.effects.push((cell, 1));
+                self.comments.push((id, article, on));
+            }
+            Step::Uncomment => {
+                let Some(&(id, article, on)) =
+                    of.comments.iter().find(|own| !self.comments.contains(own))
+                else {
+                    return Ok(());
+                };
+                let rows = diesel::delete(tables::comments::table.find(id)).execute(conn)?;
+                if rows == 1 {
+                    let count = Article::increment(comments).of(article).by(-1).on(day(on));
+                    of.slotted(count).execute(conn)?;
+                    self.count(article, Kind::Comments, on, -1);
+                    let cell = Cell::new(article, Kind::CommentRows, number_of(day(on)));
+                    self.effects.push((cell, -1));
+                }
+            }
+            Step::Like { article, user } => {
+                let rows = super::like(article, user, conn)?;
+                self.liked(article, rows as i64);
+            }
+            Step::Unlike { article, user } => {
+                let like = article_likes::table.find((article, user));
+                let rows = diesel::delete(like).execute(conn)?;
+                self.liked(article, -(rows as i64));
+            }
+            Step::Set { article, views: to } => {
+                let from = if IS_MYSQL {
+                    now()
+                } else {
+                    self.snapshot_from(is_cluster)
+                };
+                let before = Article { id: article }.set_counter(views, to, conn)?;
+                let value = Value::sum(Cell::of(article, Kind::Views), before);
+                self.see(from, vec![value]);
+                self.count(article, Kind::Views, 0, to - before);
+            }
+            Step::Miscount {
+                article,
+                comments: amount,
+            } => {
+                let count = Article::increment(comments).of(article).by(amount);
+                of.slotted(count).execute(conn)?;
+                self.count(article, Kind::Comments, 0, amount);
+            }
+            Step::Read(read) => {
+                let from = self.snapshot_from(is_cluster);
+                if self.has_an_older_snapshot() {
+                    run.tally.not_checked.fetch_add(1, Relaxed);
+                    return Ok(());
+                }
+                let values = read_values(read, conn)?;
+                self.see(from, values);
+                self.snapshot.get_or_insert(self.effects.len());
+            }
+            Step::Savepoint { ref steps, fails } => {
+                let before = (self.effects.len(), self.views.len(), self.comments.len());
+                let increments = self.increments;
+                let result = conn.transaction(|conn| {
+                    self.steps(steps, of, conn)?;
+                    if fails { Err(Stop::Planned) } else { Ok(()) }
+                });
+                match result {
+                    Err(Stop::Planned) if fails => {
+                        self.effects.truncate(before.0);
+                        // The transaction keeps the snapshot of a query in it.
+                        self.snapshot = self.snapshot.map(|taken| taken.min(before.0));
+                        self.views.truncate(before.1);
+                        self.comments.truncate(before.2);
+                        self.increments = increments;
+                    }
+                    result => result?,
+                }
+            }
+            Step::Pause(milliseconds) => {
+                std::thread::sleep(Duration::from_millis(milliseconds.into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn liked(&mut self, article: i64, rows: i64) {
+        if rows != 0 {
+            self.effects
+                .push((Cell::new(article, Kind::LikeRows, 0), rows));
+            self.effects
+                .push((Cell::new(article, Kind::Likes, 0), rows));
+            self.increments += 1;
+        }
+    }
+
+    /// The earliest time of the snapshot that a query of this transaction sees.
+    fn snapshot_from(&self, is_cluster: bool) -> Time {
+        let each_statement = match self.isolation {
+            Some(Isolation::ReadCommitted) => true,
+            Some(Isolation::Default) => !IS_MYSQL,
+            _ => false,
+        };
+        // A node of a cluster waits for the other nodes at BEGIN, and not again.
+        if each_statement && !IS_SQLITE && !is_cluster {
+            now()
+        } else {
+            self.began
+        }
+    }
+
+    /// On MySQL and MariaDB, a transaction that has read and then written sees the rows that it
+    /// wrote as they are now, and the others as they were when it read. A sum of both is of no
+    /// time.
+    fn has_an_older_snapshot(&self) -> bool {
+        let repeats = matches!(
+            self.isolation,
+            Some(Isolation::Default | Isolation::RepeatableRead)
+        );
+        IS_MYSQL
+            && repeats
+            && self
+                .snapshot
+                .is_some_and(|effects| effects < self.effects.len())
+    }
+
+    fn see(&mut self, from: Time, values: Vec<Value>) {
+        self.seen.push(Seen {
+            from,
+            to: now(),
+            own: self.effects.clone(),
+            values,
+            by: String::new(),
+        });
+    }
+}
+
+/// Runs `work` in a transaction of this isolation level.
+pub fn transaction<T>(
+    conn: &mut Conn,
+    isolation: Isolation,
+    work: impl FnOnce(&mut Conn) -> Result<T, Stop>,
+) -> Result<T, Stop> {
+    let level = match isolation {
+        Isolation::Default => None,
+        Isolation::ReadCommitted => Some("READ COMMITTED"),
+        Isolation::RepeatableRead => Some("REPEATABLE READ"),
+        Isolation::Serializable => Some("SERIALIZABLE"),
+    };
+    let level = level.filter(|_| !IS_SQLITE);
+    let set = level.map(|level| format!("SET TRANSACTION ISOLATION LEVEL {level}"));
+    if let Some(set) = set.as_ref().filter(|_| IS_MYSQL) {
+        conn.batch_execute(set)?;
+    }
+    super::write(conn, |conn| {
+        if let Some(set) = set.as_ref().filter(|_| !IS_MYSQL) {
+            conn.batch_execute(set)?;
+        }
+        work(conn)
+    })
+}
+
+/// Inserts the row by which it is known later whether this transaction has committed.
+pub fn write_counted(
+    id: i64,
+    views_of: impl IntoIterator<Item = (i64, u8, i64)>,
+    conn: &mut Conn,
+) -> QueryResult<()> {
+    let mut sums = BTreeMap::from([((1, 0), 0)]);
+    for (article, day, amount) in views_of {
+        *sums.entry((article, day)).or_default() += amount;
+    }
+    let rows = sums.into_iter().map(|((article, number), amount)| {
+        (
+            counted::transaction_id.eq(id),
+            counted::article_id.eq(article),
+            counted::day.eq(day(number)),
+            counted::views.eq(amount),
+        )
+    });
+    let rows: Vec<_> = rows.collect();
+    diesel::insert_into(counted::table)
+        .values(rows)
+        .execute(conn)
+        .map(drop)
+}

@@ -1,0 +1,364 @@
+//! A thread of a round: runs its work, and records what committed and what it read.
+
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
+
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel::r2d2::{ConnectionManager, PooledConnection, R2D2Connection};
+use diesel::result::Error;
+use diesel_counters::dsl::{Increment, compact, fold};
+use diesel_counters::prelude::*;
+use diesel_counters::{Counters, Drift, Slot, is_retryable};
+
+use super::attempt::{Attempt, Stop, transaction, write_counted};
+use super::reads::{Failed, materialized, snapshot};
+use super::{Conn, IS_MYSQL, planted};
+use crate::fault::Fault;
+use crate::history::{Isolation, Transaction, Work};
+use crate::record::{Cell, Change, Kind, Seen, Time, Value, now};
+use crate::run::{Failure, Run};
+use crate::tables::article_counters::dsl::{article_counters, comments};
+use crate::tables::{self, Article, KEPT, compacted_before, counted, folded_before};
+
+pub type Pool = diesel::r2d2::Pool<ConnectionManager<Conn>>;
+type Pooled = PooledConnection<ConnectionManager<Conn>>;
+
+/// What a thread has recorded.
+#[derive(Default)]
+pub struct Recorded {
+    pub changes: Vec<Change>,
+    pub seen: Vec<Seen>,
+    pub unknown: Vec<i64>,
+}
+
+pub struct Thread<'a> {
+    pub run: &'a Run,
+    pub pool: &'a Pool,
+    /// Set if the database has several nodes.
+    pub slot: Option<Slot>,
+    pub number: usize,
+    pub materializing: &'a Mutex<()>,
+    /// The comments that it has inserted, which it can delete.
+    pub comments: Vec<(i64, i64, u8)>,
+    pub recorded: Recorded,
+}
+
+/// How an attempt of a transaction ended.
+enum Outcome {
+    /// See [`Change`].
+    Ended {
+        from: Time,
+        to: Time,
+        is_lost: bool,
+    },
+    RolledBack,
+    /// It conflicts with another one: run it again.
+    Conflict,
+}
+
+enum Lost {
+    Connection,
+    Other(Error),
+}
+
+impl Thread<'_> {
+    pub fn work(&mut self, history: &[Work]) -> Result<(), Failure> {
+        for (number, work) in history.iter().enumerate() {
+            if self.run.is_stopped() {
+                break;
+            }
+            self.one(work, format!("thread {} work {number}", self.number))?;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, work: &Work, by: String) -> Result<(), Failure> {
+        match work {
+            Work::Transaction(transaction) => self.transaction(transaction, by),
+            _ if self.run.only_counts => Ok(()),
+            Work::Delete(_) if self.run.is_client => Ok(()),
+            Work::Delete(article) => self.delete(*article, by),
+            Work::Snapshot => self.retried(by, |conn, _, seen| {
+                seen.push(snapshot(conn)?);
+                Ok(())
+            }),
+            Work::Recount(article) => self.recount(&[*article], by),
+            Work::RecountAll => self.recount(&KEPT.collect::<Vec<_>>(), by),
+            Work::Materialize => {
+                let materializing = self.materializing;
+                let _only_one = materializing.lock();
+                self.retried(by, materialized)
+            }
+            Work::Compact => match self.run.fault {
+                Some(Fault::MergeWithoutLocks) => {
+                    self.retried(by, |conn, _, _| Ok(planted::merge_without_locks(conn)?))
+                }
+                _ => self.retried(by, |conn, _, _| {
+                    let merge = compact(article_counters).before(compacted_before());
+                    Ok(merge.batch(20).execute(conn).map(drop)?)
+                }),
+            },
+            Work::Fold => self.retried(by, |conn, _, _| {
+                let merge = fold(article_counters).before(folded_before());
+                Ok(merge.batch(20).execute(conn).map(drop)?)
+            }),
+        }
+    }
+
+    pub fn slotted<C: Counters, Id>(&self, count: Increment<C, Id>) -> Increment<C, Id> {
+        match self.slot {
+            Some(slot) => count.slot(slot),
+            None => count,
+        }
+    }
+
+    /// Waits for a connection, also while the server starts again.
+    fn connection(&self) -> Result<Pooled, Failure> {
+        loop {
+            match self.pool.get() {
+                Ok(conn) => return Ok(conn),
+                Err(error) if self.run.is_stopped() => return Err(Failure::new(error)),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Runs what is not a transaction of its own, again if it conflicts with another one. If the
+    /// server is killed, it may have run or not.
+    fn retried(
+        &mut self,
+        by: String,
+        mut work: impl FnMut(&mut Conn, &mut Vec<Change>, &mut Vec<Seen>) -> Result<(), Failed>,
+    ) -> Result<(), Failure> {
+        loop {
+            let conn = &mut *self.connection()?;
+            let (mut changes, mut seen) = (Vec::new(), Vec::new());
+            let failed = match work(conn, &mut changes, &mut seen) {
+                Ok(()) => None,
+                Err(Failed::Wrong(text)) => return Err(Failure::Wrong(format!("{by}: {text}"))),
+                Err(Failed::Database(error)) => Some(error),
+            };
+            for change in &mut changes {
+                change.by = by.clone();
+            }
+            for seen in &mut seen {
+                seen.by = by.clone();
+            }
+            self.recorded.changes.extend(changes);
+            self.recorded.seen.extend(seen);
+            match failed {
+                None => return Ok(()),
+                Some(error) if is_retryable(&error) => self.run.tally.retried(),
+                Some(error) => match self.lost(error, conn) {
+                    Lost::Connection => return Ok(()),
+                    Lost::Other(error) => return Err(Failure::database(&by, error)),
+                },
+            }
+        }
+    }
+
+    fn lost(&self, error: Error, conn: &mut Conn) -> Lost {
+        // A node of a Galera cluster accepts connections before it has joined.
+        let has_not_joined = error
+            .to_string()
+            .contains("WSREP has not yet prepared node");
+        if self.run.kills && (has_not_joined || conn.ping().is_err()) {
+            Lost::Connection
+        } else {
+            Lost::Other(error)
+        }
+    }
+
+    fn transaction(&mut self, history: &Transaction, by: String) -> Result<(), Failure> {
+        loop {
+            let conn = &mut *self.connection()?;
+            let mut attempt = Attempt {
+                id: self.run.next_id(),
+                isolation: Some(history.isolation),
+                began: now(),
+                ..Attempt::default()
+            };
+            if self.run.fault == Some(Fault::CountOutsideOfTheTransaction) {
+                planted::count_before(&history.steps, conn).map_err(Failure::new)?;
+            }
+            let result = transaction(conn, history.isolation, |conn| {
+                attempt.steps(&history.steps, self, conn)?;
+                if history.fails {
+                    return Err(Stop::Planned);
+                }
+                attempt.write_counted(conn)?;
+                attempt.commits = Some(now());
+                Ok(())
+            });
+            for mut seen in attempt.seen.drain(..) {
+                seen.by = by.clone();
+                self.recorded.seen.push(seen);
+            }
+            match self.outcome(attempt.id, attempt.commits, result, &by, conn)? {
+                Outcome::Conflict => continue,
+                Outcome::RolledBack => {}
+                Outcome::Ended { from, to, is_lost } => {
+                    let tally = &self.run.tally;
+                    tally.transactions.fetch_add(1, Relaxed);
+                    tally.increments.fetch_add(attempt.increments, Relaxed);
+                    if !is_lost {
+                        self.comments.extend(&attempt.comments);
+                    }
+                    self.recorded.changes.push(Change {
+                        from,
+                        to,
+                        is_lost,
+                        effects: attempt.effects,
+                        removed: None,
+                        by,
+                    });
+                }
+            }
+            return Ok(());
+        }
+    }
+
+    fn outcome(
+        &self,
+        id: i64,
+        commits: Option<Time>,
+        result: Result<(), Stop>,
+        by: &str,
+        conn: &mut Conn,
+    ) -> Result<Outcome, Failure> {
+        let error = match (result, commits) {
+            (Ok(()), Some(from)) => {
+                let (to, is_lost) = (now(), false);
+                return Ok(Outcome::Ended { from, to, is_lost });
+            }
+            (Ok(()), None) | (Err(Stop::Planned), _) => {
+                self.run.tally.rollbacks.fetch_add(1, Relaxed);
+                return Ok(Outcome::RolledBack);
+            }
+            (Err(Stop::Database(error)), _) if is_retryable(&error) => {
+                self.run.tally.retried();
+                return Ok(Outcome::Conflict);
+            }
+            (Err(Stop::Database(error)), _) => error,
+        };
+        match (self.lost(error, conn), commits) {
+            (Lost::Other(error), _) => Err(Failure::database(by, error)),
+            (Lost::Connection, None) => Ok(Outcome::RolledBack),
+            (Lost::Connection, Some(from)) => {
+                self.run.tally.lost_answers.fetch_add(1, Relaxed);
+                let is_lost = !self.has_committed(id)?;
+                let to = now();
+                // On the others, nobody has seen it.
+                if is_lost && !IS_MYSQL {
+                    return Ok(Outcome::RolledBack);
+                }
+                Ok(Outcome::Ended { from, to, is_lost })
+            }
+        }
+    }
+
+    /// Whether the transaction whose COMMIT was not answered has committed.
+    fn has_committed(&self, id: i64) -> Result<bool, Failure> {
+        loop {
+            let conn = &mut *self.connection()?;
+            let rows = counted::table
+                .filter(counted::transaction_id.eq(id))
+                .count();
+            match rows.get_result::<i64>(conn) {
+                Ok(rows) => return Ok(rows > 0),
+                Err(error) => match self.lost(error, conn) {
+                    Lost::Connection => {}
+                    Lost::Other(error) => return Err(Failure::new(error)),
+                },
+            }
+        }
+    }
+
+    fn delete(&mut self, article: i64, by: String) -> Result<(), Failure> {
+        loop {
+            let conn = &mut *self.connection()?;
+            let (id, began) = (self.run.next_id(), now());
+            let mut commits = None;
+            let isolation = match article % 2 {
+                1 if self.run.fault.is_none() => Isolation::Default,
+                _ => Isolation::ReadCommitted,
+            };
+            let result = transaction(conn, isolation, |conn| {
+                match self.run.fault {
+                    Some(Fault::DeleteInOneStatement) => {
+                        planted::delete_in_one_statement(article, conn)?;
+                    }
+                    _ => drop(Article { id: article }.delete_counters(conn)?),
+                }
+                write_counted(id, [], conn)?;
+                commits = Some(now());
+                Ok(())
+            });
+            match self.outcome(id, commits, result, &by, conn)? {
+                Outcome::Conflict => continue,
+                Outcome::RolledBack => {}
+                Outcome::Ended { from, to, is_lost } => self.recorded.changes.push(Change {
+                    from,
+                    to,
+                    is_lost,
+                    effects: Vec::new(),
+                    removed: Some((article, began)),
+                    by,
+                }),
+            }
+            return Ok(());
+        }
+    }
+
+    fn recount(&mut self, ids: &[i64], by: String) -> Result<(), Failure> {
+        let answered = self.recorded.changes.len();
+        let fault = self.run.fault;
+        let mut was_answered = false;
+        self.retried(by, |conn, changes, seen| {
+            let from = now();
+            let source = tables::comments::table
+                .group_by(tables::comments::article_id)
+                .select((tables::comments::article_id, count_star()));
+            let added: Vec<(i64, i64)> = match ids {
+                [id] if fault == Some(Fault::RecountDeletesFirst) => {
+                    vec![(*id, planted::recount_deletes_first(*id, conn)?)]
+                }
+                [id] => vec![(*id, Article { id: *id }.recount(comments, source, conn)?)],
+                ids => {
+                    let drift: Vec<Drift<i64>> = Article::recount_all(comments, source, conn)?;
+                    let added = |id: &i64| {
+                        let drift = drift.iter().find(|drift| drift.entity == *id);
+                        (*id, drift.map_or(0, |drift| drift.actual - drift.stored))
+                    };
+                    ids.iter().map(added).collect()
+                }
+            };
+            was_answered = true;
+            let to = now();
+            for (article, added) in added {
+                seen.push(Seen {
+                    from,
+                    to,
+                    own: Vec::new(),
+                    values: vec![Value::drift(article, -added)],
+                    by: String::new(),
+                });
+                changes.push(Change {
+                    from,
+                    to,
+                    effects: vec![(Cell::new(article, Kind::Comments, 0), added)],
+                    is_lost: false,
+                    removed: None,
+                    by: String::new(),
+                });
+            }
+            Ok(())
+        })?;
+        debug_assert!(!was_answered || self.recorded.changes.len() > answered);
+        if !was_answered {
+            self.recorded.unknown.extend(ids);
+        }
+        Ok(())
+    }
+}
