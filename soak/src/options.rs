@@ -67,6 +67,7 @@ impl Options {
             .args(&self.urls)
             .args(["--client", "--threads", "4", "--seed"])
             .arg(seed.to_string())
+            .args(["--session", &self.session])
             .stdin(Stdio::null())
             .spawn()
             .context("cannot start a process that counts")
