@@ -71,6 +71,8 @@ struct Attempt {
     views: Vec<(i64, u8, i64)>,
     increments: u64,
     comments: Vec<(i64, i64, u8)>,
+    /// The comments that it has deleted.
+    uncommented: Vec<i64>,
     /// How many effects there were when the snapshot was taken.
     snapshot: Option<usize>,
     seen: Vec<Seen>,
@@ -238,6 +240,8 @@ impl Thread<'_> {
                     .tally
                     .increments
                     .fetch_add(attempt.increments, Relaxed);
+                self.comments
+                    .retain(|(id, ..)| !attempt.uncommented.contains(id));
                 self.comments.extend(&attempt.comments);
                 self.recorded.changes.push(Change {
                     from,
@@ -525,8 +529,8 @@ impl Attempt {
                 self.comments.push((id, article, on));
             }
             Step::Uncomment => {
-                let Some(&(id, article, on)) =
-                    of.comments.iter().find(|own| !self.comments.contains(own))
+                let mut own = of.comments.iter();
+                let Some(&(id, article, on)) = own.find(|(id, ..)| !self.uncommented.contains(id))
                 else {
                     return Ok(());
                 };
@@ -537,6 +541,7 @@ impl Attempt {
                     self.count(article, Kind::Comments, on, -1);
                     let cell = Cell::new(article, Kind::CommentRows, number_of(day(on)));
                     self.effects.push((cell, -1));
+                    self.uncommented.push(id);
                 }
             }
             Step::Like { article, user } => {
@@ -580,6 +585,7 @@ impl Attempt {
             }
             Step::Savepoint { ref steps, fails } => {
                 let before = (self.effects.len(), self.views.len(), self.comments.len());
+                let uncommented = self.uncommented.len();
                 let increments = self.increments;
                 let result = conn.transaction(|conn| {
                     self.steps(steps, of, conn)?;
@@ -590,6 +596,8 @@ impl Attempt {
                         self.effects.truncate(before.0);
                         self.views.truncate(before.1);
                         self.comments.truncate(before.2);
+                        self.uncommented.truncate(uncommented);
+                        self.snapshot = self.snapshot.map(|effects| effects.min(before.0));
                         self.increments = increments;
                     }
                     result => result?,

@@ -177,7 +177,7 @@ impl<'a> Soak<'a> {
                     return Ok(Some(Found::new(failure, options.seed, history.clone())));
                 }
             }
-            return Ok(None);
+            return self.end();
         }
         let began = Instant::now();
         let mut stored = None;
@@ -205,10 +205,13 @@ impl<'a> Soak<'a> {
             }
             options.progress(self.run);
         }
-        Ok(self
-            .start_again()?
-            .err()
-            .map(|text| Found::new(text, options.seed, History::default())))
+        self.end()
+    }
+
+    /// Compares the counts a last time. The tables are then empty, as `killed_clients` requires.
+    fn end(&self) -> Result<Option<Found>> {
+        let wrong = self.start_again()?.err();
+        Ok(wrong.map(|text| Found::new(text, self.options.seed, History::default())))
     }
 
     fn cut_down(&self, history: History, mut failure: Failure, seed: u64) -> Found {
