@@ -64,6 +64,12 @@ use crate::table::{CounterTable, EntityTable, NoEntity, TableName, module_name};
 ///
 /// Counter rows are thus locked only until the COMMIT that follows, and always in the same order:
 /// transactions that count only in this way do not deadlock on counters, even if they share a slot.
+/// There are two exceptions:
+///
+/// - On MySQL and MariaDB, if a transaction that has inserted a row rolls back, two others that wait
+///   for this row can deadlock.
+/// - As in [`increment_many`](crate::dsl::increment_many()), two spellings of a key of text that the
+///   collation treats as equal have no order.
 ///
 /// If `work` fails, nothing is written. What `work` reads does not include what it has counted.
 ///
@@ -76,7 +82,8 @@ use crate::table::{CounterTable, EntityTable, NoEntity, TableName, module_name};
 ///
 /// It returns the error of `work`. It fails with the errors of
 /// [`increment`](crate::dsl::increment()), and with an [overflow](crate::is_overflow()) if a sum is
-/// out of the range of an `i64`. After an error, nothing is written.
+/// out of the range of an `i64`. After an error, nothing is written, unless the connection breaks
+/// during the COMMIT: then it is not known.
 pub fn counting_transaction<Conn, T, E>(
     conn: &mut Conn,
     work: impl FnOnce(&mut CountingTransaction<'_, Conn>) -> Result<T, E>,
@@ -139,6 +146,10 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
     /// counted is not counted.
     ///
     /// Use it in place of `tx.conn().transaction(…)`, in which nothing can be counted.
+    ///
+    /// On MySQL and MariaDB, return the error if it [`is_retryable`](crate::is_retryable()): a deadlock
+    /// has then rolled back the whole transaction. If you go on, `counting_transaction` fails at its
+    /// end, but the statements that ran after the deadlock stay committed.
     pub fn transaction<T, E>(
         &mut self,
         work: impl FnOnce(&mut CountingTransaction<'_, Conn>) -> Result<T, E>,
