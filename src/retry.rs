@@ -92,7 +92,8 @@ impl<'a, E> Retry<'a, E> {
 
     /// Sets the shortest and the longest delay before another attempt. Defaults to 5 to 500
     /// milliseconds. The delay begins near the shortest, doubles at each attempt, and has a random
-    /// part, so that transactions that have failed together do not meet again.
+    /// part, so that transactions that have failed together do not meet again. If the shortest is
+    /// zero, all delays are zero.
     pub fn delay(self, delay: RangeInclusive<Duration>) -> Self {
         Retry { delay, ..self }
     }
@@ -106,7 +107,7 @@ impl<'a, E> Retry<'a, E> {
     }
 
     /// Runs [`conn.transaction(work)`](Connection::transaction), and runs it again if it fails with
-    /// such an error. Returns what the last attempt returned.
+    /// an error to retry. Returns what the last attempt returned.
     pub fn transaction<Conn, T>(
         self,
         conn: &mut Conn,
@@ -194,7 +195,9 @@ mod tests {
     #[test]
     fn one_delay_can_be_set() {
         let second = Duration::from_secs(1);
-        let delays: Vec<_> = delays(3, second..=second).collect();
-        assert_eq!(delays, [second; 2]);
+        let of_one: Vec<_> = delays(3, second..=second).collect();
+        assert_eq!(of_one, [second; 2]);
+        let from_zero: Vec<_> = delays(3, Duration::ZERO..=second).collect();
+        assert_eq!(from_zero, [Duration::ZERO; 2]);
     }
 }

@@ -44,8 +44,8 @@ pub enum Slot {
     ///
     /// Connections do not claim a number. To write different rows, connections require many times
     /// more slots than with [`Connection`](Slot::Connection). Transactions that count several
-    /// entities can deadlock, unless a [`counting_transaction`](crate::counting_transaction()) writes
-    /// the counts.
+    /// entities can deadlock. A [`counting_transaction`](crate::counting_transaction()) writes the
+    /// counts in one order, which avoids this.
     Random,
     /// Each database connection has its own slot, within one share of the slots.
     ///

@@ -42,6 +42,8 @@ pub struct Attempt {
     pub views: Vec<(i64, u8, i64)>,
     pub increments: u64,
     pub comments: Vec<(i64, i64, u8)>,
+    /// The comments that it has deleted.
+    pub uncommented: Vec<i64>,
     /// How many effects there were when the snapshot was taken.
     pub snapshot: Option<usize>,
     pub seen: Vec<Seen>,
@@ -139,8 +141,8 @@ impl Attempt {
                 self.comments.push((id, article, on));
             }
             Step::Uncomment => {
-                let Some(&(id, article, on)) =
-                    of.comments.iter().find(|own| !self.comments.contains(own))
+                let mut own = of.comments.iter();
+                let Some(&(id, article, on)) = own.find(|(id, ..)| !self.uncommented.contains(id))
                 else {
                     return Ok(());
                 };
@@ -151,6 +153,7 @@ impl Attempt {
                     self.count(article, Kind::Comments, on, -1);
                     let cell = Cell::new(article, Kind::CommentRows, number_of(day(on)));
                     self.effects.push((cell, -1));
+                    self.uncommented.push(id);
                 }
             }
             Step::Like { article, user } => {
@@ -193,6 +196,7 @@ impl Attempt {
             }
             Step::Savepoint { ref steps, fails } => {
                 let before = (self.effects.len(), self.views.len(), self.comments.len());
+                let uncommented = self.uncommented.len();
                 let increments = self.increments;
                 let result = conn.transaction(|conn| {
                     self.steps(steps, of, conn)?;
@@ -205,6 +209,7 @@ impl Attempt {
                         self.snapshot = self.snapshot.map(|taken| taken.min(before.0));
                         self.views.truncate(before.1);
                         self.comments.truncate(before.2);
+                        self.uncommented.truncate(uncommented);
                         self.increments = increments;
                     }
                     result => result?,

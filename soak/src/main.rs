@@ -1,6 +1,9 @@
 //! Runs random transactions on a real database from many threads, kills the server and clients, and
 //! compares each count that is read with what had committed. See `scripts/soak`.
 
+// A file of statements is compiled once for each database's type of connection.
+#![allow(clippy::duplicate_mod)]
+
 mod check;
 mod fault;
 mod history;

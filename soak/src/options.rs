@@ -67,6 +67,7 @@ impl Options {
             .args(&self.urls)
             .args(["--client", "--threads", "4", "--seed"])
             .arg(seed.to_string())
+            .args(["--session", &self.session])
             .stdin(Stdio::null())
             .spawn()
             .context("cannot start a process that counts")
@@ -126,6 +127,9 @@ impl Found {
             for work in work {
                 println!("    {work:?}");
             }
+        }
+        if history.0.is_empty() {
+            return Ok(()); // The whole run was compared, not a round.
         }
         let file = format!("soak-{name}-{seed}.json");
         fs::write(&file, serde_json::to_string(history)?)?;

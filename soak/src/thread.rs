@@ -203,6 +203,8 @@ impl Thread<'_> {
                     tally.transactions.fetch_add(1, Relaxed);
                     tally.increments.fetch_add(attempt.increments, Relaxed);
                     if !is_lost {
+                        let deleted = &attempt.uncommented;
+                        self.comments.retain(|(id, ..)| !deleted.contains(id));
                         self.comments.extend(&attempt.comments);
                     }
                     self.recorded.changes.push(Change {

@@ -1,6 +1,6 @@
 //! Gathering the increments of a transaction, and writing them at its end.
 
-use std::any::{Any, TypeId};
+use std::any::{Any, TypeId, type_name};
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::{fmt, mem};
@@ -59,11 +59,17 @@ use crate::table::{CounterTable, EntityTable, NoEntity, TableName, module_name};
 ///
 /// The increments of an entity are added up. A sum of 0 writes nothing. The others are written in the
 /// order of tables, days and keys, in one statement for each table and day, or in a few on databases
-/// other than PostgreSQL, as by [`increment_many`](crate::dsl::increment_many()). All counters that
-/// were counted on that day are in the statement, also where an entity adds 0 to some of them.
+/// other than PostgreSQL, as by [`increment_many`](crate::dsl::increment_many()). All counters of the
+/// table that the transaction has counted are in each statement, also where 0 is added to them.
 ///
 /// Counter rows are thus locked only until the COMMIT that follows, and always in the same order:
 /// transactions that count only in this way do not deadlock on counters, even if they share a slot.
+/// There are two exceptions:
+///
+/// - On MySQL and MariaDB, if a transaction that has inserted a row rolls back, two others that wait
+///   for this row can deadlock.
+/// - As in [`increment_many`](crate::dsl::increment_many()), two spellings of a key of text that the
+///   collation treats as equal have no order.
 ///
 /// If `work` fails, nothing is written. What `work` reads does not include what it has counted.
 ///
@@ -76,7 +82,8 @@ use crate::table::{CounterTable, EntityTable, NoEntity, TableName, module_name};
 ///
 /// It returns the error of `work`. It fails with the errors of
 /// [`increment`](crate::dsl::increment()), and with an [overflow](crate::is_overflow()) if a sum is
-/// out of the range of an `i64`. After an error, nothing is written.
+/// out of the range of an `i64`. After an error, nothing is written, unless the connection breaks
+/// during the COMMIT: then it is not known.
 pub fn counting_transaction<Conn, T, E>(
     conn: &mut Conn,
     work: impl FnOnce(&mut CountingTransaction<'_, Conn>) -> Result<T, E>,
@@ -139,6 +146,10 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
     /// counted is not counted.
     ///
     /// Use it in place of `tx.conn().transaction(…)`, in which nothing can be counted.
+    ///
+    /// On MySQL and MariaDB, return the error if it [`is_retryable`](crate::is_retryable()): a deadlock
+    /// has then rolled back the whole transaction. If you go on, `counting_transaction` fails at its
+    /// end, but the statements that ran after the deadlock stay committed.
     pub fn transaction<T, E>(
         &mut self,
         work: impl FnOnce(&mut CountingTransaction<'_, Conn>) -> Result<T, E>,
@@ -164,7 +175,11 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
         C: Counters<Table: 'static>,
         K: Ord + 'static,
     {
-        let table = (module_name::<C::Table>(), TypeId::of::<(C::Table, K)>());
+        let table = (
+            module_name::<C::Table>(),
+            type_name::<(C::Table, K)>(),
+            TypeId::of::<(C::Table, K)>(),
+        );
         let counts = TableCounts {
             rows: Box::new(rows),
             append: append::<K>,
@@ -258,8 +273,9 @@ fn sums<C: Counters>(amounts: impl IntoIterator<Item: Into<i128>>) -> Sums {
 /// What was gathered, in the order in which all transactions write it.
 type Gathered<Conn> = BTreeMap<Table, TableCounts<Conn>>;
 
-/// The name of a counter table, and the type of the table and of its keys.
-type Table = (&'static str, TypeId);
+/// The name of a counter table, and the name and the id of the type of the table and of its keys. A
+/// `TypeId` alone would be in another order in another program.
+type Table = (&'static str, &'static str, TypeId);
 
 /// What was gathered for one table: its [`Rows`].
 struct TableCounts<Conn> {
@@ -324,10 +340,14 @@ fn for_each_run<K: Ord + 'static>(
     mut write: impl FnMut(&DaySlots, &[&str], Vec<(K, Vec<i64>)>) -> QueryResult<()>,
 ) -> QueryResult<()> {
     let mut rows = mem::take(rows_of::<K>(&mut rows));
-    rows.retain(|_, sums| {
-        sums.retain(|_, sum| *sum != 0);
-        !sums.is_empty()
-    });
+    // Also those whose sums are 0, so that the text of the statement depends on what the program
+    // counts, and not on the amounts.
+    let counters: BTreeSet<_> = rows
+        .values()
+        .flat_map(|sums| sums.keys().copied())
+        .collect();
+    let counters = Vec::from_iter(counters);
+    rows.retain(|_, sums| sums.values().any(|sum| *sum != 0));
     let mut rows = rows.into_iter().peekable();
     while let Some(((day, key, choice), sums)) = rows.next() {
         let mut run = vec![(key, sums)];
@@ -336,11 +356,6 @@ fn for_each_run<K: Ord + 'static>(
         {
             run.push((key, sums));
         }
-        let counters: BTreeSet<_> = run
-            .iter()
-            .flat_map(|(_, sums)| sums.keys().copied())
-            .collect();
-        let counters = Vec::from_iter(counters);
         let run = run.into_iter().map(|(key, sums)| {
             let sums = counters
                 .iter()

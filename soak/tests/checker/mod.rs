@@ -2,6 +2,46 @@
 
 use std::process::{Command, Output};
 
+/// Runs a history 100 times, and returns what was printed.
+pub fn replay(history: &str, arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("history.json");
+    std::fs::write(&file, history).unwrap();
+    let replay = ["--replay", file.to_str().unwrap()];
+    let output = soak(None, &[&replay, arguments].concat());
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A transaction with these steps, as JSON.
+pub fn transaction(steps: &str) -> String {
+    format!(r#"{{"Transaction":{{"isolation":"Default","steps":[{steps}],"fails":false}}}}"#)
+}
+
+#[test]
+fn what_a_replay_left_is_not_taken_for_a_fault_of_clients() {
+    let miscount = r#"{"Miscount":{"article":1,"comments":3}}"#;
+    let count = r#"{"Count":{"article":7,"day":0,"views":5}}"#;
+    let transaction = transaction(&[miscount, count].join(","));
+    let history = format!(r#"[[{transaction},{{"Delete":7}}]]"#);
+    replay(&history, &["--client-seconds", "1"]);
+}
+
+#[test]
+fn each_comment_of_a_thread_can_be_deleted() {
+    let comment = transaction(r#"{"Comment":{"article":1,"day":0,"views":1}}"#);
+    let uncomment = transaction(r#""Uncomment""#);
+    let history = [
+        &comment, &comment, &comment, &uncomment, &uncomment, &uncomment,
+    ];
+    let printed = replay(
+        &format!("[[{}]]", history.map(String::as_str).join(",")),
+        &[],
+    );
+    // A comment counts views too.
+    assert!(printed.contains(" 900 increments"), "{printed}");
+}
+
 /// Runs `soak` in a folder of its own, with this fault.
 fn soak(fault: Option<&str>, arguments: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
