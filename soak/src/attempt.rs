@@ -75,7 +75,7 @@ impl Attempt {
     fn step(&mut self, step: &Step, of: &Thread, conn: &mut Conn) -> Result<(), Stop> {
         let run = of.run;
         let is_cluster = of.slot.is_some();
-        if run.only_counts && step.can_conflict()
+        if run.only_counts && !step.is_count()
             || run.is_client && step.is_unknown()
             // The other nodes cannot apply it, and stop: MariaDB 10.11.
             || is_cluster && step.rolls_back()
@@ -316,9 +316,10 @@ pub fn write_counted(
             counted::views.eq(amount),
         )
     });
-    let rows: Vec<_> = rows.collect();
-    diesel::insert_into(counted::table)
-        .values(rows)
-        .execute(conn)
-        .map(drop)
+    for row in rows {
+        diesel::insert_into(counted::table)
+            .values(row)
+            .execute(conn)?;
+    }
+    Ok(())
 }

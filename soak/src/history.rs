@@ -94,11 +94,12 @@ pub enum Step {
 }
 
 impl Step {
-    /// Whether two transactions that count in slots of their own can conflict in it.
-    pub fn can_conflict(&self) -> bool {
-        matches!(
+    /// Whether it counts, and nothing else. Then two transactions never write the same row, if their
+    /// slots are not the same.
+    pub fn is_count(&self) -> bool {
+        !matches!(
             self,
-            Step::Set { .. } | Step::Like { .. } | Step::Unlike { .. }
+            Step::Set { .. } | Step::Like { .. } | Step::Unlike { .. } | Step::Read(_)
         )
     }
 

@@ -78,7 +78,7 @@ struct Args {
     /// Others kill the server, or a node, so connections are lost
     #[arg(long)]
     killed: bool,
-    /// Runs increments and reads, and no corrections or merges
+    /// Runs increments, and no reads, corrections or merges
     #[arg(long)]
     only_counts: bool,
     /// Counts until it is killed

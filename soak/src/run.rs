@@ -14,7 +14,7 @@ pub struct Run {
     pub fault: Option<Fault>,
     /// The server is killed now and then, so connections can be lost.
     pub kills: bool,
-    /// Runs neither corrections nor merges, nor rows that two transactions write.
+    /// Runs neither reads nor corrections nor merges.
     pub only_counts: bool,
     /// This process is killed. What it did is known from the table `counted` alone.
     pub is_client: bool,

@@ -44,6 +44,17 @@ pub struct Thread<'a> {
     pub recorded: Recorded,
 }
 
+/// Returns whether the transaction was rolled back because of another one.
+///
+/// If MariaDB rolls back a transaction while it is in a savepoint, for a reason other than a deadlock,
+/// Diesel returns the error of its own `ROLLBACK TO SAVEPOINT`. Such reasons are a conflict on a
+/// Galera cluster, and `innodb_snapshot_isolation`.
+fn is_conflict(error: &Error) -> bool {
+    let message = error.to_string();
+    let has_lost_savepoint = message.starts_with("SAVEPOINT") && message.contains("does not exist");
+    is_retryable(error) || IS_MYSQL && has_lost_savepoint
+}
+
 /// How an attempt of a transaction ended.
 enum Outcome {
     /// See [`Change`].
@@ -149,7 +160,7 @@ impl Thread<'_> {
             self.recorded.seen.extend(seen);
             match failed {
                 None => return Ok(()),
-                Some(error) if is_retryable(&error) => self.run.tally.retried(),
+                Some(error) if is_conflict(&error) => self.run.tally.retried(),
                 Some(error) => match self.lost(error, conn) {
                     Lost::Connection => return Ok(()),
                     Lost::Other(error) => return Err(Failure::database(&by, error)),
@@ -238,7 +249,7 @@ impl Thread<'_> {
                 self.run.tally.rollbacks.fetch_add(1, Relaxed);
                 return Ok(Outcome::RolledBack);
             }
-            (Err(Stop::Database(error)), _) if is_retryable(&error) => {
+            (Err(Stop::Database(error)), _) if is_conflict(&error) => {
                 self.run.tally.retried();
                 return Ok(Outcome::Conflict);
             }
