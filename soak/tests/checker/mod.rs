@@ -86,7 +86,9 @@ fn finds(fault: &str) {
 
 #[test]
 fn a_merge_that_locks_nothing_is_found() {
-    finds("merge-without-locks");
+    if crate::HAS_SLOTS {
+        finds("merge-without-locks"); // SQLite has one slot: there is nothing to merge.
+    }
 }
 
 #[test]
