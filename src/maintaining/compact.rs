@@ -92,9 +92,8 @@ use crate::table::CounterTable;
 /// If another run has the lock, it does nothing, and returns
 /// [`already_running`](Compacted::already_running).
 ///
-/// SQLite has no advisory locks, and the nodes of a Galera cluster do not share theirs. There, two
-/// runs can merge the same table at the same time. Counts stay exact, but on a cluster, one of two
-/// runs that merge the same rows fails with a deadlock.
+/// SQLite has no advisory locks, so two runs can merge the same table at the same time. Counts stay
+/// exact. The nodes of a Galera cluster do not share their locks: run merges on one node only.
 ///
 /// Use a direct connection, not a pooler that gives each transaction another session. With this kind
 /// of pooler, the lock stays in a session of the pooler, and prevents later runs. If a run finds at
