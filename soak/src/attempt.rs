@@ -77,8 +77,7 @@ impl Attempt {
         let is_cluster = of.slot.is_some();
         if run.only_counts && !step.is_count()
             || run.is_client && step.is_unknown()
-            // The other nodes cannot apply it, and stop: MariaDB 10.11.
-            || is_cluster && step.rolls_back()
+            || run.keeps_savepoints && step.rolls_back()
         {
             return Ok(());
         }

@@ -81,6 +81,9 @@ struct Args {
     /// Runs increments, and no reads, corrections or merges
     #[arg(long)]
     only_counts: bool,
+    /// Never rolls back to a savepoint, which stops nodes of MariaDB Galera without a binary log
+    #[arg(long)]
+    keep_savepoints: bool,
     /// Counts until it is killed
     #[arg(long, hide = true)]
     client: bool,
@@ -113,6 +116,7 @@ fn check(args: Args) -> Result<bool> {
     run.fault = args.fault;
     run.kills = args.server.is_some() || args.killed;
     run.only_counts = args.only_counts;
+    run.keeps_savepoints = args.keep_savepoints;
     run.is_client = args.client;
     let mut options = Options {
         name: args.name.clone().unwrap_or_else(|| scheme.to_owned()),

@@ -93,7 +93,8 @@ use crate::table::CounterTable;
 /// [`already_running`](Compacted::already_running).
 ///
 /// SQLite has no advisory locks, so two runs can merge the same table at the same time. Counts stay
-/// exact. The nodes of a Galera cluster do not share their locks: run merges on one node only.
+/// exact. The nodes of a Galera cluster do not share their locks: run merges on one node, for days in
+/// which nobody counts any more.
 ///
 /// Use a direct connection, not a pooler that gives each transaction another session. With this kind
 /// of pooler, the lock stays in a session of the pooler, and prevents later runs. If a run finds at
