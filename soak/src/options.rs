@@ -133,8 +133,12 @@ impl Found {
         }
         let file = format!("soak-{name}-{seed}.json");
         fs::write(&file, serde_json::to_string(history)?)?;
-        println!("The same history again: scripts/soak --replay {file} {name}");
-        println!("The round before it was cut down: scripts/soak --seed {seed} 1 {name}");
+        let mut again = format!("{name} --threads {}", options.threads);
+        if !options.session.is_empty() {
+            again += &format!(" --session \"{}\"", options.session);
+        }
+        println!("The same history again: scripts/soak {again} --replay {file}");
+        println!("The round before it was cut down: scripts/soak 1 {again} --seed {seed}");
         Ok(())
     }
 }
