@@ -90,8 +90,9 @@ const RETRYABLE: &[&str] = &[
     "Record has changed since last read",
     "WSREP detected deadlock/conflict",
     // MySQL Group Replication: 3101, when another node changed the row first
-    // (https://bugs.mysql.com/bug.php?id=96758)
+    // (https://bugs.mysql.com/bug.php?id=96758), and 1180, when it needs a row that is locked
     "Plugin instructed the server to rollback the current transaction",
+    "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT",
     // TiDB: 8002, 8022, 8028, 9007
     // (https://docs.pingcap.com/tidb/stable/dev-guide-transaction-troubleshoot)
     "can not retry select for update statement",

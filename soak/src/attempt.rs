@@ -77,6 +77,7 @@ impl Attempt {
         let is_cluster = of.slot.is_some();
         if run.only_counts && !step.is_count()
             || run.is_client && step.is_unknown()
+            || !of.corrects && matches!(step, Step::Set { .. })
             || run.keeps_savepoints && step.rolls_back()
         {
             return Ok(());

@@ -9,16 +9,22 @@ use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
-use super::{Conn, OTHER_SESSIONS, REFERENCE, SETTINGS, TIDY, TRIGGERS};
+use super::{Conn, DROP_FOREIGN_KEYS, OTHER_SESSIONS, REFERENCE, SETTINGS, TIDY, TRIGGERS};
 use crate::record::{CELLS, Cell, Kind};
 use crate::tables::article_counters::dsl as counters;
 use crate::tables::{self, article_likes, articles, comments, counted, number_of};
 
-pub fn create(conn: &mut Conn) -> QueryResult<()> {
+/// Creates the tables. On a cluster they have no foreign keys, because these make the transactions of
+/// several nodes conflict.
+pub fn create(is_cluster: bool, conn: &mut Conn) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "{SETTINGS}{}",
         tables::create(REFERENCE, TRIGGERS)
-    ))
+    ))?;
+    if is_cluster {
+        conn.batch_execute(DROP_FOREIGN_KEYS)?;
+    }
+    Ok(())
 }
 
 /// Waits until no other session is left.

@@ -81,6 +81,9 @@ struct Args {
     /// Runs increments, and no reads, corrections or merges
     #[arg(long)]
     only_counts: bool,
+    /// On a cluster, corrects and merges on all nodes instead of the first, and runs SERIALIZABLE
+    #[arg(long)]
+    conflicts: bool,
     /// Never rolls back to a savepoint, which stops nodes of MariaDB Galera without a binary log
     #[arg(long)]
     keep_savepoints: bool,
@@ -116,6 +119,7 @@ fn check(args: Args) -> Result<bool> {
     run.fault = args.fault;
     run.kills = args.server.is_some() || args.killed;
     run.only_counts = args.only_counts;
+    run.conflicts = args.conflicts;
     run.keeps_savepoints = args.keep_savepoints;
     run.is_client = args.client;
     let mut options = Options {

@@ -13,6 +13,10 @@ pub const REFERENCE: &str =
     include_str!("../../migrations/mysql/00000000000001_create_article_counters/up.sql");
 pub const TRIGGERS: &str =
     include_str!("../../migrations/triggers/mysql/00000000000002_count_article_likes/up.sql");
+pub const DROP_FOREIGN_KEYS: &str = "
+    ALTER TABLE article_counters DROP FOREIGN KEY article_counters_ibfk_1;
+    ALTER TABLE comments DROP FOREIGN KEY comments_ibfk_1;
+    ALTER TABLE article_likes DROP FOREIGN KEY article_likes_ibfk_1";
 pub const OTHER_SESSIONS: &str = "SELECT COUNT(*) FROM information_schema.processlist
     WHERE db = DATABASE() AND id <> CONNECTION_ID()";
 /// Run on emptied tables. A server that is killed often never does it by itself.

@@ -13,6 +13,10 @@ pub const REFERENCE: &str =
     include_str!("../../migrations/postgres/00000000000001_create_article_counters/up.sql");
 pub const TRIGGERS: &str =
     include_str!("../../migrations/triggers/postgres/00000000000002_count_article_likes/up.sql");
+pub const DROP_FOREIGN_KEYS: &str = "
+    ALTER TABLE article_counters DROP CONSTRAINT article_counters_article_id_fkey;
+    ALTER TABLE comments DROP CONSTRAINT comments_article_id_fkey;
+    ALTER TABLE article_likes DROP CONSTRAINT article_likes_article_id_fkey";
 pub const OTHER_SESSIONS: &str = "SELECT COUNT(*) FROM pg_stat_activity
     WHERE datname = current_database() AND backend_type = 'client backend'
     AND pid <> pg_backend_pid()";

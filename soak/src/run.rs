@@ -16,6 +16,8 @@ pub struct Run {
     pub kills: bool,
     /// Runs neither reads nor corrections nor merges.
     pub only_counts: bool,
+    /// On a cluster, does also what makes its nodes conflict.
+    pub conflicts: bool,
     /// Never rolls back to a savepoint.
     pub keeps_savepoints: bool,
     /// This process is killed. What it did is known from the table `counted` alone.

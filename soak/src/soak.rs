@@ -89,7 +89,9 @@ pub fn soak(options: &mut Options, run: &Run) -> Result<Option<Found>> {
             *url = format!("{to}/{name}");
         }
     }
-    audit::create(&mut connect(&options.urls[0])?).context("cannot create the tables")?;
+    let is_cluster = options.urls.len() > 1;
+    audit::create(is_cluster, &mut connect(&options.urls[0])?)
+        .context("cannot create the tables")?;
     let found = rounds(options, run)?;
     if !IS_SQLITE && found.is_none() {
         let drop = format!("DROP DATABASE {name}");
@@ -290,6 +292,8 @@ impl<'a> Soak<'a> {
                         index: node as u16,
                         of: nodes as u16,
                     }),
+                    conflicts: nodes == 1 || self.run.conflicts,
+                    corrects: node == 0 || self.run.conflicts,
                     number,
                     materializing: &self.materializing,
                     comments: Vec::new(),

@@ -14,6 +14,7 @@ pub const REFERENCE: &str =
     include_str!("../../migrations/sqlite/00000000000001_create_article_counters/up.sql");
 pub const TRIGGERS: &str =
     include_str!("../../migrations/triggers/sqlite/00000000000002_count_article_likes/up.sql");
+pub const DROP_FOREIGN_KEYS: &str = "";
 pub const OTHER_SESSIONS: &str = "SELECT 0";
 /// Run on emptied tables.
 pub const TIDY: &str = "PRAGMA optimize";

@@ -37,6 +37,10 @@ pub struct Thread<'a> {
     pub pool: &'a Pool,
     /// Set if the database has several nodes.
     pub slot: Option<Slot>,
+    /// Runs SERIALIZABLE.
+    pub conflicts: bool,
+    /// Corrects and merges.
+    pub corrects: bool,
     pub number: usize,
     pub materializing: &'a Mutex<()>,
     /// The comments that it has inserted, which it can delete.
@@ -46,12 +50,13 @@ pub struct Thread<'a> {
 
 /// Returns whether the transaction was rolled back because of another one.
 ///
-/// If MariaDB rolls back a transaction while it is in a savepoint, for a reason other than a deadlock,
-/// Diesel returns the error of its own `ROLLBACK TO SAVEPOINT`. Such reasons are a conflict on a
-/// Galera cluster, and `innodb_snapshot_isolation`.
+/// If MariaDB or MySQL rolls back a transaction while it is in a savepoint, for a reason other than
+/// a deadlock, Diesel returns the error of its own `ROLLBACK TO SAVEPOINT`. Such reasons are a
+/// conflict on a cluster, and MariaDB's `innodb_snapshot_isolation`.
 fn is_conflict(error: &Error) -> bool {
     let message = error.to_string();
-    let has_lost_savepoint = message.starts_with("SAVEPOINT") && message.contains("does not exist");
+    let has_lost_savepoint = message.starts_with("SAVEPOINT") && message.contains("does not exist")
+        || message.contains("No savepoint with that name");
     is_retryable(error) || IS_MYSQL && has_lost_savepoint
 }
 
@@ -88,12 +93,13 @@ impl Thread<'_> {
         match work {
             Work::Transaction(transaction) => self.transaction(transaction, by),
             _ if self.run.only_counts => Ok(()),
-            Work::Delete(_) if self.run.is_client => Ok(()),
-            Work::Delete(article) => self.delete(*article, by),
             Work::Snapshot => self.retried(by, |conn, _, seen| {
                 seen.push(snapshot(conn)?);
                 Ok(())
             }),
+            _ if !self.corrects => Ok(()),
+            Work::Delete(_) if self.run.is_client => Ok(()),
+            Work::Delete(article) => self.delete(*article, by),
             Work::Recount(article) => self.recount(&[*article], by),
             Work::RecountAll => self.recount(&KEPT.collect::<Vec<_>>(), by),
             Work::Materialize => {
@@ -170,10 +176,10 @@ impl Thread<'_> {
     }
 
     fn lost(&self, error: Error, conn: &mut Conn) -> Lost {
-        // A node of a Galera cluster accepts connections before it has joined.
-        let has_not_joined = error
-            .to_string()
-            .contains("WSREP has not yet prepared node");
+        // A node of a cluster accepts connections before it has joined.
+        let message = error.to_string();
+        let has_not_joined = message.contains("WSREP has not yet prepared node")
+            || message.contains("--super-read-only");
         if self.run.kills && (has_not_joined || conn.ping().is_err()) {
             Lost::Connection
         } else {
@@ -182,18 +188,22 @@ impl Thread<'_> {
     }
 
     fn transaction(&mut self, history: &Transaction, by: String) -> Result<(), Failure> {
+        let isolation = match history.isolation {
+            Isolation::Serializable if !self.conflicts => Isolation::Default,
+            isolation => isolation,
+        };
         loop {
-            let conn = &mut *self.connection()?;
+            let mut conn = self.connection()?;
             let mut attempt = Attempt {
                 id: self.run.next_id(),
-                isolation: Some(history.isolation),
+                isolation: Some(isolation),
                 began: now(),
                 ..Attempt::default()
             };
             if self.run.fault == Some(Fault::CountOutsideOfTheTransaction) {
-                planted::count_before(&history.steps, conn).map_err(Failure::new)?;
+                planted::count_before(&history.steps, &mut conn).map_err(Failure::new)?;
             }
-            let result = transaction(conn, history.isolation, |conn| {
+            let result = transaction(&mut conn, isolation, |conn| {
                 attempt.steps(&history.steps, self, conn)?;
                 if history.fails {
                     return Err(Stop::Planned);
@@ -238,7 +248,7 @@ impl Thread<'_> {
         commits: Option<Time>,
         result: Result<(), Stop>,
         by: &str,
-        conn: &mut Conn,
+        mut conn: Pooled,
     ) -> Result<Outcome, Failure> {
         let error = match (result, commits) {
             (Ok(()), Some(from)) => {
@@ -255,11 +265,13 @@ impl Thread<'_> {
             }
             (Err(Stop::Database(error)), _) => error,
         };
-        match (self.lost(error, conn), commits) {
+        match (self.lost(error, &mut conn), commits) {
             (Lost::Other(error), _) => Err(Failure::database(by, error)),
             (Lost::Connection, None) => Ok(Outcome::RolledBack),
             (Lost::Connection, Some(from)) => {
                 self.run.tally.lost_answers.fetch_add(1, Relaxed);
+                // The pool can have lost them all, and then gives no other one before.
+                drop(conn);
                 let is_lost = !self.has_committed(id)?;
                 let to = now();
                 // On the others, nobody has seen it.
@@ -290,14 +302,14 @@ impl Thread<'_> {
 
     fn delete(&mut self, article: i64, by: String) -> Result<(), Failure> {
         loop {
-            let conn = &mut *self.connection()?;
+            let mut conn = self.connection()?;
             let (id, began) = (self.run.next_id(), now());
             let mut commits = None;
             let isolation = match article % 2 {
                 1 if self.run.fault.is_none() => Isolation::Default,
                 _ => Isolation::ReadCommitted,
             };
-            let result = transaction(conn, isolation, |conn| {
+            let result = transaction(&mut conn, isolation, |conn| {
                 match self.run.fault {
                     Some(Fault::DeleteInOneStatement) => {
                         planted::delete_in_one_statement(article, conn)?;

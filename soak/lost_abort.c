@@ -1,12 +1,15 @@
-// Shows that MariaDB Galera loses the abort of a transaction that arrives while the server prepares
-// a statement: the session is not told, and the rest of the transaction commits on its own.
+// Shows that a cluster can lose an abort: another node aborts a transaction, its session is not told,
+// and the rest of the transaction commits.
 //
-//   cc -O1 lost_in_prepare.c $(mariadb_config --cflags --libs) -lpthread -o lost_in_prepare
-//   ./lost_in_prepare prepare 3306 3307     # and: ./lost_in_prepare query 3306 3307
+//   cc -O1 lost_abort.c $(mariadb_config --cflags --libs) -lpthread -o lost_abort
+//   ./lost_abort prepare 3306 3307     # or savepoint, or query
 //
 // Both ports are nodes of one cluster, for root without a password, with a database `test`. One
 // thread adds 1 in transactions on the first node and counts the COMMITs that were acknowledged.
 // Another thread updates the same row on the second node.
+//
+// MariaDB 10.11 (Galera) loses aborts during PREPARE, and MySQL 9.7 (Group Replication) during
+// SAVEPOINT.
 #include <mysql.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -43,9 +46,13 @@ static void *conflict(void *port) {
   return NULL;
 }
 
-// Returns whether the session was told of an error.
-static int prepare(MYSQL *conn) {
+// Does something in the transaction. Returns whether the session was told of an error.
+static int step(MYSQL *conn, const char *kind) {
   static const char sql[] = "SELECT added FROM lost WHERE id = 1";
+  if (!strcmp(kind, "savepoint"))
+    return mysql_query(conn, "SAVEPOINT a") || mysql_query(conn, "RELEASE SAVEPOINT a");
+  if (strcmp(kind, "prepare"))
+    return mysql_query(conn, "DO 1");
   MYSQL_STMT *statement = mysql_stmt_init(conn);
   int failed = mysql_stmt_prepare(statement, sql, sizeof sql - 1);
   mysql_stmt_close(statement);
@@ -54,12 +61,12 @@ static int prepare(MYSQL *conn) {
 
 int main(int count, char **args) {
   if (count != 4) {
-    fprintf(stderr, "usage: lost_in_prepare prepare|query PORT PORT\n");
+    fprintf(stderr, "usage: lost_abort prepare|savepoint|query PORT PORT\n");
     return 2;
   }
-  int prepares = !strcmp(args[1], "prepare");
   MYSQL *conn = connect_to(args[2]);
-  run(conn, "CREATE OR REPLACE TABLE lost (id INT PRIMARY KEY, added BIGINT, other BIGINT)");
+  run(conn, "DROP TABLE IF EXISTS lost");
+  run(conn, "CREATE TABLE lost (id INT PRIMARY KEY, added BIGINT, other BIGINT)");
   run(conn, "INSERT INTO lost VALUES (1, 0, 0)");
   pthread_t thread;
   pthread_create(&thread, NULL, conflict, args[3]);
@@ -69,7 +76,7 @@ int main(int count, char **args) {
     int failed = mysql_query(conn, "BEGIN") ||
                  mysql_query(conn, "UPDATE lost SET added = added + 1 WHERE id = 1");
     for (int i = 0; i < 60 && !failed; i++)
-      failed = prepares ? prepare(conn) : mysql_query(conn, "DO 1");
+      failed = step(conn, args[1]);
     failed = failed || mysql_query(conn, "COMMIT");
     if (failed) {
       aborted++;

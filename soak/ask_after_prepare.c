@@ -1,6 +1,6 @@
 // Asks after each PREPARE in a transaction whether the transaction still exists, and fails the
 // PREPARE with 1213 if it does not. With it, the checker can be run on MariaDB Galera, which loses
-// such aborts (see lost_in_prepare.c):
+// such aborts (see lost_abort.c):
 //
 //   cc -O1 -shared -fPIC ask_after_prepare.c $(mariadb_config --cflags) -ldl -o ask_after_prepare.so
 //   LD_PRELOAD=$PWD/ask_after_prepare.so cargo run -p soak -- …
