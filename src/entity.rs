@@ -102,8 +102,8 @@ where
 
 /// The one entity that a statement on the counter table `T` writes, as SQL.
 #[diagnostic::on_unimplemented(
-    message = "this statement has no entity",
-    label = "add the key of the entity: `.of(id)`"
+    message = "this statement has no key of an entity",
+    label = "add the key, a value of the type of the table's first key column: `.of(id)`"
 )]
 #[doc(hidden)]
 pub trait Entity<T, DB: Backend>: Entities<T, DB> {
@@ -133,8 +133,8 @@ impl<T: CounterTable<KeyType = NoEntity>, DB: Backend> Entity<T, DB> for NoEntit
 
 /// The entities that a statement on the counter table `T` reads or writes, as SQL.
 #[diagnostic::on_unimplemented(
-    message = "this statement has no entity",
-    label = "add the key of the entity: `.of(id)`"
+    message = "this statement has no key of an entity",
+    label = "add the key, a value of the type of the table's first key column: `.of(id)`"
 )]
 #[doc(hidden)]
 pub trait Entities<T, DB: Backend> {

@@ -320,4 +320,10 @@ macro_rules! has_parent {
             }
         }
     };
+    ($($other:tt)*) => {
+        ::core::compile_error!(
+            "name the counter table, its parent table, and the parent's key, \
+             as in `has_parent!(article_counters -> articles (id))`"
+        );
+    };
 }

@@ -8,7 +8,8 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Error, Ident, LitInt, LitStr, Path, Result, Token, parenthesized};
 
 const FORMAT: &str = "help: the correct format looks like \
-    `#[counters(table_name = article_counters, slots = 32, period = \"day\", today = path::to::function)]`";
+    `#[counters(table_name = article_counters, slots = 32, period = \"day\", today = path::to::function, \
+    counted_by_database(likes))]`";
 
 /// A `#[counters(…)]` that is valid.
 pub struct CountersAttr {
