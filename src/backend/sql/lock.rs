@@ -1,0 +1,143 @@
+//! Locks, and what a query reads beside other transactions.
+
+use diesel::QueryResult;
+use diesel::backend::Backend;
+use diesel::query_builder::{AstPass, QueryFragment};
+use diesel::serialize::ToSql;
+use diesel::sql_types::{HasSqlType, Text};
+
+use crate::backend::Dialect;
+
+impl Dialect {
+    /// Writes an index hint, after the table in a `FROM`: MySQL and MariaDB find the rows by the
+    /// primary key, so that they lock no other rows.
+    pub(crate) fn push_by_key<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
+        if self == Dialect::MySql {
+            out.push_sql(" FORCE INDEX (PRIMARY)");
+        }
+    }
+
+    /// Writes the end of a `SELECT` of an entity's rows, so that it reads the latest committed
+    /// rows.
+    ///
+    /// On MySQL and MariaDB, it locks the rows, from the last row of the primary key to the first. A
+    /// merge cannot move the counts of a locked row. It moves the counts of other rows towards the
+    /// first row, which the query reads later. So the query neither misses a count nor reads it twice.
+    ///
+    /// PostgreSQL requires nothing, because a statement reads the rows that were committed when it
+    /// began. (At REPEATABLE READ, the statement before it, which locks the entity, has failed if
+    /// these rows are not the latest.) SQLite has one writer.
+    pub(crate) fn push_read_latest<DB: Backend>(
+        self,
+        day: &str,
+        slot: &str,
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
+        if self == Dialect::MySql {
+            out.push_sql(" ORDER BY ");
+            out.push_identifier(day)?;
+            out.push_sql(" DESC, ");
+            out.push_identifier(slot)?;
+            out.push_sql(" DESC LOCK IN SHARE MODE");
+        }
+        Ok(())
+    }
+
+    /// Returns whether a query in a transaction can read a snapshot from the first query of the
+    /// transaction, instead of one from its own beginning.
+    pub(crate) fn reads_old_snapshots(self) -> bool {
+        self == Dialect::MySql
+    }
+
+    /// Writes the end of a `SELECT`: it locks its rows, and skips rows that another transaction has
+    /// locked.
+    pub(crate) fn push_lock_free_rows<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
+        match self {
+            Dialect::PostgreSql | Dialect::MySql => out.push_sql(" FOR UPDATE SKIP LOCKED"),
+            // The transaction has the write lock of the whole database.
+            Dialect::Sqlite => {}
+        }
+    }
+
+    /// Writes a query that takes the table's advisory lock for the session, without waiting for it.
+    /// The query returns 1, or 0 if another session has the lock.
+    pub(crate) fn push_try_lock<'b, DB, T>(
+        self,
+        table: &'b T,
+        name: &'b str,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend + HasSqlType<Text>,
+        T: QueryFragment<DB>,
+        str: ToSql<Text, DB>,
+    {
+        self.push_session_lock(
+            ["pg_try_advisory_lock", "GET_LOCK", ", 0"],
+            table,
+            name,
+            out,
+        )
+    }
+
+    /// Writes a query that releases the lock of [`push_try_lock`](Dialect::push_try_lock). The query
+    /// returns 1, or 0 if this session does not have the lock.
+    pub(crate) fn push_unlock<'b, DB, T>(
+        self,
+        table: &'b T,
+        name: &'b str,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend + HasSqlType<Text>,
+        T: QueryFragment<DB>,
+        str: ToSql<Text, DB>,
+    {
+        self.push_session_lock(["pg_advisory_unlock", "RELEASE_LOCK", ""], table, name, out)
+    }
+
+    fn push_session_lock<'b, DB, T>(
+        self,
+        [postgres, mysql, mysql_arguments]: [&str; 3],
+        table: &'b T,
+        name: &'b str,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend + HasSqlType<Text>,
+        T: QueryFragment<DB>,
+        str: ToSql<Text, DB>,
+    {
+        self.push_select(out);
+        match self {
+            // Advisory locks belong to the database. The table's oid is part of the lock, so that
+            // tables of the same name in several schemas have different locks.
+            Dialect::PostgreSql => {
+                out.push_sql("CASE WHEN ");
+                out.push_sql(postgres);
+                out.push_sql("(hashtext(concat('diesel_counters/', CAST(");
+                out.push_bind_param::<Text, _>(name)?;
+                out.push_sql(" AS TEXT))), CAST(CAST($diesel_counters$");
+                table.walk_ast(out.reborrow())?;
+                out.push_sql(
+                    "$diesel_counters$ AS regclass) AS oid)::int4) \
+                     THEN CAST(1 AS BIGINT) ELSE 0 END",
+                );
+            }
+            // Locks belong to the server, so the database's name is part of the lock. A name has up
+            // to 64 characters.
+            Dialect::MySql => {
+                out.push_sql("CAST(COALESCE(");
+                out.push_sql(mysql);
+                out.push_sql("(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE(), ");
+                out.push_bind_param::<Text, _>(name)?;
+                out.push_sql("), 224)");
+                out.push_sql(mysql_arguments);
+                out.push_sql("), 0) AS SIGNED)");
+            }
+            // SQLite has no advisory locks, only its write lock.
+            Dialect::Sqlite => out.push_sql("1"),
+        }
+        Ok(())
+    }
+}

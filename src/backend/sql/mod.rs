@@ -1,0 +1,103 @@
+//! The SQL that differs by database.
+
+mod lock;
+mod rows;
+mod slot;
+mod upsert;
+
+use diesel::QueryResult;
+use diesel::backend::Backend;
+use diesel::query_builder::AstPass;
+
+use super::Dialect;
+
+// Names in the library's SQL. They are long so that no column of an application has them.
+pub(crate) const WANTED_KEY: &str = "diesel_counters_key";
+pub(crate) const NUMBER: &str = "diesel_counters_number";
+
+/// `abs` of the least integer fails with "integer overflow".
+const SQLITE_ELSE_ERROR: &str = " ELSE abs(-9223372036854775807 - 1) END";
+
+impl Dialect {
+    /// Writes `SELECT `, at the beginning of a query.
+    ///
+    /// On MySQL and MariaDB the query is not cached: MariaDB's client library hangs when it runs a
+    /// prepared query again whose rows it could not read, because of a deadlock or a timeout.
+    pub(crate) fn push_select<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
+        if self == Dialect::MySql {
+            out.unsafe_to_cache_prepared();
+        }
+        out.push_sql("SELECT ");
+    }
+
+    /// Writes another condition: the value in the column `day` is a day. SQLite stores any text
+    /// there, and sorts it as text.
+    pub(crate) fn push_and_is_day<DB: Backend>(
+        self,
+        day: &str,
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
+        if self == Dialect::Sqlite {
+            out.push_sql(" AND ");
+            out.push_identifier(day)?;
+            out.push_sql(" IS date(");
+            out.push_identifier(day)?;
+            out.push_sql(")");
+        }
+        Ok(())
+    }
+
+    /// Writes the sum of a counter over the rows of the query. It is a BIGINT, and 0 if there are no
+    /// rows. The statement fails if the sum is out of the range of a BIGINT.
+    pub(crate) fn push_sum<DB: Backend>(
+        self,
+        counter: &str,
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
+        match self {
+            Dialect::PostgreSql => {
+                out.push_sql("CAST(");
+                push_sum_or_zero(counter, out)?;
+                out.push_sql(" AS BIGINT)");
+            }
+            // A value that is not an integer was not written by this library: the query fails.
+            Dialect::Sqlite => {
+                out.push_sql("CASE typeof(");
+                push_sum_or_zero(counter, out)?;
+                out.push_sql(") WHEN 'integer' THEN ");
+                push_sum_or_zero(counter, out)?;
+                out.push_sql(SQLITE_ELSE_ERROR);
+            }
+            // The CAST alone would return the greatest BIGINT, with a warning.
+            Dialect::MySql => {
+                out.push_sql("CASE WHEN ");
+                push_sum_or_zero(counter, out)?;
+                out.push_sql(" BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(");
+                push_sum_or_zero(counter, out)?;
+                out.push_sql(" AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn push_sum_or_zero<DB: Backend>(counter: &str, out: &mut AstPass<'_, '_, DB>) -> QueryResult<()> {
+    out.push_sql("COALESCE(SUM(");
+    out.push_identifier(counter)?;
+    out.push_sql("), 0)");
+    Ok(())
+}
+
+/// `"a", "b", "c"`
+pub(crate) fn push_names<DB: Backend>(
+    names: &[&str],
+    out: &mut AstPass<'_, '_, DB>,
+) -> QueryResult<()> {
+    for (i, name) in names.iter().enumerate() {
+        if i > 0 {
+            out.push_sql(", ");
+        }
+        out.push_identifier(name)?;
+    }
+    Ok(())
+}

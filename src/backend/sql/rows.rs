@@ -1,0 +1,238 @@
+//! Statements on a list of rows.
+
+use diesel::QueryResult;
+use diesel::backend::Backend;
+use diesel::query_builder::{AstPass, QueryFragment};
+
+use super::{NUMBER, WANTED_KEY, push_names};
+use crate::backend::Dialect;
+
+impl Dialect {
+    /// Writes the beginning of a `DELETE`. [`push_from_rows`](Dialect::push_from_rows) writes the
+    /// rest.
+    pub(crate) fn push_delete<'b, DB, T>(
+        self,
+        table: &'b T,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
+        out.push_sql("DELETE");
+        if self == Dialect::MySql {
+            out.push_sql(" ");
+            table.walk_ast(out.reborrow())?;
+        }
+        Ok(())
+    }
+
+    /// Writes all columns of the counter table, before
+    /// [`push_from_rows`](Dialect::push_from_rows).
+    pub(crate) fn push_all_columns<'b, DB, T>(
+        self,
+        table: &'b T,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
+        // On MySQL the list of keys has columns too. SQLite does not support `schema.table.*`.
+        if self == Dialect::MySql {
+            table.walk_ast(out.reborrow())?;
+            out.push_sql(".");
+        }
+        out.push_sql("*");
+        Ok(())
+    }
+
+    /// Writes ` FROM` the counter table, restricted to a list of keys. `rows` is the number of keys,
+    /// and `push_values` writes the values of one: `?, ?, ?`.
+    ///
+    /// MySQL and MariaDB lock every row that they read. With `IN` and a list of keys, they can read
+    /// all rows of a small table. With a join, they find each row by its key.
+    pub(crate) fn push_from_rows<'b, DB, T>(
+        self,
+        table: &'b T,
+        key: &[&str],
+        rows: usize,
+        mut push_values: impl FnMut(usize, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
+        out.push_sql(" FROM ");
+        if self != Dialect::MySql {
+            table.walk_ast(out.reborrow())?;
+            out.push_sql(" WHERE (");
+            push_names(key, out)?;
+            out.push_sql(") IN (VALUES ");
+            for row in 0..rows {
+                out.push_sql(if row == 0 { "(" } else { ", (" });
+                push_values(row, out)?;
+                out.push_sql(")");
+            }
+            out.push_sql(")");
+            return Ok(());
+        }
+        let names: Vec<String> = (0..key.len())
+            .map(|i| format!("diesel_counters_wanted_{i}"))
+            .collect();
+        let columns: Vec<_> = key
+            .iter()
+            .zip(&names)
+            .map(|(column, name)| (Some(*column), name.as_str()))
+            .collect();
+        self.push_list(table, &columns, rows, push_values, out)?;
+        out.push_sql(" STRAIGHT_JOIN ");
+        table.walk_ast(out.reborrow())?;
+        self.push_by_key(out);
+        for (i, (column, name)) in key.iter().zip(&names).enumerate() {
+            out.push_sql(if i == 0 { " ON " } else { " AND " });
+            out.push_identifier(column)?;
+            out.push_sql(" = ");
+            out.push_sql(name);
+        }
+        Ok(())
+    }
+
+    /// Writes ` FROM` a list of keys and their numbers, from 1, joined to the counter table where its
+    /// column `entity` is the key. `keys` is the number of keys, and `push_key` writes the value of
+    /// one.
+    pub(crate) fn push_from_numbered<'b, DB, T>(
+        self,
+        table: &'b T,
+        entity: &str,
+        keys: usize,
+        mut push_key: impl FnMut(usize, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
+        out.push_sql(" FROM ");
+        let columns = [(Some(entity), WANTED_KEY), (None, NUMBER)];
+        let push_row = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
+            push_key(row, out)?;
+            out.push_sql(&format!(", {}", row + 1));
+            Ok(())
+        };
+        self.push_list(table, &columns, keys, push_row, out)?;
+        out.push_sql(match self {
+            Dialect::MySql => " STRAIGHT_JOIN ",
+            Dialect::PostgreSql | Dialect::Sqlite => " JOIN ",
+        });
+        table.walk_ast(out.reborrow())?;
+        out.push_sql(" ON ");
+        out.push_identifier(entity)?;
+        out.push_sql(" = ");
+        out.push_sql(WANTED_KEY);
+        Ok(())
+    }
+
+    /// An `UPDATE` that sets `column` of a table to the last column of a list of so many rows,
+    /// which `push_row` writes, where the condition that `push_on` writes is true. `columns` are
+    /// those of the list, as in `push_list`. On MySQL and MariaDB a trigger of the table could not
+    /// write to another table that the statement names.
+    pub(crate) fn push_update_from<'b, DB, T>(
+        self,
+        (table, column): (&'b T, &str),
+        columns: &[(Option<&str>, &str)],
+        rows: usize,
+        push_row: impl FnMut(usize, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+        push_on: impl Fn(&mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
+        let push_set = |out: &mut AstPass<'_, 'b, DB>| {
+            out.push_sql(" SET ");
+            out.push_identifier(column)?;
+            out.push_sql(" = ");
+            out.push_sql(columns.last().map_or("", |(_, name)| name));
+            QueryResult::Ok(())
+        };
+        out.push_sql("UPDATE ");
+        if self == Dialect::MySql {
+            self.push_list(table, columns, rows, push_row, out)?;
+            out.push_sql(" STRAIGHT_JOIN ");
+            table.walk_ast(out.reborrow())?;
+            out.push_sql(" ON ");
+            push_on(out)?;
+            return push_set(out);
+        }
+        table.walk_ast(out.reborrow())?;
+        push_set(out)?;
+        out.push_sql(" FROM ");
+        if self == Dialect::PostgreSql {
+            // Rows are locked in the order of the list, so that two such statements do not deadlock.
+            out.push_sql("(SELECT diesel_counters_wanted.* FROM ");
+        }
+        self.push_list(table, columns, rows, push_row, out)?;
+        if self == Dialect::PostgreSql {
+            out.push_sql(" JOIN ");
+            table.walk_ast(out.reborrow())?;
+            out.push_sql(" AS diesel_counters_parent ON ");
+            push_on(out)?;
+            out.push_sql(" ORDER BY ");
+            out.push_sql(columns.first().map_or("", |(_, name)| name));
+            out.push_sql(" FOR NO KEY UPDATE OF diesel_counters_parent) AS diesel_counters_locked");
+        }
+        out.push_sql(" WHERE ");
+        push_on(out)
+    }
+
+    /// Writes a list of rows as a table in a `FROM`. `rows` is the number of rows, and `push_row`
+    /// writes the values of one. Each of `columns` has two parts: the column of `table` whose type
+    /// the list's column has, or `None` for a number; and the name of the list's column.
+    fn push_list<'b, DB, T>(
+        self,
+        table: &'b T,
+        columns: &[(Option<&str>, &str)],
+        rows: usize,
+        mut push_row: impl FnMut(usize, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
+        out.push_sql("(SELECT ");
+        for (i, (column, name)) in columns.iter().enumerate() {
+            out.push_sql(if i == 0 { "" } else { ", " });
+            match (self, column) {
+                // MariaDB cannot name the columns of a `VALUES` list. A query of the table without
+                // rows gives the list its names and types, and with the types the collations.
+                (Dialect::MySql, Some(column)) => out.push_identifier(column)?,
+                (Dialect::MySql, None) => out.push_sql("0"),
+                (_, Some(_)) => out.push_sql(&format!("column{}", i + 1)),
+                (_, None) => out.push_sql(&format!("CAST(column{} AS BIGINT)", i + 1)),
+            }
+            out.push_sql(" AS ");
+            out.push_sql(name);
+        }
+        out.push_sql(" FROM ");
+        if self == Dialect::MySql {
+            table.walk_ast(out.reborrow())?;
+            out.push_sql(" WHERE 1 = 0");
+            for row in 0..rows {
+                out.push_sql(" UNION ALL SELECT ");
+                push_row(row, out)?;
+            }
+        } else {
+            for row in 0..rows {
+                out.push_sql(if row == 0 { "(VALUES (" } else { "), (" });
+                push_row(row, out)?;
+            }
+            out.push_sql(")) AS diesel_counters_listed");
+        }
+        out.push_sql(") AS diesel_counters_wanted");
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! The slot of a connection, and the number that it claims.
+
+use diesel::QueryResult;
+use diesel::backend::Backend;
+use diesel::query_builder::AstPass;
+use diesel::serialize::ToSql;
+use diesel::sql_types::{HasSqlType, SmallInt};
+
+use crate::backend::Dialect;
+use crate::slot::SlotRange;
+
+impl Dialect {
+    /// Returns an SQL expression for the slot of the current connection, from 1 to `slots`. It is
+    /// 0 on SQLite.
+    ///
+    /// It is the slot of [`Slot::Connection`](crate::Slot::Connection), for the SQL of triggers.
+    /// On PostgreSQL the expression claims a number for the connection, if the connection has none.
+    ///
+    /// ```
+    /// use diesel_counters::Dialect;
+    ///
+    /// assert_eq!(
+    ///     Dialect::MySql.connection_slot(32),
+    ///     "1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32"
+    /// );
+    /// ```
+    pub fn connection_slot(self, slots: u16) -> String {
+        match self {
+            Dialect::Sqlite => "0".to_owned(),
+            _ if slots <= 1 => "1".to_owned(),
+            Dialect::PostgreSql => format!(
+                "1 + COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM}, pg_backend_pid()) % {slots}"
+            ),
+            Dialect::MySql => {
+                format!("1 + COALESCE({MYSQL_NUMBER}, CONNECTION_ID()) % {slots}")
+            }
+        }
+    }
+
+    /// Returns an SQL expression for the slot of a connection that has claimed a number. It is NULL if
+    /// the connection has none, and has no subquery, so that PL/pgSQL evaluates it quickly.
+    #[doc(hidden)]
+    pub fn claimed_slot(self, slots: u16) -> String {
+        match self {
+            Dialect::PostgreSql if slots > 1 => format!("1 + {POSTGRES_NUMBER} % {slots}"),
+            _ => self.connection_slot(slots),
+        }
+    }
+
+    /// Writes the slot of a row: one of `slots`, chosen by the number of the connection. The first
+    /// row of a statement claims the number, if the connection has none.
+    pub(crate) fn push_slot<'b, DB>(
+        self,
+        slots: &'b SlotRange,
+        is_first_row: bool,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend + HasSqlType<SmallInt>,
+        i16: ToSql<SmallInt, DB>,
+    {
+        match self {
+            Dialect::PostgreSql => {
+                out.push_bind_param::<SmallInt, _>(&slots.first)?;
+                // With one slot to choose from, the session does not need a number.
+                out.push_sql(" + CASE WHEN ");
+                out.push_bind_param::<SmallInt, _>(&slots.count)?;
+                out.push_sql(" > 1 THEN COALESCE(");
+                out.push_sql(POSTGRES_NUMBER);
+                if is_first_row {
+                    out.push_sql(", ");
+                    out.push_sql(POSTGRES_CLAIM);
+                }
+                out.push_sql(", pg_backend_pid()) % ");
+                out.push_bind_param::<SmallInt, _>(&slots.count)?;
+                out.push_sql(" ELSE 0 END");
+            }
+            Dialect::MySql => {
+                out.push_bind_param::<SmallInt, _>(&slots.first)?;
+                out.push_sql(" + COALESCE(");
+                out.push_sql(MYSQL_NUMBER);
+                out.push_sql(", CONNECTION_ID()) % ");
+                out.push_bind_param::<SmallInt, _>(&slots.count)?;
+            }
+            // SQLite has one writer at a time: more slots would gain nothing.
+            Dialect::Sqlite => out.push_sql("0"),
+        }
+        Ok(())
+    }
+
+    /// Writes a statement that claims a number for the session, unless it has one.
+    pub(crate) fn push_claim<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
+        match self {
+            Dialect::PostgreSql => {
+                out.push_sql("SELECT COALESCE(");
+                out.push_sql(POSTGRES_NUMBER);
+                out.push_sql(", ");
+                out.push_sql(POSTGRES_CLAIM);
+            }
+            Dialect::MySql => {
+                out.push_sql("SET ");
+                out.push_sql(MYSQL_NUMBER);
+                out.push_sql(" = COALESCE(");
+                out.push_sql(MYSQL_NUMBER);
+                out.push_sql(", ");
+                out.push_sql(MYSQL_CLAIM);
+            }
+            Dialect::Sqlite => out.push_sql("SELECT (1"),
+        }
+        out.push_sql(")");
+    }
+}
+
+/// The number that the session has claimed, or NULL. If the transaction that set it for the first
+/// time was rolled back, the setting is an empty text.
+const POSTGRES_NUMBER: &str =
+    "CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER)";
+
+/// Claims the least number that no other session has. The session holds an advisory lock on the
+/// number until the session ends, even if the setting is rolled back. `generate_series` is in a
+/// `SELECT`, because in a `FROM` it would make all its rows first.
+const POSTGRES_CLAIM: &str = "\
+    (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) \
+    FROM (SELECT generate_series(0, 32766) AS number) AS numbers \
+    WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)";
+
+const MYSQL_NUMBER: &str = "@diesel_counters_number";
+
+/// Claims the least number that no other session of the database has. It is a recursion, because
+/// a `WHERE` could lock all numbers before a `LIMIT` ends the query. MySQL and MariaDB end a
+/// recursion after 1,000 steps by default. Locks belong to the server, so the database's name is
+/// part of each lock. A name has up to 64 characters.
+const MYSQL_CLAIM: &str = "\
+    (WITH RECURSIVE diesel_counters_numbers (number, claimed) AS (\
+    SELECT 0, GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters.number', DATABASE(), 0), 224), 0) UNION ALL \
+    SELECT number + 1, \
+    GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters.number', DATABASE(), number + 1), 224), 0) \
+    FROM diesel_counters_numbers WHERE claimed = 0 AND number < 998) \
+    SELECT number FROM diesel_counters_numbers WHERE claimed = 1)";
