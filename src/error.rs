@@ -125,6 +125,7 @@ mod tests {
     fn conflicts_on_clusters_are_retryable() {
         for message in [
             "Plugin instructed the server to rollback the current transaction.",
+            "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT",
             "Write conflict, txnStartTS=416617006551793665, conflictStartTS=416617018650001409, \
              conflictCommitTS=416617023093080065, key={tableID=47} [try again later]",
             "Information schema is changed during the execution of the statement(for example, table \
