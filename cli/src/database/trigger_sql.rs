@@ -34,15 +34,15 @@ pub struct TriggerSql {
     pub alias: &'static str,
     /// Before the updates of an upsert; `{}` is its key.
     pub on_conflict: &'static str,
-    /// Adds `{value}` to the counter `{name}`.
-    pub update: &'static str,
+    /// Adds a value to the counter of a name.
+    pub update: fn(name: &str, value: &str) -> String,
     /// The value in the row that an upsert could not insert.
     pub new_value: &'static str,
     /// A trigger that runs for each row adds the value itself. When SQLite renames the table, it
     /// changes `excluded` in triggers to the name of the table.
     pub is_new_value_of_table: bool,
-    /// Whether the value `{new}` is another one than `{old}`.
-    pub differs: &'static str,
+    /// Whether the new value is another one than the old one.
+    pub differs: fn(new: &str, old: &str) -> String,
     /// Statements that fail for an expression `{expression}` of the table `{rows}` that has not the
     /// same value at all times. They are run in a transaction that is rolled back. The last one is
     /// for a database in which they commit.

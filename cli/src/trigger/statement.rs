@@ -179,8 +179,7 @@ impl Counting {
             entity.chain(day).chain(weights).collect::<Vec<_>>()
         };
         let values = values("NEW").into_iter().zip(values("OLD"));
-        let differ =
-            values.map(|(new, old)| fill(sql.differs, &[("{new}", &new), ("{old}", &old)]));
+        let differ = values.map(|(new, old)| (sql.differs)(&new, &old));
         match differ.collect::<Vec<_>>().join(" OR ") {
             none if none.is_empty() => "1 = 0".to_owned(),
             differ => format!("({differ})"),
@@ -258,10 +257,8 @@ impl Counting {
         let table = &target.counters;
         let key = table.entity.iter().chain([&table.day, &table.slot]);
         let key: Vec<_> = key.map(|column| database.quoted(&column.name)).collect();
-        let updates = names
-            .iter()
-            .zip(new)
-            .map(|(name, value)| fill(sql.update, &[("{name}", name), ("{value}", value)]));
+        let updates = names.iter().zip(new);
+        let updates = updates.map(|(name, value)| (sql.update)(name, value));
         format!(
             "INSERT INTO {}{} ({}, {})\n{query}\n{} {}",
             database.table_name(&table.table),
@@ -333,18 +330,6 @@ const UNION: &str = "\nUNION ALL\n";
 
 fn count(i: usize) -> String {
     format!("count_{}", i + 1)
-}
-
-/// A template with its values, in which braces have no meaning.
-fn fill(template: &str, values: &[(&str, &str)]) -> String {
-    let (mut sql, mut rest) = (String::new(), template);
-    while let Some(c) = rest.chars().next() {
-        let value = values.iter().find(|(key, _)| rest.starts_with(key));
-        let length = value.map_or(c.len_utf8(), |(key, _)| key.len());
-        sql += value.map_or(&rest[..length], |(_, value)| value);
-        rest = &rest[length..];
-    }
-    sql
 }
 
 fn conditions(all: Vec<String>) -> String {

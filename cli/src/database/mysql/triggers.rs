@@ -31,10 +31,10 @@ pub const SQL: TriggerSql = TriggerSql {
     total: "CAST(SUM({}) AS SIGNED)",
     alias: "",
     on_conflict: "ON DUPLICATE KEY UPDATE",
-    update: "{name} = {name} + {value}",
+    update: |name, value| format!("{name} = {name} + {value}"),
     new_value: "VALUES({})",
     is_new_value_of_table: false,
-    differs: "NOT (CAST({new} AS BINARY) <=> CAST({old} AS BINARY))",
+    differs: |new, old| format!("NOT (CAST({new} AS BINARY) <=> CAST({old} AS BINARY))"),
     // A stored column requires that.
     try_expression: [
         "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} WHERE 1 = 0",

@@ -25,10 +25,10 @@ pub const SQL: TriggerSql = TriggerSql {
     total: "CAST(SUM({}) AS BIGINT)",
     alias: " AS kept",
     on_conflict: "ON CONFLICT ({}) DO UPDATE SET",
-    update: "{name} = kept.{name} + {value}",
+    update: |name, value| format!("{name} = kept.{name} + {value}"),
     new_value: "excluded.{}",
     is_new_value_of_table: false,
-    differs: "{new} IS DISTINCT FROM {old}",
+    differs: |new, old| format!("{new} IS DISTINCT FROM {old}"),
     // An index requires that.
     try_expression: [
         "CREATE TEMPORARY TABLE diesel_counters_try (LIKE {rows})",

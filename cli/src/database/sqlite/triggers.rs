@@ -31,11 +31,15 @@ pub const SQL: TriggerSql = TriggerSql {
     alias: "",
     on_conflict: "ON CONFLICT ({}) DO UPDATE SET",
     // `abs` of the least integer fails with "integer overflow".
-    update: "{name} = CASE typeof({name} + {value}) WHEN 'integer' THEN {name} + {value} \
-             ELSE abs(-9223372036854775807 - 1) END",
+    update: |name, value| {
+        let sum = format!("{name} + {value}");
+        format!(
+            "{name} = CASE typeof({sum}) WHEN 'integer' THEN {sum} ELSE abs(-9223372036854775807 - 1) END"
+        )
+    },
     new_value: "excluded.{}",
     is_new_value_of_table: true,
-    differs: "{new} COLLATE BINARY IS NOT {old}",
+    differs: |new, old| format!("{new} COLLATE BINARY IS NOT {old}"),
     // An index requires that. Functions of time are checked when they are called.
     try_expression: [
         "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} LIMIT 1;
