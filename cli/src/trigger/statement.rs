@@ -1,7 +1,6 @@
 //! The statement that adds rows to counters: in triggers, in the migration, and in a recount.
 
-use diesel_counters::Period;
-
+use super::definition::Period;
 use super::{Counting, Source, Target};
 use crate::catalogue::Column;
 
@@ -307,7 +306,7 @@ impl Counting {
             Period::Week => sql.week.replace("{}", day),
             Period::Month => sql.month.replace("{}", day),
             Period::Year => sql.year.replace("{}", day),
-            _ => sql.undated.to_owned(),
+            Period::Total => sql.undated.to_owned(),
         }
     }
 }
