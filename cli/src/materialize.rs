@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::catalogue::{Column, CounterTable, Kind, Table, counter_table, table};
 use crate::connection::AnyConnection;
 use crate::layout::{TableName, layout, with_key_type};
-use crate::options::{Options, Outcome};
+use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
 
 /// Copy a counter's totals into a column of the table of its entities.
@@ -47,7 +47,7 @@ struct Report {
     rows_written: u64,
 }
 
-pub fn run(args: Materialize, options: &Options) -> Result<Outcome> {
+pub fn run(args: Materialize, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let counters = counter_table(conn, &args.table)?;
     let layout = layout(&counters, [counters.counter(&args.counter)?]);
@@ -67,8 +67,7 @@ pub fn run(args: Materialize, options: &Options) -> Result<Outcome> {
         rows_that_differ: done.different,
         rows_written: done.written,
     };
-    options.print(&report, || text(&report))?;
-    Ok(Outcome::Good)
+    options.print(&report, || text(&report))
 }
 
 fn copy<ST, K, Conn>(

@@ -5,11 +5,6 @@ use anyhow::{Result, bail};
 use super::{CounterTable, Table};
 use crate::connection::AnyConnection;
 
-/// All tables but the database's own, by name.
-pub fn tables(conn: &mut AnyConnection) -> Result<Vec<Table>> {
-    conn.database().tables(None, conn)
-}
-
 /// The table of this name, which may be `schema.table`.
 ///
 /// # Errors
@@ -29,7 +24,7 @@ pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
 
 /// The counter tables of the database, by name.
 pub fn counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
-    let tables = tables(conn)?.into_iter();
+    let tables = conn.database().tables(None, conn)?.into_iter();
     Ok(tables.filter_map(|table| table.try_into().ok()).collect())
 }
 

@@ -13,10 +13,10 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::BigInt;
 use serde::Serialize;
 
-use crate::catalogue::{Shape, Table, is_meant_to_count, table, tables};
+use crate::catalogue::{Shape, Table, is_meant_to_count, table};
 use crate::connection::AnyConnection;
 use crate::database::Fault;
-use crate::options::{Options, Outcome};
+use crate::options::Options;
 use crate::sql::sql;
 
 use faults::{CASCADE, REPLACED};
@@ -55,13 +55,12 @@ struct Checked {
     rebuild_note: Option<String>,
 }
 
-pub fn run(args: Check, options: &Options) -> Result<Outcome> {
+/// Returns whether it found a fault.
+pub fn run(args: Check, options: &Options) -> Result<bool> {
     let conn = &mut options.connect()?;
     let found: Vec<_> = if args.tables.is_empty() {
-        tables(conn)?
-            .into_iter()
-            .filter(is_meant_to_count)
-            .collect()
+        let all = conn.database().tables(None, conn)?.into_iter();
+        all.filter(is_meant_to_count).collect()
     } else {
         let named = args.tables.iter().map(|name| table(conn, name));
         named.collect::<Result<_>>()?
@@ -84,7 +83,7 @@ pub fn run(args: Check, options: &Options) -> Result<Outcome> {
     let good = tables.iter().all(|table| table.good);
     let report = Report { good, tables };
     options.print(&report, || text::of(&report.tables))?;
-    Ok(if good { Outcome::Good } else { Outcome::Found })
+    Ok(!good)
 }
 
 fn check(table: Table, triggers: &mut Triggers, conn: &mut AnyConnection) -> Result<Checked> {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::folder::{Folder, Written};
 use crate::connection::AnyConnection;
-use crate::options::{Options, Outcome};
+use crate::options::Options;
 use crate::output::thousands;
 use crate::sql::sql;
 use crate::trigger::{self, COLUMN, Counting, Definition};
@@ -44,7 +44,7 @@ struct Report {
     not_counted: Vec<String>,
 }
 
-pub fn run(args: Trigger, options: &Options) -> Result<Outcome> {
+pub fn run(args: Trigger, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let name = args.definition.name.clone();
     let counting = Counting::new(args.definition, conn)?;
@@ -64,8 +64,7 @@ pub fn run(args: Trigger, options: &Options) -> Result<Outcome> {
         seconds: time.as_secs_f64(),
         not_counted: counting.database.not_counted(&counting, &triggers),
     };
-    options.print(&report, || text(&report))?;
-    Ok(Outcome::Good)
+    options.print(&report, || text(&report))
 }
 
 fn up(counting: &Counting, triggers: &[trigger::Trigger]) -> Result<String> {
