@@ -151,7 +151,8 @@ impl Target {
 }
 
 impl Source {
-    /// The names of the rows, and of the parent table, in a statement.
+    /// The names of the rows, and of the parent table, in a statement. MySQL locks tables by these,
+    /// too.
     pub fn alias(&self) -> String {
         format!("counted_{}", self.number)
     }
@@ -217,9 +218,10 @@ fn targets(
     targets.sort_by_key(|target| target.counters.table.to_string());
     for (i, target) in targets.iter_mut().enumerate() {
         target.number = i + 1;
-        for (i, source) in target.sources.iter_mut().enumerate() {
-            source.number = i + 1;
-        }
+    }
+    let sources = targets.iter_mut().flat_map(|target| &mut target.sources);
+    for (i, source) in sources.enumerate() {
+        source.number = i + 1;
     }
     Ok(targets)
 }
