@@ -213,9 +213,12 @@ fn changed(live: &LiveTrigger, counting: &Counting) -> String {
     )
 }
 
-/// Whether a name is a word of the SQL.
+/// Whether the SQL has a name, and not as a part of a longer one.
 fn names(sql: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    sql.split(|c: char| !is_part(c))
-        .any(|word| word.eq_ignore_ascii_case(name))
+    let (sql, name) = (sql.to_ascii_lowercase(), name.to_ascii_lowercase());
+    let mut found = sql.match_indices(&name);
+    found.any(|(begin, _)| {
+        !sql[..begin].ends_with(is_part) && !sql[begin + name.len()..].starts_with(is_part)
+    })
 }
