@@ -9,7 +9,7 @@ use super::faults::{
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
 use crate::database::Fault;
-use crate::trigger::{Counting, Definition, LiveTrigger, Trigger, definitions};
+use crate::trigger::{Counting, Definition, LiveTrigger, Trigger, definitions, live_triggers};
 
 /// All triggers of the database, and what they should be.
 pub struct Triggers {
@@ -40,7 +40,7 @@ impl Triggers {
             known.push((definition, one));
         }
         Ok(Triggers {
-            live: conn.database().live_triggers(conn)?,
+            live: live_triggers(conn)?,
             definitions: known,
             all,
         })

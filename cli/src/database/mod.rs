@@ -25,7 +25,7 @@ use crate::connection::AnyConnection;
 use crate::doctor::looks::Looks;
 use crate::doctor::report::{Deadlock, Look};
 use crate::sql::{Sql, sql};
-use crate::trigger::{Counting, LiveTrigger, Trigger};
+use crate::trigger::{Counting, Trigger};
 
 pub use create_table::{CreateTable, Entity, KeyType, Parts, qualified};
 pub use fault::{Change, Fault, Known, Rebuild, Replaces, Script, Severity};
@@ -131,11 +131,6 @@ pub trait Database: Sync {
     }
 
     // What follows is the same for all databases.
-
-    /// All triggers, of all tables.
-    fn live_triggers(&self, conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
-        trigger_sql::live(&self.facts().trigger, conn)
-    }
 
     /// The tables of a name, or all but the database's own.
     fn tables(&self, name: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {

@@ -1,13 +1,5 @@
 //! The SQL of triggers that differs by database.
 
-use anyhow::Result;
-use diesel::RunQueryDsl;
-use diesel::sql_types::{Nullable, Text};
-
-use crate::connection::AnyConnection;
-use crate::sql::sql;
-use crate::trigger::LiveTrigger;
-
 /// SQL in the statements that count rows. `{}` is a value, or a name.
 pub struct TriggerSql {
     /// Today in UTC.
@@ -61,18 +53,4 @@ pub struct TriggerSql {
     /// A query of all triggers: the schema, the table, the name, the event, the body, and why it
     /// does not run, if that is so.
     pub live: &'static str,
-}
-
-pub fn live(database: &TriggerSql, conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
-    type Row = (String, String, String, String, String, Option<String>);
-    let query = sql(database.live).typed::<(Text, Text, Text, Text, Text, Nullable<Text>)>();
-    let rows: Vec<Row> = query.load(conn)?;
-    let live = |(schema, table, name, event, body, disabled)| LiveTrigger {
-        table: [schema, table],
-        name,
-        event,
-        body,
-        disabled,
-    };
-    Ok(rows.into_iter().map(live).collect())
 }
