@@ -196,20 +196,13 @@ impl Counting {
     ) -> String {
         let sql = &self.database.facts().trigger;
         let counts = self.counts(source, rows);
-        let all = target.names.iter().zip(&counts).zip(&source.weights);
-        let counted: Vec<_> = all
-            .filter(|(_, weight)| weight.is_some())
-            .map(|((name, value), _)| (self.database.quoted(name), value.clone()))
-            .collect();
-        let names: Vec<_> = counted.iter().map(|(name, _)| name.clone()).collect();
-        let values: Vec<_> = counted.iter().map(|(_, value)| value.clone()).collect();
+        let all = target.names.iter().zip(counts).zip(&source.weights);
+        let counted = all.filter(|(_, weight)| weight.is_some());
+        let counted = counted.map(|((name, value), _)| (self.database.quoted(name), value));
+        let (names, values): (Vec<_>, Vec<_>) = counted.unzip();
         let mut all = self.conditions(target, source, rows);
-        if source
-            .weights
-            .iter()
-            .flatten()
-            .all(|weight| !weight.is_one())
-        {
+        let mut weights = source.weights.iter().flatten();
+        if weights.all(|weight| !weight.is_one()) {
             let not_0 = values.iter().map(|value| format!("{value} <> 0"));
             all.push(format!("({})", not_0.collect::<Vec<_>>().join(" OR ")));
         }
@@ -222,12 +215,11 @@ impl Counting {
             rows.from,
             conditions(all)
         );
-        let new = counted
-            .iter()
-            .map(|(name, value)| match sql.is_new_value_of_table {
-                true => value.clone(),
-                false => sql.new_value.replace("{}", name),
-            });
+        let new = names.iter().zip(&values);
+        let new = new.map(|(name, value)| match sql.is_new_value_of_table {
+            true => value.clone(),
+            false => sql.new_value.replace("{}", name),
+        });
         self.upsert(target, &names, &query, &new.collect::<Vec<_>>())
     }
 
