@@ -162,18 +162,13 @@ impl Triggers {
             .filter(|live| live.table == table && !is_known(live));
         let mut faults = Vec::new();
         for other in others {
-            let counters = counting.counters().filter(|(table, counter)| {
+            let counters = counting.counters_that(|table, counter| {
                 names(&other.body, &table.name) && names(&other.body, counter)
             });
-            let counters: Vec<_> = counters
-                .map(|(table, counter)| format!("{table}.{counter}"))
-                .collect();
             if !counters.is_empty() {
                 let fault = TRIGGER_OTHER.found(format!(
                     "The trigger {} of {} counts in {} too.",
-                    other.name,
-                    counting.rows,
-                    counters.join(", ")
+                    other.name, counting.rows, counters
                 ));
                 faults.push(fault.remedy(format!(
                     "Drop it, and then run `diesel-counters recount {}`.",
@@ -197,20 +192,11 @@ fn twice(before: &Counting, counting: &Counting) -> Option<Fault> {
 }
 
 fn changed(live: &LiveTrigger, counting: &Counting) -> String {
-    let missing = counting
-        .counters()
-        .filter(|(_, counter)| !names(&live.body, counter));
-    let missing: Vec<_> = missing
-        .map(|(table, counter)| format!("{table}.{counter}"))
-        .collect();
     let name = &live.name;
-    if missing.is_empty() {
-        return format!("The trigger {name} is not what its definition says.");
+    match &*counting.counters_that(|_, counter| !names(&live.body, counter)) {
+        "" => format!("The trigger {name} is not what its definition says."),
+        missing => format!("The trigger {name} does not count in {missing}."),
     }
-    format!(
-        "The trigger {name} does not count in {}.",
-        missing.join(", ")
-    )
 }
 
 /// Whether the SQL has a name, and not as a part of a longer one.

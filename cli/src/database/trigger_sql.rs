@@ -39,9 +39,7 @@ pub struct TriggerSql {
     /// same value at all times. They are run in a transaction that is rolled back. The last one is
     /// for a database in which they commit.
     pub try_expression: [&'static str; 3],
-    /// Before the name of the view of a definition.
-    pub create_view: &'static str,
-    /// Whether a migration that fails leaves what it created before. Then it drops it first.
+    /// Whether a migration that fails leaves what it created before. Then it replaces it.
     pub keeps_half: bool,
     /// What a session runs before the transaction of a recount.
     pub before_recount: &'static str,

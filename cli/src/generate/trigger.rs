@@ -87,15 +87,13 @@ fn up(counting: &Counting, triggers: &[trigger::Trigger]) -> Result<String> {
         statements += &counting.add(target, &parts, "0");
         statements += ";\n";
     }
-    let counters = counting.counters();
-    let counters = counters.map(|(table, name)| format!("{table}.{name}"));
     Ok(format!(
         "-- Counts the rows of {} in {}.\n\n\
          -- The definition of the triggers, for `diesel-counters check` and `recount`.\n\
-         {} {} AS\nSELECT {} AS {COLUMN};\n\n{}{}",
+         CREATE {}VIEW {} AS\nSELECT {} AS {COLUMN};\n\n{}{}",
         counting.rows,
-        counters.collect::<Vec<_>>().join(", "),
-        sql.create_view,
+        counting.counters_that(|_, _| true),
+        if sql.keeps_half { "OR REPLACE " } else { "" },
         database.quoted(&counting.definition.name),
         database.literal(&definition),
         all(of_others),

@@ -125,6 +125,13 @@ impl Counting {
             names.map(|name| (&target.counters.table, &**name))
         })
     }
+
+    /// Those for which this is true, as `a.likes, b.likes`.
+    pub fn counters_that(&self, is: impl Fn(&Table, &str) -> bool) -> String {
+        let counters = self.counters().filter(|(table, name)| is(table, name));
+        let counters = counters.map(|(table, name)| format!("{table}.{name}"));
+        counters.collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl Target {

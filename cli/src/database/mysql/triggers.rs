@@ -41,7 +41,6 @@ pub const SQL: TriggerSql = TriggerSql {
         "ALTER TABLE diesel_counters_try ADD COLUMN diesel_counters_try VARCHAR(100) AS ({expression}) STORED",
         "DROP TEMPORARY TABLE IF EXISTS diesel_counters_try",
     ],
-    create_view: "CREATE OR REPLACE VIEW",
     keeps_half: true,
     // At READ COMMITTED, an INSERT reads a snapshot of its own, and locks none of the rows. The lock is
     // held until the session ends.

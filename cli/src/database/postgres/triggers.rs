@@ -35,7 +35,6 @@ pub const SQL: TriggerSql = TriggerSql {
         "CREATE INDEX ON pg_temp.diesel_counters_try (({expression}))",
         "",
     ],
-    create_view: "CREATE VIEW",
     keeps_half: false,
     before_recount: "",
     begin_recount: "LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE",

@@ -47,7 +47,6 @@ pub const SQL: TriggerSql = TriggerSql {
         "CREATE INDEX temp.diesel_counters_try_index ON diesel_counters_try ({expression})",
         "",
     ],
-    create_view: "CREATE VIEW",
     keeps_half: false,
     before_recount: "",
     // It waits for the write lock, and deletes nothing.
