@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::catalogue::{Shape, Table, is_meant_to_count, table};
 use crate::connection::AnyConnection;
-use crate::database::Fault;
+use crate::database::{Fault, Rebuild};
 use crate::options::Options;
 use crate::sql::sql;
 
@@ -49,10 +49,9 @@ struct Checked {
     table: String,
     good: bool,
     faults: Vec<Fault>,
-    /// SQLite: the statements that rebuild the table, if a fault needs that.
-    rebuild: Vec<String>,
-    /// What to know before that, or why there are none.
-    rebuild_note: Option<String>,
+    /// If a fault needs that.
+    #[serde(flatten)]
+    rebuild: Rebuild,
 }
 
 /// Returns whether it found a fault.
@@ -88,7 +87,7 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
 
 fn check(table: Table, triggers: &mut Triggers, conn: &mut AnyConnection) -> Result<Checked> {
     let mut faults = Vec::new();
-    let mut rebuild = None;
+    let mut rebuild = Rebuild::default();
     match Shape::guess(&table) {
         Some(shape) => {
             let database = conn.database();
@@ -109,8 +108,7 @@ fn check(table: Table, triggers: &mut Triggers, conn: &mut AnyConnection) -> Res
         table: table.to_string(),
         good: faults.iter().all(|fault| fault.severity.is_good()),
         faults,
-        rebuild_note: rebuild.as_ref().map(|rebuild| rebuild.note.clone()),
-        rebuild: rebuild.map_or(Vec::new(), |rebuild| rebuild.sql),
+        rebuild,
     })
 }
 

@@ -28,6 +28,7 @@ use crate::sql::{Sql, sql};
 use crate::trigger::{Counting, Trigger};
 
 pub use create_table::{CreateTable, Entity, KeyType, Parts, qualified};
+pub(crate) use fault::faults;
 pub use fault::{Change, Fault, Known, Rebuild, Replaces, Script, Severity};
 pub use rows::Catalogue;
 pub use trigger_sql::TriggerSql;
@@ -95,8 +96,8 @@ pub trait Database: Sync {
     }
 
     /// SQL that rebuilds a table, where that is how a table is changed.
-    fn rebuild(&self, _: &Shape<'_>, _: &mut AnyConnection) -> Result<Option<Rebuild>> {
-        Ok(None)
+    fn rebuild(&self, _: &Shape<'_>, _: &mut AnyConnection) -> Result<Rebuild> {
+        Ok(Rebuild::default())
     }
 
     /// The parts of a `CREATE TABLE` that depend on the entity.

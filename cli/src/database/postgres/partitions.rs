@@ -7,14 +7,13 @@ use diesel::sql_types::{Bool, Nullable, Text};
 use super::Postgres;
 use crate::catalogue::Shape;
 use crate::connection::AnyConnection;
-use crate::database::{Database, Fault, Known, Severity};
+use crate::database::{Database, Fault, faults};
 use crate::sql::sql;
 
-const NO_PARTITION: Known = Known(
-    Severity::Wrong,
-    "no_partition",
-    "Rows without a day are stored under it: set_counter, recount, delete_counters and fold fail.",
-);
+faults! {
+    NO_PARTITION = Wrong, "no_partition":
+        "Rows without a day are stored under it: set_counter, recount, delete_counters and fold fail.";
+}
 
 /// Whether the partitions are lists, and which rows each accepts: NULL if there is no partition.
 /// None of a table that has a default partition.

@@ -2,19 +2,14 @@
 
 use super::Postgres;
 use crate::catalogue::{Index, Shape, Table};
-use crate::database::{Change, Database, Fault, Known, Script, Severity};
+use crate::database::{Change, Database, Fault, Script, faults};
 
-const UNLOGGED: Known = Known(
-    Severity::Wrong,
-    "unlogged",
-    "A crash of the server empties it.",
-);
-const FIXED_WIDTH: Known = Known(
-    Severity::Slow,
-    "fixed_width",
-    "Diesel binds a TEXT. PostgreSQL compares it with the column as TEXT, which no index has: each \
-     read scans the whole table.",
-);
+faults! {
+    UNLOGGED = Wrong, "unlogged": "A crash of the server empties it.";
+    FIXED_WIDTH = Slow, "fixed_width":
+        "Diesel binds a TEXT. PostgreSQL compares it with the column as TEXT, which no index has: \
+         each read scans the whole table.";
+}
 
 const REWRITES: &str = "This rewrites the whole table, and blocks reads and writes.";
 

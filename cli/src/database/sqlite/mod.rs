@@ -97,8 +97,8 @@ impl Database for Sqlite {
         }
     }
 
-    fn rebuild(&self, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<Rebuild>> {
-        rebuild::of(shape, conn).map(Some)
+    fn rebuild(&self, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Rebuild> {
+        rebuild::of(shape, conn)
     }
 
     fn replaces(&self, parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Replaces>> {
