@@ -1,5 +1,7 @@
 //! The tables of a connection's database.
 
+use std::iter;
+
 use anyhow::{Result, bail};
 
 use super::{CounterTable, Table};
@@ -12,14 +14,14 @@ use crate::connection::AnyConnection;
 /// If there is none. The error names the counter tables.
 pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
     let database = conn.database();
-    let mut table = database.table((None, name), conn)?;
-    if let (None, Some((schema, name))) = (&table, name.split_once('.')) {
-        table = database.table((Some(schema), name), conn)?;
+    let dots = name.match_indices('.');
+    let in_schema = dots.map(|(dot, _)| (Some(&name[..dot]), &name[dot + 1..]));
+    for named in iter::once((None, name)).chain(in_schema) {
+        if let Some(table) = database.table(named, conn)? {
+            return Ok(table);
+        }
     }
-    match table {
-        Some(table) => Ok(table),
-        None => bail!("there is no table {name}; {}", which_there_are(conn)?),
-    }
+    bail!("there is no table {name}; {}", which_there_are(conn)?)
 }
 
 /// The counter tables of the database, by name.
