@@ -122,9 +122,17 @@ fn refuse_names(
         );
     }
     let name = &counting.definition.name;
-    let tables = counting.database.tables(None, conn)?;
-    if tables.iter().any(|table| table.name == *name) {
-        bail!("there is a table {name} already: choose another name, such as count_{name}");
+    let mut definitions = trigger::definitions(conn)?.into_iter();
+    if definitions.any(|other| other.name == *name) {
+        bail!("there are triggers {name} already: choose another name, or revert their migration");
+    }
+    // MySQL would replace a view.
+    let view = counting.database.quoted(name);
+    let exists = sql(format!("SELECT 1 FROM {view} WHERE 1 = 0")).execute(conn);
+    if exists.is_ok() {
+        bail!(
+            "there is a table {name} already, or a view: choose another name, such as count_{name}"
+        );
     }
     Ok(())
 }
@@ -133,11 +141,6 @@ fn refuse_names(
 fn refuse_second_definition(counting: &Counting, conn: &mut AnyConnection) -> Result<()> {
     for other in trigger::definitions(conn)? {
         let name = other.name.clone();
-        if name == counting.definition.name {
-            bail!(
-                "there are triggers {name} already: choose another name, or revert their migration"
-            );
-        }
         let Ok(other) = Counting::new(other, conn) else {
             continue;
         };

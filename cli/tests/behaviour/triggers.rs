@@ -199,6 +199,17 @@ fn rows_without_foreign_keys_count_for_the_entities_that_exist() {
 }
 
 #[test]
+fn a_view_of_the_same_name_is_not_replaced() {
+    let database = tables(true);
+    database.execute("CREATE VIEW count_likes AS SELECT COUNT(*) AS likes FROM article_likes");
+    let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
+    assert!(
+        ran.stderr.contains("count_likes already, or a view"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn an_update_that_does_not_matter_writes_nothing() {
     let database = tables(true);
     counted(
