@@ -97,6 +97,18 @@ fn a_foreign_key_can_name_its_table_in_another_case() {
 }
 
 #[test]
+fn a_view_of_a_table_that_is_gone_does_not_matter() {
+    let database = TestDatabase::with_article_counters();
+    database.execute(
+        "CREATE TABLE gone (id BIGINT); CREATE VIEW broken AS SELECT id FROM gone; DROP TABLE gone",
+    );
+    let checked = database.run(&["check"]);
+    assert_eq!(checked.code, 0, "{checked:?}");
+    let shown = database.run(&["show", "article_counters"]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+}
+
+#[test]
 fn a_trigger_can_have_the_name_of_the_table() {
     let database = TestDatabase::create();
     database.execute(

@@ -51,8 +51,8 @@ pub const SQL: TriggerSql = TriggerSql {
     before_recount: "",
     // It waits for the write lock, and deletes nothing.
     begin_recount: "DELETE FROM {} WHERE 0",
-    views: "SELECT 'main', m.name FROM sqlite_schema m, pragma_table_info(m.name) c
-        WHERE m.type = 'view' AND c.name = ",
+    // SQLite cannot tell the columns of a view of a table that does not exist.
+    views: "SELECT 'main', name FROM sqlite_schema WHERE type = 'view' AND sql LIKE '% AS ' || ",
     live: "SELECT 'main', tbl_name, name, '',
             -- Its text without `CREATE TRIGGER name `.
             CASE WHEN sql LIKE 'CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" %'
