@@ -33,7 +33,7 @@ impl Triggers {
         for definition in definitions(conn)? {
             let counting = Counting::new(definition.clone(), conn);
             let one = counting.and_then(|counting| {
-                let triggers = counting.database.triggers(&counting)?;
+                let triggers = (conn.database().facts().trigger.triggers)(&counting)?;
                 all.extend(triggers.clone());
                 Ok(Known { counting, triggers })
             });

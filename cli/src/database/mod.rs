@@ -25,7 +25,6 @@ use crate::connection::AnyConnection;
 use crate::doctor::looks::Looks;
 use crate::doctor::report::{Deadlock, Look};
 use crate::sql::{Sql, sql};
-use crate::trigger::{Counting, Trigger};
 
 pub use create_table::{CreateTable, Entity, KeyType, Parts, qualified};
 pub(crate) use fault::faults;
@@ -42,9 +41,6 @@ pub trait Database: Sync {
     fn quoted(&self, name: &str) -> String {
         format!("\"{}\"", name.replace('"', "\"\""))
     }
-
-    /// Who waits for rows of a table, and who holds them.
-    fn look(&self, looks: &mut Looks<'_>) -> Result<Look>;
 
     /// The last deadlock of the server, if a row of this table had a part in it.
     fn last_deadlock(&self, _: &mut Looks<'_>) -> Result<Option<Deadlock>> {
@@ -108,23 +104,10 @@ pub trait Database: Sync {
         }
     }
 
-    /// The triggers that count rows.
-    ///
-    /// # Errors
-    ///
-    /// If triggers of this database could not count them.
-    fn triggers(&self, counting: &Counting) -> Result<Vec<Trigger>>;
-
-    /// The statements, between those that keep others from writing rows meanwhile.
-    fn without_writers(&self, counting: &Counting, statements: &str) -> String;
-
     /// A foreign key of several columns that changes rows without running triggers.
     fn uncounted_foreign_key(&self, _: &Table, _: &mut AnyConnection) -> Result<Option<String>> {
         Ok(None)
     }
-
-    /// What these triggers do not count, and what to do about it.
-    fn not_counted(&self, counting: &Counting, triggers: &[Trigger]) -> Vec<String>;
 
     /// A text as SQL.
     fn literal(&self, text: &str) -> String {
@@ -214,6 +197,8 @@ pub struct Facts {
     pub unique_index: &'static str,
     /// The cost of an index on a counter.
     pub counter_index: &'static str,
+    /// Who waits for rows of a table, and who holds them.
+    pub look: fn(&mut Looks<'_>) -> Result<Look>,
     /// An expression: the product and its version.
     pub version: &'static str,
     /// Where deadlocks are found, if `last_deadlock` finds none.

@@ -1,7 +1,17 @@
-//! The SQL of triggers that differs by database.
+//! What differs by database about triggers.
 
-/// SQL in the statements that count rows. `{}` is a value, or a name.
+use anyhow::Result;
+
+use crate::trigger::{Counting, Trigger};
+
+/// The triggers that count rows, and the SQL in their statements. `{}` is a value, or a name.
 pub struct TriggerSql {
+    /// The triggers. It fails if triggers of this database could not count the rows.
+    pub triggers: fn(&Counting) -> Result<Vec<Trigger>>,
+    /// The statements, between those that keep others from writing rows meanwhile.
+    pub without_writers: fn(&Counting, statements: &str) -> String,
+    /// What these triggers do not count, and what to do about it.
+    pub not_counted: fn(&Counting, &[Trigger]) -> Vec<String>,
     /// Today in UTC.
     pub today: &'static str,
     /// The day of counts without a day: 1970-01-01.

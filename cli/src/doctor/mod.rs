@@ -67,7 +67,7 @@ fn report(
 ) -> Result<Report> {
     let database = conn.database();
     let looks = &mut Looks::at(counters, conn);
-    let (mut look, watch) = watch::watch(seconds, || database.look(looks))?;
+    let (mut look, watch) = watch::watch(seconds, || (database.facts().look)(looks))?;
     let version = dsl::sql::<Text>(database.facts().version);
     let version = diesel::select(version).get_result(looks.conn)?;
     let last_deadlock = database.last_deadlock(looks)?;

@@ -48,7 +48,8 @@ pub fn run(args: Trigger, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let name = args.definition.name.clone();
     let counting = Counting::new(args.definition, conn)?;
-    let triggers = counting.database.triggers(&counting)?;
+    let sql = &counting.database.facts().trigger;
+    let triggers = (sql.triggers)(&counting)?;
     refuse_names(&counting, &triggers, conn)?;
     refuse_second_definition(&counting, conn)?;
     refuse_changing_expressions(&counting, conn)?;
@@ -62,7 +63,7 @@ pub fn run(args: Trigger, options: &Options) -> Result<()> {
         written,
         rows,
         seconds: time.as_secs_f64(),
-        not_counted: counting.database.not_counted(&counting, &triggers),
+        not_counted: (sql.not_counted)(&counting, &triggers),
     };
     options.print(&report, || text(&report))
 }
@@ -97,7 +98,7 @@ fn up(counting: &Counting, triggers: &[trigger::Trigger]) -> Result<String> {
         database.quoted(&counting.definition.name),
         database.literal(&definition),
         all(of_others),
-        database.without_writers(counting, &statements),
+        (sql.without_writers)(counting, &statements),
     ))
 }
 

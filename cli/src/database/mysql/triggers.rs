@@ -9,6 +9,9 @@ use crate::database::{Database, TriggerSql};
 use crate::trigger::{Counting, Target, Trigger, in_lines};
 
 pub const SQL: TriggerSql = TriggerSql {
+    triggers,
+    without_writers,
+    not_counted,
     today: "UTC_DATE()",
     undated: "DATE '1970-01-01'",
     days: &[
@@ -66,7 +69,7 @@ pub const FOREIGN_KEYS: &str = "
                 AND k.constraint_name = r.constraint_name) > 1
         AND r.constraint_schema = ";
 
-pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
+fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let mut triggers = vec![
         after(counting, "INSERT", &[NEW]),
         after(counting, "UPDATE", &[OLD, NEW]),
@@ -177,7 +180,7 @@ fn trigger(name: String, (table, sql): ([String; 2], &str), event: &str, body: S
 }
 
 /// Statements that change a schema commit, so that a transaction would end at the first of them.
-pub fn without_writers(counting: &Counting, statements: &str) -> String {
+fn without_writers(counting: &Counting, statements: &str) -> String {
     let rows = Mysql.table_name(&counting.rows);
     let mut locks = vec![format!("{rows} WRITE")];
     for target in &counting.targets {
@@ -206,7 +209,7 @@ pub fn without_writers(counting: &Counting, statements: &str) -> String {
     )
 }
 
-pub fn not_counted(counting: &Counting, triggers: &[Trigger]) -> Vec<String> {
+fn not_counted(counting: &Counting, triggers: &[Trigger]) -> Vec<String> {
     let rows = &counting.rows;
     let mut all = vec![format!(
         "TRUNCATE TABLE {rows}: run `diesel-counters recount` after it."

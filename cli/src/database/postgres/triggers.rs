@@ -1,13 +1,16 @@
 //! Triggers that count rows on PostgreSQL: one a statement, over all rows that it changed.
 
+use anyhow::Result;
 use diesel_counters::Dialect;
 
 use super::Postgres;
-use crate::catalogue::Table;
 use crate::database::{Database, TriggerSql};
 use crate::trigger::{Counting, DayOf, Rows, Trigger, in_lines};
 
 pub const SQL: TriggerSql = TriggerSql {
+    triggers,
+    without_writers,
+    not_counted,
     today: "CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE)",
     undated: "DATE '1970-01-01'",
     days: &[
@@ -66,13 +69,13 @@ pub const SQL: TriggerSql = TriggerSql {
 const OLD: &str = "old_rows";
 const NEW: &str = "new_rows";
 
-pub fn triggers(counting: &Counting) -> Vec<Trigger> {
-    vec![
+fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
+    Ok(vec![
         after(counting, "INSERT", &[NEW]),
         after(counting, "UPDATE", &[OLD, NEW]),
         after(counting, "DELETE", &[OLD]),
         before_truncate(counting),
-    ]
+    ])
 }
 
 fn after(counting: &Counting, event: &str, tables: &[&str]) -> Trigger {
@@ -164,7 +167,8 @@ fn trigger(
     }
 }
 
-pub fn without_writers(rows: &Table, statements: &str) -> String {
+fn without_writers(counting: &Counting, statements: &str) -> String {
+    let rows = &counting.rows;
     format!(
         "-- Until the migration ends, others can read {rows}, but not write it.\n\
          LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE;\n\
@@ -175,7 +179,8 @@ pub fn without_writers(rows: &Table, statements: &str) -> String {
     )
 }
 
-pub fn not_counted(rows: &Table) -> Vec<String> {
+fn not_counted(counting: &Counting, _: &[Trigger]) -> Vec<String> {
+    let rows = &counting.rows;
     let mut all = vec![
         "Rows that are written with session_replication_role = replica, or while a trigger is disabled."
             .to_owned(),

@@ -4,11 +4,13 @@ use anyhow::{Result, bail};
 use diesel_counters::Dialect;
 
 use super::Sqlite;
-use crate::catalogue::Table;
 use crate::database::{Database, TriggerSql};
 use crate::trigger::{Counting, Source, Trigger, in_lines};
 
 pub const SQL: TriggerSql = TriggerSql {
+    triggers,
+    without_writers,
+    not_counted,
     today: "date('now')",
     undated: "'1970-01-01'",
     days: &[
@@ -61,7 +63,7 @@ pub const SQL: TriggerSql = TriggerSql {
         FROM sqlite_schema WHERE type = 'trigger' ORDER BY 2, 3",
 };
 
-pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
+fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let mut triggers = vec![
         after(counting, "INSERT", &[NEW]),
         after(counting, "UPDATE", &[OLD, NEW]),
@@ -159,9 +161,15 @@ fn trigger(counting: &Counting, what: &str, head: &str, when: &str, statements: 
     }
 }
 
-pub fn not_counted(rows: &Table) -> Vec<String> {
+/// The migration's transaction is the only one that writes, from its first statement on.
+fn without_writers(_: &Counting, statements: &str) -> String {
+    statements.to_owned()
+}
+
+fn not_counted(counting: &Counting, _: &[Trigger]) -> Vec<String> {
     vec![format!(
-        "On a connection without PRAGMA recursive_triggers = ON, an INSERT into {rows} that meets an \
-         existing row is refused, because INSERT OR REPLACE would not be counted."
+        "On a connection without PRAGMA recursive_triggers = ON, an INSERT into {} that meets an \
+         existing row is refused, because INSERT OR REPLACE would not be counted.",
+        counting.rows
     )]
 }
