@@ -70,6 +70,13 @@ pub const FOREIGN_KEYS: &str = "
         AND r.constraint_schema = ";
 
 fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
+    let rows = &counting.rows;
+    if rows.schema.is_some() {
+        bail!(
+            "{rows} is in another database, and so must its triggers be: connect to that one, and name \
+             the counter table with its database"
+        );
+    }
     let mut triggers = vec![
         after(counting, "INSERT", &[NEW]),
         after(counting, "UPDATE", &[OLD, NEW]),
@@ -125,9 +132,15 @@ fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
             continue;
         }
         let (table, quoted) = (Mysql.table_name(rows), Mysql.quoted(name));
-        if (&parent.in_schema, &parent.table) == (&rows.in_schema, &rows.name) {
+        let refers_to = match parent.in_schema == rows.in_schema {
+            true if parent.table == rows.name => format!("{rows} itself"),
+            true => String::new(),
+            // A trigger can only be in the database of its table.
+            false => format!("another database, {}", parent.in_schema),
+        };
+        if !refers_to.is_empty() {
             bail!(
-                "{rows}.{name} has ON DELETE {} and refers to {rows} itself. MySQL and MariaDB run no \
+                "{rows}.{name} has ON DELETE {} and refers to {refers_to}. MySQL and MariaDB run no \
                  triggers for the rows that it changes, so they would not be counted. Remove ON DELETE \
                  {0} first, and change these rows before you delete the row that they refer to",
                 parent.on_delete
@@ -142,12 +155,7 @@ fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
             "CASCADE" => format!("DELETE FROM {table} {of_old}"),
             _ => format!("UPDATE {table} SET {quoted} = NULL {of_old}"),
         };
-        let parents = match parent.in_schema == rows.in_schema {
-            true => Mysql.quoted(&parent.table),
-            false => Mysql
-                .quoted_list(&[&parent.in_schema, &parent.table])
-                .replace(", ", "."),
-        };
+        let parents = Mysql.quoted(&parent.table);
         let name = format!("{}_of_{name}", counting.definition.name);
         let table = [&parent.in_schema, &parent.table].map(Clone::clone);
         triggers.push(trigger(name, (table, &parents), "BEFORE DELETE", body));
