@@ -149,10 +149,15 @@ pub trait Database: Sync {
         Some(as_day.replace("{}", &self.quoted(&column.name)))
     }
 
+    /// A name in SQL, with a schema: `"a"."b"`.
+    fn quoted_in(&self, schema: Option<&str>, name: &str) -> String {
+        let schema = schema.map(|schema| self.quoted(schema) + ".");
+        schema.unwrap_or_default() + &self.quoted(name)
+    }
+
     /// A table's name in SQL, with its schema if it needs one.
     fn table_name(&self, table: &Table) -> String {
-        let names = table.schema.iter().chain([&table.name]);
-        names.map(|n| self.quoted(n)).collect::<Vec<_>>().join(".")
+        self.quoted_in(table.schema.as_deref(), &table.name)
     }
 
     /// Names in SQL: `"a", "b"`.

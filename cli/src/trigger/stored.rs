@@ -20,7 +20,7 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Definition>> {
         .sql(" ORDER BY 1, 2");
     let views: Vec<(String, String)> = views.typed::<(Text, Text)>().load(conn)?;
     let read = |(schema, view): (String, String)| {
-        let view = [schema, view].map(|name| database.quoted(&name)).join(".");
+        let view = database.quoted_in(Some(&schema), &view);
         let text = format!(
             "SELECT {} FROM {view}",
             database.facts().text.replace("{}", COLUMN)

@@ -57,15 +57,14 @@ pub fn change(change: &Change<'_>, table: &Table) -> Script {
 }
 
 fn drop_index(index: &Index, table: &Table) -> String {
-    let names = table.schema.iter().chain([&index.name]);
-    let name: Vec<_> = names.map(|name| Postgres.quoted(name)).collect();
+    let name = Postgres.quoted_in(table.schema.as_deref(), &index.name);
     // Without CONCURRENTLY every increment would wait for the lock. PostgreSQL does not accept it
     // for an index of a partitioned table.
     let drop = match table.partitioned {
         true => "DROP INDEX",
         false => "DROP INDEX CONCURRENTLY",
     };
-    format!("{drop} {};", name.join("."))
+    format!("{drop} {name};")
 }
 
 pub fn unlogged(table: &Table) -> Option<Fault> {
