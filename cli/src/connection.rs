@@ -1,10 +1,10 @@
 //! One connection for all databases.
 
-use std::path::Path;
-
 use anyhow::{Result, anyhow, bail};
 use diesel::{Connection, ConnectionError};
 use diesel_counters::{CounterBackend, Dialect, ListedRows};
+
+use crate::database;
 
 /// A connection to one of the databases that this command is built for.
 #[derive(diesel::MultiConnection)]
@@ -46,57 +46,30 @@ impl AnyConnection {
     }
 }
 
-/// Opens a connection and sets its timeouts, if this command is built with the feature.
-macro_rules! open {
-    ($feature:tt, $variant:ident($connection:ident), $url:expr, $set:literal) => {{
-        #[cfg(feature = $feature)]
-        {
-            use diesel::connection::SimpleConnection;
-
-            let url = $url;
-            let mut conn = diesel::$connection::establish(url).map_err(|e| unreachable(url, e))?;
-            conn.batch_execute($set)?;
-            Ok(AnyConnection::$variant(conn))
-        }
-        #[cfg(not(feature = $feature))]
-        bail!(
-            "this diesel-counters was built without {0}: build it with \
-             `cargo install diesel_counters_cli --features {0}`",
-            $feature
-        )
-    }};
-}
-
 /// Connects to `postgres://…`, `mysql://…`, or the file of an SQLite database.
 pub fn connect(url: &str) -> Result<AnyConnection> {
     match dialect_of(url)? {
+        #[cfg(feature = "postgres")]
         Dialect::PostgreSql => {
-            #[cfg(feature = "postgres")]
             refuse_pooler(url)?;
-            open!(
-                "postgres",
-                Postgres(PgConnection),
-                url,
-                "SET lock_timeout = '2s'"
-            )
+            let timeouts = "SET lock_timeout = '2s'";
+            Ok(AnyConnection::Postgres(open(url, timeouts)?))
         }
+        #[cfg(feature = "mysql")]
         Dialect::MySql => {
             // The client library knows no other scheme.
-            let url = &url.replacen("mariadb://", "mysql://", 1);
-            if !names_database(url) {
+            let url = url.replacen("mariadb://", "mysql://", 1);
+            if !names_database(&url) {
                 bail!("which database of the server? Name it in the URL: mysql://…/DATABASE");
             }
-            open!(
-                "mysql",
-                Mysql(MysqlConnection),
-                url,
-                "SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2"
-            )
+            let timeouts = "SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2";
+            Ok(AnyConnection::Mysql(open(&url, timeouts)?))
         }
+        #[cfg(feature = "sqlite")]
         Dialect::Sqlite => {
             let file = url.strip_prefix("sqlite://").unwrap_or(url);
             // SQLite would create it.
-            if !Path::new(file).is_file() {
+            if !std::path::Path::new(file).is_file() {
                 // It may be another way to connect, with a password: a URL that has lost its
                 // beginning, or libpq's `host=… password=…`.
                 let file = match file.contains(['@', '=']) {
@@ -108,14 +81,23 @@ pub fn connect(url: &str) -> Result<AnyConnection> {
                      or a URL that begins with postgres:// or mysql://"
                 );
             }
-            open!(
-                "sqlite",
-                Sqlite(SqliteConnection),
-                file,
-                "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON"
-            )
+            let timeouts = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON";
+            Ok(AnyConnection::Sqlite(open(file, timeouts)?))
         }
+        #[allow(unreachable_patterns)]
+        dialect => bail!(
+            "this diesel-counters was built without {0}: build it with \
+             `cargo install diesel_counters_cli --features {0}`",
+            database::of(dialect).facts().option
+        ),
     }
+}
+
+/// Opens a connection and sets its timeouts.
+fn open<C: Connection>(url: &str, timeouts: &str) -> Result<C> {
+    let mut conn = C::establish(url).map_err(|e| unreachable(url, e))?;
+    conn.batch_execute(timeouts)?;
+    Ok(conn)
 }
 
 /// Fails if two connections are one session of the server: PgBouncer in transaction mode gives each
@@ -157,6 +139,7 @@ pub fn dialect_of(url: &str) -> Result<Dialect> {
     }
 }
 
+#[cfg(feature = "mysql")]
 fn names_database(url: &str) -> bool {
     let path = url
         .split_once("://")

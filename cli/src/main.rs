@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::options::{Options, Outcome};
+use crate::options::Options;
 
 /// Inspect, check and maintain the counter tables of diesel_counters.
 ///
@@ -65,7 +65,8 @@ enum Command {
 fn main() -> ExitCode {
     let Cli { options, command } = Cli::parse();
     match run(command, &options) {
-        Ok(outcome) => outcome.into(),
+        Ok(true) => ExitCode::from(3),
+        Ok(false) => ExitCode::SUCCESS,
         Err(error) => {
             let text = format!("{error:#}{}", connection::who_locks(&error));
             let lines: Vec<_> = text.lines().map(output::printable).collect();
@@ -75,16 +76,18 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command, options: &Options) -> Result<Outcome> {
+/// Returns whether `check` found a fault, or `doctor` found contention.
+fn run(command: Command, options: &Options) -> Result<bool> {
     match command {
-        Command::Check(args) => check::run(args, options),
+        Command::Check(args) => return check::run(args, options),
+        Command::Doctor(args) => return doctor::run(args, options),
         Command::Compact(args) => merge::compact(args, options),
-        Command::Doctor(args) => doctor::run(args, options),
         Command::Fold(args) => merge::fold(args, options),
         Command::Generate(args) => generate::run(args, options),
         Command::Materialize(args) => materialize::run(args, options),
         Command::Recount(args) => recount::run(args, options),
         Command::Show(args) => show::run(args, options),
         Command::Top(args) => top::run(args, options),
-    }
+    }?;
+    Ok(false)
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::catalogue::{Column, CounterTable, Kind, Table, counter_table, table};
 use crate::connection::AnyConnection;
 use crate::layout::{TableName, layout, with_key_type};
-use crate::options::{Options, Outcome};
+use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
 
 /// Copy a counter's totals into a column of the table of its entities.
@@ -47,7 +47,7 @@ struct Report {
     rows_written: u64,
 }
 
-pub fn run(args: Materialize, options: &Options) -> Result<Outcome> {
+pub fn run(args: Materialize, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let counters = counter_table(conn, &args.table)?;
     let layout = layout(&counters, [counters.counter(&args.counter)?]);
@@ -67,8 +67,7 @@ pub fn run(args: Materialize, options: &Options) -> Result<Outcome> {
         rows_that_differ: done.different,
         rows_written: done.written,
     };
-    options.print(&report, || text(&report))?;
-    Ok(Outcome::Good)
+    options.print(&report, || text(&report))
 }
 
 fn copy<ST, K, Conn>(
@@ -118,29 +117,36 @@ fn into(name: &str, counters: &CounterTable, conn: &mut AnyConnection) -> Result
             );
         }
     }
-    let is_key = parent.primary_key.contains(&column.name);
-    if column.kind != Kind::BigInt || column.generated || is_key {
+    let key = match &counters.parent {
+        _ if parent.primary_key.contains(&column.name) => ", and the primary key",
+        Some(counted) if counted.column == column.name => ", and what the foreign key refers to",
+        _ => "",
+    };
+    if column.kind != Kind::BigInt || column.generated || !key.is_empty() {
         bail!(
-            "{parent}.{column_name} is {}{}: totals need a BIGINT column of their own",
+            "{parent}.{column_name} is {}{key}: totals need a BIGINT column of their own",
             column.sql_type,
-            if is_key { ", and the primary key" } else { "" },
         );
     }
     Ok((parent, column_name.to_owned()))
 }
 
-/// The primary key of the parent table, if its values can be those of the entity's column.
+/// The column that the foreign key refers to, or else the primary key of the parent table, if its
+/// values can be those of the entity's column.
 fn key_of<'t>(parent: &'t Table, counters: &CounterTable) -> Result<&'t Column> {
     let entity = counters.of_entities()?;
-    let key = match &*parent.primary_key {
-        [key] => parent.column(key),
-        _ => None,
+    let name = match (&counters.parent, &*parent.primary_key) {
+        (Some(counted), _) => Some(&counted.column),
+        (None, [key]) => Some(key),
+        (None, _) => None,
     };
-    let key = key.filter(|key| key.kind.is_like(entity.kind));
+    let key = name.and_then(|name| parent.column(name));
+    let is_never_null = |key: &Column| !key.nullable || parent.primary_key == [&*key.name];
+    let key = key.filter(|key| key.kind.is_like(entity.kind) && is_never_null(key));
     key.with_context(|| {
         format!(
-            "the primary key of {parent} is not a single {}, as {}.{} is",
-            entity.sql_type, counters.table, entity.name
+            "{}.{} is {}, and {parent} has no key of one column like it that is NOT NULL",
+            counters.table, entity.name, entity.sql_type
         )
     })
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::catalogue::counter_table;
 use crate::layout::{TableName, layout_to_merge, with_key_type};
-use crate::options::{Options, Outcome};
+use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
 
 /// Merge the slots of past days into one row for each entity and day.
@@ -60,12 +60,12 @@ struct MergeArgs {
     dry_run: bool,
 }
 
-pub fn compact(args: CompactArgs, options: &Options) -> Result<Outcome> {
+pub fn compact(args: CompactArgs, options: &Options) -> Result<()> {
     let before = args.before.unwrap_or(yesterday());
     run(args.merge, Keep::Days, before, options)
 }
 
-pub fn fold(args: FoldArgs, options: &Options) -> Result<Outcome> {
+pub fn fold(args: FoldArgs, options: &Options) -> Result<()> {
     run(args.merge, Keep::Totals, args.before, options)
 }
 
@@ -93,7 +93,7 @@ struct Report {
     already_running: bool,
 }
 
-fn run(args: MergeArgs, keep: Keep, before: NaiveDate, options: &Options) -> Result<Outcome> {
+fn run(args: MergeArgs, keep: Keep, before: NaiveDate, options: &Options) -> Result<()> {
     if before > yesterday() {
         bail!(
             "--before {before}: transactions can still count on {} and later days, in UTC; give \
@@ -118,8 +118,7 @@ fn run(args: MergeArgs, keep: Keep, before: NaiveDate, options: &Options) -> Res
         longest_transaction_seconds: done.longest_transaction.as_secs_f64(),
         already_running: done.already_running,
     };
-    options.print(&report, || text(&report))?;
-    Ok(Outcome::Good)
+    options.print(&report, || text(&report))
 }
 
 fn merge<ST, K, Conn>(

@@ -1,7 +1,6 @@
-//! The options of every command, and its exit code.
+//! The options of every command.
 
 use std::io::{ErrorKind, Write};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -21,23 +20,6 @@ pub struct Options {
     /// Print the result as one JSON document.
     #[arg(long, global = true, help_heading = HEADING)]
     json: bool,
-}
-
-/// The result of a command that did not fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    Good,
-    /// `check` found a fault, or `doctor` found contention.
-    Found,
-}
-
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Good => ExitCode::SUCCESS,
-            Outcome::Found => ExitCode::from(3),
-        }
-    }
 }
 
 impl Options {

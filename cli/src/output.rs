@@ -1,16 +1,12 @@
 //! What people read: numbers, bars and tables.
 
-use std::io::IsTerminal;
-
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 
 /// The width of the terminal, or 80 if there is none.
 pub fn width() -> usize {
-    let size = std::io::stdout()
-        .is_terminal()
-        .then(terminal_size::terminal_size);
-    size.flatten().map_or(80, |(width, _)| width.0.into())
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    size.map_or(80, |(width, _)| width.0.into())
 }
 
 /// The progress of a long run, on a terminal only.

@@ -8,7 +8,7 @@ use diesel::{QueryResult, RunQueryDsl};
 use serde::Serialize;
 
 use crate::connection::AnyConnection;
-use crate::options::{Options, Outcome};
+use crate::options::Options;
 use crate::output::{printable, thousands};
 use crate::sql::sql;
 use crate::trigger::{Counting, Definition, Target, definitions};
@@ -56,7 +56,7 @@ struct Wrong {
     actual: i64,
 }
 
-pub fn run(args: Recount, options: &Options) -> Result<Outcome> {
+pub fn run(args: Recount, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let (mut triggers, mut failed) = (Vec::new(), Vec::new());
     for definition in named(&args.names, conn)? {
@@ -72,7 +72,7 @@ pub fn run(args: Recount, options: &Options) -> Result<Outcome> {
     };
     options.print(&report, || text(&report))?;
     match failed.is_empty() {
-        true => Ok(Outcome::Good),
+        true => Ok(()),
         false => bail!("{}", failed.join("\n")),
     }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::catalogue::counter_table;
 use crate::layout::layout;
-use crate::options::{Options, Outcome};
+use crate::options::Options;
 use crate::output::{bar, columns, printable, thousands, width};
 
 /// Show which entities have the highest total of a counter.
@@ -50,10 +50,9 @@ struct Ranked {
     total: i64,
 }
 
-pub fn run(args: Top, options: &Options) -> Result<Outcome> {
+pub fn run(args: Top, options: &Options) -> Result<()> {
     let ranking = rank(args, options)?;
-    options.print(&ranking, || text(&ranking))?;
-    Ok(Outcome::Good)
+    options.print(&ranking, || text(&ranking))
 }
 
 fn rank(args: Top, options: &Options) -> Result<Ranking> {

@@ -499,6 +499,24 @@ mod triggers {
         );
     }
 
+    /// The server refuses triggers of other databases' tables.
+    #[test]
+    fn rows_and_cascades_of_another_database_are_refused() {
+        let (database, other) = (tables(true), crate::TestDatabase::create());
+        other.execute("CREATE TABLE articles (id BIGINT PRIMARY KEY)");
+        let in_other = format!("{}.articles", other.url().rsplit('/').next().unwrap());
+        let rows = ["generate", "trigger", "count_articles", "--rows", &in_other];
+        let ran = database.run(&[&rows[..], &["--count", "id:article_counters.likes"]].concat());
+        assert!(ran.stderr.contains("is in another database"), "{ran:?}");
+        database.execute(&format!(
+            "ALTER TABLE article_likes ADD COLUMN other_id BIGINT,
+                 ADD FOREIGN KEY (other_id) REFERENCES {in_other} (id) ON DELETE CASCADE"
+        ));
+        let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
+        assert!(ran.stderr.contains("refers to another database"), "{ran:?}");
+        database.execute("DROP TABLE article_likes");
+    }
+
     /// A statement that changes the schema commits: what ran before an error stays.
     #[test]
     fn a_migration_that_ended_half_way_runs_again() {

@@ -76,6 +76,19 @@ fn a_table_may_be_in_another_schema() {
     );
 }
 
+#[test]
+fn a_schema_can_have_a_dot_in_its_name() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE SCHEMA \"old.blog\"; CREATE TABLE \"old.blog\".hit_counters (
+             day DATE NOT NULL, slot SMALLINT NOT NULL, hits BIGINT NOT NULL DEFAULT 0,
+             PRIMARY KEY (day, slot)
+         )",
+    );
+    let shown = database.run(&["show", "old.blog.hit_counters"]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+}
+
 /// The second one waits for the place in the queue, and no longer for the holder.
 #[test]
 fn those_in_the_queue_for_a_row_are_told_with_the_row_and_the_holder() {

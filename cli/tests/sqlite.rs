@@ -85,6 +85,41 @@ fn a_database_that_is_not_built_in_says_how_to_build_it_in() {
     );
 }
 
+/// SQLite keeps the names of a foreign key as they are written.
+#[test]
+fn a_foreign_key_can_name_its_table_in_another_case() {
+    let database = TestDatabase::create();
+    database.execute("CREATE TABLE Articles (Id BIGINT PRIMARY KEY, total_views BIGINT)");
+    database.execute(REFERENCE);
+    let into = ["--into", "Articles.total_views"];
+    let ran = database.run(&[&["materialize", "article_counters", "views"], &into[..]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
+fn a_view_of_a_table_that_is_gone_does_not_matter() {
+    let database = TestDatabase::with_article_counters();
+    database.execute(
+        "CREATE TABLE gone (id BIGINT); CREATE VIEW broken AS SELECT id FROM gone; DROP TABLE gone",
+    );
+    let checked = database.run(&["check"]);
+    assert_eq!(checked.code, 0, "{checked:?}");
+    let shown = database.run(&["show", "article_counters"]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+}
+
+#[test]
+fn a_trigger_can_have_the_name_of_the_table() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE articles (id BIGINT PRIMARY KEY);
+         CREATE TRIGGER article_counters AFTER INSERT ON articles BEGIN SELECT 1; END",
+    );
+    database.execute(REFERENCE);
+    let checked = database.run(&["check", "article_counters"]);
+    assert_eq!(checked.code, 0, "{checked:?}");
+}
+
 #[test]
 fn a_held_write_lock_is_told() {
     let database = with_counters();

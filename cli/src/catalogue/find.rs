@@ -1,14 +1,11 @@
 //! The tables of a connection's database.
 
+use std::iter;
+
 use anyhow::{Result, bail};
 
 use super::{CounterTable, Table};
 use crate::connection::AnyConnection;
-
-/// All tables but the database's own, by name.
-pub fn tables(conn: &mut AnyConnection) -> Result<Vec<Table>> {
-    conn.database().tables(None, conn)
-}
 
 /// The table of this name, which may be `schema.table`.
 ///
@@ -17,19 +14,19 @@ pub fn tables(conn: &mut AnyConnection) -> Result<Vec<Table>> {
 /// If there is none. The error names the counter tables.
 pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
     let database = conn.database();
-    let mut table = database.table((None, name), conn)?;
-    if let (None, Some((schema, name))) = (&table, name.split_once('.')) {
-        table = database.table((Some(schema), name), conn)?;
+    let dots = name.match_indices('.');
+    let in_schema = dots.map(|(dot, _)| (Some(&name[..dot]), &name[dot + 1..]));
+    for named in iter::once((None, name)).chain(in_schema) {
+        if let Some(table) = database.table(named, conn)? {
+            return Ok(table);
+        }
     }
-    match table {
-        Some(table) => Ok(table),
-        None => bail!("there is no table {name}; {}", which_there_are(conn)?),
-    }
+    bail!("there is no table {name}; {}", which_there_are(conn)?)
 }
 
 /// The counter tables of the database, by name.
 pub fn counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
-    let tables = tables(conn)?.into_iter();
+    let tables = conn.database().tables(None, conn)?.into_iter();
     Ok(tables.filter_map(|table| table.try_into().ok()).collect())
 }
 

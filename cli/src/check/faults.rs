@@ -1,12 +1,6 @@
 //! The faults that a table of any database can have, and what they cost.
 
-use crate::database::{Known, Severity};
-
-macro_rules! faults {
-    ($($fault:ident = $severity:ident, $name:literal: $cost:expr;)*) => {
-        $(pub const $fault: Known = Known(Severity::$severity, $name, $cost);)*
-    };
-}
+use crate::database::faults;
 
 faults! {
     NO_KEY = Wrong, "no_key": "It is not a counter table: diesel_counters cannot count in it.";

@@ -13,10 +13,10 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::BigInt;
 use serde::Serialize;
 
-use crate::catalogue::{Shape, Table, is_meant_to_count, table, tables};
+use crate::catalogue::{Shape, Table, is_meant_to_count, table};
 use crate::connection::AnyConnection;
-use crate::database::Fault;
-use crate::options::{Options, Outcome};
+use crate::database::{Fault, Rebuild};
+use crate::options::Options;
 use crate::sql::sql;
 
 use faults::{CASCADE, REPLACED};
@@ -49,19 +49,17 @@ struct Checked {
     table: String,
     good: bool,
     faults: Vec<Fault>,
-    /// SQLite: the statements that rebuild the table, if a fault needs that.
-    rebuild: Vec<String>,
-    /// What to know before that, or why there are none.
-    rebuild_note: Option<String>,
+    /// If a fault needs that.
+    #[serde(flatten)]
+    rebuild: Rebuild,
 }
 
-pub fn run(args: Check, options: &Options) -> Result<Outcome> {
+/// Returns whether it found a fault.
+pub fn run(args: Check, options: &Options) -> Result<bool> {
     let conn = &mut options.connect()?;
     let found: Vec<_> = if args.tables.is_empty() {
-        tables(conn)?
-            .into_iter()
-            .filter(is_meant_to_count)
-            .collect()
+        let all = conn.database().tables(None, conn)?.into_iter();
+        all.filter(is_meant_to_count).collect()
     } else {
         let named = args.tables.iter().map(|name| table(conn, name));
         named.collect::<Result<_>>()?
@@ -84,12 +82,12 @@ pub fn run(args: Check, options: &Options) -> Result<Outcome> {
     let good = tables.iter().all(|table| table.good);
     let report = Report { good, tables };
     options.print(&report, || text::of(&report.tables))?;
-    Ok(if good { Outcome::Good } else { Outcome::Found })
+    Ok(!good)
 }
 
 fn check(table: Table, triggers: &mut Triggers, conn: &mut AnyConnection) -> Result<Checked> {
     let mut faults = Vec::new();
-    let mut rebuild = None;
+    let mut rebuild = Rebuild::default();
     match Shape::guess(&table) {
         Some(shape) => {
             let database = conn.database();
@@ -110,8 +108,7 @@ fn check(table: Table, triggers: &mut Triggers, conn: &mut AnyConnection) -> Res
         table: table.to_string(),
         good: faults.iter().all(|fault| fault.severity.is_good()),
         faults,
-        rebuild_note: rebuild.as_ref().map(|rebuild| rebuild.note.clone()),
-        rebuild: rebuild.map_or(Vec::new(), |rebuild| rebuild.sql),
+        rebuild,
     })
 }
 

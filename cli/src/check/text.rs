@@ -36,12 +36,12 @@ fn push_table(checked: &Checked, text: &mut String) {
         text.push('\n');
         push_fault(fault, text);
     }
-    if let Some(note) = &checked.rebuild_note {
+    if let Some(note) = &checked.rebuild.note {
         text.push('\n');
         for line in wrapped(note, width().saturating_sub(2)) {
             push_line(text, "  ", &line);
         }
-        push_sql(&checked.rebuild, "    ", text);
+        push_sql(&checked.rebuild.sql, "    ", text);
     }
 }
 

@@ -9,7 +9,7 @@ use super::faults::{
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
 use crate::database::Fault;
-use crate::trigger::{Counting, Definition, LiveTrigger, Trigger, definitions};
+use crate::trigger::{Counting, Definition, LiveTrigger, Trigger, definitions, live_triggers};
 
 /// All triggers of the database, and what they should be.
 pub struct Triggers {
@@ -33,14 +33,14 @@ impl Triggers {
         for definition in definitions(conn)? {
             let counting = Counting::new(definition.clone(), conn);
             let one = counting.and_then(|counting| {
-                let triggers = counting.database.triggers(&counting)?;
+                let triggers = (conn.database().facts().trigger.triggers)(&counting)?;
                 all.extend(triggers.clone());
                 Ok(Known { counting, triggers })
             });
             known.push((definition, one));
         }
         Ok(Triggers {
-            live: conn.database().live_triggers(conn)?,
+            live: live_triggers(conn)?,
             definitions: known,
             all,
         })
@@ -162,18 +162,13 @@ impl Triggers {
             .filter(|live| live.table == table && !is_known(live));
         let mut faults = Vec::new();
         for other in others {
-            let counters = counting.counters().filter(|(table, counter)| {
+            let counters = counting.counters_that(|table, counter| {
                 names(&other.body, &table.name) && names(&other.body, counter)
             });
-            let counters: Vec<_> = counters
-                .map(|(table, counter)| format!("{table}.{counter}"))
-                .collect();
             if !counters.is_empty() {
                 let fault = TRIGGER_OTHER.found(format!(
                     "The trigger {} of {} counts in {} too.",
-                    other.name,
-                    counting.rows,
-                    counters.join(", ")
+                    other.name, counting.rows, counters
                 ));
                 faults.push(fault.remedy(format!(
                     "Drop it, and then run `diesel-counters recount {}`.",
@@ -197,25 +192,19 @@ fn twice(before: &Counting, counting: &Counting) -> Option<Fault> {
 }
 
 fn changed(live: &LiveTrigger, counting: &Counting) -> String {
-    let missing = counting
-        .counters()
-        .filter(|(_, counter)| !names(&live.body, counter));
-    let missing: Vec<_> = missing
-        .map(|(table, counter)| format!("{table}.{counter}"))
-        .collect();
     let name = &live.name;
-    if missing.is_empty() {
-        return format!("The trigger {name} is not what its definition says.");
+    match &*counting.counters_that(|_, counter| !names(&live.body, counter)) {
+        "" => format!("The trigger {name} is not what its definition says."),
+        missing => format!("The trigger {name} does not count in {missing}."),
     }
-    format!(
-        "The trigger {name} does not count in {}.",
-        missing.join(", ")
-    )
 }
 
-/// Whether a name is a word of the SQL.
+/// Whether the SQL has a name, and not as a part of a longer one.
 fn names(sql: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    sql.split(|c: char| !is_part(c))
-        .any(|word| word.eq_ignore_ascii_case(name))
+    let (sql, name) = (sql.to_ascii_lowercase(), name.to_ascii_lowercase());
+    let mut found = sql.match_indices(&name);
+    found.any(|(begin, _)| {
+        !sql[..begin].ends_with(is_part) && !sql[begin + name.len()..].starts_with(is_part)
+    })
 }

@@ -39,6 +39,14 @@ impl Severity {
 /// A fault that a table can have: its name, and what it costs.
 pub struct Known(pub Severity, pub &'static str, pub &'static str);
 
+macro_rules! faults {
+    ($($fault:ident = $severity:ident, $name:literal: $cost:expr;)*) => {$(
+        pub(crate) const $fault: $crate::database::Known =
+            $crate::database::Known($crate::database::Severity::$severity, $name, $cost);
+    )*};
+}
+pub(crate) use faults;
+
 impl Known {
     /// The fault of a table, without a remedy.
     pub fn found(self, what: impl Into<String>) -> Fault {
@@ -107,10 +115,13 @@ pub struct Script {
 }
 
 /// The SQL of a table that replaces another one.
+#[derive(Default, Serialize)]
 pub struct Rebuild {
-    pub note: String,
     /// Empty if something else has to be corrected first.
+    #[serde(rename = "rebuild")]
     pub sql: Vec<String>,
+    #[serde(rename = "rebuild_note")]
+    pub note: Option<String>,
 }
 
 /// The uses of `REPLACE INTO` for a table.

@@ -25,9 +25,9 @@ use crate::connection::AnyConnection;
 use crate::doctor::looks::Looks;
 use crate::doctor::report::{Deadlock, Look};
 use crate::sql::{Sql, sql};
-use crate::trigger::{Counting, LiveTrigger, Trigger};
 
 pub use create_table::{CreateTable, Entity, KeyType, Parts, qualified};
+pub(crate) use fault::faults;
 pub use fault::{Change, Fault, Known, Rebuild, Replaces, Script, Severity};
 pub use rows::Catalogue;
 pub use trigger_sql::TriggerSql;
@@ -41,9 +41,6 @@ pub trait Database: Sync {
     fn quoted(&self, name: &str) -> String {
         format!("\"{}\"", name.replace('"', "\"\""))
     }
-
-    /// Who waits for rows of a table, and who holds them.
-    fn look(&self, looks: &mut Looks<'_>) -> Result<Look>;
 
     /// The last deadlock of the server, if a row of this table had a part in it.
     fn last_deadlock(&self, _: &mut Looks<'_>) -> Result<Option<Deadlock>> {
@@ -95,8 +92,8 @@ pub trait Database: Sync {
     }
 
     /// SQL that rebuilds a table, where that is how a table is changed.
-    fn rebuild(&self, _: &Shape<'_>, _: &mut AnyConnection) -> Result<Option<Rebuild>> {
-        Ok(None)
+    fn rebuild(&self, _: &Shape<'_>, _: &mut AnyConnection) -> Result<Rebuild> {
+        Ok(Rebuild::default())
     }
 
     /// The parts of a `CREATE TABLE` that depend on the entity.
@@ -107,23 +104,10 @@ pub trait Database: Sync {
         }
     }
 
-    /// The triggers that count rows.
-    ///
-    /// # Errors
-    ///
-    /// If triggers of this database could not count them.
-    fn triggers(&self, counting: &Counting) -> Result<Vec<Trigger>>;
-
-    /// The statements, between those that keep others from writing rows meanwhile.
-    fn without_writers(&self, counting: &Counting, statements: &str) -> String;
-
     /// A foreign key of several columns that changes rows without running triggers.
     fn uncounted_foreign_key(&self, _: &Table, _: &mut AnyConnection) -> Result<Option<String>> {
         Ok(None)
     }
-
-    /// What these triggers do not count, and what to do about it.
-    fn not_counted(&self, counting: &Counting, triggers: &[Trigger]) -> Vec<String>;
 
     /// A text as SQL.
     fn literal(&self, text: &str) -> String {
@@ -131,11 +115,6 @@ pub trait Database: Sync {
     }
 
     // What follows is the same for all databases.
-
-    /// All triggers, of all tables.
-    fn live_triggers(&self, conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
-        trigger_sql::live(&self.facts().trigger, conn)
-    }
 
     /// The tables of a name, or all but the database's own.
     fn tables(&self, name: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
@@ -170,10 +149,15 @@ pub trait Database: Sync {
         Some(as_day.replace("{}", &self.quoted(&column.name)))
     }
 
+    /// A name in SQL, with a schema: `"a"."b"`.
+    fn quoted_in(&self, schema: Option<&str>, name: &str) -> String {
+        let schema = schema.map(|schema| self.quoted(schema) + ".");
+        schema.unwrap_or_default() + &self.quoted(name)
+    }
+
     /// A table's name in SQL, with its schema if it needs one.
     fn table_name(&self, table: &Table) -> String {
-        let names = table.schema.iter().chain([&table.name]);
-        names.map(|n| self.quoted(n)).collect::<Vec<_>>().join(".")
+        self.quoted_in(table.schema.as_deref(), &table.name)
     }
 
     /// Names in SQL: `"a", "b"`.
@@ -218,6 +202,8 @@ pub struct Facts {
     pub unique_index: &'static str,
     /// The cost of an index on a counter.
     pub counter_index: &'static str,
+    /// Who waits for rows of a table, and who holds them.
+    pub look: fn(&mut Looks<'_>) -> Result<Look>,
     /// An expression: the product and its version.
     pub version: &'static str,
     /// Where deadlocks are found, if `last_deadlock` finds none.

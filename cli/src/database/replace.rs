@@ -1,5 +1,8 @@
 //! `REPLACE` in SQL text. It deletes the row that it replaces, and a cascade deletes the counts.
 
+use sqlparser::dialect::SQLiteDialect;
+use sqlparser::tokenizer::{Token, Tokenizer};
+
 use crate::catalogue::Parent;
 
 /// Whether a statement replaces rows of the table: `REPLACE INTO articles`,
@@ -41,36 +44,15 @@ pub fn replaces_on_conflict(definition: &str) -> bool {
 
 /// The words and signs of an SQL text, in lower case, without comments. A literal is one sign.
 fn words(text: &str) -> Vec<String> {
-    #[rustfmt::skip]
-    const QUOTES: [(&str, &str); 6] = [
-        ("--", "\n"), ("/*", "*/"), ("'", "'"), ("\"", "\""), ("`", "`"), ("[", "]"),
-    ];
-    let mut words = Vec::new();
-    let mut rest = text.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let quote = QUOTES.iter().find(|(begin, _)| rest.starts_with(begin));
-        let (word, after) = match quote {
-            Some((begin, end)) => {
-                let quoted = &rest[begin.len()..];
-                let (quoted, after) = quoted.split_once(end).unwrap_or((quoted, ""));
-                match *begin {
-                    "--" | "/*" => ("", after),
-                    "'" => ("'", after),
-                    _ => (quoted, after),
-                }
-            }
-            None => {
-                let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
-                let end = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
-                rest.split_at(end.max(first.len_utf8()))
-            }
-        };
-        if !word.is_empty() {
-            words.push(word.to_lowercase());
-        }
-        rest = after.trim_start();
-    }
-    words
+    let mut tokens = Vec::new();
+    // What it cannot read, such as a literal that is cut off, ends the text.
+    let _ = Tokenizer::new(&SQLiteDialect {}, text).tokenize_with_location_into_buf(&mut tokens);
+    let words = tokens.into_iter().filter_map(|token| match token.token {
+        Token::Whitespace(_) => None,
+        Token::Word(word) => Some(word.value.to_lowercase()),
+        sign => Some(sign.to_string()),
+    });
+    words.collect()
 }
 
 #[cfg(test)]
@@ -108,11 +90,14 @@ mod tests {
         ] {
             assert!(!replaces(statement, "blog", &parent), "{statement}");
         }
-        assert!(!replaces(
-            "REPLACE INTO articles VALUES (1)",
-            "shop",
-            &parent
-        ));
+        let other = "REPLACE INTO articles VALUES (1)";
+        assert!(!replaces(other, "shop", &parent));
+        let odd = Parent {
+            table: "an \"odd\" one".to_owned(),
+            ..parent
+        };
+        let quoted = "REPLACE INTO \"an \"\"odd\"\" one\" VALUES (1)";
+        assert!(replaces(quoted, "blog", &odd));
     }
 
     #[test]

@@ -1,15 +1,17 @@
-//! The SQL of triggers that differs by database.
+//! What differs by database about triggers.
 
 use anyhow::Result;
-use diesel::RunQueryDsl;
-use diesel::sql_types::{Nullable, Text};
 
-use crate::connection::AnyConnection;
-use crate::sql::sql;
-use crate::trigger::LiveTrigger;
+use crate::trigger::{Counting, Trigger};
 
-/// SQL in the statements that count rows. `{}` is a value, or a name.
+/// The triggers that count rows, and the SQL in their statements. `{}` is a value, or a name.
 pub struct TriggerSql {
+    /// The triggers. It fails if triggers of this database could not count the rows.
+    pub triggers: fn(&Counting) -> Result<Vec<Trigger>>,
+    /// The statements, between those that keep others from writing rows meanwhile.
+    pub without_writers: fn(&Counting, statements: &str) -> String,
+    /// What these triggers do not count, and what to do about it.
+    pub not_counted: fn(&Counting, &[Trigger]) -> Vec<String>,
     /// Today in UTC.
     pub today: &'static str,
     /// The day of counts without a day: 1970-01-01.
@@ -34,22 +36,20 @@ pub struct TriggerSql {
     pub alias: &'static str,
     /// Before the updates of an upsert; `{}` is its key.
     pub on_conflict: &'static str,
-    /// Adds `{value}` to the counter `{name}`.
-    pub update: &'static str,
+    /// Adds a value to the counter of a name.
+    pub update: fn(name: &str, value: &str) -> String,
     /// The value in the row that an upsert could not insert.
     pub new_value: &'static str,
     /// A trigger that runs for each row adds the value itself. When SQLite renames the table, it
     /// changes `excluded` in triggers to the name of the table.
     pub is_new_value_of_table: bool,
-    /// Whether the value `{new}` is another one than `{old}`.
-    pub differs: &'static str,
+    /// Whether the new value is another one than the old one.
+    pub differs: fn(new: &str, old: &str) -> String,
     /// Statements that fail for an expression `{expression}` of the table `{rows}` that has not the
     /// same value at all times. They are run in a transaction that is rolled back. The last one is
     /// for a database in which they commit.
     pub try_expression: [&'static str; 3],
-    /// Before the name of the view of a definition.
-    pub create_view: &'static str,
-    /// Whether a migration that fails leaves what it created before. Then it drops it first.
+    /// Whether a migration that fails leaves what it created before. Then it replaces it.
     pub keeps_half: bool,
     /// What a session runs before the transaction of a recount.
     pub before_recount: &'static str,
@@ -61,18 +61,4 @@ pub struct TriggerSql {
     /// A query of all triggers: the schema, the table, the name, the event, the body, and why it
     /// does not run, if that is so.
     pub live: &'static str,
-}
-
-pub fn live(database: &TriggerSql, conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
-    type Row = (String, String, String, String, String, Option<String>);
-    let query = sql(database.live).typed::<(Text, Text, Text, Text, Text, Nullable<Text>)>();
-    let rows: Vec<Row> = query.load(conn)?;
-    let live = |(schema, table, name, event, body, disabled)| LiveTrigger {
-        table: [schema, table],
-        name,
-        event,
-        body,
-        disabled,
-    };
-    Ok(rows.into_iter().map(live).collect())
 }

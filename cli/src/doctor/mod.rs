@@ -15,7 +15,7 @@ use diesel::sql_types::Text;
 
 use crate::catalogue;
 use crate::connection::{AnyConnection, who_locks};
-use crate::options::{Options, Outcome};
+use crate::options::Options;
 use catalogue::CounterTable;
 use looks::Looks;
 use report::Report;
@@ -42,7 +42,8 @@ pub struct Doctor {
     watch: Option<u64>,
 }
 
-pub fn run(doctor: Doctor, options: &Options) -> Result<Outcome> {
+/// Returns whether it found contention.
+pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
     let conn = &mut options.connect()?;
     let facts = conn.database().facts();
     let counters = match catalogue::counter_table(conn, &doctor.table) {
@@ -56,10 +57,7 @@ pub fn run(doctor: Doctor, options: &Options) -> Result<Outcome> {
     };
     let report = report(conn, &counters, doctor.watch)?;
     options.print(&report, || print::text(&report, facts))?;
-    Ok(match report.contention {
-        true => Outcome::Found,
-        false => Outcome::Good,
-    })
+    Ok(report.contention)
 }
 
 fn report(
@@ -69,7 +67,7 @@ fn report(
 ) -> Result<Report> {
     let database = conn.database();
     let looks = &mut Looks::at(counters, conn);
-    let (mut look, watch) = watch::watch(seconds, || database.look(looks))?;
+    let (mut look, watch) = watch::watch(seconds, || (database.facts().look)(looks))?;
     let version = dsl::sql::<Text>(database.facts().version);
     let version = diesel::select(version).get_result(looks.conn)?;
     let last_deadlock = database.last_deadlock(looks)?;

@@ -8,32 +8,27 @@ const HELP: &str =
     "write COLUMN:TYPE or COLUMN:TYPE:TABLE.COLUMN, such as article_id:bigint:articles.id";
 
 pub fn parse(text: &str) -> Result<Entity, String> {
-    let mut parts = text.splitn(3, ':');
-    let (Some(column), Some(key_type)) = (parts.next(), parts.next()) else {
-        return Err(HELP.to_owned());
+    let parts: Vec<&str> = text.splitn(3, ':').collect();
+    let (column, key_type, refers_to) = match *parts {
+        [column, key_type] => (column, key_type, None),
+        [column, key_type, key] => (column, key_type, Some(key.rsplit_once('.').ok_or(HELP)?)),
+        _ => return Err(HELP.to_owned()),
     };
+    if column.is_empty() || refers_to.is_some_and(|(table, key)| table.is_empty() || key.is_empty())
+    {
+        return Err(HELP.to_owned());
+    }
     let key_type = KeyType::from_str(key_type, true).map_err(|_| {
         format!(
             "there is no type {key_type:?}: the types are smallint, integer, bigint, text, binary \
              and uuid"
         )
     })?;
-    let refers_to = parts.next().map(|refers_to| refers_to.rsplit_once('.'));
-    let refers_to = match refers_to {
-        None => None,
-        Some(Some((table, key))) if !table.is_empty() && !key.is_empty() => {
-            Some((table.to_owned(), key.to_owned()))
-        }
-        Some(_) => return Err(HELP.to_owned()),
-    };
-    match column {
-        "" => Err(HELP.to_owned()),
-        column => Ok(Entity {
-            column: column.to_owned(),
-            key_type,
-            refers_to,
-        }),
-    }
+    Ok(Entity {
+        column: column.to_owned(),
+        key_type,
+        refers_to: refers_to.map(|(table, key)| (table.to_owned(), key.to_owned())),
+    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::entity;
 use super::folder::{Folder, Written};
 use crate::connection::dialect_of;
 use crate::database::{self, CreateTable, Database, Entity, Parts, qualified};
-use crate::options::{Options, Outcome};
+use crate::options::Options;
 
 /// Write a Diesel migration that creates a counter table.
 ///
@@ -45,7 +45,7 @@ pub struct Migration {
 const DAY: &str = "day";
 const SLOT: &str = "slot";
 
-pub fn run(migration: Migration, options: &Options) -> Result<Outcome> {
+pub fn run(migration: Migration, options: &Options) -> Result<()> {
     let has_entity = migration.entity.is_some();
     let written = write(migration, options)?;
     options.print(&written, || {
@@ -61,7 +61,7 @@ pub fn run(migration: Migration, options: &Options) -> Result<Outcome> {
             written.table.rsplit('.').next().unwrap_or(&written.table),
         )
     })?;
-    Ok(Outcome::Good)
+    Ok(())
 }
 
 fn write(args: Migration, options: &Options) -> Result<Written> {

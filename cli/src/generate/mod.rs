@@ -8,7 +8,7 @@ mod trigger;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use crate::options::{Options, Outcome};
+use crate::options::Options;
 
 /// Write the migration of a counter table, or of triggers that count rows.
 #[derive(Args)]
@@ -23,7 +23,7 @@ enum What {
     Trigger(trigger::Trigger),
 }
 
-pub fn run(args: Generate, options: &Options) -> Result<Outcome> {
+pub fn run(args: Generate, options: &Options) -> Result<()> {
     match args.what {
         What::Migration(args) => migration::run(args, options),
         What::Trigger(args) => trigger::run(args, options),

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::folder::{Folder, Written};
 use crate::connection::AnyConnection;
-use crate::options::{Options, Outcome};
+use crate::options::Options;
 use crate::output::thousands;
 use crate::sql::sql;
 use crate::trigger::{self, COLUMN, Counting, Definition};
@@ -44,11 +44,12 @@ struct Report {
     not_counted: Vec<String>,
 }
 
-pub fn run(args: Trigger, options: &Options) -> Result<Outcome> {
+pub fn run(args: Trigger, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let name = args.definition.name.clone();
     let counting = Counting::new(args.definition, conn)?;
-    let triggers = counting.database.triggers(&counting)?;
+    let sql = &counting.database.facts().trigger;
+    let triggers = (sql.triggers)(&counting)?;
     refuse_names(&counting, &triggers, conn)?;
     refuse_second_definition(&counting, conn)?;
     refuse_changing_expressions(&counting, conn)?;
@@ -62,10 +63,9 @@ pub fn run(args: Trigger, options: &Options) -> Result<Outcome> {
         written,
         rows,
         seconds: time.as_secs_f64(),
-        not_counted: counting.database.not_counted(&counting, &triggers),
+        not_counted: (sql.not_counted)(&counting, &triggers),
     };
-    options.print(&report, || text(&report))?;
-    Ok(Outcome::Good)
+    options.print(&report, || text(&report))
 }
 
 fn up(counting: &Counting, triggers: &[trigger::Trigger]) -> Result<String> {
@@ -88,19 +88,17 @@ fn up(counting: &Counting, triggers: &[trigger::Trigger]) -> Result<String> {
         statements += &counting.add(target, &parts, "0");
         statements += ";\n";
     }
-    let counters = counting.counters();
-    let counters = counters.map(|(table, name)| format!("{table}.{name}"));
     Ok(format!(
         "-- Counts the rows of {} in {}.\n\n\
          -- The definition of the triggers, for `diesel-counters check` and `recount`.\n\
-         {} {} AS\nSELECT {} AS {COLUMN};\n\n{}{}",
+         CREATE {}VIEW {} AS\nSELECT {} AS {COLUMN};\n\n{}{}",
         counting.rows,
-        counters.collect::<Vec<_>>().join(", "),
-        sql.create_view,
+        counting.counters_that(|_, _| true),
+        if sql.keeps_half { "OR REPLACE " } else { "" },
         database.quoted(&counting.definition.name),
         database.literal(&definition),
         all(of_others),
-        database.without_writers(counting, &statements),
+        (sql.without_writers)(counting, &statements),
     ))
 }
 
@@ -125,9 +123,17 @@ fn refuse_names(
         );
     }
     let name = &counting.definition.name;
-    let tables = counting.database.tables(None, conn)?;
-    if tables.iter().any(|table| table.name == *name) {
-        bail!("there is a table {name} already: choose another name, such as count_{name}");
+    let mut definitions = trigger::definitions(conn)?.into_iter();
+    if definitions.any(|other| other.name == *name) {
+        bail!("there are triggers {name} already: choose another name, or revert their migration");
+    }
+    // MySQL would replace a view.
+    let view = counting.database.quoted(name);
+    let exists = sql(format!("SELECT 1 FROM {view} WHERE 1 = 0")).execute(conn);
+    if exists.is_ok() {
+        bail!(
+            "there is a table {name} already, or a view: choose another name, such as count_{name}"
+        );
     }
     Ok(())
 }
@@ -136,11 +142,6 @@ fn refuse_names(
 fn refuse_second_definition(counting: &Counting, conn: &mut AnyConnection) -> Result<()> {
     for other in trigger::definitions(conn)? {
         let name = other.name.clone();
-        if name == counting.definition.name {
-            bail!(
-                "there are triggers {name} already: choose another name, or revert their migration"
-            );
-        }
         let Ok(other) = Counting::new(other, conn) else {
             continue;
         };

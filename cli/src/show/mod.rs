@@ -18,7 +18,7 @@ use crate::connection::AnyConnection;
 use crate::database::Size;
 use crate::entity;
 use crate::layout::{TableName, layout, with_key_type};
-use crate::options::{Options, Outcome};
+use crate::options::Options;
 use crate::sql::sql;
 
 /// Show how large a counter table is, and what it has counted.
@@ -67,10 +67,9 @@ struct OfDay {
     count: i64,
 }
 
-pub fn run(args: Show, options: &Options) -> Result<Outcome> {
+pub fn run(args: Show, options: &Options) -> Result<()> {
     let shown = look(args, options)?;
-    options.print(&shown, || text::of(&shown))?;
-    Ok(Outcome::Good)
+    options.print(&shown, || text::of(&shown))
 }
 
 fn look(args: Show, options: &Options) -> Result<Shown> {

@@ -125,6 +125,13 @@ impl Counting {
             names.map(|name| (&target.counters.table, &**name))
         })
     }
+
+    /// Those for which this is true, as `a.likes, b.likes`.
+    pub fn counters_that(&self, is: impl Fn(&Table, &str) -> bool) -> String {
+        let counters = self.counters().filter(|(table, name)| is(table, name));
+        let counters = counters.map(|(table, name)| format!("{table}.{name}"));
+        counters.collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl Target {
@@ -151,7 +158,8 @@ impl Target {
 }
 
 impl Source {
-    /// The names of the rows, and of the parent table, in a statement.
+    /// The names of the rows, and of the parent table, in a statement. MySQL locks tables by these,
+    /// too.
     pub fn alias(&self) -> String {
         format!("counted_{}", self.number)
     }
@@ -217,9 +225,10 @@ fn targets(
     targets.sort_by_key(|target| target.counters.table.to_string());
     for (i, target) in targets.iter_mut().enumerate() {
         target.number = i + 1;
-        for (i, source) in target.sources.iter_mut().enumerate() {
-            source.number = i + 1;
-        }
+    }
+    let sources = targets.iter_mut().flat_map(|target| &mut target.sources);
+    for (i, source) in sources.enumerate() {
+        source.number = i + 1;
     }
     Ok(targets)
 }

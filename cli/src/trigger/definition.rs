@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use clap::Args;
-use diesel_counters::Period;
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 /// The rows to count, and the counters to count them in.
@@ -44,13 +43,23 @@ pub struct Definition {
     #[arg(long, value_name = "COLUMN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
-    /// The period of the counters: day, week, month, year or total, as in #[counters(period = …)].
-    #[arg(long, value_name = "PERIOD", default_value = "day", value_parser = period)]
-    #[serde(with = "period_name")]
+    /// The period of the counters, as in #[counters(period = …)].
+    #[arg(long, value_name = "PERIOD", default_value = "day")]
     pub period: Period,
     /// The number of slots, as in #[counters(slots = …)].
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=32767))]
     pub slots: u16,
+}
+
+/// The period of a counter, as in `#[counters(period = …)]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Period {
+    Day,
+    Week,
+    Month,
+    Year,
+    Total,
 }
 
 impl Definition {
@@ -131,37 +140,6 @@ impl fmt::Display for Count {
             Some(weight) => write!(f, "={weight}"),
             None => Ok(()),
         }
-    }
-}
-
-const PERIODS: [(&str, Period); 5] = [
-    ("day", Period::Day),
-    ("week", Period::Week),
-    ("month", Period::Month),
-    ("year", Period::Year),
-    ("total", Period::Total),
-];
-
-fn period(name: &str) -> Result<Period, String> {
-    let mut periods = PERIODS.into_iter();
-    let found = periods.find(|(known, _)| *known == name);
-    found
-        .map(|(_, period)| period)
-        .ok_or_else(|| "the periods are day, week, month, year and total".to_owned())
-}
-
-mod period_name {
-    use diesel_counters::Period;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub fn serialize<S: Serializer>(period: &Period, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut periods = super::PERIODS.iter();
-        let name = periods.find(|(_, known)| known == period);
-        serializer.serialize_str(name.map_or("", |(name, _)| name))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Period, D::Error> {
-        super::period(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 

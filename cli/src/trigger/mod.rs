@@ -9,7 +9,7 @@ mod stored;
 pub use counting::{Counting, Source, Target};
 pub use definition::Definition;
 pub use statement::{DayOf, Rows, in_lines};
-pub use stored::{COLUMN, definitions};
+pub use stored::{COLUMN, definitions, live_triggers};
 
 /// A trigger, or what it should be.
 #[derive(Debug, Clone)]

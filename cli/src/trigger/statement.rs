@@ -1,7 +1,6 @@
 //! The statement that adds rows to counters: in triggers, in the migration, and in a recount.
 
-use diesel_counters::Period;
-
+use super::definition::Period;
 use super::{Counting, Source, Target};
 use crate::catalogue::Column;
 
@@ -179,8 +178,7 @@ impl Counting {
             entity.chain(day).chain(weights).collect::<Vec<_>>()
         };
         let values = values("NEW").into_iter().zip(values("OLD"));
-        let differ =
-            values.map(|(new, old)| fill(sql.differs, &[("{new}", &new), ("{old}", &old)]));
+        let differ = values.map(|(new, old)| (sql.differs)(&new, &old));
         match differ.collect::<Vec<_>>().join(" OR ") {
             none if none.is_empty() => "1 = 0".to_owned(),
             differ => format!("({differ})"),
@@ -198,20 +196,13 @@ impl Counting {
     ) -> String {
         let sql = &self.database.facts().trigger;
         let counts = self.counts(source, rows);
-        let all = target.names.iter().zip(&counts).zip(&source.weights);
-        let counted: Vec<_> = all
-            .filter(|(_, weight)| weight.is_some())
-            .map(|((name, value), _)| (self.database.quoted(name), value.clone()))
-            .collect();
-        let names: Vec<_> = counted.iter().map(|(name, _)| name.clone()).collect();
-        let values: Vec<_> = counted.iter().map(|(_, value)| value.clone()).collect();
+        let all = target.names.iter().zip(counts).zip(&source.weights);
+        let counted = all.filter(|(_, weight)| weight.is_some());
+        let counted = counted.map(|((name, value), _)| (self.database.quoted(name), value));
+        let (names, values): (Vec<_>, Vec<_>) = counted.unzip();
         let mut all = self.conditions(target, source, rows);
-        if source
-            .weights
-            .iter()
-            .flatten()
-            .all(|weight| !weight.is_one())
-        {
+        let mut weights = source.weights.iter().flatten();
+        if weights.all(|weight| !weight.is_one()) {
             let not_0 = values.iter().map(|value| format!("{value} <> 0"));
             all.push(format!("({})", not_0.collect::<Vec<_>>().join(" OR ")));
         }
@@ -224,12 +215,11 @@ impl Counting {
             rows.from,
             conditions(all)
         );
-        let new = counted
-            .iter()
-            .map(|(name, value)| match sql.is_new_value_of_table {
-                true => value.clone(),
-                false => sql.new_value.replace("{}", name),
-            });
+        let new = names.iter().zip(&values);
+        let new = new.map(|(name, value)| match sql.is_new_value_of_table {
+            true => value.clone(),
+            false => sql.new_value.replace("{}", name),
+        });
         self.upsert(target, &names, &query, &new.collect::<Vec<_>>())
     }
 
@@ -258,10 +248,8 @@ impl Counting {
         let table = &target.counters;
         let key = table.entity.iter().chain([&table.day, &table.slot]);
         let key: Vec<_> = key.map(|column| database.quoted(&column.name)).collect();
-        let updates = names
-            .iter()
-            .zip(new)
-            .map(|(name, value)| fill(sql.update, &[("{name}", name), ("{value}", value)]));
+        let updates = names.iter().zip(new);
+        let updates = updates.map(|(name, value)| (sql.update)(name, value));
         format!(
             "INSERT INTO {}{} ({}, {})\n{query}\n{} {}",
             database.table_name(&table.table),
@@ -310,7 +298,7 @@ impl Counting {
             Period::Week => sql.week.replace("{}", day),
             Period::Month => sql.month.replace("{}", day),
             Period::Year => sql.year.replace("{}", day),
-            _ => sql.undated.to_owned(),
+            Period::Total => sql.undated.to_owned(),
         }
     }
 }
@@ -333,18 +321,6 @@ const UNION: &str = "\nUNION ALL\n";
 
 fn count(i: usize) -> String {
     format!("count_{}", i + 1)
-}
-
-/// A template with its values, in which braces have no meaning.
-fn fill(template: &str, values: &[(&str, &str)]) -> String {
-    let (mut sql, mut rest) = (String::new(), template);
-    while let Some(c) = rest.chars().next() {
-        let value = values.iter().find(|(key, _)| rest.starts_with(key));
-        let length = value.map_or(c.len_utf8(), |(key, _)| key.len());
-        sql += value.map_or(&rest[..length], |(_, value)| value);
-        rest = &rest[length..];
-    }
-    sql
 }
 
 fn conditions(all: Vec<String>) -> String {

@@ -1,5 +1,7 @@
 //! `compact`, `fold` and `materialize`.
 
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use serde_json::json;
 
 use crate::{BYTES, TestDatabase, UUID};
@@ -240,6 +242,33 @@ fn materialize_takes_keys_of_another_kind_of_integers() {
         "--json",
     ];
     assert_eq!(database.run(&args).json()["rows_written"], 1);
+}
+
+#[test]
+fn materialize_finds_rows_by_the_column_that_the_foreign_key_refers_to() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE books (id BIGINT NOT NULL PRIMARY KEY, isbn BIGINT NOT NULL UNIQUE,
+             views BIGINT NOT NULL DEFAULT 0);
+         CREATE TABLE book_counters (isbn BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (isbn, day, slot),
+             FOREIGN KEY (isbn) REFERENCES books (isbn));
+         INSERT INTO books (id, isbn) VALUES (1, 2), (2, 1);
+         INSERT INTO book_counters VALUES (1, '2026-01-01', 1, 5)",
+    );
+    let args = ["materialize", "book_counters", "views", "--into"];
+    let ran = database.run(&[&args[..], &["books.views"]].concat());
+    assert_eq!(ran.stdout, "books.views: 1 rows written\n", "{ran:?}");
+    let views = diesel::dsl::sql::<BigInt>("(SELECT views FROM books WHERE isbn = 1)");
+    let views: i64 = diesel::select(views)
+        .get_result(&mut database.connect())
+        .unwrap();
+    assert_eq!(views, 5);
+    let ran = database.run(&[&args[..], &["books.isbn"]].concat());
+    assert!(
+        ran.stderr.contains("a BIGINT column of their own"),
+        "{ran:?}"
+    );
 }
 
 #[test]

@@ -172,6 +172,44 @@ fn rows_are_counted_whoever_writes_them() {
 }
 
 #[test]
+fn rows_without_foreign_keys_count_for_the_entities_that_exist() {
+    let database = TestDatabase::create();
+    database.execute(PARENTS);
+    database.execute(&format!("{REFERENCE}{OTHER_COUNTERS}"));
+    database.execute(
+        "CREATE TABLE article_likes (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT, user_id BIGINT);
+         INSERT INTO article_likes VALUES (1, 1, 1), (2, 1, 99), (3, 99, 1), (4, 1, 1)",
+    );
+    counted(
+        &database,
+        &[
+            &LIKES_OF_ARTICLES[..],
+            &["--count", "user_id:user_counters.stars"],
+        ]
+        .concat(),
+    );
+    let conn = &mut open(&database);
+    conn.batch_execute("DELETE FROM article_likes WHERE id = 4")
+        .unwrap();
+    let stars = format!(
+        "SELECT CAST(SUM(stars) AS {}) FROM user_counters",
+        integer()
+    );
+    assert_eq!((likes_of(1, conn), number(&stars, conn)), (2, 2));
+}
+
+#[test]
+fn a_view_of_the_same_name_is_not_replaced() {
+    let database = tables(true);
+    database.execute("CREATE VIEW count_likes AS SELECT COUNT(*) AS likes FROM article_likes");
+    let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
+    assert!(
+        ran.stderr.contains("count_likes already, or a view"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn an_update_that_does_not_matter_writes_nothing() {
     let database = tables(true);
     counted(

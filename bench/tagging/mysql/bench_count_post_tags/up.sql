@@ -19,6 +19,7 @@ LOCK TABLES
     `bench_post_counters` AS stored_1 READ,
     `bench_post_counters` WRITE,
     `bench_post_tags` AS counted_1 READ,
+    `bench_post_tags` AS counted_2 READ,
     `bench_post_tags` WRITE,
     `bench_tag_counters` AS stored_2 READ,
     `bench_tag_counters` WRITE;
@@ -92,9 +93,9 @@ ON DUPLICATE KEY UPDATE `tag_count` = `tag_count` + VALUES(`tag_count`);
 INSERT INTO `bench_tag_counters` (`tag_id`, `day`, `slot`, `usage_count`)
 SELECT entity, day, 0, SUM(count_1)
 FROM (
-    SELECT counted_1.`tag_id` AS entity, DATE '1970-01-01' AS day, 1 AS count_1
-    FROM `bench_post_tags` AS counted_1
-    WHERE counted_1.`tag_id` IS NOT NULL
+    SELECT counted_2.`tag_id` AS entity, DATE '1970-01-01' AS day, 1 AS count_1
+    FROM `bench_post_tags` AS counted_2
+    WHERE counted_2.`tag_id` IS NOT NULL
     UNION ALL
     SELECT stored_2.`tag_id`, DATE '1970-01-01', -stored_2.`usage_count`
     FROM `bench_tag_counters` AS stored_2

@@ -33,9 +33,9 @@ BEGIN
     INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
     SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted_1."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-        FROM new_rows AS counted_1
-        WHERE counted_1."tag_id" IS NOT NULL
+        SELECT counted_2."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
+        FROM new_rows AS counted_2
+        WHERE counted_2."tag_id" IS NOT NULL
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
@@ -79,14 +79,14 @@ BEGIN
     INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
     SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted_1."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM old_rows AS counted_1
-        WHERE counted_1."tag_id" IS NOT NULL
-            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_1 WHERE parent_1."id" = counted_1."tag_id")
+        SELECT counted_2."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
+        FROM old_rows AS counted_2
+        WHERE counted_2."tag_id" IS NOT NULL
+            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_2 WHERE parent_2."id" = counted_2."tag_id")
         UNION ALL
-        SELECT counted_1."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-        FROM new_rows AS counted_1
-        WHERE counted_1."tag_id" IS NOT NULL
+        SELECT counted_2."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
+        FROM new_rows AS counted_2
+        WHERE counted_2."tag_id" IS NOT NULL
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
@@ -126,10 +126,10 @@ BEGIN
     INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
     SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted_1."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM old_rows AS counted_1
-        WHERE counted_1."tag_id" IS NOT NULL
-            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_1 WHERE parent_1."id" = counted_1."tag_id")
+        SELECT counted_2."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
+        FROM old_rows AS counted_2
+        WHERE counted_2."tag_id" IS NOT NULL
+            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_2 WHERE parent_2."id" = counted_2."tag_id")
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
@@ -174,10 +174,10 @@ BEGIN
     INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
     SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
     FROM (
-        SELECT counted_1."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-        FROM "bench_post_tags" AS counted_1
-        WHERE counted_1."tag_id" IS NOT NULL
-            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_1 WHERE parent_1."id" = counted_1."tag_id")
+        SELECT counted_2."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
+        FROM "bench_post_tags" AS counted_2
+        WHERE counted_2."tag_id" IS NOT NULL
+            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_2 WHERE parent_2."id" = counted_2."tag_id")
     ) AS moved
     GROUP BY entity, day
     HAVING SUM(count_1) <> 0
@@ -213,9 +213,9 @@ ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_cou
 INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
 SELECT entity, day, 0, CAST(SUM(count_1) AS BIGINT)
 FROM (
-    SELECT counted_1."tag_id" AS entity, DATE '1970-01-01' AS day, 1 AS count_1
-    FROM "bench_post_tags" AS counted_1
-    WHERE counted_1."tag_id" IS NOT NULL
+    SELECT counted_2."tag_id" AS entity, DATE '1970-01-01' AS day, 1 AS count_1
+    FROM "bench_post_tags" AS counted_2
+    WHERE counted_2."tag_id" IS NOT NULL
     UNION ALL
     SELECT stored_2."tag_id", DATE '1970-01-01', -stored_2."usage_count"
     FROM "bench_tag_counters" AS stored_2

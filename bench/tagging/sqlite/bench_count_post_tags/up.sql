@@ -30,7 +30,7 @@ CREATE TRIGGER "bench_count_post_tags_update" AFTER UPDATE ON "bench_post_tags" 
     INSERT INTO "bench_tag_counters" ("tag_id", "day", "slot", "usage_count")
     SELECT OLD."tag_id", date('now'), 0, -1
     WHERE OLD."tag_id" IS NOT NULL
-        AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_1 WHERE parent_1."id" = OLD."tag_id")
+        AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_2 WHERE parent_2."id" = OLD."tag_id")
         AND (NEW."tag_id" COLLATE BINARY IS NOT OLD."tag_id")
     ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = CASE typeof("usage_count" + -1) WHEN 'integer' THEN "usage_count" + -1 ELSE abs(-9223372036854775807 - 1) END;
     INSERT INTO "bench_tag_counters" ("tag_id", "day", "slot", "usage_count")
@@ -49,7 +49,7 @@ CREATE TRIGGER "bench_count_post_tags_delete" AFTER DELETE ON "bench_post_tags" 
     INSERT INTO "bench_tag_counters" ("tag_id", "day", "slot", "usage_count")
     SELECT OLD."tag_id", date('now'), 0, -1
     WHERE OLD."tag_id" IS NOT NULL
-        AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_1 WHERE parent_1."id" = OLD."tag_id")
+        AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_2 WHERE parent_2."id" = OLD."tag_id")
     ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = CASE typeof("usage_count" + -1) WHEN 'integer' THEN "usage_count" + -1 ELSE abs(-9223372036854775807 - 1) END;
 END;
 
@@ -81,9 +81,9 @@ ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = CASE typeof("
 INSERT INTO "bench_tag_counters" ("tag_id", "day", "slot", "usage_count")
 SELECT entity, day, 0, CASE typeof(SUM(count_1)) WHEN 'integer' THEN SUM(count_1) ELSE abs(-9223372036854775807 - 1) END
 FROM (
-    SELECT counted_1."tag_id" AS entity, '1970-01-01' AS day, 1 AS count_1
-    FROM "bench_post_tags" AS counted_1
-    WHERE counted_1."tag_id" IS NOT NULL
+    SELECT counted_2."tag_id" AS entity, '1970-01-01' AS day, 1 AS count_1
+    FROM "bench_post_tags" AS counted_2
+    WHERE counted_2."tag_id" IS NOT NULL
     UNION ALL
     SELECT stored_2."tag_id", '1970-01-01', -stored_2."usage_count"
     FROM "bench_tag_counters" AS stored_2

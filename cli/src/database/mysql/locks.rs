@@ -100,13 +100,9 @@ pub fn look(looks: &mut Looks<'_>) -> Result<Look> {
     }
     let views = if is_mariadb { MARIADB } else { MYSQL };
     let table = &counters.table;
-    let sql_name = |schema, name| {
-        let [schema, name] = [schema, name].map(|name| Mysql.quoted(name));
-        format!("{schema}.{name}")
-    };
-    let sql_table = sql_name(&table.in_schema, &table.name);
+    let sql_table = Mysql.quoted_in(Some(&table.in_schema), &table.name);
     let parent = counters.parent.as_ref();
-    let sql_parent = parent.map(|p| sql_name(&p.in_schema, &p.table));
+    let sql_parent = parent.map(|p| Mysql.quoted_in(Some(&p.in_schema), &p.table));
     let lock_waits = sql(LOCK_WAITS.replace("{waits}", views.waits));
     let lock_waits = allowed(looks, WHO_WAITS, |conn| lock_waits.load(conn))?;
     // Without this right, MariaDB shows a user only its own sessions.

@@ -19,9 +19,8 @@ use super::{Change, Database, Entity, Facts, Fault, Parts, Replaces, Script, Siz
 use crate::catalogue::{Column, Index, Parent, Shape, Table};
 use crate::connection::AnyConnection;
 use crate::doctor::looks::Looks;
-use crate::doctor::report::{Deadlock, Look};
+use crate::doctor::report::Deadlock;
 use crate::sql::{Sql, sql};
-use crate::trigger::{Counting, Trigger};
 
 pub struct Mysql;
 
@@ -45,6 +44,7 @@ const FACTS: Facts = Facts {
     unique_index: "ON DUPLICATE KEY UPDATE acts on any unique index: an increment can be added to \
                    another entity's, day's or slot's row.",
     counter_index: "Each increment of that counter writes it too.",
+    look: locks::look,
     version: "CONCAT(IF(VERSION() LIKE '%MariaDB%', 'MariaDB ', 'MySQL '), \
               SUBSTRING_INDEX(VERSION(), '-', 1))",
     no_deadlock: Some("none of this table is known; the server keeps only its last one"),
@@ -57,10 +57,6 @@ const FACTS: Facts = Facts {
 impl Database for Mysql {
     fn facts(&self) -> &'static Facts {
         &FACTS
-    }
-
-    fn look(&self, looks: &mut Looks<'_>) -> Result<Look> {
-        locks::look(looks)
     }
 
     fn last_deadlock(&self, looks: &mut Looks<'_>) -> Result<Option<Deadlock>> {
@@ -130,10 +126,6 @@ impl Database for Mysql {
         create_table::of_entity(entity)
     }
 
-    fn triggers(&self, counting: &Counting) -> Result<Vec<Trigger>> {
-        triggers::triggers(counting)
-    }
-
     fn uncounted_foreign_key(
         &self,
         rows: &Table,
@@ -145,14 +137,6 @@ impl Database for Mysql {
             .bind(&*rows.name)
             .sql(" LIMIT 1");
         Ok(query.typed::<Text>().get_result(conn).optional()?)
-    }
-
-    fn without_writers(&self, counting: &Counting, statements: &str) -> String {
-        triggers::without_writers(counting, statements)
-    }
-
-    fn not_counted(&self, counting: &Counting, triggers: &[Trigger]) -> Vec<String> {
-        triggers::not_counted(counting, triggers)
     }
 
     /// A backslash begins an escape.

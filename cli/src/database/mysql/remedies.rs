@@ -2,13 +2,12 @@
 
 use super::Mysql;
 use crate::catalogue::Table;
-use crate::database::{Change, Database, Fault, Known, Script, Severity};
+use crate::database::{Change, Database, Fault, Script, faults};
 
-const NO_TRANSACTIONS: Known = Known(
-    Severity::Wrong,
-    "no_transactions",
-    "Counts do not roll back with the rest of a transaction.",
-);
+faults! {
+    NO_TRANSACTIONS = Wrong, "no_transactions":
+        "Counts do not roll back with the rest of a transaction.";
+}
 
 const COPIES: &str = "This copies the whole table, and blocks writes.";
 

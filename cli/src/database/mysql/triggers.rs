@@ -9,6 +9,9 @@ use crate::database::{Database, TriggerSql};
 use crate::trigger::{Counting, Target, Trigger, in_lines};
 
 pub const SQL: TriggerSql = TriggerSql {
+    triggers,
+    without_writers,
+    not_counted,
     today: "UTC_DATE()",
     undated: "DATE '1970-01-01'",
     days: &[
@@ -31,17 +34,16 @@ pub const SQL: TriggerSql = TriggerSql {
     total: "CAST(SUM({}) AS SIGNED)",
     alias: "",
     on_conflict: "ON DUPLICATE KEY UPDATE",
-    update: "{name} = {name} + {value}",
+    update: |name, value| format!("{name} = {name} + {value}"),
     new_value: "VALUES({})",
     is_new_value_of_table: false,
-    differs: "NOT (CAST({new} AS BINARY) <=> CAST({old} AS BINARY))",
+    differs: |new, old| format!("NOT (CAST({new} AS BINARY) <=> CAST({old} AS BINARY))"),
     // A stored column requires that.
     try_expression: [
         "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} WHERE 1 = 0",
         "ALTER TABLE diesel_counters_try ADD COLUMN diesel_counters_try VARCHAR(100) AS ({expression}) STORED",
         "DROP TEMPORARY TABLE IF EXISTS diesel_counters_try",
     ],
-    create_view: "CREATE OR REPLACE VIEW",
     keeps_half: true,
     // At READ COMMITTED, an INSERT reads a snapshot of its own, and locks none of the rows. The lock is
     // held until the session ends.
@@ -67,7 +69,14 @@ pub const FOREIGN_KEYS: &str = "
                 AND k.constraint_name = r.constraint_name) > 1
         AND r.constraint_schema = ";
 
-pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
+fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
+    let rows = &counting.rows;
+    if rows.schema.is_some() {
+        bail!(
+            "{rows} is in another database, and so must its triggers be: connect to that one, and name \
+             the counter table with its database"
+        );
+    }
     let mut triggers = vec![
         after(counting, "INSERT", &[NEW]),
         after(counting, "UPDATE", &[OLD, NEW]),
@@ -123,9 +132,15 @@ fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
             continue;
         }
         let (table, quoted) = (Mysql.table_name(rows), Mysql.quoted(name));
-        if (&parent.in_schema, &parent.table) == (&rows.in_schema, &rows.name) {
+        let refers_to = match parent.in_schema == rows.in_schema {
+            true if parent.table == rows.name => format!("{rows} itself"),
+            true => String::new(),
+            // A trigger can only be in the database of its table.
+            false => format!("another database, {}", parent.in_schema),
+        };
+        if !refers_to.is_empty() {
             bail!(
-                "{rows}.{name} has ON DELETE {} and refers to {rows} itself. MySQL and MariaDB run no \
+                "{rows}.{name} has ON DELETE {} and refers to {refers_to}. MySQL and MariaDB run no \
                  triggers for the rows that it changes, so they would not be counted. Remove ON DELETE \
                  {0} first, and change these rows before you delete the row that they refer to",
                 parent.on_delete
@@ -140,12 +155,7 @@ fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
             "CASCADE" => format!("DELETE FROM {table} {of_old}"),
             _ => format!("UPDATE {table} SET {quoted} = NULL {of_old}"),
         };
-        let parents = match parent.in_schema == rows.in_schema {
-            true => Mysql.quoted(&parent.table),
-            false => Mysql
-                .quoted_list(&[&parent.in_schema, &parent.table])
-                .replace(", ", "."),
-        };
+        let parents = Mysql.quoted(&parent.table);
         let name = format!("{}_of_{name}", counting.definition.name);
         let table = [&parent.in_schema, &parent.table].map(Clone::clone);
         triggers.push(trigger(name, (table, &parents), "BEFORE DELETE", body));
@@ -178,7 +188,7 @@ fn trigger(name: String, (table, sql): ([String; 2], &str), event: &str, body: S
 }
 
 /// Statements that change a schema commit, so that a transaction would end at the first of them.
-pub fn without_writers(counting: &Counting, statements: &str) -> String {
+fn without_writers(counting: &Counting, statements: &str) -> String {
     let rows = Mysql.table_name(&counting.rows);
     let mut locks = vec![format!("{rows} WRITE")];
     for target in &counting.targets {
@@ -207,7 +217,7 @@ pub fn without_writers(counting: &Counting, statements: &str) -> String {
     )
 }
 
-pub fn not_counted(counting: &Counting, triggers: &[Trigger]) -> Vec<String> {
+fn not_counted(counting: &Counting, triggers: &[Trigger]) -> Vec<String> {
     let rows = &counting.rows;
     let mut all = vec![format!(
         "TRUNCATE TABLE {rows}: run `diesel-counters recount` after it."

@@ -73,9 +73,7 @@ fn named(name: Option<Named<'_>>) -> Sql {
     let tables = sql("c.relkind IN ('r', 'p') AND ");
     match name {
         Some((schema, name)) => {
-            let names = schema.into_iter().chain([name]);
-            let quoted: Vec<_> = names.map(|name| Postgres.quoted(name)).collect();
-            let name = quoted.join(".");
+            let name = Postgres.quoted_in(schema, name);
             tables.sql("c.oid = to_regclass(").bind(&*name).sql(")")
         }
         None => tables.sql(

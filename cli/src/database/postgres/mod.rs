@@ -15,10 +15,7 @@ use diesel::{QueryResult, RunQueryDsl};
 use super::{Change, Database, Facts, Fault, Script, Size};
 use crate::catalogue::{Column, Index, Shape, Table};
 use crate::connection::AnyConnection;
-use crate::doctor::looks::Looks;
-use crate::doctor::report::Look;
 use crate::sql::{Sql, sql};
-use crate::trigger::{Counting, Trigger};
 
 pub struct Postgres;
 
@@ -41,6 +38,7 @@ const FACTS: Facts = Facts {
     unique_index: "An increment fails if only this index has such a row already.",
     counter_index: "Each increment of that counter writes this index and all others: it cannot be \
                     a heap-only update.",
+    look: locks::look,
     version: "'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1)",
     no_deadlock: Some(
         "PostgreSQL writes deadlocks to the server's log: search it for \"deadlock detected\"",
@@ -54,10 +52,6 @@ const FACTS: Facts = Facts {
 impl Database for Postgres {
     fn facts(&self) -> &'static Facts {
         &FACTS
-    }
-
-    fn look(&self, looks: &mut Looks<'_>) -> Result<Look> {
-        locks::look(looks)
     }
 
     fn limit_statements(&self, time: Duration, conn: &mut AnyConnection) -> QueryResult<()> {
@@ -104,18 +98,6 @@ impl Database for Postgres {
 
     fn exact_type(&self, column: &Column) -> String {
         format!("{} COLLATE \"C\"", column.sql_type)
-    }
-
-    fn triggers(&self, counting: &Counting) -> Result<Vec<Trigger>> {
-        Ok(triggers::triggers(counting))
-    }
-
-    fn without_writers(&self, counting: &Counting, statements: &str) -> String {
-        triggers::without_writers(&counting.rows, statements)
-    }
-
-    fn not_counted(&self, counting: &Counting, _: &[Trigger]) -> Vec<String> {
-        triggers::not_counted(&counting.rows)
     }
 }
 

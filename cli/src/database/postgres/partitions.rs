@@ -7,14 +7,13 @@ use diesel::sql_types::{Bool, Nullable, Text};
 use super::Postgres;
 use crate::catalogue::Shape;
 use crate::connection::AnyConnection;
-use crate::database::{Database, Fault, Known, Severity};
+use crate::database::{Database, Fault, faults};
 use crate::sql::sql;
 
-const NO_PARTITION: Known = Known(
-    Severity::Wrong,
-    "no_partition",
-    "Rows without a day are stored under it: set_counter, recount, delete_counters and fold fail.",
-);
+faults! {
+    NO_PARTITION = Wrong, "no_partition":
+        "Rows without a day are stored under it: set_counter, recount, delete_counters and fold fail.";
+}
 
 /// Whether the partitions are lists, and which rows each accepts: NULL if there is no partition.
 /// None of a table that has a default partition.
@@ -58,14 +57,13 @@ pub fn no_partition(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Optio
         true => "IN ('1970-01-01')",
         false => "FROM ('1970-01-01') TO ('1970-01-02')",
     };
-    let schema = shape.table.schema.iter();
-    let schema: String = schema.map(|schema| Postgres.quoted(schema) + ".").collect();
-    let name = Postgres.quoted(&format!("{}_no_day", shape.table.name));
+    let schema = shape.table.schema.as_deref();
+    let name = Postgres.quoted_in(schema, &format!("{}_no_day", shape.table.name));
     let fault = NO_PARTITION.found("No partition accepts the day 1970-01-01.");
     let fault = fault.remedy("Create one. This locks the table for a moment.");
     Ok(Some(Fault {
         sql: vec![format!(
-            "CREATE TABLE {schema}{name} PARTITION OF {table} FOR VALUES {values};"
+            "CREATE TABLE {name} PARTITION OF {table} FOR VALUES {values};"
         )],
         ..fault
     }))

@@ -2,19 +2,14 @@
 
 use super::Postgres;
 use crate::catalogue::{Index, Shape, Table};
-use crate::database::{Change, Database, Fault, Known, Script, Severity};
+use crate::database::{Change, Database, Fault, Script, faults};
 
-const UNLOGGED: Known = Known(
-    Severity::Wrong,
-    "unlogged",
-    "A crash of the server empties it.",
-);
-const FIXED_WIDTH: Known = Known(
-    Severity::Slow,
-    "fixed_width",
-    "Diesel binds a TEXT. PostgreSQL compares it with the column as TEXT, which no index has: each \
-     read scans the whole table.",
-);
+faults! {
+    UNLOGGED = Wrong, "unlogged": "A crash of the server empties it.";
+    FIXED_WIDTH = Slow, "fixed_width":
+        "Diesel binds a TEXT. PostgreSQL compares it with the column as TEXT, which no index has: \
+         each read scans the whole table.";
+}
 
 const REWRITES: &str = "This rewrites the whole table, and blocks reads and writes.";
 
@@ -62,15 +57,14 @@ pub fn change(change: &Change<'_>, table: &Table) -> Script {
 }
 
 fn drop_index(index: &Index, table: &Table) -> String {
-    let names = table.schema.iter().chain([&index.name]);
-    let name: Vec<_> = names.map(|name| Postgres.quoted(name)).collect();
+    let name = Postgres.quoted_in(table.schema.as_deref(), &index.name);
     // Without CONCURRENTLY every increment would wait for the lock. PostgreSQL does not accept it
     // for an index of a partitioned table.
     let drop = match table.partitioned {
         true => "DROP INDEX",
         false => "DROP INDEX CONCURRENTLY",
     };
-    format!("{drop} {};", name.join("."))
+    format!("{drop} {name};")
 }
 
 pub fn unlogged(table: &Table) -> Option<Fault> {

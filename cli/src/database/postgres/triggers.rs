@@ -1,13 +1,16 @@
 //! Triggers that count rows on PostgreSQL: one a statement, over all rows that it changed.
 
+use anyhow::Result;
 use diesel_counters::Dialect;
 
 use super::Postgres;
-use crate::catalogue::Table;
 use crate::database::{Database, TriggerSql};
 use crate::trigger::{Counting, DayOf, Rows, Trigger, in_lines};
 
 pub const SQL: TriggerSql = TriggerSql {
+    triggers,
+    without_writers,
+    not_counted,
     today: "CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE)",
     undated: "DATE '1970-01-01'",
     days: &[
@@ -25,17 +28,16 @@ pub const SQL: TriggerSql = TriggerSql {
     total: "CAST(SUM({}) AS BIGINT)",
     alias: " AS kept",
     on_conflict: "ON CONFLICT ({}) DO UPDATE SET",
-    update: "{name} = kept.{name} + {value}",
+    update: |name, value| format!("{name} = kept.{name} + {value}"),
     new_value: "excluded.{}",
     is_new_value_of_table: false,
-    differs: "{new} IS DISTINCT FROM {old}",
+    differs: |new, old| format!("{new} IS DISTINCT FROM {old}"),
     // An index requires that.
     try_expression: [
         "CREATE TEMPORARY TABLE diesel_counters_try (LIKE {rows})",
         "CREATE INDEX ON pg_temp.diesel_counters_try (({expression}))",
         "",
     ],
-    create_view: "CREATE VIEW",
     keeps_half: false,
     before_recount: "",
     begin_recount: "LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE",
@@ -67,13 +69,13 @@ pub const SQL: TriggerSql = TriggerSql {
 const OLD: &str = "old_rows";
 const NEW: &str = "new_rows";
 
-pub fn triggers(counting: &Counting) -> Vec<Trigger> {
-    vec![
+fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
+    Ok(vec![
         after(counting, "INSERT", &[NEW]),
         after(counting, "UPDATE", &[OLD, NEW]),
         after(counting, "DELETE", &[OLD]),
         before_truncate(counting),
-    ]
+    ])
 }
 
 fn after(counting: &Counting, event: &str, tables: &[&str]) -> Trigger {
@@ -165,7 +167,8 @@ fn trigger(
     }
 }
 
-pub fn without_writers(rows: &Table, statements: &str) -> String {
+fn without_writers(counting: &Counting, statements: &str) -> String {
+    let rows = &counting.rows;
     format!(
         "-- Until the migration ends, others can read {rows}, but not write it.\n\
          LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE;\n\
@@ -176,7 +179,8 @@ pub fn without_writers(rows: &Table, statements: &str) -> String {
     )
 }
 
-pub fn not_counted(rows: &Table) -> Vec<String> {
+fn not_counted(counting: &Counting, _: &[Trigger]) -> Vec<String> {
+    let rows = &counting.rows;
     let mut all = vec![
         "Rows that are written with session_replication_role = replica, or while a trigger is disabled."
             .to_owned(),

@@ -7,7 +7,8 @@ use crate::sql::{Sql, sql};
 pub const CATALOGUE: Catalogue = Catalogue {
     columns: "
     SELECT NULL AS schema_name, t.schema AS in_schema, t.name AS table_name,
-           (SELECT sql FROM sqlite_schema s WHERE s.name = t.name) AS definition,
+           -- A trigger can have the same name.
+           (SELECT sql FROM sqlite_schema s WHERE s.type = 'table' AND s.name = t.name) AS definition,
            t.strict AS is_strict, 0 AS is_partitioned, NULL AS unsafe_storage,
            c.name AS column_name, c.type AS column_type,
            c.\"notnull\" = 0 AS is_nullable, c.dflt_value AS column_default,
@@ -38,14 +39,17 @@ pub const CATALOGUE: Catalogue = Catalogue {
     ORDER BY table_name, is_primary DESC, index_name, position",
     foreign_keys: "
     SELECT t.schema AS in_schema, t.name AS table_name, f.\"from\" AS column_name,
-           t.schema AS parent_schema, f.\"table\" AS parent_table,
+           t.schema AS parent_schema, COALESCE(p.name, f.\"table\") AS parent_table,
            -- Without a column it refers to the primary key.
-           COALESCE(f.\"to\", (SELECT p.name FROM pragma_table_info(f.\"table\") p WHERE p.pk = 1), 'rowid')
-               AS parent_column,
+           COALESCE((SELECT c.name FROM pragma_table_info(p.name) c
+                     WHERE CASE WHEN f.\"to\" IS NULL THEN c.pk = 1 ELSE c.name = f.\"to\" COLLATE NOCASE END),
+                    f.\"to\", 'rowid') AS parent_column,
            f.on_delete, f.on_update
     FROM pragma_table_list t
     JOIN pragma_foreign_key_list(t.name) f
       ON NOT EXISTS (SELECT * FROM pragma_foreign_key_list(t.name) o WHERE o.id = f.id AND o.seq > 0)
+    -- It is kept as it was written, in any case.
+    LEFT JOIN pragma_table_list p ON p.schema = t.schema AND p.name = f.\"table\" COLLATE NOCASE
     WHERE {where}
     ORDER BY t.name, f.id",
     named,

@@ -13,10 +13,7 @@ use diesel::sql_types::{BigInt, Nullable};
 use super::{Change, Database, Entity, Facts, Fault, Parts, Rebuild, Replaces, Script, Size};
 use crate::catalogue::{Kind, Parent, Shape, Table};
 use crate::connection::AnyConnection;
-use crate::doctor::looks::Looks;
-use crate::doctor::report::Look;
 use crate::sql::sql;
-use crate::trigger::{Counting, Trigger};
 
 pub struct Sqlite;
 
@@ -37,6 +34,7 @@ const FACTS: Facts = Facts {
     auto_increment_key: None,
     unique_index: "An increment fails if only this index has such a row already.",
     counter_index: "Each increment of that counter writes it too.",
+    look: locks::look,
     version: "'SQLite ' || sqlite_version()",
     no_deadlock: None,
     table_locks: "SQLite does not tell which one",
@@ -48,10 +46,6 @@ const FACTS: Facts = Facts {
 impl Database for Sqlite {
     fn facts(&self) -> &'static Facts {
         &FACTS
-    }
-
-    fn look(&self, looks: &mut Looks<'_>) -> Result<Look> {
-        locks::look(looks)
     }
 
     fn size(&self, table: &Table, conn: &mut AnyConnection) -> Result<Option<Size>> {
@@ -97,8 +91,8 @@ impl Database for Sqlite {
         }
     }
 
-    fn rebuild(&self, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<Rebuild>> {
-        rebuild::of(shape, conn).map(Some)
+    fn rebuild(&self, shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Rebuild> {
+        rebuild::of(shape, conn)
     }
 
     fn replaces(&self, parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Replaces>> {
@@ -117,18 +111,5 @@ impl Database for Sqlite {
             references: entity.references(self),
             ..Parts::default()
         }
-    }
-
-    fn triggers(&self, counting: &Counting) -> Result<Vec<Trigger>> {
-        triggers::triggers(counting)
-    }
-
-    /// The migration's transaction is the only one that writes, from its first statement on.
-    fn without_writers(&self, _: &Counting, statements: &str) -> String {
-        statements.to_owned()
-    }
-
-    fn not_counted(&self, counting: &Counting, _: &[Trigger]) -> Vec<String> {
-        triggers::not_counted(&counting.rows)
     }
 }

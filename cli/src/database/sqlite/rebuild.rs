@@ -24,19 +24,21 @@ pub fn of(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Rebuild> {
     if !obstacles.is_empty() {
         let obstacles = obstacles.join("; ");
         return Ok(Rebuild {
-            note: format!("{CANNOT} To get the SQL that rebuilds the table, first: {obstacles}."),
+            note: Some(format!(
+                "{CANNOT} To get the SQL that rebuilds the table, first: {obstacles}."
+            )),
             sql: Vec::new(),
         });
     }
     let foreign_keys = foreign_keys(shape, conn)?;
     Ok(Rebuild {
-        note: format!(
+        note: Some(format!(
             "{CANNOT} These statements rebuild the table, and keep the old one as {}_old: drop that \
              yourself once the sums of both agree. Stop at the first error, as sqlite3 -bail does, \
              and then ROLLBACK. The old table keeps its indexes, triggers and other checks, and views, \
              triggers and foreign keys that name it follow it: create them again.",
             shape.table.name
-        ),
+        )),
         sql: statements(shape, foreign_keys),
     })
 }

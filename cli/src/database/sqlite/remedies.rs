@@ -8,17 +8,16 @@ use super::Sqlite;
 use crate::catalogue::{Kind, Parent, Shape};
 use crate::connection::AnyConnection;
 use crate::database::replace::{replaces as is_replaced_by, replaces_on_conflict};
-use crate::database::{Database, Fault, Known, Replaces, Severity};
+use crate::database::{Database, Fault, Replaces, faults};
 use crate::output::thousands;
 use crate::sql::sql;
 
-const UNCHECKED: Known = Known(
-    Severity::Wrong,
-    "unchecked",
-    "Another program can store other values than integers, and SQLite's own + turns into floating \
-     point when it overflows.",
-);
-const NO_INTEGER: Known = Known(Severity::Wrong, "no_integer", "A sum over it is an error.");
+faults! {
+    UNCHECKED = Wrong, "unchecked":
+        "Another program can store other values than integers, and SQLite's own + turns into \
+         floating point when it overflows.";
+    NO_INTEGER = Wrong, "no_integer": "A sum over it is an error.";
+}
 
 /// SQLite stores anything in a column of a table that is not STRICT.
 pub fn not_strict(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {

@@ -4,11 +4,13 @@ use anyhow::{Result, bail};
 use diesel_counters::Dialect;
 
 use super::Sqlite;
-use crate::catalogue::Table;
 use crate::database::{Database, TriggerSql};
 use crate::trigger::{Counting, Source, Trigger, in_lines};
 
 pub const SQL: TriggerSql = TriggerSql {
+    triggers,
+    without_writers,
+    not_counted,
     today: "date('now')",
     undated: "'1970-01-01'",
     days: &[
@@ -31,11 +33,15 @@ pub const SQL: TriggerSql = TriggerSql {
     alias: "",
     on_conflict: "ON CONFLICT ({}) DO UPDATE SET",
     // `abs` of the least integer fails with "integer overflow".
-    update: "{name} = CASE typeof({name} + {value}) WHEN 'integer' THEN {name} + {value} \
-             ELSE abs(-9223372036854775807 - 1) END",
+    update: |name, value| {
+        let sum = format!("{name} + {value}");
+        format!(
+            "{name} = CASE typeof({sum}) WHEN 'integer' THEN {sum} ELSE abs(-9223372036854775807 - 1) END"
+        )
+    },
     new_value: "excluded.{}",
     is_new_value_of_table: true,
-    differs: "{new} COLLATE BINARY IS NOT {old}",
+    differs: |new, old| format!("{new} COLLATE BINARY IS NOT {old}"),
     // An index requires that. Functions of time are checked when they are called.
     try_expression: [
         "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} LIMIT 1;
@@ -43,13 +49,12 @@ pub const SQL: TriggerSql = TriggerSql {
         "CREATE INDEX temp.diesel_counters_try_index ON diesel_counters_try ({expression})",
         "",
     ],
-    create_view: "CREATE VIEW",
     keeps_half: false,
     before_recount: "",
     // It waits for the write lock, and deletes nothing.
     begin_recount: "DELETE FROM {} WHERE 0",
-    views: "SELECT 'main', m.name FROM sqlite_schema m, pragma_table_info(m.name) c
-        WHERE m.type = 'view' AND c.name = ",
+    // SQLite cannot tell the columns of a view of a table that does not exist.
+    views: "SELECT 'main', name FROM sqlite_schema WHERE type = 'view' AND sql LIKE '% AS ' || ",
     live: "SELECT 'main', tbl_name, name, '',
             -- Its text without `CREATE TRIGGER name `.
             CASE WHEN sql LIKE 'CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" %'
@@ -58,7 +63,7 @@ pub const SQL: TriggerSql = TriggerSql {
         FROM sqlite_schema WHERE type = 'trigger' ORDER BY 2, 3",
 };
 
-pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
+fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let mut triggers = vec![
         after(counting, "INSERT", &[NEW]),
         after(counting, "UPDATE", &[OLD, NEW]),
@@ -156,9 +161,15 @@ fn trigger(counting: &Counting, what: &str, head: &str, when: &str, statements: 
     }
 }
 
-pub fn not_counted(rows: &Table) -> Vec<String> {
+/// The migration's transaction is the only one that writes, from its first statement on.
+fn without_writers(_: &Counting, statements: &str) -> String {
+    statements.to_owned()
+}
+
+fn not_counted(counting: &Counting, _: &[Trigger]) -> Vec<String> {
     vec![format!(
-        "On a connection without PRAGMA recursive_triggers = ON, an INSERT into {rows} that meets an \
-         existing row is refused, because INSERT OR REPLACE would not be counted."
+        "On a connection without PRAGMA recursive_triggers = ON, an INSERT into {} that meets an \
+         existing row is refused, because INSERT OR REPLACE would not be counted.",
+        counting.rows
     )]
 }

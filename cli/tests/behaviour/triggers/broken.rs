@@ -139,6 +139,26 @@ fn another_trigger_counts_too() {
     assert_mended(&database);
 }
 
+#[test]
+fn another_trigger_counts_in_a_counter_whose_name_is_no_word() {
+    let database = tables(true);
+    let quote = if BACKEND == "mysql" { '`' } else { '"' };
+    let votes = format!("{quote}up-votes{quote}");
+    database.execute(&format!(
+        "ALTER TABLE article_counters RENAME COLUMN likes TO {votes}"
+    ));
+    counted(
+        &database,
+        &["--count", "article_id:article_counters.up-votes"],
+    );
+    let update = format!("UPDATE article_counters SET {votes} = {votes} - 1");
+    database.execute(&by_hand("mine", &update));
+    let checked = database.run(&["check", "article_counters"]);
+    let says = "The trigger mine of article_likes counts in article_counters.up-votes too.";
+    let text: Vec<_> = checked.stdout.split_whitespace().collect();
+    assert!(text.join(" ").contains(says), "{checked:?}");
+}
+
 /// A table is created again to change it on SQLite, and its triggers are lost.
 #[test]
 fn all_triggers_are_missing() {
