@@ -53,11 +53,14 @@ impl CounterTable {
         let counter = self.counters.iter().find(|column| column.name == name);
         counter.with_context(|| {
             let names: Vec<_> = self.counters.iter().map(|c| c.name.as_str()).collect();
-            format!(
-                "{} has no counter {name}; its counters are {}",
-                self.table,
-                names.join(", ")
-            )
+            match names.as_slice() {
+                [] => format!("{} has no counters", self.table),
+                names => format!(
+                    "{} has no counter {name}; its counters are {}",
+                    self.table,
+                    names.join(", ")
+                ),
+            }
         })
     }
 

@@ -10,8 +10,10 @@ pub fn of(shown: &Shown) -> String {
     let mut text = heading(shown);
     text += "\n";
     text += &totals(shown);
-    text += "\n";
-    text += &days(shown);
+    if shown.first_day.is_some() {
+        text += "\n";
+        text += &days(shown);
+    }
     text
 }
 

@@ -133,6 +133,19 @@ fn a_table_without_rows_is_shown() {
 }
 
 #[test]
+fn counts_without_a_day_have_no_table_of_days() {
+    let database = TestDatabase::with_article_counters();
+    database.execute("INSERT INTO article_counters VALUES (1, '1970-01-01', 0, 5, 0, 0)");
+    let shown = database.run(&["show", "article_counters"]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(
+        shown.stdout.ends_with("comments      0\n"),
+        "{}",
+        shown.stdout
+    );
+}
+
+#[test]
 fn a_key_of_bytes_or_uuid_is_given_as_it_is_printed() {
     for [sql_type, value] in [BYTES, UUID] {
         let database = TestDatabase::create();
