@@ -233,3 +233,26 @@ fn a_serializable_transaction_is_run_again() {
     assert_eq!(seen, [0, 1]);
     assert_eq!(article.counter_value((views, likes), conn), Ok((1, 1)));
 }
+
+/// Only PostgreSQL has columns whose names differ in nothing but case.
+#[test]
+fn a_counter_whose_name_differs_in_case_is_not_lost() {
+    use diesel::connection::SimpleConnection;
+    use diesel::result::Error;
+    use diesel_counters::dsl::compact;
+    use diesel_counters_tests::schema::user_counters;
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    conn.batch_execute(
+        "ALTER TABLE user_counters ADD \"Visits\" BIGINT NOT NULL DEFAULT 0;
+         INSERT INTO user_counters (user_id, day, slot, visits, \"Visits\")
+         VALUES (1, '2026-03-01', 1, 10, 100), (1, '2026-03-01', 2, 20, 200)",
+    )
+    .unwrap();
+    let merged = compact(user_counters::table).execute(conn);
+    let Err(Error::QueryBuilderError(error)) = merged else {
+        panic!("{merged:?}");
+    };
+    assert!(error.to_string().contains("column `Visits`"), "{error}");
+}
