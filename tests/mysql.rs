@@ -241,3 +241,24 @@ fn without_a_claim_the_slot_is_that_of_the_connection_id() {
     assert_eq!(i64::from(used), 1 + id % 32);
     assert!(!has_claimed(conn));
 }
+
+/// At REPEATABLE READ, a query in a transaction reads rows as they were at its first query.
+#[test]
+fn counters_that_were_counted_since_the_transaction_began_are_removed() {
+    use diesel_counters::dsl::delete_counters;
+    use diesel_counters::prelude::*;
+    use diesel_counters_tests::schema::user_counters::{table, visits};
+
+    let database = TestDatabase::with_tables();
+    let (conn, other) = (&mut database.connect(), &mut database.connect());
+    let removed = conn.transaction(|conn| {
+        table.count().get_result::<i64>(conn)?;
+        increment_many(visits, [(1, 1), (2, 1), (3, 1)], other)?;
+        let one = delete_counters(table).of(1).execute(conn)?;
+        let none = delete_counters(table).of(4).execute(conn)?;
+        delete_counters(table).of_many([2, 3]).execute(conn)?;
+        QueryResult::Ok((one, none))
+    });
+    assert_eq!(removed, Ok((1, 0)));
+    assert_eq!(table.count().get_result(conn), Ok(0_i64));
+}
