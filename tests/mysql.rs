@@ -262,3 +262,27 @@ fn counters_that_were_counted_since_the_transaction_began_are_removed() {
     assert_eq!(removed, Ok((1, 0)));
     assert_eq!(table.count().get_result(conn), Ok(0_i64));
 }
+
+/// The server translates the texts by which errors are recognized.
+#[test]
+fn a_conflict_is_recognized_in_english() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::prelude::*;
+    use diesel_counters::{Slot, is_retryable};
+    use diesel_counters_tests::schema::user_counters::visits;
+
+    let database = TestDatabase::with_tables();
+    let (conn, other) = (&mut database.connect(), &mut database.connect());
+    let one_slot = Slot::Partition { index: 0, of: 32 };
+    let count = increment(visits).of(1).slot(one_slot);
+    other.batch_execute("BEGIN").unwrap();
+    count.clone().execute(other).unwrap();
+    conn.batch_execute(GIVE_UP_SOON).unwrap();
+    conn.batch_execute("SET lc_messages = 'de_DE'").unwrap();
+    let error = count.clone().execute(conn).unwrap_err();
+    let is_translated = !error.to_string().contains("Lock wait timeout");
+    assert_eq!(is_retryable(&error), !is_translated, "{error}");
+    conn.batch_execute("SET lc_messages = 'en_US'").unwrap();
+    let error = count.execute(conn).unwrap_err();
+    assert!(is_retryable(&error), "{error}");
+}
