@@ -256,3 +256,62 @@ fn a_counter_whose_name_differs_in_case_is_not_lost() {
     };
     assert!(error.to_string().contains("column `Visits`"), "{error}");
 }
+
+/// An SQL type of the application's own, as `diesel print-schema` wrote it before it added `Clone`.
+#[derive(diesel::sql_types::SqlType, diesel::query_builder::QueryId)]
+#[diesel(postgres_type(name = "kind"))]
+pub struct KindType;
+
+#[test]
+fn a_key_may_be_of_an_sql_type_that_is_not_clone() {
+    use diesel::connection::SimpleConnection;
+    use diesel::expression::AsExpression;
+    use diesel::pg::Pg;
+    use diesel::serialize::{IsNull, Output, Result, ToSql};
+    use diesel_counters::dsl::{delete_counters, recount, set_counter};
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsExpression)]
+    #[diesel(sql_type = KindType)]
+    enum Kind {
+        A,
+        B,
+    }
+    impl ToSql<KindType, Pg> for Kind {
+        fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> Result {
+            std::io::Write::write_all(out, if *self == Kind::A { b"a" } else { b"b" })?;
+            Ok(IsNull::No)
+        }
+    }
+    diesel::table! {
+        use diesel::sql_types::{BigInt, Date, SmallInt};
+        use crate::KindType;
+        kind_counters (kind, day, slot) {
+            kind -> KindType,
+            day -> Date,
+            slot -> SmallInt,
+            views -> BigInt,
+        }
+    }
+    use kind_counters::{slot, table, views};
+
+    let database = TestDatabase::create();
+    let conn = &mut database.connect();
+    conn.batch_execute(
+        "CREATE TYPE kind AS ENUM ('b', 'a');
+         CREATE TABLE kind_counters (kind kind NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (kind, day, slot))",
+    )
+    .unwrap();
+    let of_a = increment(views).of(Kind::A);
+    assert_eq!(of_a.clone().execute(conn), Ok(1), "{of_a:?}");
+    increment_many(views, [(Kind::A, 1), (Kind::B, 5)], conn).unwrap();
+    let values = counter_value(views).of_many([Kind::A, Kind::B]);
+    assert_eq!(values.load(conn), Ok(vec![2, 5]));
+    let set = set_counter(views).of(Kind::A).to(3);
+    assert_eq!(set.execute(conn), Ok(2));
+    let none = table
+        .filter(slot.lt(0))
+        .select((kind_counters::kind, views));
+    assert_eq!(recount(views, none).of(Kind::A).execute(conn), Ok(-3));
+    assert_eq!(delete_counters(table).of(Kind::A).execute(conn), Ok(1));
+}
