@@ -286,3 +286,21 @@ fn a_conflict_is_recognized_in_english() {
     let error = count.execute(conn).unwrap_err();
     assert!(is_retryable(&error), "{error}");
 }
+
+/// The server pads them with zeros when it stores them, and not when it compares them.
+#[test]
+fn bytes_that_are_shorter_than_a_binary_column_are_not_found() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::prelude::*;
+    use diesel_counters_tests::schema::file_counters::downloads;
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    conn.batch_execute("ALTER TABLE file_counters MODIFY digest BINARY(4) NOT NULL")
+        .unwrap();
+    let short = increment(downloads).of([1, 2].as_slice());
+    assert_eq!(short.execute(conn), Ok(1));
+    let keys = [[1, 2].as_slice(), [1, 2, 0, 0].as_slice()];
+    let values = counter_value(downloads).of_many(keys).load(conn);
+    assert_eq!(values, Ok(vec![0, 1]));
+}

@@ -315,3 +315,37 @@ fn a_key_may_be_of_an_sql_type_that_is_not_clone() {
     assert_eq!(recount(views, none).of(Kind::A).execute(conn), Ok(-3));
     assert_eq!(delete_counters(table).of(Kind::A).execute(conn), Ok(1));
 }
+
+/// Only the database knows that they are one key.
+#[test]
+fn two_spellings_of_a_key_in_one_statement_are_an_error() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::Drift;
+    use diesel_counters::dsl::recount;
+    use diesel_counters_tests::schema::page_counters::{self, hits};
+
+    let database = TestDatabase::create();
+    let conn = &mut database.connect();
+    let [before, caseless] = CASELESS;
+    conn.batch_execute(&format!(
+        "{before} CREATE TABLE page_counters (
+            path {caseless} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (path, day, slot)
+        )"
+    ))
+    .unwrap();
+    let counted = increment_many(hits, [("foo", 1), ("FOO", 1)], conn);
+    let error = counted.unwrap_err().to_string();
+    assert!(error.contains("a second time"), "{error}");
+    for (path, d) in [("foo", 1), ("FOO", 2)] {
+        let day = chrono::NaiveDate::from_ymd_opt(2026, 3, d).unwrap();
+        increment(hits).of(path).on(day).execute(conn).unwrap();
+    }
+    let none = page_counters::table.filter(page_counters::slot.lt(0));
+    let by_day = none.select((page_counters::path, page_counters::day, hits));
+    let drift: QueryResult<Vec<Drift<(String, chrono::NaiveDate)>>> =
+        recount(hits, by_day).execute(conn);
+    let error = drift.unwrap_err().to_string();
+    assert!(error.contains("a second time"), "{error}");
+    assert_eq!(recount(hits, by_day).of("Foo").execute(conn), Ok(-2));
+}
