@@ -1,5 +1,6 @@
 //! The entities that a statement reads or writes, by their keys.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use diesel::Expression;
@@ -60,11 +61,27 @@ impl KeyOf<NoEntity> for &NoEntity {
 
 /// The key of an entity as a bind value of the SQL type `ST`. Diesel's own expression does not give
 /// the value back, which a transaction that gathers increments sorts by.
-#[derive(Debug, Clone, Copy)]
 #[doc(hidden)]
 pub struct BoundKey<ST, K> {
     pub(crate) key: K,
     sql_type: PhantomData<ST>,
+}
+
+// An SQL type of the application's own need not be `Clone` or `Debug`.
+impl<ST, K: Clone> Clone for BoundKey<ST, K> {
+    fn clone(&self) -> Self {
+        BoundKey {
+            key: self.key.clone(),
+            ..*self
+        }
+    }
+}
+impl<ST, K: Copy> Copy for BoundKey<ST, K> {}
+
+impl<ST, K: fmt::Debug> fmt::Debug for BoundKey<ST, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("BoundKey").field(&self.key).finish()
+    }
 }
 
 impl<ST: SqlType + TypedExpressionType, K> Expression for BoundKey<ST, K> {

@@ -100,11 +100,15 @@ impl<F> Layout<F> {
         self.counters.iter().map(|name| &**name).collect()
     }
 
-    /// Returns whether the layout has a column of this name. A merge fails on other columns.
-    pub(crate) fn knows(&self, column: &str) -> bool {
+    /// Returns whether the layout has this column, which is one of `columns`, the columns of the
+    /// table. A merge fails on other columns.
+    pub(crate) fn knows(&self, column: &str, columns: &[String]) -> bool {
         // Names can differ in case from those of the database. Only PostgreSQL allows two columns
-        // whose names differ in nothing but case.
-        let is = |name: &str| name.eq_ignore_ascii_case(column);
+        // whose names differ in nothing but case. There, the layout has the exact name.
+        let is = |name: &str| {
+            name == column
+                || name.eq_ignore_ascii_case(column) && !columns.iter().any(|other| other == name)
+        };
         self.key().into_iter().any(is)
             || self
                 .counters

@@ -61,9 +61,20 @@ use diesel::{Column, QueryResult, Table};
 /// refers to. Without a foreign key, it requires that collation if both collations are binary and
 /// a query joins the two columns. A [`total`](crate::dsl::total()) does.
 ///
+/// On PostgreSQL, a statement fails if it has two texts of one entity: that of
+/// [`increment_many`](crate::dsl::increment_many()), of
+/// [`counting_transaction`](crate::counting_transaction()), or of a recount of all entities by day.
+/// Give each entity's key in one spelling only, such as in lower case.
+///
 /// On PostgreSQL, use `TEXT` or `VARCHAR(n)`, not `CHAR(n)`. Diesel binds a `TEXT`, and PostgreSQL
 /// then compares the column as `TEXT`, for which it has no index. Each read would scan the whole
 /// table.
+///
+/// # Binary keys
+///
+/// On MySQL and MariaDB, use `VARBINARY(n)`, or `BINARY(n)` if all keys have exactly `n` bytes. The
+/// server pads a shorter key with zeros when it stores it, and not when it compares it: the count is
+/// that of the padded key, and a read by the shorter key returns 0.
 ///
 /// # Partitions
 ///

@@ -241,3 +241,66 @@ fn without_a_claim_the_slot_is_that_of_the_connection_id() {
     assert_eq!(i64::from(used), 1 + id % 32);
     assert!(!has_claimed(conn));
 }
+
+/// At REPEATABLE READ, a query in a transaction reads rows as they were at its first query.
+#[test]
+fn counters_that_were_counted_since_the_transaction_began_are_removed() {
+    use diesel_counters::dsl::delete_counters;
+    use diesel_counters::prelude::*;
+    use diesel_counters_tests::schema::user_counters::{table, visits};
+
+    let database = TestDatabase::with_tables();
+    let (conn, other) = (&mut database.connect(), &mut database.connect());
+    let removed = conn.transaction(|conn| {
+        table.count().get_result::<i64>(conn)?;
+        increment_many(visits, [(1, 1), (2, 1), (3, 1)], other)?;
+        let one = delete_counters(table).of(1).execute(conn)?;
+        let none = delete_counters(table).of(4).execute(conn)?;
+        delete_counters(table).of_many([2, 3]).execute(conn)?;
+        QueryResult::Ok((one, none))
+    });
+    assert_eq!(removed, Ok((1, 0)));
+    assert_eq!(table.count().get_result(conn), Ok(0_i64));
+}
+
+/// The server translates the texts by which errors are recognized.
+#[test]
+fn a_conflict_is_recognized_in_english() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::prelude::*;
+    use diesel_counters::{Slot, is_retryable};
+    use diesel_counters_tests::schema::user_counters::visits;
+
+    let database = TestDatabase::with_tables();
+    let (conn, other) = (&mut database.connect(), &mut database.connect());
+    let one_slot = Slot::Partition { index: 0, of: 32 };
+    let count = increment(visits).of(1).slot(one_slot);
+    other.batch_execute("BEGIN").unwrap();
+    count.clone().execute(other).unwrap();
+    conn.batch_execute(GIVE_UP_SOON).unwrap();
+    conn.batch_execute("SET lc_messages = 'de_DE'").unwrap();
+    let error = count.clone().execute(conn).unwrap_err();
+    let is_translated = !error.to_string().contains("Lock wait timeout");
+    assert_eq!(is_retryable(&error), !is_translated, "{error}");
+    conn.batch_execute("SET lc_messages = 'en_US'").unwrap();
+    let error = count.execute(conn).unwrap_err();
+    assert!(is_retryable(&error), "{error}");
+}
+
+/// The server pads them with zeros when it stores them, and not when it compares them.
+#[test]
+fn bytes_that_are_shorter_than_a_binary_column_are_not_found() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::prelude::*;
+    use diesel_counters_tests::schema::file_counters::downloads;
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    conn.batch_execute("ALTER TABLE file_counters MODIFY digest BINARY(4) NOT NULL")
+        .unwrap();
+    let short = increment(downloads).of([1, 2].as_slice());
+    assert_eq!(short.execute(conn), Ok(1));
+    let keys = [[1, 2].as_slice(), [1, 2, 0, 0].as_slice()];
+    let values = counter_value(downloads).of_many(keys).load(conn);
+    assert_eq!(values, Ok(vec![0, 1]));
+}

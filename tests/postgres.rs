@@ -233,3 +233,119 @@ fn a_serializable_transaction_is_run_again() {
     assert_eq!(seen, [0, 1]);
     assert_eq!(article.counter_value((views, likes), conn), Ok((1, 1)));
 }
+
+/// Only PostgreSQL has columns whose names differ in nothing but case.
+#[test]
+fn a_counter_whose_name_differs_in_case_is_not_lost() {
+    use diesel::connection::SimpleConnection;
+    use diesel::result::Error;
+    use diesel_counters::dsl::compact;
+    use diesel_counters_tests::schema::user_counters;
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    conn.batch_execute(
+        "ALTER TABLE user_counters ADD \"Visits\" BIGINT NOT NULL DEFAULT 0;
+         INSERT INTO user_counters (user_id, day, slot, visits, \"Visits\")
+         VALUES (1, '2026-03-01', 1, 10, 100), (1, '2026-03-01', 2, 20, 200)",
+    )
+    .unwrap();
+    let merged = compact(user_counters::table).execute(conn);
+    let Err(Error::QueryBuilderError(error)) = merged else {
+        panic!("{merged:?}");
+    };
+    assert!(error.to_string().contains("column `Visits`"), "{error}");
+}
+
+/// An SQL type of the application's own, as `diesel print-schema` wrote it before it added `Clone`.
+#[derive(diesel::sql_types::SqlType, diesel::query_builder::QueryId)]
+#[diesel(postgres_type(name = "kind"))]
+pub struct KindType;
+
+#[test]
+fn a_key_may_be_of_an_sql_type_that_is_not_clone() {
+    use diesel::connection::SimpleConnection;
+    use diesel::expression::AsExpression;
+    use diesel::pg::Pg;
+    use diesel::serialize::{IsNull, Output, Result, ToSql};
+    use diesel_counters::dsl::{delete_counters, recount, set_counter};
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsExpression)]
+    #[diesel(sql_type = KindType)]
+    enum Kind {
+        A,
+        B,
+    }
+    impl ToSql<KindType, Pg> for Kind {
+        fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> Result {
+            std::io::Write::write_all(out, if *self == Kind::A { b"a" } else { b"b" })?;
+            Ok(IsNull::No)
+        }
+    }
+    diesel::table! {
+        use diesel::sql_types::{BigInt, Date, SmallInt};
+        use crate::KindType;
+        kind_counters (kind, day, slot) {
+            kind -> KindType,
+            day -> Date,
+            slot -> SmallInt,
+            views -> BigInt,
+        }
+    }
+    use kind_counters::{slot, table, views};
+
+    let database = TestDatabase::create();
+    let conn = &mut database.connect();
+    conn.batch_execute(
+        "CREATE TYPE kind AS ENUM ('b', 'a');
+         CREATE TABLE kind_counters (kind kind NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (kind, day, slot))",
+    )
+    .unwrap();
+    let of_a = increment(views).of(Kind::A);
+    assert_eq!(of_a.clone().execute(conn), Ok(1), "{of_a:?}");
+    increment_many(views, [(Kind::A, 1), (Kind::B, 5)], conn).unwrap();
+    let values = counter_value(views).of_many([Kind::A, Kind::B]);
+    assert_eq!(values.load(conn), Ok(vec![2, 5]));
+    let set = set_counter(views).of(Kind::A).to(3);
+    assert_eq!(set.execute(conn), Ok(2));
+    let none = table
+        .filter(slot.lt(0))
+        .select((kind_counters::kind, views));
+    assert_eq!(recount(views, none).of(Kind::A).execute(conn), Ok(-3));
+    assert_eq!(delete_counters(table).of(Kind::A).execute(conn), Ok(1));
+}
+
+/// Only the database knows that they are one key.
+#[test]
+fn two_spellings_of_a_key_in_one_statement_are_an_error() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::Drift;
+    use diesel_counters::dsl::recount;
+    use diesel_counters_tests::schema::page_counters::{self, hits};
+
+    let database = TestDatabase::create();
+    let conn = &mut database.connect();
+    let [before, caseless] = CASELESS;
+    conn.batch_execute(&format!(
+        "{before} CREATE TABLE page_counters (
+            path {caseless} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (path, day, slot)
+        )"
+    ))
+    .unwrap();
+    let counted = increment_many(hits, [("foo", 1), ("FOO", 1)], conn);
+    let error = counted.unwrap_err().to_string();
+    assert!(error.contains("a second time"), "{error}");
+    for (path, d) in [("foo", 1), ("FOO", 2)] {
+        let day = chrono::NaiveDate::from_ymd_opt(2026, 3, d).unwrap();
+        increment(hits).of(path).on(day).execute(conn).unwrap();
+    }
+    let none = page_counters::table.filter(page_counters::slot.lt(0));
+    let by_day = none.select((page_counters::path, page_counters::day, hits));
+    let drift: QueryResult<Vec<Drift<(String, chrono::NaiveDate)>>> =
+        recount(hits, by_day).execute(conn);
+    let error = drift.unwrap_err().to_string();
+    assert!(error.contains("a second time"), "{error}");
+    assert_eq!(recount(hits, by_day).of("Foo").execute(conn), Ok(-2));
+}

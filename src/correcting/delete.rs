@@ -138,14 +138,18 @@ impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
             if rows > 0 {
                 LockEntity::<NoCounters<T>, E>::new(self.entity.clone()).execute(conn)?;
             }
-            delete_rows::<T, E, _>(self.entity, conn)?;
-            Ok(usize::from(rows > 0))
+            // On MySQL and MariaDB, `CountRows` can read rows as they were at the first query of the
+            // transaction. The row that the lock inserts is deleted too.
+            let deleted = delete_rows::<T, E, _>(self.entity, conn)?;
+            Ok(usize::from(deleted > 0))
         })
     }
 }
 
 impl<T: CounterTable, K> DeleteManyCounters<T, K> {
-    /// Removes the counters. Returns the number of entities that had rows.
+    /// Removes the counters. Returns the number of entities that had rows. On MySQL and MariaDB at
+    /// REPEATABLE READ, this is their number at the first query of the transaction, if a transaction
+    /// is open.
     ///
     /// It locks the entities in the order of their keys, so that two calls do not deadlock. This
     /// is why a key is `Ord`. Two calls can deadlock if they spell a key of text in two ways that
@@ -188,22 +192,23 @@ impl<T: CounterTable, K> DeleteManyCounters<T, K> {
     }
 }
 
-/// Deletes all rows of these entities. The entities that had rows are already locked.
+/// Deletes all rows of these entities. Returns the number of rows. The entities that had rows are
+/// already locked.
 ///
 /// It deletes twice. On PostgreSQL, and on the other databases at READ COMMITTED, a `DELETE` that
 /// waits for a merge does not see the row of slot 0 that the merge inserts. The second `DELETE` sees
 /// it. A merge cannot move the counts again in between, because to fold them it would have to lock
 /// the entity.
-fn delete_rows<T, E, Conn>(entities: E, conn: &mut Conn) -> QueryResult<()>
+fn delete_rows<T, E, Conn>(entities: E, conn: &mut Conn) -> QueryResult<usize>
 where
     T: CounterTable,
     E: Clone,
     Conn: Connection,
     DeleteRows<T, E>: ExecuteDsl<Conn>,
 {
-    DeleteRows::<T, E>::new(entities.clone()).execute(conn)?;
-    DeleteRows::<T, E>::new(entities).execute(conn)?;
-    Ok(())
+    let first = DeleteRows::<T, E>::new(entities.clone()).execute(conn)?;
+    let second = DeleteRows::<T, E>::new(entities).execute(conn)?;
+    Ok(first + second)
 }
 
 /// A statement on all rows of the entities `E`.

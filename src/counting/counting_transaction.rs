@@ -95,6 +95,9 @@ where
     conn.transaction(|conn| {
         let mut tx = CountingTransaction::new(conn);
         let value = work(&mut tx)?;
+        if tx.is_lost {
+            return Err(Error::BrokenTransactionManager.into());
+        }
         if tx.savepoint_failed {
             // At a deadlock, MySQL and MariaDB roll back the whole transaction, with the rows that
             // were counted. Further statements run outside of it. An empty savepoint then fails.
@@ -113,6 +116,9 @@ pub struct CountingTransaction<'a, Conn> {
     gathered: Gathered<Conn>,
     /// Whether the last savepoint failed.
     savepoint_failed: bool,
+    /// Whether a savepoint could not be rolled back, because the database had rolled back the whole
+    /// transaction.
+    is_lost: bool,
 }
 
 impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
@@ -121,6 +127,7 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
             conn,
             gathered: BTreeMap::new(),
             savepoint_failed: false,
+            is_lost: false,
         }
     }
 
@@ -157,13 +164,22 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
     where
         E: From<Error>,
     {
-        let result: Result<_, E> = self.conn.transaction(|conn| {
+        let (mut is_lost, mut work_failed) = (false, false);
+        let result = self.conn.transaction(|conn| {
             let mut tx = CountingTransaction::new(conn);
-            let value = work(&mut tx)?;
-            Ok((value, tx.gathered))
+            let result = work(&mut tx);
+            (is_lost, work_failed) = (tx.is_lost, result.is_err());
+            Ok((result.map_err(SavepointError::Work)?, tx.gathered))
         });
         self.savepoint_failed = result.is_err();
-        let (value, gathered) = result?;
+        self.is_lost |= is_lost;
+        let (value, gathered) = result.map_err(|error| match error {
+            SavepointError::Work(error) => error,
+            SavepointError::Savepoint(error) => {
+                self.is_lost |= work_failed;
+                error.into()
+            }
+        })?;
         for (table, counts) in gathered {
             self.merge(table, counts);
         }
@@ -193,6 +209,18 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
             Entry::Vacant(none) => drop(none.insert(counts)),
             Entry::Occupied(earlier) => (counts.append)(&mut earlier.into_mut().rows, counts.rows),
         }
+    }
+}
+
+/// The error of the work in a savepoint, or of the statements that begin and end the savepoint.
+enum SavepointError<E> {
+    Work(E),
+    Savepoint(Error),
+}
+
+impl<E> From<Error> for SavepointError<E> {
+    fn from(error: Error) -> Self {
+        SavepointError::Savepoint(error)
     }
 }
 

@@ -53,7 +53,8 @@ use crate::table::{CounterTable, NoEntity, TableName};
 /// - an [overflow](crate::is_overflow()), if the count in the row would be out of the range of an
 ///   `i64`;
 /// - a [`SerializationError`](diesel::result::Error::SerializationError), if the day is outside of
-///   1000-01-01 to 9999-12-31, or if the `index` of a [`Slot::Partition`] is not less than its `of`.
+///   1000-01-01 to 9999-12-31, or if the `index` of a [`Slot::Partition`] is not less than its `of`
+///   (not on SQLite, which does not use the slot).
 ///
 /// [`HasCounters::increment`]: crate::HasCounters::increment
 pub fn increment<C: Counters>(_counters: C) -> Increment<C> {

@@ -51,7 +51,8 @@ use crate::table::{CounterTable, EntityTable, TableName};
 /// # Errors
 ///
 /// Those of [`increment`], and an [overflow](crate::is_overflow()) if the sum of one entity's
-/// amounts is out of the range of an `i64`.
+/// amounts is out of the range of an `i64`. On PostgreSQL, it also fails if `counts` spells one key of
+/// text in two ways; see [text keys](CounterTable#text-keys).
 pub fn increment_many<C, K, Conn>(
     counters: C,
     counts: impl IntoIterator<Item = (K, C::Value)>,

@@ -225,7 +225,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
 
     fn refuse_to_lose(&self, columns: &[String]) -> QueryResult<()> {
         let layout = &self.layout;
-        match columns.iter().find(|name| !layout.knows(name)) {
+        match columns.iter().find(|name| !layout.knows(name, columns)) {
             None => Ok(()),
             Some(unknown) => Err(Error::QueryBuilderError(
                 format!(

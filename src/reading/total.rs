@@ -8,7 +8,7 @@ use diesel::expression::{AsExpression, Expression, ValidGrouping};
 use diesel::internal::table_macro::ops;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_source::{AppearsInFromClause, Once};
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Nullable};
 use diesel::{AppearsOnTable, Column, QueryResult, SelectableExpression};
 
 use crate::backend::{CounterBackend, Dialect};
@@ -136,6 +136,7 @@ impl<C: Counters, Days, Id> Total<C, Days, Id> {
 
 impl<C: Counters<Table: EntityTable>, Days> Total<C, Days> {
     /// Sets the entity: an expression for its key, such as a foreign key or the field of an alias.
+    /// If the key is NULL, the total is 0.
     ///
     /// ```
     /// # include!("../doctest_setup.rs");
@@ -158,7 +159,7 @@ impl<C: Counters<Table: EntityTable>, Days> Total<C, Days> {
     /// ```
     pub fn of<Id>(self, id: Id) -> Total<C, Days, Id>
     where
-        Id: Expression<SqlType = KeyType<C>>,
+        Id: Expression<SqlType: OrNull<KeyType<C>>>,
     {
         Total {
             table: self.table,
@@ -167,6 +168,17 @@ impl<C: Counters<Table: EntityTable>, Days> Total<C, Days> {
         }
     }
 }
+
+/// The SQL type `ST` or `Nullable<ST>`.
+#[diagnostic::on_unimplemented(
+    message = "this is not an expression for a key of this counter table, whose keys have the SQL type `{ST}`",
+    label = "the SQL type of this expression is `{Self}`"
+)]
+#[doc(hidden)]
+pub trait OrNull<ST> {}
+impl<ST> OrNull<ST> for ST {}
+#[diagnostic::do_not_recommend]
+impl<ST> OrNull<ST> for Nullable<ST> {}
 
 /// The alias of the counter table in the subquery, so that the query around it can use the table's
 /// name.

@@ -1,5 +1,6 @@
 //! Totals as expressions in Diesel's queries.
 
+use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_counters::dsl::Total;
@@ -314,4 +315,27 @@ fn totals_can_be_calculated_with() {
         .filter((total(views) / 5_i64).eq(2))
         .load::<(i64, i64)>(conn);
     assert_eq!(scores, Ok(vec![(1, 15)]));
+}
+
+#[test]
+fn a_total_may_be_of_a_key_that_can_be_null() {
+    diesel::table! {
+        replies (id) {
+            id -> BigInt,
+            article_id -> Nullable<BigInt>,
+        }
+    }
+    let (_database, mut conn) = counted();
+    let conn = &mut conn;
+    conn.batch_execute(
+        "CREATE TABLE replies (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT);
+         INSERT INTO replies VALUES (1, 3), (2, NULL)",
+    )
+    .unwrap();
+    let read: Vec<(i64, i64)> = replies::table
+        .select((replies::id, total(views).of(replies::article_id)))
+        .order(replies::id)
+        .load(conn)
+        .unwrap();
+    assert_eq!(read, [(1, 20), (2, 0)]);
 }
