@@ -53,6 +53,9 @@ pub enum Slot {
     /// Connections to different nodes can have the same number. Without partitions, transactions on
     /// two nodes then write the same row, and one of them fails at its COMMIT.
     ///
+    /// Leave out the foreign key to the entity. With it, an increment locks or certifies the row of
+    /// the entity, so that transactions of two nodes conflict.
+    ///
     /// Set the same `index` in all processes that write to the same node. A partition requires as
     /// many slots as its node has connections that count. If there are more partitions than slots,
     /// some partitions share a slot.
