@@ -162,8 +162,9 @@ impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
     /// # Errors
     ///
     /// It returns the database's own errors: an [overflow](crate::is_overflow()), for example, if a
-    /// total is out of the range of an `i64`. On SQLite, it fails with a
-    /// [`QueryBuilderError`](Error::QueryBuilderError) if a key is stored as another type than its
+    /// total is out of the range of an `i64`. It fails with a
+    /// [`QueryBuilderError`](Error::QueryBuilderError) if a row keeps its old value: because a trigger
+    /// of the table prevents the update, or because SQLite stores the key as another type than its
     /// column's. Rows that were written before the error stay written.
     pub fn execute<Conn>(mut self, conn: &mut Conn) -> QueryResult<usize>
     where
@@ -202,7 +203,7 @@ where
             let end: Vec<K> = RangeEnd(range.clone()).load(conn)?;
             range.last = end.into_iter().next();
             if let Some(again) = range.last.as_ref().filter(|last| ends.contains(last)) {
-                return Err(stored_as_another_type(again));
+                return Err(not_updated(again));
             }
             let rows: Vec<(K, Option<i64>, i64)> = Differing::new(&range).load(conn)?;
             so_far.different += rows.len() as u64;
@@ -258,17 +259,17 @@ impl<F, P, ST, K> Materialize<'_, F, P, ST, K> {
             rows.any(|(key, held, _)| (key, held) == (&row.0, &row.1))
         };
         match after.iter().find(is_same) {
-            Some((key, ..)) => Err(stored_as_another_type(key)),
+            Some((key, ..)) => Err(not_updated(key)),
             None => Ok(()),
         }
     }
 }
 
-fn stored_as_another_type(key: &impl fmt::Debug) -> Error {
+fn not_updated(key: &impl fmt::Debug) -> Error {
     Error::QueryBuilderError(
         format!(
-            "no row was found by the key {key:?}, which was read from the table: SQLite stores \
-             that key as another type than its column's"
+            "the row with the key {key:?} was not updated: a trigger of the table prevents it, or \
+             SQLite stores the key as another type than its column's"
         )
         .into(),
     )
