@@ -3,7 +3,7 @@
 // such aborts (see lost_abort.c):
 //
 //   cc -O1 -shared -fPIC ask_after_prepare.c $(mariadb_config --cflags) -ldl -o ask_after_prepare.so
-//   LD_PRELOAD=$PWD/ask_after_prepare.so cargo run -p soak -- …
+//   LD_PRELOAD=$PWD/ask_after_prepare.so cargo run -p soak --features mysql -- …
 //
 // For tests only: it costs a round trip for each PREPARE. It prints each abort that it found.
 #define _GNU_SOURCE

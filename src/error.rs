@@ -23,9 +23,11 @@ use diesel::result::Error;
 /// ```
 ///
 /// Diesel has a kind only for some of these errors. The others are recognized by their text, which
-/// servers translate. If the `lc_messages` of the server is not English, run this on each
-/// connection: `SET lc_messages = 'C'` on PostgreSQL, `SET lc_messages = 'en_US'` on MySQL and
-/// MariaDB.
+/// servers translate. If the `lc_messages` of the server is not English:
+///
+/// - on PostgreSQL, a superuser runs `ALTER ROLE app SET lc_messages = 'C'`, with the role of your
+///   program. Other users cannot set it;
+/// - on MySQL and MariaDB, run `SET lc_messages = 'en_US'` on each connection.
 pub fn is_retryable(error: &Error) -> bool {
     match error {
         Error::DatabaseError(SerializationFailure, _) => true,
@@ -56,8 +58,8 @@ pub fn is_retryable(error: &Error) -> bool {
 /// # }
 /// ```
 ///
-/// An overflow is recognized by its text. If the `lc_messages` of a server is not English, set it on
-/// each connection, as for [`is_retryable`].
+/// An overflow is recognized by its text. If the `lc_messages` of a server is not English, set it as
+/// for [`is_retryable`].
 pub fn is_overflow(error: &Error) -> bool {
     match error {
         Error::DatabaseError(Unknown, info) => has_one_of(info.message(), OVERFLOWS),

@@ -1,5 +1,5 @@
 //! Runs random transactions on a real database from many threads, kills the server and clients, and
-//! compares each count that is read with what had committed. See `scripts/soak`.
+//! compares the counts that are read with what had committed. See `scripts/soak`.
 
 // A file of statements is compiled once for each database's type of connection.
 #![allow(clippy::duplicate_mod)]
@@ -34,8 +34,8 @@ use crate::options::{Found, Options};
 use crate::run::Run;
 use crate::server::Server;
 
-/// Checks that counts are exact: runs random transactions from many threads, and compares each count
-/// that is read with what had committed.
+/// Checks that counts are exact: runs random transactions from many threads, and compares the counts
+/// that are read with what had committed.
 #[derive(Debug, Parser)]
 struct Args {
     /// The URL of a server, or of each node of a cluster; for SQLite, the path of a file to create
@@ -84,12 +84,26 @@ struct Args {
     /// On a cluster, corrects and merges on all nodes instead of the first, and runs SERIALIZABLE
     #[arg(long)]
     conflicts: bool,
-    /// Never rolls back to a savepoint, which stops nodes of MariaDB Galera without a binary log
+    /// Leaves out rollbacks to a savepoint: they stop nodes of MariaDB Galera without a binary log
     #[arg(long)]
     keep_savepoints: bool,
     /// Counts until it is killed
     #[arg(long, hide = true)]
     client: bool,
+}
+
+impl Args {
+    /// The options that change what threads do, without those that have a value.
+    fn flags(&self) -> Vec<&'static str> {
+        let flags = [
+            ("--killed", self.killed),
+            ("--only-counts", self.only_counts),
+            ("--conflicts", self.conflicts),
+            ("--keep-savepoints", self.keep_savepoints),
+        ];
+        let given = flags.into_iter().filter(|(_, is_given)| *is_given);
+        given.map(|(flag, _)| flag).collect()
+    }
 }
 
 fn main() -> ExitCode {
@@ -125,6 +139,8 @@ fn check(args: Args) -> Result<bool> {
     let mut options = Options {
         name: args.name.clone().unwrap_or_else(|| scheme.to_owned()),
         urls: args.urls.clone(),
+        flags: args.flags(),
+        fault: args.fault,
         session: args.session,
         time: Duration::from_secs_f64(args.seconds),
         clients_for: Duration::from_secs_f64(args.client_seconds),

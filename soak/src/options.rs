@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use std::{fmt, fs};
 
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 use indicatif::{HumanCount, HumanDuration, ProgressBar};
 
+use crate::fault::Fault;
 use crate::history::History;
 use crate::run::{Run, Tally};
 use crate::server::Server;
@@ -18,6 +20,9 @@ pub struct Options {
     pub name: String,
     /// The URL of each node.
     pub urls: Vec<String>,
+    /// Such as `--only-counts`.
+    pub flags: Vec<&'static str>,
+    pub fault: Option<Fault>,
     /// Run on each new connection.
     pub session: String,
     pub time: Duration,
@@ -68,6 +73,7 @@ impl Options {
             .args(["--client", "--threads", "4", "--seed"])
             .arg(seed.to_string())
             .args(["--session", &self.session])
+            .args(&self.flags)
             .stdin(Stdio::null())
             .spawn()
             .context("cannot start a process that counts")
@@ -136,6 +142,12 @@ impl Found {
         let mut again = format!("{name} --threads {}", options.threads);
         if !options.session.is_empty() {
             again += &format!(" --session \"{}\"", options.session);
+        }
+        for flag in &options.flags {
+            again += &format!(" {flag}");
+        }
+        if let Some(fault) = options.fault.and_then(|fault| fault.to_possible_value()) {
+            again += &format!(" --fault {}", fault.get_name());
         }
         println!("The same history again: scripts/soak {again} --replay {file}");
         println!("The round before it was cut down: scripts/soak 1 {again} --seed {seed}");

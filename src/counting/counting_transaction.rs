@@ -116,8 +116,8 @@ pub struct CountingTransaction<'a, Conn> {
     gathered: Gathered<Conn>,
     /// Whether the last savepoint failed.
     savepoint_failed: bool,
-    /// Whether a savepoint could not be rolled back, because the database had rolled back the whole
-    /// transaction.
+    /// Whether a savepoint could not be released or rolled back, because the database had rolled back
+    /// the whole transaction.
     is_lost: bool,
 }
 
@@ -164,11 +164,12 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
     where
         E: From<Error>,
     {
-        let (mut is_lost, mut work_failed) = (false, false);
+        let (mut is_lost, mut has_begun) = (false, false);
         let result = self.conn.transaction(|conn| {
+            has_begun = true;
             let mut tx = CountingTransaction::new(conn);
             let result = work(&mut tx);
-            (is_lost, work_failed) = (tx.is_lost, result.is_err());
+            is_lost = tx.is_lost;
             Ok((result.map_err(SavepointError::Work)?, tx.gathered))
         });
         self.savepoint_failed = result.is_err();
@@ -176,7 +177,7 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
         let (value, gathered) = result.map_err(|error| match error {
             SavepointError::Work(error) => error,
             SavepointError::Savepoint(error) => {
-                self.is_lost |= work_failed;
+                self.is_lost |= has_begun;
                 error.into()
             }
         })?;

@@ -80,7 +80,8 @@ fn finds(fault: &str) {
     let printed = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(printed.contains("WRONG"), "{printed}");
-    assert!(printed.contains("The same history again"), "{printed}");
+    let again = format!("--fault {fault} --replay ");
+    assert!(printed.contains(&again), "{printed}");
     print!("{}", String::from_utf8_lossy(&output.stderr));
 }
 

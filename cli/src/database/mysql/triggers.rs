@@ -205,9 +205,7 @@ fn without_writers(counting: &Counting, statements: &str) -> String {
             }
         }
     }
-    // Several targets have the same rows.
     locks.sort();
-    locks.dedup();
     format!(
         "-- If the server has a binary log, creating triggers requires SUPER, or\n\
          -- log_bin_trust_function_creators = ON.\n\
