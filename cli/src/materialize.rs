@@ -140,7 +140,12 @@ fn key_of<'t>(parent: &'t Table, counters: &CounterTable) -> Result<&'t Column> 
         (None, [key]) => Some(key),
         (None, _) => None,
     };
-    let key = name.and_then(|name| parent.column(name));
+    // MySQL can know the column in another case, as a migration wrote it after REFERENCES.
+    let same = |name: &str| {
+        let mut columns = parent.columns.iter();
+        columns.find(|column| column.name.eq_ignore_ascii_case(name))
+    };
+    let key = name.and_then(|name| parent.column(name).or_else(|| same(name)));
     let is_never_null = |key: &Column| !key.nullable || parent.primary_key == [&*key.name];
     let key = key.filter(|key| key.kind.is_like(entity.kind) && is_never_null(key));
     key.with_context(|| {

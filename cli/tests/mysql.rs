@@ -602,3 +602,13 @@ fn what_only_begins_with_a_key_is_not_that_key() {
         }
     }
 }
+
+#[test]
+fn a_foreign_key_can_name_its_column_in_another_case() {
+    let database = TestDatabase::create();
+    database.execute("CREATE TABLE articles (Id BIGINT PRIMARY KEY, total_views BIGINT)");
+    database.execute(REFERENCE);
+    let into = ["--into", "articles.total_views"];
+    let ran = database.run(&[&["materialize", "article_counters", "views"], &into[..]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+}

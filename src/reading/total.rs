@@ -136,7 +136,7 @@ impl<C: Counters, Days, Id> Total<C, Days, Id> {
 
 impl<C: Counters<Table: EntityTable>, Days> Total<C, Days> {
     /// Sets the entity: an expression for its key, such as a foreign key or the field of an alias.
-    /// If the key is NULL, the total is 0.
+    /// If the key is NULL, the total is 0. For `sql`, name the type: `sql::<BigInt>("…")`.
     ///
     /// ```
     /// # include!("../doctest_setup.rs");

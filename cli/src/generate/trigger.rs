@@ -127,10 +127,12 @@ fn refuse_names(
     if definitions.any(|other| other.name == *name) {
         bail!("there are triggers {name} already: choose another name, or revert their migration");
     }
+    let tables = counting.database.tables(None, conn)?;
+    let is_table = tables.iter().any(|table| table.name == *name);
     // MySQL would replace a view.
     let view = counting.database.quoted(name);
-    let exists = sql(format!("SELECT 1 FROM {view} WHERE 1 = 0")).execute(conn);
-    if exists.is_ok() {
+    let view = sql(format!("SELECT 1 FROM {view} WHERE 1 = 0"));
+    if is_table || view.execute(conn).is_ok() {
         bail!(
             "there is a table {name} already, or a view: choose another name, such as count_{name}"
         );
