@@ -195,8 +195,8 @@ mod tests {
     #[test]
     fn one_delay_can_be_set() {
         let second = Duration::from_secs(1);
-        let of_one: Vec<_> = delays(3, second..=second).collect();
-        assert_eq!(of_one, [second; 2]);
+        let one = retry().delay(second..=second).delay;
+        assert_eq!(delays(3, one).collect::<Vec<_>>(), [second; 2]);
         let from_zero: Vec<_> = delays(3, Duration::ZERO..=second).collect();
         assert_eq!(from_zero, [Duration::ZERO; 2]);
     }

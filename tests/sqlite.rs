@@ -128,6 +128,27 @@ where
     conn.immediate_transaction(f)
 }
 
+/// Here only, because it takes ten seconds.
+#[test]
+fn a_compactor_runs_again_after_an_error() {
+    use diesel::r2d2::{ConnectionManager, Pool};
+    use diesel_counters::Compactor;
+    use diesel_counters_tests::schema::article_counters;
+
+    let database = TestDatabase::create();
+    let (ran, runs) = std::sync::mpsc::channel();
+    let _compactor =
+        Compactor::of(Pool::new(ConnectionManager::<Conn>::new(database.url())).unwrap())
+            .compact(article_counters::table)
+            .on_run(move |run| ran.send(run.to_string()).unwrap())
+            .start()
+            .unwrap();
+    for _ in 0..2 {
+        let run = runs.recv().unwrap();
+        assert!(run.ends_with("no such table: article_counters"), "{run}");
+    }
+}
+
 /// Read as 2020-01-05, it is sorted as something else.
 #[test]
 fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged() {

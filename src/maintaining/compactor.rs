@@ -297,15 +297,20 @@ where
             failures = if failed { failures + 1 } else { 0 };
             let now = Utc::now();
             let next = self.schedule.next_but(due, now);
-            let retry = (failures > 0).then(|| now + RETRY * (1 << (failures - 1).min(16)));
-            match retry {
-                Some(retry) if retry < next => stop.wait_until(retry),
-                _ => {
-                    due = next;
-                    stop.wait_until(due);
-                }
+            let run = next.min(retry_at(failures, now));
+            if run == next {
+                due = next;
             }
+            stop.wait_until(run);
         }
+    }
+}
+
+/// Returns when to run again after this number of failed runs, the last of which ended now.
+fn retry_at(failures: u32, now: DateTime<Utc>) -> DateTime<Utc> {
+    match failures.checked_sub(1) {
+        None => DateTime::<Utc>::MAX_UTC,
+        Some(others) => now + RETRY * (1 << others.min(16)),
     }
 }
 
@@ -412,6 +417,37 @@ mod tests {
             assert_eq!(four.next_but(last, at(now)), at(daily), "{now}");
             assert_eq!(hourly.next_but(last, at(now)), at(after_an_hour), "{now}");
         }
+    }
+
+    #[test]
+    fn each_failure_doubles_the_time_to_the_next_run() {
+        let now = Utc::now();
+        for (failures, seconds) in [
+            (1, 10),
+            (2, 20),
+            (3, 40),
+            (17, 655_360),
+            (u32::MAX, 655_360),
+        ] {
+            let retry = now + TimeDelta::seconds(seconds);
+            assert_eq!(retry_at(failures, now), retry, "{failures}");
+        }
+        assert_eq!(retry_at(0, now), DateTime::<Utc>::MAX_UTC);
+    }
+
+    #[test]
+    fn a_wait_ends_when_the_thread_has_to_stop() {
+        let stop = Stop::default();
+        let (waiting, waits) = std::sync::mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                waiting.send(()).unwrap();
+                stop.wait_until(Utc::now() + A_DAY);
+                assert!(stop.is_now());
+            });
+            waits.recv().unwrap();
+            stop.now();
+        });
     }
 
     #[test]

@@ -65,12 +65,17 @@ fn counters_are_removed_by_ids() {
 fn a_model_loses_the_counters_of_all_of_its_tables() {
     let (_database, mut conn) = counted();
     let conn = &mut conn;
-    let visitor = Visitor { id: 1, name: "" };
-    visitor.incr_counter(visits, conn).unwrap();
-    visitor.incr_counter(odd_name::views_, conn).unwrap();
-    assert_eq!(visitor.delete_counters(conn), Ok(2));
-    assert_eq!(visitor.counter_value(visits, conn), Ok(0));
-    assert_eq!(visitor.counter_value(odd_name::views_, conn), Ok(0));
+    let visitors = [1, 2].map(|id| Visitor { id, name: "" });
+    for visitor in &visitors {
+        visitor.incr_counter(visits, conn).unwrap();
+        visitor.incr_counter(odd_name::views_, conn).unwrap();
+    }
+    assert_eq!(visitors[0].delete_counters(conn), Ok(2));
+    assert_eq!(Visitor::delete_counters_of(&[1, 2], conn), Ok(2));
+    for visitor in &visitors {
+        assert_eq!(visitor.counter_value(visits, conn), Ok(0));
+        assert_eq!(visitor.counter_value(odd_name::views_, conn), Ok(0));
+    }
     assert_eq!(values(conn)[0], 2);
 }
 

@@ -4,7 +4,7 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Untyped};
+use diesel::sql_types::{Bool, Text, Untyped};
 use diesel_counters::Layout;
 use diesel_counters::dsl::LayoutSum;
 use diesel_counters::prelude::*;
@@ -115,6 +115,32 @@ fn the_sums_of_a_layout_are_those_of_all_rows() {
     assert_eq!((all.first_day, all.last_day), (first, first));
     let days: Vec<LayoutSum> = layout.sums().by_day().load(conn).unwrap();
     assert_eq!(days.len(), 2);
+}
+
+#[test]
+fn the_sums_of_a_layout_are_grouped_by_entity_or_slot() {
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    conn.batch_execute(
+        "INSERT INTO article_counters (article_id, day, slot, views)
+         VALUES (1, '2026-01-01', 0, 1), (2, '2026-01-01', 0, 3), (2, '2026-01-02', 1, 4), (3, '2026-01-01', 1, 5)",
+    )
+    .unwrap();
+    let layout = layout();
+    let slots: Vec<LayoutSum> = layout.sums().by_slot().load(conn).unwrap();
+    let slots: Vec<_> = slots.iter().map(|sum| (sum.slot, sum.sums[0])).collect();
+    assert_eq!(slots, [(Some(0), 4), (Some(1), 9)]);
+
+    let key = || sql::<Text>("concat(article_id, '')");
+    let of = |sums: Vec<LayoutSum>| -> Vec<_> {
+        let sum = |sum: LayoutSum| (sum.entity.unwrap(), sum.sums[0]);
+        sums.into_iter().map(sum).collect()
+    };
+    let [one, two, three] = [("1", 1), ("2", 7), ("3", 5)].map(|(key, n)| (key.to_owned(), n));
+    let all = layout.sums().by_entity(key()).load(conn).unwrap();
+    assert_eq!(of(all), [one, two.clone(), three.clone()]);
+    let greatest = layout.sums().by_entity(key()).greatest(2);
+    assert_eq!(of(greatest.load(conn).unwrap()), [two, three]);
 }
 
 /// The layout of `article_counters`, with one of its counters.

@@ -1,8 +1,9 @@
 //! Totals as expressions in Diesel's queries.
 
 use diesel::connection::SimpleConnection;
-use diesel::dsl::count_star;
+use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use diesel_counters::dsl::Total;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
@@ -282,6 +283,16 @@ fn a_query_with_totals_is_prepared_once() {
         "{:?}",
         watched.prepared
     );
+}
+
+#[test]
+fn totals_of_keys_that_are_sql_are_not_taken_for_each_other() {
+    let (_database, mut conn) = counted();
+    for (key, views_of_it) in [("1", 30), ("1 + 2", 20), ("2", 0)] {
+        let total = total(views).of(sql::<BigInt>(key));
+        let read: QueryResult<i64> = diesel::select(total).get_result(&mut conn);
+        assert_eq!(read, Ok(views_of_it), "{key}");
+    }
 }
 
 #[test]
