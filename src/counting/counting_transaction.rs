@@ -164,16 +164,14 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
     where
         E: From<Error>,
     {
-        let (mut is_lost, mut has_begun) = (false, false);
+        let mut has_begun = false;
         let result = self.conn.transaction(|conn| {
             has_begun = true;
             let mut tx = CountingTransaction::new(conn);
-            let result = work(&mut tx);
-            is_lost = tx.is_lost;
-            Ok((result.map_err(SavepointError::Work)?, tx.gathered))
+            let value = work(&mut tx).map_err(SavepointError::Work)?;
+            Ok((value, tx.gathered))
         });
         self.savepoint_failed = result.is_err();
-        self.is_lost |= is_lost;
         let (value, gathered) = result.map_err(|error| match error {
             SavepointError::Work(error) => error,
             SavepointError::Savepoint(error) => {

@@ -271,41 +271,47 @@ fn a_savepoint_that_deadlocks_takes_no_counts_of_lost_rows() {
     if !HAS_SLOTS {
         return; // SQLite has one writer.
     }
-    let database = TestDatabase::with_tables();
-    let both_have_one = Barrier::new(2);
-    let results = thread::scope(|scope| {
-        let transactions = [(1, 2), (2, 1)].map(|(first, second)| {
-            let (database, both_have_one) = (&database, &both_have_one);
-            scope.spawn(move || {
-                let conn = &mut database.connect();
-                let one_slot = Slot::Partition { index: 0, of: 32 };
-                let at_once = |id: i64| increment(views).of(id).slot(one_slot);
-                counting_transaction(conn, |tx| {
-                    let comment = (written::article_id.eq(first), written::body.eq("Nice."));
-                    diesel::insert_into(written::table)
-                        .values(comment)
-                        .execute(tx.conn())?;
-                    tx.count(Article::increment(comments).of(first));
-                    tx.transaction(|tx| {
-                        at_once(first).execute(tx.conn())?;
-                        both_have_one.wait();
-                        at_once(second).execute(tx.conn())
+    for savepoints in 1..=2 {
+        let database = TestDatabase::with_tables();
+        let both_have_one = Barrier::new(2);
+        let results = thread::scope(|scope| {
+            let transactions = [(1, 2), (2, 1)].map(|(first, second)| {
+                let (database, both_have_one) = (&database, &both_have_one);
+                scope.spawn(move || {
+                    let conn = &mut database.connect();
+                    let one_slot = Slot::Partition { index: 0, of: 32 };
+                    let at_once = |id: i64| increment(views).of(id).slot(one_slot);
+                    counting_transaction(conn, |tx| {
+                        let comment = (written::article_id.eq(first), written::body.eq("Nice."));
+                        diesel::insert_into(written::table)
+                            .values(comment)
+                            .execute(tx.conn())?;
+                        tx.count(Article::increment(comments).of(first));
+                        let deadlock = |tx: &mut CountingTransaction<'_, Conn>| {
+                            at_once(first).execute(tx.conn())?;
+                            both_have_one.wait();
+                            at_once(second).execute(tx.conn())
+                        };
+                        match savepoints {
+                            1 => tx.transaction(deadlock),
+                            _ => tx.transaction(|tx| tx.transaction(deadlock)),
+                        }
+                        .or(QueryResult::Ok(0))
                     })
-                    .or(QueryResult::Ok(0))
                 })
-            })
+            });
+            transactions.map(|t| t.join().unwrap())
         });
-        transactions.map(|t| t.join().unwrap())
-    });
-    let failed = results.iter().filter(|result| result.is_err()).count();
-    assert_eq!(failed, usize::from(IS_MYSQL), "{results:?}");
-    let conn = &mut database.connect();
-    let committed = written::table.count().get_result::<i64>(conn).unwrap();
-    let counted: i64 = [1, 2]
-        .map(|id| article(id).counter_value(comments, conn).unwrap())
-        .iter()
-        .sum();
-    assert_eq!(counted, committed);
+        let failed = results.iter().filter(|result| result.is_err()).count();
+        assert_eq!(failed, usize::from(IS_MYSQL), "{results:?}");
+        let conn = &mut database.connect();
+        let committed = written::table.count().get_result::<i64>(conn).unwrap();
+        let counted: i64 = [1, 2]
+            .map(|id| article(id).counter_value(comments, conn).unwrap())
+            .iter()
+            .sum();
+        assert_eq!(counted, committed);
+    }
 }
 
 #[test]

@@ -23,6 +23,7 @@ impl Dialect {
     ///     Dialect::MySql.connection_slot(32),
     ///     "1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32"
     /// );
+    /// assert_eq!(Dialect::MySql.connection_slot(1), "1");
     /// ```
     pub fn connection_slot(self, slots: u16) -> String {
         match self {
