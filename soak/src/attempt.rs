@@ -74,7 +74,6 @@ impl Attempt {
 
     fn step(&mut self, step: &Step, of: &Thread, conn: &mut Conn) -> Result<(), Stop> {
         let run = of.run;
-        let is_cluster = of.slot.is_some();
         if run.only_counts && !step.is_count()
             || run.is_client && step.is_unknown()
             || !of.corrects && matches!(step, Step::Set { .. })
@@ -169,7 +168,7 @@ impl Attempt {
                 let from = if IS_MYSQL {
                     now()
                 } else {
-                    self.snapshot_from(is_cluster)
+                    self.snapshot_from()
                 };
                 let before = Article { id: article }.set_counter(views, to, conn)?;
                 let value = Value::sum(Cell::of(article, Kind::Views), before);
@@ -185,7 +184,7 @@ impl Attempt {
                 self.count(article, Kind::Comments, 0, amount);
             }
             Step::Read(read) => {
-                let from = self.snapshot_from(is_cluster);
+                let from = self.snapshot_from();
                 if self.has_an_older_snapshot() {
                     run.tally.not_checked.fetch_add(1, Relaxed);
                     return Ok(());
@@ -233,14 +232,13 @@ impl Attempt {
     }
 
     /// The earliest time of the snapshot that a query of this transaction sees.
-    fn snapshot_from(&self, is_cluster: bool) -> Time {
+    fn snapshot_from(&self) -> Time {
         let each_statement = match self.isolation {
             Some(Isolation::ReadCommitted) => true,
             Some(Isolation::Default) => !IS_MYSQL,
             _ => false,
         };
-        // A node of a cluster waits for the other nodes at BEGIN, and not again.
-        if each_statement && !IS_SQLITE && !is_cluster {
+        if each_statement && !IS_SQLITE {
             now()
         } else {
             self.began
@@ -263,6 +261,9 @@ impl Attempt {
     }
 
     fn see(&mut self, from: Time, values: Vec<Value>) {
+        if values.is_empty() {
+            return; // A day that can be folded is checked in the totals alone.
+        }
         self.seen.push(Seen {
             from,
             to: now(),

@@ -186,8 +186,9 @@ impl Round {
 }
 
 impl Change {
+    /// A correction does not see its own change.
     fn may_be_in(&self, seen: &Seen) -> bool {
-        self.from <= seen.to && !(self.is_lost && self.to < seen.from)
+        self.from <= seen.to && !(self.is_lost && self.to < seen.from) && self.by != seen.by
     }
 }
 

@@ -26,12 +26,13 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use chrono::NaiveDate;
 use clap::Parser;
 use indicatif::ProgressBar;
 
 use crate::fault::Fault;
 use crate::options::{Found, Options};
-use crate::run::Run;
+use crate::run::{Failure, Run};
 use crate::server::Server;
 
 /// Checks that counts are exact: runs random transactions from many threads, and compares the counts
@@ -87,9 +88,9 @@ struct Args {
     /// Leaves out rollbacks to a savepoint: they stop nodes of MariaDB Galera without a binary log
     #[arg(long)]
     keep_savepoints: bool,
-    /// Counts until it is killed
+    /// Counts until it is killed, for a run that began on this day
     #[arg(long, hide = true)]
-    client: bool,
+    client: Option<NaiveDate>,
 }
 
 impl Args {
@@ -106,19 +107,21 @@ impl Args {
     }
 }
 
+/// The exit codes.
+const RIGHT: u8 = 0;
+const WRONG: u8 = 1;
+const FAILED: u8 = 2;
+
 fn main() -> ExitCode {
-    match check(Args::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("soak: {error:#}");
-            ExitCode::from(2)
-        }
-    }
+    let code = check(Args::parse()).unwrap_or_else(|error| {
+        eprintln!("soak: {error:#}");
+        FAILED
+    });
+    ExitCode::from(code)
 }
 
-/// Returns whether all counts were right.
-fn check(args: Args) -> Result<bool> {
+/// Returns the exit code.
+fn check(args: Args) -> Result<u8> {
     let scheme = args.urls[0]
         .split_once("://")
         .map_or("sqlite", |(scheme, _)| scheme);
@@ -135,7 +138,7 @@ fn check(args: Args) -> Result<bool> {
     run.only_counts = args.only_counts;
     run.conflicts = args.conflicts;
     run.keeps_savepoints = args.keep_savepoints;
-    run.is_client = args.client;
+    run.is_client = args.client.is_some();
     let mut options = Options {
         name: args.name.clone().unwrap_or_else(|| scheme.to_owned()),
         urls: args.urls.clone(),
@@ -157,7 +160,7 @@ fn check(args: Args) -> Result<bool> {
     };
     type Work = (
         fn(&mut Options, &Run) -> Result<Option<Found>>,
-        fn(&Options, &Run) -> Result<()>,
+        fn(&Options, &Run) -> Failure,
     );
     let (soak, client): Work = match scheme {
         #[cfg(feature = "postgres")]
@@ -168,21 +171,29 @@ fn check(args: Args) -> Result<bool> {
         "sqlite" => (sqlite::soak::soak, sqlite::soak::client),
         scheme => bail!("no database for {scheme}://: build with --features postgres,mysql"),
     };
-    if args.client {
-        client(&options, &run)?;
-        return Ok(true);
+    let code = |failure: &Failure| if failure.is_wrong() { WRONG } else { FAILED };
+    if let Some(day) = args.client {
+        tables::set_today(day);
+        let failure = client(&options, &run);
+        eprintln!("soak: {failure}");
+        return Ok(code(&failure));
     }
     let found = soak(&mut options, &run)?;
     options.bar.finish_and_clear();
     let (name, seconds) = (&options.name, options.began.elapsed().as_secs());
     println!(
-        "{name}: {seconds} s, {}, {} lost or doubled (seed {})",
+        "{name}: {seconds} s, {}, {} (seed {})",
         run.tally,
-        if found.is_some() { "SOME" } else { "0" },
+        match found.as_ref().map(|found| &found.failure) {
+            None => "0 lost or doubled",
+            Some(Failure::Wrong(_)) => "SOME lost or doubled",
+            Some(Failure::Other(_)) => "ended by an error",
+        },
         options.seed
     );
-    if let Some(found) = &found {
-        found.report(&options)?;
-    }
-    Ok(found.is_none())
+    let Some(found) = found else {
+        return Ok(RIGHT);
+    };
+    found.report(&options)?;
+    Ok(code(&found.failure))
 }

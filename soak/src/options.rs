@@ -11,8 +11,9 @@ use indicatif::{HumanCount, HumanDuration, ProgressBar};
 
 use crate::fault::Fault;
 use crate::history::History;
-use crate::run::{Run, Tally};
+use crate::run::{Failure, Run, Tally};
 use crate::server::Server;
+use crate::tables::today;
 
 #[derive(Debug)]
 pub struct Options {
@@ -70,8 +71,8 @@ impl Options {
     pub fn start_client(&self, seed: u64) -> Result<Child> {
         Command::new(std::env::current_exe()?)
             .args(&self.urls)
-            .args(["--client", "--threads", "4", "--seed"])
-            .arg(seed.to_string())
+            .args(["--client", &today().to_string()])
+            .args(["--threads", "4", "--seed", &seed.to_string()])
             .args(["--session", &self.session])
             .args(&self.flags)
             .stdin(Stdio::null())
@@ -100,33 +101,38 @@ impl fmt::Display for Tally {
     }
 }
 
-/// A wrong count, and the history that leads to it.
+/// A wrong count or an error, and the history that leads to it.
 #[derive(Debug)]
 pub struct Found {
-    pub reason: String,
+    pub failure: Failure,
     pub seed: u64,
     pub history: History,
 }
 
 impl Found {
-    pub fn new(reason: impl fmt::Display, seed: u64, history: History) -> Self {
+    /// What the whole run shows, not a round.
+    pub fn without_history(failure: Failure, seed: u64) -> Self {
         Found {
-            reason: reason.to_string(),
+            failure,
             seed,
-            history,
+            history: History::default(),
         }
     }
 
     /// Prints what was found and how to run it again.
     pub fn report(&self, options: &Options) -> Result<()> {
         let Found {
-            reason,
+            failure,
             seed,
             history,
         } = self;
         let name = &options.name;
         let took = HumanDuration(options.began.elapsed());
-        println!("{name}: WRONG, found after {took}: {reason}");
+        let what = match failure {
+            Failure::Wrong(_) => "WRONG, found",
+            Failure::Other(_) => "FAILED",
+        };
+        println!("{name}: {what} after {took}: {failure}");
         let work = history.0.iter().enumerate();
         for (thread, work) in work.filter(|(_, work)| !work.is_empty()) {
             println!("  thread {thread}");
@@ -135,7 +141,7 @@ impl Found {
             }
         }
         if history.0.is_empty() {
-            return Ok(()); // The whole run was compared, not a round.
+            return Ok(());
         }
         let file = format!("soak-{name}-{seed}.json");
         fs::write(&file, serde_json::to_string(history)?)?;

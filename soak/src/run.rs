@@ -9,6 +9,9 @@ use diesel::result::Error;
 
 use crate::fault::Fault;
 
+/// How long a server may be away.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+
 #[derive(Debug, Default)]
 pub struct Run {
     pub fault: Option<Fault>,
@@ -110,6 +113,10 @@ impl Failure {
 
     pub fn database(by: &str, error: Error) -> Self {
         Failure::Other(format!("{by} failed: {error:?}"))
+    }
+
+    pub fn is_wrong(&self) -> bool {
+        matches!(self, Failure::Wrong(_))
     }
 }
 

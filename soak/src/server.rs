@@ -34,9 +34,9 @@ impl Server {
         let id = process.id().to_string();
         // While it is stopped, it starts no more processes.
         signal("-STOP", [id.as_str()])?;
-        let children = Command::new("pgrep").args(["-P", &id]).output()?.stdout;
-        let children = String::from_utf8(children)?;
+        let children = Command::new("pgrep").args(["-P", &id]).output();
         process.kill()?;
+        let children = String::from_utf8(children.context("cannot run pgrep")?.stdout)?;
         // Some of them can have ended.
         let _ = signal("-KILL", children.split_whitespace());
         process.wait()?;

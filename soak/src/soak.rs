@@ -1,6 +1,7 @@
 //! Rounds: each runs a history on many threads, then checks what was read and what is stored.
 
 use std::collections::HashSet;
+use std::process::Child;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
@@ -8,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use super::thread::{Pool, Recorded, Thread};
 use super::{Conn, IS_SQLITE, SETTINGS, audit, planted};
+use crate::WRONG;
 use crate::check::Round;
 use crate::fault::Fault;
 use crate::history::{self, History};
 use crate::options::{Found, Options};
-use crate::run::{Failure, Run};
+use crate::run::{Failure, PATIENCE, Run};
 use crate::tables::{ARTICLES, KEPT};
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, CustomizeConnection, PooledConnection};
@@ -29,9 +31,6 @@ const TRIES: usize = 8;
 
 /// How many processes count at the same time, to be killed.
 const CLIENTS: usize = 3;
-
-/// How long a server may take to start.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What is run on each new connection.
 #[derive(Debug)]
@@ -102,18 +101,21 @@ pub fn soak(options: &mut Options, run: &Run) -> Result<Option<Found>> {
 
 fn rounds(options: &Options, run: &Run) -> Result<Option<Found>> {
     let soak = Soak::new(options, run);
-    let found = thread::scope(|scope| {
+    let (found, killed) = thread::scope(|scope| {
         let kills = options.server.is_some() || run.fault == Some(Fault::RowLostAfterAKill);
         let killer = kills.then(|| scope.spawn(|| soak.kill_now_and_then()));
         let found = soak.rounds();
         run.end();
-        if let Some(killer) = killer {
-            killer
-                .join()
-                .expect("the thread that kills the server panicked")?;
-        }
-        found
-    })?;
+        let killed = killer.map(|killer| {
+            let result = killer.join();
+            result.expect("the thread that kills the server panicked")
+        });
+        (found, killed)
+    });
+    let is_wrong = found.as_ref().is_some_and(|found| found.failure.is_wrong());
+    if let (Some(Err(error)), false) = (killed, is_wrong) {
+        return Err(error);
+    }
     // Its sessions end with its pools.
     drop(soak);
     match found {
@@ -123,14 +125,16 @@ fn rounds(options: &Options, run: &Run) -> Result<Option<Found>> {
 }
 
 /// The work of a process that is killed.
-pub fn client(options: &Options, run: &Run) -> Result<()> {
+pub fn client(options: &Options, run: &Run) -> Failure {
     let soak = Soak::new(options, run);
-    for round in 0.. {
+    let mut round = 0;
+    loop {
         let history = history::generate(options.seed_of(round), options.threads, 1);
-        soak.threads(&history)
-            .map_err(|failure| anyhow!("{failure}"))?;
+        if let Err(failure) = soak.threads(&history) {
+            return failure;
+        }
+        round += 1;
     }
-    Ok(())
 }
 
 impl<'a> Soak<'a> {
@@ -157,26 +161,33 @@ impl<'a> Soak<'a> {
     }
 
     /// Waits until the server accepts a connection.
-    fn connection(&self) -> PooledConnection<ConnectionManager<Conn>> {
+    fn connection(&self) -> Result<PooledConnection<ConnectionManager<Conn>>, Failure> {
+        let began = Instant::now();
         loop {
-            if let Ok(conn) = self.pools[0].get() {
-                return conn;
+            match self.pools[0].get() {
+                Ok(conn) => return Ok(conn),
+                Err(error) if began.elapsed() > PATIENCE => return Err(Failure::new(error)),
+                Err(_) => {}
             }
         }
     }
 
     /// Runs `work` while the server is not killed.
-    fn quietly<T>(&self, work: impl FnOnce(&mut Conn) -> T) -> T {
+    fn quietly<T>(&self, work: impl FnOnce(&mut Conn) -> QueryResult<T>) -> Result<T, Failure> {
         let _quiet = self.quiet.lock();
-        work(&mut self.connection())
+        work(&mut *self.connection()?).map_err(Failure::new)
     }
 
-    fn rounds(&self) -> Result<Option<Found>> {
+    fn rounds(&self) -> Option<Found> {
         let options = self.options;
         if let Some(history) = &options.replay {
             for _ in 0..options.replays {
                 if let Err(failure) = self.round(history, None) {
-                    return Ok(Some(Found::new(failure, options.seed, history.clone())));
+                    return Some(Found {
+                        failure,
+                        seed: options.seed,
+                        history: history.clone(),
+                    });
                 }
             }
             return self.end();
@@ -196,13 +207,13 @@ impl<'a> Soak<'a> {
                     options.say(&format!(
                         "round {round} failed after {after:.1} s: {failure}"
                     ));
-                    return Ok(Some(self.cut_down(history, failure, seed)));
+                    return Some(self.cut_down(history, failure, seed));
                 }
             }
             if (round + 1) % ROUNDS_KEPT == 0 {
                 stored = None;
-                if let Err(text) = self.start_again()? {
-                    return Ok(Some(Found::new(text, seed, History::default())));
+                if let Err(failure) = self.start_again() {
+                    return Some(Found::without_history(failure, seed));
                 }
             }
             options.progress(self.run);
@@ -211,9 +222,9 @@ impl<'a> Soak<'a> {
     }
 
     /// Compares the counts a last time. The tables are then empty, as `killed_clients` requires.
-    fn end(&self) -> Result<Option<Found>> {
-        let wrong = self.start_again()?.err();
-        Ok(wrong.map(|text| Found::new(text, self.options.seed, History::default())))
+    fn end(&self) -> Option<Found> {
+        let failure = self.start_again().err()?;
+        Some(Found::without_history(failure, self.options.seed))
     }
 
     fn cut_down(&self, history: History, mut failure: Failure, seed: u64) -> Found {
@@ -221,24 +232,31 @@ impl<'a> Soak<'a> {
         let end = Instant::now() + self.options.cut_down_for;
         let history = history.cut_down(|smaller| {
             let mut tries = (0..TRIES).take_while(|_| Instant::now() < end);
-            tries.any(|_| {
-                self.round(smaller, None)
-                    .map_err(|again| failure = again)
-                    .is_err()
+            tries.any(|_| match self.round(smaller, None) {
+                Err(again) if again.is_wrong() == failure.is_wrong() => {
+                    failure = again;
+                    true
+                }
+                _ => false,
             })
         });
-        Found::new(failure, seed, history)
+        Found {
+            failure,
+            seed,
+            history,
+        }
     }
 
     /// Compares the counts with the rows that the transactions wrote, and empties the tables.
-    fn start_again(&self) -> Result<Result<(), String>> {
-        self.quietly(|conn| {
-            if let Err(text) = audit::compare(conn, KEPT)? {
-                return Ok(Err(text));
+    fn start_again(&self) -> Result<(), Failure> {
+        let compared = self.quietly(|conn| {
+            let compared = audit::compare(conn, KEPT)?;
+            if compared.is_ok() {
+                audit::clear(conn)?;
             }
-            audit::clear(conn)?;
-            Ok(Ok(()))
-        })
+            Ok(compared)
+        });
+        compared?.map_err(Failure::Wrong)
     }
 
     /// Runs a history, and checks it. Returns what is then stored. `before` is what was stored before
@@ -247,10 +265,10 @@ impl<'a> Soak<'a> {
         self.run.go_on();
         let before = match before {
             Some(before) => before,
-            None => self.quietly(audit::cells).map_err(Failure::new)?,
+            None => self.quietly(audit::cells)?,
         };
         let recorded = self.threads(history)?;
-        let now = self.quietly(audit::cells).map_err(Failure::new)?;
+        let now = self.quietly(audit::cells)?;
         let mut round = Round {
             before,
             changes: Vec::new(),
@@ -269,14 +287,11 @@ impl<'a> Soak<'a> {
                 seen.extend(thread.seen);
             }
         }
-        for checked in [round.check(seen), round.check_end(&now)] {
-            let checked = checked.map_err(Failure::Wrong)?;
-            self.run.tally.reads.fetch_add(checked.reads, Relaxed);
-            self.run
-                .tally
-                .not_checked
-                .fetch_add(checked.not_checked, Relaxed);
-        }
+        let checked = round.check(seen).map_err(Failure::Wrong)?;
+        round.check_end(&now).map_err(Failure::Wrong)?;
+        let tally = &self.run.tally;
+        tally.reads.fetch_add(checked.reads, Relaxed);
+        tally.not_checked.fetch_add(checked.not_checked, Relaxed);
         Ok(now)
     }
 
@@ -308,11 +323,20 @@ impl<'a> Soak<'a> {
                 })
             });
             let threads: Vec<_> = threads.collect();
-            let results = threads.into_iter().map(|thread| match thread.join() {
-                Ok(result) => result,
-                Err(_) => Err(Failure::new("a thread panicked")),
-            });
-            results.collect()
+            let (mut recorded, mut failures) = (Vec::new(), Vec::new());
+            for thread in threads {
+                match thread.join() {
+                    Ok(Ok(of_thread)) => recorded.push(of_thread),
+                    Ok(Err(failure)) => failures.push(failure),
+                    Err(_) => failures.push(Failure::new("a thread panicked")),
+                }
+            }
+            // If a count is wrong, the other threads stop, and can fail because of that.
+            failures.sort_by_key(|failure| !failure.is_wrong());
+            match failures.into_iter().next() {
+                None => Ok(recorded),
+                Some(failure) => Err(failure),
+            }
         })
     }
 
@@ -345,33 +369,57 @@ impl<'a> Soak<'a> {
     }
 }
 
+/// Processes that count. They are killed when this is dropped.
+struct Clients(Vec<Child>);
+
+impl Drop for Clients {
+    fn drop(&mut self) {
+        for client in &mut self.0 {
+            let _ = client.kill();
+            let _ = client.wait();
+        }
+    }
+}
+
 /// Runs processes, kills them, and compares the counts with what they committed.
 fn killed_clients(options: &Options, run: &Run) -> Result<Option<Found>> {
+    let found = |text| Found::without_history(Failure::Wrong(text), options.seed);
     let began = Instant::now();
-    let mut clients = Vec::new();
+    let mut clients = Clients(Vec::new());
     while began.elapsed() < options.clients_for {
-        while clients.len() < CLIENTS {
-            clients.push(options.start_client(run.next_id() as u64)?);
+        while clients.0.len() < CLIENTS {
+            clients.0.push(options.start_client(run.next_id() as u64)?);
         }
         // From the beginning of a transaction to several rounds.
         thread::sleep(Duration::from_millis(rand::random_range(50..1500)));
-        let mut client = clients.remove(rand::random_range(0..clients.len()));
-        if let Some(status) = client.try_wait()? {
-            bail!("a process that counts ended by itself: {status}");
-        }
+        let number = rand::random_range(0..CLIENTS);
+        let mut client = clients.0.remove(number);
+        let ended = client.try_wait()?;
         client.kill()?;
         client.wait()?;
-        run.tally.clients_killed.fetch_add(1, Relaxed);
+        match ended {
+            None => run.tally.clients_killed.fetch_add(1, Relaxed),
+            Some(status) if status.code() == Some(i32::from(WRONG)) => {
+                let text = "in a process that counts; see above";
+                return Ok(Some(found(text.to_owned())));
+            }
+            Some(status) => bail!("a process that counts ended by itself: {status}"),
+        };
         options.progress(run);
     }
-    for mut client in clients {
-        client.kill()?;
-        client.wait()?;
-        run.tally.clients_killed.fetch_add(1, Relaxed);
+    let last = clients.0.len() as u64;
+    drop(clients);
+    run.tally.clients_killed.fetch_add(last, Relaxed);
+    for url in &options.urls {
+        audit::wait_until_alone(&mut connect(url)?)?;
     }
-    let mut conn = Conn::establish(&options.urls[0])?;
-    audit::wait_until_alone(&mut conn)?;
+    let mut conn = connect(&options.urls[0])?;
+    if !options.session.is_empty() {
+        conn.batch_execute(&options.session)?;
+    }
     let views = audit::compare(&mut conn, 1..=ARTICLES)?;
-    let wrong = views.and(audit::compare_comments(&mut conn)?).err();
-    Ok(wrong.map(|text| Found::new(text, options.seed, History::default())))
+    Ok(views
+        .and(audit::compare_comments(&mut conn)?)
+        .err()
+        .map(found))
 }

@@ -69,10 +69,16 @@ const COMPACTED: u8 = 2;
 /// `fold` merges this day and those before it.
 pub const FOLDED: u8 = 5;
 
+static TODAY: OnceLock<NaiveDate> = OnceLock::new();
+
 /// The day on which the run began.
 pub fn today() -> NaiveDate {
-    static TODAY: OnceLock<NaiveDate> = OnceLock::new();
     *TODAY.get_or_init(|| Utc::now().date_naive())
+}
+
+/// Sets the day on which the run began, in a process that was started later.
+pub fn set_today(day: NaiveDate) {
+    TODAY.set(day).expect("no day was needed yet");
 }
 
 /// Returns the day of this number.

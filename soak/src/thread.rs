@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;
@@ -17,7 +18,7 @@ use super::{Conn, IS_MYSQL, planted};
 use crate::fault::Fault;
 use crate::history::{Isolation, Transaction, Work};
 use crate::record::{Cell, Change, Kind, Seen, Time, Value, now};
-use crate::run::{Failure, Run};
+use crate::run::{Failure, PATIENCE, Run};
 use crate::tables::article_counters::dsl::{article_counters, comments};
 use crate::tables::{self, Article, KEPT, compacted_before, counted, folded_before};
 
@@ -132,10 +133,13 @@ impl Thread<'_> {
 
     /// Waits for a connection, also while the server starts again.
     fn connection(&self) -> Result<Pooled, Failure> {
+        let began = Instant::now();
         loop {
             match self.pool.get() {
                 Ok(conn) => return Ok(conn),
-                Err(error) if self.run.is_stopped() => return Err(Failure::new(error)),
+                Err(error) if self.run.is_stopped() || began.elapsed() > PATIENCE => {
+                    return Err(Failure::new(error));
+                }
                 Err(_) => {}
             }
         }
@@ -197,13 +201,17 @@ impl Thread<'_> {
             let mut attempt = Attempt {
                 id: self.run.next_id(),
                 isolation: Some(isolation),
-                began: now(),
                 ..Attempt::default()
             };
             if self.run.fault == Some(Fault::CountOutsideOfTheTransaction) {
-                planted::count_before(&history.steps, &mut conn).map_err(Failure::new)?;
+                match planted::count_before(&history.steps, &mut conn) {
+                    Ok(()) => {}
+                    Err(error) if is_conflict(&error) => continue,
+                    Err(error) => return Err(Failure::database(&by, error)),
+                }
             }
             let result = transaction(&mut conn, isolation, |conn| {
+                attempt.began = now();
                 attempt.steps(&history.steps, self, conn)?;
                 if history.fails {
                     return Err(Stop::Planned);
@@ -303,13 +311,14 @@ impl Thread<'_> {
     fn delete(&mut self, article: i64, by: String) -> Result<(), Failure> {
         loop {
             let mut conn = self.connection()?;
-            let (id, began) = (self.run.next_id(), now());
-            let mut commits = None;
+            let id = self.run.next_id();
+            let (mut began, mut commits) = (0, None);
             let isolation = match article % 2 {
                 1 if self.run.fault.is_none() => Isolation::Default,
                 _ => Isolation::ReadCommitted,
             };
             let result = transaction(&mut conn, isolation, |conn| {
+                began = now();
                 match self.run.fault {
                     Some(Fault::DeleteInOneStatement) => {
                         planted::delete_in_one_statement(article, conn)?;
