@@ -16,7 +16,7 @@ pub enum Error {
     MethodNotAllowed,
     #[error("{0}")]
     BadRequest(String),
-    #[error("The form is larger than 64 KiB.")]
+    #[error("The form is larger than 256 KiB.")]
     TooLarge,
     #[error("The server is busy. Please try again in a few seconds.")]
     Busy,

@@ -14,8 +14,9 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use crate::db::Pool;
 use crate::pages;
 
-/// The maximum size of a form, in bytes.
-const LARGEST_FORM: usize = 64 * 1024;
+/// The maximum size of a form, in bytes. An encoded character takes up to 12 bytes, and a text has
+/// up to 20,000 characters.
+const LARGEST_FORM: usize = 256 * 1024;
 
 /// Serves the blog until Ctrl-C or SIGTERM. It then finishes the open requests.
 pub async fn serve(listener: TcpListener, pool: Pool) -> io::Result<()> {
