@@ -28,6 +28,24 @@ fn blogs_that_start_at_once_on_an_empty_database_all_serve_it() {
     assert_eq!((number_of_articles(conn), all_views(conn)), (186, 467));
 }
 
+/// MySQL commits each part of a migration at once, so a start can be killed in the middle.
+#[cfg(feature = "mysql")]
+#[test]
+fn on_mysql_a_migration_that_was_not_recorded_runs_again() {
+    use diesel::connection::SimpleConnection;
+
+    let database = TestDatabase::new();
+    if !database.url.starts_with("mysql") {
+        return;
+    }
+    let conn = &mut database.connection();
+    conn.batch_execute("DELETE FROM __diesel_schema_migrations")
+        .unwrap();
+    drop(Blog::start(&database));
+
+    assert_eq!((number_of_articles(conn), all_views(conn)), (186, 467));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_blog_that_is_asked_to_stop_ends_well() {
