@@ -69,8 +69,8 @@ impl<'a> Key<'a> {
     fn of(item: &DeriveInput, fields: &'a Fields) -> Result<Self> {
         let column = primary_key(item)?;
         for (i, field) in fields.iter().enumerate() {
-            let name = column_name(field)?.or_else(|| field.ident.clone());
-            if name.is_some_and(|name| name == column) {
+            let name = column_name(field)?.or_else(|| field.ident.as_ref().map(unraw));
+            if name.is_some_and(|name| name == unraw(&column)) {
                 let member = match &field.ident {
                     Some(ident) => Member::Named(ident.clone()),
                     None => Member::Unnamed(Index::from(i)),
@@ -111,15 +111,20 @@ fn primary_key(item: &DeriveInput) -> Result<Ident> {
 }
 
 /// Returns the column of `#[diesel(column_name = …)]`.
-fn column_name(field: &Field) -> Result<Option<Ident>> {
+fn column_name(field: &Field) -> Result<Option<String>> {
     diesel_attr(&field.attrs, "column_name", |input| {
         input.parse::<Token![=]>()?;
-        // Diesel accepts a string too.
+        // Diesel accepts a string too, such as a keyword.
         match input.peek(LitStr) {
-            true => input.parse::<LitStr>()?.parse(),
-            false => input.parse(),
+            true => Ok(input.parse::<LitStr>()?.value()),
+            false => Ok(unraw(&input.parse()?)),
         }
     })
+}
+
+/// Returns `type` for `r#type`.
+fn unraw(ident: &Ident) -> String {
+    ident.unraw().to_string()
 }
 
 /// Finds `name` in the `#[diesel(…)]` attributes, and parses the tokens after it with `parse`.
@@ -150,6 +155,7 @@ fn skip_to_next(input: ParseStream) -> Result<()> {
     while !input.is_empty() {
         let token = input.parse::<TokenTree>()?;
         let TokenTree::Punct(punct) = token else {
+            previous = ' ';
             continue;
         };
         match punct.as_char() {

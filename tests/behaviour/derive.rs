@@ -46,6 +46,23 @@ fn the_key_is_the_field_of_the_primary_keys_column() {
     let page = Page { url: "/".into() };
     assert_eq!(page.counter_key(), "/");
     assert_eq!(File(vec![1]).counter_key(), &[1]);
+    let odd = OddColumns {
+        place: "b",
+        number: 5,
+    };
+    assert_eq!((odd.counter_key(), odd.place), (&5, "b"));
+}
+
+/// The names of the columns are two words and a keyword. The `>` of `Signed<-1>` is not that of a
+/// `->`.
+#[derive(HasCounters)]
+#[diesel(primary_key(r#type))]
+#[counters(table_name = article_counters)]
+struct OddColumns {
+    #[diesel(column_name = "two words")]
+    place: &'static str,
+    #[diesel(deserialize_as = Signed<-1>, column_name = "type")]
+    number: i64,
 }
 
 /// As in a workspace: the tables are of `diesel_counters_tests`, and this is another crate.

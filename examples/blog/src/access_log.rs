@@ -14,6 +14,9 @@ pub struct Lines<R> {
     log: R,
     /// The line that was read last. The header is line 1, as in an editor.
     number: i64,
+    /// Whether the line that was read last has no line end. No line follows it: what is
+    /// written to the log meanwhile belongs to that line.
+    at_end: bool,
 }
 
 pub struct Line {
@@ -34,7 +37,11 @@ pub struct View {
 impl<R: BufRead> Lines<R> {
     /// Reads the header. Returns `None` if it is another one.
     pub fn after_header(log: R) -> io::Result<Option<Self>> {
-        let mut lines = Lines { log, number: 0 };
+        let mut lines = Lines {
+            log,
+            number: 0,
+            at_end: false,
+        };
         let header = lines.next().transpose()?;
         Ok(header
             .is_some_and(|header| header.text == HEADER)
@@ -46,6 +53,9 @@ impl<R: BufRead> Iterator for Lines<R> {
     type Item = io::Result<Line>;
 
     fn next(&mut self) -> Option<io::Result<Line>> {
+        if self.at_end {
+            return None;
+        }
         let mut text = Vec::new();
         match self.log.read_until(b'\n', &mut text) {
             Ok(0) => return None,
@@ -53,6 +63,7 @@ impl<R: BufRead> Iterator for Lines<R> {
             Err(error) => return Some(Err(error)),
         }
         let ended = text.pop_if(|byte| *byte == b'\n').is_some();
+        self.at_end = !ended;
         text.pop_if(|byte| *byte == b'\r');
         Some(Ok(Line {
             number: self.number,
@@ -135,7 +146,25 @@ fn is_page(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
+
+    #[test]
+    fn a_line_without_a_line_end_is_the_last_one_even_if_the_log_grows() {
+        let first = "2015-05-17T10:05:03Z,GET,/,200\n";
+        for last in ["2015-05-17T10:05:04Z,GET,/,200", "2015-05-17T10:05:04Z,GE"] {
+            let log = format!("time,method,path,status\n{first}{last}");
+            let mut lines = Lines::after_header(Cursor::new(log.into_bytes()))
+                .unwrap()
+                .unwrap();
+            assert!(lines.next().unwrap().unwrap().ended);
+            assert!(!lines.next().unwrap().unwrap().ended);
+
+            lines.log.get_mut().extend(b"T,/,200\n");
+            assert!(lines.next().is_none());
+        }
+    }
 
     #[test]
     fn a_page_is_what_is_no_image_stylesheet_script_font_or_feed() {

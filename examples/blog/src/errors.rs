@@ -7,6 +7,7 @@ use axum::response::{Html, IntoResponse, Response};
 use diesel::r2d2::PoolError;
 use diesel::result::DatabaseErrorKind;
 use diesel::result::Error::DatabaseError;
+use diesel_counters::is_retryable;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -16,7 +17,7 @@ pub enum Error {
     MethodNotAllowed,
     #[error("{0}")]
     BadRequest(String),
-    #[error("The form is larger than 64 KiB.")]
+    #[error("The form is larger than 256 KiB.")]
     TooLarge,
     #[error("The server is busy. Please try again in a few seconds.")]
     Busy,
@@ -75,10 +76,9 @@ impl From<diesel::result::Error> for Error {
             diesel::NotFound => Error::NotFound,
             // A like or a comment whose article does not exist.
             DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _) => Error::NotFound,
-            // SQLite's error when another process writes for a long time.
-            DatabaseError(DatabaseErrorKind::Unknown, ref info)
-                if info.message() == "database is locked" =>
-            {
+            // Other transactions caused it, again and again or for a long time.
+            error if is_retryable(&error) => {
+                tracing::warn!("{error}");
                 Error::Busy
             }
             error => Error::Internal(error.into()),
@@ -126,5 +126,22 @@ impl From<QueryRejection> for Error {
 impl From<PathRejection> for Error {
     fn from(_: PathRejection) -> Self {
         Error::NotFound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conflict_with_another_transaction_is_said_as_a_busy_server() {
+        for (kind, message) in [
+            (DatabaseErrorKind::Unknown, "database is locked"),
+            (DatabaseErrorKind::Unknown, "deadlock detected"),
+            (DatabaseErrorKind::SerializationFailure, ""),
+        ] {
+            let error = DatabaseError(kind, Box::new(message.to_owned()));
+            assert!(matches!(Error::from(error), Error::Busy), "{message}");
+        }
     }
 }

@@ -45,6 +45,11 @@ pub enum ImportError {
          nothing was counted"
     )]
     Changed { lines: i64 },
+    #[error(
+        "the log has {lines} lines, but {counted} lines of a log with the same first line \
+         were counted before; nothing was counted"
+    )]
+    Shorter { lines: i64, counted: i64 },
     #[error("another import of this log is running")]
     AnotherIsRunning,
     #[error("reading the log failed")]
@@ -76,9 +81,10 @@ pub fn import_log(
         summary.lines = position.lines;
         summary.counted_before = position.lines;
         if position.lines < counted {
-            // The log is shorter than what was counted. It may have changed, but it has no
-            // line to count.
-            return Ok(summary);
+            return Err(ImportError::Shorter {
+                lines: position.lines,
+                counted,
+            });
         }
         if position.digest() != digest {
             return Err(ImportError::Changed { lines: counted });
@@ -127,6 +133,8 @@ pub fn import_excerpt(conn: &mut AnyConnection) -> Result<Option<Summary>, Impor
     }
     // All lines in one transaction, because the next start would not continue the import.
     match import_log(EXCERPT, EXCERPT.len(), conn, |_, _| {}) {
+        // A log that begins with the excerpt was counted, and its articles were deleted.
+        Err(ImportError::Shorter { .. }) => Ok(None),
         Err(ImportError::AnotherIsRunning) => Ok(None),
         result => result.map(Some),
     }

@@ -57,11 +57,20 @@ fn run_on_postgres(conn: &mut diesel::PgConnection) -> Result {
 #[cfg(feature = "mysql")]
 fn run_on_mysql(conn: &mut diesel::MysqlConnection) -> Result {
     use diesel::connection::SimpleConnection;
+    use diesel::dsl::sql;
+    use diesel::prelude::*;
+    use diesel::sql_types::{BigInt, Nullable};
 
     const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/mysql");
 
     // A lock of the session, because MySQL commits the transaction at each CREATE TABLE.
-    conn.batch_execute("DO GET_LOCK('blog migrations', 60)")?;
+    let lock = sql::<Nullable<BigInt>>("GET_LOCK('blog migrations', 60)");
+    let locked: Option<i64> = diesel::select(lock).get_result(conn)?;
+    if locked != Some(1) {
+        let reason = "another blog has held the lock `blog migrations` of this server for a \
+                      minute; start this blog again when the other one has started";
+        return Err(reason.into());
+    }
     let result = conn.run_pending_migrations(MIGRATIONS).map(drop);
     conn.batch_execute("DO RELEASE_LOCK('blog migrations')")?;
     result

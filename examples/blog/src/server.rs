@@ -1,7 +1,7 @@
 //! The web server.
 
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
@@ -9,19 +9,40 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::db::Pool;
 use crate::pages;
 
-/// The maximum size of a form, in bytes.
-const LARGEST_FORM: usize = 64 * 1024;
+/// The maximum size of a form, in bytes. An encoded character takes up to 12 bytes, and a text has
+/// up to 20,000 characters.
+const LARGEST_FORM: usize = 256 * 1024;
 
-/// Serves the blog until Ctrl-C or SIGTERM. It then finishes the open requests.
+/// How long the server waits for open requests when it stops. Docker kills it after 10 seconds.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Serves the blog until Ctrl-C or SIGTERM. It then finishes the open requests, for up to 5
+/// seconds.
 pub async fn serve(listener: TcpListener, pool: Pool) -> io::Result<()> {
-    axum::serve(listener, router(pool))
-        .with_graceful_shutdown(asked_to_stop()?)
-        .await
+    let asked_to_stop = asked_to_stop()?;
+    let (stop, stopping) = oneshot::channel();
+    let server = axum::serve(listener, router(pool)).with_graceful_shutdown(async {
+        let _ = stopping.await;
+    });
+    let out_of_time = async {
+        asked_to_stop.await;
+        let _ = stop.send(());
+        sleep(GRACE).await;
+    };
+    tokio::select! {
+        result = server.into_future() => result,
+        () = out_of_time => {
+            tracing::warn!("stopped before all requests were finished");
+            Ok(())
+        }
+    }
 }
 
 /// Returns the router of the whole blog.

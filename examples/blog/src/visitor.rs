@@ -32,8 +32,8 @@ impl Visitor {
         headers
             .get_all(header::COOKIE)
             .iter()
-            .filter_map(|cookies| cookies.to_str().ok())
-            .flat_map(|cookies| cookies.split(';'))
+            .flat_map(|cookies| cookies.as_bytes().split(|byte| *byte == b';'))
+            .filter_map(|cookie| str::from_utf8(cookie).ok())
             .filter_map(|cookie| cookie.trim().split_once('='))
             .find(|(name, id)| *name == COOKIE && is_id(id))
             .map(|(_, id)| Visitor { id: id.to_owned() })
@@ -60,5 +60,25 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
             let reason = "A like requires a cookie. Allow cookies and open the article again.";
             Error::BadRequest(reason.to_owned())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn cookies_of_other_programs_do_not_hide_the_visitors() {
+        let id = "0123456789abcdef".repeat(2);
+        for other in [&b"other=1"[..], "other=\u{e9}".as_bytes(), b"other=\xe9"] {
+            let ours = format!("{COOKIE}={id}");
+            let cookies = [other, ours.as_bytes(), other].join(&b"; "[..]);
+            let cookies = HeaderValue::from_bytes(&cookies).unwrap();
+            let headers = HeaderMap::from_iter([(header::COOKIE, cookies)]);
+            let visitor = Visitor::of(&headers).unwrap();
+            assert_eq!(visitor.id, id);
+        }
     }
 }

@@ -104,6 +104,7 @@ fn a_log_is_counted_once_however_often_and_under_whatever_name() {
         assert!(output.status.success());
         assert!(text(&output.stdout).contains("      999 counted before\n"));
         assert!(text(&output.stdout).contains("        0 views counted\n"));
+        assert!(text(&output.stdout).contains("All lines were counted before."));
     }
     assert_all_is_counted_once(&mut database.connection());
 }
@@ -115,11 +116,19 @@ fn a_log_that_has_grown_is_counted_from_where_it_ended() {
     let output = import(&database, LOG);
     assert!(text(&output.stdout).contains("      600 counted before\n"));
     assert_all_is_counted_once(&mut database.connection());
+}
 
-    // And its start is nothing new.
+#[test]
+fn a_log_with_fewer_lines_than_were_counted_is_refused() {
+    let database = TestDatabase::new();
+    import(&database, LOG);
     let output = import(&database, &first_lines(600));
-    assert!(output.status.success());
-    assert!(text(&output.stdout).contains("All lines were counted before."));
+
+    assert_eq!(output.status.code(), Some(1));
+    let error = text(&output.stderr);
+    let reason = "the log has 600 lines, but 999 lines of a log with the same first line \
+                  were counted before";
+    assert!(error.contains(reason), "{error}");
     assert_all_is_counted_once(&mut database.connection());
 }
 

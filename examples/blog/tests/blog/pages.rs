@@ -90,6 +90,21 @@ async fn a_new_article_is_on_the_list() {
 }
 
 #[tokio::test]
+async fn an_article_of_the_maximum_length_is_shown() {
+    let blog = Blog::new();
+    // A character of 4 bytes, each of which takes 3 in the form.
+    let encoded = "%F0%9F%A6%80";
+    let (title, body) = (encoded.repeat(200), encoded.repeat(20_000));
+    let answer = blog
+        .post("/articles", &format!("title={title}&body={body}"))
+        .await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+
+    let article = blog.get(answer.location()).await;
+    assert!(article.body.contains(&"\u{1f980}".repeat(20_000)));
+}
+
+#[tokio::test]
 async fn articles_of_one_title_are_different_articles() {
     let blog = Blog::new();
     let form = "title=Title&body=Text";
@@ -229,15 +244,15 @@ async fn bad_input_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn longer_forms_than_64_kib_are_refused() {
+async fn longer_forms_than_256_kib_are_refused() {
     let blog = Blog::new();
     let id = blog.article("Title");
     for path in ["/articles".to_owned(), format!("/articles/{id}/comments")] {
         let page = blog
-            .post(&path, &format!("title=x&body={}", "x".repeat(65_536)))
+            .post(&path, &format!("title=x&body={}", "x".repeat(262_144)))
             .await;
         assert_eq!(page.status, StatusCode::PAYLOAD_TOO_LARGE);
-        assert!(page.body.contains("64 KiB"));
+        assert!(page.body.contains("256 KiB"));
     }
 }
 

@@ -2,7 +2,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
-use crate::database::{TestDatabase, all_views, number_of_articles};
+use crate::database::{TestDatabase, all_views, number_of_articles, wait_until};
 
 #[test]
 fn an_empty_database_starts_with_real_traffic() {
@@ -28,6 +28,24 @@ fn blogs_that_start_at_once_on_an_empty_database_all_serve_it() {
     assert_eq!((number_of_articles(conn), all_views(conn)), (186, 467));
 }
 
+/// MySQL commits each part of a migration at once, so a start can be killed in the middle.
+#[cfg(feature = "mysql")]
+#[test]
+fn on_mysql_a_migration_that_was_not_recorded_runs_again() {
+    use diesel::connection::SimpleConnection;
+
+    let database = TestDatabase::new();
+    if !database.url.starts_with("mysql") {
+        return;
+    }
+    let conn = &mut database.connection();
+    conn.batch_execute("DELETE FROM __diesel_schema_migrations")
+        .unwrap();
+    drop(Blog::start(&database));
+
+    assert_eq!((number_of_articles(conn), all_views(conn)), (186, 467));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_blog_that_is_asked_to_stop_ends_well() {
@@ -37,16 +55,36 @@ fn a_blog_that_is_asked_to_stop_ends_well() {
         // A browser keeps connections for later.
         let _idle = TcpStream::connect(&blog.address).unwrap();
         blog.get("/");
-        let id = blog.process.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args([signal, &id])
-                .status()
-                .unwrap()
-                .success()
-        );
+        blog.send(signal);
         assert!(blog.process.wait().unwrap().success());
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_request_that_is_never_finished_does_not_keep_a_blog_from_stopping() {
+    let database = TestDatabase::new();
+    let mut blog = Blog::start(&database);
+    let mut request = TcpStream::connect(&blog.address).unwrap();
+    write!(
+        request,
+        "POST /articles HTTP/1.1\r\nHost: {}\r\nContent-Length: 100\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nExpect: 100-continue\r\n\r\n",
+        blog.address
+    )
+    .unwrap();
+    // The blog reads the body now.
+    let mut answer = [0; "HTTP/1.1 100 Continue".len()];
+    request.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 100 Continue");
+
+    blog.send("-TERM");
+    let mut ended = None;
+    wait_until("the blog does not stop", || {
+        ended = blog.process.try_wait().unwrap();
+        ended.is_some()
+    });
+    assert!(ended.unwrap().success());
 }
 
 #[test]
@@ -145,6 +183,13 @@ impl Blog {
             .unwrap()
             .to_owned();
         Blog { process, address }
+    }
+
+    #[cfg(unix)]
+    fn send(&self, signal: &str) {
+        let id = self.process.id().to_string();
+        let sent = Command::new("kill").args([signal, &id]).status().unwrap();
+        assert!(sent.success());
     }
 
     fn get(&self, path: &str) -> String {

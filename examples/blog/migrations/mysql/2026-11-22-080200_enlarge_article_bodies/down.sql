@@ -1,0 +1,1 @@
+ALTER TABLE articles MODIFY body TEXT NOT NULL;
