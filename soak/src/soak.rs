@@ -372,6 +372,20 @@ impl<'a> Soak<'a> {
 /// Processes that count. They are killed when this is dropped.
 struct Clients(Vec<Child>);
 
+impl Clients {
+    /// Returns whether one has found a wrong count. Fails if one has ended for another reason.
+    fn has_found(&mut self) -> Result<bool> {
+        for client in &mut self.0 {
+            match client.try_wait()? {
+                None => {}
+                Some(status) if status.code() == Some(i32::from(WRONG)) => return Ok(true),
+                Some(status) => bail!("a process that counts ended by itself: {status}"),
+            }
+        }
+        Ok(false)
+    }
+}
+
 impl Drop for Clients {
     fn drop(&mut self) {
         for client in &mut self.0 {
@@ -383,7 +397,8 @@ impl Drop for Clients {
 
 /// Runs processes, kills them, and compares the counts with what they committed.
 fn killed_clients(options: &Options, run: &Run) -> Result<Option<Found>> {
-    let found = |text| Found::without_history(Failure::Wrong(text), options.seed);
+    let found = |text| Some(Found::without_history(Failure::Wrong(text), options.seed));
+    let in_a_client = || found("in a process that counts; see above".to_owned());
     let began = Instant::now();
     let mut clients = Clients(Vec::new());
     while began.elapsed() < options.clients_for {
@@ -392,20 +407,18 @@ fn killed_clients(options: &Options, run: &Run) -> Result<Option<Found>> {
         }
         // From the beginning of a transaction to several rounds.
         thread::sleep(Duration::from_millis(rand::random_range(50..1500)));
-        let number = rand::random_range(0..CLIENTS);
-        let mut client = clients.0.remove(number);
-        let ended = client.try_wait()?;
+        if clients.has_found()? {
+            return Ok(in_a_client());
+        }
+        let client = &mut clients.0[rand::random_range(0..CLIENTS)];
         client.kill()?;
         client.wait()?;
-        match ended {
-            None => run.tally.clients_killed.fetch_add(1, Relaxed),
-            Some(status) if status.code() == Some(i32::from(WRONG)) => {
-                let text = "in a process that counts; see above";
-                return Ok(Some(found(text.to_owned())));
-            }
-            Some(status) => bail!("a process that counts ended by itself: {status}"),
-        };
+        *client = options.start_client(run.next_id() as u64)?;
+        run.tally.clients_killed.fetch_add(1, Relaxed);
         options.progress(run);
+    }
+    if clients.has_found()? {
+        return Ok(in_a_client());
     }
     let last = clients.0.len() as u64;
     drop(clients);
@@ -418,8 +431,6 @@ fn killed_clients(options: &Options, run: &Run) -> Result<Option<Found>> {
         conn.batch_execute(&options.session)?;
     }
     let views = audit::compare(&mut conn, 1..=ARTICLES)?;
-    Ok(views
-        .and(audit::compare_comments(&mut conn)?)
-        .err()
-        .map(found))
+    let compared = views.and(audit::compare_comments(&mut conn)?);
+    Ok(compared.err().and_then(found))
 }
