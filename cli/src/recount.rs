@@ -82,7 +82,7 @@ fn recount(definition: Definition, dry_run: bool, conn: &mut AnyConnection) -> R
     let mut wrong = Vec::new();
     for target in &counting.targets {
         wrong.extend(match dry_run {
-            true => find(&counting, target, conn)?,
+            true => find(&counting, target, false, conn)?,
             false => correct(&counting, target, conn)?,
         });
     }
@@ -114,19 +114,23 @@ fn named(names: &[String], conn: &mut AnyConnection) -> Result<Vec<Definition>> 
     Ok(all)
 }
 
-/// Corrects the counters of one table. The statement reads one snapshot, in which a row and its
+/// Corrects the counters of one table. It finds the entities with wrong counts, and locks them against
+/// other corrections, as the library does. A statement reads one snapshot, in which a row and its
 /// count are both there or both not. Whatever commits later adds the same to both.
 fn correct(counting: &Counting, target: &Target, conn: &mut AnyConnection) -> Result<Vec<Wrong>> {
     let database = counting.database;
-    let begin = &database.facts().trigger;
-    let table = database.table_name(&target.counters.table);
-    batch(begin.before_recount, conn)?;
+    let sql_of = &database.facts().trigger;
+    let begin = sql_of
+        .begin_recount
+        .replace("{table}", &database.table_name(&target.counters.table))
+        .replace("{wrong}", &counting.wrong_entities(target));
+    batch(sql_of.before_recount, conn)?;
     conn.transaction(|conn| {
-        batch(&begin.begin_recount.replace("{}", &table), conn)?;
-        let wrong = find(counting, target, conn)?;
+        batch(&begin, conn)?;
+        sql(counting.lock_wrong(target)).execute(conn)?;
+        let wrong = find(counting, target, true, conn)?;
         if !wrong.is_empty() {
-            let parts = [counting.actual(target, ""), counting.stored(target, "")];
-            sql(counting.add(target, &parts, "0")).execute(conn)?;
+            sql(counting.correct_wrong(target)).execute(conn)?;
         }
         Ok(wrong)
     })
@@ -139,11 +143,16 @@ fn batch(statements: &str, conn: &mut AnyConnection) -> QueryResult<()> {
     }
 }
 
-fn find(counting: &Counting, target: &Target, conn: &mut AnyConnection) -> Result<Vec<Wrong>> {
+fn find(
+    counting: &Counting,
+    target: &Target,
+    locked: bool,
+    conn: &mut AnyConnection,
+) -> Result<Vec<Wrong>> {
     let mut all = Vec::new();
     // One query a counter, so that the rows have the same columns.
     for (i, name) in target.names.iter().enumerate() {
-        let query = sql(counting.drift(target, i)).typed::<(Text, Text, BigInt, BigInt)>();
+        let query = sql(counting.drift(target, i, locked)).typed::<(Text, Text, BigInt, BigInt)>();
         let rows: Vec<(String, String, i64, i64)> = query.load(conn)?;
         let counter = format!("{}.{name}", target.counters.table);
         all.extend(rows.into_iter().map(|(entity, day, stored, actual)| Wrong {

@@ -53,8 +53,8 @@ pub struct TriggerSql {
     pub keeps_half: bool,
     /// What a session runs before the transaction of a recount.
     pub before_recount: &'static str,
-    /// What it runs first in the transaction: no other recount of the counter table `{}` runs
-    /// until it ends.
+    /// What it runs first in the transaction: it stores the entities that the query `{wrong}` returns
+    /// in the temporary table `diesel_counters_wrong`. `{table}` is the counter table.
     pub begin_recount: &'static str,
     /// A query of the schema and the name of each view that has a column of the name that follows.
     pub views: &'static str,

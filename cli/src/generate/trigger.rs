@@ -196,7 +196,7 @@ fn time(counting: &Counting, conn: &mut AnyConnection) -> Result<(i64, Duration)
     let begun = Instant::now();
     for target in &counting.targets {
         for counter in 0..target.names.len() {
-            sql(counting.drift(target, counter)).execute(conn)?;
+            sql(counting.drift(target, counter, false)).execute(conn)?;
         }
     }
     Ok((rows, begun.elapsed()))

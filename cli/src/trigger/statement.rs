@@ -25,6 +25,9 @@ pub enum DayOf {
     Undated,
 }
 
+/// The temporary table of the entities that a recount has locked.
+const WRONG: &str = "diesel_counters_wrong";
+
 const ENTITY: &str = "entity";
 const DAY: &str = "day";
 
@@ -242,6 +245,48 @@ impl Counting {
         self.upsert(target, &names, &query, &new.collect::<Vec<_>>())
     }
 
+    /// A query of the entities whose counts are wrong.
+    pub fn wrong_entities(&self, target: &Target) -> String {
+        let queries = [self.actual(target, ""), self.stored(target, "")];
+        format!(
+            "SELECT DISTINCT {}\nFROM (\n{}\n) AS moved\nGROUP BY {}\nHAVING {}",
+            target.counters.entity.as_ref().map_or(DAY, |_| ENTITY),
+            in_lines(&queries.join(UNION), 4),
+            target.group(),
+            target.is_moved(),
+        )
+    }
+
+    /// Locks the entities in [`WRONG`] as corrections of the library do: it adds nothing to the row of
+    /// 1970-01-01 in slot 0.
+    pub fn lock_wrong(&self, target: &Target) -> String {
+        let undated = self.database.facts().trigger.undated;
+        let query = match target.counters.entity {
+            Some(_) => format!("SELECT entity, {undated}, 0, 0\nFROM {WRONG}\nORDER BY entity"),
+            None => format!("SELECT {undated}, 0, 0\nWHERE 1 = 1"),
+        };
+        let name = self.database.quoted(&target.names[0]);
+        self.upsert(target, &[name], &query, &["0".to_owned()])
+    }
+
+    /// Adds what is missing to the counters of the entities in [`WRONG`].
+    pub fn correct_wrong(&self, target: &Target) -> String {
+        let query = self.of_wrong(target, [self.actual(target, ""), self.stored(target, "")]);
+        self.add(target, &[query], "0")
+    }
+
+    /// The rows of these queries whose entity is in [`WRONG`].
+    fn of_wrong(&self, target: &Target, queries: [String; 2]) -> String {
+        let queries = queries.join(UNION);
+        match target.counters.entity {
+            None => queries,
+            Some(_) => format!(
+                "SELECT *\nFROM (\n{}\n) AS counted\nWHERE entity IN (SELECT entity FROM {WRONG})",
+                in_lines(&queries, 4)
+            ),
+        }
+    }
+
     /// Adds the rows of a query to the counters `names`. `new` is what a row adds to an existing one.
     fn upsert(&self, target: &Target, names: &[String], query: &str, new: &[String]) -> String {
         let (database, sql) = (self.database, &self.database.facts().trigger);
@@ -262,8 +307,8 @@ impl Counting {
     }
 
     /// A query of the entities and days whose count is wrong: the entity and the day as text, what is
-    /// stored, and what it should be.
-    pub fn drift(&self, target: &Target, counter: usize) -> String {
+    /// stored, and what it should be. If they are `locked`, of the entities in [`WRONG`] only.
+    pub fn drift(&self, target: &Target, counter: usize, locked: bool) -> String {
         let (facts, sql) = (self.database.facts(), &self.database.facts().trigger);
         let entity = match &target.counters.entity {
             Some(key) => self.database.as_text(&Column {
@@ -279,6 +324,10 @@ impl Counting {
             self.database.quoted(&one.names[0])
         );
         let queries = [self.actual(&one, ", 0 AS kept"), self.stored(&one, &kept)];
+        let queries = match locked {
+            true => self.of_wrong(target, queries),
+            false => queries.join(UNION),
+        };
         let group = one.group();
         format!(
             "SELECT {entity}, {}, {}, {}\nFROM (\n{}\n) AS moved\nGROUP BY {group}\nHAVING {}\n\
@@ -286,7 +335,7 @@ impl Counting {
             facts.text.replace("{}", DAY),
             sql.total.replace("{}", "kept"),
             sql.total.replace("{}", &format!("kept + {}", count(0))),
-            in_lines(&queries.join(UNION), 4),
+            in_lines(&queries, 4),
             one.is_moved(),
         )
     }

@@ -45,11 +45,10 @@ pub const SQL: TriggerSql = TriggerSql {
         "DROP TEMPORARY TABLE IF EXISTS diesel_counters_try",
     ],
     keeps_half: true,
-    // At READ COMMITTED, an INSERT reads a snapshot of its own, and locks none of the rows. The lock is
-    // held until the session ends.
-    before_recount: "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; \
-                     DO GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters.recount', DATABASE()), 224), 3600)",
-    begin_recount: "",
+    // At READ COMMITTED, an INSERT reads a snapshot of its own, and locks none of the rows.
+    before_recount: "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    begin_recount: "DROP TEMPORARY TABLE IF EXISTS diesel_counters_wrong; \
+                    CREATE TEMPORARY TABLE diesel_counters_wrong AS {wrong}",
     views: "SELECT CAST(c.table_schema AS CHAR), CAST(c.table_name AS CHAR)
         FROM information_schema.columns c JOIN information_schema.views v
           ON v.table_schema = c.table_schema AND v.table_name = c.table_name

@@ -39,8 +39,8 @@ pub const SQL: TriggerSql = TriggerSql {
         "",
     ],
     keeps_half: false,
-    before_recount: "",
-    begin_recount: "LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE",
+    before_recount: "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    begin_recount: "CREATE TEMPORARY TABLE diesel_counters_wrong ON COMMIT DROP AS {wrong}",
     views: "SELECT n.nspname::text, c.relname::text
         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
         JOIN pg_attribute a ON a.attrelid = c.oid

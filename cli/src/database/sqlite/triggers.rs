@@ -51,8 +51,10 @@ pub const SQL: TriggerSql = TriggerSql {
     ],
     keeps_half: false,
     before_recount: "",
-    // It waits for the write lock, and deletes nothing.
-    begin_recount: "DELETE FROM {} WHERE 0",
+    // The first statement waits for the write lock, and deletes nothing.
+    begin_recount: "DELETE FROM {table} WHERE 0; \
+                    DROP TABLE IF EXISTS temp.diesel_counters_wrong; \
+                    CREATE TEMPORARY TABLE diesel_counters_wrong AS {wrong}",
     // SQLite cannot tell the columns of a view of a table that does not exist.
     views: "SELECT 'main', name FROM sqlite_schema WHERE type = 'view' AND sql LIKE '% AS ' || ",
     live: "SELECT 'main', tbl_name, name, '',
