@@ -41,30 +41,46 @@ pub(crate) type TableOf<C> = TableName<<C as Counters>::Table>;
 pub(crate) fn sum<C: Counters>(
     all: impl IntoIterator<Item = C::Amounts>,
 ) -> QueryResult<C::Amounts> {
-    // In an `i128`, so that a sum does not overflow because of the order of its amounts.
+    let mut amounts = C::ZERO;
+    for (amount, sum) in amounts.as_mut().iter_mut().zip(sums::<C>(all)) {
+        *amount = i64::try_from(sum).map_err(|_| overflow())?;
+    }
+    Ok(amounts)
+}
+
+/// Returns the sum for each counter, or the nearest `i64`.
+pub(crate) fn nearest_sum<C: Counters>(all: impl IntoIterator<Item = C::Amounts>) -> C::Amounts {
+    let mut amounts = C::ZERO;
+    for (amount, sum) in amounts.as_mut().iter_mut().zip(sums::<C>(all)) {
+        *amount = sum.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+    }
+    amounts
+}
+
+// In an `i128`, so that a sum does not overflow because of the order of its amounts.
+fn sums<C: Counters>(all: impl IntoIterator<Item = C::Amounts>) -> Vec<i128> {
     let mut sums = vec![0; C::NAMES.len()];
     for amounts in all {
         for (sum, amount) in sums.iter_mut().zip(amounts.as_ref()) {
             *sum += i128::from(*amount);
         }
     }
-    let mut amounts = C::ZERO;
-    for (amount, sum) in amounts.as_mut().iter_mut().zip(sums) {
-        *amount = i64::try_from(sum).map_err(|_| overflow())?;
-    }
-    Ok(amounts)
+    sums
 }
 
-/// Returns the difference for each counter, or an overflow: the amount to add to `from` to get
-/// `to`.
+/// Returns what to add to each stored count, or the nearest `i64`, to get another. Returns `None` if a
+/// stored count, or a difference, could be out of the range of an `i64`.
 pub(crate) fn difference<C: Counters>(
     mut to: C::Amounts,
-    from: C::Amounts,
-) -> QueryResult<C::Amounts> {
-    for (to, from) in to.as_mut().iter_mut().zip(from.as_ref()) {
-        *to = to.checked_sub(*from).ok_or_else(overflow)?;
+    nearest: C::Amounts,
+) -> Option<C::Amounts> {
+    for (to, nearest) in to.as_mut().iter_mut().zip(nearest.as_ref()) {
+        *to = match *nearest {
+            i64::MIN | i64::MAX => None,
+            stored => to.checked_sub(stored),
+        }?;
     }
-    Ok(to)
+    Some(to)
 }
 
 // The compiler rejects a blanket impl for columns next to one for tuples, because they could

@@ -246,6 +246,7 @@ pub mod bounds {
     pub use crate::correcting::delete::*;
     pub use crate::correcting::drift::*;
     pub use crate::correcting::set::*;
+    pub use crate::correcting::stored::*;
     pub use crate::correcting::true_counts::*;
     pub use crate::counter::*;
     #[cfg(feature = "postgres")]

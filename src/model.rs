@@ -15,7 +15,8 @@ use crate::backend::{CounterBackend, ListRows};
 use crate::correcting::delete::{DeleteFromEach, DeleteManyFromEach};
 use crate::correcting::drift::DriftQuery;
 use crate::correcting::recount::{Drift, Recount};
-use crate::correcting::set::{LockedRows, SetCounter};
+use crate::correcting::set::SetCounter;
+use crate::correcting::stored::{StoredRows, TakeBack};
 use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
 use crate::counter::{Counters, first_common};
 use crate::counting::deltas::Deltas;
@@ -572,11 +573,11 @@ pub trait HasCounters: Sized {
         C::Table: CountersOf<Self>,
         &'a Self::Key: KeyOf<KeyType<C>>,
         ModelKey<'a, Self, C>: Clone,
-        Conn: Connection,
+        Conn: Connection<Backend: CounterBackend>,
         LockEntity<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
         Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
-        Sums<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
-        LockedRows<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        TakeBack<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
+        StoredRows<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
         const { assert_program_counts::<Self, C>() }
         let increment = increment_of::<Self, C>(counters).of(self.counter_key());
@@ -592,11 +593,11 @@ pub trait HasCounters: Sized {
         C::Table: CountersOf<Self>,
         &'a Self::Key: KeyOf<KeyType<C>>,
         ModelKey<'a, Self, C>: Clone,
-        Conn: Connection,
+        Conn: Connection<Backend: CounterBackend>,
         LockEntity<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
         Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
-        Sums<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
-        LockedRows<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        TakeBack<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
+        StoredRows<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
         const { assert_program_counts::<Self, C>() }
         self.set_counter(counters, C::value(C::ZERO), conn)
@@ -639,9 +640,10 @@ pub trait HasCounters: Sized {
         S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
         &'a Self::Key: KeyOf<KeyType<C>>,
         ModelKey<'a, Self, C>: Clone,
-        Conn: Connection,
+        Conn: Connection<Backend: CounterBackend>,
         LockEntity<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
         Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
+        TakeBack<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
         RecountBy<C, S>: OfOne<C>,
         DriftQuery<C, S::Query, ModelKey<'a, Self, C>, <RecountBy<C, S> as OfOne<C>>::OfOne>:
             LoadQuery<'a, Conn, <RecountBy<C, S> as OfOne<C>>::Row>,
@@ -668,6 +670,7 @@ pub trait HasCounters: Sized {
         Conn: Connection,
         Conn::Backend: CounterBackend<ManyRows: ListRows>,
         for<'b> AddRows<'b, C::Table, Self::Key>: ExecuteDsl<Conn>,
+        TakeBack<C, Keys<Self::Key>>: ExecuteDsl<Conn>,
         DriftQuery<C, S::Query, AllEntities, RecountBy<C, S>>:
             LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
         DriftQuery<C, S::Query, Keys<Self::Key>, RecountBy<C, S>>:

@@ -1,9 +1,77 @@
-//! Tells whether a transaction is open.
+//! Transactions: the caller's, and those of operations that have several statements.
 
-use diesel::QueryResult;
 use diesel::connection::{Connection, TransactionManager};
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::result::Error;
+use diesel::{QueryResult, RunQueryDsl};
+
+use crate::backend::{CounterBackend, Dialect};
 
 pub(crate) fn is_in_a_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
     let status = Conn::TransactionManager::transaction_manager_status_mut(conn);
     Ok(status.transaction_depth()?.is_some())
+}
+
+/// Returns whether a transaction is open that can be committed. One that `begin_test_transaction`
+/// began cannot: nobody else sees what it writes, and what it locks is released by the test's end.
+pub(crate) fn is_in_a_lasting_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
+    // A pool discards a connection with a transaction, unless it is a test's.
+    Ok(is_in_a_transaction(conn)? && Conn::TransactionManager::is_broken_transaction_manager(conn))
+}
+
+/// Runs `work` in a transaction, or in a savepoint if a transaction is open.
+///
+/// On MySQL and MariaDB, the transaction is READ COMMITTED. At REPEATABLE READ, its queries would
+/// read rows as they were before it waited for a lock; with `innodb_snapshot_isolation`, which
+/// MariaDB has on by default since 11.6.2, it would fail with error 1020 instead.
+///
+/// If `work` fails, this returns its error, also if the rollback fails: MariaDB ends the whole
+/// transaction at error 1020, and then has no savepoint to roll back to.
+pub(crate) fn transaction<T, Conn>(
+    conn: &mut Conn,
+    work: impl FnOnce(&mut Conn) -> QueryResult<T>,
+) -> QueryResult<T>
+where
+    Conn: Connection<Backend: CounterBackend>,
+{
+    begin_read_committed(conn)?;
+    let mut failed = None;
+    let result = conn.transaction(|conn| {
+        work(conn).map_err(|error| {
+            failed = Some(error);
+            Error::RollbackTransaction
+        })
+    });
+    match failed {
+        Some(error) => Err(error),
+        None => result,
+    }
+}
+
+/// On MySQL and MariaDB, the next transaction or statement is READ COMMITTED if no transaction is
+/// open.
+pub(crate) fn begin_read_committed<Conn>(conn: &mut Conn) -> QueryResult<()>
+where
+    Conn: Connection<Backend: CounterBackend>,
+{
+    if Conn::Backend::MAY_BE_MYSQL && !is_in_a_transaction(conn)? {
+        ReadCommitted.execute(conn)?;
+    }
+    Ok(())
+}
+
+#[derive(Debug, QueryId)]
+struct ReadCommitted;
+
+impl<Conn> RunQueryDsl<Conn> for ReadCommitted {}
+
+impl<DB: CounterBackend> QueryFragment<DB> for ReadCommitted {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_sql(match Dialect::of(&out) {
+            Dialect::MySql => "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+            // It does nothing: only a connection to any database runs it here.
+            Dialect::PostgreSql | Dialect::Sqlite => "SELECT 1",
+        });
+        Ok(())
+    }
 }

@@ -71,6 +71,10 @@ pub const GIVE_UP_SOON: &str = "SET lock_timeout = '100ms'";
 pub const FAIL_ON_CHANGED_ROWS: Option<&str> =
     Some("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ");
 
+/// Has a transaction write a row which changed since it read.
+pub const OVERWRITE_CHANGED_ROWS: &str =
+    "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED";
+
 /// What to run before a column of this type takes `a` and `A` for one text.
 pub const CASELESS: [&str; 2] = [
     "CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false);",

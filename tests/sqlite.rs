@@ -58,6 +58,9 @@ pub const GIVE_UP_SOON: &str = "PRAGMA busy_timeout = 10";
 /// Has a transaction fail that writes a row which changed since it read.
 pub const FAIL_ON_CHANGED_ROWS: Option<&str> = None;
 
+/// It would have to wait.
+pub const OVERWRITE_CHANGED_ROWS: &str = "";
+
 /// What to run before a column of this type takes `a` and `A` for one text.
 pub const CASELESS: [&str; 2] = ["", "TEXT COLLATE NOCASE"];
 

@@ -73,6 +73,10 @@ pub trait CounterBackend:
     /// every other backend.
     type ManyRows;
 
+    /// Whether [`dialect`](CounterBackend::dialect) can be [`Dialect::MySql`].
+    #[doc(hidden)]
+    const MAY_BE_MYSQL: bool = true;
+
     /// Returns the SQL dialect of the backend.
     fn dialect(&self) -> Dialect;
 }
@@ -105,6 +109,7 @@ pub enum Dialect {
 #[cfg(feature = "postgres")]
 impl CounterBackend for diesel::pg::Pg {
     type ManyRows = UnnestedRows;
+    const MAY_BE_MYSQL: bool = false;
 
     fn dialect(&self) -> Dialect {
         Dialect::PostgreSql
@@ -123,6 +128,7 @@ impl CounterBackend for diesel::mysql::Mysql {
 #[cfg(feature = "sqlite")]
 impl CounterBackend for diesel::sqlite::Sqlite {
     type ManyRows = ListedRows;
+    const MAY_BE_MYSQL: bool = false;
 
     fn dialect(&self) -> Dialect {
         Dialect::Sqlite

@@ -15,6 +15,7 @@ use crate::counting::increment::LockEntity;
 use crate::counting::increment_many::AddRows;
 use crate::entity::{Entities, KeyOf, Keys};
 use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
+use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
 /// Removes all counters of an entity from a counter table.
 ///
@@ -63,8 +64,10 @@ use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
 ///
 /// It runs up to five statements in a transaction, or in a savepoint if a transaction is open. With
 /// [`of_many`](DeleteCounters::of_many), PostgreSQL runs the same statements for any number of
-/// entities, and the other databases repeat most of them for each 1,000 entities.
+/// entities, and the other databases repeat most of them for each 1,000 entities. On MySQL and
+/// MariaDB, the transaction is READ COMMITTED.
 ///
+/// - An entity that has no rows is left as it is: an increment that commits meanwhile stays.
 /// - An increment that waits for the removal continues from 0 if the table has no foreign key. If it
 ///   has one and the entity is deleted too, the increment fails.
 /// - Other corrections of the same entities wait for it. The lock is the row of 1970-01-01 in slot 0
@@ -126,30 +129,29 @@ impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
     /// [`ForeignKeyViolation`](diesel::result::DatabaseErrorKind::ForeignKeyViolation).
     pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
-        Conn: Connection,
+        Conn: Connection<Backend: CounterBackend>,
         StartWriting<T, ()>: ExecuteDsl<Conn>,
         CountRows<T, E>: LoadQuery<'a, Conn, i64>,
         LockEntity<NoCounters<T>, E>: ExecuteDsl<Conn>,
         DeleteRows<T, E>: ExecuteDsl<Conn>,
     {
-        conn.transaction(|conn| {
+        let latest = is_in_a_lasting_transaction(conn)?;
+        transaction(conn, |conn| {
             StartWriting::<T, ()>::new(()).execute(conn)?;
-            let rows: i64 = CountRows::new(self.entity.clone()).get_result(conn)?;
-            if rows > 0 {
-                LockEntity::<NoCounters<T>, E>::new(self.entity.clone()).execute(conn)?;
+            let count = CountRows::new(self.entity.clone()).latest(latest);
+            // Without a lock, a count that commits now must stay: another correction can have read it.
+            if count.get_result(conn)? == 0_i64 {
+                return Ok(0);
             }
-            // On MySQL and MariaDB, `CountRows` can read rows as they were at the first query of the
-            // transaction. The row that the lock inserts is deleted too.
-            let deleted = delete_rows::<T, E, _>(self.entity, conn)?;
-            Ok(usize::from(deleted > 0))
+            LockEntity::<NoCounters<T>, E>::new(self.entity.clone()).execute(conn)?;
+            delete_rows::<T, E, _>(self.entity, conn)?;
+            Ok(1)
         })
     }
 }
 
 impl<T: CounterTable, K> DeleteManyCounters<T, K> {
-    /// Removes the counters. Returns the number of entities that had rows. On MySQL and MariaDB at
-    /// REPEATABLE READ, this is their number at the first query of the transaction, if a transaction
-    /// is open.
+    /// Removes the counters. Returns the number of entities that had rows.
     ///
     /// It locks the entities in the order of their keys, so that two calls do not deadlock. This
     /// is why a key is `Ord`. Two calls can deadlock if they spell a key of text in two ways that
@@ -170,45 +172,51 @@ impl<T: CounterTable, K> DeleteManyCounters<T, K> {
     {
         self.ids.sort_unstable();
         self.ids.dedup();
-        conn.transaction(|conn| {
+        let latest = is_in_a_lasting_transaction(conn)?;
+        transaction(conn, |conn| {
             StartWriting::<T, ()>::new(()).execute(conn)?;
             let mut removed = 0;
             for keys in self.ids.chunks(ManyRows::<Conn>::NUMBERED_LIMIT) {
-                let find = FindKeys::<T, K>::new(Keys::numbered::<ManyRows<Conn>>(keys));
+                let keys = Keys::numbered::<ManyRows<Conn>>(keys);
+                let find = FindKeys::<T, K> {
+                    table: TableName::new(),
+                    keys: keys.clone(),
+                    latest,
+                };
                 let mut numbers: Vec<i64> = find.load(conn)?;
                 numbers.sort_unstable();
                 // The last key is repeated to fill up the list. `FindKeys` returns the least number
                 // of each key.
+                let keys = keys.as_slice();
                 let found = numbers.iter().map(|&number| &keys[number as usize - 1]);
                 let found: Vec<K> = found.cloned().collect();
-                removed += found.len();
                 if !found.is_empty() {
+                    removed += found.len();
                     lock_entities::<NoCounters<T>, _, _>(&found, conn)?;
+                    delete_rows::<T, _, _>(Keys::listed::<ManyRows<Conn>>(found), conn)?;
                 }
-                delete_rows::<T, _, _>(Keys::listed::<ManyRows<Conn>>(keys.to_vec()), conn)?;
             }
             Ok(removed)
         })
     }
 }
 
-/// Deletes all rows of these entities. Returns the number of rows. The entities that had rows are
-/// already locked.
+/// Deletes all rows of these entities, which are already locked.
 ///
 /// It deletes twice. On PostgreSQL, and on the other databases at READ COMMITTED, a `DELETE` that
 /// waits for a merge does not see the row of slot 0 that the merge inserts. The second `DELETE` sees
 /// it. A merge cannot move the counts again in between, because to fold them it would have to lock
 /// the entity.
-fn delete_rows<T, E, Conn>(entities: E, conn: &mut Conn) -> QueryResult<usize>
+fn delete_rows<T, E, Conn>(entities: E, conn: &mut Conn) -> QueryResult<()>
 where
     T: CounterTable,
     E: Clone,
     Conn: Connection,
     DeleteRows<T, E>: ExecuteDsl<Conn>,
 {
-    let first = DeleteRows::<T, E>::new(entities.clone()).execute(conn)?;
-    let second = DeleteRows::<T, E>::new(entities).execute(conn)?;
-    Ok(first + second)
+    DeleteRows::<T, E>::new(entities.clone()).execute(conn)?;
+    DeleteRows::<T, E>::new(entities).execute(conn)?;
+    Ok(())
 }
 
 /// A statement on all rows of the entities `E`.
@@ -217,6 +225,9 @@ where
 pub struct EntityRows<T: CounterTable, E, Do> {
     table: TableName<T>,
     entities: E,
+    /// Whether to count the latest committed rows. Otherwise MySQL and MariaDB can count those of the
+    /// first query of the transaction.
+    latest: bool,
     what: PhantomData<Do>,
 }
 
@@ -249,8 +260,14 @@ impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
         EntityRows {
             table: TableName::new(),
             entities,
+            latest: false,
             what: PhantomData,
         }
+    }
+
+    fn latest(mut self, latest: bool) -> Self {
+        self.latest = latest;
+        self
     }
 }
 
@@ -285,9 +302,14 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Dialect::of(&out).push_select(&mut out);
+        let dialect = Dialect::of(&out);
+        dialect.push_select(&mut out);
         out.push_sql("COUNT(*)");
-        self.walk_from(out)
+        self.walk_from(out.reborrow())?;
+        if self.latest {
+            dialect.push_share_lock(&mut out);
+        }
+        Ok(())
     }
 }
 
@@ -325,15 +347,8 @@ impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
 pub struct FindKeys<T: CounterTable, K> {
     table: TableName<T>,
     keys: Keys<K>,
-}
-
-impl<T: CounterTable, K> FindKeys<T, K> {
-    fn new(keys: Keys<K>) -> Self {
-        FindKeys {
-            table: TableName::new(),
-            keys,
-        }
-    }
+    /// As that of [`EntityRows`].
+    latest: bool,
 }
 
 impl<T: CounterTable, K, Conn> RunQueryDsl<Conn> for FindKeys<T, K> {}
@@ -354,7 +369,8 @@ where
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let entity = T::ENTITY.unwrap_or_default();
-        Dialect::of(&out).push_select(&mut out);
+        let dialect = Dialect::of(&out);
+        dialect.push_select(&mut out);
         out.push_sql("MIN(");
         out.push_identifier(NUMBER)?;
         out.push_sql(")");
@@ -365,7 +381,11 @@ where
             out.reborrow(),
         )?;
         out.push_sql(" GROUP BY ");
-        out.push_identifier(entity)
+        out.push_identifier(entity)?;
+        if self.latest {
+            dialect.push_share_lock(&mut out);
+        }
+        Ok(())
     }
 }
 
@@ -388,7 +408,7 @@ where
     K: 'a,
     &'a K: KeyOf<T::KeyType>,
     <&'a K as KeyOf<T::KeyType>>::Id: Clone,
-    Conn: Connection,
+    Conn: Connection<Backend: CounterBackend>,
     StartWriting<T, ()>: ExecuteDsl<Conn>,
     CountRows<T, <&'a K as KeyOf<T::KeyType>>::Id>: LoadQuery<'a, Conn, i64>,
     LockEntity<NoCounters<T>, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,

@@ -9,6 +9,7 @@ use diesel::sql_types::Date;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, is_exact, push_names};
+use crate::correcting::stored::walk_where_locked;
 use crate::counter::{Counters, TableOf};
 use crate::entity::{Entities, KeyType};
 use crate::reading::sums::{ByDay, Ungrouped};
@@ -21,6 +22,8 @@ pub struct DriftQuery<C: Counters, Source, E, By> {
     table: TableOf<C>,
     source: Rc<Source>,
     entities: E,
+    /// Whether these entities have been locked.
+    locked: bool,
     /// Whether the caller's transaction was open before the lock that this query relies on. Then
     /// the query could read a snapshot from before the lock.
     may_be_stale: bool,
@@ -33,13 +36,19 @@ impl<C: Counters, Source, E, By> DriftQuery<C, Source, E, By> {
             table: TableName::new(),
             source: Rc::clone(source),
             entities,
+            locked: false,
             may_be_stale: false,
             by: PhantomData,
         }
     }
 
-    pub(super) fn under_lock(mut self, in_a_transaction: bool) -> Self {
+    pub(super) fn may_be_stale(mut self, in_a_transaction: bool) -> Self {
         self.may_be_stale = in_a_transaction;
+        self
+    }
+
+    pub(super) fn locked(mut self) -> Self {
+        self.locked = true;
         self
     }
 }
@@ -128,6 +137,8 @@ where
     //     SELECT entity, 0, actual_0 FROM source
     // ) AS both
     // GROUP BY entity HAVING SUM(stored_0) <> SUM(actual_0) ORDER BY entity
+    //
+    // A stored sum that is out of range is the nearest BIGINT, so that it can be corrected.
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
         if self.may_be_stale && dialect.reads_old_snapshots() {
@@ -171,10 +182,14 @@ where
         out.push_sql(") ");
         dialect.push_select(&mut out);
         push_names(by, &mut out)?;
-        for (i, counter) in stored.iter().chain(&actual).enumerate() {
+        for (i, counter) in stored.iter().enumerate() {
             if i > 0 || !by.is_empty() {
                 out.push_sql(", ");
             }
+            dialect.push_nearest_sum(counter, &mut out)?;
+        }
+        for counter in &actual {
+            out.push_sql(", ");
             dialect.push_sum(counter, &mut out)?;
         }
 
@@ -196,8 +211,12 @@ where
         }
         out.push_sql(" FROM ");
         self.table.walk_ast(out.reborrow())?;
-        self.entities
-            .walk_where(C::Table::ENTITY.unwrap_or_default(), out.reborrow())?;
+        if self.locked {
+            walk_where_locked(&self.table, &self.entities, out.reborrow())?;
+        } else {
+            self.entities
+                .walk_where(C::Table::ENTITY.unwrap_or_default(), out.reborrow())?;
+        }
         out.push_sql(" UNION ALL SELECT ");
         push_names(&names, &mut out)?;
         out.push_sql(if names.is_empty() { "" } else { ", " });
@@ -220,11 +239,10 @@ where
             out.push_sql(" GROUP BY ");
             push_names(by, &mut out)?;
             for (i, (stored, actual)) in stored.iter().zip(&actual).enumerate() {
-                out.push_sql(if i == 0 { " HAVING SUM(" } else { " OR SUM(" });
-                out.push_identifier(stored)?;
-                out.push_sql(") <> SUM(");
-                out.push_identifier(actual)?;
-                out.push_sql(")");
+                out.push_sql(if i == 0 { " HAVING " } else { " OR " });
+                dialect.push_nearest_sum(stored, &mut out)?;
+                out.push_sql(" <> ");
+                dialect.push_sum(actual, &mut out)?;
             }
             out.push_sql(" ORDER BY ");
             push_names(by, &mut out)?;

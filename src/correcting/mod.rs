@@ -4,4 +4,5 @@ pub(crate) mod delete;
 pub(crate) mod drift;
 pub(crate) mod recount;
 pub(crate) mod set;
+pub(crate) mod stored;
 pub(crate) mod true_counts;

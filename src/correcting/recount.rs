@@ -13,6 +13,7 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, ListRows, ManyRows};
 use crate::correcting::drift::{ByEntity, DriftQuery};
+use crate::correcting::stored::TakeBack;
 use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
 use crate::counter::{Counters, difference, sum};
 use crate::counting::increment::{DaySlots, Increment, LockEntity, increment};
@@ -20,7 +21,7 @@ use crate::counting::increment_many::{AddRows, add_rows};
 use crate::day::{Day, UNDATED};
 use crate::entity::{AllEntities, KeyExpression, KeyOf, KeyType, Keys};
 use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
-use crate::transaction::is_in_a_transaction;
+use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
 /// Corrects counters from the rows that they count.
 ///
@@ -135,12 +136,13 @@ use crate::transaction::is_in_a_transaction;
 ///
 /// # Errors
 ///
-/// `execute` returns the database's own errors, an [overflow](crate::is_overflow()) if a difference
-/// is out of the range of an `i64`, and a
+/// `execute` returns the database's own errors, an [overflow](crate::is_overflow()) if a true count
+/// or a row is out of the range of an `i64`, and a
 /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError):
 ///
 /// - if a transaction is open on MySQL or MariaDB: there a query can read rows as they were at the
-///   first query of the transaction, before the lock;
+///   first query of the transaction, before the lock. It works in a transaction of
+///   [`begin_test_transaction`](Connection::begin_test_transaction);
 /// - if `source` counts on a day that is not the first day of one of the model's periods, such as a
 ///   Tuesday for a model that counts by week. The error names the day.
 pub fn recount<C, S>(counters: C, source: S) -> Recount<C, S::Query, RecountBy<C, S>>
@@ -181,7 +183,8 @@ const MAX_BATCH: usize = 8_192;
 pub struct Drift<K, V = i64> {
     /// The entity's key; in a recount by day, a tuple of the key and the day.
     pub entity: K,
-    /// The stored count, or a tuple of stored counts, before the correction.
+    /// The stored count, or a tuple of stored counts, before the correction. A count that is out of
+    /// the range of an `i64` is the nearest `i64`.
     pub stored: V,
     /// The true count, or a tuple of true counts.
     pub actual: V,
@@ -235,8 +238,8 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
     ///
     /// It first finds the entities with wrong counts, as [`dry_run`](Recount::dry_run) does. Then it
     /// locks, reads and corrects them in [batches](Recount::batch). Each batch is a transaction, or
-    /// a savepoint if a transaction is open. An entity whose count becomes wrong after the first
-    /// query is not corrected.
+    /// a savepoint if a transaction is open. On MySQL and MariaDB, a transaction is READ COMMITTED. An
+    /// entity whose count becomes wrong after the first query is not corrected.
     ///
     /// # Errors
     ///
@@ -248,12 +251,13 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         By: OfMany<K, Entity: Ord + Clone>,
         Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
         for<'b> AddRows<'b, C::Table, By::Entity>: ExecuteDsl<Conn>,
+        TakeBack<C, Keys<By::Entity>>: ExecuteDsl<Conn>,
         DriftQuery<C, Source, AllEntities, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
         DriftQuery<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
-        let in_a_transaction = is_in_a_transaction(conn)?;
-        let query =
-            DriftQuery::<C, _, _, By>::new(&self.source, AllEntities).under_lock(in_a_transaction);
+        let in_a_transaction = is_in_a_lasting_transaction(conn)?;
+        let query = DriftQuery::<C, _, _, By>::new(&self.source, AllEntities)
+            .may_be_stale(in_a_transaction);
         let drifts = query.load::<(K, C::Value, C::Value)>(conn)?;
         let mut keys: Vec<By::Entity> = drifts
             .iter()
@@ -263,7 +267,10 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         keys.dedup();
         let mut corrected = Vec::new();
         for keys in keys.chunks(self.batch) {
-            corrected.extend(conn.transaction(|conn| self.correct(keys, in_a_transaction, conn))?);
+            corrected.extend(transaction(conn, |conn| {
+                lock_entities::<C, _, _>(keys, conn)?;
+                self.correct(keys, in_a_transaction, conn)
+            })?);
         }
         Ok(corrected)
     }
@@ -280,23 +287,32 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         By: OfMany<K, Entity: Ord + Clone>,
         Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
         for<'b> AddRows<'b, C::Table, By::Entity>: ExecuteDsl<Conn>,
+        TakeBack<C, Keys<By::Entity>>: ExecuteDsl<Conn>,
         DriftQuery<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
-        lock_entities::<C, _, _>(keys, conn)?;
-
         let these = Keys::listed::<ManyRows<Conn>>(keys.to_vec());
-        let query =
-            DriftQuery::<C, _, _, By>::new(&self.source, these).under_lock(in_a_transaction);
+        let query = DriftQuery::<C, _, _, By>::new(&self.source, these)
+            .locked()
+            .may_be_stale(in_a_transaction);
         let mut rows = query.load::<(K, C::Value, C::Value)>(conn)?;
         rows.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
 
         let mut differences = BTreeMap::<_, Vec<_>>::new();
         let mut found = Vec::with_capacity(rows.len());
+        let mut too_large = Vec::new();
         for (key, stored, actual) in rows {
             let (stored, actual) = (C::amounts(stored), C::amounts(actual));
-            let day = self.increment.day_of_counts(By::day(&key), actual)?;
-            let difference = (By::entity(&key).clone(), difference::<C>(actual, stored)?);
-            differences.entry(day).or_default().push(difference);
+            let (entity, day) = (By::entity(&key).clone(), By::day(&key));
+            let day = self.increment.day_of_counts(day, actual)?;
+            match difference::<C>(actual, stored) {
+                Some(difference) => {
+                    differences
+                        .entry(day)
+                        .or_default()
+                        .push((entity, difference));
+                }
+                None => too_large.push(entity),
+            }
             found.push((key, C::value(stored), C::value(actual)));
         }
         for (day, differences) in differences {
@@ -305,6 +321,11 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
                 ..self.increment.place
             };
             add_rows(self.increment.table(), &place, C::NAMES, differences, conn)?;
+        }
+        if !too_large.is_empty() {
+            let these = Keys::listed::<ManyRows<Conn>>(too_large.clone());
+            TakeBack::<C, _>::new(these).execute(conn)?;
+            self.correct(&too_large, in_a_transaction, conn)?;
         }
         Ok(drifts(found))
     }
@@ -354,35 +375,49 @@ impl<C: Counters, Source, Id: Clone, By: OfOne<C>> RecountOne<C, Source, Id, By>
     /// Corrects the counts. Returns the sum that was added over all days, which is 0 if the total
     /// was correct.
     ///
-    /// It runs in a transaction, or in a savepoint if a transaction is open.
+    /// If a stored count is out of the range of an `i64`, which rows of several days or slots can add
+    /// up to, it sets the counts of all days to 0 first. It returns what it added after that.
+    ///
+    /// It runs in a transaction, or in a savepoint if a transaction is open. On MySQL and MariaDB,
+    /// the transaction is READ COMMITTED.
     ///
     /// # Errors
     ///
     /// Those of [`recount`].
     pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
     where
-        Conn: Connection,
+        Conn: Connection<Backend: CounterBackend>,
         LockEntity<C, Id>: ExecuteDsl<Conn>,
         Increment<C, Id>: ExecuteDsl<Conn>,
+        TakeBack<C, Id>: ExecuteDsl<Conn>,
         DriftQuery<C, Source, Id, By::OfOne>: LoadQuery<'a, Conn, By::Row>,
     {
-        let in_a_transaction = is_in_a_transaction(conn)?;
-        conn.transaction(|conn| {
-            let id = self.increment.id().clone();
+        let in_a_transaction = is_in_a_lasting_transaction(conn)?;
+        transaction(conn, |conn| {
+            let id = self.increment.id();
             LockEntity::<C, Id>::new(id.clone()).execute(conn)?;
-            let query = DriftQuery::<C, _, _, By::OfOne>::new(&self.source, id)
-                .under_lock(in_a_transaction);
-            let mut added = Vec::new();
-            for row in query.load::<By::Row>(conn)? {
-                let (day, stored, actual) = By::split(row);
-                let actual = C::amounts(actual);
-                let difference = difference::<C>(actual, C::amounts(stored))?;
-                added.push(difference);
-                let mut increment = self.increment.clone().amounts(difference);
-                increment.place.day = Day(self.increment.day_of_counts(day, actual)?);
-                increment.execute(conn)?;
+            'again: loop {
+                let query = DriftQuery::<C, _, _, By::OfOne>::new(&self.source, id.clone())
+                    .locked()
+                    .may_be_stale(in_a_transaction);
+                let mut corrections = Vec::new();
+                for row in query.load::<By::Row>(conn)? {
+                    let (day, stored, actual) = By::split(row);
+                    let actual = C::amounts(actual);
+                    let Some(difference) = difference::<C>(actual, C::amounts(stored)) else {
+                        TakeBack::<C, Id>::new(id.clone()).execute(conn)?;
+                        continue 'again;
+                    };
+                    corrections.push((self.increment.day_of_counts(day, actual)?, difference));
+                }
+                for &(day, difference) in &corrections {
+                    let mut increment = self.increment.clone().amounts(difference);
+                    increment.place.day = Day(day);
+                    increment.execute(conn)?;
+                }
+                let added = corrections.into_iter().map(|(_, difference)| difference);
+                return sum::<C>(added).map(C::value);
             }
-            sum::<C>(added).map(C::value)
         })
     }
 }

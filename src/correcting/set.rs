@@ -1,18 +1,16 @@
 //! Setting counters to a value.
 
 use diesel::connection::Connection;
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, push_names};
-use crate::counter::{Counters, TableOf, difference, sum};
+use crate::backend::CounterBackend;
+use crate::correcting::stored::{StoredRows, TakeBack};
+use crate::counter::{Counters, difference, nearest_sum};
 use crate::counting::increment::{Increment, LockEntity, increment};
-use crate::day::AllDays;
-use crate::entity::{Entities, KeyExpression, KeyOf, KeyType};
-use crate::reading::sums::Sums;
-use crate::table::{CounterTable, NoEntity, TableName};
-use crate::transaction::is_in_a_transaction;
+use crate::entity::{KeyExpression, KeyOf, KeyType};
+use crate::table::{NoEntity, TableName};
+use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
 /// Sets one or more counters of an entity to a value.
 ///
@@ -93,111 +91,72 @@ impl<C: Counters, Id> SetCounter<C, Id> {
 impl<C: Counters, Id: Clone> SetCounter<C, Id> {
     /// Sets the counters. Returns the value before, or a tuple of values.
     ///
-    /// It runs up to three statements in a transaction. If a transaction is open, it runs three or
-    /// more in a savepoint. The first statement adds 0 to the entity's row of 1970-01-01 in slot 0,
-    /// which is inserted if it does not exist. This row is the lock that lets one correction of the
-    /// entity run at a time. A [partitioned table](crate::CounterTable#partitions) requires a
-    /// partition for it.
+    /// If a value is out of the range of an `i64`, which rows of several days or slots can add up to,
+    /// it returns the nearest `i64`, and sets the counts of all days to 0 first.
+    ///
+    /// It runs three statements in a transaction, or in a savepoint if a transaction is open. The
+    /// first statement adds 0 to the entity's row of 1970-01-01 in slot 0, which is inserted if it
+    /// does not exist. This row is the lock that lets one correction of the entity run at a time. A
+    /// [partitioned table](crate::CounterTable#partitions) requires a partition for it. On MySQL and
+    /// MariaDB, the transaction is READ COMMITTED.
     ///
     /// # Errors
     ///
-    /// It returns the database's own errors, and an [overflow](crate::is_overflow()) if the
-    /// difference is out of the range of an `i64`.
+    /// It returns the database's own errors. If a transaction at REPEATABLE READ is open, this can be
+    /// a serialization failure: another transaction has corrected, merged or deleted the counters
+    /// since that transaction began. It returns an [overflow](crate::is_overflow()) if a row would be
+    /// out of the range of an `i64`.
     pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
     where
-        Conn: Connection,
+        Conn: Connection<Backend: CounterBackend>,
         LockEntity<C, Id>: ExecuteDsl<Conn>,
         Increment<C, Id>: ExecuteDsl<Conn>,
-        Sums<C, Id>: LoadQuery<'a, Conn, C::Value>,
-        LockedRows<C, Id>: LoadQuery<'a, Conn, C::Value>,
+        StoredRows<C, Id>: LoadQuery<'a, Conn, C::Value>,
+        TakeBack<C, Id>: ExecuteDsl<Conn>,
     {
-        let in_a_transaction = is_in_a_transaction(conn)?;
-        conn.transaction(|conn| {
-            let id = self.increment.id().clone();
+        let latest = is_in_a_lasting_transaction(conn)?;
+        transaction(conn, |conn| {
+            let id = self.increment.id();
             LockEntity::<C, Id>::new(id.clone()).execute(conn)?;
-            let before = if in_a_transaction {
-                let rows = read_locked_rows::<C, Id, Conn>(&id, conn)?;
-                sum::<C>(rows.into_iter().map(C::amounts))?
-            } else {
-                let stored = Sums::<C, Id>::new(id, AllDays);
-                C::amounts(stored.get_result::<C::Value>(conn)?)
-            };
-            self.increment
-                .amounts(difference::<C>(self.value, before)?)
-                .execute(conn)?;
-            Ok(C::value(before))
+            let mut before = None;
+            loop {
+                let rows = read_rows::<C, Id, Conn>(id, latest, conn)?;
+                let stored = nearest_sum::<C>(rows.into_iter().map(C::amounts));
+                before = before.or(Some(stored));
+                match difference::<C>(self.value, stored) {
+                    Some(difference) => {
+                        self.increment.amounts(difference).execute(conn)?;
+                        return Ok(C::value(before.unwrap_or(stored)));
+                    }
+                    None => TakeBack::<C, Id>::new(id.clone()).execute(conn)?,
+                };
+            }
         })
     }
 }
 
-/// Reads the entity's rows until two reads in a row return the same number of rows.
+/// Reads the entity's rows; the `latest` ones until two reads in a row return the same number.
 ///
 /// On MySQL and MariaDB at READ COMMITTED, another transaction can commit two rows during a read:
 /// one that the read has already passed, and one that it reaches later. The next read returns both.
 /// The rows of the earlier read are locked and have not changed.
-fn read_locked_rows<'a, C, Id, Conn>(id: &Id, conn: &mut Conn) -> QueryResult<Vec<C::Value>>
+fn read_rows<'a, C, Id, Conn>(id: &Id, latest: bool, conn: &mut Conn) -> QueryResult<Vec<C::Value>>
 where
     C: Counters,
     Id: Clone,
-    LockedRows<C, Id>: LoadQuery<'a, Conn, C::Value>,
+    StoredRows<C, Id>: LoadQuery<'a, Conn, C::Value>,
 {
     let mut number = None;
     loop {
-        let rows = LockedRows::<C, Id> {
+        let rows = StoredRows::<C, Id> {
             table: TableName::new(),
             id: id.clone(),
+            latest,
         };
         let rows = rows.load::<C::Value>(conn)?;
-        if number == Some(rows.len()) {
+        if !latest || number == Some(rows.len()) {
             return Ok(rows);
         }
         number = Some(rows.len());
-    }
-}
-
-/// A query of the latest committed rows of the entity.
-///
-/// On MySQL and MariaDB, a query in a transaction reads the snapshot of the transaction's first
-/// query, unless it locks the rows.
-#[derive(Debug)]
-#[doc(hidden)]
-pub struct LockedRows<C: Counters, Id> {
-    table: TableOf<C>,
-    id: Id,
-}
-
-// Distinguishes the query id of this query from others.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Locked;
-
-impl<C: Counters, Id> Query for LockedRows<C, Id> {
-    type SqlType = C::SqlType;
-}
-
-impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for LockedRows<C, Id> {}
-
-impl<C: Counters + QueryId, Id: QueryId> QueryId for LockedRows<C, Id> {
-    type QueryId = (Locked, C::QueryId, Id::QueryId);
-    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID && Id::HAS_STATIC_QUERY_ID;
-}
-
-impl<C, Id, DB> QueryFragment<DB> for LockedRows<C, Id>
-where
-    C: Counters,
-    Id: Entities<C::Table, DB>,
-    TableOf<C>: QueryFragment<DB>,
-    DB: CounterBackend,
-{
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let dialect = Dialect::of(&out);
-        dialect.push_select(&mut out);
-        push_names(C::NAMES, &mut out)?;
-        out.push_sql(" FROM ");
-        self.table.walk_ast(out.reborrow())?;
-        dialect.push_by_key(&mut out);
-        let entity = C::Table::ENTITY.unwrap_or_default();
-        self.id.walk_where(entity, out.reborrow())?;
-        dialect.push_read_latest(C::Table::DAY, C::Table::SLOT, &mut out)
     }
 }

@@ -81,7 +81,8 @@ use crate::table::CounterTable;
 ///   can deadlock, because InnoDB turns their locks on deleted rows into gap locks.
 /// - On MySQL and MariaDB, a transaction that deletes an entity's counters can deadlock with the
 ///   merge.
-/// - On PostgreSQL, transactions above READ COMMITTED can fail with a serialization failure.
+/// - On PostgreSQL, transactions above READ COMMITTED can fail with a serialization failure. On MySQL
+///   and MariaDB, the transactions of a merge are READ COMMITTED.
 ///
 /// An application has to retry its transactions after these errors anyway. If it is the merge that
 /// fails, it returns the error; run it again.
@@ -105,7 +106,8 @@ use crate::table::CounterTable;
 /// [`execute`](Compact::execute) returns the database's own errors. It also fails with:
 ///
 /// - [`AlreadyInTransaction`](diesel::result::Error::AlreadyInTransaction), if a transaction is
-///   open;
+///   open, unless it was begun with
+///   [`begin_test_transaction`](diesel::Connection::begin_test_transaction);
 /// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) that names the column, if the
 ///   values of a column would be lost;
 /// - an [overflow](crate::is_overflow()) that names some of the rows, if the sum of rows to merge is

@@ -18,7 +18,7 @@ use crate::backend::{CounterBackend, Dialect, is_exact};
 use crate::counter::Counters;
 use crate::layout::Layout;
 use crate::table::{HasParent, ParentTable};
-use crate::transaction::is_in_a_transaction;
+use crate::transaction::{begin_read_committed, is_in_a_transaction};
 
 /// A column of the parent table that totals are copied into, by name. See
 /// [`Materialize::of_layout`].
@@ -155,7 +155,8 @@ impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
 
     /// Copies the totals. Returns the number of rows that were written.
     ///
-    /// Each statement that writes is a transaction of its own, unless a transaction is open. If
+    /// Each statement that writes is a transaction of its own, unless a transaction is open. On MySQL
+    /// and MariaDB, this transaction is READ COMMITTED. If
     /// another transaction has changed the column of a row since it was read, the row is not
     /// written. The next run writes it.
     ///
@@ -183,7 +184,7 @@ pub trait MaterializeOn<Conn> {
 impl<F, P, ST, K, Conn> MaterializeOn<Conn> for Materialize<'_, F, P, ST, K>
 where
     K: Clone + PartialEq + fmt::Debug,
-    Conn: Connection,
+    Conn: Connection<Backend: CounterBackend>,
     for<'a> RangeEnd<F, P, ST, K>: LoadQuery<'a, Conn, K>,
     for<'a> CountRange<F, P, ST, K>: LoadQuery<'a, Conn, i64>,
     for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, (K, Option<i64>, i64)>,
@@ -232,7 +233,7 @@ impl<F, P, ST, K> Materialize<'_, F, P, ST, K> {
     ) -> QueryResult<()>
     where
         K: Clone + PartialEq + fmt::Debug,
-        Conn: Connection,
+        Conn: Connection<Backend: CounterBackend>,
         for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, (K, Option<i64>, i64)>,
         WriteTotals<F, P, ST, K>: ExecuteDsl<Conn>,
     {
@@ -243,6 +244,7 @@ impl<F, P, ST, K> Materialize<'_, F, P, ST, K> {
                 rows: batch.to_vec(),
                 sql_type: PhantomData,
             };
+            begin_read_committed(conn)?;
             let of_batch = write.execute(conn)?;
             written += of_batch;
             so_far.written += of_batch as u64;

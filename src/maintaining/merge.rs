@@ -12,6 +12,7 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
+use crate::backend::CounterBackend;
 use crate::error::is_overflow;
 use crate::maintaining::compact::{Compact, Compacted};
 use crate::maintaining::range::RowKey;
@@ -20,7 +21,7 @@ use crate::maintaining::statements::{
     Add, CountOtherDays, CountRows, Delete, Lock, LockedRow, NextRows, OpenTargets, Rows, TryLock,
     Unlock,
 };
-use crate::transaction::is_in_a_transaction;
+use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
 impl<F, ST, K> Compact<'_, F, ST, K> {
     /// Returns the number of rows to merge, in [`left`](Compacted::left), and merges none.
@@ -48,7 +49,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
         Conn: Connection,
         Self: MergeOn<Conn>,
     {
-        if is_in_a_transaction(conn)? {
+        if is_in_a_lasting_transaction(conn)? {
             return Err(Error::AlreadyInTransaction);
         }
         if self.layout.counters.is_empty() {
@@ -93,7 +94,7 @@ pub trait MergeOn<Conn> {
 impl<F, ST, K, Conn> MergeOn<Conn> for Compact<'_, F, ST, K>
 where
     K: Clone + Ord + Debug,
-    Conn: Connection,
+    Conn: Connection<Backend: CounterBackend>,
     for<'a> TryLock<F>: LoadQuery<'a, Conn, i64>,
     for<'a> Unlock<F>: LoadQuery<'a, Conn, i64>,
     for<'a> CountRows<F>: LoadQuery<'a, Conn, i64>,
@@ -153,7 +154,7 @@ where
             let mut batches = vec![keys];
             while let Some(keys) = batches.pop() {
                 let began = Instant::now();
-                match conn.transaction(|conn| self.merge_rows(&keys, conn)) {
+                match transaction(conn, |conn| self.merge_rows(&keys, conn)) {
                     Ok(merged) => {
                         so_far.merged += merged;
                         so_far.left = so_far.left.saturating_sub(merged);

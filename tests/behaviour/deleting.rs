@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-use diesel::connection::SimpleConnection;
+use diesel::connection::{InstrumentationEvent, SimpleConnection};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer};
 use diesel_counters::dsl::{compact, delete_counters, fold, recount};
@@ -16,7 +16,7 @@ use diesel_counters_tests::schema::user_counters::{self, visits};
 use diesel_counters_tests::schema::{articles, odd_name};
 
 use super::{article, day, utc_today};
-use crate::{Conn, IS_MYSQL, TestDatabase};
+use crate::{Conn, HAS_SLOTS, IS_MYSQL, TestDatabase};
 
 fn counted() -> (TestDatabase, Conn) {
     let database = TestDatabase::with_tables();
@@ -45,6 +45,48 @@ fn a_models_counters_are_removed() {
     assert_eq!(article(2).delete_counters(conn), Ok(0));
     article(2).incr_counter(views, conn).unwrap();
     assert_eq!(article(2).counter_value(views, conn), Ok(1));
+}
+
+/// Nothing is locked where nothing is stored, so another correction can have read the count.
+#[test]
+fn what_is_counted_while_nothing_is_removed_stays() {
+    if !HAS_SLOTS {
+        return;
+    }
+    let remove: [fn(_, &mut Conn) -> _; 2] = [
+        |id, conn| {
+            delete_counters(article_counters::table)
+                .of(id)
+                .execute(conn)
+        },
+        |id, conn| {
+            delete_counters(article_counters::table)
+                .of_many([id, 2])
+                .execute(conn)
+        },
+    ];
+    for remove in remove {
+        let database = TestDatabase::with_tables();
+        let conn = &mut database.connect();
+        increment(views).of(2_i64).execute(conn).unwrap();
+        let mut other = database.connect();
+        conn.set_instrumentation(move |event: InstrumentationEvent<'_>| match event {
+            InstrumentationEvent::FinishQuery { query, .. }
+                if query.to_string().starts_with("SELECT ") =>
+            {
+                increment(views)
+                    .of(1_i64)
+                    .by(5)
+                    .execute(&mut other)
+                    .unwrap();
+            }
+            _ => {}
+        });
+        let removed = remove(1_i64, conn).unwrap();
+        conn.set_instrumentation(|_: InstrumentationEvent<'_>| {});
+        let value = counter_value(views).of_many(&[1_i64, 2]).load(conn);
+        assert_eq!(value, Ok(vec![5, 1 - removed as i64]));
+    }
 }
 
 #[test]

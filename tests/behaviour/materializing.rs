@@ -116,6 +116,7 @@ fn in_a_transaction_a_row_that_another_has_written_is_left() {
     let (database, mut conn, article) = TestDatabase::with_article();
     article.incr_counter(views, &mut conn).unwrap();
     let other = &mut database.connect();
+    conn.batch_execute(crate::OVERWRITE_CHANGED_ROWS).unwrap();
     let materialized = conn.transaction(|conn| {
         if HAS_SLOTS {
             assert_eq!(held(conn), [0; 5]);

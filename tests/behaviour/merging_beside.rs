@@ -12,6 +12,7 @@ use diesel::result::DatabaseErrorKind::ForeignKeyViolation;
 use diesel::result::Error::DatabaseError;
 use diesel::sql_types::BigInt;
 use diesel_counters::dsl::{compact, fold};
+use diesel_counters::is_retryable;
 use diesel_counters::prelude::*;
 use diesel_counters::{Compact, Compacted, Layout};
 use diesel_counters_tests::models::{Article, BusyArticle};
@@ -253,7 +254,7 @@ fn counts_set_beside_a_merge_are_what_they_were_set_to() {
                             article.set_counter(views, before, conn)
                         });
                         match set {
-                            Err(error) if is_deadlock(&error) => {}
+                            Err(error) if is_retryable(&error) => {}
                             set => {
                                 set.unwrap();
                                 break;

@@ -30,6 +30,7 @@ mod series;
 mod setting;
 mod site;
 mod slots;
+mod test_transaction;
 mod together;
 mod totals;
 mod transactions;

@@ -240,3 +240,33 @@ fn a_recount_is_prepared_once() {
         .filter(|sql| sql.contains("UNION ALL"));
     assert_eq!(selects.count(), super::KEPT, "{:?}", watched.prepared);
 }
+
+#[test]
+fn a_total_beyond_an_i64_is_recounted() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    comment_on(1, conn);
+    let count = |amount: i64, conn: &mut Conn| {
+        for d in 1..=4 {
+            let counts = increment(comments).of(1_i64).on(day(2026, 1, d));
+            counts.by(amount).execute(conn).unwrap();
+        }
+    };
+    count(i64::MAX, conn);
+    let drift = recount(comments, comments_by_article())
+        .dry_run(conn)
+        .unwrap();
+    let expected = Drift {
+        entity: 1_i64,
+        stored: i64::MAX,
+        actual: 1,
+    };
+    assert_eq!(drift, [expected]);
+    let drift = recount(comments, comments_by_article()).execute(conn);
+    assert_eq!(drift, Ok(vec![expected]));
+    assert_eq!(article.counter_value(comments, conn), Ok(1));
+    count(i64::MIN + 1, conn);
+    let added = article.recount(comments, comments_by_article(), conn);
+    assert_eq!(added, Ok(1)); // After all days were set to 0.
+    assert_eq!(article.counter_value(comments, conn), Ok(1));
+}

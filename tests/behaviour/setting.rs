@@ -1,9 +1,10 @@
 //! Giving a counter another value.
 
-use diesel::connection::Connection;
+use diesel::connection::{Connection, SimpleConnection};
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_counters::dsl::set_counter;
+use diesel_counters::is_retryable;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::{TimelessArticle, Visitor};
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
@@ -90,6 +91,7 @@ fn what_others_committed_since_the_transaction_began_is_seen() {
     }
     let (database, mut conn, article) = TestDatabase::with_article();
     let elsewhere = &mut database.connect();
+    conn.batch_execute(crate::OVERWRITE_CHANGED_ROWS).unwrap();
     conn.transaction(|conn| {
         assert_eq!(article.counter_value(views, conn), Ok(0));
         article.incr_counter_by(views, 100, elsewhere)?;
@@ -98,6 +100,47 @@ fn what_others_committed_since_the_transaction_began_is_seen() {
     })
     .unwrap();
     assert_eq!(article.counter_value(views, &mut conn), Ok(7));
+}
+
+/// A transaction that is open has read the counts that are no longer there.
+#[test]
+fn a_set_of_counters_that_were_deleted_since_the_transaction_began_conflicts() {
+    let (database, mut conn, article) = TestDatabase::with_article();
+    let (conn, other) = (&mut conn, &mut database.connect());
+    article.incr_counter_by(views, 31, conn).unwrap();
+    let fails = crate::FAIL_ON_CHANGED_ROWS.map(|sql| conn.batch_execute(sql).is_ok());
+    if fails != Some(true) {
+        return;
+    }
+    let set = conn.transaction(|conn| {
+        assert_eq!(article.counter_value(views, conn), Ok(31));
+        assert_eq!(article.delete_counters(other), Ok(1));
+        article.set_counter(views, 100, conn)
+    });
+    assert!(set.as_ref().is_err_and(is_retryable), "{set:?}");
+    assert_eq!(article.counter_value(views, conn), Ok(0));
+    assert_eq!(article.set_counter(views, 100, conn), Ok(0));
+    assert_eq!(article.counter_value(views, conn), Ok(100));
+}
+
+#[test]
+fn a_total_beyond_an_i64_is_set() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    let count = |amount: i64, conn: &mut crate::Conn| {
+        for d in 1..=5 {
+            let day = increment(views).of(1_i64).on(day(2026, 1, d)).by(amount);
+            day.execute(conn).unwrap();
+        }
+    };
+    count(i64::MAX, conn);
+    assert_eq!(article.set_counter(views, 100, conn), Ok(i64::MAX));
+    assert_eq!(article.counter_value(views, conn), Ok(100));
+    assert_eq!(article.reset_counter(views, conn), Ok(100));
+    count(i64::MIN / 2, conn);
+    let before = article.reset_counter((views, likes), conn);
+    assert_eq!(before, Ok((i64::MIN, 0)));
+    assert_eq!(article.counter_value(views, conn), Ok(0));
 }
 
 #[test]

@@ -24,9 +24,9 @@ impl Dialect {
     /// merge cannot move the counts of a locked row. It moves the counts of other rows towards the
     /// first row, which the query reads later. So the query neither misses a count nor reads it twice.
     ///
-    /// PostgreSQL requires nothing, because a statement reads the rows that were committed when it
-    /// began. (At REPEATABLE READ, the statement before it, which locks the entity, has failed if
-    /// these rows are not the latest.) SQLite has one writer.
+    /// PostgreSQL requires nothing here, because a statement reads the rows that were committed when
+    /// it began; see [`push_and_not_deleted`](Dialect::push_and_not_deleted) for REPEATABLE READ.
+    /// SQLite has one writer.
     pub(crate) fn push_read_latest<DB: Backend>(
         self,
         day: &str,
@@ -38,7 +38,43 @@ impl Dialect {
             out.push_identifier(day)?;
             out.push_sql(" DESC, ");
             out.push_identifier(slot)?;
-            out.push_sql(" DESC LOCK IN SHARE MODE");
+            out.push_sql(" DESC");
+        }
+        self.push_share_lock(out);
+        Ok(())
+    }
+
+    /// Writes the end of a `SELECT` of rows, so that MySQL and MariaDB read the latest committed
+    /// rows, and lock them.
+    pub(crate) fn push_share_lock<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
+        if self == Dialect::MySql {
+            out.push_sql(" LOCK IN SHARE MODE");
+        }
+    }
+
+    /// Writes another condition of a query of an entity's rows, after the entity has been locked. The
+    /// query then fails with a serialization failure if one of these rows was deleted after the
+    /// snapshot of its transaction. `push_rows` writes the `FROM` of the rows.
+    ///
+    /// Only PostgreSQL at REPEATABLE READ requires it: if the row that is the lock was deleted, the
+    /// statement that locks the entity inserts it again, instead of failing, and the query would read
+    /// the rows of before. `FOR KEY SHARE` fails if a row was deleted, and neither fails nor waits if
+    /// it was incremented. At READ COMMITTED, a query with it could read a part of a merge; at
+    /// SERIALIZABLE, the server notices the conflict itself.
+    pub(crate) fn push_and_not_deleted<'b, DB: Backend>(
+        self,
+        and: &str,
+        push_rows: impl FnOnce(&mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()> {
+        if self == Dialect::PostgreSql {
+            out.push_sql(and);
+            out.push_sql(
+                "CASE WHEN current_setting('transaction_isolation') = 'repeatable read' \
+                 THEN (SELECT COUNT(*) FROM (SELECT 1",
+            );
+            push_rows(out)?;
+            out.push_sql(" FOR KEY SHARE) AS diesel_counters_locked) > 0 ELSE TRUE END");
         }
         Ok(())
     }

@@ -79,11 +79,88 @@ impl Dialect {
         }
         Ok(())
     }
+
+    /// Writes the sum of a counter as [`push_sum`](Dialect::push_sum) does. If it is out of the range
+    /// of a BIGINT, the result is the nearest BIGINT.
+    pub(crate) fn push_nearest_sum<DB: Backend>(
+        self,
+        counter: &str,
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
+        match self {
+            Dialect::PostgreSql => {
+                out.push_sql("CAST(LEAST(GREATEST(");
+                push_sum_or_zero(counter, out)?;
+                out.push_sql(", -9223372036854775808), 9223372036854775807) AS BIGINT)");
+            }
+            Dialect::MySql => {
+                out.push_sql("CAST(");
+                push_sum_or_zero(counter, out)?;
+                out.push_sql(" AS SIGNED)");
+            }
+            // `SUM` fails if it overflows. The sums of both halves do not: their values have 32 bits.
+            Dialect::Sqlite => {
+                let push_high = |out: &mut AstPass<'_, '_, DB>| {
+                    push_sum_of(["", " >> 32"], counter, out)?;
+                    out.push_sql(" + (");
+                    push_sum_of(["", " & 4294967295"], counter, out)?;
+                    out.push_sql(" >> 32)");
+                    QueryResult::Ok(())
+                };
+                out.push_sql("CASE WHEN ");
+                push_high(out)?;
+                out.push_sql(" > 2147483647 THEN 9223372036854775807 WHEN ");
+                push_high(out)?;
+                out.push_sql(" < -2147483648 THEN -9223372036854775807 - 1 WHEN ");
+                push_sum_of(["typeof(", ") <> 'integer'"], counter, out)?;
+                out.push_sql(" = 0 THEN ((");
+                push_high(out)?;
+                out.push_sql(") << 32) | (");
+                push_sum_of(["", " & 4294967295"], counter, out)?;
+                out.push_sql(" & 4294967295)");
+                out.push_sql(SQLITE_ELSE_ERROR);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes `-MIN(…)` of a counter. The statement fails if it is out of the range of a BIGINT.
+    pub(crate) fn push_negative_min<DB: Backend>(
+        self,
+        counter: &str,
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
+        let push_min = |before: &str, out: &mut AstPass<'_, '_, DB>| {
+            out.push_sql(before);
+            out.push_sql("MIN(");
+            out.push_identifier(counter)?;
+            out.push_sql(")");
+            QueryResult::Ok(())
+        };
+        if self != Dialect::Sqlite {
+            return push_min("-", out);
+        }
+        // SQLite's `-` returns a REAL when it overflows.
+        push_min("CASE typeof(-", out)?;
+        push_min(") WHEN 'integer' THEN -", out)?;
+        out.push_sql(SQLITE_ELSE_ERROR);
+        Ok(())
+    }
 }
 
 fn push_sum_or_zero<DB: Backend>(counter: &str, out: &mut AstPass<'_, '_, DB>) -> QueryResult<()> {
+    push_sum_of(["", ""], counter, out)
+}
+
+fn push_sum_of<DB: Backend>(
+    [before, after]: [&str; 2],
+    counter: &str,
+    out: &mut AstPass<'_, '_, DB>,
+) -> QueryResult<()> {
     out.push_sql("COALESCE(SUM(");
+    out.push_sql(before);
     out.push_identifier(counter)?;
+    out.push_sql(after);
     out.push_sql("), 0)");
     Ok(())
 }
