@@ -75,9 +75,10 @@ use crate::table::{EntityTable, TableName};
 /// # }
 /// ```
 ///
-/// The query can join other tables too, but no [`alias!`](diesel::alias). If the ranking belongs to
-/// none of the tables that the query begins with, or they have no `has_parent!`, add the condition,
-/// as in `inner_join(top.on(top.entity().eq(articles::id)))`.
+/// The query can join other tables too, but no [`alias!`](diesel::alias) and no second ranking. To
+/// join the ranking to another table than the first of the query, add the condition, as in
+/// `inner_join(top.on(top.entity().eq(comments::article_id)))`. This does not require
+/// [`has_parent!`](crate::has_parent).
 ///
 /// After a `left_join`, [`total`](Ranking::total) is 0 for a row that is not in the ranking, and
 /// `entity().nullable()` is NULL.

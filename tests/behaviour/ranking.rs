@@ -143,6 +143,14 @@ fn a_ranking_is_joined_beside_a_table_with_counters_of_its_own() {
         .unwrap();
     assert_eq!(comments_first, [(1, 5, 40), (4, 2, 20), (5, 1, 0)]);
 
+    let without_articles: Vec<(i64, i64)> = comments::table
+        .inner_join(read.on(read.entity().eq(comments::article_id)))
+        .select((comments::id, read.total()))
+        .order(comments::id)
+        .load(conn)
+        .unwrap();
+    assert_eq!(without_articles, [(1, 40), (4, 20)]);
+
     let liked = ranking(comment_counters::likes).limit(2);
     let of_the_comments: Vec<(i64, i64)> = comments::table
         .inner_join(liked)
