@@ -88,6 +88,11 @@ use crate::table::{EntityTable, TableName};
 /// The database sums the counts of all entities that were counted on these days. For a large table,
 /// this costs far less than a [`total`](crate::dsl::total()) for each row, and more than an index on
 /// a column that has the totals; see [`materialize`](crate::HasCounters::materialize).
+///
+/// # Errors
+///
+/// The query fails with an [overflow](crate::is_overflow()) if the total of any entity is out of
+/// the range of an `i64`. `docs/operations.md` has a query that finds this entity.
 pub fn ranking<C>(_counter: C) -> Ranking<C>
 where
     C: Counters<Value = i64, Table: EntityTable>,
