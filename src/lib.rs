@@ -202,9 +202,6 @@ pub use retry::{Retry, retry, retry_if};
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};
 pub use table::{CounterTable, EntityTable, HasParent, NoEntity};
 
-#[doc(hidden)]
-pub use reading::ranking::{RankedRow, Ranking};
-
 /// The functions that build statements and queries, and the types that they return.
 ///
 /// Import from here the functions that are not in the [`prelude`], as from [`diesel::dsl`]. Only

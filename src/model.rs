@@ -522,7 +522,8 @@ pub trait HasCounters: Sized {
     /// # }
     /// ```
     ///
-    /// To load the models in the same query, use [`ranking`](crate::dsl::ranking()).
+    /// To load the models in the same query, use [`ranking`](crate::dsl::ranking()). It has the same
+    /// errors.
     fn top<'a, C, Conn>(
         counter: C,
         n: i64,

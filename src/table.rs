@@ -309,25 +309,19 @@ macro_rules! has_parent {
             const PARENT_KEY: &'static Self::ParentKey = &$($parent)::+::$key;
         }
 
-        impl<C> ::diesel::query_source::AppearsInFromClause<$crate::Ranking<C, $($table)::+::table>>
+        impl<C> ::diesel::JoinTo<$crate::dsl::Ranking<C, $($table)::+::table>>
             for $($parent)::+::table
         where
             C: $crate::Counters<Table = $($table)::+::table>,
         {
-            type Count = ::diesel::query_source::Never;
-        }
-
-        impl<C> ::diesel::JoinTo<$crate::Ranking<C, $($table)::+::table>> for $($parent)::+::table
-        where
-            C: $crate::Counters<Table = $($table)::+::table>,
-        {
-            type FromClause = $crate::Ranking<C, $($table)::+::table>;
-            type OnClause = $crate::RankedRow<C>;
+            type FromClause = ::diesel::query_source::Alias<$crate::bounds::RankingTable<C>>;
+            type OnClause = ::diesel::dsl::Eq<$($parent)::+::$key, $crate::dsl::RankedEntity<C>>;
 
             fn join_target(
-                ranking: $crate::Ranking<C, $($table)::+::table>,
+                ranking: $crate::dsl::Ranking<C, $($table)::+::table>,
             ) -> (Self::FromClause, Self::OnClause) {
-                $crate::RankedRow::join_target(ranking)
+                let is_parent = ::diesel::ExpressionMethods::eq($($parent)::+::$key, ranking.entity());
+                (ranking.alias(), is_parent)
             }
         }
     };

@@ -5,19 +5,26 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
+use diesel::associations::HasTable;
 use diesel::expression::{Expression, ValidGrouping, is_aggregate};
+use diesel::internal::table_macro::{
+    AliasAliasAppearsInFromClause, FieldAliasMapperAssociatedTypesDisjointnessTrick,
+};
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::query_dsl::methods::LimitDsl;
-use diesel::query_source::{AppearsInFromClause, Never, Once, QuerySource, Table};
+use diesel::query_source::{
+    Alias, AliasSource, AliasedField, AppearsInFromClause, Column, Once, QuerySource, Table,
+    TableNotEqual,
+};
 use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Bool, Date};
-use diesel::{AppearsOnTable, QueryResult, RunQueryDsl, SelectableExpression};
+use diesel::sql_types::{BigInt, Date};
+use diesel::{AppearsOnTable, JoinOnDsl, QueryResult, RunQueryDsl, SelectableExpression};
 
 use crate::backend::{CounterBackend, Dialect};
 use crate::counter::{Counters, TableOf};
 use crate::day::{Day, DayRange, Days};
 use crate::entity::KeyType;
-use crate::table::{EntityTable, HasParent, TableName};
+use crate::table::{EntityTable, TableName};
 
 /// Reads the entities that have the greatest totals of a counter, greatest first. Entities with
 /// equal totals are in the order of their keys.
@@ -68,15 +75,24 @@ use crate::table::{EntityTable, HasParent, TableName};
 /// # }
 /// ```
 ///
-/// A query that joins another table too, such as `comments`, requires this in the crate that has
-/// the table: `impl<C: Counters> AppearsInFromClause<Ranking<C>> for comments::table`, with
-/// `type Count = Never`. It tells Diesel that the table is not the ranking.
+/// The query can join other tables too, but no [`alias!`](diesel::alias) and no second ranking. To
+/// join the ranking to another table than the first of the query, add the condition, as in
+/// `inner_join(top.on(top.entity().eq(comments::article_id)))`. This does not require
+/// [`has_parent!`](crate::has_parent).
+///
+/// After a `left_join`, [`total`](Ranking::total) is 0 for a row that is not in the ranking, and
+/// `entity().nullable()` is NULL.
 ///
 /// # Cost
 ///
 /// The database sums the counts of all entities that were counted on these days. For a large table,
 /// this costs far less than a [`total`](crate::dsl::total()) for each row, and more than an index on
 /// a column that has the totals; see [`materialize`](crate::HasCounters::materialize).
+///
+/// # Errors
+///
+/// The query fails with an [overflow](crate::is_overflow()) if the total of any entity is out of
+/// the range of an `i64`. `docs/operations.md` has a query that finds this entity.
 pub fn ranking<C>(_counter: C) -> Ranking<C>
 where
     C: Counters<Value = i64, Table: EntityTable>,
@@ -123,12 +139,23 @@ impl<C: Counters<Table = T>, T: EntityTable> Ranking<C, T> {
 
     /// Returns the column of the entities' keys.
     pub fn entity(&self) -> RankedEntity<C> {
-        RankedEntity(PhantomData)
+        self.alias().field(RankingKey(PhantomData))
     }
 
     /// Returns the column of the totals.
     pub fn total(&self) -> RankedTotal<C> {
         RankedTotal(PhantomData)
+    }
+
+    /// Adds the condition of a join, as Diesel's [`on`](diesel::JoinOnDsl::on). A join to the parent
+    /// table of [`has_parent!`](crate::has_parent) does not require it.
+    pub fn on<On>(self, condition: On) -> diesel::dsl::On<Alias<RankingTable<C>>, On> {
+        self.alias().on(condition)
+    }
+
+    #[doc(hidden)]
+    pub fn alias(&self) -> Alias<RankingTable<C>> {
+        Alias::new(RankingTable(self.clone()))
     }
 }
 
@@ -148,7 +175,7 @@ impl<C: Counters<Table = T>, T: EntityTable> LimitDsl for Ranking<C, T> {
 }
 
 impl<C: Counters + QueryId, T: 'static> QueryId for Ranking<C, T> {
-    type QueryId = RankedRow<C::QueryId>;
+    type QueryId = RankingKey<C::QueryId>;
     const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
 }
 
@@ -186,29 +213,6 @@ where
     }
 }
 
-/// A ranking in a `FROM` clause.
-#[doc(hidden)]
-#[derive(Clone)]
-pub struct RankingSource<C: Counters>(Ranking<C>);
-
-impl<C: Counters + Copy> Copy for RankingSource<C> where TableOf<C>: Copy {}
-
-impl<C, DB> QueryFragment<DB> for RankingSource<C>
-where
-    C: Counters,
-    Ranking<C>: QueryFragment<DB>,
-    DB: CounterBackend,
-{
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        out.push_sql("(");
-        self.0.walk_ast(out.reborrow())?;
-        out.push_sql(") AS ");
-        out.push_identifier(RANKING)
-    }
-}
-
-// The impls below make a ranking a table that can be joined, as Diesel's `table!` does for a table.
-
 impl<C: Counters, T> fmt::Debug for Ranking<C, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ranking")
@@ -216,12 +220,6 @@ impl<C: Counters, T> fmt::Debug for Ranking<C, T> {
             .field("days", &self.days)
             .field("limit", &self.limit)
             .finish_non_exhaustive()
-    }
-}
-
-impl<C: Counters> fmt::Debug for RankingSource<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 
@@ -235,51 +233,134 @@ impl<C: Counters, T> Clone for Ranking<C, T> {
 }
 impl<C: Counters, T> Copy for Ranking<C, T> where TableOf<C>: Copy {}
 
-impl<C> QuerySource for Ranking<C>
-where
-    C: Counters<Table: EntityTable>,
-{
-    type FromClause = RankingSource<C>;
-    type DefaultSelection = (RankedEntity<C>, RankedTotal<C>);
+/// A ranking as a table of two columns. A query joins it under an alias, because each table of
+/// `table!` can be in one query with each alias, in whichever crates they are.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct RankingTable<C: Counters>(Ranking<C>);
 
-    fn from_clause(&self) -> RankingSource<C> {
-        RankingSource(self.clone())
+impl<C: Counters> Clone for RankingTable<C> {
+    fn clone(&self) -> Self {
+        RankingTable(self.0.clone())
+    }
+}
+
+impl<C: Counters> Copy for RankingTable<C> where TableOf<C>: Copy {}
+
+impl<C: Counters + QueryId> QueryId for RankingTable<C> {
+    type QueryId = RankingKey<C::QueryId>;
+    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
+}
+
+impl<C: Counters> AliasSource for RankingTable<C> {
+    const NAME: &'static str = RANKING;
+    type Target = Self;
+
+    fn target(&self) -> &Self {
+        self
+    }
+}
+
+impl<C, DB> QueryFragment<DB> for RankingTable<C>
+where
+    C: Counters,
+    Ranking<C>: QueryFragment<DB>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_sql("(");
+        self.0.walk_ast(out.reborrow())?;
+        out.push_sql(")");
+        Ok(())
+    }
+}
+
+impl<C: Counters<Table: EntityTable>> QuerySource for RankingTable<C> {
+    type FromClause = Self;
+    type DefaultSelection = (RankingKey<C>, RankingSum<C>);
+
+    fn from_clause(&self) -> Self {
+        self.clone()
     }
 
     fn default_selection(&self) -> Self::DefaultSelection {
-        (self.entity(), self.total())
+        Self::all_columns()
     }
 }
 
-impl<C: Counters> AppearsInFromClause<Ranking<C>> for Ranking<C> {
+impl<C: Counters<Table: EntityTable>> Query for RankingTable<C> {
+    type SqlType = (KeyType<C>, BigInt);
+}
+
+impl<C: Counters<Table: EntityTable>> Table for RankingTable<C> {
+    type PrimaryKey = RankingKey<C>;
+    type AllColumns = (RankingKey<C>, RankingSum<C>);
+
+    fn primary_key(&self) -> Self::PrimaryKey {
+        RankingKey(PhantomData)
+    }
+
+    fn all_columns() -> Self::AllColumns {
+        (RankingKey(PhantomData), RankingSum(PhantomData))
+    }
+}
+
+// Only a table of `table!` is `HasTable`, so that a ranking is not distinct from itself.
+impl<C, T> TableNotEqual<T> for RankingTable<C>
+where
+    C: Counters<Table: EntityTable>,
+    T: Table + HasTable<Table = T>,
+{
+}
+
+impl<C: Counters> AliasAliasAppearsInFromClause<Self, Self, Self> for RankingTable<C> {
     type Count = Once;
 }
 
-// A table is not a ranking.
-impl<C: Counters, T, P: Table> AppearsInFromClause<P> for Ranking<C, T> {
-    type Count = Never;
-}
+impl<C, F> FieldAliasMapperAssociatedTypesDisjointnessTrick<Self, Self, F> for RankingTable<C>
+where
+    C: Counters,
+    F: Column<Table = Self>,
+{
+    type Out = AliasedField<Self, F>;
 
-/// The column of the entities' keys in a [`ranking`](crate::dsl::ranking()).
-#[derive(Debug, Clone, Copy, QueryId)]
-pub struct RankedEntity<C>(PhantomData<C>);
-
-impl<C: Counters> Expression for RankedEntity<C> {
-    type SqlType = KeyType<C>;
-}
-
-impl<C: Counters> SelectableExpression<Ranking<C>> for RankedEntity<C> {}
-
-impl<C: Counters, DB: CounterBackend> QueryFragment<DB> for RankedEntity<C> {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        out.push_identifier(RANKING)?;
-        out.push_sql(".");
-        out.push_identifier(ENTITY)
+    fn map(column: F, alias: &Alias<Self>) -> Self::Out {
+        alias.field(column)
     }
 }
 
+macro_rules! ranking_column {
+    ($Column:ident, $SqlType:ty, $name:expr) => {
+        #[doc(hidden)]
+        #[derive(Debug, Clone, Copy, QueryId)]
+        pub struct $Column<C>(PhantomData<C>);
+
+        impl<C: Counters> Expression for $Column<C> {
+            type SqlType = $SqlType;
+        }
+
+        impl<C: Counters<Table: EntityTable>> Column for $Column<C> {
+            type Table = RankingTable<C>;
+            const NAME: &'static str = $name;
+        }
+
+        impl<C> ValidGrouping<()> for $Column<C> {
+            type IsAggregate = is_aggregate::No;
+        }
+
+        impl<C: Counters> AppearsOnTable<RankingTable<C>> for $Column<C> {}
+        impl<C: Counters> SelectableExpression<RankingTable<C>> for $Column<C> {}
+    };
+}
+
+ranking_column!(RankingKey, KeyType<C>, ENTITY);
+ranking_column!(RankingSum, BigInt, TOTAL);
+
+/// The column of the entities' keys in a [`ranking`](crate::dsl::ranking()).
+pub type RankedEntity<C> = AliasedField<RankingTable<C>, RankingKey<C>>;
+
 /// The column of the totals of the counter `C` in a [`ranking`](crate::dsl::ranking()). It is never
-/// NULL: in a left join, it is 0 for a row that is not in the ranking.
+/// NULL: after a left join, it is 0 for a row that is not in the ranking.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct RankedTotal<C>(PhantomData<C>);
 
@@ -287,12 +368,18 @@ impl<C: Counters> Expression for RankedTotal<C> {
     type SqlType = BigInt;
 }
 
-impl<C, QS> SelectableExpression<QS> for RankedTotal<C>
+impl<C> ValidGrouping<()> for RankedTotal<C> {
+    type IsAggregate = is_aggregate::No;
+}
+
+impl<C, QS> AppearsOnTable<QS> for RankedTotal<C>
 where
     C: Counters,
-    QS: AppearsInFromClause<Ranking<C>, Count = Once>,
+    QS: AppearsInFromClause<Alias<RankingTable<C>>, Count = Once>,
 {
 }
+
+impl<C: Counters, QS> SelectableExpression<QS> for RankedTotal<C> where Self: AppearsOnTable<QS> {}
 
 impl<C: Counters, DB: CounterBackend> QueryFragment<DB> for RankedTotal<C> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
@@ -302,58 +389,5 @@ impl<C: Counters, DB: CounterBackend> QueryFragment<DB> for RankedTotal<C> {
         out.push_identifier(TOTAL)?;
         out.push_sql(", 0)");
         Ok(())
-    }
-}
-
-macro_rules! ranking_column {
-    ($Column:ident) => {
-        impl<C> ValidGrouping<()> for $Column<C> {
-            type IsAggregate = is_aggregate::No;
-        }
-
-        impl<C, QS> AppearsOnTable<QS> for $Column<C>
-        where
-            C: Counters,
-            QS: AppearsInFromClause<Ranking<C>, Count = Once>,
-        {
-        }
-    };
-}
-
-ranking_column!(RankedEntity);
-ranking_column!(RankedTotal);
-
-/// The condition of a join of a ranking of `C` to the model's table: their keys are equal.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy)]
-pub struct RankedRow<C>(RankedEntity<C>);
-
-impl<C: Counters> RankedRow<C> {
-    /// Returns the ranking and the condition of a join to it.
-    pub fn join_target(ranking: Ranking<C>) -> (Ranking<C>, Self) {
-        (ranking, RankedRow(RankedEntity(PhantomData)))
-    }
-}
-
-impl<C: QueryId> QueryId for RankedRow<C> {
-    type QueryId = RankedRow<C::QueryId>;
-    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
-}
-
-impl<C> Expression for RankedRow<C> {
-    type SqlType = Bool;
-}
-
-impl<C: Counters, QS> AppearsOnTable<QS> for RankedRow<C> where RankedEntity<C>: AppearsOnTable<QS> {}
-
-impl<C, DB> QueryFragment<DB> for RankedRow<C>
-where
-    C: Counters<Table: HasParent<ParentKey: QueryFragment<DB>>>,
-    DB: CounterBackend,
-{
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        self.0.walk_ast(out.reborrow())?;
-        out.push_sql(" = ");
-        C::Table::PARENT_KEY.walk_ast(out.reborrow())
     }
 }

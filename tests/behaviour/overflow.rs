@@ -98,6 +98,35 @@ fn a_sum_beyond_an_i64_is_an_error_and_never_a_wrong_number() {
     assert_eq!(article(3).counter_value(views, &mut conn), Ok(0));
 }
 
+#[test]
+fn the_docs_say_how_to_find_a_total_beyond_an_i64() {
+    let docs = include_str!("../../docs/operations.md");
+    let (_, section) = docs.split_once("## A total beyond an `i64`").unwrap();
+    let of_database = if crate::HAS_SLOTS { 1 } else { 2 };
+    let block = section.split("```sql").nth(of_database).unwrap();
+    let (sql, _) = block.split_once("```").unwrap();
+
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    for (id, n) in [(1_i64, 10), (2, i64::MAX), (3, i64::MIN), (4, -10)] {
+        let count = |d| Article::increment(views).of(id).on(day(2026, 1, d));
+        count(1).by(n).execute(conn).unwrap();
+        count(2).by(n.signum()).execute(conn).unwrap();
+    }
+    let top = Article::top(views, 1, .., conn);
+    assert!(is_an_overflow(&top), "{top:?}");
+
+    let mut found: Vec<Entity> = diesel::sql_query(sql).load(conn).unwrap();
+    found.sort();
+    assert_eq!(found, [2, 3].map(|article_id| Entity { article_id }));
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, QueryableByName)]
+struct Entity {
+    #[diesel(sql_type = diesel::sql_types::BigInt)]
+    article_id: i64,
+}
+
 /// Only the sum counts. On SQLite, a sum of SQLite's own may depend on it.
 #[test]
 fn whether_a_sum_fits_does_not_depend_on_the_order_of_the_days() {

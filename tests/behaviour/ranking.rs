@@ -2,9 +2,9 @@
 
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
-use diesel_counters_tests::models::{Article, WeeklyArticle};
+use diesel_counters_tests::models::{Article, WeeklyArticle, comment_counters};
 use diesel_counters_tests::schema::article_counters::{likes, views};
-use diesel_counters_tests::schema::articles;
+use diesel_counters_tests::schema::{articles, comments};
 use diesel_counters_tests::watch::watch;
 
 use super::day;
@@ -105,6 +105,83 @@ fn a_ranking_is_joined_as_any_table_is() {
         .load(conn)
         .unwrap();
     assert_eq!(everything.len(), 1);
+}
+
+/// Comment 1 is on article 5, 4 on 2, and 5 on 1; 4 has 7 likes, and 5 has 3.
+fn commented() -> (TestDatabase, Conn) {
+    let (database, mut conn) = counted();
+    for (id, article) in [(1, 5), (4, 2), (5, 1)] {
+        let article = comments::article_id.eq(article);
+        let comment = (comments::id.eq(id), article, comments::body.eq("Nice"));
+        let insert = diesel::insert_into(comments::table).values(comment);
+        insert.execute(&mut conn).unwrap();
+    }
+    increment_many(comment_counters::likes, [(4_i64, 7), (5, 3)], &mut conn).unwrap();
+    (database, conn)
+}
+
+// The tables and their `has_parent!` are in another crate than this.
+#[test]
+fn a_ranking_is_joined_beside_a_table_with_counters_of_its_own() {
+    let (_database, mut conn) = commented();
+    let conn = &mut conn;
+    let read = ranking(views).limit(2);
+    let articles_first: Vec<(i64, i64, i64)> = articles::table
+        .inner_join(read)
+        .inner_join(comments::table)
+        .select((comments::id, articles::id, read.total()))
+        .order(comments::id)
+        .load(conn)
+        .unwrap();
+    assert_eq!(articles_first, [(1, 5, 40), (4, 2, 20)]);
+
+    let comments_first: Vec<(i64, i64, i64)> = comments::table
+        .inner_join(articles::table.left_join(read))
+        .select((comments::id, articles::id, read.total()))
+        .order(comments::id)
+        .load(conn)
+        .unwrap();
+    assert_eq!(comments_first, [(1, 5, 40), (4, 2, 20), (5, 1, 0)]);
+
+    let without_articles: Vec<(i64, i64)> = comments::table
+        .inner_join(read.on(read.entity().eq(comments::article_id)))
+        .select((comments::id, read.total()))
+        .order(comments::id)
+        .load(conn)
+        .unwrap();
+    assert_eq!(without_articles, [(1, 40), (4, 20)]);
+
+    let liked = ranking(comment_counters::likes).limit(2);
+    let of_the_comments: Vec<(i64, i64)> = comments::table
+        .inner_join(liked)
+        .inner_join(articles::table)
+        .select((articles::id, liked.total()))
+        .order(articles::id)
+        .load(conn)
+        .unwrap();
+    assert_eq!(of_the_comments, [(1, 3), (2, 7)]);
+}
+
+#[test]
+fn an_article_that_is_not_in_a_ranking_has_no_entity_and_a_total_of_0() {
+    let (_database, mut conn) = counted();
+    let conn = &mut conn;
+    let top = ranking(views).limit(1);
+    let left = articles::table
+        .left_join(top)
+        .filter(articles::id.ge(4))
+        .order(articles::id);
+    let nullable = left
+        .select((top.entity().nullable(), top.total().nullable()))
+        .load::<(Option<i64>, Option<i64>)>(conn);
+    assert_eq!(nullable.unwrap(), [(None, Some(0)), (Some(5), Some(40))]);
+
+    let selected = left.select((Article::as_select(), (top.entity(), top.total()).nullable()));
+    let selected = selected
+        .load::<(Article, Option<(i64, i64)>)>(conn)
+        .unwrap();
+    let selected: Vec<_> = selected.into_iter().map(|(_, ranked)| ranked).collect();
+    assert_eq!(selected, [None, Some((5, 40))]);
 }
 
 #[test]

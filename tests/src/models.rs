@@ -8,6 +8,20 @@ use crate::schema::*;
 
 diesel_counters::has_parent!(article_counters -> articles (id));
 
+diesel::table! {
+    /// The counters of comments, which are stored in the table of the articles' counters.
+    #[sql_name = "article_counters"]
+    comment_counters (comment_id, day, slot) {
+        #[sql_name = "article_id"]
+        comment_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        likes -> BigInt,
+    }
+}
+
+diesel_counters::has_parent!(comment_counters -> comments (id));
+
 /// Most tests count the counters of an article.
 #[derive(Debug, Clone, Identifiable, Insertable, Queryable, Selectable, HasCounters)]
 #[diesel(table_name = articles)]
