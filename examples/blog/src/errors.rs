@@ -17,6 +17,11 @@ pub enum Error {
     MethodNotAllowed,
     #[error("{0}")]
     BadRequest(String),
+    #[error(
+        "The form was sent from another site, so nothing was stored. Open the page on this site and \
+         send its form."
+    )]
+    ForeignForm,
     #[error("The form is larger than 256 KiB.")]
     TooLarge,
     #[error("The server is busy. Please try again in a few seconds.")]
@@ -31,6 +36,7 @@ impl Error {
             Error::NotFound => StatusCode::NOT_FOUND,
             Error::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Error::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Error::ForeignForm => StatusCode::FORBIDDEN,
             Error::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Error::Busy => StatusCode::SERVICE_UNAVAILABLE,
             Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,

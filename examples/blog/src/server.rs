@@ -7,13 +7,15 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::{self, Next};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
+use tower_http::csrf::CsrfLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::db::Pool;
+use crate::errors::Error;
 use crate::pages;
 
 /// The maximum size of a form, in bytes. An encoded character takes up to 12 bytes, and a text has
@@ -50,6 +52,8 @@ pub fn router(pool: Pool) -> Router {
     pages::routes()
         .with_state(pool)
         .layer(DefaultBodyLimit::max(LARGEST_FORM))
+        // A browser says which site sent a form, so the forms need no tokens.
+        .layer(CsrfLayer::new().with_rejection_response(|_| Error::ForeignForm.into_response()))
         .layer(response_header(
             header::CONTENT_SECURITY_POLICY,
             "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",

@@ -6,6 +6,7 @@
 
 mod chart;
 mod database;
+mod foreign_forms;
 mod import_log;
 mod likes;
 mod list;

@@ -1,6 +1,6 @@
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, Method, Request, StatusCode, header};
 use blog::db::{Database, Pool};
 use blog::models::{Article, Counts};
 use blog::schema::article_counters;
@@ -94,6 +94,30 @@ impl Blog {
         self.request(Method::POST, path, Some(visitor), "").await
     }
 
+    pub async fn get_with(&self, headers: &[(&str, &str)], path: &str) -> Answer {
+        self.request_with(Method::GET, headers, path, "").await
+    }
+
+    /// Posts a form with these headers, which tell where it comes from.
+    pub async fn post_with(&self, headers: &[(&str, &str)], path: &str, form: &str) -> Answer {
+        self.request_with(Method::POST, headers, path, form).await
+    }
+
+    async fn request_with(
+        &self,
+        method: Method,
+        headers: &[(&str, &str)],
+        path: &str,
+        form: &str,
+    ) -> Answer {
+        let mut request = form_request(method, path, form);
+        for (name, value) in headers {
+            let name: HeaderName = name.parse().unwrap();
+            request.headers_mut().insert(name, value.parse().unwrap());
+        }
+        self.send(request).await
+    }
+
     pub async fn request(
         &self,
         method: Method,
@@ -101,15 +125,16 @@ impl Blog {
         visitor: Option<&str>,
         form: &str,
     ) -> Answer {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let mut request = form_request(method, path, form);
         if let Some(visitor) = visitor {
             // A browser sends the cookies of other programs on the host too.
-            request = request.header(header::COOKIE, format!("other=1; visitor={visitor}"));
+            let cookies = format!("other=1; visitor={visitor}").parse().unwrap();
+            request.headers_mut().insert(header::COOKIE, cookies);
         }
-        let request = request.body(Body::from(form.to_owned())).unwrap();
+        self.send(request).await
+    }
+
+    async fn send(&self, request: Request<Body>) -> Answer {
         let (parts, body) = self
             .router
             .clone()
@@ -124,6 +149,15 @@ impl Blog {
             body: String::from_utf8(body.into()).unwrap(),
         }
     }
+}
+
+fn form_request(method: Method, path: &str, form: &str) -> Request<Body> {
+    Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(Body::from(form.to_owned()))
+        .unwrap()
 }
 
 impl Answer {
