@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use blog::Thousands;
 use blog::db::{AnyConnection, Database};
 use blog::import::{Summary, import_excerpt, import_log};
 use blog::maintain::{self, Maintained};
-use blog::{Thousands, server};
+use blog::server::{self, App};
 use clap::{Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::net::TcpListener;
@@ -102,10 +103,10 @@ fn serve(database: Database, mut conn: AnyConnection, address: &str) -> Result<(
             format!("cannot serve on {address}; `blog serve --listen` chooses another address")
         })?;
         println!("blog: http://{}", listener.local_addr()?);
-        let pool = database.pool();
+        let app = App::new(database);
         // Runs until the server has stopped.
-        let _compactor = maintain::in_background(pool.clone())?;
-        server::serve(listener, pool).await?;
+        let _compactor = maintain::in_background(app.writers.clone())?;
+        server::serve(listener, app).await?;
         Ok(())
     })
 }

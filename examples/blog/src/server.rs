@@ -14,9 +14,10 @@ use tokio::time::sleep;
 use tower_http::csrf::CsrfLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use crate::db::Pool;
 use crate::errors::Error;
 use crate::pages;
+
+pub use crate::pages::App;
 
 /// The maximum size of a form, in bytes. An encoded character takes up to 12 bytes, and a text has
 /// up to 20,000 characters.
@@ -27,10 +28,10 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Serves the blog until Ctrl-C or SIGTERM. It then finishes the open requests, for up to 5
 /// seconds.
-pub async fn serve(listener: TcpListener, pool: Pool) -> io::Result<()> {
+pub async fn serve(listener: TcpListener, app: App) -> io::Result<()> {
     let asked_to_stop = asked_to_stop()?;
     let (stop, stopping) = oneshot::channel();
-    let server = axum::serve(listener, router(pool)).with_graceful_shutdown(async {
+    let server = axum::serve(listener, router(app)).with_graceful_shutdown(async {
         let _ = stopping.await;
     });
     let out_of_time = async {
@@ -48,9 +49,9 @@ pub async fn serve(listener: TcpListener, pool: Pool) -> io::Result<()> {
 }
 
 /// Returns the router of the whole blog.
-pub fn router(pool: Pool) -> Router {
+pub fn router(app: App) -> Router {
     pages::routes()
-        .with_state(pool)
+        .with_state(app)
         .layer(DefaultBodyLimit::max(LARGEST_FORM))
         // A browser says which site sent a form, so the forms need no tokens.
         .layer(CsrfLayer::new().with_rejection_response(|_| Error::ForeignForm.into_response()))

@@ -10,6 +10,7 @@ mod foreign_forms;
 mod import_log;
 mod likes;
 mod list;
+mod locked;
 mod maintain;
 mod multi_connection;
 mod pages;

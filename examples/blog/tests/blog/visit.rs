@@ -1,10 +1,13 @@
+use std::time::Duration;
+
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderName, Method, Request, StatusCode, header};
 use blog::db::{Database, Pool};
 use blog::models::{Article, Counts};
 use blog::schema::article_counters;
-use blog::server;
+use blog::server::{self, App};
+use blog::views::{self, Views};
 use chrono::{NaiveDate, Utc};
 use diesel::prelude::*;
 use diesel_counters::HasCounters;
@@ -16,6 +19,7 @@ use crate::database::{PATIENCE, TestDatabase};
 pub struct Blog {
     router: Router,
     pub pool: Pool,
+    pub views: Views,
     // The last field: its drop takes the database away.
     pub database: TestDatabase,
 }
@@ -33,22 +37,44 @@ impl Blog {
 
     /// Nobody is turned away for having waited: the machine may be busy.
     pub fn with_connections(connections: u32) -> Self {
-        Blog::with_pool(|database| {
-            diesel::r2d2::Pool::builder()
-                .max_size(connections)
-                .min_idle(Some(1))
-                .connection_timeout(PATIENCE)
-                .build_unchecked(database)
+        Blog::with_pool(|database| patient(connections, database))
+    }
+
+    /// A page shows what is counted when it is asked for, and does not wait for its own view.
+    pub fn that_counts_later(most_waiting: u32) -> Self {
+        Blog::with_views(
+            |database| patient(4, database),
+            |writers| Views::new(writers, Duration::ZERO, most_waiting),
+        )
+    }
+
+    pub fn with_pool(pool: impl Fn(Database) -> Pool) -> Self {
+        Blog::with_views(pool, |writers| {
+            Views::new(writers, PATIENCE, views::WAITING)
         })
     }
 
-    pub fn with_pool(pool: impl FnOnce(Database) -> Pool) -> Self {
+    /// Counts the views on another database.
+    pub fn that_counts_on(other: Database) -> Self {
+        Blog::with_views(
+            |database| patient(4, database),
+            |_| Views::new(other.writers(), PATIENCE, views::WAITING),
+        )
+    }
+
+    fn with_views(pool: impl Fn(Database) -> Pool, views: impl FnOnce(Pool) -> Views) -> Self {
         let database = TestDatabase::new();
         drop(database.connection());
-        let pool = pool(database.database());
+        let writers = pool(database.database());
+        let app = App {
+            readers: pool(database.database()),
+            views: views(writers.clone()),
+            writers,
+        };
         Blog {
-            router: server::router(pool.clone()),
-            pool,
+            router: server::router(app.clone()),
+            pool: app.readers,
+            views: app.views,
             database,
         }
     }
@@ -149,6 +175,14 @@ impl Blog {
             body: String::from_utf8(body.into()).unwrap(),
         }
     }
+}
+
+fn patient(connections: u32, database: Database) -> Pool {
+    Pool::builder()
+        .max_size(connections)
+        .min_idle(Some(1))
+        .connection_timeout(PATIENCE)
+        .build_unchecked(database)
 }
 
 fn form_request(method: Method, path: &str, form: &str) -> Request<Body> {
