@@ -14,5 +14,6 @@ mod locked;
 mod maintain;
 mod multi_connection;
 mod pages;
+mod slow_clients;
 mod start;
 mod visit;
