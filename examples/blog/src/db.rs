@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use diesel::ConnectionError;
 use diesel::connection::{Connection, TransactionManager};
-use diesel::r2d2::{ManageConnection, R2D2Connection};
+use diesel::r2d2::{Builder, ManageConnection, R2D2Connection};
 use diesel::result::{DatabaseErrorKind::UniqueViolation, Error, QueryResult};
 use diesel_counters::{ClaimSlots, Retry, is_retryable, retry_if};
 
@@ -63,11 +63,22 @@ fn begin_writing(conn: &mut AnyConnection) -> QueryResult<()> {
 /// A pool of connections.
 pub type Pool = diesel::r2d2::Pool<Database>;
 
-/// The maximum number of connections in the pool.
-const CONNECTIONS: u32 = 10;
+/// The maximum number of connections that pages are read on.
+const READERS: u32 = 10;
+
+/// The maximum number of connections that write. They are a pool of their own: while all of them
+/// wait for a lock, pages are still shown.
+const WRITERS: u32 = 5;
 
 /// How long a request waits for a connection before it fails.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+fn pool_of(connections: u32) -> Builder<Database> {
+    Pool::builder()
+        .max_size(connections)
+        .min_idle(Some(1))
+        .connection_timeout(PATIENCE)
+}
 
 /// The database that `DATABASE_URL` names.
 // Does not implement Debug, which would show the password.
@@ -143,17 +154,14 @@ impl Database {
         Ok(conn)
     }
 
-    /// Returns a pool, which does not connect yet.
-    pub fn pool(self) -> Pool {
-        self.pool_of(CONNECTIONS)
+    /// Returns a pool for pages, which count nothing. It does not connect yet.
+    pub fn readers(self) -> Pool {
+        pool_of(READERS).build_unchecked(self)
     }
 
-    /// Returns a pool of up to this number of connections.
-    pub fn pool_of(self, connections: u32) -> Pool {
-        Pool::builder()
-            .max_size(connections)
-            .min_idle(Some(1))
-            .connection_timeout(PATIENCE)
+    /// Returns a pool of connections that each claim a slot. It does not connect yet.
+    pub fn writers(self) -> Pool {
+        pool_of(WRITERS)
             .connection_customizer(Box::new(ClaimSlots))
             .build_unchecked(self)
     }
@@ -202,9 +210,15 @@ impl ManageConnection for Database {
                 Ok(AnyConnection::Sqlite(conn))
             }
             #[cfg(feature = "postgres")]
-            Engine::Postgres => diesel::PgConnection::establish(&self.url)
-                .map(AnyConnection::Postgres)
-                .map_err(|error| self.unreachable(error)),
+            Engine::Postgres => {
+                use diesel::connection::SimpleConnection;
+
+                let mut conn = diesel::PgConnection::establish(&self.url)
+                    .map_err(|error| self.unreachable(error))?;
+                // By default, a statement waits for a lock without end.
+                conn.batch_execute("SET lock_timeout = '5s'")?;
+                Ok(AnyConnection::Postgres(conn))
+            }
             #[cfg(feature = "mysql")]
             Engine::Mysql => {
                 use diesel::connection::SimpleConnection;
@@ -212,8 +226,8 @@ impl ManageConnection for Database {
                 let mut conn = diesel::MysqlConnection::establish(&self.url)
                     .map_err(|error| self.unreachable(error))?;
                 // MySQL converts a TIMESTAMP from and to the session's time zone. The blog's
-                // times are in UTC.
-                conn.batch_execute("SET time_zone = '+00:00'")?;
+                // times are in UTC. By default, a statement waits 50 seconds for a lock.
+                conn.batch_execute("SET time_zone = '+00:00', innodb_lock_wait_timeout = 5")?;
                 Ok(AnyConnection::Mysql(conn))
             }
             #[cfg(not(all(feature = "sqlite", feature = "postgres", feature = "mysql")))]

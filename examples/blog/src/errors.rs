@@ -1,5 +1,6 @@
 //! Error pages.
 
+use anyhow::Chain;
 use askama::Template;
 use axum::extract::rejection::{FormRejection, PathRejection, QueryRejection};
 use axum::http::{StatusCode, header};
@@ -8,6 +9,7 @@ use diesel::r2d2::PoolError;
 use diesel::result::DatabaseErrorKind;
 use diesel::result::Error::DatabaseError;
 use diesel_counters::is_retryable;
+use tower_http::timeout::TimeoutError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -17,8 +19,15 @@ pub enum Error {
     MethodNotAllowed,
     #[error("{0}")]
     BadRequest(String),
+    #[error(
+        "The form was sent from another site, so nothing was stored. Open the page on this site and \
+         send its form."
+    )]
+    ForeignForm,
     #[error("The form is larger than 256 KiB.")]
     TooLarge,
+    #[error("The form took too long to arrive, so nothing was stored. Please send it again.")]
+    TooSlow,
     #[error("The server is busy. Please try again in a few seconds.")]
     Busy,
     #[error("Something went wrong. The error is in the server's log.")]
@@ -31,7 +40,9 @@ impl Error {
             Error::NotFound => StatusCode::NOT_FOUND,
             Error::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Error::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Error::ForeignForm => StatusCode::FORBIDDEN,
             Error::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Error::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Error::Busy => StatusCode::SERVICE_UNAVAILABLE,
             Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -111,6 +122,7 @@ impl From<FormRejection> for Error {
     fn from(rejection: FormRejection) -> Self {
         match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => Error::TooLarge,
+            _ if Chain::new(&rejection).any(|cause| cause.is::<TimeoutError>()) => Error::TooSlow,
             _ => Error::BadRequest(rejection.body_text()),
         }
     }

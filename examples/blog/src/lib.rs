@@ -24,6 +24,7 @@ pub mod schema;
 pub mod server;
 mod sort;
 mod thousands;
+pub mod views;
 mod visitor;
 
 pub use thousands::Thousands;

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use blog::Thousands;
 use blog::db::{AnyConnection, Database};
 use blog::import::{Summary, import_excerpt, import_log};
 use blog::maintain::{self, Maintained};
-use blog::{Thousands, server};
+use blog::server::{self, App, Limits};
 use clap::{Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::net::TcpListener;
@@ -41,6 +42,8 @@ enum Command {
         /// The address to listen on.
         #[arg(long, default_value = DEFAULT_ADDRESS)]
         listen: String,
+        #[command(flatten)]
+        limits: Limits,
     },
     /// Count the page views of an access log, a CSV of time,method,path,status.
     ///
@@ -80,14 +83,14 @@ fn run(cli: Cli) -> Result<()> {
     let database = Database::from_url(&cli.database_url)?;
     let mut conn = database.migrated()?;
     match cli.command {
-        None => serve(database, conn, DEFAULT_ADDRESS),
-        Some(Command::Serve { listen }) => serve(database, conn, &listen),
+        None => serve(database, conn, DEFAULT_ADDRESS, Limits::default()),
+        Some(Command::Serve { listen, limits }) => serve(database, conn, &listen, limits),
         Some(Command::ImportLog { file, batch }) => import(&file, batch as usize, &mut conn),
         Some(Command::Maintain) => maintain(&mut conn),
     }
 }
 
-fn serve(database: Database, mut conn: AnyConnection, address: &str) -> Result<()> {
+fn serve(database: Database, mut conn: AnyConnection, address: &str, limits: Limits) -> Result<()> {
     if let Some(summary) = import_excerpt(&mut conn)? {
         tracing::info!(
             views = summary.views,
@@ -97,17 +100,21 @@ fn serve(database: Database, mut conn: AnyConnection, address: &str) -> Result<(
     }
     drop(conn);
 
-    tokio::runtime::Runtime::new()?.block_on(async {
+    let runtime = tokio::runtime::Runtime::new()?;
+    let served = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.with_context(|| {
             format!("cannot serve on {address}; `blog serve --listen` chooses another address")
         })?;
         println!("blog: http://{}", listener.local_addr()?);
-        let pool = database.pool();
+        let app = App::new(database);
         // Runs until the server has stopped.
-        let _compactor = maintain::in_background(pool.clone())?;
-        server::serve(listener, pool).await?;
+        let _compactor = maintain::in_background(app.writers.clone())?;
+        server::serve(listener, app, limits).await?;
         Ok(())
-    })
+    });
+    // Does not wait for statements that wait for a lock.
+    runtime.shutdown_background();
+    served
 }
 
 fn import(path: &Path, batch: usize, conn: &mut AnyConnection) -> Result<()> {

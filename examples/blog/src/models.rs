@@ -80,8 +80,13 @@ impl Article {
     }
 
     /// Counts a view.
-    pub fn count_view(&self, conn: &mut AnyConnection) -> QueryResult<()> {
-        self.incr_counter(article_counters::views, conn)
+    pub fn count_view(id: i64, conn: &mut AnyConnection) -> QueryResult<()> {
+        let count = |conn: &mut _| {
+            Article::increment(article_counters::views)
+                .of(id)
+                .execute(conn)
+        };
+        db::retry().run(conn, count).map(drop)
     }
 
     /// Adds a comment and counts it, in one transaction.

@@ -9,15 +9,39 @@ use axum::routing::{get, post};
 
 use crate::Thousands;
 use crate::chart::Chart;
-use crate::db::{AnyConnection, Pool};
+use crate::db::{AnyConnection, Database, Pool};
 use crate::errors::Error;
 use crate::forms::{ArticleForm, CommentForm, Form, ListQuery, Path, Query};
 use crate::list;
 use crate::models::{Article, Comment, Counts};
 use crate::sort::Sort;
+use crate::views::{self, Views};
 use crate::visitor::Visitor;
 
-pub fn routes() -> Router<Pool> {
+/// What the requests share.
+#[derive(Clone)]
+pub struct App {
+    /// The connections that pages are read on.
+    pub readers: Pool,
+    /// The connections that forms are stored on.
+    pub writers: Pool,
+    /// The views of the pages.
+    pub views: Views,
+}
+
+impl App {
+    /// Returns the app on this database. It does not connect yet.
+    pub fn new(database: Database) -> Self {
+        let writers = database.clone().writers();
+        App {
+            readers: database.readers(),
+            views: Views::new(writers.clone(), views::PATIENCE, views::WAITING),
+            writers,
+        }
+    }
+}
+
+pub fn routes() -> Router<App> {
     Router::new()
         .route("/", get(list))
         .route("/articles", post(publish))
@@ -41,11 +65,11 @@ struct ListPage {
 }
 
 async fn list(
-    State(pool): State<Pool>,
+    State(app): State<App>,
     Query(query): Query<ListQuery>,
 ) -> Result<Html<String>, Error> {
     let (page, sort) = query.checked()?;
-    let list = on_connection(pool, move |conn| {
+    let list = on_connection(app.readers, move |conn| {
         let pages = list::pages(conn)?;
         if !(1..=pages).contains(&page) {
             return Err(Error::NotFound);
@@ -73,7 +97,7 @@ struct ArticlePage {
 }
 
 async fn show(
-    State(pool): State<Pool>,
+    State(app): State<App>,
     Path(id): Path<i64>,
     method: Method,
     headers: HeaderMap,
@@ -86,12 +110,13 @@ async fn show(
             (visitor, Some([(header::SET_COOKIE, cookie)]))
         }
     };
-    let page = on_connection(pool, move |conn| {
-        let article = Article::find(id, conn)?;
-        // This also handles HEAD, which is not a view.
-        if method == Method::GET {
-            article.count_view(conn)?;
-        }
+    let find = move |conn: &mut _| Ok(Article::find(id, conn)?);
+    let article = on_connection(app.readers.clone(), find).await?;
+    // This also handles HEAD, which is not a view.
+    if method == Method::GET {
+        app.views.count(id).await;
+    }
+    let page = on_connection(app.readers, move |conn| {
         Ok(ArticlePage {
             counts: article.counts(conn)?,
             liked: article.is_liked_by(&visitor.id, conn)?,
@@ -105,12 +130,12 @@ async fn show(
 }
 
 async fn comment(
-    State(pool): State<Pool>,
+    State(app): State<App>,
     Path(id): Path<i64>,
     Form(form): Form<CommentForm>,
 ) -> Result<Redirect, Error> {
     let (author, body) = form.checked()?;
-    on_connection(pool, move |conn| {
+    on_connection(app.writers, move |conn| {
         let article = Article::find(id, conn)?;
         Ok(article.comment(&author, &body, conn)?)
     })
@@ -119,20 +144,23 @@ async fn comment(
 }
 
 async fn like(
-    State(pool): State<Pool>,
+    State(app): State<App>,
     Path(id): Path<i64>,
     visitor: Visitor,
 ) -> Result<Redirect, Error> {
-    on_connection(pool, move |conn| Ok(Article::like(id, &visitor.id, conn)?)).await?;
+    on_connection(app.writers, move |conn| {
+        Ok(Article::like(id, &visitor.id, conn)?)
+    })
+    .await?;
     Ok(Redirect::to(&format!("/articles/{id}")))
 }
 
 async fn unlike(
-    State(pool): State<Pool>,
+    State(app): State<App>,
     Path(id): Path<i64>,
     visitor: Visitor,
 ) -> Result<Redirect, Error> {
-    on_connection(pool, move |conn| {
+    on_connection(app.writers, move |conn| {
         Ok(Article::unlike(id, &visitor.id, conn)?)
     })
     .await?;
@@ -147,13 +175,10 @@ async fn new() -> Result<Html<String>, Error> {
     Ok(Html(NewPage.render()?))
 }
 
-async fn publish(
-    State(pool): State<Pool>,
-    Form(form): Form<ArticleForm>,
-) -> Result<Redirect, Error> {
+async fn publish(State(app): State<App>, Form(form): Form<ArticleForm>) -> Result<Redirect, Error> {
     let (title, body) = form.checked()?;
     let publish = move |conn: &mut _| Ok(Article::publish(&title, &body, conn)?);
-    let id = on_connection(pool, publish).await?;
+    let id = on_connection(app.writers, publish).await?;
     Ok(Redirect::to(&format!("/articles/{id}")))
 }
 

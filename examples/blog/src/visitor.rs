@@ -50,8 +50,7 @@ fn is_id(text: &str) -> bool {
     text.len() == DIGITS && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// For requests that change something. They make no visitor: a browser sends another site's
-/// form without the cookie, and a new one would replace the visitor's own.
+/// For requests that change something. They make no visitor: the page with the form has done so.
 impl<S: Sync> FromRequestParts<S> for Visitor {
     type Rejection = Error;
 

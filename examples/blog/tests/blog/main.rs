@@ -6,11 +6,14 @@
 
 mod chart;
 mod database;
+mod foreign_forms;
 mod import_log;
 mod likes;
 mod list;
+mod locked;
 mod maintain;
 mod multi_connection;
 mod pages;
+mod slow_clients;
 mod start;
 mod visit;

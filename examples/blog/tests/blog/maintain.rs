@@ -72,7 +72,7 @@ fn it_is_done_in_the_background_too() {
     let article = blog::models::Article::publish("Title", "Text.", conn).unwrap();
     add_old_views(article, conn);
 
-    let _compactor = maintain::in_background(database.database().pool()).unwrap();
+    let _compactor = maintain::in_background(database.database().writers()).unwrap();
     wait_until("four rows are left", || number_of_rows(conn) == 1);
     assert_eq!(all_views(conn), 40);
 }

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use axum::http::{Method, StatusCode, header};
+use blog::db::Database;
 use blog::models::{Article, Counts};
 use blog::schema::comments;
 use diesel::connection::SimpleConnection;
@@ -282,8 +283,10 @@ async fn nothing_changes_but_by_post() {
 
 #[tokio::test]
 async fn without_a_free_connection_a_visitor_is_asked_to_come_back() {
-    let blog = Blog::with_pool(|database| database.pool_of(1));
-    let held = blog.pool.get_timeout(PATIENCE).unwrap();
+    let blog = Blog::with_pool(Database::readers);
+    let held: Vec<_> = (0..blog.pool.max_size())
+        .map(|_| blog.pool.get_timeout(PATIENCE).unwrap())
+        .collect();
 
     let page = blog.get("/").await;
     assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);

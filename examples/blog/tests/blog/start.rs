@@ -19,7 +19,7 @@ fn an_empty_database_starts_with_real_traffic() {
 #[test]
 fn blogs_that_start_at_once_on_an_empty_database_all_serve_it() {
     let database = TestDatabase::new();
-    let started: Vec<_> = (0..4).map(|_| start(&database)).collect();
+    let started: Vec<_> = (0..4).map(|_| start(&database, &[])).collect();
     for blog in started.into_iter().map(Blog::started) {
         assert!(blog.get("/").starts_with("HTTP/1.1 200 OK"));
     }
@@ -153,15 +153,17 @@ fn failure(database_url: &str, arguments: &[&str]) -> String {
     error
 }
 
-struct Blog {
+/// A running blog.
+pub struct Blog {
     process: Child,
-    address: String,
+    pub address: String,
 }
 
-fn start(database: &TestDatabase) -> Child {
+fn start(database: &TestDatabase, arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_blog"))
         .env("DATABASE_URL", &database.url)
         .args(["serve", "--listen", "127.0.0.1:0"])
+        .args(arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -170,7 +172,11 @@ fn start(database: &TestDatabase) -> Child {
 
 impl Blog {
     fn start(database: &TestDatabase) -> Self {
-        Blog::started(start(database))
+        Blog::start_with(database, &[])
+    }
+
+    pub fn start_with(database: &TestDatabase, arguments: &[&str]) -> Self {
+        Blog::started(start(database, arguments))
     }
 
     fn started(mut process: Child) -> Self {

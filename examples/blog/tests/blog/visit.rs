@@ -1,10 +1,13 @@
+use std::time::Duration;
+
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, Method, Request, StatusCode, header};
 use blog::db::{Database, Pool};
 use blog::models::{Article, Counts};
 use blog::schema::article_counters;
-use blog::server;
+use blog::server::{self, App};
+use blog::views::{self, Views};
 use chrono::{NaiveDate, Utc};
 use diesel::prelude::*;
 use diesel_counters::HasCounters;
@@ -16,6 +19,7 @@ use crate::database::{PATIENCE, TestDatabase};
 pub struct Blog {
     router: Router,
     pub pool: Pool,
+    pub views: Views,
     // The last field: its drop takes the database away.
     pub database: TestDatabase,
 }
@@ -33,22 +37,44 @@ impl Blog {
 
     /// Nobody is turned away for having waited: the machine may be busy.
     pub fn with_connections(connections: u32) -> Self {
-        Blog::with_pool(|database| {
-            diesel::r2d2::Pool::builder()
-                .max_size(connections)
-                .min_idle(Some(1))
-                .connection_timeout(PATIENCE)
-                .build_unchecked(database)
+        Blog::with_pool(|database| patient(connections, database))
+    }
+
+    /// A page shows what is counted when it is asked for, and does not wait for its own view.
+    pub fn that_counts_later(most_waiting: u32) -> Self {
+        Blog::with_views(
+            |database| patient(4, database),
+            |writers| Views::new(writers, Duration::ZERO, most_waiting),
+        )
+    }
+
+    pub fn with_pool(pool: impl Fn(Database) -> Pool) -> Self {
+        Blog::with_views(pool, |writers| {
+            Views::new(writers, PATIENCE, views::WAITING)
         })
     }
 
-    pub fn with_pool(pool: impl FnOnce(Database) -> Pool) -> Self {
+    /// Counts the views on another database.
+    pub fn that_counts_on(other: Database) -> Self {
+        Blog::with_views(
+            |database| patient(4, database),
+            |_| Views::new(other.writers(), PATIENCE, views::WAITING),
+        )
+    }
+
+    fn with_views(pool: impl Fn(Database) -> Pool, views: impl FnOnce(Pool) -> Views) -> Self {
         let database = TestDatabase::new();
         drop(database.connection());
-        let pool = pool(database.database());
+        let writers = pool(database.database());
+        let app = App {
+            readers: pool(database.database()),
+            views: views(writers.clone()),
+            writers,
+        };
         Blog {
-            router: server::router(pool.clone()),
-            pool,
+            router: server::router(app.clone()),
+            pool: app.readers,
+            views: app.views,
             database,
         }
     }
@@ -94,6 +120,30 @@ impl Blog {
         self.request(Method::POST, path, Some(visitor), "").await
     }
 
+    pub async fn get_with(&self, headers: &[(&str, &str)], path: &str) -> Answer {
+        self.request_with(Method::GET, headers, path, "").await
+    }
+
+    /// Posts a form with these headers, which tell where it comes from.
+    pub async fn post_with(&self, headers: &[(&str, &str)], path: &str, form: &str) -> Answer {
+        self.request_with(Method::POST, headers, path, form).await
+    }
+
+    async fn request_with(
+        &self,
+        method: Method,
+        headers: &[(&str, &str)],
+        path: &str,
+        form: &str,
+    ) -> Answer {
+        let mut request = form_request(method, path, form);
+        for (name, value) in headers {
+            let name: HeaderName = name.parse().unwrap();
+            request.headers_mut().insert(name, value.parse().unwrap());
+        }
+        self.send(request).await
+    }
+
     pub async fn request(
         &self,
         method: Method,
@@ -101,15 +151,16 @@ impl Blog {
         visitor: Option<&str>,
         form: &str,
     ) -> Answer {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let mut request = form_request(method, path, form);
         if let Some(visitor) = visitor {
             // A browser sends the cookies of other programs on the host too.
-            request = request.header(header::COOKIE, format!("other=1; visitor={visitor}"));
+            let cookies = format!("other=1; visitor={visitor}").parse().unwrap();
+            request.headers_mut().insert(header::COOKIE, cookies);
         }
-        let request = request.body(Body::from(form.to_owned())).unwrap();
+        self.send(request).await
+    }
+
+    async fn send(&self, request: Request<Body>) -> Answer {
         let (parts, body) = self
             .router
             .clone()
@@ -124,6 +175,23 @@ impl Blog {
             body: String::from_utf8(body.into()).unwrap(),
         }
     }
+}
+
+fn patient(connections: u32, database: Database) -> Pool {
+    Pool::builder()
+        .max_size(connections)
+        .min_idle(Some(1))
+        .connection_timeout(PATIENCE)
+        .build_unchecked(database)
+}
+
+fn form_request(method: Method, path: &str, form: &str) -> Request<Body> {
+    Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(Body::from(form.to_owned()))
+        .unwrap()
 }
 
 impl Answer {
