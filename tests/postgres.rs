@@ -349,3 +349,53 @@ fn two_spellings_of_a_key_in_one_statement_are_an_error() {
     assert!(error.contains("a second time"), "{error}");
     assert_eq!(recount(hits, by_day).of("Foo").execute(conn), Ok(-2));
 }
+
+/// The server refuses a prepared query whose columns have got other types, on each connection that
+/// has prepared it.
+#[test]
+fn merges_and_copies_go_on_after_a_key_has_got_another_type() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::dsl::compact;
+
+    mod pages {
+        diesel::table! { pages (path) { path -> Text, total_hits -> BigInt } }
+        diesel::table! {
+            page_counters (path, day, slot) {
+                path -> Text, day -> Date, slot -> SmallInt, hits -> BigInt,
+            }
+        }
+    }
+    diesel_counters::has_parent!(pages::page_counters -> pages::pages (path));
+    use pages::page_counters::{hits, table};
+    use pages::pages::total_hits;
+
+    #[derive(HasCounters)]
+    #[diesel(table_name = pages::pages, primary_key(path))]
+    #[counters(table_name = pages::page_counters)]
+    struct Page {
+        path: String,
+    }
+
+    let database = TestDatabase::create();
+    let conn = &mut database.connect();
+    conn.batch_execute(
+        "CREATE TABLE pages (path VARCHAR(50) PRIMARY KEY, total_hits BIGINT NOT NULL DEFAULT 0);
+         CREATE TABLE page_counters (path VARCHAR(50), day DATE, slot SMALLINT, hits BIGINT NOT NULL,
+             PRIMARY KEY (path, day, slot));
+         INSERT INTO pages VALUES ('/')",
+    )
+    .unwrap();
+    for sql_type in ["VARCHAR(50)", "VARCHAR(100)", "TEXT"] {
+        conn.batch_execute(&format!(
+            "ALTER TABLE pages ALTER path TYPE {sql_type};
+             ALTER TABLE page_counters ALTER path TYPE {sql_type}"
+        ))
+        .unwrap();
+        let row = increment(hits)
+            .of("/")
+            .on(chrono::NaiveDate::from_ymd_opt(2026, 3, 1).unwrap());
+        row.execute(conn).unwrap();
+        assert_eq!(compact(table).execute(conn).map(|done| done.merged), Ok(1));
+        assert_eq!(Page::materialize(hits, total_hits).execute(conn), Ok(1));
+    }
+}
