@@ -399,3 +399,43 @@ fn merges_and_copies_go_on_after_a_key_has_got_another_type() {
         assert_eq!(Page::materialize(hits, total_hits).execute(conn), Ok(1));
     }
 }
+
+/// An `ALTER TABLE` in a transaction that stays open, for example.
+#[test]
+fn dropping_a_compactor_does_not_wait_until_another_session_has_ended() {
+    use std::sync::mpsc::channel;
+
+    use behaviour::{PATIENCE, wait_until};
+    use diesel::connection::SimpleConnection;
+    use diesel::dsl::sql;
+    use diesel::r2d2::{ConnectionManager, Pool};
+    use diesel::sql_types::Bool;
+    use diesel_counters::Compactor;
+    use diesel_counters_tests::schema::article_counters::table;
+
+    let database = TestDatabase::with_tables();
+    let (other, watcher) = (&mut database.connect(), &mut database.connect());
+    other
+        .batch_execute("BEGIN; LOCK TABLE article_counters")
+        .unwrap();
+    let pool = Pool::new(ConnectionManager::<Conn>::new(database.url())).unwrap();
+    let (run, runs) = channel();
+    let compactor = Compactor::of(pool)
+        .compact(table)
+        .on_run(move |done| run.send(done.to_string()).unwrap())
+        .start()
+        .unwrap();
+    let waits = "EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))";
+    let waits = diesel::select(sql::<Bool>(waits));
+    assert!(wait_until(|| waits.clone().get_result(watcher).unwrap()));
+
+    let (drops, dropped) = channel();
+    std::thread::spawn(move || drops.send(drop(compactor)));
+    let dropped = dropped.recv_timeout(PATIENCE);
+    other.batch_execute("COMMIT").unwrap();
+    assert_eq!(dropped, Ok(()));
+    // Its last run, and then its callback is gone.
+    let last: Vec<_> = runs.iter().collect();
+    assert_eq!(last.len(), 1, "{last:?}");
+}
