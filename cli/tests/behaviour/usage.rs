@@ -35,6 +35,17 @@ fn a_wrong_table_name_is_answered_with_the_right_ones() {
 }
 
 #[test]
+fn a_view_is_called_a_view() {
+    let database = TestDatabase::with_article_counters();
+    database.execute("CREATE VIEW v_counters AS SELECT * FROM article_counters");
+    for command in ["check", "show", "compact", "doctor"] {
+        let ran = database.run(&[command, "v_counters"]);
+        assert_eq!(ran.code, 1);
+        assert!(ran.stderr.contains("v_counters is a view"), "{ran:?}");
+    }
+}
+
+#[test]
 fn a_wrong_counter_is_answered_with_the_right_ones() {
     let database = TestDatabase::with_article_counters();
     let ran = database.run(&["top", "article_counters", "slot"]);
