@@ -400,6 +400,22 @@ fn merges_and_copies_go_on_after_a_key_has_got_another_type() {
     }
 }
 
+/// The servers of scripts/test do so, as those of distributions do.
+#[test]
+fn a_key_that_differs_in_case_is_one_entity_in_any_script() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters_tests::schema::page_counters::{hits, table};
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    conn.batch_execute("CREATE EXTENSION citext; ALTER TABLE page_counters ALTER path TYPE CITEXT")
+        .unwrap();
+    for path in ["/CAF\u{c9}", "/caf\u{e9}", "/Caf\u{e9}"] {
+        increment(hits).of(path).execute(conn).unwrap();
+    }
+    assert_eq!(table.select(hits).load(conn), Ok(vec![3_i64]));
+}
+
 /// An `ALTER TABLE` in a transaction that stays open, for example.
 #[test]
 fn dropping_a_compactor_does_not_wait_until_another_session_has_ended() {
