@@ -344,6 +344,38 @@ fn a_conflict_is_recognized_in_english() {
     assert!(is_retryable(&error), "{error}");
 }
 
+/// It refuses an `UPDATE` or a `DELETE` that reads a whole table, such as a list of keys.
+#[test]
+fn safe_update_mode_refuses_neither_merges_nor_copies() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::dsl::{compact, fold};
+    use diesel_counters::prelude::*;
+    use diesel_counters_tests::models::Article;
+    use diesel_counters_tests::schema::article_counters::{table, views};
+    use diesel_counters_tests::schema::articles::total_views;
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    let day = |day| chrono::NaiveDate::from_ymd_opt(2026, 1, day).unwrap();
+    conn.batch_execute("SET sql_safe_updates = 1").unwrap();
+    for n in 1..=3 {
+        let counts = [(1, 1), (2, 2), (3, 3)];
+        let count = Article::increment(views).on(day(n)).of_many(counts);
+        count.execute(conn).unwrap();
+    }
+    let article = behaviour::article(1);
+    article.set_counter(views, 10, conn).unwrap();
+    assert_eq!(compact(table).execute(conn).map(|done| done.merged), Ok(9));
+    let folded = fold(table).before(day(3)).execute(conn);
+    assert_eq!(folded.map(|done| done.merged), Ok(6));
+    let copied = Article::materialize(views, total_views).execute(conn);
+    assert_eq!(copied, Ok(3));
+    assert_eq!(article.counter_value(views, conn), Ok(10));
+    // It is on, and stays on.
+    let refused = conn.batch_execute("DELETE FROM articles");
+    assert!(refused.is_err());
+}
+
 /// The server pads them with zeros when it stores them, and not when it compares them.
 #[test]
 fn bytes_that_are_shorter_than_a_binary_column_are_not_found() {
