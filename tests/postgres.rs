@@ -447,7 +447,10 @@ fn dropping_a_compactor_does_not_wait_until_another_session_has_ended() {
     assert!(wait_until(|| waits.clone().get_result(watcher).unwrap()));
 
     let (drops, dropped) = channel();
-    std::thread::spawn(move || drops.send(drop(compactor)));
+    std::thread::spawn(move || {
+        drop(compactor);
+        drops.send(())
+    });
     let dropped = dropped.recv_timeout(PATIENCE);
     other.batch_execute("COMMIT").unwrap();
     assert_eq!(dropped, Ok(()));

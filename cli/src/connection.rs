@@ -116,7 +116,7 @@ fn open_any(url: &str) -> Result<AnyConnection> {
 
 /// Opens a connection and sets its timeouts.
 fn open<C: Connection>(url: &str, timeouts: &str) -> Result<C> {
-    let mut conn = C::establish(url).map_err(|e| unreachable(e))?;
+    let mut conn = C::establish(url).map_err(unreachable)?;
     conn.batch_execute(timeouts)?;
     Ok(conn)
 }
@@ -130,7 +130,7 @@ fn refuse_pooler(url: &str) -> Result<()> {
     // Both are open at the same time.
     let mut sessions = Vec::new();
     for _ in 0..2 {
-        let mut conn = diesel::PgConnection::establish(url).map_err(|e| unreachable(e))?;
+        let mut conn = diesel::PgConnection::establish(url).map_err(unreachable)?;
         let session = diesel::dsl::sql::<diesel::sql_types::Integer>("pg_backend_pid()");
         let session: i32 = diesel::select(session).get_result(&mut conn)?;
         sessions.push((session, conn));
