@@ -58,8 +58,9 @@ use crate::maintaining::merge::MergeOn;
 ///
 /// After the drop, the thread begins no further transaction. The drop waits until the thread has ended
 /// its current one, but for two seconds at most: a transaction can wait for a lock of another session
-/// for as long as that session holds it, and the pool can have no connection. Later, the thread ends
-/// by itself. If the program ends first, the server rolls the transaction back, and no count is lost.
+/// for as long as that session holds it, and the pool can have no connection. The thread then ends
+/// by itself after that. If the program ends first, the database rolls the transaction back, and no
+/// count is lost.
 ///
 /// If it is dropped in [`on_run`], it does not wait, because `on_run` runs on that thread.
 ///
@@ -493,10 +494,8 @@ mod tests {
     #[test]
     fn the_longest_time_between_runs_is_no_overflow() {
         let never = Schedule::Every(TimeDelta::MAX);
-        Stop {
-            now: Mutex::new(true),
-            ..Stop::default()
-        }
-        .wait_until(never.next(Utc::now()));
+        let stop = Stop::default();
+        stop.now();
+        stop.wait_until(never.next(Utc::now()));
     }
 }
