@@ -48,6 +48,15 @@ set_owner() {
   ! is_root || as+=(setpriv --reuid "$owner" --regid "$(id -g "$owner")" --clear-groups "$@")
 }
 
+# Prints a locale of this machine in which `lower` and CITEXT fold letters outside of ASCII, or C.
+ctype() {
+  local name
+  for name in C.UTF-8 C.utf8 en_US.UTF-8 en_US.utf8; do
+    ! locale -a 2>/dev/null | grep -xF "$name" || return 0
+  done
+  echo C
+}
+
 # Creates the data folder, and sets `server` to the command that runs the server.
 prepare() {
   mkdir "$folder"
@@ -61,7 +70,7 @@ prepare() {
   postgres)
     server=(postgres -D "$folder/data" --listen_addresses=127.0.0.1 "--unix_socket_directories=$folder"
       --max_connections=300)
-    (as_owner initdb -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C) ;;
+    (as_owner initdb -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C "--lc-ctype=$(ctype)") ;;
   mariadb)
     server=(mariadbd "${options[@]}")
     (as_owner mariadb-install-db --no-defaults "--datadir=$folder/data" \

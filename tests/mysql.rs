@@ -247,6 +247,63 @@ fn without_a_claim_the_slot_is_that_of_the_connection_id() {
     assert!(!has_claimed(conn));
 }
 
+/// The character sets of a connection's literals. MariaDB takes the bytes of a lock's name, which are
+/// others in the last four.
+const CHARACTER_SETS: [&str; 6] = [
+    "SET NAMES utf8mb4",
+    "SET NAMES latin1",
+    "SET collation_connection = ucs2_general_ci",
+    "SET collation_connection = utf16_bin",
+    "SET collation_connection = utf16le_general_ci",
+    "SET collation_connection = utf32_bin",
+];
+
+#[test]
+fn connections_of_any_character_set_claim_different_numbers() {
+    use diesel::connection::SimpleConnection;
+    use diesel::dsl::sql;
+    use diesel::sql_types::BigInt;
+    use diesel_counters::dsl::claim_slot;
+
+    let database = TestDatabase::with_tables();
+    let mut connections = CHARACTER_SETS.map(|set| {
+        let mut conn = database.connect();
+        conn.batch_execute(set).unwrap();
+        claim_slot().execute(&mut conn).unwrap();
+        conn
+    });
+    let number = diesel::select(sql::<BigInt>("CAST(@diesel_counters_number AS SIGNED)"));
+    let numbers = connections
+        .each_mut()
+        .map(|conn| number.clone().get_result(conn));
+    assert_eq!(numbers, [0, 1, 2, 3, 4, 5].map(QueryResult::<i64>::Ok));
+}
+
+#[test]
+fn one_merge_runs_at_a_time_on_connections_of_any_character_set() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::dsl::compact;
+    use diesel_counters_tests::schema::article_counters::table;
+
+    let database = TestDatabase::with_tables();
+    let [conn, other] = &mut [(); 2].map(|()| database.connect());
+    // The lock of all versions.
+    let lock = "(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE(), 'article_counters'), 224)";
+    other
+        .batch_execute(&format!("DO GET_LOCK{lock}, 0)"))
+        .unwrap();
+    for set in CHARACTER_SETS {
+        conn.batch_execute(set).unwrap();
+        let merge = compact(table).execute(conn).unwrap();
+        assert!(merge.already_running, "{set}");
+    }
+    other
+        .batch_execute(&format!("DO RELEASE_LOCK{lock})"))
+        .unwrap();
+    let merge = compact(table).execute(conn).unwrap();
+    assert!(!merge.already_running);
+}
+
 /// At REPEATABLE READ, a query in a transaction reads rows as they were at its first query.
 #[test]
 fn counters_that_were_counted_since_the_transaction_began_are_removed() {
@@ -292,6 +349,38 @@ fn a_conflict_is_recognized_in_english() {
     conn.batch_execute("SET lc_messages = 'en_US'").unwrap();
     let error = count.execute(conn).unwrap_err();
     assert!(is_retryable(&error), "{error}");
+}
+
+/// It refuses an `UPDATE` or a `DELETE` that reads a whole table, such as a list of keys.
+#[test]
+fn safe_update_mode_refuses_neither_merges_nor_copies() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::dsl::{compact, fold};
+    use diesel_counters::prelude::*;
+    use diesel_counters_tests::models::Article;
+    use diesel_counters_tests::schema::article_counters::{table, views};
+    use diesel_counters_tests::schema::articles::total_views;
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    let day = |day| chrono::NaiveDate::from_ymd_opt(2026, 1, day).unwrap();
+    conn.batch_execute("SET sql_safe_updates = 1").unwrap();
+    for n in 1..=3 {
+        let counts = [(1, 1), (2, 2), (3, 3)];
+        let count = Article::increment(views).on(day(n)).of_many(counts);
+        count.execute(conn).unwrap();
+    }
+    let article = behaviour::article(1);
+    article.set_counter(views, 10, conn).unwrap();
+    assert_eq!(compact(table).execute(conn).map(|done| done.merged), Ok(9));
+    let folded = fold(table).before(day(3)).execute(conn);
+    assert_eq!(folded.map(|done| done.merged), Ok(6));
+    let copied = Article::materialize(views, total_views).execute(conn);
+    assert_eq!(copied, Ok(3));
+    assert_eq!(article.counter_value(views, conn), Ok(10));
+    // It is on, and stays on.
+    let refused = conn.batch_execute("DELETE FROM articles");
+    assert!(refused.is_err());
 }
 
 /// The server pads them with zeros when it stores them, and not when it compares them.

@@ -1,5 +1,5 @@
-//! PgBouncer in transaction mode, which gives each transaction another session. These tests do nothing
-//! if it is not installed.
+//! PgBouncer in transaction mode, which gives each transaction another session, and in statement mode.
+//! These tests do nothing if it is not installed.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -29,6 +29,10 @@ struct Pooler {
 impl Pooler {
     /// Shares so many sessions of a database between all clients.
     fn start(database: &TestDatabase, sessions: usize) -> Option<Self> {
+        Self::start_in_mode("transaction", database, sessions)
+    }
+
+    fn start_in_mode(mode: &str, database: &TestDatabase, sessions: usize) -> Option<Self> {
         let version = Command::new("pgbouncer").arg("--version").output().ok()?;
         let version = String::from_utf8_lossy(&version.stdout).into_owned();
         let minor = version.split('.').nth(1)?.parse::<u32>().ok()?;
@@ -44,7 +48,7 @@ impl Pooler {
         };
         let settings = format!(
             "[databases]\n{}\n\
-             [pgbouncer]\npool_mode = transaction\ndefault_pool_size = {sessions}\n\
+             [pgbouncer]\npool_mode = {mode}\ndefault_pool_size = {sessions}\n\
              auth_type = trust\nauth_file = {}\nlisten_port = 6432\nunix_socket_dir = {}\n{prepared}\n",
             parameters(&database.url()),
             users.display(),
@@ -162,4 +166,23 @@ fn a_merge_whose_lock_is_in_another_session_says_so() {
     let error = merge.execute(conn).unwrap_err().to_string();
     assert!(error.contains("merge over a direct connection"), "{error}");
     assert_eq!(article(1).counter_value(views, conn), Ok(3));
+}
+
+#[test]
+fn in_statement_mode_only_single_statements_work() {
+    let database = TestDatabase::with_tables();
+    let Some(pooler) = Pooler::start_in_mode("statement", &database, 2) else {
+        return;
+    };
+    let conn = &mut pooler.connect(&database);
+    article(1).incr_counter(views, conn).unwrap();
+    assert_eq!(article(1).counter_value(views, conn), Ok(1));
+    let counted = conn.transaction(|conn| article(1).incr_counter(views, conn));
+    assert!(counted.is_err());
+    // PgBouncer has closed the connection.
+    let conn = &mut pooler.connect(&database);
+    let set = article(1).set_counter(views, 100, conn);
+    assert!(set.is_err(), "{set:?}");
+    let value = article(1).counter_value(views, &mut database.connect());
+    assert_eq!(value, Ok(1));
 }

@@ -353,3 +353,112 @@ fn two_spellings_of_a_key_in_one_statement_are_an_error() {
     assert!(error.contains("a second time"), "{error}");
     assert_eq!(recount(hits, by_day).of("Foo").execute(conn), Ok(-2));
 }
+
+/// The server refuses a prepared query whose columns have got other types, on each connection that
+/// has prepared it.
+#[test]
+fn merges_and_copies_go_on_after_a_key_has_got_another_type() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::dsl::compact;
+
+    mod pages {
+        diesel::table! { pages (path) { path -> Text, total_hits -> BigInt } }
+        diesel::table! {
+            page_counters (path, day, slot) {
+                path -> Text, day -> Date, slot -> SmallInt, hits -> BigInt,
+            }
+        }
+    }
+    diesel_counters::has_parent!(pages::page_counters -> pages::pages (path));
+    use pages::page_counters::{hits, table};
+    use pages::pages::total_hits;
+
+    #[derive(HasCounters)]
+    #[diesel(table_name = pages::pages, primary_key(path))]
+    #[counters(table_name = pages::page_counters)]
+    struct Page {
+        path: String,
+    }
+
+    let database = TestDatabase::create();
+    let conn = &mut database.connect();
+    conn.batch_execute(
+        "CREATE TABLE pages (path VARCHAR(50) PRIMARY KEY, total_hits BIGINT NOT NULL DEFAULT 0);
+         CREATE TABLE page_counters (path VARCHAR(50), day DATE, slot SMALLINT, hits BIGINT NOT NULL,
+             PRIMARY KEY (path, day, slot));
+         INSERT INTO pages VALUES ('/')",
+    )
+    .unwrap();
+    for sql_type in ["VARCHAR(50)", "VARCHAR(100)", "TEXT"] {
+        conn.batch_execute(&format!(
+            "ALTER TABLE pages ALTER path TYPE {sql_type};
+             ALTER TABLE page_counters ALTER path TYPE {sql_type}"
+        ))
+        .unwrap();
+        let row = increment(hits)
+            .of("/")
+            .on(chrono::NaiveDate::from_ymd_opt(2026, 3, 1).unwrap());
+        row.execute(conn).unwrap();
+        assert_eq!(compact(table).execute(conn).map(|done| done.merged), Ok(1));
+        assert_eq!(Page::materialize(hits, total_hits).execute(conn), Ok(1));
+    }
+}
+
+/// The servers of scripts/test do so, as those of distributions do.
+#[test]
+fn a_key_that_differs_in_case_is_one_entity_in_any_script() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters_tests::schema::page_counters::{hits, table};
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    conn.batch_execute("CREATE EXTENSION citext; ALTER TABLE page_counters ALTER path TYPE CITEXT")
+        .unwrap();
+    for path in ["/CAF\u{c9}", "/caf\u{e9}", "/Caf\u{e9}"] {
+        increment(hits).of(path).execute(conn).unwrap();
+    }
+    assert_eq!(table.select(hits).load(conn), Ok(vec![3_i64]));
+}
+
+/// An `ALTER TABLE` in a transaction that stays open, for example.
+#[test]
+fn dropping_a_compactor_does_not_wait_until_another_session_has_ended() {
+    use std::sync::mpsc::channel;
+
+    use behaviour::{PATIENCE, wait_until};
+    use diesel::connection::SimpleConnection;
+    use diesel::dsl::sql;
+    use diesel::r2d2::{ConnectionManager, Pool};
+    use diesel::sql_types::Bool;
+    use diesel_counters::Compactor;
+    use diesel_counters_tests::schema::article_counters::table;
+
+    let database = TestDatabase::with_tables();
+    let (other, watcher) = (&mut database.connect(), &mut database.connect());
+    other
+        .batch_execute("BEGIN; LOCK TABLE article_counters")
+        .unwrap();
+    let pool = Pool::new(ConnectionManager::<Conn>::new(database.url())).unwrap();
+    let (run, runs) = channel();
+    let compactor = Compactor::of(pool)
+        .compact(table)
+        .on_run(move |done| run.send(done.to_string()).unwrap())
+        .start()
+        .unwrap();
+    let waits = "EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))";
+    let waits = diesel::select(sql::<Bool>(waits));
+    assert!(wait_until(|| waits.clone().get_result(watcher).unwrap()));
+
+    let (drops, dropped) = channel();
+    std::thread::spawn(move || {
+        drop(compactor);
+        drops.send(())
+    });
+    let dropped = dropped.recv_timeout(PATIENCE);
+    other.batch_execute("COMMIT").unwrap();
+    assert_eq!(dropped, Ok(()));
+    // Its last run, and then its callback is gone.
+    let last: Vec<_> = runs.iter().collect();
+    assert_eq!(last.len(), 1, "{last:?}");
+}

@@ -1,5 +1,9 @@
 //! One connection for all databases.
 
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
 use anyhow::{Result, anyhow, bail};
 use diesel::{Connection, ConnectionError};
 use diesel_counters::{CounterBackend, Dialect, ListedRows};
@@ -46,9 +50,26 @@ impl AnyConnection {
     }
 }
 
-/// Connects to `postgres://…`, `mysql://…`, or the file of an SQLite database.
-pub fn connect(url: &str) -> Result<AnyConnection> {
-    match dialect_of(url)? {
+/// Connects to `postgres://…`, `mysql://…`, or the file of an SQLite database. It fails if that takes
+/// longer than `timeout`.
+pub fn connect(url: &str, timeout: Duration) -> Result<AnyConnection> {
+    let (opened, opens) = mpsc::channel();
+    let of = url.to_owned();
+    // Diesel has no timeout for MySQL. A thread that waits for a server ends with the program.
+    thread::spawn(move || opened.send(open_any(&of)));
+    opens.recv_timeout(timeout).unwrap_or_else(|_| {
+        bail!(
+            "cannot open the database: the server did not answer within {} s. Does the database URL \
+             have the host and the port of a database server? --connect-timeout sets another time",
+            timeout.as_secs()
+        )
+    })
+}
+
+fn open_any(url: &str) -> Result<AnyConnection> {
+    let dialect = dialect_of(url)?;
+    refuse_unencoded(url, dialect)?;
+    match dialect {
         #[cfg(feature = "postgres")]
         Dialect::PostgreSql => {
             refuse_pooler(url)?;
@@ -95,7 +116,7 @@ pub fn connect(url: &str) -> Result<AnyConnection> {
 
 /// Opens a connection and sets its timeouts.
 fn open<C: Connection>(url: &str, timeouts: &str) -> Result<C> {
-    let mut conn = C::establish(url).map_err(|e| unreachable(url, e))?;
+    let mut conn = C::establish(url).map_err(unreachable)?;
     conn.batch_execute(timeouts)?;
     Ok(conn)
 }
@@ -109,7 +130,7 @@ fn refuse_pooler(url: &str) -> Result<()> {
     // Both are open at the same time.
     let mut sessions = Vec::new();
     for _ in 0..2 {
-        let mut conn = diesel::PgConnection::establish(url).map_err(|e| unreachable(url, e))?;
+        let mut conn = diesel::PgConnection::establish(url).map_err(unreachable)?;
         let session = diesel::dsl::sql::<diesel::sql_types::Integer>("pg_backend_pid()");
         let session: i32 = diesel::select(session).get_result(&mut conn)?;
         sessions.push((session, conn));
@@ -161,27 +182,36 @@ pub fn who_locks(error: &anyhow::Error) -> &'static str {
     }
 }
 
-fn unreachable(url: &str, error: ConnectionError) -> anyhow::Error {
+fn unreachable(error: ConnectionError) -> anyhow::Error {
     // libpq's reasons have several lines.
     let reason = error.to_string();
     let mut reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
-    // A client library may quote what it could not read.
-    for password in passwords(url) {
-        reason = reason.replace(password, "***");
+    // libpq quotes the part of a URL that it cannot read, which may be a part of a password. Its other
+    // errors, and those of a server, quote no password.
+    let cannot_read = [" URI", "percent-encoded"];
+    if cannot_read.iter().any(|text| reason.contains(text)) {
+        let before = reason.split('"').next().unwrap_or_default();
+        reason = format!("{before}\"***\" in the database URL");
     }
     anyhow!("cannot open the database: {reason}")
 }
 
-/// That of `user:password@host`, and those of `?password=…&sslpassword=…`.
-fn passwords(url: &str) -> impl Iterator<Item = &str> {
-    let user = url
-        .split_once("://")
-        .and_then(|(_, rest)| rest.rsplit_once('@'));
-    let of_user = user.and_then(|(user, _host)| Some(user.split_once(':')?.1));
-    let parameters = url
-        .split(['?', '&'])
-        .filter_map(|part| part.split_once('='));
-    let secret = parameters.filter(|(name, _)| name.ends_with("password"));
-    let all = of_user.into_iter().chain(secret.map(|(_, value)| value));
-    all.filter(|password| !password.is_empty())
+/// Fails if a `/` or an `@` of a password could end the password. A client library would take the
+/// rest of the password for another part of the URL, such as the port, and print it in an error.
+fn refuse_unencoded(url: &str, dialect: Dialect) -> Result<()> {
+    let (ends, most): (&[char], _) = match dialect {
+        Dialect::PostgreSql => (&['/'], 1),
+        // The last `@` ends the password here.
+        Dialect::MySql => (&['/', '?', '#'], usize::MAX),
+        Dialect::Sqlite => return Ok(()),
+    };
+    let (_scheme, rest) = url.split_once("://").unwrap_or_default();
+    let (server, path) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
+    if path.contains('@') || server.matches('@').count() > most {
+        bail!(
+            "the database URL cannot be read: in its user and its password, write / as %2F, ? as %3F, \
+             # as %23, @ as %40 and % as %25; after them, write @ as %40"
+        );
+    }
+    Ok(())
 }

@@ -1,9 +1,10 @@
 //! The options of every command.
 
 use std::io::{ErrorKind, Write};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
-use clap::Args;
+use clap::{Args, value_parser};
 use serde::Serialize;
 
 use crate::connection::{self, AnyConnection};
@@ -17,6 +18,10 @@ pub struct Options {
     // Hidden, because --help would show the password in it.
     #[arg(long, env, hide_env_values = true, global = true, value_name = "URL", help_heading = HEADING)]
     database_url: Option<String>,
+    /// How many seconds to wait for the server to accept a connection.
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 10,
+          value_parser = value_parser!(u64).range(1..), help_heading = HEADING)]
+    connect_timeout: u64,
     /// Print the result as one JSON document.
     #[arg(long, global = true, help_heading = HEADING)]
     json: bool,
@@ -29,7 +34,7 @@ impl Options {
             "which database? Set DATABASE_URL, or give --database-url: \
              postgres://…, mysql://…, or the file of an SQLite database",
         )?;
-        connection::connect(url)
+        connection::connect(url, Duration::from_secs(self.connect_timeout))
     }
 
     /// The URL; an empty variable is none.

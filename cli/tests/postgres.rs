@@ -194,6 +194,20 @@ fn a_wait_for_the_parents_row_is_told_though_the_statements_are_hidden() {
 }
 
 #[test]
+fn a_table_of_another_server_is_called_a_foreign_table() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE SCHEMA elsewhere; CREATE FOREIGN DATA WRAPPER nothing;
+         CREATE SERVER other FOREIGN DATA WRAPPER nothing;
+         CREATE FOREIGN TABLE elsewhere.f_counters (day DATE, slot SMALLINT, hits BIGINT) SERVER other",
+    );
+    let checked = database.run(&["check", "elsewhere.f_counters"]);
+    assert_eq!(checked.code, 1);
+    let is_foreign = "elsewhere.f_counters is a foreign table";
+    assert!(checked.stderr.contains(is_foreign), "{checked:?}");
+}
+
+#[test]
 fn a_password_is_not_repeated_when_libpq_cannot_read_it() {
     for url in [
         "postgres://me:se%zz@localhost/blog",

@@ -336,6 +336,8 @@ where
     i64: ToSql<BigInt, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        // PostgreSQL refuses a prepared query once the key has got another type.
+        out.unsafe_to_cache_prepared();
         let TotalColumn { table, key, .. } = &self.0.names.into;
         Dialect::of(&out).push_select(&mut out);
         out.push_identifier(key)?;
@@ -419,6 +421,8 @@ where
     //     WHERE id > ? AND id <= ?
     // ) AS parent WHERE held <> total OR held IS NULL ORDER BY key
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        // PostgreSQL refuses a prepared query once the key has got another type.
+        out.unsafe_to_cache_prepared();
         let dialect = Dialect::of(&out);
         let Names { layout, into } = &*self.range.names;
         let entity = layout.entity.as_deref().unwrap_or_default();

@@ -437,10 +437,13 @@ where
     }
 }
 
+/// Writes `SELECT` and the key. PostgreSQL refuses a prepared query once a column of its result has
+/// got another type, as long as the connection lives, so it is not cached.
 pub(super) fn push_select_keys<F, DB: CounterBackend>(
     layout: &Layout<F>,
     out: &mut AstPass<'_, '_, DB>,
 ) -> QueryResult<()> {
+    out.unsafe_to_cache_prepared();
     Dialect::of(out).push_select(out);
     if layout.entity.is_none() {
         // Instead of the entity.

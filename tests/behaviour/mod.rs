@@ -52,7 +52,7 @@ use crate::{Conn, REFERENCE, TEST_TABLES, TestDatabase};
 const KEPT: usize = if crate::IS_MYSQL { 0 } else { 1 };
 
 /// Much longer than anything takes, on a busy machine too. It only ends what hangs.
-const PATIENCE: Duration = Duration::from_secs(300);
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A row of `article_counters`.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable)]

@@ -11,14 +11,21 @@ use crate::connection::AnyConnection;
 ///
 /// # Errors
 ///
-/// If there is none. The error names the counter tables.
+/// If there is none. The error names the counter tables, and what else has the name.
 pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
     let database = conn.database();
     let dots = name.match_indices('.');
     let in_schema = dots.map(|(dot, _)| (Some(&name[..dot]), &name[dot + 1..]));
-    for named in iter::once((None, name)).chain(in_schema) {
+    let names = iter::once((None, name)).chain(in_schema);
+    for named in names.clone() {
         if let Some(table) = database.table(named, conn)? {
             return Ok(table);
+        }
+    }
+    for named in names {
+        if let Some(other) = database.other(named, conn)? {
+            let which = which_there_are(conn)?;
+            bail!("{name} is {other}, not an ordinary table; {which}");
         }
     }
     bail!("there is no table {name}; {}", which_there_are(conn)?)

@@ -128,6 +128,11 @@ pub trait Database: Sync {
         Ok(tables.into_iter().nth(exact.unwrap_or(0)))
     }
 
+    /// What has this name and is no table, such as `a view`.
+    fn other(&self, name: Named<'_>, conn: &mut AnyConnection) -> Result<Option<String>> {
+        self.facts().catalogue.other(name, conn)
+    }
+
     /// The table that a foreign key refers to, if the user may see it.
     fn parent(&self, parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Table>> {
         self.table((Some(&parent.in_schema), &parent.table), conn)

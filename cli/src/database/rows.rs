@@ -68,11 +68,18 @@ pub struct Catalogue {
     pub foreign_keys: &'static str,
     /// The condition of tables of a name, or of all but the database's own.
     pub named: fn(Option<Named<'_>>) -> Sql,
+    /// The query of what has a name and is no table: `a view`.
+    pub other: fn(Named<'_>) -> Sql,
     /// The kind of an SQL type, as the catalogue writes it.
     pub kind_of: fn(&str) -> Kind,
 }
 
 impl Catalogue {
+    pub fn other(&self, name: Named<'_>, conn: &mut AnyConnection) -> Result<Option<String>> {
+        let others: Vec<String> = (self.other)(name).typed::<Text>().load(conn)?;
+        Ok(others.into_iter().next())
+    }
+
     pub fn tables(&self, name: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
         let query = |template: &str| {
             let mut parts = template.split("{where}");

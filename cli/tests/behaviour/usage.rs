@@ -35,6 +35,17 @@ fn a_wrong_table_name_is_answered_with_the_right_ones() {
 }
 
 #[test]
+fn a_view_is_called_a_view() {
+    let database = TestDatabase::with_article_counters();
+    database.execute("CREATE VIEW v_counters AS SELECT * FROM article_counters");
+    for command in ["check", "show", "compact", "doctor"] {
+        let ran = database.run(&[command, "v_counters"]);
+        assert_eq!(ran.code, 1);
+        assert!(ran.stderr.contains("v_counters is a view"), "{ran:?}");
+    }
+}
+
+#[test]
 fn a_wrong_counter_is_answered_with_the_right_ones() {
     let database = TestDatabase::with_article_counters();
     let ran = database.run(&["top", "article_counters", "slot"]);
@@ -75,6 +86,63 @@ fn a_url_that_has_lost_its_beginning_is_not_repeated() {
         assert_eq!(checked.code, 1);
         assert!(!checked.stderr.contains("secret"), "{}", checked.stderr);
     }
+}
+
+#[test]
+fn no_part_of_a_password_is_taken_for_another_part_of_the_url() {
+    for url in [
+        "postgres://me:hunter2/tail@localhost/blog",
+        "postgres://me:hunter2@tail@localhost/blog",
+        "postgres://me:1234/tail@localhost/blog",
+        "postgres://localhost/blog?password=hunter2&tail=1",
+        "postgres://localhost/blog?password=hunter2&tail",
+        "postgres://me:hunter2@[tail/blog",
+        "mysql://me:hunter2/tail@localhost/blog",
+        "mysql://me:1234/tail@localhost/blog",
+        "mysql://me:1234#tail@localhost/blog",
+        "mysql://me:1234?tail@localhost/blog",
+    ] {
+        let checked = run(&["check", "--database-url", url]);
+        assert_eq!(checked.code, 1);
+        for part in ["hunter2", "tail", "1234"] {
+            assert!(!checked.stderr.contains(part), "{url}: {checked:?}");
+        }
+    }
+}
+
+/// Servers name the user, and never the password.
+#[test]
+fn a_user_whose_name_is_the_password_is_named() {
+    if crate::BACKEND == "sqlite" {
+        return;
+    }
+    let url = TestDatabase::create().url();
+    let (scheme, server) = url.split_once("://").unwrap();
+    let (_user, server) = server.split_once('@').unwrap();
+    let url = format!("{scheme}://no_such_user:no_such_user@{server}");
+    let checked = run(&["check", "--database-url", &url]);
+    assert_eq!(checked.code, 1);
+    assert!(checked.stderr.contains("no_such_user"), "{checked:?}");
+}
+
+/// A firewall, or a server of something else.
+#[test]
+fn a_server_that_accepts_and_says_nothing_is_not_awaited_for_ever() {
+    if crate::BACKEND == "sqlite" {
+        return;
+    }
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!(
+        "{}://me@{}/blog",
+        crate::BACKEND,
+        silent.local_addr().unwrap()
+    );
+    let checked = run(&["check", "--database-url", &url, "--connect-timeout", "1"]);
+    assert_eq!(checked.code, 1);
+    assert!(
+        checked.stderr.contains("the host and the port"),
+        "{checked:?}"
+    );
 }
 
 #[test]

@@ -161,13 +161,16 @@ impl Dialect {
                 );
             }
             // Locks belong to the server, so the database's name is part of the lock. A name has up
-            // to 64 characters.
+            // to 64 characters. A text has other bytes on a connection that writes its literals in
+            // UCS-2, UTF-16 or UTF-32, and MariaDB takes the bytes of a name.
             Dialect::MySql => {
                 out.push_sql("CAST(COALESCE(");
                 out.push_sql(mysql);
-                out.push_sql("(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE(), ");
+                out.push_sql(
+                    "(CONVERT(SHA2(CONVERT(CONCAT_WS('/', 'diesel_counters', DATABASE(), ",
+                );
                 out.push_bind_param::<Text, _>(name)?;
-                out.push_sql("), 224)");
+                out.push_sql(") USING utf8mb4), 224) USING utf8mb4)");
                 out.push_sql(mysql_arguments);
                 out.push_sql("), 0) AS SIGNED)");
             }

@@ -8,6 +8,21 @@ use super::{NUMBER, WANTED_KEY, push_names};
 use crate::backend::Dialect;
 
 impl Dialect {
+    /// Writes `UPDATE` or `DELETE`, for a statement that reads its rows by their keys.
+    ///
+    /// On MySQL and MariaDB, it switches `sql_safe_updates` off for this statement. That setting
+    /// refuses a statement that reads a whole table, and a list of keys is such a table. MariaDB runs
+    /// the first comment, and MySQL reads the second one as a hint.
+    pub(crate) fn push_verb<DB: Backend>(self, verb: &str, out: &mut AstPass<'_, '_, DB>) {
+        if self == Dialect::MySql {
+            out.push_sql("/*M! SET STATEMENT sql_safe_updates = 0 FOR */ ");
+            out.push_sql(verb);
+            out.push_sql(" /*+ SET_VAR(sql_safe_updates = 0) */");
+        } else {
+            out.push_sql(verb);
+        }
+    }
+
     /// Writes the beginning of a `DELETE`. [`push_from_rows`](Dialect::push_from_rows) writes the
     /// rest.
     pub(crate) fn push_delete<'b, DB, T>(
@@ -19,7 +34,7 @@ impl Dialect {
         DB: Backend,
         T: QueryFragment<DB>,
     {
-        out.push_sql("DELETE");
+        self.push_verb("DELETE", out);
         if self == Dialect::MySql {
             out.push_sql(" ");
             table.walk_ast(out.reborrow())?;
@@ -158,7 +173,8 @@ impl Dialect {
             out.push_sql(columns.last().map_or("", |(_, name)| name));
             QueryResult::Ok(())
         };
-        out.push_sql("UPDATE ");
+        self.push_verb("UPDATE", out);
+        out.push_sql(" ");
         if self == Dialect::MySql {
             self.push_list(table, columns, rows, push_row, out)?;
             out.push_sql(" STRAIGHT_JOIN ");

@@ -129,12 +129,13 @@ const MYSQL_NUMBER: &str = "@diesel_counters_number";
 
 /// Claims the least number that no other session of the database has. It is a recursion, because
 /// a `WHERE` could lock all numbers before a `LIMIT` ends the query. MySQL and MariaDB end a
-/// recursion after 1,000 steps by default. Locks belong to the server, so the database's name is
-/// part of each lock. A name has up to 64 characters.
+/// recursion after 1,000 steps by default. The names of the locks are made as in `push_session_lock`.
 const MYSQL_CLAIM: &str = "\
     (WITH RECURSIVE diesel_counters_numbers (number, claimed) AS (\
-    SELECT 0, GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters.number', DATABASE(), 0), 224), 0) UNION ALL \
-    SELECT number + 1, \
-    GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters.number', DATABASE(), number + 1), 224), 0) \
+    SELECT 0, GET_LOCK(CONVERT(SHA2(CONVERT(CONCAT_WS(\
+    '/', 'diesel_counters.number', DATABASE(), 0) USING utf8mb4), 224) USING utf8mb4), 0) \
+    UNION ALL \
+    SELECT number + 1, GET_LOCK(CONVERT(SHA2(CONVERT(CONCAT_WS(\
+    '/', 'diesel_counters.number', DATABASE(), number + 1) USING utf8mb4), 224) USING utf8mb4), 0) \
     FROM diesel_counters_numbers WHERE claimed = 0 AND number < 998) \
     SELECT number FROM diesel_counters_numbers WHERE claimed = 1)";

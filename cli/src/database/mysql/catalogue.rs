@@ -67,18 +67,35 @@ pub const CATALOGUE: Catalogue = Catalogue {
     WHERE {where}
     ORDER BY k.constraint_name",
     named,
+    other,
     kind_of,
 };
 
 fn named(name: Option<Named<'_>>) -> Sql {
-    let tables = sql("t.table_type = 'BASE TABLE' AND t.table_schema = ");
-    let tables = match name {
-        Some((Some(schema), _)) => tables.bind(schema),
-        _ => tables.sql("DATABASE()"),
-    };
+    let tables = sql("t.table_type = 'BASE TABLE' AND ");
     match name {
-        Some((_, name)) => tables.sql(" AND t.table_name = ").bind(name),
-        None => tables,
+        Some(name) => tables.then(is_named(name)),
+        None => tables.sql("t.table_schema = DATABASE()"),
+    }
+}
+
+fn other(name: Named<'_>) -> Sql {
+    sql(
+        "SELECT CASE t.table_type WHEN 'SYSTEM VERSIONED' THEN 'a system-versioned table' \
+             WHEN 'TEMPORARY' THEN 'a temporary table' \
+             ELSE CAST(CONCAT('a ', LOWER(t.table_type)) AS CHAR) END \
+         FROM information_schema.tables t WHERE ",
+    )
+    .then(is_named(name))
+}
+
+fn is_named((schema, name): Named<'_>) -> Sql {
+    let tables = sql("t.table_name = ")
+        .bind(name)
+        .sql(" AND t.table_schema = ");
+    match schema {
+        Some(schema) => tables.bind(schema),
+        None => tables.sql("DATABASE()"),
     }
 }
 

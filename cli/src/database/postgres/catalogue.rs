@@ -65,6 +65,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     WHERE {where}
     ORDER BY n.nspname, c.relname, o.conparentid <> 0, o.conname",
     named,
+    other,
     kind_of,
 };
 
@@ -81,6 +82,16 @@ fn named(name: Option<Named<'_>>) -> Sql {
              AND NOT c.relispartition",
         ),
     }
+}
+
+fn other((schema, name): Named<'_>) -> Sql {
+    sql(
+        "SELECT CASE c.relkind WHEN 'v' THEN 'a view' WHEN 'm' THEN 'a materialized view' \
+             WHEN 'f' THEN 'a foreign table' WHEN 'S' THEN 'a sequence' WHEN 'c' THEN 'a type' \
+             ELSE 'an index' END FROM pg_class c WHERE c.oid = to_regclass(",
+    )
+    .bind(&*Postgres.quoted_in(schema, name))
+    .sql(")")
 }
 
 fn kind_of(formatted: &str) -> Kind {

@@ -53,19 +53,33 @@ pub const CATALOGUE: Catalogue = Catalogue {
     WHERE {where}
     ORDER BY t.name, f.id",
     named,
+    other,
     kind_of,
 };
 
 fn named(name: Option<Named<'_>>) -> Sql {
-    let schema = name.and_then(|(schema, _)| schema).unwrap_or("main");
-    let tables = sql("t.type = 'table' AND t.schema = ").bind(schema);
+    let tables = sql("t.type = 'table' AND ");
     match name {
-        Some((_, name)) => tables
-            .sql(" AND t.name = ")
-            .bind(name)
-            .sql(" COLLATE NOCASE"),
-        None => tables.sql(" AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"),
+        Some(name) => tables.then(is_named(name)),
+        None => tables.sql("t.schema = 'main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"),
     }
+}
+
+fn other(name: Named<'_>) -> Sql {
+    // A view, or a virtual table and the tables behind it.
+    sql(
+        "SELECT CASE t.type WHEN 'view' THEN 'a view' ELSE 'a ' || t.type || ' table' END \
+         FROM pragma_table_list t WHERE ",
+    )
+    .then(is_named(name))
+}
+
+fn is_named((schema, name): Named<'_>) -> Sql {
+    let tables = sql("t.schema = ").bind(schema.unwrap_or("main"));
+    tables
+        .sql(" AND t.name = ")
+        .bind(name)
+        .sql(" COLLATE NOCASE")
 }
 
 /// As `diesel print-schema` reads them.
