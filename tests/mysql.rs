@@ -353,13 +353,14 @@ fn a_conflict_is_recognized_in_english() {
 
 /// It refuses an `UPDATE` or a `DELETE` that reads a whole table, such as a list of keys.
 #[test]
-fn safe_update_mode_refuses_neither_merges_nor_copies() {
+fn safe_update_mode_refuses_no_operation() {
     use diesel::connection::SimpleConnection;
-    use diesel_counters::dsl::{compact, fold};
+    use diesel_counters::dsl::{compact, delete_counters, fold};
     use diesel_counters::prelude::*;
     use diesel_counters_tests::models::Article;
     use diesel_counters_tests::schema::article_counters::{table, views};
     use diesel_counters_tests::schema::articles::total_views;
+    use diesel_counters_tests::schema::site_counters;
 
     let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
@@ -378,6 +379,11 @@ fn safe_update_mode_refuses_neither_merges_nor_copies() {
     let copied = Article::materialize(views, total_views).execute(conn);
     assert_eq!(copied, Ok(3));
     assert_eq!(article.counter_value(views, conn), Ok(10));
+    assert_eq!(article.delete_counters(conn), Ok(1));
+    assert_eq!(Article::delete_counters_of(&[2, 3], conn), Ok(2));
+    increment(site_counters::hits).execute(conn).unwrap();
+    let of_the_site = delete_counters(site_counters::table);
+    assert_eq!(of_the_site.execute(conn), Ok(1));
     // It is on, and stays on.
     let refused = conn.batch_execute("DELETE FROM articles");
     assert!(refused.is_err());

@@ -288,7 +288,8 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        out.push_sql("DELETE FROM ");
+        Dialect::of(&out).push_verb("DELETE", &mut out);
+        out.push_sql(" FROM ");
         self.table.walk_ast(out.reborrow())?;
         out.push_sql(" WHERE 1 = 0");
         Ok(())
@@ -320,7 +321,7 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        out.push_sql("DELETE");
+        Dialect::of(&out).push_verb("DELETE", &mut out);
         self.walk_from(out)
     }
 }
