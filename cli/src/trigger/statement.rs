@@ -3,6 +3,7 @@
 use super::definition::Period;
 use super::{Counting, Source, Target};
 use crate::catalogue::Column;
+use crate::database::Database;
 
 /// Rows to add to the counters, or to take from them.
 pub struct Rows<'a> {
@@ -13,8 +14,19 @@ pub struct Rows<'a> {
     /// Take them from the counters.
     pub minus: bool,
     pub day: DayOf,
-    /// Leave out the rows of entities that no longer exist.
-    pub of_existing: bool,
+    pub existing: Existing,
+}
+
+/// Whose rows count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// Those of all entities: a foreign key of the rows makes sure that they exist.
+    All,
+    /// Those of entities that exist. A cascade changes and deletes rows after their entity.
+    Existing,
+    /// Those of entities that exist, and those that an update has moved to another entity, which a
+    /// foreign key makes sure of.
+    ExistingOrMoved,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,14 +95,17 @@ impl Counting {
         let database = self.database;
         let mut conditions = Vec::new();
         if let Some(entity) = &source.entity {
-            let entity = format!("{}.{}", rows.name, database.quoted(&entity.name));
+            let column = database.quoted(&entity.name);
+            let entity = format!("{}.{column}", rows.name);
             conditions.push(format!("{entity} IS NOT NULL"));
-            if let Some((parents, key)) = target.parent.as_ref().filter(|_| rows.of_existing) {
-                let (parents, key) = (database.table_name(parents), database.quoted(key));
-                conditions.push(format!(
-                    "EXISTS (SELECT 1 FROM {parents} AS {} WHERE {0}.{key} = {entity})",
-                    source.parent_alias()
-                ));
+            let differs = database.facts().trigger.differs;
+            match (target.exists(source, &entity, database), rows.existing) {
+                (Some(exists), Existing::Existing) => conditions.push(exists),
+                (Some(exists), Existing::ExistingOrMoved) => {
+                    let moved = differs(&entity, &format!("OLD.{column}"));
+                    conditions.push(format!("({exists} OR {moved})"));
+                }
+                _ => {}
             }
         }
         conditions.extend(self.when.as_ref().map(|when| when.of(rows.name, database)));
@@ -107,7 +122,7 @@ impl Counting {
                 from: &format!("\nFROM {table} AS {alias}"),
                 minus: false,
                 day: DayOf::Undated,
-                of_existing: !source.exists,
+                existing: source.existing(),
             };
             self.query(target, source, &rows, more)
         });
@@ -137,13 +152,15 @@ impl Counting {
     }
 
     /// The statements of a trigger that runs for each row. Of an update, those of the old row come
-    /// first. They write nothing if no column that matters has changed.
+    /// first. They write nothing if no column that matters has changed, or if the row is not
+    /// `updated`.
     pub fn each_row(
         &self,
         rows: &[&str],
         from: &str,
         slot: &str,
-        of_existing: impl Fn(&str, &Source) -> bool,
+        existing: impl Fn(&str, &Source) -> Existing,
+        updated: impl Fn(&Source) -> Option<String>,
     ) -> Vec<String> {
         let mut statements = Vec::new();
         for target in &self.targets {
@@ -154,9 +171,10 @@ impl Counting {
                         from,
                         minus: *name == "OLD",
                         day: DayOf::Today,
-                        of_existing: of_existing(name, source),
+                        existing: existing(name, source),
                     };
                     let changed = (rows.len() > 1).then(|| self.changed(source));
+                    let changed = changed.into_iter().chain(updated(source));
                     statements.push(self.add_row(target, source, &rows_of, slot, changed));
                 }
             }
@@ -192,7 +210,7 @@ impl Counting {
         source: &Source,
         rows: &Rows<'_>,
         slot: &str,
-        changed: Option<String>,
+        changed: impl Iterator<Item = String>,
     ) -> String {
         let sql = &self.database.facts().trigger;
         let counts = self.counts(source, rows);
@@ -226,6 +244,17 @@ impl Counting {
     /// Adds up the queries by entity and day, and adds the sums that are not 0 to the counters. The
     /// entities are in order, so that two statements that share a slot do not deadlock.
     pub fn add(&self, target: &Target, queries: &[String], slot: &str) -> String {
+        self.add_if("", target, queries, slot)
+    }
+
+    /// The same, for the entities for which a condition of `moved.entity` is true.
+    pub fn add_if(
+        &self,
+        condition: &str,
+        target: &Target,
+        queries: &[String],
+        slot: &str,
+    ) -> String {
         let sql = &self.database.facts().trigger;
         let group = target.group();
         let sums = (0..target.names.len()).map(|i| sql.sum.replace("{}", &count(i)));
@@ -234,7 +263,10 @@ impl Counting {
              ORDER BY {group}",
             sums.collect::<Vec<_>>().join(", "),
             in_lines(&queries.join(UNION), 4),
-            target.is_moved(),
+            match condition {
+                "" => target.is_moved(),
+                condition => format!("({})\n    AND {condition}", target.is_moved()),
+            },
         );
         let names = target.names.iter().map(|name| self.database.quoted(name));
         let names: Vec<_> = names.collect();
@@ -303,7 +335,27 @@ impl Counting {
     }
 }
 
+impl Source {
+    /// Whose rows count when they are counted anew.
+    pub fn existing(&self) -> Existing {
+        match self.exists {
+            true => Existing::All,
+            false => Existing::Existing,
+        }
+    }
+}
+
 impl Target {
+    /// Whether an entity exists, if the counters require that.
+    pub fn exists(&self, source: &Source, entity: &str, database: &dyn Database) -> Option<String> {
+        let (parents, key) = self.parent.as_ref()?;
+        let (parents, key) = (database.table_name(parents), database.quoted(key));
+        let alias = source.parent_alias();
+        Some(format!(
+            "EXISTS (SELECT 1 FROM {parents} AS {alias} WHERE {alias}.{key} = {entity})"
+        ))
+    }
+
     fn group(&self) -> &'static str {
         match self.counters.entity {
             Some(_) => "entity, day",
