@@ -25,10 +25,12 @@ BEGIN
     INSERT INTO `bench_site_counters` (`day`, `slot`, `post_count`)
     SELECT UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1 FROM DUAL
     WHERE 1 = 0
+        AND NOT EXISTS (SELECT 1 FROM `bench_posts` AS same WHERE same.`id` = OLD.`id` LOCK IN SHARE MODE)
     ON DUPLICATE KEY UPDATE `post_count` = `post_count` + VALUES(`post_count`);
     INSERT INTO `bench_site_counters` (`day`, `slot`, `post_count`)
     SELECT UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1 FROM DUAL
     WHERE 1 = 0
+        AND NOT EXISTS (SELECT 1 FROM `bench_posts` AS same WHERE same.`id` = OLD.`id` LOCK IN SHARE MODE)
     ON DUPLICATE KEY UPDATE `post_count` = `post_count` + VALUES(`post_count`);
 END;
 
