@@ -638,7 +638,7 @@ mod triggers {
         for condition in cascades::CONDITIONS {
             let database = cascades::counted(true, "", condition);
             let conn = &mut open(&database);
-            cascades::assert_counted(&cascades::DELETED, condition, "SELECT 1", conn);
+            cascades::assert_counted(&cascades::deleted(), condition, "SELECT 1", conn);
         }
     }
 

@@ -973,7 +973,7 @@ mod triggers {
     /// The server runs the actions of foreign keys in the order in which these were created.
     #[test]
     fn what_several_foreign_keys_change_is_counted_in_each_order() {
-        let deleted = [&cascades::DELETED[..], &cascades::DELETED_BEFORE].concat();
+        let deleted = cascades::deleted();
         let mut number = 0;
         for condition in cascades::CONDITIONS {
             for deferrable in ["", "DEFERRABLE INITIALLY DEFERRED"] {
@@ -1003,7 +1003,7 @@ mod triggers {
                     conn.batch_execute(&again.collect::<String>()).unwrap();
                     // The server itself cannot run some of them: it checks a row again that it changes
                     // twice, and whose article is gone.
-                    let runs = |deleted: &&&str| {
+                    let runs = |deleted: &&str| {
                         let alone = format!(
                             "BEGIN; ALTER TABLE comments DISABLE TRIGGER USER;
                              DELETE FROM {deleted}; SET CONSTRAINTS ALL IMMEDIATE"
@@ -1012,10 +1012,10 @@ mod triggers {
                         conn.batch_execute("ROLLBACK").unwrap();
                         runs
                     };
-                    let deleted: Vec<_> = deleted.iter().filter(runs).collect();
+                    let deleted: Vec<_> = deleted.iter().copied().filter(runs).collect();
                     number += deleted.len();
                     cascades::assert_counted(
-                        deleted,
+                        &deleted,
                         condition,
                         "SET CONSTRAINTS ALL IMMEDIATE",
                         conn,

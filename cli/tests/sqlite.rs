@@ -390,7 +390,7 @@ mod triggers {
             .flat_map(|first| cascades::CONDITIONS.map(|condition| (first, condition)))
         {
             let database = cascades::counted(comments_first, "", condition);
-            let deleted = [&cascades::DELETED[..], &cascades::DELETED_BEFORE].concat();
+            let deleted = cascades::deleted();
             cascades::assert_counted(&deleted, condition, "SELECT 1", &mut open(&database));
         }
     }
