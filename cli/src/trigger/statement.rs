@@ -14,12 +14,12 @@ pub struct Rows<'a> {
     /// Take them from the counters.
     pub minus: bool,
     pub day: DayOf,
-    pub existing: Existing,
+    pub entities: Entities,
 }
 
 /// Whose rows count.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Existing {
+pub enum Entities {
     /// Those of all entities: a foreign key of the rows makes sure that they exist.
     All,
     /// Those of entities that exist. A cascade changes and deletes rows after their entity.
@@ -99,9 +99,9 @@ impl Counting {
             let entity = format!("{}.{column}", rows.name);
             conditions.push(format!("{entity} IS NOT NULL"));
             let differs = database.facts().trigger.differs;
-            match (target.exists(source, &entity, database), rows.existing) {
-                (Some(exists), Existing::Existing) => conditions.push(exists),
-                (Some(exists), Existing::ExistingOrMoved) => {
+            match (target.exists(source, &entity, database), rows.entities) {
+                (Some(exists), Entities::Existing) => conditions.push(exists),
+                (Some(exists), Entities::ExistingOrMoved) => {
                     let moved = differs(&entity, &format!("OLD.{column}"));
                     conditions.push(format!("({exists} OR {moved})"));
                 }
@@ -122,7 +122,7 @@ impl Counting {
                 from: &format!("\nFROM {table} AS {alias}"),
                 minus: false,
                 day: DayOf::Undated,
-                existing: source.existing(),
+                entities: source.entities(),
             };
             self.query(target, source, &rows, more)
         });
@@ -159,7 +159,7 @@ impl Counting {
         rows: &[&str],
         from: &str,
         slot: &str,
-        existing: impl Fn(&str, &Source) -> Existing,
+        entities: impl Fn(&str, &Source) -> Entities,
         updated: impl Fn(&Source) -> Option<String>,
     ) -> Vec<String> {
         let mut statements = Vec::new();
@@ -171,7 +171,7 @@ impl Counting {
                         from,
                         minus: *name == "OLD",
                         day: DayOf::Today,
-                        existing: existing(name, source),
+                        entities: entities(name, source),
                     };
                     let changed = (rows.len() > 1).then(|| self.changed(source));
                     let changed = changed.into_iter().chain(updated(source));
@@ -337,10 +337,10 @@ impl Counting {
 
 impl Source {
     /// Whose rows count when they are counted anew.
-    pub fn existing(&self) -> Existing {
+    pub fn entities(&self) -> Entities {
         match self.exists {
-            true => Existing::All,
-            false => Existing::Existing,
+            true => Entities::All,
+            false => Entities::Existing,
         }
     }
 }

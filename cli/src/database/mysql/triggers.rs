@@ -96,8 +96,8 @@ fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
             .then(|| updated(counting, source))
             .flatten()
     };
-    let existing = |_: &str, source: &Source| source.existing();
-    let statements = counting.each_row(rows, " FROM DUAL", &slot, existing, updated);
+    let entities = |_: &str, source: &Source| source.entities();
+    let statements = counting.each_row(rows, " FROM DUAL", &slot, entities, updated);
     let body = block(&statements);
     let name = format!("{}_{}", counting.definition.name, event.to_lowercase());
     let table = [&counting.rows.in_schema, &counting.rows.name].map(Clone::clone);
@@ -250,7 +250,7 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
                     from,
                     minus,
                     day: DayOf::Today,
-                    existing: source.existing(),
+                    entities: source.entities(),
                 };
                 counting.query(target, source, &rows, "")
             };

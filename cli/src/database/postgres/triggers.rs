@@ -5,7 +5,7 @@ use diesel_counters::Dialect;
 
 use super::Postgres;
 use crate::database::{Database, TriggerSql};
-use crate::trigger::{Counting, DayOf, Existing, Function, Rows, Target, Trigger, in_lines};
+use crate::trigger::{Counting, DayOf, Entities, Function, Rows, Target, Trigger, in_lines};
 
 pub const SQL: TriggerSql = TriggerSql {
     triggers,
@@ -193,7 +193,7 @@ fn statements(counting: &Counting, tables: &[&str]) -> String {
                     from: &format!("\nFROM {table} AS {alias}"),
                     minus,
                     day: DayOf::Today,
-                    existing: Existing::All,
+                    entities: Entities::All,
                 };
                 let mark = match (is_marked, minus) {
                     (false, _) => "",

@@ -5,7 +5,7 @@ use diesel_counters::Dialect;
 
 use super::Sqlite;
 use crate::database::{Database, TriggerSql};
-use crate::trigger::{Counting, Existing, Source, Trigger, in_lines};
+use crate::trigger::{Counting, Entities, Source, Trigger, in_lines};
 
 pub const SQL: TriggerSql = TriggerSql {
     triggers,
@@ -80,15 +80,15 @@ const OLD: &str = "OLD";
 
 fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
     let slot = Dialect::Sqlite.connection_slot(counting.definition.slots);
-    let existing = |row: &str, source: &Source| match row {
-        OLD => Existing::Existing,
+    let entities = |row: &str, source: &Source| match row {
+        OLD => Entities::Existing,
         // A cascade changes the row after its entity.
         _ if source.exists && event == "UPDATE" && counting.columns(source).len() > 1 => {
-            Existing::ExistingOrMoved
+            Entities::ExistingOrMoved
         }
-        _ => source.existing(),
+        _ => source.entities(),
     };
-    let statements = counting.each_row(rows, "", &slot, existing, |_| None);
+    let statements = counting.each_row(rows, "", &slot, entities, |_| None);
     let statements = statements.iter().map(|one| in_lines(one, 4) + ";\n");
     let head = format!("AFTER {event}");
     let body = statements.collect::<String>();
