@@ -173,9 +173,16 @@ impl Counting {
                         day: DayOf::Today,
                         entities: entities(name, source),
                     };
+                    let add = |changed| self.add_row(target, source, &rows_of, slot, changed);
                     let changed = (rows.len() > 1).then(|| self.changed(source));
-                    let changed = changed.into_iter().chain(updated(source));
-                    statements.push(self.add_row(target, source, &rows_of, slot, changed));
+                    statements.push(match (changed, updated(source)) {
+                        // An IF evaluates the first condition first.
+                        (Some(changed), Some(updated)) => format!(
+                            "IF {changed}\n    AND {updated} THEN\n{};\nEND IF",
+                            in_lines(&add(None), 4)
+                        ),
+                        (changed, _) => add(changed),
+                    });
                 }
             }
         }
@@ -210,7 +217,7 @@ impl Counting {
         source: &Source,
         rows: &Rows<'_>,
         slot: &str,
-        changed: impl Iterator<Item = String>,
+        changed: Option<String>,
     ) -> String {
         let sql = &self.database.facts().trigger;
         let counts = self.counts(source, rows);

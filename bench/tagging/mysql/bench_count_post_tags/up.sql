@@ -88,30 +88,34 @@ END;
 DROP TRIGGER IF EXISTS `bench_count_post_tags_update`;
 CREATE TRIGGER `bench_count_post_tags_update` AFTER UPDATE ON `bench_post_tags` FOR EACH ROW
 BEGIN
-    INSERT INTO `bench_post_counters` (`post_id`, `day`, `slot`, `tag_count`)
-    SELECT OLD.`post_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1 FROM DUAL
-    WHERE OLD.`post_id` IS NOT NULL
-        AND (NOT (CAST(NEW.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_post_tags` AS same WHERE same.`post_id` = OLD.`post_id` AND same.`tag_id` = OLD.`tag_id` AND CAST(same.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY) LOCK IN SHARE MODE)
-    ON DUPLICATE KEY UPDATE `tag_count` = `tag_count` + VALUES(`tag_count`);
-    INSERT INTO `bench_post_counters` (`post_id`, `day`, `slot`, `tag_count`)
-    SELECT NEW.`post_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1 FROM DUAL
-    WHERE NEW.`post_id` IS NOT NULL
-        AND (NOT (CAST(NEW.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_post_tags` AS same WHERE same.`post_id` = OLD.`post_id` AND same.`tag_id` = OLD.`tag_id` AND CAST(same.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY) LOCK IN SHARE MODE)
-    ON DUPLICATE KEY UPDATE `tag_count` = `tag_count` + VALUES(`tag_count`);
-    INSERT INTO `bench_tag_counters` (`tag_id`, `day`, `slot`, `usage_count`)
-    SELECT OLD.`tag_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1 FROM DUAL
-    WHERE OLD.`tag_id` IS NOT NULL
-        AND (NOT (CAST(NEW.`tag_id` AS BINARY) <=> CAST(OLD.`tag_id` AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_post_tags` AS same WHERE same.`post_id` = OLD.`post_id` AND same.`tag_id` = OLD.`tag_id` AND CAST(same.`tag_id` AS BINARY) <=> CAST(OLD.`tag_id` AS BINARY) LOCK IN SHARE MODE)
-    ON DUPLICATE KEY UPDATE `usage_count` = `usage_count` + VALUES(`usage_count`);
-    INSERT INTO `bench_tag_counters` (`tag_id`, `day`, `slot`, `usage_count`)
-    SELECT NEW.`tag_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1 FROM DUAL
-    WHERE NEW.`tag_id` IS NOT NULL
-        AND (NOT (CAST(NEW.`tag_id` AS BINARY) <=> CAST(OLD.`tag_id` AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_post_tags` AS same WHERE same.`post_id` = OLD.`post_id` AND same.`tag_id` = OLD.`tag_id` AND CAST(same.`tag_id` AS BINARY) <=> CAST(OLD.`tag_id` AS BINARY) LOCK IN SHARE MODE)
-    ON DUPLICATE KEY UPDATE `usage_count` = `usage_count` + VALUES(`usage_count`);
+    IF (NOT (CAST(NEW.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)))
+        AND NOT EXISTS (SELECT 1 FROM `bench_post_tags` AS same WHERE same.`post_id` = OLD.`post_id` AND same.`tag_id` = OLD.`tag_id` AND CAST(same.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY) LOCK IN SHARE MODE) THEN
+        INSERT INTO `bench_post_counters` (`post_id`, `day`, `slot`, `tag_count`)
+        SELECT OLD.`post_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1 FROM DUAL
+        WHERE OLD.`post_id` IS NOT NULL
+        ON DUPLICATE KEY UPDATE `tag_count` = `tag_count` + VALUES(`tag_count`);
+    END IF;
+    IF (NOT (CAST(NEW.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)))
+        AND NOT EXISTS (SELECT 1 FROM `bench_post_tags` AS same WHERE same.`post_id` = OLD.`post_id` AND same.`tag_id` = OLD.`tag_id` AND CAST(same.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY) LOCK IN SHARE MODE) THEN
+        INSERT INTO `bench_post_counters` (`post_id`, `day`, `slot`, `tag_count`)
+        SELECT NEW.`post_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1 FROM DUAL
+        WHERE NEW.`post_id` IS NOT NULL
+        ON DUPLICATE KEY UPDATE `tag_count` = `tag_count` + VALUES(`tag_count`);
+    END IF;
+    IF (NOT (CAST(NEW.`tag_id` AS BINARY) <=> CAST(OLD.`tag_id` AS BINARY)))
+        AND NOT EXISTS (SELECT 1 FROM `bench_post_tags` AS same WHERE same.`post_id` = OLD.`post_id` AND same.`tag_id` = OLD.`tag_id` AND CAST(same.`tag_id` AS BINARY) <=> CAST(OLD.`tag_id` AS BINARY) LOCK IN SHARE MODE) THEN
+        INSERT INTO `bench_tag_counters` (`tag_id`, `day`, `slot`, `usage_count`)
+        SELECT OLD.`tag_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1 FROM DUAL
+        WHERE OLD.`tag_id` IS NOT NULL
+        ON DUPLICATE KEY UPDATE `usage_count` = `usage_count` + VALUES(`usage_count`);
+    END IF;
+    IF (NOT (CAST(NEW.`tag_id` AS BINARY) <=> CAST(OLD.`tag_id` AS BINARY)))
+        AND NOT EXISTS (SELECT 1 FROM `bench_post_tags` AS same WHERE same.`post_id` = OLD.`post_id` AND same.`tag_id` = OLD.`tag_id` AND CAST(same.`tag_id` AS BINARY) <=> CAST(OLD.`tag_id` AS BINARY) LOCK IN SHARE MODE) THEN
+        INSERT INTO `bench_tag_counters` (`tag_id`, `day`, `slot`, `usage_count`)
+        SELECT NEW.`tag_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1 FROM DUAL
+        WHERE NEW.`tag_id` IS NOT NULL
+        ON DUPLICATE KEY UPDATE `usage_count` = `usage_count` + VALUES(`usage_count`);
+    END IF;
 END;
 
 DROP TRIGGER IF EXISTS `bench_count_post_tags_delete`;
