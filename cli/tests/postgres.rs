@@ -655,7 +655,7 @@ mod triggers {
 
     use crate::TestDatabase;
     use crate::behaviour::triggers::{
-        LIKES_OF_ARTICLES, counted, generate, likes_of, migrate, number, open, tables,
+        LIKES_OF_ARTICLES, cascades, counted, generate, likes_of, migrate, number, open, tables,
     };
 
     diesel::table! {
@@ -971,7 +971,7 @@ mod triggers {
             "RESET search_path",
             "SET search_path = public",
         ] {
-            database.execute(&format!("ALTER FUNCTION count_likes_insert() {change}"));
+            database.execute(&format!("ALTER FUNCTION count_likes() {change}"));
             let checked = database
                 .run(&["check", "article_counters", "--json"])
                 .json();
@@ -982,6 +982,252 @@ mod triggers {
             }
             assert_eq!(database.run(&["check", "article_counters"]).code, 0);
         }
+    }
+
+    /// The server runs the actions of foreign keys in the order in which these were created.
+    #[test]
+    fn what_several_foreign_keys_change_is_counted_in_each_order() {
+        let deleted = cascades::deleted();
+        let mut number = 0;
+        for condition in cascades::CONDITIONS {
+            for deferrable in ["", "DEFERRABLE INITIALLY DEFERRED"] {
+                let database = cascades::counted(true, deferrable, condition);
+                let conn = &mut open(&database);
+                let definitions =
+                    "SELECT string_agg(format('%s %s %s', conrelid::regclass, conname,
+                        pg_get_constraintdef(oid)), ';') FROM pg_constraint
+                    WHERE conname IN ('user_of_article', 'article_of_counter', 'article_of_comment',
+                        'writer_of_comment', 'user_of_counter')";
+                let definitions =
+                    diesel::dsl::sql::<diesel::sql_types::Text>(&format!("({definitions})"));
+                let definitions: String = diesel::select(definitions).get_result(conn).unwrap();
+                let definitions: Vec<_> = definitions.split(';').collect();
+                let orders = permutations(&definitions);
+                assert_eq!(orders.len(), 120);
+                for order in orders {
+                    let again = order.iter().map(|definition| {
+                        let mut words = definition.splitn(3, ' ');
+                        let mut next = || words.next().unwrap();
+                        let (table, name, definition) = (next(), next(), next());
+                        format!(
+                            "ALTER TABLE {table} DROP CONSTRAINT {name};
+                             ALTER TABLE {table} ADD CONSTRAINT {name} {definition};"
+                        )
+                    });
+                    conn.batch_execute(&again.collect::<String>()).unwrap();
+                    // The server itself cannot run some of them: it checks a row again that it changes
+                    // twice, and whose article is gone.
+                    let runs = |deleted: &&str| {
+                        let alone = format!(
+                            "BEGIN; ALTER TABLE comments DISABLE TRIGGER USER;
+                             DELETE FROM {deleted}; SET CONSTRAINTS ALL IMMEDIATE"
+                        );
+                        let runs = conn.batch_execute(&alone).is_ok();
+                        conn.batch_execute("ROLLBACK").unwrap();
+                        runs
+                    };
+                    let deleted: Vec<_> = deleted.iter().copied().filter(runs).collect();
+                    number += deleted.len();
+                    cascades::assert_counted(
+                        &deleted,
+                        condition,
+                        "SET CONSTRAINTS ALL IMMEDIATE",
+                        conn,
+                    );
+                }
+            }
+        }
+        assert!(number > 2000, "{number}");
+    }
+
+    fn permutations<T: Copy>(of: &[T]) -> Vec<Vec<T>> {
+        if of.is_empty() {
+            return vec![Vec::new()];
+        }
+        let first = |i: usize| {
+            let rest = [&of[..i], &of[i + 1..]].concat();
+            let rest = permutations(&rest).into_iter();
+            rest.map(move |rest| [&[of[i]][..], &rest].concat())
+        };
+        (0..of.len()).flat_map(first).collect()
+    }
+
+    #[test]
+    fn rows_can_come_before_their_entity() {
+        let database = tables(true);
+        database.execute(
+            "ALTER TABLE article_likes ALTER CONSTRAINT article_likes_article_id_fkey
+                 DEFERRABLE INITIALLY DEFERRED",
+        );
+        let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
+        let why = "Make it DEFERRABLE INITIALLY DEFERRED too";
+        assert!(ran.code == 1 && ran.stderr.contains(why), "{ran:?}");
+        let counters =
+            "ALTER TABLE article_counters ALTER CONSTRAINT article_counters_article_id_fkey";
+        database.execute(&format!("{counters} DEFERRABLE INITIALLY DEFERRED"));
+        counted(&database, &LIKES_OF_ARTICLES);
+        let conn = &mut open(&database);
+        conn.batch_execute(
+            "INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1), (3, 2);
+             BEGIN;
+             INSERT INTO article_likes (id, article_id) VALUES (4, 8), (5, 8), (6, 8);
+             DELETE FROM article_likes WHERE id = 4;
+             UPDATE article_likes SET article_id = 1 WHERE id = 5;
+             UPDATE article_likes SET article_id = 9 WHERE id IN (1, 3);
+             INSERT INTO articles VALUES (8), (9);
+             COMMIT",
+        )
+        .unwrap();
+        assert_eq!(
+            [1, 2, 8, 9].map(|article| likes_of(article, conn)),
+            [2, 0, 1, 2]
+        );
+        conn.batch_execute("DELETE FROM articles WHERE id IN (8, 9)")
+            .unwrap();
+        assert_eq!(
+            database.run(&["recount"]).stdout,
+            "count_likes: all counts agree with article_likes\n"
+        );
+        assert_eq!(database.run(&["check", "article_counters"]).code, 0);
+        database.execute(&format!("{counters} NOT DEFERRABLE"));
+        let checked = database.run(&["check", "article_counters"]);
+        let text: Vec<_> = checked.stdout.split_whitespace().collect();
+        assert!(
+            checked.code == 3 && text.join(" ").contains(why),
+            "{checked:?}"
+        );
+    }
+
+    /// The server passes wrong rows to triggers of a partitioned table after a MERGE.
+    #[test]
+    fn a_merge_into_a_partitioned_table_is_refused() {
+        let database = tables(true);
+        database.execute(
+            "DROP TABLE article_likes;
+             CREATE TABLE article_likes (id BIGINT PRIMARY KEY, article_id BIGINT) PARTITION BY RANGE (id);
+             CREATE TABLE likes_0 PARTITION OF article_likes FOR VALUES FROM (0) TO (10);
+             CREATE TABLE likes_1 PARTITION OF article_likes FOR VALUES FROM (10) TO (20)",
+        );
+        let (ran, folder) = generate(&database, &LIKES_OF_ARTICLES);
+        assert!(
+            ran.stdout.contains("A MERGE into article_likes is refused"),
+            "{ran:?}"
+        );
+        migrate(&database, &folder);
+        let conn = &mut open(&database);
+        let merge =
+            "MERGE INTO article_likes USING (VALUES (2, 2), (1, 2), (11, 2)) AS s (id, article)
+            ON article_likes.id = s.id
+            WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.article)
+            WHEN MATCHED THEN UPDATE SET article_id = s.article";
+        conn.batch_execute(
+            "INSERT INTO article_likes VALUES (1, 1), (3, 1) ON CONFLICT (id) DO UPDATE SET article_id = 2;
+             INSERT INTO article_likes VALUES (3, 2) ON CONFLICT (id) DO UPDATE SET article_id = 2;
+             UPDATE article_likes SET id = 13 WHERE id = 3;
+             WITH deleted AS (DELETE FROM article_likes WHERE id = 13 RETURNING *)
+                 INSERT INTO article_likes SELECT 14, article_id FROM deleted",
+        )
+        .unwrap();
+        let refused = conn.batch_execute(merge).unwrap_err().to_string();
+        assert!(refused.contains("cannot execute MERGE"), "{refused}");
+        assert_eq!([1, 2].map(|article| likes_of(article, conn)), [1, 1]);
+        conn.batch_execute("DROP RULE count_likes_no_merge ON article_likes")
+            .unwrap();
+        let checked = database.run(&["check", "article_counters", "--json"]);
+        let fault = &checked.json()["tables"][0]["faults"][0];
+        assert_eq!(
+            fault["what"],
+            "article_likes has no rule count_likes_no_merge."
+        );
+        for statement in fault["sql"].as_array().unwrap() {
+            database.execute(statement.as_str().unwrap());
+        }
+        assert_eq!(database.run(&["check", "article_counters"]).code, 0);
+        conn.batch_execute(merge).unwrap_err();
+    }
+
+    #[test]
+    fn a_schema_can_be_renamed() {
+        let database = tables(true);
+        counted(&database, &LIKES_OF_ARTICLES);
+        let conn = &mut open(&database);
+        conn.batch_execute(
+            "INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1), (3, 1);
+             ALTER SCHEMA public RENAME TO blog;
+             CREATE SCHEMA public;
+             CREATE TABLE public.article_counters (LIKE blog.article_counters INCLUDING ALL);
+             INSERT INTO blog.article_likes (id, article_id) VALUES (4, 1);
+             UPDATE blog.article_likes SET article_id = 2 WHERE id = 1;
+             DELETE FROM blog.article_likes WHERE id = 2;
+             SET search_path = blog",
+        )
+        .unwrap();
+        assert_eq!([1, 2].map(|article| likes_of(article, conn)), [2, 1]);
+        conn.batch_execute("TRUNCATE article_likes; DROP SCHEMA public CASCADE; ALTER SCHEMA blog RENAME TO public")
+            .unwrap();
+        conn.batch_execute("SET search_path = public").unwrap();
+        assert_eq!([1, 2].map(|article| likes_of(article, conn)), [0, 0]);
+        assert_eq!(database.run(&["check", "article_counters"]).code, 0);
+    }
+
+    /// The names of several schemas are in the function.
+    #[test]
+    fn a_schema_of_several_that_is_renamed_is_found() {
+        let database = tables(true);
+        database.execute("CREATE SCHEMA other; ALTER TABLE article_counters SET SCHEMA other");
+        let path = "ALTER DATABASE {} SET search_path = public, {schema}";
+        let name = database.url().rsplit('/').next().unwrap().to_owned();
+        let path = |schema: &str| path.replace("{}", &name).replace("{schema}", schema);
+        database.execute(&path("other"));
+        counted(&database, &LIKES_OF_ARTICLES);
+        let conn = &mut open(&database);
+        let insert = "INSERT INTO article_likes (id, article_id) VALUES (1, 1)";
+        conn.batch_execute(insert).unwrap();
+        database.execute("ALTER SCHEMA other RENAME TO another");
+        database.execute(&path("another"));
+        let checked = database
+            .run(&["check", "article_counters", "--json"])
+            .json();
+        let fault = &checked["tables"][0]["faults"][0];
+        assert_eq!(fault["fault"], "trigger_changed", "{checked}");
+        for statement in fault["sql"].as_array().unwrap() {
+            database.execute(statement.as_str().unwrap());
+        }
+        assert_eq!(database.run(&["check", "article_counters"]).code, 0);
+        let conn = &mut open(&database);
+        conn.batch_execute("DELETE FROM article_likes").unwrap();
+        assert_eq!(likes_of(1, conn), 0);
+    }
+
+    /// psql runs each statement in a transaction of its own, and goes on after an error.
+    #[test]
+    fn a_migration_is_one_statement() {
+        let database = tables(true);
+        let (ran, _folder) = generate(&database, &LIKES_OF_ARTICLES);
+        let up = ran.stdout.lines().next().unwrap().strip_prefix("Creating ");
+        let up = std::fs::read_to_string(up.unwrap()).unwrap();
+        let conn = &mut open(&database);
+        conn.batch_execute(
+            "CREATE FUNCTION count_likes() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+        )
+        .unwrap();
+        let failed = diesel::sql_query(&up)
+            .execute(conn)
+            .unwrap_err()
+            .to_string();
+        assert!(failed.contains("already exists"), "{failed}");
+        assert_eq!(
+            number(
+                "SELECT COUNT(*) FROM pg_views WHERE viewname = 'count_likes'",
+                conn
+            ),
+            0
+        );
+        conn.batch_execute("DROP FUNCTION count_likes()").unwrap();
+        diesel::sql_query(&up).execute(conn).unwrap();
+        conn.batch_execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1)")
+            .unwrap();
+        assert_eq!(likes_of(1, conn), 1);
     }
 }
 

@@ -283,7 +283,9 @@ fn an_entity_refers_to_its_table_by_a_key_of_one_column() {
 mod triggers {
     use diesel::connection::SimpleConnection;
 
-    use crate::behaviour::triggers::{LIKES_OF_ARTICLES, counted, likes_of, open, tables};
+    use crate::behaviour::triggers::{
+        LIKES_OF_ARTICLES, cascades, counted, likes_of, open, tables,
+    };
 
     /// SQLite runs no trigger for a row that a REPLACE deletes, unless `recursive_triggers` is on.
     #[test]
@@ -379,5 +381,17 @@ mod triggers {
             "count_likes: all counts agree with article_likes\n"
         );
         assert_eq!(database.run(&["check", "article_counters"]).code, 0);
+    }
+
+    #[test]
+    fn what_several_foreign_keys_change_is_counted() {
+        for (comments_first, condition) in [true, false]
+            .into_iter()
+            .flat_map(|first| cascades::CONDITIONS.map(|condition| (first, condition)))
+        {
+            let database = cascades::counted(comments_first, "", condition);
+            let deleted = cascades::deleted();
+            cascades::assert_counted(&deleted, condition, "SELECT 1", &mut open(&database));
+        }
     }
 }

@@ -65,6 +65,9 @@ pub struct Parent {
     pub on_delete: String,
     /// The action of `ON UPDATE`.
     pub on_update: String,
+    /// `NOT DEFERRABLE`, `DEFERRABLE` or `DEFERRABLE INITIALLY DEFERRED`. SQLite's catalogue does not
+    /// have it.
+    pub deferrable: String,
 }
 
 /// The types of columns, as far as they matter.
@@ -106,6 +109,10 @@ pub struct Index {
 impl Parent {
     pub fn cascades(&self) -> bool {
         self.on_delete == "CASCADE"
+    }
+
+    pub fn is_deferrable(&self) -> bool {
+        self.deferrable != "NOT DEFERRABLE"
     }
 
     /// Whether both are the same column.

@@ -125,20 +125,37 @@ impl Triggers {
                     .remedy(format!("Enable it; {then}"))
             });
         }
-        let create = [&trigger.drop, &trigger.create].map(|sql| sql.trim_end().to_owned());
+        let function = trigger.function.as_ref();
+        // The one that is there can be another one.
+        let function =
+            function.map(|function| function.create.replacen("CREATE", "CREATE OR REPLACE", 1));
+        let create = [
+            Some(trigger.drop.clone()),
+            function,
+            Some(trigger.create.clone()),
+        ];
+        let create = create
+            .into_iter()
+            .flatten()
+            .map(|sql| sql.trim_end().to_owned());
+        let noun = if trigger.event == "RULE" {
+            "rule"
+        } else {
+            "trigger"
+        };
         let fault = match of_table.iter().find(|live| live.name == trigger.name) {
             Some(live) => TRIGGER_CHANGED
                 .found(changed(live, counting))
                 .remedy(format!("Create it again; {then}")),
             None => TRIGGER_MISSING
                 .found(format!(
-                    "{} has no trigger {}.",
+                    "{} has no {noun} {}.",
                     trigger.table[1], trigger.name
                 ))
                 .remedy(format!("Create it; {then}")),
         };
         Some(Fault {
-            sql: create.to_vec(),
+            sql: create.collect(),
             ..fault
         })
     }

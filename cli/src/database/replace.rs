@@ -67,6 +67,7 @@ mod tests {
             column: "id".to_owned(),
             on_delete: "CASCADE".to_owned(),
             on_update: "NO ACTION".to_owned(),
+            deferrable: "NOT DEFERRABLE".to_owned(),
         };
         for statement in [
             "REPLACE INTO `articles` VALUES (...)",

@@ -58,7 +58,7 @@ type IndexTypes = (Text, Text, Text, Bool, Bool, Bool, Bool, Text, Bool);
 
 /// The schema, the table and the column, and what it refers to.
 type ForeignKeyRow = (String, String, String, Parent);
-type ForeignKeyTypes = (Text, Text, Text, (Text, Text, Text, Text, Text));
+type ForeignKeyTypes = (Text, Text, Text, (Text, Text, Text, Text, Text, Text));
 
 /// The queries of a database's catalogue. Their columns are those of the rows above, and `{where}`
 /// is the condition of the tables to read.

@@ -8,8 +8,8 @@ use crate::trigger::{Counting, Trigger};
 pub struct TriggerSql {
     /// The triggers. It fails if triggers of this database could not count the rows.
     pub triggers: fn(&Counting) -> Result<Vec<Trigger>>,
-    /// The statements, between those that keep others from writing rows meanwhile.
-    pub without_writers: fn(&Counting, statements: &str) -> String,
+    /// The statements of a migration. While the second ones run, others do not write rows.
+    pub without_writers: fn(&Counting, first: &str, statements: &str) -> String,
     /// What these triggers do not count, and what to do about it.
     pub not_counted: fn(&Counting, &[Trigger]) -> Vec<String>,
     /// Today in UTC.

@@ -80,7 +80,11 @@ fn up(counting: &Counting, triggers: &[trigger::Trigger]) -> Result<String> {
         format!("{drop}{}\n", trigger.create)
     };
     let all = |triggers: Vec<_>| triggers.into_iter().map(create).collect::<String>();
-    let mut statements = all(of_rows);
+    let function = triggers
+        .iter()
+        .find_map(|trigger| trigger.function.as_ref());
+    let mut statements = function.map_or(String::new(), |function| function.create.clone() + "\n");
+    statements += &all(of_rows);
     statements +=
         "-- Counts the existing rows: adds the difference between the rows and the counters.\n";
     for target in &counting.targets {
@@ -88,24 +92,30 @@ fn up(counting: &Counting, triggers: &[trigger::Trigger]) -> Result<String> {
         statements += &counting.add(target, &parts, "0");
         statements += ";\n";
     }
-    Ok(format!(
-        "-- Counts the rows of {} in {}.\n\n\
-         -- The definition of the triggers, for `diesel-counters check` and `recount`.\n\
-         CREATE {}VIEW {} AS\nSELECT {} AS {COLUMN};\n\n{}{}",
-        counting.rows,
-        counting.counters_that(|_, _| true),
+    let first = format!(
+        "-- The definition of the triggers, for `diesel-counters check` and `recount`.\n\
+         CREATE {}VIEW {} AS\nSELECT {} AS {COLUMN};\n\n{}",
         if sql.keeps_half { "OR REPLACE " } else { "" },
         database.quoted(&counting.definition.name),
         database.literal(&definition),
         all(of_others),
-        (sql.without_writers)(counting, &statements),
+    );
+    Ok(format!(
+        "-- Counts the rows of {} in {}.\n\n{}",
+        counting.rows,
+        counting.counters_that(|_, _| true),
+        (sql.without_writers)(counting, &first, &statements),
     ))
 }
 
 fn down(counting: &Counting, triggers: &[trigger::Trigger]) -> String {
+    let function = triggers
+        .iter()
+        .find_map(|trigger| trigger.function.as_ref());
+    let function = function.map_or("", |function| &function.drop);
     let triggers = triggers.iter().map(|trigger| &*trigger.drop);
     let view = counting.database.quoted(&counting.definition.name);
-    triggers.collect::<String>() + &format!("DROP VIEW IF EXISTS {view};\n")
+    triggers.collect::<String>() + function + &format!("DROP VIEW IF EXISTS {view};\n")
 }
 
 /// The longest name of a trigger on PostgreSQL.

@@ -80,14 +80,39 @@ impl Counting {
         let day = definition.day.as_deref();
         let day = day.map(|name| day_of(&rows, name, sql)).transpose()?;
         let targets = targets(&definition, &rows, dialect, conn)?;
-        Ok(Counting {
+        let mut counting = Counting {
             database,
             definition,
             rows,
             when,
             day,
             targets,
-        })
+        };
+        if dialect == Dialect::PostgreSql && !counting.is_in_one_schema() {
+            for table in counting.tables() {
+                table.schema = Some(table.in_schema.clone());
+            }
+        }
+        Ok(counting)
+    }
+
+    /// Whether all tables are in the schema of the rows, and are found without its name.
+    pub fn is_in_one_schema(&self) -> bool {
+        let targets = self.targets.iter().flat_map(|target| {
+            let parent = target.parent.iter().map(|(parent, _)| parent);
+            parent.chain([&target.counters.table])
+        });
+        let schema = &self.rows.in_schema;
+        let mut all = targets.chain([&self.rows]);
+        all.all(|table| table.schema.is_none() && table.in_schema == *schema)
+    }
+
+    fn tables(&mut self) -> impl Iterator<Item = &mut Table> {
+        let targets = self.targets.iter_mut().flat_map(|target| {
+            let parent = target.parent.iter_mut().map(|(parent, _)| parent);
+            parent.chain([&mut target.counters.table])
+        });
+        targets.chain([&mut self.rows])
     }
 
     /// The weights and the condition.
@@ -181,6 +206,7 @@ fn targets(
         let counters = counter_table(conn, &count.table)?;
         let counter = counters.counter(&count.counter)?.name.clone();
         let entity = entity(count.column.as_deref(), &counters, rows, database)?;
+        refuse_early_rows(entity.as_ref(), &counters, rows)?;
         let weight = count.weight.as_ref().unwrap_or(&definition.by);
         let text = weight;
         let weight = expression(text, rows, &database.facts().trigger, dialect)?;
@@ -317,6 +343,30 @@ fn entity(
         );
     }
     Ok(Some(column.clone()))
+}
+
+/// A row that can be there before its entity is counted before it, too.
+fn refuse_early_rows(entity: Option<&Column>, counters: &CounterTable, rows: &Table) -> Result<()> {
+    let pair = entity.and_then(|entity| Some((entity, entity.refers_to.as_ref()?)));
+    let (Some((entity, parent)), Some(counted), Some(key)) =
+        (pair, &counters.parent, &counters.entity)
+    else {
+        return Ok(());
+    };
+    if parent.is_same(counted) && parent.is_deferrable() && parent.deferrable != counted.deferrable
+    {
+        let (table, deferrable) = (&counters.table, &parent.deferrable);
+        bail!(
+            "the foreign key of {rows}.{} is {deferrable}, and that of {table}.{} is {}: it would refuse \
+             the count of a row that is there before its row of {}. Make it {deferrable} too, with ALTER \
+             TABLE {table} ALTER CONSTRAINT",
+            entity.name,
+            key.name,
+            counted.deferrable,
+            parent.table
+        );
+    }
+    Ok(())
 }
 
 fn expression(text: &str, rows: &Table, sql: &TriggerSql, dialect: Dialect) -> Result<Expression> {

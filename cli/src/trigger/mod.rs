@@ -8,7 +8,7 @@ mod stored;
 
 pub use counting::{Counting, Source, Target};
 pub use definition::Definition;
-pub use statement::{DayOf, Rows, in_lines};
+pub use statement::{DayOf, Entities, Rows, in_lines};
 pub use stored::{COLUMN, definitions, live_triggers};
 
 /// A trigger, or what it should be.
@@ -21,9 +21,18 @@ pub struct Trigger {
     pub event: String,
     /// What it runs.
     pub body: String,
-    /// The statements that create it.
+    /// The function that it calls, if it has no statements of its own.
+    pub function: Option<Function>,
+    /// The statement that creates it.
     pub create: String,
-    /// The statements that drop it.
+    /// The statement that drops it.
+    pub drop: String,
+}
+
+/// What all triggers of a definition call on PostgreSQL.
+#[derive(Debug, Clone)]
+pub struct Function {
+    pub create: String,
     pub drop: String,
 }
 

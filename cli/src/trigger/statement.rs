@@ -3,6 +3,7 @@
 use super::definition::Period;
 use super::{Counting, Source, Target};
 use crate::catalogue::Column;
+use crate::database::Database;
 
 /// Rows to add to the counters, or to take from them.
 pub struct Rows<'a> {
@@ -13,8 +14,19 @@ pub struct Rows<'a> {
     /// Take them from the counters.
     pub minus: bool,
     pub day: DayOf,
-    /// Leave out the rows of entities that no longer exist.
-    pub of_existing: bool,
+    pub entities: Entities,
+}
+
+/// Whose rows count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Entities {
+    /// Those of all entities: a foreign key of the rows makes sure that they exist.
+    All,
+    /// Those of entities that exist. A cascade changes and deletes rows after their entity.
+    Existing,
+    /// Those of entities that exist, and those that an update has moved to another entity, which a
+    /// foreign key makes sure of.
+    ExistingOrMoved,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,14 +98,17 @@ impl Counting {
         let database = self.database;
         let mut conditions = Vec::new();
         if let Some(entity) = &source.entity {
-            let entity = format!("{}.{}", rows.name, database.quoted(&entity.name));
+            let column = database.quoted(&entity.name);
+            let entity = format!("{}.{column}", rows.name);
             conditions.push(format!("{entity} IS NOT NULL"));
-            if let Some((parents, key)) = target.parent.as_ref().filter(|_| rows.of_existing) {
-                let (parents, key) = (database.table_name(parents), database.quoted(key));
-                conditions.push(format!(
-                    "EXISTS (SELECT 1 FROM {parents} AS {} WHERE {0}.{key} = {entity})",
-                    source.parent_alias()
-                ));
+            let differs = database.facts().trigger.differs;
+            match (target.exists(source, &entity, database), rows.entities) {
+                (Some(exists), Entities::Existing) => conditions.push(exists),
+                (Some(exists), Entities::ExistingOrMoved) => {
+                    let moved = differs(&entity, &format!("OLD.{column}"));
+                    conditions.push(format!("({exists} OR {moved})"));
+                }
+                _ => {}
             }
         }
         conditions.extend(self.when.as_ref().map(|when| when.of(rows.name, database)));
@@ -110,7 +125,7 @@ impl Counting {
                 from: &format!("\nFROM {table} AS {alias}"),
                 minus: false,
                 day: DayOf::Undated,
-                of_existing: !source.exists,
+                entities: source.entities(),
             };
             self.query(target, source, &rows, more)
         });
@@ -140,13 +155,15 @@ impl Counting {
     }
 
     /// The statements of a trigger that runs for each row. Of an update, those of the old row come
-    /// first. They write nothing if no column that matters has changed.
+    /// first. They write nothing if no column that matters has changed, or if the row is not
+    /// `updated`.
     pub fn each_row(
         &self,
         rows: &[&str],
         from: &str,
         slot: &str,
-        of_existing: impl Fn(&str, &Source) -> bool,
+        entities: impl Fn(&str, &Source) -> Entities,
+        updated: impl Fn(&Source) -> Option<String>,
     ) -> Vec<String> {
         let mut statements = Vec::new();
         for target in &self.targets {
@@ -157,10 +174,18 @@ impl Counting {
                         from,
                         minus: *name == "OLD",
                         day: DayOf::Today,
-                        of_existing: of_existing(name, source),
+                        entities: entities(name, source),
                     };
+                    let add = |changed| self.add_row(target, source, &rows_of, slot, changed);
                     let changed = (rows.len() > 1).then(|| self.changed(source));
-                    statements.push(self.add_row(target, source, &rows_of, slot, changed));
+                    statements.push(match (changed, updated(source)) {
+                        // An IF evaluates the first condition first.
+                        (Some(changed), Some(updated)) => format!(
+                            "IF {changed}\n    AND {updated} THEN\n{};\nEND IF",
+                            in_lines(&add(None), 4)
+                        ),
+                        (changed, _) => add(changed),
+                    });
                 }
             }
         }
@@ -229,6 +254,17 @@ impl Counting {
     /// Adds up the queries by entity and day, and adds the sums that are not 0 to the counters. The
     /// entities are in order, so that two statements that share a slot do not deadlock.
     pub fn add(&self, target: &Target, queries: &[String], slot: &str) -> String {
+        self.add_if("", target, queries, slot)
+    }
+
+    /// The same, for the entities for which a condition of `moved.entity` is true.
+    pub fn add_if(
+        &self,
+        condition: &str,
+        target: &Target,
+        queries: &[String],
+        slot: &str,
+    ) -> String {
         let sql = &self.database.facts().trigger;
         let group = target.group();
         let sums = (0..target.names.len()).map(|i| sql.sum.replace("{}", &count(i)));
@@ -237,7 +273,10 @@ impl Counting {
              ORDER BY {group}",
             sums.collect::<Vec<_>>().join(", "),
             in_lines(&queries.join(UNION), 4),
-            target.is_moved(),
+            match condition {
+                "" => target.is_moved(),
+                condition => format!("({})\n    AND {condition}", target.is_moved()),
+            },
         );
         let names = target.names.iter().map(|name| self.database.quoted(name));
         let names: Vec<_> = names.collect();
@@ -352,7 +391,27 @@ impl Counting {
     }
 }
 
+impl Source {
+    /// Whose rows count when they are counted anew.
+    pub fn entities(&self) -> Entities {
+        match self.exists {
+            true => Entities::All,
+            false => Entities::Existing,
+        }
+    }
+}
+
 impl Target {
+    /// Whether an entity exists, if the counters require that.
+    pub fn exists(&self, source: &Source, entity: &str, database: &dyn Database) -> Option<String> {
+        let (parents, key) = self.parent.as_ref()?;
+        let (parents, key) = (database.table_name(parents), database.quoted(key));
+        let alias = source.parent_alias();
+        Some(format!(
+            "EXISTS (SELECT 1 FROM {parents} AS {alias} WHERE {alias}.{key} = {entity})"
+        ))
+    }
+
     fn group(&self) -> &'static str {
         match self.counters.entity {
             Some(_) => "entity, day",

@@ -1,6 +1,7 @@
 //! `generate trigger`.
 
 mod broken;
+pub mod cascades;
 mod random;
 mod recipes;
 mod writers;

@@ -22,14 +22,18 @@ ON DUPLICATE KEY UPDATE `post_count` = `post_count` + VALUES(`post_count`);
 DROP TRIGGER IF EXISTS `bench_count_posts_update`;
 CREATE TRIGGER `bench_count_posts_update` AFTER UPDATE ON `bench_posts` FOR EACH ROW
 BEGIN
-    INSERT INTO `bench_site_counters` (`day`, `slot`, `post_count`)
-    SELECT UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1 FROM DUAL
-    WHERE 1 = 0
-    ON DUPLICATE KEY UPDATE `post_count` = `post_count` + VALUES(`post_count`);
-    INSERT INTO `bench_site_counters` (`day`, `slot`, `post_count`)
-    SELECT UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1 FROM DUAL
-    WHERE 1 = 0
-    ON DUPLICATE KEY UPDATE `post_count` = `post_count` + VALUES(`post_count`);
+    IF 1 = 0
+        AND NOT EXISTS (SELECT 1 FROM `bench_posts` AS same WHERE same.`id` = OLD.`id` LOCK IN SHARE MODE) THEN
+        INSERT INTO `bench_site_counters` (`day`, `slot`, `post_count`)
+        SELECT UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1 FROM DUAL
+        ON DUPLICATE KEY UPDATE `post_count` = `post_count` + VALUES(`post_count`);
+    END IF;
+    IF 1 = 0
+        AND NOT EXISTS (SELECT 1 FROM `bench_posts` AS same WHERE same.`id` = OLD.`id` LOCK IN SHARE MODE) THEN
+        INSERT INTO `bench_site_counters` (`day`, `slot`, `post_count`)
+        SELECT UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1 FROM DUAL
+        ON DUPLICATE KEY UPDATE `post_count` = `post_count` + VALUES(`post_count`);
+    END IF;
 END;
 
 DROP TRIGGER IF EXISTS `bench_count_posts_delete`;

@@ -1,9 +1,6 @@
 DROP TRIGGER IF EXISTS "bench_count_post_tags_insert" ON "bench_post_tags";
-DROP FUNCTION IF EXISTS "bench_count_post_tags_insert"();
 DROP TRIGGER IF EXISTS "bench_count_post_tags_update" ON "bench_post_tags";
-DROP FUNCTION IF EXISTS "bench_count_post_tags_update"();
 DROP TRIGGER IF EXISTS "bench_count_post_tags_delete" ON "bench_post_tags";
-DROP FUNCTION IF EXISTS "bench_count_post_tags_delete"();
 DROP TRIGGER IF EXISTS "bench_count_post_tags_truncate" ON "bench_post_tags";
-DROP FUNCTION IF EXISTS "bench_count_post_tags_truncate"();
+DROP FUNCTION IF EXISTS "bench_count_post_tags"();
 DROP VIEW IF EXISTS "bench_count_post_tags";

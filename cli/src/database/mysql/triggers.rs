@@ -6,7 +6,7 @@ use diesel_counters::Dialect;
 use super::Mysql;
 use crate::catalogue::{Column, Parent};
 use crate::database::{Database, TriggerSql};
-use crate::trigger::{Counting, Target, Trigger, in_lines};
+use crate::trigger::{Counting, DayOf, Rows, Source, Target, Trigger, in_lines};
 
 pub const SQL: TriggerSql = TriggerSql {
     triggers,
@@ -90,76 +90,189 @@ const OLD: &str = "OLD";
 
 fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
     let slot = Dialect::MySql.connection_slot(counting.definition.slots);
-    let statements = counting.each_row(rows, " FROM DUAL", &slot, |_, source| !source.exists);
-    let body = match &*statements {
-        [one] => one.clone(),
-        several => {
-            let lines = several.iter().map(|one| in_lines(one, 4) + ";\n");
-            format!("BEGIN\n{}END", lines.collect::<String>())
-        }
+    let updated = |source: &Source| {
+        (event == "UPDATE")
+            .then(|| updated(counting, source))
+            .flatten()
     };
+    let entities = |_: &str, source: &Source| source.entities();
+    let statements = counting.each_row(rows, " FROM DUAL", &slot, entities, updated);
+    let body = block(&statements);
     let name = format!("{}_{}", counting.definition.name, event.to_lowercase());
     let table = [&counting.rows.in_schema, &counting.rows.name].map(Clone::clone);
     let sql = Mysql.table_name(&counting.rows);
     trigger(name, (table, &sql), &format!("AFTER {event}"), body)
 }
 
-/// MySQL and MariaDB run no triggers for the rows that a foreign key deletes or sets to NULL. A
-/// trigger of the table that it refers to does the same before, in statements that run triggers.
-fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
+/// Whether the row is no longer what it was. MariaDB also runs the trigger for a row that UPDATE
+/// IGNORE does not change.
+fn updated(counting: &Counting, source: &Source) -> Option<String> {
     let rows = &counting.rows;
-    let mut triggers = Vec::new();
-    for column in &rows.columns {
+    if rows.primary_key.is_empty() {
+        return None;
+    }
+    let quoted = |name: &str| Mysql.quoted(name);
+    let key = rows.primary_key.iter().map(|name| quoted(name));
+    let key = key.map(|name| format!("same.{name} = OLD.{name}"));
+    let columns = counting.columns(source).into_iter().map(quoted);
+    let columns =
+        columns.map(|name| format!("CAST(same.{name} AS BINARY) <=> CAST(OLD.{name} AS BINARY)"));
+    let is_same: Vec<_> = key.chain(columns).collect();
+    Some(format!(
+        "NOT EXISTS (SELECT 1 FROM {} AS same WHERE {} LOCK IN SHARE MODE)",
+        Mysql.table_name(rows),
+        is_same.join(" AND ")
+    ))
+}
+
+/// MySQL and MariaDB run no triggers for the rows that a foreign key deletes or sets to NULL. A
+/// trigger of the table that it refers to takes them off before. Another one adds those again that
+/// are as they were: a REPLACE can keep them.
+fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
+    let mut parents: Vec<Vec<(&Column, &Parent)>> = Vec::new();
+    for column in &counting.rows.columns {
         let Some(parent) = column.refers_to.as_ref() else {
             continue;
         };
-        let name = &column.name;
-        let mut sources = counting.targets.iter().flat_map(|target| &target.sources);
-        let is_used = sources.any(|source| counting.columns(source).contains(&&**name));
-        if is_used && acts(&parent.on_update) {
-            bail!(
-                "{rows}.{name} has ON UPDATE {}. MySQL and MariaDB run no triggers for the rows that \
-                 it changes, so they would not be counted. Remove ON UPDATE {0} first",
-                parent.on_update
-            );
-        }
-        // A SET NULL changes what a row adds only by the column itself.
-        let is_deleted = parent.on_delete == "CASCADE";
-        let is_needed =
-            |target: &Target| (is_used || is_deleted) && !goes_with(target, column, parent);
-        if !acts(&parent.on_delete) || !counting.targets.iter().any(is_needed) {
+        if !is_needed(counting, column, parent)? {
             continue;
         }
-        let (table, quoted) = (Mysql.table_name(rows), Mysql.quoted(name));
-        let refers_to = match parent.in_schema == rows.in_schema {
-            true if parent.table == rows.name => format!("{rows} itself"),
-            true => String::new(),
-            // A trigger can only be in the database of its table.
-            false => format!("another database, {}", parent.in_schema),
-        };
-        if !refers_to.is_empty() {
-            bail!(
-                "{rows}.{name} has ON DELETE {} and refers to {refers_to}. MySQL and MariaDB run no \
-                 triggers for the rows that it changes, so they would not be counted. Remove ON DELETE \
-                 {0} first, and change these rows before you delete the row that they refer to",
-                parent.on_delete
-            );
+        let table = |parent: &Parent| (parent.in_schema.clone(), parent.table.clone());
+        let mut others = parents.iter_mut();
+        match others.find(|columns| table(columns[0].1) == table(parent)) {
+            Some(columns) => columns.push((column, parent)),
+            None => parents.push(vec![(column, parent)]),
         }
-        // Without its checks, the server would not do it either.
-        let of_old = format!(
-            "WHERE {quoted} = OLD.{} AND @@foreign_key_checks",
-            Mysql.quoted(&parent.column)
-        );
-        let body = match &*parent.on_delete {
-            "CASCADE" => format!("DELETE FROM {table} {of_old}"),
-            _ => format!("UPDATE {table} SET {quoted} = NULL {of_old}"),
-        };
-        let parents = Mysql.quoted(&parent.table);
-        let name = format!("{}_of_{name}", counting.definition.name);
-        let table = [&parent.in_schema, &parent.table].map(Clone::clone);
-        triggers.push(trigger(name, (table, &parents), "BEFORE DELETE", body));
     }
-    Ok(triggers)
+    let triggers = parents.iter().flat_map(|columns| {
+        let (column, parent) = columns[0];
+        let table = [&parent.in_schema, &parent.table].map(Clone::clone);
+        [("of", "BEFORE DELETE"), ("after", "AFTER DELETE")].map(|(what, event)| {
+            let name = format!("{}_{what}_{}", counting.definition.name, column.name);
+            let body = cascade(counting, columns, event);
+            let sql = Mysql.quoted(&parent.table);
+            trigger(name, (table.clone(), &sql), event, body)
+        })
+    });
+    Ok(triggers.collect())
+}
+
+/// Whether a count depends on what the foreign key of a column does.
+fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bool> {
+    let (rows, name) = (&counting.rows, &column.name);
+    let mut sources = counting.targets.iter().flat_map(|target| &target.sources);
+    let is_used = sources.any(|source| counting.columns(source).contains(&&**name));
+    if is_used && acts(&parent.on_update) {
+        bail!(
+            "{rows}.{name} has ON UPDATE {}. MySQL and MariaDB run no triggers for the rows that \
+             it changes, so they would not be counted. Remove ON UPDATE {0} first",
+            parent.on_update
+        );
+    }
+    let mut targets = counting.targets.iter();
+    if !acts(&parent.on_delete)
+        || !targets.any(|target| is_counted(counting, target, column, parent))
+    {
+        return Ok(false);
+    }
+    let refers_to = match parent.in_schema == rows.in_schema {
+        true if parent.table == rows.name => format!("{rows} itself"),
+        true => return Ok(true),
+        // A trigger can only be in the database of its table.
+        false => format!("another database, {}", parent.in_schema),
+    };
+    bail!(
+        "{rows}.{name} has ON DELETE {} and refers to {refers_to}. MySQL and MariaDB run no \
+         triggers for the rows that it changes, so they would not be counted. Remove ON DELETE \
+         {0} first, and change these rows before you delete the row that they refer to",
+        parent.on_delete
+    );
+}
+
+/// Whether a target's counts change when the foreign key deletes rows or sets its column to NULL.
+fn is_counted(counting: &Counting, target: &Target, column: &Column, parent: &Parent) -> bool {
+    let mut sources = counting.targets.iter().flat_map(|target| &target.sources);
+    let is_used = sources.any(|source| counting.columns(source).contains(&&*column.name));
+    // A SET NULL changes what a row adds only by the column itself.
+    (is_used || parent.cascades()) && !goes_with(target, column, parent)
+}
+
+/// Takes off the rows that refer to a row of the parent table, and adds them as the foreign keys
+/// leave them; or after it is deleted, the other way round.
+fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> String {
+    let slot = Dialect::MySql.connection_slot(counting.definition.slots);
+    let table = Mysql.table_name(&counting.rows);
+    let refers = |(column, parent): &(&Column, &Parent)| {
+        let (name, key) = (Mysql.quoted(&column.name), Mysql.quoted(&parent.column));
+        format!("{name} <=> OLD.{key}")
+    };
+    let all: Vec<_> = columns.iter().map(refers).collect();
+    let (deleted, changed): (Vec<_>, Vec<_>) =
+        columns.iter().partition(|(_, parent)| parent.cascades());
+    let values = counting.rows.columns.iter().map(|column| {
+        let name = Mysql.quoted(&column.name);
+        let mut changed = changed.iter();
+        match changed.find(|(changed, _)| changed.name == column.name) {
+            Some((_, parent)) => {
+                format!(
+                    "NULLIF({name}, OLD.{}) AS {name}",
+                    Mysql.quoted(&parent.column)
+                )
+            }
+            None => name,
+        }
+    });
+    let values = values.collect::<Vec<_>>().join(", ");
+    let kept: Vec<_> = deleted
+        .iter()
+        .map(|one| format!(" AND NOT ({})", refers(one)))
+        .collect();
+    // It reads what is committed, as the foreign keys do.
+    let from = |columns: &str, and: &str, alias: &str| {
+        format!(
+            "\nFROM (SELECT {columns} FROM {table} WHERE ({}){and} AND @@foreign_key_checks FOR UPDATE) \
+             AS {alias}",
+            all.join(" OR ")
+        )
+    };
+    let is_before = event == "BEFORE DELETE";
+    let targets = counting.targets.iter().filter(|target| {
+        let mut columns = columns.iter();
+        columns.any(|(column, parent)| is_counted(counting, target, column, parent))
+    });
+    let statements = targets.map(|target| {
+        let queries = target.sources.iter().flat_map(|source| {
+            let alias = source.alias();
+            let query = |from: &str, minus: bool| {
+                let rows = Rows {
+                    name: &alias,
+                    from,
+                    minus,
+                    day: DayOf::Today,
+                    entities: source.entities(),
+                };
+                counting.query(target, source, &rows, "")
+            };
+            let was = query(&from("*", "", &alias), is_before);
+            let becomes = (!changed.is_empty())
+                .then(|| query(&from(&values, &kept.concat(), &alias), !is_before));
+            [was].into_iter().chain(becomes)
+        });
+        let queries: Vec<_> = queries.collect();
+        counting.add(target, &queries, &slot)
+    });
+    block(&statements.collect::<Vec<_>>())
+}
+
+/// The body of a trigger.
+fn block(statements: &[String]) -> String {
+    match statements {
+        [one] => one.clone(),
+        several => {
+            let lines = several.iter().map(|one| in_lines(one, 4) + ";\n");
+            format!("BEGIN\n{}END", lines.collect::<String>())
+        }
+    }
 }
 
 fn acts(action: &str) -> bool {
@@ -181,13 +294,14 @@ fn trigger(name: String, (table, sql): ([String; 2], &str), event: &str, body: S
         drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
         table,
         event: event.to_owned(),
+        function: None,
         body,
         name,
     }
 }
 
 /// Statements that change a schema commit, so that a transaction would end at the first of them.
-fn without_writers(counting: &Counting, statements: &str) -> String {
+fn without_writers(counting: &Counting, first: &str, statements: &str) -> String {
     let rows = Mysql.table_name(&counting.rows);
     let mut locks = vec![format!("{rows} WRITE")];
     for target in &counting.targets {
@@ -206,7 +320,7 @@ fn without_writers(counting: &Counting, statements: &str) -> String {
     }
     locks.sort();
     format!(
-        "-- If the server has a binary log, creating triggers requires SUPER, or\n\
+        "{first}-- If the server has a binary log, creating triggers requires SUPER, or\n\
          -- log_bin_trust_function_creators = ON.\n\
          -- Until UNLOCK TABLES, other sessions wait for these tables.\nLOCK TABLES\n    {};\n\n\
          {statements}\nUNLOCK TABLES;\n",
@@ -226,8 +340,15 @@ fn not_counted(counting: &Counting, triggers: &[Trigger]) -> Vec<String> {
         let parent = &trigger.table[1];
         all.push(format!(
             "Rows of {rows} whose row of {parent} is deleted by a cascade. Delete the row of {parent} with a \
-             DELETE of its own. The migration adds a trigger to {parent} for that: a DELETE of {parent} \
-             cannot read {rows} in the same statement, and a REPLACE of {parent} deletes its row first."
+             DELETE of its own. The migration adds triggers to {parent} for that. On MariaDB, after a DELETE \
+             IGNORE of {parent} that another foreign key refuses, run `diesel-counters recount`: the rows stay, \
+             and are no longer counted."
+        ));
+    }
+    if rows.primary_key.is_empty() {
+        all.push(format!(
+            "On MariaDB, UPDATE IGNORE of {rows}, which has no primary key, counts rows that it does not \
+             change."
         ));
     }
     all

@@ -54,7 +54,9 @@ pub const CATALOGUE: Catalogue = Catalogue {
            p.relname::text AS parent_table, pa.attname::text AS parent_column,
            CASE o.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL'
                WHEN 'd' THEN 'SET DEFAULT' ELSE 'NO ACTION' END AS on_delete,
-           CASE o.confupdtype WHEN 'c' THEN 'CASCADE' ELSE 'NO ACTION' END AS on_update
+           CASE o.confupdtype WHEN 'c' THEN 'CASCADE' ELSE 'NO ACTION' END AS on_update,
+           CASE WHEN o.condeferred THEN 'DEFERRABLE INITIALLY DEFERRED'
+               WHEN o.condeferrable THEN 'DEFERRABLE' ELSE 'NOT DEFERRABLE' END AS is_deferrable
     FROM pg_constraint o
     JOIN pg_class c ON c.oid = o.conrelid AND o.contype = 'f' AND cardinality(o.conkey) = 1
     JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -5,7 +5,7 @@ use diesel_counters::Dialect;
 
 use super::Postgres;
 use crate::database::{Database, TriggerSql};
-use crate::trigger::{Counting, DayOf, Rows, Trigger, in_lines};
+use crate::trigger::{Counting, DayOf, Entities, Function, Rows, Target, Trigger, in_lines};
 
 pub const SQL: TriggerSql = TriggerSql {
     triggers,
@@ -62,7 +62,11 @@ pub const SQL: TriggerSql = TriggerSql {
                 WHEN 'A' THEN 'it also runs on replicas, which then count twice' END
         FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
         JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE NOT t.tgisinternal ORDER BY 1, 2, 3",
+        WHERE NOT t.tgisinternal
+        UNION ALL
+        SELECT n.nspname::text, c.relname::text, r.rulename::text, 'RULE', '', NULL
+        FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE c.relkind = 'p' ORDER BY 1, 2, 3",
 };
 
 /// The rows of a statement, before and after it.
@@ -70,12 +74,14 @@ const OLD: &str = "old_rows";
 const NEW: &str = "new_rows";
 
 fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
-    Ok(vec![
+    let mut triggers = vec![
         after(counting, "INSERT", &[NEW]),
         after(counting, "UPDATE", &[OLD, NEW]),
         after(counting, "DELETE", &[OLD]),
-        before_truncate(counting),
-    ])
+        trigger(counting, "TRUNCATE", "BEFORE", "BEFORE TRUNCATE", ""),
+    ];
+    triggers.extend(counting.rows.partitioned.then(|| no_merge(counting)));
+    Ok(triggers)
 }
 
 fn after(counting: &Counting, event: &str, tables: &[&str]) -> Trigger {
@@ -84,30 +90,99 @@ fn after(counting: &Counting, event: &str, tables: &[&str]) -> Trigger {
         format!(" {side} TABLE AS {name}")
     });
     let referencing = format!("REFERENCING{} ", referencing.collect::<String>());
-    let event_name = format!("AFTER {event} {}", tables.join(" "));
-    let body = body(counting, tables, "");
-    trigger(counting, event, "AFTER", event_name, &referencing, body)
+    let runs = format!("AFTER {event} {}", tables.join(" "));
+    trigger(counting, event, "AFTER", &runs, &referencing)
 }
 
-/// TRUNCATE has no rows for a trigger to read. It locks the table, and the table still has its rows.
-fn before_truncate(counting: &Counting) -> Trigger {
-    let guard = "    \
-    IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE EXCEPTION '%: TRUNCATE at % cannot see all rows, so they cannot be counted',
-            TG_TABLE_NAME, current_setting('transaction_isolation')
-            USING HINT = 'Use READ COMMITTED, or DELETE.';
-    END IF;\n";
-    let table = Postgres.table_name(&counting.rows);
-    let body = body(counting, &[&table], guard);
-    let event = "BEFORE TRUNCATE".to_owned();
-    trigger(counting, "TRUNCATE", "BEFORE", event, "", body)
+fn trigger(counting: &Counting, event: &str, when: &str, runs: &str, referencing: &str) -> Trigger {
+    let name = format!("{}_{}", counting.definition.name, event.to_lowercase());
+    let (quoted, table) = (Postgres.quoted(&name), Postgres.table_name(&counting.rows));
+    let function = Postgres.quoted(&counting.definition.name);
+    let body = body(counting);
+    Trigger {
+        create: format!(
+            "CREATE TRIGGER {quoted} {when} {event} ON {table}\n    {referencing}FOR EACH STATEMENT \
+             EXECUTE FUNCTION {function}();\n"
+        ),
+        drop: format!("DROP TRIGGER IF EXISTS {quoted} ON {table};\n"),
+        table: [counting.rows.in_schema.clone(), counting.rows.name.clone()],
+        name,
+        event: runs.to_owned(),
+        function: Some(Function {
+            create: format!(
+                "CREATE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS \
+                 $counting${body}$counting$;\n\
+                 REVOKE EXECUTE ON FUNCTION {function}() FROM PUBLIC;\n\
+                 DO $path$ BEGIN\n    \
+                 -- Otherwise a temporary table could take the place of the counters.\n    \
+                 EXECUTE $alter$ALTER FUNCTION {function}() SET search_path = $alter$\n        \
+                 || current_setting('search_path') || ', pg_temp';\nEND $path$;\n"
+            ),
+            drop: format!("DROP FUNCTION IF EXISTS {function}();\n"),
+        }),
+        body,
+    }
 }
 
-fn body(counting: &Counting, tables: &[&str], guard: &str) -> String {
+/// The server gives triggers of a partitioned table other rows than those that a MERGE wrote. It
+/// refuses a MERGE into a table that has a rule.
+fn no_merge(counting: &Counting) -> Trigger {
+    let name = format!("{}_no_merge", counting.definition.name);
+    let (quoted, table) = (Postgres.quoted(&name), Postgres.table_name(&counting.rows));
+    Trigger {
+        create: format!(
+            "-- PostgreSQL passes wrong rows to the triggers of a partitioned table after a MERGE, and\n\
+             -- refuses a MERGE into a table with a rule.\n\
+             CREATE RULE {quoted} AS ON DELETE TO {table} WHERE false DO ALSO NOTHING;\n"
+        ),
+        drop: format!("DROP RULE IF EXISTS {quoted} ON {table};\n"),
+        table: [counting.rows.in_schema.clone(), counting.rows.name.clone()],
+        name,
+        event: "RULE".to_owned(),
+        function: None,
+        body: String::new(),
+    }
+}
+
+fn body(counting: &Counting) -> String {
     let slots = counting.definition.slots;
     let claimed = Dialect::PostgreSql.claimed_slot(slots);
     let slot = Dialect::PostgreSql.connection_slot(slots);
+    let path = match counting.is_in_one_schema() {
+        true => {
+            "    \
+             -- The schema of the rows, if it has been renamed or is not the first.\n    \
+             IF current_schema() IS DISTINCT FROM TG_TABLE_SCHEMA THEN\n        \
+             PERFORM set_config('search_path', concat(quote_ident(TG_TABLE_SCHEMA), ', ', \
+             current_setting('search_path')), true);\n    \
+             END IF;\n"
+        }
+        false => "",
+    };
+    let table = Postgres.table_name(&counting.rows);
+    let [insert, update, delete, truncate] =
+        [&[NEW][..], &[OLD, NEW], &[OLD], &[&table]].map(|tables| statements(counting, tables));
+    format!(
+        "\nDECLARE\n    counting_slot SMALLINT := {claimed};\nBEGIN\n{path}    \
+         IF counting_slot IS NULL THEN\n        counting_slot := {slot};\n    END IF;\n    \
+         IF TG_OP = 'INSERT' THEN\n{insert}    \
+         ELSIF TG_OP = 'UPDATE' THEN\n{update}    \
+         ELSIF TG_OP = 'DELETE' THEN\n{delete}    \
+         ELSIF current_setting('transaction_isolation') = 'read committed' THEN\n{truncate}    \
+         ELSE\n        \
+         RAISE EXCEPTION '%: TRUNCATE at % cannot see all rows, so they cannot be counted',\n            \
+         TG_TABLE_NAME, current_setting('transaction_isolation')\n            \
+         USING HINT = 'Use READ COMMITTED, or DELETE.';\n    \
+         END IF;\n    RETURN NULL;\nEND\n"
+    )
+}
+
+/// The statements that add the rows of these tables to the counters, or take them off. TRUNCATE
+/// has no rows for a trigger to read. It locks the table, and the table still has its rows.
+fn statements(counting: &Counting, tables: &[&str]) -> String {
     let statements = counting.targets.iter().map(|target| {
+        let condition = condition(target, tables);
+        let is_marked = condition.contains(IS_MOVED);
         let queries = tables.iter().flat_map(|table| {
             let sources = target.sources.iter();
             sources.map(move |source| {
@@ -118,63 +193,71 @@ fn body(counting: &Counting, tables: &[&str], guard: &str) -> String {
                     from: &format!("\nFROM {table} AS {alias}"),
                     minus,
                     day: DayOf::Today,
-                    // A cascade deletes the row after its entity.
-                    of_existing: minus || !source.exists,
+                    entities: Entities::All,
                 };
-                counting.query(target, source, &rows, "")
+                let mark = match (is_marked, minus) {
+                    (false, _) => "",
+                    (true, true) => ", false AS is_new",
+                    (true, false) => ", true AS is_new",
+                };
+                counting.query(target, source, &rows, mark)
             })
         });
-        let statement = counting.add(target, &queries.collect::<Vec<_>>(), "counting_slot");
-        in_lines(&statement, 4) + ";\n"
+        let queries: Vec<_> = queries.collect();
+        let statement = counting.add_if(&condition, target, &queries, "counting_slot");
+        in_lines(&statement, 8) + ";\n"
     });
-    format!(
-        "\nDECLARE\n    counting_slot SMALLINT := {claimed};\nBEGIN\n    IF counting_slot IS NULL THEN\n        \
-         counting_slot := {slot};\n    END IF;\n{guard}{}    RETURN NULL;\nEND\n",
-        statements.collect::<String>()
-    )
+    statements.collect()
 }
 
-fn trigger(
-    counting: &Counting,
-    what: &str,
-    when: &str,
-    event: String,
-    referencing: &str,
-    body: String,
-) -> Trigger {
-    let name = format!("{}_{}", counting.definition.name, what.to_lowercase());
-    let (quoted, table) = (Postgres.quoted(&name), Postgres.table_name(&counting.rows));
-    Trigger {
-        create: format!(
-            "CREATE FUNCTION {quoted}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS \
-             $diesel_counters$\
-             {body}$diesel_counters$;\n\
-             REVOKE EXECUTE ON FUNCTION {quoted}() FROM PUBLIC;\n\
-             DO $diesel_counters$ BEGIN\n    \
-             -- Otherwise a temporary table could take the place of the counters.\n    \
-             EXECUTE $alter$ALTER FUNCTION {quoted}() SET search_path = $alter$\n        \
-             || current_setting('search_path') || ', pg_temp';\nEND $diesel_counters$;\n\
-             CREATE TRIGGER {quoted} {when} {what} ON {table}\n    {referencing}FOR EACH STATEMENT \
-             EXECUTE FUNCTION {quoted}();\n"
-        ),
-        drop: format!(
-            "DROP TRIGGER IF EXISTS {quoted} ON {table};\nDROP FUNCTION IF EXISTS {quoted}();\n"
-        ),
-        table: [counting.rows.in_schema.clone(), counting.rows.name.clone()],
-        name,
-        event,
-        body,
+/// All rows of the entity are new: the update has moved them to it.
+const IS_MOVED: &str = "bool_and(is_new)";
+
+/// Whose rows count: old and new rows alike, so that an update of a row whose entity is gone counts
+/// for nobody. A cascade changes and deletes rows after their entity.
+fn condition(target: &Target, tables: &[&str]) -> String {
+    let Some(source) = target.sources.first() else {
+        return String::new();
+    };
+    let Some(exists) = target.exists(source, "moved.entity", &Postgres) else {
+        return String::new();
+    };
+    let is_sure = target.sources.iter().all(|source| source.exists);
+    if is_sure && tables == [NEW] {
+        return String::new();
+    }
+    let key = target.counters.entity.as_ref();
+    match (&target.counters.parent, key) {
+        // An entity can come after its rows. If it is gone, a cascade has deleted its counters.
+        (Some(parent), Some(key)) if is_sure && parent.is_deferrable() => {
+            let (table, alias) = (
+                Postgres.table_name(&target.counters.table),
+                target.stored_alias(),
+            );
+            let stored = format!(
+                "EXISTS (SELECT 1 FROM {table} AS {alias} WHERE {alias}.{} = moved.entity)",
+                Postgres.quoted(&key.name)
+            );
+            match tables.contains(&NEW) {
+                true => format!("({exists}\n        OR {stored}\n        OR {IS_MOVED})"),
+                false => format!("({exists}\n        OR {stored})"),
+            }
+        }
+        _ => exists,
     }
 }
 
-fn without_writers(counting: &Counting, statements: &str) -> String {
+/// One statement keeps its lock to its end, also outside of a transaction.
+fn without_writers(counting: &Counting, first: &str, statements: &str) -> String {
     let rows = &counting.rows;
     format!(
-        "-- Until the migration ends, others can read {rows}, but not write it.\n\
-         LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE;\n\
-         DO $diesel_counters$ BEGIN\n    IF current_setting('transaction_isolation') <> 'read committed' THEN\n        \
-         RAISE EXCEPTION 'run this migration at READ COMMITTED, to count all rows that are committed';\n    \
-         END IF;\nEND $diesel_counters$;\n\n{statements}",
+        "DO $diesel_counters$ BEGIN\n\
+         IF current_setting('transaction_isolation') <> 'read committed' THEN\n    \
+         RAISE EXCEPTION 'run this migration at READ COMMITTED, to count all rows that are committed';\n\
+         END IF;\n\
+         -- Until the migration ends, others can read {rows}, but not write it.\n\
+         LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE;\n\n\
+         {first}{statements}END $diesel_counters$;\n",
         Postgres.table_name(rows)
     )
 }
@@ -187,7 +270,8 @@ fn not_counted(counting: &Counting, _: &[Trigger]) -> Vec<String> {
     ];
     if rows.partitioned {
         all.push(format!(
-            "Rows that are written to a partition of {rows} by the name of the partition."
+            "Rows that are written to a partition of {rows} by the name of the partition. A MERGE into \
+             {rows} is refused, because PostgreSQL passes wrong rows to its triggers."
         ));
     }
     all

@@ -44,7 +44,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
            COALESCE((SELECT c.name FROM pragma_table_info(p.name) c
                      WHERE CASE WHEN f.\"to\" IS NULL THEN c.pk = 1 ELSE c.name = f.\"to\" COLLATE NOCASE END),
                     f.\"to\", 'rowid') AS parent_column,
-           f.on_delete, f.on_update
+           f.on_delete, f.on_update, 'NOT DEFERRABLE' AS is_deferrable
     FROM pragma_table_list t
     JOIN pragma_foreign_key_list(t.name) f
       ON NOT EXISTS (SELECT * FROM pragma_foreign_key_list(t.name) o WHERE o.id = f.id AND o.seq > 0)

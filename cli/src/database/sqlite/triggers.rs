@@ -5,7 +5,7 @@ use diesel_counters::Dialect;
 
 use super::Sqlite;
 use crate::database::{Database, TriggerSql};
-use crate::trigger::{Counting, Source, Trigger, in_lines};
+use crate::trigger::{Counting, Entities, Source, Trigger, in_lines};
 
 pub const SQL: TriggerSql = TriggerSql {
     triggers,
@@ -82,9 +82,15 @@ const OLD: &str = "OLD";
 
 fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
     let slot = Dialect::Sqlite.connection_slot(counting.definition.slots);
-    // A cascade deletes the row after its entity.
-    let of_existing = |row: &str, source: &Source| row == OLD || !source.exists;
-    let statements = counting.each_row(rows, "", &slot, of_existing);
+    let entities = |row: &str, source: &Source| match row {
+        OLD => Entities::Existing,
+        // A cascade changes the row after its entity.
+        _ if source.exists && event == "UPDATE" && counting.columns(source).len() > 1 => {
+            Entities::ExistingOrMoved
+        }
+        _ => source.entities(),
+    };
+    let statements = counting.each_row(rows, "", &slot, entities, |_| None);
     let statements = statements.iter().map(|one| in_lines(one, 4) + ";\n");
     let head = format!("AFTER {event}");
     let body = statements.collect::<String>();
@@ -158,14 +164,15 @@ fn trigger(counting: &Counting, what: &str, head: &str, when: &str, statements: 
         drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
         table: ["main".to_owned(), counting.rows.name.clone()],
         event: String::new(),
+        function: None,
         body,
         name,
     }
 }
 
 /// The migration's transaction is the only one that writes, from its first statement on.
-fn without_writers(_: &Counting, statements: &str) -> String {
-    statements.to_owned()
+fn without_writers(_: &Counting, first: &str, statements: &str) -> String {
+    format!("{first}{statements}")
 }
 
 fn not_counted(counting: &Counting, _: &[Trigger]) -> Vec<String> {

@@ -180,7 +180,7 @@ fn a_trigger_is_there_twice() {
     let database = of_likes();
     let copy = match BACKEND {
         "postgres" => "CREATE TRIGGER again AFTER INSERT ON article_likes REFERENCING NEW TABLE AS new_rows
-            FOR EACH STATEMENT EXECUTE FUNCTION count_likes_insert()",
+            FOR EACH STATEMENT EXECUTE FUNCTION count_likes()",
         "mysql" => "CREATE TRIGGER again AFTER INSERT ON article_likes FOR EACH ROW
             INSERT INTO article_counters (article_id, day, slot, likes) VALUES (NEW.article_id, UTC_DATE(), 1, 1)
             ON DUPLICATE KEY UPDATE likes = likes + 1",

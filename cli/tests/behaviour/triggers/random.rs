@@ -181,6 +181,9 @@ fn statement(rng: &mut StdRng) -> String {
             _ => format!("REPLACE INTO article_likes {COLUMNS} VALUES {rows}"),
         },
         11 => format!("UPDATE article_likes SET {column} = {key} WHERE id = {id}"),
+        12 if BACKEND == "mysql" => format!(
+            "UPDATE IGNORE article_likes SET id = id % 20, article_id = {one} WHERE id > {id}"
+        ),
         12 => format!("UPDATE article_likes SET article_id = {one} WHERE user_id IS NULL"),
         13 => format!("UPDATE article_likes SET stars = stars + {one} WHERE article_id = {two}"),
         14 => format!("UPDATE article_likes SET approved = NOT approved WHERE id < {id}"),

@@ -23,16 +23,20 @@ ON DUPLICATE KEY UPDATE `likes` = `likes` + VALUES(`likes`);
 DROP TRIGGER IF EXISTS `count_article_likes_update`;
 CREATE TRIGGER `count_article_likes_update` AFTER UPDATE ON `article_likes` FOR EACH ROW
 BEGIN
-    INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-    SELECT OLD.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1 FROM DUAL
-    WHERE OLD.`article_id` IS NOT NULL
-        AND (NOT (CAST(NEW.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY)))
-    ON DUPLICATE KEY UPDATE `likes` = `likes` + VALUES(`likes`);
-    INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-    SELECT NEW.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1 FROM DUAL
-    WHERE NEW.`article_id` IS NOT NULL
-        AND (NOT (CAST(NEW.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY)))
-    ON DUPLICATE KEY UPDATE `likes` = `likes` + VALUES(`likes`);
+    IF (NOT (CAST(NEW.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY)))
+        AND NOT EXISTS (SELECT 1 FROM `article_likes` AS same WHERE same.`article_id` = OLD.`article_id` AND same.`visitor` = OLD.`visitor` AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY) LOCK IN SHARE MODE) THEN
+        INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
+        SELECT OLD.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1 FROM DUAL
+        WHERE OLD.`article_id` IS NOT NULL
+        ON DUPLICATE KEY UPDATE `likes` = `likes` + VALUES(`likes`);
+    END IF;
+    IF (NOT (CAST(NEW.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY)))
+        AND NOT EXISTS (SELECT 1 FROM `article_likes` AS same WHERE same.`article_id` = OLD.`article_id` AND same.`visitor` = OLD.`visitor` AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY) LOCK IN SHARE MODE) THEN
+        INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
+        SELECT NEW.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1 FROM DUAL
+        WHERE NEW.`article_id` IS NOT NULL
+        ON DUPLICATE KEY UPDATE `likes` = `likes` + VALUES(`likes`);
+    END IF;
 END;
 
 DROP TRIGGER IF EXISTS `count_article_likes_delete`;

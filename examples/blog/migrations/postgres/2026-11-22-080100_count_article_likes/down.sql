@@ -1,9 +1,6 @@
 DROP TRIGGER IF EXISTS "count_article_likes_insert" ON "article_likes";
-DROP FUNCTION IF EXISTS "count_article_likes_insert"();
 DROP TRIGGER IF EXISTS "count_article_likes_update" ON "article_likes";
-DROP FUNCTION IF EXISTS "count_article_likes_update"();
 DROP TRIGGER IF EXISTS "count_article_likes_delete" ON "article_likes";
-DROP FUNCTION IF EXISTS "count_article_likes_delete"();
 DROP TRIGGER IF EXISTS "count_article_likes_truncate" ON "article_likes";
-DROP FUNCTION IF EXISTS "count_article_likes_truncate"();
+DROP FUNCTION IF EXISTS "count_article_likes"();
 DROP VIEW IF EXISTS "count_article_likes";
