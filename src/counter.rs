@@ -68,19 +68,19 @@ fn sums<C: Counters>(all: impl IntoIterator<Item = C::Amounts>) -> Vec<i128> {
     sums
 }
 
-/// Returns what to add to each stored count, or the nearest `i64`, to get another. Returns `None` if a
-/// stored count, or a difference, could be out of the range of an `i64`.
-pub(crate) fn difference<C: Counters>(
-    mut to: C::Amounts,
-    nearest: C::Amounts,
-) -> Option<C::Amounts> {
-    for (to, nearest) in to.as_mut().iter_mut().zip(nearest.as_ref()) {
-        *to = match *nearest {
-            i64::MIN | i64::MAX => None,
-            stored => to.checked_sub(stored),
-        }?;
+/// Returns what to add to each count to get another, or `None` if it is out of the range of an `i64`.
+pub(crate) fn difference<C: Counters>(mut to: C::Amounts, from: C::Amounts) -> Option<C::Amounts> {
+    for (to, from) in to.as_mut().iter_mut().zip(from.as_ref()) {
+        *to = to.checked_sub(*from)?;
     }
     Some(to)
+}
+
+/// Returns whether one of these counts, each of which is the nearest `i64`, can be out of the range of
+/// an `i64`.
+pub(crate) fn can_be_beyond(nearest: &impl AsRef<[i64]>) -> bool {
+    let mut counts = nearest.as_ref().iter();
+    counts.any(|count| [i64::MIN, i64::MAX].contains(count))
 }
 
 // The compiler rejects a blanket impl for columns next to one for tuples, because they could

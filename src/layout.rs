@@ -127,6 +127,17 @@ pub enum Kind {
     NoCounter,
 }
 
+/// The names of the counters of a `table!`.
+pub(crate) fn counters_of<T>() -> impl Iterator<Item = &'static str>
+where
+    T: CounterTable<AllColumns: ColumnNames>,
+{
+    let columns = T::AllColumns::column_names().into_iter();
+    let is_counter =
+        |(name, kind): &(_, _)| matches!(kind, Kind::Counter) && !T::KEY.contains(name);
+    columns.filter(is_counter).map(|(name, _)| name)
+}
+
 /// The columns of a table: a tuple of up to 32.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(

@@ -6,6 +6,7 @@ use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect};
+use crate::error::is_retryable;
 
 pub(crate) fn is_in_a_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
     let status = Conn::TransactionManager::transaction_manager_status_mut(conn);
@@ -24,9 +25,6 @@ pub(crate) fn is_in_a_lasting_transaction<Conn: Connection>(conn: &mut Conn) -> 
 /// On MySQL and MariaDB, the transaction is READ COMMITTED. At REPEATABLE READ, its queries would
 /// read rows as they were before it waited for a lock; with `innodb_snapshot_isolation`, which
 /// MariaDB has on by default since 11.6.2, it would fail with error 1020 instead.
-///
-/// If `work` fails, this returns its error, also if the rollback fails: MariaDB ends the whole
-/// transaction at error 1020, and then has no savepoint to roll back to.
 pub(crate) fn transaction<T, Conn>(
     conn: &mut Conn,
     work: impl FnOnce(&mut Conn) -> QueryResult<T>,
@@ -35,16 +33,29 @@ where
     Conn: Connection<Backend: CounterBackend>,
 {
     begin_read_committed(conn)?;
-    let mut failed = None;
-    let result = conn.transaction(|conn| {
-        work(conn).map_err(|error| {
-            failed = Some(error);
-            Error::RollbackTransaction
+    let mut conflict = Conflict::default();
+    let result = conn.transaction(|conn| conflict.keep(work(conn)));
+    conflict.or(result)
+}
+
+/// A conflict with another transaction, which a savepoint returns even if its rollback fails: MariaDB
+/// ends the whole transaction at error 1020, and then has no savepoint to roll back to.
+#[derive(Default)]
+pub(crate) struct Conflict(Option<Error>);
+
+impl Conflict {
+    pub(crate) fn keep<T>(&mut self, result: QueryResult<T>) -> QueryResult<T> {
+        result.map_err(|error| {
+            if is_retryable(&error) {
+                self.0 = Some(error);
+                return Error::RollbackTransaction;
+            }
+            error
         })
-    });
-    match failed {
-        Some(error) => Err(error),
-        None => result,
+    }
+
+    pub(crate) fn or<T, E: From<Error>>(self, result: Result<T, E>) -> Result<T, E> {
+        self.0.map_or(result, |error| Err(error.into()))
     }
 }
 

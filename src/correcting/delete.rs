@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use diesel::connection::Connection;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
-use diesel::sql_types::BigInt;
+use diesel::serialize::ToSql;
+use diesel::sql_types::{BigInt, Date};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, ListRows, ManyRows, NUMBER, WalkRows};
@@ -13,7 +14,9 @@ use crate::correcting::recount::lock_entities;
 use crate::counter::NoCounters;
 use crate::counting::increment::LockEntity;
 use crate::counting::increment_many::AddRows;
+use crate::day::{Day, UNDATED};
 use crate::entity::{Entities, KeyOf, Keys};
+use crate::layout::{ColumnNames, counters_of};
 use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
@@ -62,7 +65,7 @@ use crate::transaction::{is_in_a_lasting_transaction, transaction};
 ///
 /// # Concurrency
 ///
-/// It runs up to five statements in a transaction, or in a savepoint if a transaction is open. With
+/// It runs up to six statements in a transaction, or in a savepoint if a transaction is open. With
 /// [`of_many`](DeleteCounters::of_many), PostgreSQL runs the same statements for any number of
 /// entities, and the other databases repeat most of them for each 1,000 entities. On MySQL and
 /// MariaDB, the transaction is READ COMMITTED.
@@ -120,7 +123,8 @@ impl<T: CounterTable> DeleteCounters<T> {
 }
 
 impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
-    /// Removes the counters. Returns 1 if the entity had rows, and 0 if it had none.
+    /// Removes the counters. Returns 1 if the entity had counts, and 0 if it had none. A row of zeros
+    /// that corrections lock is not a count.
     ///
     /// # Errors
     ///
@@ -132,6 +136,7 @@ impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
         Conn: Connection<Backend: CounterBackend>,
         StartWriting<T, ()>: ExecuteDsl<Conn>,
         CountRows<T, E>: LoadQuery<'a, Conn, i64>,
+        CountCounts<T, E>: LoadQuery<'a, Conn, i64>,
         LockEntity<NoCounters<T>, E>: ExecuteDsl<Conn>,
         DeleteRows<T, E>: ExecuteDsl<Conn>,
     {
@@ -144,14 +149,17 @@ impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
                 return Ok(0);
             }
             LockEntity::<NoCounters<T>, E>::new(self.entity.clone()).execute(conn)?;
+            // Another deletion can have removed them while this one waited.
+            let counts = CountCounts::new(self.entity.clone()).latest(latest);
+            let counts: i64 = counts.get_result(conn)?;
             delete_rows::<T, E, _>(self.entity, conn)?;
-            Ok(1)
+            Ok(usize::from(counts > 0))
         })
     }
 }
 
 impl<T: CounterTable, K> DeleteManyCounters<T, K> {
-    /// Removes the counters. Returns the number of entities that had rows.
+    /// Removes the counters. Returns the number of entities that had counts.
     ///
     /// It locks the entities in the order of their keys, so that two calls do not deadlock. This
     /// is why a key is `Ord`. Two calls can deadlock if they spell a key of text in two ways that
@@ -177,22 +185,21 @@ impl<T: CounterTable, K> DeleteManyCounters<T, K> {
             StartWriting::<T, ()>::new(()).execute(conn)?;
             let mut removed = 0;
             for keys in self.ids.chunks(ManyRows::<Conn>::NUMBERED_LIMIT) {
-                let keys = Keys::numbered::<ManyRows<Conn>>(keys);
-                let find = FindKeys::<T, K> {
+                let find = |keys, counts_only| FindKeys::<T, K> {
                     table: TableName::new(),
-                    keys: keys.clone(),
+                    keys: Keys::numbered::<ManyRows<Conn>>(keys),
+                    counts_only,
                     latest,
                 };
-                let mut numbers: Vec<i64> = find.load(conn)?;
+                let mut numbers: Vec<i64> = find(keys, false).load(conn)?;
                 numbers.sort_unstable();
                 // The last key is repeated to fill up the list. `FindKeys` returns the least number
                 // of each key.
-                let keys = keys.as_slice();
                 let found = numbers.iter().map(|&number| &keys[number as usize - 1]);
                 let found: Vec<K> = found.cloned().collect();
                 if !found.is_empty() {
-                    removed += found.len();
                     lock_entities::<NoCounters<T>, _, _>(&found, conn)?;
+                    removed += find(&found, true).load(conn)?.len();
                     delete_rows::<T, _, _>(Keys::listed::<ManyRows<Conn>>(found), conn)?;
                 }
             }
@@ -240,6 +247,10 @@ pub type StartWriting<T, E> = EntityRows<T, E, Starting>;
 #[doc(hidden)]
 pub type CountRows<T, E> = EntityRows<T, E, Counting>;
 
+/// Counts the rows that have counts: all but the one of zeros that is the lock.
+#[doc(hidden)]
+pub type CountCounts<T, E> = EntityRows<T, E, CountingCounts>;
+
 /// Deletes the rows.
 #[doc(hidden)]
 pub type DeleteRows<T, E> = EntityRows<T, E, Deleting>;
@@ -251,6 +262,9 @@ pub struct Starting;
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Counting;
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct CountingCounts;
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Deleting;
@@ -274,6 +288,10 @@ impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
 impl<T: CounterTable, E, Do, Conn> RunQueryDsl<Conn> for EntityRows<T, E, Do> {}
 
 impl<T: CounterTable, E> Query for CountRows<T, E> {
+    type SqlType = BigInt;
+}
+
+impl<T: CounterTable, E> Query for CountCounts<T, E> {
     type SqlType = BigInt;
 }
 
@@ -314,6 +332,47 @@ where
     }
 }
 
+impl<T, E, DB> QueryFragment<DB> for CountCounts<T, E>
+where
+    T: CounterTable<FromClause: QueryFragment<DB>, AllColumns: ColumnNames>,
+    E: Entities<T, DB>,
+    DB: CounterBackend,
+    Day: ToSql<Date, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        dialect.push_select(&mut out);
+        out.push_sql("COUNT(*)");
+        let and = self.walk_from(out.reborrow())?;
+        walk_counts_only::<T, DB>(and, &mut out)?;
+        if self.latest {
+            dialect.push_share_lock(&mut out);
+        }
+        Ok(())
+    }
+}
+
+/// Writes another condition of a query of rows: they are not the row of zeros that is the lock.
+fn walk_counts_only<T, DB>(and: &str, out: &mut AstPass<'_, '_, DB>) -> QueryResult<()>
+where
+    T: CounterTable<AllColumns: ColumnNames>,
+    DB: CounterBackend,
+    Day: ToSql<Date, DB>,
+{
+    out.push_sql(and);
+    out.push_sql("(");
+    out.push_identifier(T::DAY)?;
+    out.push_sql(" <> ");
+    out.push_bind_param::<Date, _>(const { &Day(UNDATED) })?;
+    for name in [T::SLOT].into_iter().chain(counters_of::<T>()) {
+        out.push_sql(" OR ");
+        out.push_identifier(name)?;
+        out.push_sql(" <> 0");
+    }
+    out.push_sql(")");
+    Ok(())
+}
+
 impl<T, E, DB> QueryFragment<DB> for DeleteRows<T, E>
 where
     T: CounterTable<FromClause: QueryFragment<DB>>,
@@ -322,12 +381,14 @@ where
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         Dialect::of(&out).push_verb("DELETE", &mut out);
-        self.walk_from(out)
+        self.walk_from(out)?;
+        Ok(())
     }
 }
 
 impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
-    fn walk_from<'b, DB>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
+    /// Writes the rest of a statement on these rows. Returns the word before the next condition.
+    fn walk_from<'b, DB>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<&'static str>
     where
         T: CounterTable<FromClause: QueryFragment<DB>>,
         E: Entities<T, DB>,
@@ -336,8 +397,7 @@ impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
         out.push_sql(" FROM ");
         self.table.walk_ast(out.reborrow())?;
         self.entities
-            .walk_where(T::ENTITY.unwrap_or_default(), out.reborrow())?;
-        Ok(())
+            .walk_where(T::ENTITY.unwrap_or_default(), out.reborrow())
     }
 }
 
@@ -348,6 +408,8 @@ impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
 pub struct FindKeys<T: CounterTable, K> {
     table: TableName<T>,
     keys: Keys<K>,
+    /// Whether the rows of zeros that are locks are left out.
+    counts_only: bool,
     /// As that of [`EntityRows`].
     latest: bool,
 }
@@ -365,8 +427,9 @@ impl<T: CounterTable, K> QueryId for FindKeys<T, K> {
 
 impl<T, K, DB> QueryFragment<DB> for FindKeys<T, K>
 where
-    T: CounterTable<FromClause: QueryFragment<DB>>,
+    T: CounterTable<FromClause: QueryFragment<DB>, AllColumns: ColumnNames>,
     DB: CounterBackend<ManyRows: WalkRows<K, T::KeyType, DB>>,
+    Day: ToSql<Date, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let entity = T::ENTITY.unwrap_or_default();
@@ -381,6 +444,9 @@ where
             entity,
             out.reborrow(),
         )?;
+        if self.counts_only {
+            walk_counts_only::<T, DB>(" AND ", &mut out)?;
+        }
         out.push_sql(" GROUP BY ");
         out.push_identifier(entity)?;
         if self.latest {
@@ -412,6 +478,7 @@ where
     Conn: Connection<Backend: CounterBackend>,
     StartWriting<T, ()>: ExecuteDsl<Conn>,
     CountRows<T, <&'a K as KeyOf<T::KeyType>>::Id>: LoadQuery<'a, Conn, i64>,
+    CountCounts<T, <&'a K as KeyOf<T::KeyType>>::Id>: LoadQuery<'a, Conn, i64>,
     LockEntity<NoCounters<T>, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,
     DeleteRows<T, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,
 {

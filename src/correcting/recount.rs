@@ -15,8 +15,8 @@ use crate::backend::{CounterBackend, ListRows, ManyRows};
 use crate::correcting::drift::{ByEntity, DriftQuery};
 use crate::correcting::stored::TakeBack;
 use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
-use crate::counter::{Counters, difference, sum};
-use crate::counting::increment::{DaySlots, Increment, LockEntity, increment};
+use crate::counter::{Counters, can_be_beyond, difference, sum};
+use crate::counting::increment::{DaySlots, Increment, LockEntity, increment, is_zero};
 use crate::counting::increment_many::{AddRows, add_rows};
 use crate::day::{Day, UNDATED};
 use crate::entity::{AllEntities, KeyExpression, KeyOf, KeyType, Keys};
@@ -269,15 +269,18 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         for keys in keys.chunks(self.batch) {
             corrected.extend(transaction(conn, |conn| {
                 lock_entities::<C, _, _>(keys, conn)?;
-                self.correct(keys, in_a_transaction, conn)
+                self.correct(keys, false, in_a_transaction, conn)
             })?);
         }
         Ok(corrected)
     }
 
+    /// Corrects these entities, which are locked; a `second` time those of which a count was beyond
+    /// an `i64`, so that the first difference was not all.
     fn correct<'a, K, Conn>(
         &self,
         keys: &[By::Entity],
+        second: bool,
         in_a_transaction: bool,
         conn: &mut Conn,
     ) -> QueryResult<Vec<Drift<K, C::Value>>>
@@ -299,17 +302,18 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
 
         let mut differences = BTreeMap::<_, Vec<_>>::new();
         let mut found = Vec::with_capacity(rows.len());
-        let mut too_large = Vec::new();
+        let (mut can_be_wrong, mut too_large) = (Vec::new(), Vec::new());
         for (key, stored, actual) in rows {
             let (stored, actual) = (C::amounts(stored), C::amounts(actual));
             let (entity, day) = (By::entity(&key).clone(), By::day(&key));
             let day = self.increment.day_of_counts(day, actual)?;
-            match difference::<C>(actual, stored) {
+            match difference::<C>(actual, stored).filter(|_| !second) {
                 Some(difference) => {
-                    differences
-                        .entry(day)
-                        .or_default()
-                        .push((entity, difference));
+                    if can_be_beyond(&stored) {
+                        can_be_wrong.push(entity.clone());
+                    }
+                    let of_day = differences.entry(day).or_default();
+                    of_day.push((entity, difference));
                 }
                 None => too_large.push(entity),
             }
@@ -322,10 +326,15 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
             };
             add_rows(self.increment.table(), &place, C::NAMES, differences, conn)?;
         }
+        too_large.dedup();
+        can_be_wrong.dedup();
         if !too_large.is_empty() {
             let these = Keys::listed::<ManyRows<Conn>>(too_large.clone());
             TakeBack::<C, _>::new(these).execute(conn)?;
-            self.correct(&too_large, in_a_transaction, conn)?;
+            self.correct(&too_large, false, in_a_transaction, conn)?;
+        }
+        if !can_be_wrong.is_empty() {
+            self.correct(&can_be_wrong, true, in_a_transaction, conn)?;
         }
         Ok(drifts(found))
     }
@@ -396,27 +405,38 @@ impl<C: Counters, Source, Id: Clone, By: OfOne<C>> RecountOne<C, Source, Id, By>
         transaction(conn, |conn| {
             let id = self.increment.id();
             LockEntity::<C, Id>::new(id.clone()).execute(conn)?;
+            let mut added = Vec::new();
+            let mut is_second = false;
             'again: loop {
                 let query = DriftQuery::<C, _, _, By::OfOne>::new(&self.source, id.clone())
                     .locked()
                     .may_be_stale(in_a_transaction);
                 let mut corrections = Vec::new();
+                let mut can_be_wrong = false;
                 for row in query.load::<By::Row>(conn)? {
                     let (day, stored, actual) = By::split(row);
-                    let actual = C::amounts(actual);
-                    let Some(difference) = difference::<C>(actual, C::amounts(stored)) else {
+                    let (stored, actual) = (C::amounts(stored), C::amounts(actual));
+                    let difference = difference::<C>(actual, stored);
+                    // If the count was beyond an `i64`, the first difference was not all.
+                    let Some(difference) = difference.filter(|d| !is_second || is_zero(d)) else {
                         TakeBack::<C, Id>::new(id.clone()).execute(conn)?;
+                        added.clear();
+                        is_second = false;
                         continue 'again;
                     };
+                    can_be_wrong |= can_be_beyond(&stored);
                     corrections.push((self.increment.day_of_counts(day, actual)?, difference));
                 }
-                for &(day, difference) in &corrections {
+                for (day, difference) in corrections {
                     let mut increment = self.increment.clone().amounts(difference);
                     increment.place.day = Day(day);
                     increment.execute(conn)?;
+                    added.push(difference);
                 }
-                let added = corrections.into_iter().map(|(_, difference)| difference);
-                return sum::<C>(added).map(C::value);
+                if is_second || !can_be_wrong {
+                    return sum::<C>(added).map(C::value);
+                }
+                is_second = true;
             }
         })
     }

@@ -6,8 +6,8 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::CounterBackend;
 use crate::correcting::stored::{StoredRows, TakeBack};
-use crate::counter::{Counters, difference, nearest_sum};
-use crate::counting::increment::{Increment, LockEntity, increment};
+use crate::counter::{Counters, can_be_beyond, difference, nearest_sum};
+use crate::counting::increment::{Increment, LockEntity, increment, is_zero};
 use crate::entity::{KeyExpression, KeyOf, KeyType};
 use crate::table::{NoEntity, TableName};
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
@@ -118,18 +118,24 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
         transaction(conn, |conn| {
             let id = self.increment.id();
             LockEntity::<C, Id>::new(id.clone()).execute(conn)?;
-            let mut before = None;
+            let (mut before, mut is_second) = (None, false);
             loop {
                 let rows = read_rows::<C, Id, Conn>(id, latest, conn)?;
                 let stored = nearest_sum::<C>(rows.into_iter().map(C::amounts));
                 before = before.or(Some(stored));
-                match difference::<C>(self.value, stored) {
-                    Some(difference) => {
-                        self.increment.amounts(difference).execute(conn)?;
-                        return Ok(C::value(before.unwrap_or(stored)));
-                    }
-                    None => TakeBack::<C, Id>::new(id.clone()).execute(conn)?,
+                let difference = difference::<C>(self.value, stored);
+                // If the count was beyond an `i64`, the first difference was not all.
+                let Some(difference) = difference.filter(|d| !is_second || is_zero(d)) else {
+                    TakeBack::<C, Id>::new(id.clone()).execute(conn)?;
+                    is_second = false;
+                    continue;
                 };
+                let increment = self.increment.clone().amounts(difference);
+                increment.execute(conn)?;
+                if is_second || !can_be_beyond(&stored) {
+                    return Ok(C::value(before.unwrap_or(stored)));
+                }
+                is_second = true;
             }
         })
     }

@@ -17,6 +17,7 @@ use crate::counting::increment::{AddRow, DaySlots, Increment, SlotChoice};
 use crate::counting::increment_many::{AddRows, IncrementMany, add_rows, in_range};
 use crate::entity::{BoundKey, KeyType};
 use crate::table::{CounterTable, EntityTable, NoEntity, TableName, module_name};
+use crate::transaction::Conflict;
 
 /// Runs `work` in a transaction, gathers the increments that it counts, and writes them as the last
 /// statements of the transaction.
@@ -92,7 +93,8 @@ where
     Conn: Connection,
     E: From<Error>,
 {
-    conn.transaction(|conn| {
+    let mut conflict = Conflict::default();
+    let result = conn.transaction(|conn| {
         let mut tx = CountingTransaction::new(conn);
         let value = work(&mut tx)?;
         if tx.is_lost {
@@ -104,10 +106,11 @@ where
             tx.conn.transaction(|_| QueryResult::Ok(()))?;
         }
         for counts in tx.gathered.into_values() {
-            (counts.write)(counts.rows, tx.conn)?;
+            conflict.keep((counts.write)(counts.rows, tx.conn))?;
         }
         Ok(value)
-    })
+    });
+    conflict.or(result)
 }
 
 /// A transaction that gathers increments; made by [`counting_transaction`].
