@@ -77,6 +77,15 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     }
 }
 
+/// Corrects the counters of all triggers, without printing. Returns the number of wrong counts.
+pub fn recount_all(conn: &mut AnyConnection) -> Result<usize> {
+    let mut wrong = 0;
+    for definition in named(&[], conn)? {
+        wrong += recount(definition, false, conn)?.wrong.len();
+    }
+    Ok(wrong)
+}
+
 fn recount(definition: Definition, dry_run: bool, conn: &mut AnyConnection) -> Result<Recounted> {
     let counting = Counting::new(definition, conn)?;
     let mut wrong = Vec::new();

@@ -1,7 +1,12 @@
 //! MySQL and MariaDB.
 
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Bool};
+use diesel_counters_cli::AnyConnection;
 
+use crate::interleave::operation::Database;
 use crate::tables::article_likes;
 
 pub type Conn = MysqlConnection;
@@ -42,10 +47,123 @@ pub fn like(article: i64, user: i64, conn: &mut Conn) -> QueryResult<usize> {
         .execute(conn)
 }
 
+/// The lock under which the command recounted: before its transaction, in it, and after it.
+pub const TABLE_LOCK: [&str; 3] = [
+    "DO GET_LOCK('soak.recount', 3600); SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    "",
+    "DO RELEASE_LOCK('soak.recount')",
+];
+pub const LIKES_ON_CONFLICT: &str = "ON DUPLICATE KEY UPDATE likes = likes + VALUES(likes)";
+/// SQL types and literals.
+pub const INTEGER: &str = "SIGNED";
+pub const UNDATED: &str = "DATE '1970-01-01'";
+/// Removes what emptying the tables has left.
+pub const VACUUM: &str = "";
+
+pub fn database() -> Database {
+    Database::Mysql
+}
+
+pub fn counting(_: i64, _: &mut Conn) -> QueryResult<usize> {
+    unreachable!("it is for PostgreSQL")
+}
+
+pub fn truncate_likes(_: &mut Conn) -> QueryResult<()> {
+    unreachable!("it is for PostgreSQL")
+}
+
+/// Makes the session count in the slot of this number.
+pub fn slot_number(number: i64, conn: &mut Conn) -> QueryResult<()> {
+    conn.batch_execute(&format!("SET @diesel_counters_number = {number}"))
+}
+
+pub fn session_id(conn: &mut Conn) -> QueryResult<i64> {
+    diesel::select(sql::<BigInt>("CAST(CONNECTION_ID() AS SIGNED)")).get_result(conn)
+}
+
+fn is_mariadb(conn: &mut Conn) -> QueryResult<bool> {
+    diesel::select(sql::<Bool>("VERSION() LIKE '%MariaDB%'")).get_result(conn)
+}
+
+/// The isolation levels, and what sets them on a session.
+pub fn levels(conn: &mut Conn) -> QueryResult<Vec<(String, String)>> {
+    let snapshot: &[&str] = match is_mariadb(conn)? {
+        true => &["OFF", "ON"],
+        false => &[""],
+    };
+    let mut all = Vec::new();
+    for snapshot in snapshot {
+        for level in ["REPEATABLE READ", "READ COMMITTED", "SERIALIZABLE"] {
+            let mut set = format!(
+                "DO RELEASE_ALL_LOCKS(); SET SESSION innodb_lock_wait_timeout = 5; \
+                 SET SESSION TRANSACTION ISOLATION LEVEL {level}"
+            );
+            let mut name = level.to_owned();
+            if !snapshot.is_empty() {
+                set += &format!("; SET SESSION innodb_snapshot_isolation = {snapshot}");
+                name += &format!(", snapshot isolation {}", snapshot.to_lowercase());
+            }
+            all.push((name, set));
+        }
+    }
+    Ok(all)
+}
+
+/// Which of these sessions wait for one of the others.
+pub fn waiting(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
+    if is_mariadb(conn)? {
+        return waiting_on_mariadb(sessions, conn);
+    }
+    let waiting = sql::<BigInt>(
+        "CAST(t.processlist_id AS SIGNED) FROM performance_schema.data_lock_waits w
+         JOIN performance_schema.threads t ON t.thread_id = w.requesting_thread_id
+         UNION SELECT CAST(t.processlist_id AS SIGNED) FROM performance_schema.metadata_locks m
+         JOIN performance_schema.threads t ON t.thread_id = m.owner_thread_id
+         WHERE m.lock_status = 'PENDING'",
+    );
+    let waiting: Vec<i64> = diesel::select(waiting).load(conn)?;
+    Ok(sessions.iter().map(|one| waiting.contains(one)).collect())
+}
+
+/// MariaDB shows who waits for a row only as it was up to 0.1 s ago. It shows at any time how many
+/// wait: if it is all of these, each of them waits.
+fn waiting_on_mariadb(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
+    let named = sql::<BigInt>(
+        "CAST(id AS SIGNED) FROM information_schema.processlist
+         WHERE state = 'User lock' OR state LIKE 'Waiting for table%'",
+    );
+    let named: Vec<i64> = diesel::select(named).load(conn)?;
+    let rows = sql::<BigInt>(
+        "CAST(variable_value AS SIGNED) FROM information_schema.global_status
+         WHERE variable_name = 'INNODB_ROW_LOCK_CURRENT_WAITS'",
+    );
+    let rows: i64 = diesel::select(rows).get_result(conn)?;
+    let others = sessions.iter().filter(|one| !named.contains(one)).count();
+    let all_wait = rows >= others as i64;
+    Ok(sessions
+        .iter()
+        .map(|one| all_wait || named.contains(one))
+        .collect())
+}
+
+pub fn into_any(conn: Conn) -> AnyConnection {
+    AnyConnection::Mysql(conn)
+}
+
+pub fn out_of_any(any: AnyConnection) -> Conn {
+    match any {
+        AnyConnection::Mysql(conn) => conn,
+        #[allow(unreachable_patterns)]
+        _ => unreachable!("it was made of this one"),
+    }
+}
+
 #[path = "attempt.rs"]
 mod attempt;
 #[path = "audit.rs"]
 mod audit;
+#[path = "gated/mod.rs"]
+pub mod gated;
 #[path = "planted.rs"]
 mod planted;
 #[path = "reads.rs"]
