@@ -1,5 +1,7 @@
 //! MySQL and MariaDB.
 
+use std::sync::OnceLock;
+
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -81,8 +83,14 @@ pub fn session_id(conn: &mut Conn) -> QueryResult<i64> {
     diesel::select(sql::<BigInt>("CAST(CONNECTION_ID() AS SIGNED)")).get_result(conn)
 }
 
+/// One server is used in a run.
 fn is_mariadb(conn: &mut Conn) -> QueryResult<bool> {
-    diesel::select(sql::<Bool>("VERSION() LIKE '%MariaDB%'")).get_result(conn)
+    static IS_MARIADB: OnceLock<bool> = OnceLock::new();
+    if let Some(is_mariadb) = IS_MARIADB.get() {
+        return Ok(*is_mariadb);
+    }
+    let is_mariadb = diesel::select(sql::<Bool>("VERSION() LIKE '%MariaDB%'")).get_result(conn)?;
+    Ok(*IS_MARIADB.get_or_init(|| is_mariadb))
 }
 
 /// The isolation levels, and what sets them on a session.

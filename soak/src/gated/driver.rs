@@ -8,13 +8,14 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date};
 
-use super::super::{Conn, INTEGER, IS_SQLITE, UNDATED, VACUUM, planted, waiting};
+use super::super::{Conn, INTEGER, UNDATED, VACUUM, planted, waiting};
 use super::worker::{Job, Worker};
 use crate::interleave::case::Case;
 use crate::interleave::gate::Event;
 use crate::interleave::operation::Operation;
 use crate::interleave::outcome::{Ended, Kind, Outcome};
 use crate::interleave::schedule::Orders;
+use crate::interleave::state::State;
 use crate::interleave::trace::{Step, Trace};
 
 /// How long a statement may take until the server is asked whether it waits.
@@ -43,6 +44,8 @@ pub struct Driver {
     workers: Vec<Worker>,
     events: Receiver<Event>,
     runs: u64,
+    /// The state whose rows are stored; the counters can be others.
+    state: Option<State>,
 }
 
 #[derive(Debug, QueryableByName)]
@@ -65,20 +68,26 @@ impl Driver {
             .map(|connection| Worker::start(connection, url, set_up.to_owned(), sender.clone()));
         let workers = workers.collect::<Result<_>>()?;
         let mut conn = Conn::establish(url)?;
-        if IS_SQLITE {
-            conn.batch_execute(set_up)?;
-        }
+        conn.batch_execute(set_up)?;
         Ok(Driver {
             conn,
             workers,
             events,
             runs: 0,
+            state: None,
         })
     }
 
     /// Makes the case's starting state, and sets the slots.
     fn reset(&mut self, case: &Case) -> Result<()> {
-        let sql = case.state.sql();
+        let writes_rows = case.scripts.iter().any(|script| script.operation.writes_rows());
+        let is_new = self.state != Some(case.state);
+        let sql = match is_new || writes_rows {
+            true => case.state.sql(),
+            false => case.state.counters_sql(),
+        };
+        // The rows are not as they were if this fails, or after a case that writes them.
+        self.state = (!writes_rows).then_some(case.state);
         self.conn.batch_execute(&format!("BEGIN; {sql} COMMIT"))?;
         self.runs += 1;
         if !VACUUM.is_empty() && self.runs % RUNS_UNTIL_VACUUM == 0 {

@@ -198,6 +198,7 @@ impl Level {
                 Ended::Committed(_) => committed.push(*key),
                 Ended::Failed(failed) => {
                     let Some(kind) = failed.kind else {
+                        *self.tally.errors.entry("NOT DOCUMENTED").or_default() += 1;
                         return Ok(Some(What::Error(failed.text.clone())));
                     };
                     *self.tally.errors.entry(kind).or_default() += 1;

@@ -178,8 +178,8 @@ fn operation(
             nothing()
         }
         Operation::PlantedRecount => {
-            let added = write(conn, |conn| planted::recount_deletes_first(1, conn))?;
-            Ok(added.to_string())
+            planted::recount_deletes_first(1, conn)?;
+            nothing()
         }
         Operation::PlantedDeleteInOneStatement => {
             planted::delete_in_one_statement(1, conn)?;

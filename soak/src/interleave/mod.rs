@@ -57,3 +57,11 @@ pub struct Interleave {
 pub fn letter(connection: usize) -> char {
     char::from(b'A' + connection as u8)
 }
+
+/// What a transaction is called: by its connection, and its number there if it is not the first.
+pub fn transaction_name((connection, number): (usize, usize)) -> String {
+    match number {
+        0 => letter(connection).to_string(),
+        number => format!("{}{}", letter(connection), number + 1),
+    }
+}

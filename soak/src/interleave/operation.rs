@@ -164,6 +164,13 @@ impl Operation {
         !self.is_in_parts()
     }
 
+    /// Whether it writes the rows that are counted, or articles, and not only counters.
+    pub fn writes_rows(self) -> bool {
+        let likes = matches!(self, Like | MoveLikes | Unlike | TruncateLikes);
+        let comments = matches!(self, Counting | Comment | Uncomment | PlantedComment);
+        likes || comments || self.deletes_articles()
+    }
+
     pub fn deletes_articles(self) -> bool {
         matches!(self, DeleteArticle | ReplaceArticle)
     }

@@ -132,10 +132,24 @@ impl Comparison {
     }
 }
 
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts = Vec::new();
-        for (article, values) in &self.articles {
+impl Outcome {
+    /// The articles whose values are not the same in all of these outcomes.
+    pub fn differing<'a>(all: impl Iterator<Item = &'a Outcome> + Clone) -> BTreeSet<i64> {
+        let articles = all.clone().flat_map(|one| one.articles.keys().copied());
+        let differs = |id: &i64| {
+            let mut values = all.clone().map(|one| one.articles.get(id));
+            let first = values.next();
+            values.any(|value| Some(value) != first)
+        };
+        articles.filter(differs).collect()
+    }
+
+    /// The values of these articles, and what was returned.
+    pub fn text(&self, of: &BTreeSet<i64>) -> String {
+        let articles = of.iter().map(|article| {
+            let Some(values) = self.articles.get(article) else {
+                return format!("no article {article}");
+            };
             let values = values.iter().map(|((kind, day), value)| {
                 let on = match kind {
                     Kind::Column | Kind::LikeRows => String::new(),
@@ -144,16 +158,16 @@ impl fmt::Display for Outcome {
                 format!("{}{on} {value}", kind.name())
             });
             let values: Vec<_> = values.collect();
-            let values = match values.is_empty() {
-                true => "nothing".to_owned(),
-                false => values.join(", "),
-            };
-            parts.push(format!("article {article}: {values}"));
-        }
-        for ((connection, _), value) in &self.returned {
-            parts.push(format!("{} returned {value}", super::letter(*connection)));
-        }
-        f.write_str(&parts.join("; "))
+            match values.is_empty() {
+                true => format!("article {article}: nothing"),
+                false => format!("article {article}: {}", values.join(", ")),
+            }
+        });
+        let returned = self.returned.iter().map(|(transaction, value)| {
+            let name = super::transaction_name(*transaction);
+            format!("{name} returned {value}")
+        });
+        articles.chain(returned).collect::<Vec<_>>().join("; ")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use super::case::{Case, Script, of};
+use super::case::{Case, of};
 use super::operation::{Context, Database, Operation};
 use super::state::State;
 
@@ -31,28 +31,33 @@ impl Planted {
     pub fn cases(self, on: Database) -> Vec<Case> {
         use Operation::*;
 
-        let own = |operation| Script {
-            operation,
-            context: Context::Own,
-        };
-        let (one, other, state) = match self {
-            Planted::CommandUnderAnotherLock => (PlantedCommandRecount, PlantedSet, State::OneRow),
-            Planted::SumWithoutLocks => (PlantedSet, PlantedDelete, State::OneRow),
-            Planted::DeleteWithoutALock => (PlantedCountThenSet, PlantedDelete, State::Empty),
-            Planted::MergeWithoutLocks => (PlantedCompact, Past, State::Unmerged),
-            Planted::RecountDeletesFirst => (PlantedRecount, Comment, State::OneRow),
-            Planted::DeleteInOneStatement => {
-                (PlantedDeleteInOneStatement, Compact, State::Unmerged)
+        let (operations, state): (&[_], _) = match self {
+            Planted::CommandUnderAnotherLock => (&[PlantedCommandRecount, PlantedSet], State::Drift),
+            Planted::SumWithoutLocks => (&[PlantedSet, PlantedDelete], State::OneRow),
+            Planted::DeleteWithoutALock => (&[PlantedCountThenSet, PlantedDelete], State::Empty),
+            Planted::MergeWithoutLocks => (&[PlantedCompact, Past], State::Unmerged),
+            Planted::RecountDeletesFirst => (&[PlantedRecount, Comment], State::OneRow),
+            // InnoDB finds what the merge inserts, unless another row has made the deletion wait.
+            Planted::DeleteInOneStatement if on == Database::Mysql => {
+                (&[PlantedDeleteInOneStatement, Compact, Past], State::Unmerged)
             }
-            Planted::CountOutsideOfTheTransaction => (PlantedComment, Recount, State::OneRow),
-            Planted::RowLost => (PlantedLoss, Increment, State::OneRow),
+            Planted::DeleteInOneStatement => (&[PlantedDeleteInOneStatement, Compact], State::Unmerged),
+            Planted::CountOutsideOfTheTransaction => (&[PlantedComment, Recount], State::OneRow),
+            Planted::RowLost => (&[PlantedLoss, Increment], State::OneRow),
         };
-        let mut other = own(other);
-        if other.operation == Comment {
-            other.context = Context::Caller;
-        }
-        let all = of(on, &[one, other.operation]).into_iter();
-        let all = all.filter(|case| case.state == state && case.scripts[1] == other);
-        all.collect()
+        let mut all = of(on, operations);
+        all.retain(|case| {
+            let contexts = case.scripts.iter().map(|script| script.context);
+            let in_the_callers = contexts.filter(|context| *context != Context::Own).count();
+            let expected = match self {
+                Planted::RecountDeletesFirst => 1,
+                Planted::DeleteInOneStatement => operations.len() - 2,
+                _ => 0,
+            };
+            case.state == state
+                && in_the_callers == expected
+                && case.scripts.iter().all(|script| script.context != Context::Read)
+        });
+        all
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use indicatif::HumanCount;
 
 use super::case::Case;
-use super::letter;
+use super::{letter, transaction_name};
 use super::outcome::Outcome;
 use super::trace::Trace;
 
@@ -104,18 +104,13 @@ impl Found {
         match &self.what {
             What::Error(text) => println!("  an error that is not documented: {text}"),
             What::Outcome { seen, serial } => {
-                println!("  seen: {seen}");
+                let all = serial.iter().map(|(_, outcome)| outcome).chain([seen]);
+                let differing = Outcome::differing(all);
+                println!("  seen: {}", seen.text(&differing));
                 for (order, outcome) in serial {
-                    let order = order.iter().map(|&(connection, n)| {
-                        let n = if n == 0 {
-                            String::new()
-                        } else {
-                            (n + 1).to_string()
-                        };
-                        format!("{}{n}", letter(connection))
-                    });
+                    let order = order.iter().map(|&one| transaction_name(one));
                     let order = order.collect::<Vec<_>>().join(", then ");
-                    println!("  {order}: {outcome}");
+                    println!("  {order}: {}", outcome.text(&differing));
                 }
             }
         }

@@ -57,33 +57,43 @@ impl State {
         }
     }
 
-    /// The statements that make it. The triggers count likes, so the counters are written last.
+    /// The statements that make it.
     pub fn sql(self) -> String {
-        let (today, past) = (day(0), day(PAST));
-        let mut sql =
-            "DELETE FROM article_likes; DELETE FROM comments; DELETE FROM article_counters;
-            DELETE FROM articles; INSERT INTO articles (id) VALUES (1), (2), (3);"
-                .to_owned();
-        let rows = self.rows();
-        if rows.is_empty() {
-            return sql;
-        }
         let on = match self {
-            State::OneRow | State::Locked | State::Drift => today,
-            _ => past,
+            State::OneRow | State::Locked | State::Drift => day(0),
+            State::Empty | State::Unmerged | State::Merged => day(PAST),
         };
-        sql += &format!(
-            "INSERT INTO article_likes (article_id, user_id) VALUES (1, 1), (2, 2);
-             DELETE FROM article_counters;
-             INSERT INTO comments (id, article_id, day) VALUES (1, 1, '{on}'), (2, 2, '{on}');
-             INSERT INTO article_counters (article_id, day, slot, views, likes, comments) VALUES "
-        );
-        let rows = rows
-            .iter()
-            .map(|(article, on, slot, views, likes, comments)| {
-                let on = on.map_or_else(|| "1970-01-01".to_owned(), |on| day(on).to_string());
-                format!("({article}, '{on}', {slot}, {views}, {likes}, {comments})")
-            });
-        sql + &rows.collect::<Vec<_>>().join(", ") + ";"
+        let rows = match self {
+            State::Empty => String::new(),
+            _ => format!(
+                "INSERT INTO article_likes (article_id, user_id) VALUES (1, 1), (2, 2);
+                 INSERT INTO comments (id, article_id, day) VALUES (1, 1, '{on}'), (2, 2, '{on}');"
+            ),
+        };
+        // The triggers count likes, so the counters are written last.
+        format!(
+            "DELETE FROM article_likes; DELETE FROM comments; DELETE FROM article_counters;
+             DELETE FROM articles; INSERT INTO articles (id) VALUES (1), (2), (3); {rows} {}",
+            self.counters_sql()
+        )
+    }
+
+    /// The statements that make its counters and its column, if everything else is as it was.
+    pub fn counters_sql(self) -> String {
+        let empty = "DELETE FROM article_counters;
+            UPDATE articles SET total_views = 0 WHERE total_views <> 0;";
+        let rows = self.rows().iter();
+        let rows = rows.map(|(article, on, slot, views, likes, comments)| {
+            let on = on.map_or_else(|| "1970-01-01".to_owned(), |on| day(on).to_string());
+            format!("({article}, '{on}', {slot}, {views}, {likes}, {comments})")
+        });
+        match rows.len() {
+            0 => empty.to_owned(),
+            _ => format!(
+                "{empty} INSERT INTO article_counters (article_id, day, slot, views, likes, comments)
+                 VALUES {};",
+                rows.collect::<Vec<_>>().join(", ")
+            ),
+        }
     }
 }
