@@ -77,13 +77,27 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     }
 }
 
-/// Corrects the counters of all triggers, without printing. Returns the number of wrong counts.
-pub fn recount_all(conn: &mut AnyConnection) -> Result<usize> {
-    let mut wrong = 0;
-    for definition in named(&[], conn)? {
-        wrong += recount(definition, false, conn)?.wrong.len();
+/// The recount of all triggers, for a program that runs it often: it reads the catalogue once.
+pub struct Recounts(Vec<Counting>);
+
+impl Recounts {
+    /// Reads what the triggers count.
+    pub fn new(conn: &mut AnyConnection) -> Result<Self> {
+        let definitions = named(&[], conn)?.into_iter();
+        let counting = definitions.map(|definition| Counting::new(definition, conn));
+        Ok(Recounts(counting.collect::<Result<_>>()?))
     }
-    Ok(wrong)
+
+    /// Corrects the counters. Returns the number of wrong counts.
+    pub fn correct(&self, conn: &mut AnyConnection) -> Result<usize> {
+        let mut wrong = 0;
+        for counting in &self.0 {
+            for target in &counting.targets {
+                wrong += correct(counting, target, conn)?.len();
+            }
+        }
+        Ok(wrong)
+    }
 }
 
 fn recount(definition: Definition, dry_run: bool, conn: &mut AnyConnection) -> Result<Recounted> {

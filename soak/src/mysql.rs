@@ -1,6 +1,7 @@
 //! MySQL and MariaDB.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
@@ -59,6 +60,9 @@ pub const LIKES_ON_CONFLICT: &str = "ON DUPLICATE KEY UPDATE likes = likes + VAL
 /// SQL types and literals.
 pub const INTEGER: &str = "SIGNED";
 pub const UNDATED: &str = "DATE '1970-01-01'";
+/// How long a statement may take until the server is asked whether it waits, which takes longer than
+/// most statements. Nothing depends on it but the time of a run.
+pub const ASK_AFTER: Duration = Duration::from_micros(2_000);
 /// Removes what emptying the tables has left.
 pub const VACUUM: &str = "";
 
@@ -79,8 +83,13 @@ pub fn slot_number(number: i64, conn: &mut Conn) -> QueryResult<()> {
     conn.batch_execute(&format!("SET @diesel_counters_number = {number}"))
 }
 
+/// The session, as the tables name it that `waiting` reads.
 pub fn session_id(conn: &mut Conn) -> QueryResult<i64> {
-    diesel::select(sql::<BigInt>("CAST(CONNECTION_ID() AS SIGNED)")).get_result(conn)
+    let id = match is_mariadb(conn)? {
+        true => "CAST(CONNECTION_ID() AS SIGNED)",
+        false => "CAST(PS_CURRENT_THREAD_ID() AS SIGNED)",
+    };
+    diesel::select(sql::<BigInt>(id)).get_result(conn)
 }
 
 /// One server is used in a run.
@@ -123,11 +132,9 @@ pub fn waiting(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
         return waiting_on_mariadb(sessions, conn);
     }
     let waiting = sql::<BigInt>(
-        "CAST(t.processlist_id AS SIGNED) FROM performance_schema.data_lock_waits w
-         JOIN performance_schema.threads t ON t.thread_id = w.requesting_thread_id
-         UNION SELECT CAST(t.processlist_id AS SIGNED) FROM performance_schema.metadata_locks m
-         JOIN performance_schema.threads t ON t.thread_id = m.owner_thread_id
-         WHERE m.lock_status = 'PENDING'",
+        "CAST(COALESCE(requesting_thread_id, 0) AS SIGNED) FROM performance_schema.data_lock_waits
+         UNION ALL SELECT CAST(COALESCE(owner_thread_id, 0) AS SIGNED) FROM performance_schema.metadata_locks
+         WHERE lock_status = 'PENDING'",
     );
     let waiting: Vec<i64> = diesel::select(waiting).load(conn)?;
     Ok(sessions.iter().map(|one| waiting.contains(one)).collect())
@@ -136,16 +143,15 @@ pub fn waiting(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
 /// MariaDB shows who waits for a row only as it was up to 0.1 s ago. It shows at any time how many
 /// wait: if it is all of these, each of them waits.
 fn waiting_on_mariadb(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
-    let named = sql::<BigInt>(
-        "CAST(id AS SIGNED) FROM information_schema.processlist
+    let both = sql::<(BigInt, BigInt)>(
+        "0, CAST(variable_value AS SIGNED) FROM information_schema.global_status
+         WHERE variable_name = 'INNODB_ROW_LOCK_CURRENT_WAITS'
+         UNION ALL SELECT CAST(id AS SIGNED), 0 FROM information_schema.processlist
          WHERE state = 'User lock' OR state LIKE 'Waiting for table%'",
     );
-    let named: Vec<i64> = diesel::select(named).load(conn)?;
-    let rows = sql::<BigInt>(
-        "CAST(variable_value AS SIGNED) FROM information_schema.global_status
-         WHERE variable_name = 'INNODB_ROW_LOCK_CURRENT_WAITS'",
-    );
-    let rows: i64 = diesel::select(rows).get_result(conn)?;
+    let both: Vec<(i64, i64)> = diesel::select(both).load(conn)?;
+    let rows: i64 = both.iter().map(|(_, rows)| rows).sum();
+    let named: Vec<i64> = both.iter().map(|(id, _)| *id).collect();
     let others = sessions.iter().filter(|one| !named.contains(one)).count();
     let all_wait = rows >= others as i64;
     Ok(sessions

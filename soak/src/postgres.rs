@@ -1,5 +1,7 @@
 //! PostgreSQL.
 
+use std::time::Duration;
+
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -62,6 +64,9 @@ pub const LIKES_ON_CONFLICT: &str = "ON CONFLICT (article_id, day, slot) DO UPDA
 /// SQL types and literals.
 pub const INTEGER: &str = "BIGINT";
 pub const UNDATED: &str = "DATE '1970-01-01'";
+/// How long a statement may take until the server is asked whether it waits, which takes longer than
+/// most statements. Nothing depends on it but the time of a run.
+pub const ASK_AFTER: Duration = Duration::from_micros(500);
 /// Removes what emptying the tables has left.
 pub const VACUUM: &str = "VACUUM articles, article_counters, comments, article_likes";
 
@@ -91,6 +96,7 @@ pub fn slot_number(number: i64, conn: &mut Conn) -> QueryResult<()> {
     conn.batch_execute(&format!("SET diesel_counters.number = '{number}'"))
 }
 
+/// The session, as `waiting` takes it.
 pub fn session_id(conn: &mut Conn) -> QueryResult<i64> {
     diesel::select(sql::<BigInt>("CAST(pg_backend_pid() AS BIGINT)")).get_result(conn)
 }

@@ -1,5 +1,7 @@
 //! SQLite.
 
+use std::time::Duration;
+
 use diesel::prelude::*;
 use diesel_counters_cli::AnyConnection;
 
@@ -50,6 +52,9 @@ pub const LIKES_ON_CONFLICT: &str = "ON CONFLICT (article_id, day, slot) DO UPDA
 /// SQL types and literals.
 pub const INTEGER: &str = "BIGINT";
 pub const UNDATED: &str = "'1970-01-01'";
+/// How long a statement may take until the server is asked whether it waits, which takes longer than
+/// most statements. Nothing depends on it but the time of a run.
+pub const ASK_AFTER: Duration = Duration::from_micros(500);
 /// Removes what emptying the tables has left.
 pub const VACUUM: &str = "";
 
@@ -70,6 +75,7 @@ pub fn slot_number(_: i64, _: &mut Conn) -> QueryResult<()> {
     Ok(())
 }
 
+/// The session, as `waiting` takes it.
 pub fn session_id(_: &mut Conn) -> QueryResult<i64> {
     Ok(0)
 }

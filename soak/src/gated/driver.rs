@@ -8,7 +8,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date};
 
-use super::super::{Conn, INTEGER, UNDATED, VACUUM, planted, waiting};
+use super::super::{ASK_AFTER, Conn, INTEGER, UNDATED, VACUUM, planted, waiting};
 use super::worker::{Job, Worker};
 use crate::interleave::case::Case;
 use crate::interleave::gate::Event;
@@ -18,12 +18,31 @@ use crate::interleave::schedule::Orders;
 use crate::interleave::state::State;
 use crate::interleave::trace::{Step, Trace};
 
-/// How long a statement may take until the server is asked whether it waits.
-const SHORTLY: Duration = Duration::from_micros(300);
 /// How long nothing may happen at all.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Emptied tables are tidied after so many runs.
 const RUNS_UNTIL_VACUUM: u64 = 200;
+
+/// A connection that runs its script.
+#[derive(Debug, Clone)]
+struct Session {
+    place: Place,
+    /// The statement that it is to run, or runs.
+    sql: String,
+    in_a_transaction: bool,
+}
+
+impl Session {
+    /// Whether its last statement may have released locks, if it goes on with `next`.
+    fn has_released(&self, next: &str) -> bool {
+        let ends = |sql: &str| sql.starts_with("COMMIT") || sql.starts_with("ROLLBACK");
+        !self.in_a_transaction || ends(&self.sql) || ends(next)
+    }
+
+    fn runs(&self) -> bool {
+        matches!(self.place, Place::Running { .. })
+    }
+}
 
 /// Where a connection is in its script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +99,10 @@ impl Driver {
 
     /// Makes the case's starting state, and sets the slots.
     fn reset(&mut self, case: &Case) -> Result<()> {
-        let writes_rows = case.scripts.iter().any(|script| script.operation.writes_rows());
+        let writes_rows = case
+            .scripts
+            .iter()
+            .any(|script| script.operation.writes_rows());
         let is_new = self.state != Some(case.state);
         let sql = match is_new || writes_rows {
             true => case.state.sql(),
@@ -133,22 +155,26 @@ impl Driver {
         self.reset(case)?;
         let mut all = Vec::new();
         let mut trace = Trace::default();
-        let mut places = vec![Place::Running { waits: false }; case.scripts.len()];
-        let mut held = vec![String::new(); case.scripts.len()];
+        let session = Session {
+            place: Place::Running { waits: false },
+            sql: String::new(),
+            in_a_transaction: false,
+        };
+        let mut sessions = vec![session; case.scripts.len()];
         for (connection, script) in case.scripts.iter().enumerate() {
             let transactions = 0..script.operation.transactions();
             self.workers[connection].run(job(case, connection, transactions), true)?;
         }
         loop {
-            self.settle(&mut places, &mut held, &mut all, &mut trace)?;
-            let ready = (0..places.len()).filter(|&i| places[i] == Place::Ready);
+            self.settle(&mut sessions, &mut all, &mut trace)?;
+            let ready = (0..sessions.len()).filter(|&i| sessions[i].place == Place::Ready);
             let ready: Vec<_> = ready.collect();
             if ready.is_empty() {
                 break;
             }
             let chosen = orders.choose(&ready);
-            trace.push(Step::Runs(chosen, std::mem::take(&mut held[chosen])));
-            places[chosen] = Place::Running { waits: false };
+            trace.push(Step::Runs(chosen, sessions[chosen].sql.clone()));
+            sessions[chosen].place = Place::Running { waits: false };
             self.workers[chosen].grant()?;
         }
         if case
@@ -166,63 +192,78 @@ impl Driver {
     /// server ends the deadlock.
     fn settle(
         &mut self,
-        places: &mut [Place],
-        held: &mut [String],
+        sessions: &mut [Session],
         all: &mut Vec<((usize, usize), Ended)>,
         trace: &mut Trace,
     ) -> Result<()> {
         loop {
-            let runs = |place: &Place| matches!(place, Place::Running { .. });
-            let running: Vec<_> = (0..places.len()).filter(|&i| runs(&places[i])).collect();
-            let is_ready = places.contains(&Place::Ready);
+            let running = (0..sessions.len()).filter(|&i| sessions[i].runs());
+            let running: Vec<_> = running.collect();
+            let is_any = |place| sessions.iter().any(|session| session.place == place);
+            let waited = |&i: &usize| sessions[i].place == Place::Running { waits: true };
             let event = match running.as_slice() {
-                [] if is_ready || !places.contains(&Place::Waiting) => return Ok(()),
+                [] if is_any(Place::Ready) || !is_any(Place::Waiting) => return Ok(()),
                 [] => Some(
                     self.event(PATIENCE)?
                         .context("the server ends no deadlock")?,
                 ),
-                // What waited is asked for at once: another one has ended its transaction.
-                running if places_wait(places, running) => self.event(Duration::ZERO)?,
-                _ => self.event(SHORTLY)?,
+                // Another one has released locks: ask at once whether it was for these.
+                running if running.iter().all(waited) => self.event(Duration::ZERO)?,
+                _ => self.event(ASK_AFTER)?,
             };
             let Some(event) = event else {
-                let sessions = running.iter().map(|&i| self.workers[i].session);
-                let sessions: Vec<_> = sessions.collect();
-                let waits = waiting(&sessions, &mut self.conn)?;
-                for (&i, _) in running.iter().zip(waits).filter(|(_, waits)| *waits) {
-                    if places[i] == (Place::Running { waits: false }) {
-                        trace.push(Step::Waits(i));
-                    }
-                    places[i] = Place::Waiting;
-                }
+                self.ask(&running, sessions, trace)?;
                 continue;
             };
-            let (connection, place) = match event {
+            let (connection, place, next) = match event {
                 Event::Runs(connection, sql) => {
-                    went_on(connection, places, trace);
+                    went_on(connection, sessions, trace);
+                    let begins = sql.starts_with("BEGIN") || sql.starts_with("START");
+                    sessions[connection].in_a_transaction |= begins;
                     trace.push(Step::Runs(connection, sql));
                     continue;
                 }
-                Event::Ready(connection, sql) => {
-                    held[connection] = sql;
-                    (connection, Place::Ready)
-                }
+                Event::Ready(connection, sql) => (connection, Place::Ready, sql),
                 Event::Ended(connection, ended) => {
-                    went_on(connection, places, trace);
+                    went_on(connection, sessions, trace);
                     for (transaction, ended) in ended.into_iter().enumerate() {
                         trace.push(Step::Ends(connection, ended.to_string()));
                         all.push(((connection, transaction), ended));
                     }
-                    (connection, Place::Ended)
+                    (connection, Place::Ended, String::new())
                 }
             };
-            went_on(connection, places, trace);
-            places[connection] = place;
-            // It may have released what others wait for.
-            for place in places.iter_mut().filter(|place| **place == Place::Waiting) {
-                *place = Place::Running { waits: true };
+            went_on(connection, sessions, trace);
+            if sessions[connection].has_released(&next) {
+                let waiting = sessions.iter_mut();
+                for other in waiting.filter(|other| other.place == Place::Waiting) {
+                    other.place = Place::Running { waits: true };
+                }
             }
+            let session = &mut sessions[connection];
+            let ends = session.sql == "COMMIT" || session.sql == "ROLLBACK";
+            session.in_a_transaction &= !ends;
+            session.place = place;
+            session.sql = next;
         }
+    }
+
+    /// Asks the server which of these connections wait.
+    fn ask(
+        &mut self,
+        running: &[usize],
+        sessions: &mut [Session],
+        trace: &mut Trace,
+    ) -> Result<()> {
+        let ids: Vec<_> = running.iter().map(|&i| self.workers[i].session).collect();
+        let waits = waiting(&ids, &mut self.conn)?;
+        for (&i, _) in running.iter().zip(waits).filter(|(_, waits)| *waits) {
+            if sessions[i].place == (Place::Running { waits: false }) {
+                trace.push(Step::Waits(i));
+            }
+            sessions[i].place = Place::Waiting;
+        }
+        Ok(())
     }
 
     fn event(&self, within: Duration) -> Result<Option<Event>> {
@@ -261,15 +302,8 @@ fn job(case: &Case, connection: usize, transactions: std::ops::Range<usize>) -> 
     }
 }
 
-/// Whether all of these are statements that the server has said to wait.
-fn places_wait(places: &[Place], running: &[usize]) -> bool {
-    running
-        .iter()
-        .all(|&i| places[i] == Place::Running { waits: true })
-}
-
-fn went_on(connection: usize, places: &mut [Place], trace: &mut Trace) {
-    let place = &mut places[connection];
+fn went_on(connection: usize, sessions: &mut [Session], trace: &mut Trace) {
+    let place = &mut sessions[connection].place;
     if matches!(place, Place::Waiting | Place::Running { waits: true }) {
         trace.push(Step::GoesOn(connection));
         *place = Place::Running { waits: false };

@@ -12,6 +12,7 @@ use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
 use diesel::result::Error;
 use diesel_counters::{is_overflow, is_retryable};
+use diesel_counters_cli::{AnyConnection, Recounts};
 
 use super::super::{Conn, IS_SQLITE, into_any, out_of_any, session_id, slot_number};
 use super::operations;
@@ -60,11 +61,12 @@ impl Worker {
         });
         let (jobs, to_do) = channel();
         let (set_slot, slots) = channel();
-        let thread = Thread {
+        let mut thread = Thread {
             connection,
             set_up,
             is_closed: Arc::clone(&is_closed),
             events,
+            recounts: None,
         };
         thread::spawn(move || thread.run(conn, to_do, slots));
         Ok(Worker {
@@ -104,10 +106,11 @@ struct Thread {
     set_up: String,
     is_closed: Arc<AtomicBool>,
     events: Sender<Event>,
+    recounts: Option<Recounts>,
 }
 
 impl Thread {
-    fn run(self, conn: Conn, jobs: Receiver<Job>, slots: Receiver<i64>) {
+    fn run(&mut self, conn: Conn, jobs: Receiver<Job>, slots: Receiver<i64>) {
         let mut conn = Some(conn);
         for job in jobs {
             let mut ended = Vec::new();
@@ -132,7 +135,7 @@ impl Thread {
     }
 
     fn transaction(
-        &self,
+        &mut self,
         job: &Job,
         transaction: usize,
         slot: Option<i64>,
@@ -147,11 +150,25 @@ impl Thread {
             return run.map_err(anyhow::Error::from);
         }
         let mut any = into_any(conn.take().context("the connection was lost")?);
-        let wrong = diesel_counters_cli::recount_all(&mut any);
+        let wrong = self.recount(&mut any);
         // The command's session ends with it.
         let own = conn.insert(out_of_any(any));
         self.unheld(own, |conn| conn.batch_execute(&self.set_up))?;
         Ok(wrong?.to_string())
+    }
+
+    /// Runs the command's recount. The statements that read the catalogue are not held, and run once.
+    fn recount(&mut self, conn: &mut AnyConnection) -> Result<usize> {
+        let recounts = match self.recounts.take() {
+            Some(recounts) => recounts,
+            None => {
+                let was_closed = self.is_closed.swap(false, Relaxed);
+                let recounts = Recounts::new(conn);
+                self.is_closed.store(was_closed, Relaxed);
+                recounts?
+            }
+        };
+        self.recounts.insert(recounts).correct(conn)
     }
 
     /// Runs statements that are not held.

@@ -32,16 +32,21 @@ impl Planted {
         use Operation::*;
 
         let (operations, state): (&[_], _) = match self {
-            Planted::CommandUnderAnotherLock => (&[PlantedCommandRecount, PlantedSet], State::Drift),
+            Planted::CommandUnderAnotherLock => {
+                (&[PlantedCommandRecount, PlantedSet], State::Drift)
+            }
             Planted::SumWithoutLocks => (&[PlantedSet, PlantedDelete], State::OneRow),
             Planted::DeleteWithoutALock => (&[PlantedCountThenSet, PlantedDelete], State::Empty),
             Planted::MergeWithoutLocks => (&[PlantedCompact, Past], State::Unmerged),
             Planted::RecountDeletesFirst => (&[PlantedRecount, Comment], State::OneRow),
             // InnoDB finds what the merge inserts, unless another row has made the deletion wait.
-            Planted::DeleteInOneStatement if on == Database::Mysql => {
-                (&[PlantedDeleteInOneStatement, Compact, Past], State::Unmerged)
+            Planted::DeleteInOneStatement if on == Database::Mysql => (
+                &[PlantedDeleteInOneStatement, Compact, Past],
+                State::Unmerged,
+            ),
+            Planted::DeleteInOneStatement => {
+                (&[PlantedDeleteInOneStatement, Compact], State::Unmerged)
             }
-            Planted::DeleteInOneStatement => (&[PlantedDeleteInOneStatement, Compact], State::Unmerged),
             Planted::CountOutsideOfTheTransaction => (&[PlantedComment, Recount], State::OneRow),
             Planted::RowLost => (&[PlantedLoss, Increment], State::OneRow),
         };
@@ -56,7 +61,10 @@ impl Planted {
             };
             case.state == state
                 && in_the_callers == expected
-                && case.scripts.iter().all(|script| script.context != Context::Read)
+                && case
+                    .scripts
+                    .iter()
+                    .all(|script| script.context != Context::Read)
         });
         all
     }

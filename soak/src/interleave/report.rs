@@ -7,9 +7,9 @@ use std::time::Duration;
 use indicatif::HumanCount;
 
 use super::case::Case;
-use super::{letter, transaction_name};
 use super::outcome::Outcome;
 use super::trace::Trace;
+use super::{letter, transaction_name};
 
 /// What was run at one isolation level.
 #[derive(Debug, Default)]
