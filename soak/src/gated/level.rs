@@ -67,7 +67,7 @@ fn run_on(url: &str, args: &Interleave) -> Result<u64> {
                 .map(|letter| usize::from(letter.wrapping_sub(b'A')));
             (vec![case.parse()?], Some(order.collect::<Vec<_>>()))
         }
-        None => (chosen(args), None),
+        None => (chosen(args, seed), None),
     };
     ensure!(
         !cases.is_empty(),
@@ -106,12 +106,12 @@ fn run_on(url: &str, args: &Interleave) -> Result<u64> {
 }
 
 /// The cases that the arguments ask for.
-fn chosen(args: &Interleave) -> Vec<Case> {
+fn chosen(args: &Interleave, seed: u64) -> Vec<Case> {
     if let Some(fault) = args.fault {
         return fault.cases(database());
     }
     if args.only.is_empty() {
-        return cases(database(), args.at_once, |_| true);
+        return cases(database(), args.at_once, seed);
     }
     of(database(), &args.only)
 }

@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::ValueEnum;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
 
 use super::operation::{Context, Database, Operation};
 use super::outcome::Comparison;
@@ -58,8 +61,9 @@ impl Case {
     }
 }
 
-/// The cases of so many operations at once: first one case of each pair, then another one of each.
-pub fn cases(on: Database, at_once: usize, pick: impl Fn(&[Operation]) -> bool) -> Vec<Case> {
+/// The cases of so many operations at once, in random order: first one case of each pair, then
+/// another one of each.
+pub fn cases(on: Database, at_once: usize, seed: u64) -> Vec<Case> {
     let mut all: Vec<Vec<Operation>> = vec![Vec::new()];
     for _ in 0..at_once {
         let longer = all.iter().flat_map(|some| {
@@ -69,11 +73,13 @@ pub fn cases(on: Database, at_once: usize, pick: impl Fn(&[Operation]) -> bool) 
         });
         all = longer.collect();
     }
-    let by_pair = all
-        .iter()
-        .filter(|some| pick(some))
-        .map(|some| of(on, some));
-    let mut by_pair: Vec<_> = by_pair.map(Vec::into_iter).collect();
+    let random = &mut StdRng::seed_from_u64(seed);
+    let by_pair = all.iter().map(|some| {
+        let mut cases = of(on, some);
+        cases.shuffle(random);
+        cases.into_iter()
+    });
+    let mut by_pair: Vec<_> = by_pair.collect();
     let mut cases = Vec::new();
     while !by_pair.is_empty() {
         by_pair.retain_mut(|of_pair| match of_pair.next() {

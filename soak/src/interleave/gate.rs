@@ -1,5 +1,6 @@
 //! Holds each statement of a connection until it may run.
 
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender};
@@ -38,7 +39,9 @@ impl Instrumentation for Gate {
         if !self.is_closed.load(Relaxed) {
             return;
         }
-        let sql = query.to_string();
+        let mut sql = String::new();
+        // A statement that the library refuses has no text.
+        let _ = write!(sql, "{query}");
         let sent = if self.has_no_effect(&sql) {
             self.events.send(Event::Runs(self.connection, sql))
         } else {
