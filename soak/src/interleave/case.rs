@@ -80,6 +80,7 @@ pub fn cases(on: Database, at_once: usize, seed: u64) -> Vec<Case> {
         cases.into_iter()
     });
     let mut by_pair: Vec<_> = by_pair.collect();
+    by_pair.shuffle(random);
     let mut cases = Vec::new();
     while !by_pair.is_empty() {
         by_pair.retain_mut(|of_pair| match of_pair.next() {

@@ -60,6 +60,7 @@ impl Planted {
                 _ => 0,
             };
             case.state == state
+                && (case.one_slot || operations.len() == 2)
                 && in_the_callers == expected
                 && case
                     .scripts
