@@ -13,7 +13,7 @@ use super::worker::{Job, Worker};
 use crate::interleave::case::Case;
 use crate::interleave::gate::Event;
 use crate::interleave::operation::Operation;
-use crate::interleave::outcome::{Ended, Kind, Outcome};
+use crate::interleave::outcome::{Ended, Kind, Outcome, Transaction};
 use crate::interleave::schedule::Orders;
 use crate::interleave::state::State;
 use crate::interleave::trace::{Step, Trace};
@@ -22,6 +22,9 @@ use crate::interleave::trace::{Step, Trace};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Emptied tables are tidied after so many runs.
 const RUNS_UNTIL_VACUUM: u64 = 200;
+
+/// How each transaction ended.
+type Transactions = Vec<(Transaction, Ended)>;
 
 /// A connection that runs its script.
 #[derive(Debug, Clone)]
@@ -62,6 +65,7 @@ pub struct Driver {
     pub conn: Conn,
     workers: Vec<Worker>,
     events: Receiver<Event>,
+    /// Since the tables were tidied.
     runs: u64,
     /// The state whose rows are stored; the counters can be others.
     state: Option<State>,
@@ -112,8 +116,9 @@ impl Driver {
         self.state = (!writes_rows).then_some(case.state);
         self.conn.batch_execute(&format!("BEGIN; {sql} COMMIT"))?;
         self.runs += 1;
-        if !VACUUM.is_empty() && self.runs % RUNS_UNTIL_VACUUM == 0 {
+        if !VACUUM.is_empty() && self.runs > RUNS_UNTIL_VACUUM {
             self.conn.batch_execute(VACUUM)?;
+            self.runs = 0;
         }
         for (worker, n) in self.workers.iter().zip(0..) {
             worker.set_slot(if case.one_slot { 0 } else { n })?;
@@ -123,11 +128,7 @@ impl Driver {
 
     /// Runs the transactions of a case one after another. Returns the outcome, or nothing if one of
     /// them fails in this order.
-    pub fn run_serially(
-        &mut self,
-        case: &Case,
-        order: &[(usize, usize)],
-    ) -> Result<Option<Outcome>> {
+    pub fn run_serially(&mut self, case: &Case, order: &[Transaction]) -> Result<Option<Outcome>> {
         self.reset(case)?;
         let mut all = Vec::new();
         for &(connection, transaction) in order {
@@ -151,7 +152,7 @@ impl Driver {
         &mut self,
         case: &Case,
         orders: &mut Orders,
-    ) -> Result<(Vec<((usize, usize), Ended)>, Trace)> {
+    ) -> Result<(Transactions, Trace)> {
         self.reset(case)?;
         let mut all = Vec::new();
         let mut trace = Trace::default();
@@ -193,7 +194,7 @@ impl Driver {
     fn settle(
         &mut self,
         sessions: &mut [Session],
-        all: &mut Vec<((usize, usize), Ended)>,
+        all: &mut Transactions,
         trace: &mut Trace,
     ) -> Result<()> {
         loop {
@@ -275,7 +276,7 @@ impl Driver {
     }
 
     /// Reads what the transactions that committed have left and returned.
-    pub fn outcome(&mut self, case: &Case, ended: &[((usize, usize), Ended)]) -> Result<Outcome> {
+    pub fn outcome(&mut self, case: &Case, ended: &[(Transaction, Ended)]) -> Result<Outcome> {
         let comparison = case.comparison();
         let mut outcome = Outcome::default();
         for row in diesel::sql_query(read_all()).load::<Row>(&mut self.conn)? {
@@ -283,11 +284,12 @@ impl Driver {
             comparison.add(&mut outcome, (kind, row.article, row.day, row.value));
         }
         for (key, ended) in ended {
-            let operation = case.scripts[key.0].operation;
-            if let Ended::Committed(returned) = ended {
-                if operation.returns_what_is_compared() && !returned.is_empty() {
+            let is_compared = case.scripts[key.0].operation.returns_what_is_compared();
+            match ended {
+                Ended::Committed(returned) if is_compared && !returned.is_empty() => {
                     outcome.returned.insert(*key, returned.clone());
                 }
+                _ => {}
             }
         }
         Ok(outcome)

@@ -14,12 +14,14 @@ use super::driver::Driver;
 use crate::interleave::Interleave;
 use crate::interleave::case::{Case, cases, of};
 use crate::interleave::operation::Database;
-use crate::interleave::outcome::{Ended, Outcome};
+use crate::interleave::outcome::{Ended, Outcome, Transaction};
 use crate::interleave::report::{Found, HEADER, Tally, What};
 use crate::interleave::schedule::Orders;
 use crate::tables;
 
-type Transactions = Vec<(usize, usize)>;
+/// Transactions in an order.
+type Transactions = Vec<Transaction>;
+/// What orders of the same transactions leave.
 type Serial = Vec<(Transactions, Outcome)>;
 
 /// Runs everything that the arguments ask for. Returns how many orders were wrong.
@@ -189,7 +191,7 @@ impl Level {
     fn compare(
         &mut self,
         case: &Case,
-        ended: &[((usize, usize), Ended)],
+        ended: &[(Transaction, Ended)],
         known: &mut HashMap<Transactions, Serial>,
     ) -> Result<Option<What>> {
         let (mut committed, mut perhaps) = (Vec::new(), Vec::new());
@@ -225,7 +227,7 @@ impl Level {
     fn serial(
         &mut self,
         case: &Case,
-        transactions: &[(usize, usize)],
+        transactions: &[Transaction],
         known: &mut HashMap<Transactions, Serial>,
     ) -> Result<Serial> {
         if let Some(serial) = known.get(transactions) {
@@ -243,7 +245,7 @@ impl Level {
 }
 
 /// The orders of transactions in which each connection keeps its own order.
-fn serial_orders(transactions: &[(usize, usize)]) -> Vec<Transactions> {
+fn serial_orders(transactions: &[Transaction]) -> Vec<Transactions> {
     if transactions.is_empty() {
         return vec![Vec::new()];
     }

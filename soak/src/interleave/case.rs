@@ -43,6 +43,7 @@ impl Case {
                 .scripts
                 .iter()
                 .any(|script| script.operation.is_in_parts()),
+            ignores_column: runs(Operation::Materialize) && runs(Operation::ReplaceArticle),
             folded_before: runs(Operation::Fold).then(folded_before),
             today: today(),
         }

@@ -42,17 +42,12 @@ impl Instrumentation for Gate {
         let mut sql = String::new();
         // A statement that the library refuses has no text.
         let _ = write!(sql, "{query}");
-        let sent = if self.has_no_effect(&sql) {
-            self.events.send(Event::Runs(self.connection, sql))
-        } else {
-            let sent = self.events.send(Event::Ready(self.connection, sql));
-            sent.and_then(|()| {
-                // The thread that chooses has ended: nothing is left to order.
-                let _ = self.grants.recv();
-                Ok(())
-            })
-        };
-        let _ = sent;
+        // If one of these fails, the thread that chooses has ended: nothing is left to order.
+        if self.has_no_effect(&sql) {
+            let _ = self.events.send(Event::Runs(self.connection, sql));
+        } else if self.events.send(Event::Ready(self.connection, sql)).is_ok() {
+            let _ = self.grants.recv();
+        }
     }
 }
 

@@ -14,11 +14,13 @@ pub mod trace;
 use clap::Args;
 
 use self::operation::Operation;
+use self::outcome::Transaction;
 use self::planted::Planted;
 
 /// Runs the statements of operations in all orders, and compares what they leave with what they
 /// leave one after another
 #[derive(Debug, Args)]
+#[command(args_override_self = true)]
 pub struct Interleave {
     /// The URL of a server, or the path of an SQLite file to create
     ///
@@ -59,7 +61,7 @@ pub fn letter(connection: usize) -> char {
 }
 
 /// What a transaction is called: by its connection, and its number there if it is not the first.
-pub fn transaction_name((connection, number): (usize, usize)) -> String {
+pub fn transaction_name((connection, number): Transaction) -> String {
     match number {
         0 => letter(connection).to_string(),
         number => format!("{}{}", letter(connection), number + 1),

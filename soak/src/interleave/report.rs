@@ -7,7 +7,7 @@ use std::time::Duration;
 use indicatif::HumanCount;
 
 use super::case::Case;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Transaction};
 use super::trace::Trace;
 use super::{letter, transaction_name};
 
@@ -87,7 +87,7 @@ pub struct Found {
 pub enum What {
     Outcome {
         seen: Outcome,
-        serial: Vec<(Vec<(usize, usize)>, Outcome)>,
+        serial: Vec<(Vec<Transaction>, Outcome)>,
     },
     Error(String),
 }

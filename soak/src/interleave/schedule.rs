@@ -16,7 +16,7 @@ struct Choice {
 #[derive(Debug)]
 enum Way {
     DepthFirst,
-    Random(StdRng),
+    Random(Box<StdRng>),
     Given(Vec<usize>),
 }
 
@@ -110,7 +110,7 @@ impl Orders {
                     last.chosen += 1;
                     if last.chosen < last.ready.len() {
                         if self.number == self.limit {
-                            self.way = Way::Random(StdRng::seed_from_u64(self.seed));
+                            self.way = Way::Random(Box::new(StdRng::seed_from_u64(self.seed)));
                         }
                         return true;
                     }
