@@ -140,8 +140,9 @@ pub fn waiting(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
     Ok(sessions.iter().map(|one| waiting.contains(one)).collect())
 }
 
-/// MariaDB shows who waits for a row only as it was up to 0.1 s ago. It shows at any time how many
-/// wait: if it is all of these, each of them waits.
+/// MariaDB's tables show who waits for a row as it was up to 0.1 s ago. Its status shows at any time how
+/// many wait: if it is all of these, each of them waits. If others use the server, one that does not
+/// wait can be taken for one that does: the order is then another one, and its outcome is compared.
 fn waiting_on_mariadb(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
     let both = sql::<(BigInt, BigInt)>(
         "0, CAST(variable_value AS SIGNED) FROM information_schema.global_status
