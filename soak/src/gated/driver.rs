@@ -1,9 +1,9 @@
 //! Runs the statements of several connections in one order, and reads what they leave.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date};
@@ -197,6 +197,7 @@ impl Driver {
         all: &mut Transactions,
         trace: &mut Trace,
     ) -> Result<()> {
+        let began = Instant::now();
         loop {
             let running = (0..sessions.len()).filter(|&i| sessions[i].runs());
             let running: Vec<_> = running.collect();
@@ -213,6 +214,7 @@ impl Driver {
                 _ => self.event(ASK_AFTER)?,
             };
             let Some(event) = event else {
+                ensure!(began.elapsed() < PATIENCE, "a statement does not end");
                 self.ask(&running, sessions, trace)?;
                 continue;
             };

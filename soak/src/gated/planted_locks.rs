@@ -50,7 +50,12 @@ fn batch(statements: &str, conn: &mut Conn) -> QueryResult<()> {
 pub fn set(to: i64, conn: &mut Conn) -> QueryResult<String> {
     conn.transaction(|conn| {
         lock(conn)?;
-        let rows = article_counters.filter(article_id.eq(1)).select(likes);
+        // Boxed, so that it is not cached: at SERIALIZABLE it locks, and MariaDB's client hangs if a
+        // cached one has failed and is run again.
+        let rows = article_counters
+            .filter(article_id.eq(1))
+            .select(likes)
+            .into_boxed();
         let before: i64 = rows.load::<i64>(conn)?.iter().sum();
         add(today(), to - before, conn)?;
         Ok(before.to_string())
@@ -60,7 +65,10 @@ pub fn set(to: i64, conn: &mut Conn) -> QueryResult<String> {
 /// Deletes the counters of article 1. It locks nothing if it sees no rows.
 pub fn delete(conn: &mut Conn) -> QueryResult<String> {
     conn.transaction(|conn| {
-        let rows = article_counters.filter(article_id.eq(1)).count();
+        let rows = article_counters
+            .filter(article_id.eq(1))
+            .count()
+            .into_boxed();
         let rows: i64 = rows.get_result(conn)?;
         if rows > 0 {
             lock(conn)?;
