@@ -2,7 +2,9 @@
 
 use chrono::NaiveDate;
 use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 
 use super::super::{Conn, LIKES_ON_CONFLICT, TABLE_LOCK};
 use crate::tables::article_counters::dsl::{article_counters, article_id, likes};
@@ -50,12 +52,10 @@ fn batch(statements: &str, conn: &mut Conn) -> QueryResult<()> {
 pub fn set(to: i64, conn: &mut Conn) -> QueryResult<String> {
     conn.transaction(|conn| {
         lock(conn)?;
-        // Boxed, so that it is not cached: at SERIALIZABLE it locks, and MariaDB's client hangs if a
+        // SQL, so that it is not cached: at SERIALIZABLE it locks, and MariaDB's client hangs if a
         // cached one has failed and is run again.
-        let rows = article_counters
-            .filter(article_id.eq(1))
-            .select(likes)
-            .into_boxed();
+        let of_one = sql::<Bool>("article_id = 1");
+        let rows = article_counters.filter(of_one).select(likes);
         let before: i64 = rows.load::<i64>(conn)?.iter().sum();
         add(today(), to - before, conn)?;
         Ok(before.to_string())
@@ -65,10 +65,8 @@ pub fn set(to: i64, conn: &mut Conn) -> QueryResult<String> {
 /// Deletes the counters of article 1. It locks nothing if it sees no rows.
 pub fn delete(conn: &mut Conn) -> QueryResult<String> {
     conn.transaction(|conn| {
-        let rows = article_counters
-            .filter(article_id.eq(1))
-            .count()
-            .into_boxed();
+        let of_one = sql::<Bool>("article_id = 1");
+        let rows = article_counters.filter(of_one).count();
         let rows: i64 = rows.get_result(conn)?;
         if rows > 0 {
             lock(conn)?;
