@@ -102,6 +102,7 @@ start() {
   [ -z "$url" ] || return 0
   name "$1"
   if prepare "$1" >"$log" 2>&1; then
+    server+=(${more[@]+"${more[@]}"}) # options that the caller adds
     # The port may be in use, or another program may take it first: try others.
     for _ in {1..5}; do
       choose_port "$1"

@@ -13,10 +13,13 @@ use crate::database;
 /// A connection to one of the databases that this command is built for.
 #[derive(diesel::MultiConnection)]
 pub enum AnyConnection {
+    /// SQLite.
     #[cfg(feature = "sqlite")]
     Sqlite(diesel::SqliteConnection),
+    /// PostgreSQL.
     #[cfg(feature = "postgres")]
     Postgres(diesel::PgConnection),
+    /// MySQL or MariaDB.
     #[cfg(feature = "mysql")]
     Mysql(diesel::MysqlConnection),
 }

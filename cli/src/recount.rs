@@ -77,6 +77,29 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     }
 }
 
+/// The recount of all triggers, for a program that runs it often: it reads the catalogue once.
+pub struct Recounts(Vec<Counting>);
+
+impl Recounts {
+    /// Reads what the triggers count.
+    pub fn new(conn: &mut AnyConnection) -> Result<Self> {
+        let definitions = named(&[], conn)?.into_iter();
+        let counting = definitions.map(|definition| Counting::new(definition, conn));
+        Ok(Recounts(counting.collect::<Result<_>>()?))
+    }
+
+    /// Corrects the counters. Returns the number of wrong counts.
+    pub fn correct(&self, conn: &mut AnyConnection) -> Result<usize> {
+        let mut wrong = 0;
+        for counting in &self.0 {
+            for target in &counting.targets {
+                wrong += correct(counting, target, conn)?.len();
+            }
+        }
+        Ok(wrong)
+    }
+}
+
 fn recount(definition: Definition, dry_run: bool, conn: &mut AnyConnection) -> Result<Recounted> {
     let counting = Counting::new(definition, conn)?;
     let mut wrong = Vec::new();

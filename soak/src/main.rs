@@ -7,6 +7,7 @@
 mod check;
 mod fault;
 mod history;
+mod interleave;
 mod options;
 mod record;
 mod run;
@@ -27,10 +28,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use chrono::NaiveDate;
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use indicatif::ProgressBar;
 
 use crate::fault::Fault;
+use crate::interleave::Interleave;
 use crate::options::{Found, Options};
 use crate::run::{Failure, Run};
 use crate::server::Server;
@@ -38,7 +40,10 @@ use crate::server::Server;
 /// Checks that counts are exact: runs random transactions from many threads, and compares the counts
 /// that are read with what had committed.
 #[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// The URL of a server, or of each node of a cluster; for SQLite, the path of a file to create
     ///
     /// On a server, a database is created for the run, and removed if all counts were right.
@@ -93,6 +98,11 @@ struct Args {
     client: Option<NaiveDate>,
 }
 
+#[derive(Debug, Subcommand)]
+enum Command {
+    Interleave(Interleave),
+}
+
 impl Args {
     /// The options that change what threads do, without those that have a value.
     fn flags(&self) -> Vec<&'static str> {
@@ -120,11 +130,30 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
+fn scheme_of(url: &str) -> &str {
+    url.split_once("://").map_or("sqlite", |(scheme, _)| scheme)
+}
+
+/// Runs all orders of statements. Returns the exit code.
+fn interleave(args: &Interleave) -> Result<u8> {
+    let wrong = match scheme_of(&args.url) {
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => postgres::gated::level::run(args),
+        #[cfg(feature = "mysql")]
+        "mysql" => mysql::gated::level::run(args),
+        #[cfg(feature = "sqlite")]
+        "sqlite" => sqlite::gated::level::run(args),
+        scheme => bail!("no database for {scheme}://: build with --features postgres,mysql"),
+    }?;
+    Ok(if wrong == 0 { RIGHT } else { WRONG })
+}
+
 /// Returns the exit code.
 fn check(args: Args) -> Result<u8> {
-    let scheme = args.urls[0]
-        .split_once("://")
-        .map_or("sqlite", |(scheme, _)| scheme);
+    if let Some(Command::Interleave(args)) = &args.command {
+        return interleave(args);
+    }
+    let scheme = scheme_of(&args.urls[0]);
     let replay = match &args.replay {
         Some(file) => {
             let json = fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;

@@ -1,7 +1,15 @@
 //! MySQL and MariaDB.
 
-use diesel::prelude::*;
+use std::sync::OnceLock;
+use std::time::Duration;
 
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Bool};
+use diesel_counters_cli::AnyConnection;
+
+use crate::interleave::operation::Database;
 use crate::tables::article_likes;
 
 pub type Conn = MysqlConnection;
@@ -42,10 +50,135 @@ pub fn like(article: i64, user: i64, conn: &mut Conn) -> QueryResult<usize> {
         .execute(conn)
 }
 
+/// The lock under which the command recounted: before its transaction, in it, and after it.
+pub const TABLE_LOCK: [&str; 3] = [
+    "DO GET_LOCK('soak.recount', 3600); SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    "",
+    "DO RELEASE_LOCK('soak.recount')",
+];
+pub const LIKES_ON_CONFLICT: &str = "ON DUPLICATE KEY UPDATE likes = likes + VALUES(likes)";
+/// SQL types and literals.
+pub const INTEGER: &str = "SIGNED";
+pub const UNDATED: &str = "DATE '1970-01-01'";
+/// How long a statement may take until the server is asked whether it waits, which takes longer than
+/// most statements. Nothing depends on it but the time of a run.
+pub const ASK_AFTER: Duration = Duration::from_micros(2_000);
+/// Removes what emptying the tables has left.
+pub const VACUUM: &str = "";
+
+pub fn database() -> Database {
+    Database::Mysql
+}
+
+pub fn counting(_: i64, _: &mut Conn) -> QueryResult<usize> {
+    unreachable!("it is for PostgreSQL")
+}
+
+pub fn truncate_likes(_: &mut Conn) -> QueryResult<()> {
+    unreachable!("it is for PostgreSQL")
+}
+
+/// Makes the session count in the slot of this number.
+pub fn slot_number(number: i64, conn: &mut Conn) -> QueryResult<()> {
+    conn.batch_execute(&format!("SET @diesel_counters_number = {number}"))
+}
+
+/// The session, as the tables name it that `waiting` reads.
+pub fn session_id(conn: &mut Conn) -> QueryResult<i64> {
+    let id = match is_mariadb(conn)? {
+        true => "CAST(CONNECTION_ID() AS SIGNED)",
+        false => "CAST(PS_CURRENT_THREAD_ID() AS SIGNED)",
+    };
+    diesel::select(sql::<BigInt>(id)).get_result(conn)
+}
+
+/// One server is used in a run.
+fn is_mariadb(conn: &mut Conn) -> QueryResult<bool> {
+    static IS_MARIADB: OnceLock<bool> = OnceLock::new();
+    if let Some(is_mariadb) = IS_MARIADB.get() {
+        return Ok(*is_mariadb);
+    }
+    let is_mariadb = diesel::select(sql::<Bool>("VERSION() LIKE '%MariaDB%'")).get_result(conn)?;
+    Ok(*IS_MARIADB.get_or_init(|| is_mariadb))
+}
+
+/// The isolation levels, and what sets them on a session.
+pub fn levels(conn: &mut Conn) -> QueryResult<Vec<(String, String)>> {
+    let snapshot: &[&str] = match is_mariadb(conn)? {
+        true => &["OFF", "ON"],
+        false => &[""],
+    };
+    let mut all = Vec::new();
+    for snapshot in snapshot {
+        for level in ["REPEATABLE READ", "READ COMMITTED", "SERIALIZABLE"] {
+            let mut set = format!(
+                "DO RELEASE_ALL_LOCKS(); SET SESSION innodb_lock_wait_timeout = 5; \
+                 SET SESSION TRANSACTION ISOLATION LEVEL {level}"
+            );
+            let mut name = level.to_owned();
+            if !snapshot.is_empty() {
+                set += &format!("; SET SESSION innodb_snapshot_isolation = {snapshot}");
+                name += &format!(", snapshot isolation {}", snapshot.to_lowercase());
+            }
+            all.push((name, set));
+        }
+    }
+    Ok(all)
+}
+
+/// Which of these sessions wait for one of the others.
+pub fn waiting(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
+    if is_mariadb(conn)? {
+        return waiting_on_mariadb(sessions, conn);
+    }
+    let waiting = sql::<BigInt>(
+        "CAST(COALESCE(requesting_thread_id, 0) AS SIGNED) FROM performance_schema.data_lock_waits
+         UNION ALL SELECT CAST(COALESCE(owner_thread_id, 0) AS SIGNED) FROM performance_schema.metadata_locks
+         WHERE lock_status = 'PENDING'",
+    );
+    let waiting: Vec<i64> = diesel::select(waiting).load(conn)?;
+    Ok(sessions.iter().map(|one| waiting.contains(one)).collect())
+}
+
+/// MariaDB's tables show who waits for a row as it was up to 0.1 s ago. Its status shows at any time how
+/// many wait: if it is all of these, each of them waits. If others use the server, one that does not
+/// wait can be taken for one that does: the order is then another one, and its outcome is compared.
+fn waiting_on_mariadb(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
+    let both = sql::<(BigInt, BigInt)>(
+        "0, CAST(variable_value AS SIGNED) FROM information_schema.global_status
+         WHERE variable_name = 'INNODB_ROW_LOCK_CURRENT_WAITS'
+         UNION ALL SELECT CAST(id AS SIGNED), 0 FROM information_schema.processlist
+         WHERE state = 'User lock' OR state LIKE 'Waiting for table%'",
+    );
+    let both: Vec<(i64, i64)> = diesel::select(both).load(conn)?;
+    let rows: i64 = both.iter().map(|(_, rows)| rows).sum();
+    let named: Vec<i64> = both.iter().map(|(id, _)| *id).collect();
+    let others = sessions.iter().filter(|one| !named.contains(one)).count();
+    let all_wait = rows >= others as i64;
+    Ok(sessions
+        .iter()
+        .map(|one| all_wait || named.contains(one))
+        .collect())
+}
+
+pub fn into_any(conn: Conn) -> AnyConnection {
+    AnyConnection::Mysql(conn)
+}
+
+pub fn out_of_any(any: AnyConnection) -> Conn {
+    match any {
+        AnyConnection::Mysql(conn) => conn,
+        #[allow(unreachable_patterns)]
+        _ => unreachable!("it was made of this one"),
+    }
+}
+
 #[path = "attempt.rs"]
 mod attempt;
 #[path = "audit.rs"]
 mod audit;
+#[path = "gated/mod.rs"]
+pub mod gated;
 #[path = "planted.rs"]
 mod planted;
 #[path = "reads.rs"]

@@ -1,8 +1,16 @@
 //! PostgreSQL.
 
-use diesel::prelude::*;
+use std::time::Duration;
 
-use crate::tables::article_likes;
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Bool};
+use diesel_counters::prelude::*;
+use diesel_counters_cli::AnyConnection;
+
+use crate::interleave::operation::Database;
+use crate::tables::{Article, article_counters, article_likes, comments, today};
 
 pub type Conn = PgConnection;
 
@@ -45,10 +53,96 @@ pub fn like(article: i64, user: i64, conn: &mut Conn) -> QueryResult<usize> {
         .execute(conn)
 }
 
+/// The lock under which the command recounted: before its transaction, in it, and after it.
+pub const TABLE_LOCK: [&str; 3] = [
+    "",
+    "LOCK TABLE article_counters IN SHARE UPDATE EXCLUSIVE MODE",
+    "",
+];
+pub const LIKES_ON_CONFLICT: &str = "ON CONFLICT (article_id, day, slot) DO UPDATE SET \
+    likes = article_counters.likes + excluded.likes";
+/// SQL types and literals.
+pub const INTEGER: &str = "BIGINT";
+pub const UNDATED: &str = "DATE '1970-01-01'";
+/// How long a statement may take until the server is asked whether it waits, which takes longer than
+/// most statements. Nothing depends on it but the time of a run.
+pub const ASK_AFTER: Duration = Duration::from_micros(500);
+/// Removes what emptying the tables has left.
+pub const VACUUM: &str = "VACUUM articles, article_counters, comments, article_likes";
+
+pub fn database() -> Database {
+    Database::Postgres
+}
+
+/// Inserts a comment of article 1, and counts it in the same statement.
+pub fn counting(id: i64, conn: &mut Conn) -> QueryResult<usize> {
+    let comment = (
+        comments::id.eq(id),
+        comments::article_id.eq(1_i64),
+        comments::day.eq(today()),
+    );
+    diesel::insert_into(comments::table)
+        .values(comment)
+        .counting(Article::increment(article_counters::comments).of(1_i64))
+        .execute(conn)
+}
+
+pub fn truncate_likes(conn: &mut Conn) -> QueryResult<()> {
+    conn.batch_execute("TRUNCATE article_likes")
+}
+
+/// Makes the session count in the slot of this number.
+pub fn slot_number(number: i64, conn: &mut Conn) -> QueryResult<()> {
+    conn.batch_execute(&format!("SET diesel_counters.number = '{number}'"))
+}
+
+/// The session, as `waiting` takes it.
+pub fn session_id(conn: &mut Conn) -> QueryResult<i64> {
+    diesel::select(sql::<BigInt>("CAST(pg_backend_pid() AS BIGINT)")).get_result(conn)
+}
+
+/// The isolation levels, and what sets them on a session.
+pub fn levels(_: &mut Conn) -> QueryResult<Vec<(String, String)>> {
+    let levels = ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"].into_iter();
+    let set = |level: &str| {
+        let set = format!(
+            "SET deadlock_timeout = '1ms'; SET synchronous_commit = off; \
+             SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}"
+        );
+        (level.to_owned(), set)
+    };
+    Ok(levels.map(set).collect())
+}
+
+/// Which of these sessions wait for one of the others.
+pub fn waiting(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
+    let list: Vec<_> = sessions.iter().map(i64::to_string).collect();
+    let query = format!(
+        "unnest(ARRAY(SELECT cardinality(pg_blocking_pids(pid)) > 0 \
+         FROM unnest(ARRAY[{}]) WITH ORDINALITY AS all_pids (pid, n) ORDER BY n))",
+        list.join(",")
+    );
+    diesel::select(sql::<Bool>(&query)).load(conn)
+}
+
+pub fn into_any(conn: Conn) -> AnyConnection {
+    AnyConnection::Postgres(conn)
+}
+
+pub fn out_of_any(any: AnyConnection) -> Conn {
+    match any {
+        AnyConnection::Postgres(conn) => conn,
+        #[allow(unreachable_patterns)]
+        _ => unreachable!("it was made of this one"),
+    }
+}
+
 #[path = "attempt.rs"]
 mod attempt;
 #[path = "audit.rs"]
 mod audit;
+#[path = "gated/mod.rs"]
+pub mod gated;
 #[path = "planted.rs"]
 mod planted;
 #[path = "reads.rs"]

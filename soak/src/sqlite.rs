@@ -1,7 +1,11 @@
 //! SQLite.
 
-use diesel::prelude::*;
+use std::time::Duration;
 
+use diesel::prelude::*;
+use diesel_counters_cli::AnyConnection;
+
+use crate::interleave::operation::Database;
 use crate::tables::article_likes;
 
 pub type Conn = SqliteConnection;
@@ -41,10 +45,72 @@ pub fn like(article: i64, user: i64, conn: &mut Conn) -> QueryResult<usize> {
         .execute(conn)
 }
 
+/// The lock under which the command recounted: before its transaction, in it, and after it.
+pub const TABLE_LOCK: [&str; 3] = ["", "DELETE FROM article_counters WHERE 0", ""];
+pub const LIKES_ON_CONFLICT: &str = "ON CONFLICT (article_id, day, slot) DO UPDATE SET \
+    likes = article_counters.likes + excluded.likes";
+/// SQL types and literals.
+pub const INTEGER: &str = "BIGINT";
+pub const UNDATED: &str = "'1970-01-01'";
+/// How long a statement may take until the server is asked whether it waits, which takes longer than
+/// most statements. Nothing depends on it but the time of a run.
+pub const ASK_AFTER: Duration = Duration::from_micros(500);
+/// Removes what emptying the tables has left.
+pub const VACUUM: &str = "";
+
+pub fn database() -> Database {
+    Database::Sqlite
+}
+
+pub fn counting(_: i64, _: &mut Conn) -> QueryResult<usize> {
+    unreachable!("it is for PostgreSQL")
+}
+
+pub fn truncate_likes(_: &mut Conn) -> QueryResult<()> {
+    unreachable!("it is for PostgreSQL")
+}
+
+/// There is one slot.
+pub fn slot_number(_: i64, _: &mut Conn) -> QueryResult<()> {
+    Ok(())
+}
+
+/// The session, as `waiting` takes it.
+pub fn session_id(_: &mut Conn) -> QueryResult<i64> {
+    Ok(0)
+}
+
+/// The isolation levels, and what sets them on a session. A statement that would wait for another
+/// writer fails at once.
+pub fn levels(_: &mut Conn) -> QueryResult<Vec<(String, String)>> {
+    let set = "PRAGMA busy_timeout = 0; PRAGMA synchronous = OFF; PRAGMA foreign_keys = ON; \
+        PRAGMA recursive_triggers = ON";
+    Ok(vec![("SERIALIZABLE".to_owned(), set.to_owned())])
+}
+
+/// Which of these sessions wait: none, see `levels`.
+pub fn waiting(sessions: &[i64], _: &mut Conn) -> QueryResult<Vec<bool>> {
+    Ok(vec![false; sessions.len()])
+}
+
+pub fn into_any(conn: Conn) -> AnyConnection {
+    AnyConnection::Sqlite(conn)
+}
+
+pub fn out_of_any(any: AnyConnection) -> Conn {
+    match any {
+        AnyConnection::Sqlite(conn) => conn,
+        #[allow(unreachable_patterns)]
+        _ => unreachable!("it was made of this one"),
+    }
+}
+
 #[path = "attempt.rs"]
 mod attempt;
 #[path = "audit.rs"]
 mod audit;
+#[path = "gated/mod.rs"]
+pub mod gated;
 #[path = "planted.rs"]
 mod planted;
 #[path = "reads.rs"]

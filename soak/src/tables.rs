@@ -108,11 +108,11 @@ pub fn create(reference: &str, triggers: &str) -> String {
          {reference}
          CREATE TABLE comments (
              id BIGINT PRIMARY KEY,
-             article_id BIGINT NOT NULL REFERENCES articles (id),
+             article_id BIGINT NOT NULL REFERENCES articles (id) ON DELETE CASCADE,
              day DATE NOT NULL
          );
          CREATE TABLE article_likes (
-             article_id BIGINT NOT NULL REFERENCES articles (id),
+             article_id BIGINT NOT NULL REFERENCES articles (id) ON DELETE CASCADE,
              user_id BIGINT NOT NULL,
              PRIMARY KEY (article_id, user_id)
          );

@@ -1,7 +1,9 @@
-//! The checker on the MySQL or MariaDB server that `MYSQL_URL` names.
+//! The checker and the enumerator on the MySQL or MariaDB server that `MYSQL_URL` names.
 
 mod checker;
+mod interleave;
 
+const IS_POSTGRES: bool = false;
 const HAS_SLOTS: bool = true;
 const SESSION: &str = "";
 

@@ -1,7 +1,9 @@
-//! The checker on the PostgreSQL server that `POSTGRES_URL` names.
+//! The checker and the enumerator on the PostgreSQL server that `POSTGRES_URL` names.
 
 mod checker;
+mod interleave;
 
+const IS_POSTGRES: bool = true;
 const HAS_SLOTS: bool = true;
 const SESSION: &str = "";
 

@@ -1,7 +1,9 @@
-//! The checker on SQLite.
+//! The checker and the enumerator on SQLite.
 
 mod checker;
+mod interleave;
 
+const IS_POSTGRES: bool = false;
 const HAS_SLOTS: bool = false;
 const SESSION: &str = "";
 

@@ -243,7 +243,7 @@ pub fn of(dialect: Dialect) -> &'static dyn Database {
 }
 
 impl AnyConnection {
-    pub fn database(&self) -> &'static dyn Database {
+    pub(crate) fn database(&self) -> &'static dyn Database {
         of(self.dialect())
     }
 }

@@ -1,6 +1,7 @@
 //! The checker finds nothing in this crate, and finds each fault that is planted.
 
 use std::process::{Command, Output};
+use std::sync::PoisonError;
 
 /// Runs a history 100 times, and returns what was printed.
 pub fn replay(history: &str, arguments: &[&str]) -> String {
@@ -45,6 +46,8 @@ fn each_comment_of_a_thread_can_be_deleted() {
 /// Runs `soak` in a folder of its own, with this fault.
 fn soak(fault: Option<&str>, arguments: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
+    let server = crate::interleave::SERVER.read();
+    let _others = server.unwrap_or_else(PoisonError::into_inner);
     let url = crate::url().unwrap_or_else(|| folder.path().join("soak.db").display().to_string());
     Command::new(env!("CARGO_BIN_EXE_soak"))
         .current_dir(&folder)

@@ -1,0 +1,100 @@
+//! The command line. It is a library for the program itself, and for the enumerator in `soak`, which
+//! runs a recount on a connection of its own.
+
+mod catalogue;
+mod check;
+mod connection;
+mod database;
+mod doctor;
+mod entity;
+mod generate;
+mod layout;
+mod materialize;
+mod merge;
+mod options;
+mod output;
+mod recount;
+mod show;
+mod sql;
+mod top;
+mod trigger;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::options::Options;
+
+#[doc(hidden)]
+pub use crate::connection::AnyConnection;
+#[doc(hidden)]
+pub use crate::recount::Recounts;
+
+/// Inspect, check and maintain the counter tables of diesel_counters.
+///
+/// A counter table has the primary key (entity, day, slot) or (day, slot), and each of its other
+/// BIGINT columns is a counter.
+#[derive(Parser)]
+#[command(name = "diesel-counters", version, after_help = EXAMPLE_AND_EXIT_CODES)]
+struct Cli {
+    #[command(flatten)]
+    options: Options,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLE_AND_EXIT_CODES: &str = "\
+Example:
+  export DATABASE_URL=postgres://me@localhost/blog
+  diesel-counters check
+
+Exit codes:
+  0  success
+  1  error
+  2  wrong usage
+  3  `check` found a fault, or `doctor` found contention";
+
+#[derive(Subcommand)]
+enum Command {
+    Check(check::Check),
+    Compact(merge::CompactArgs),
+    Doctor(doctor::Doctor),
+    Fold(merge::FoldArgs),
+    Generate(generate::Generate),
+    Materialize(materialize::Materialize),
+    Recount(recount::Recount),
+    Show(show::Show),
+    Top(top::Top),
+}
+
+/// Runs the command that the arguments name.
+pub fn main() -> ExitCode {
+    let Cli { options, command } = Cli::parse();
+    match run(command, &options) {
+        Ok(true) => ExitCode::from(3),
+        Ok(false) => ExitCode::SUCCESS,
+        Err(error) => {
+            let text = format!("{error:#}{}", connection::who_locks(&error));
+            let lines: Vec<_> = text.lines().map(output::printable).collect();
+            eprintln!("diesel-counters: {}", lines.join("\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Returns whether `check` found a fault, or `doctor` found contention.
+fn run(command: Command, options: &Options) -> Result<bool> {
+    match command {
+        Command::Check(args) => return check::run(args, options),
+        Command::Doctor(args) => return doctor::run(args, options),
+        Command::Compact(args) => merge::compact(args, options),
+        Command::Fold(args) => merge::fold(args, options),
+        Command::Generate(args) => generate::run(args, options),
+        Command::Materialize(args) => materialize::run(args, options),
+        Command::Recount(args) => recount::run(args, options),
+        Command::Show(args) => show::run(args, options),
+        Command::Top(args) => top::run(args, options),
+    }?;
+    Ok(false)
+}

@@ -1,0 +1,265 @@
+//! Runs the cases, at each isolation level.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::ValueEnum;
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use indicatif::{HumanCount, ProgressBar};
+
+use super::super::{Conn, IS_SQLITE, REFERENCE, SETTINGS, TRIGGERS, database, levels};
+use super::driver::Driver;
+use crate::interleave::Interleave;
+use crate::interleave::case::{Case, cases, of};
+use crate::interleave::operation::Database;
+use crate::interleave::outcome::{Ended, Outcome, Transaction};
+use crate::interleave::report::{Found, HEADER, Tally, What};
+use crate::interleave::schedule::Orders;
+use crate::tables;
+
+/// Transactions in an order.
+type Transactions = Vec<Transaction>;
+/// What orders of the same transactions leave.
+type Serial = Vec<(Transactions, Outcome)>;
+
+/// Runs everything that the arguments ask for. Returns how many orders were wrong.
+pub fn run(args: &Interleave) -> Result<u64> {
+    if IS_SQLITE {
+        return run_on(&args.url, args);
+    }
+    let (server, _) = args
+        .url
+        .rsplit_once('/')
+        .context("the URL has no database")?;
+    let name = format!("interleave_{}", rand::random::<u32>());
+    let mut conn = Conn::establish(&args.url)?;
+    conn.batch_execute(&format!("CREATE DATABASE {name}"))?;
+    let wrong = run_on(&format!("{server}/{name}"), args);
+    // The threads of the last connections may be about to end.
+    let force = match database() {
+        Database::Postgres => " WITH (FORCE)",
+        _ => "",
+    };
+    conn.batch_execute(&format!("DROP DATABASE {name}{force}"))?;
+    wrong
+}
+
+fn run_on(url: &str, args: &Interleave) -> Result<u64> {
+    let conn = &mut Conn::establish(url)?;
+    let create = tables::create(REFERENCE, TRIGGERS);
+    conn.batch_execute(&format!("{SETTINGS}{create}"))?;
+    let levels = levels(conn)?;
+    let wanted = args.level.to_lowercase().replace('-', " ");
+    let wanted = levels
+        .iter()
+        .filter(|(name, _)| name.to_lowercase().contains(&wanted));
+    let seed = args.seed.unwrap_or_else(rand::random);
+    let scheme = args
+        .url
+        .split_once("://")
+        .map_or("sqlite", |(scheme, _)| scheme);
+    let name = args.name.as_deref().unwrap_or(scheme);
+    let (cases, given) = match &args.replay {
+        Some(replay) => {
+            let (case, order) = replay.rsplit_once(' ').context("--replay has no order")?;
+            let order = order
+                .bytes()
+                .map(|letter| usize::from(letter.wrapping_sub(b'A')));
+            (vec![case.parse()?], Some(order.collect::<Vec<_>>()))
+        }
+        None => (chosen(args, seed), None),
+    };
+    ensure!(
+        !cases.is_empty(),
+        "there is nothing to run on this database"
+    );
+    let fault = args.fault.and_then(|fault| fault.to_possible_value());
+    let fault = fault.map(|fault| fault.get_name().to_owned());
+    println!("{name}, seed {seed}\n{HEADER}");
+    let mut all = Tally::default();
+    let mut printed = false;
+    for (level, set_up) in wanted {
+        let mut level_of = Level {
+            name: format!("{name}, {level}"),
+            driver: Driver::new(url, connections(&cases), set_up)?,
+            tally: Tally::default(),
+            bar: ProgressBar::new_spinner(),
+            limit: args.limit,
+            seed,
+        };
+        level_of.run(&cases, given.as_deref(), args.per_level)?;
+        level_of.bar.finish_and_clear();
+        let tally = level_of.tally;
+        println!("| {name}, {level} | {tally} |");
+        for (number, found) in tally.found.values() {
+            found.print(*number, name, level, fault.clone());
+            printed = true;
+        }
+        if printed {
+            println!();
+        }
+        all.add_all(&tally);
+    }
+    ensure!(all.cases > 0, "the server has no level {:?}", args.level);
+    println!("| {name}, all | {all} |");
+    Ok(all.wrong)
+}
+
+/// The cases that the arguments ask for.
+fn chosen(args: &Interleave, seed: u64) -> Vec<Case> {
+    if let Some(fault) = args.fault {
+        return fault.cases(database());
+    }
+    if args.only.is_empty() {
+        return cases(database(), args.at_once, seed);
+    }
+    of(database(), &args.only)
+}
+
+fn connections(cases: &[Case]) -> usize {
+    cases
+        .iter()
+        .map(|case| case.scripts.len())
+        .max()
+        .unwrap_or(0)
+}
+
+/// The run at one isolation level.
+struct Level {
+    name: String,
+    driver: Driver,
+    tally: Tally,
+    bar: ProgressBar,
+    limit: usize,
+    seed: u64,
+}
+
+impl Level {
+    fn run(&mut self, cases: &[Case], given: Option<&[usize]>, at_most: u64) -> Result<()> {
+        let began = Instant::now();
+        for case in cases {
+            if self.tally.interleavings >= at_most {
+                break;
+            }
+            let orders = match given {
+                Some(order) => Orders::given(order.to_vec()),
+                None => Orders::all(self.limit, self.seed),
+            };
+            let run = self.case(case, orders);
+            run.with_context(|| format!("{}: {case}", self.name))?;
+            self.tally.took = began.elapsed();
+        }
+        Ok(())
+    }
+
+    /// Runs the orders of a case.
+    fn case(&mut self, case: &Case, mut orders: Orders) -> Result<()> {
+        let mut serial = HashMap::new();
+        self.tally.cases += 1;
+        loop {
+            let (ended, trace) = self.driver.run_in_order(case, &mut orders)?;
+            if orders.is_new() {
+                self.tally.interleavings += 1;
+                let what = self.compare(case, &ended, &mut serial)?;
+                let order = orders.ran().to_vec();
+                if let Some(what) = what {
+                    self.tally.add(Found {
+                        case: case.clone(),
+                        order,
+                        what,
+                        trace,
+                    });
+                }
+            }
+            if !orders.next() {
+                break;
+            }
+        }
+        self.tally.sampled += u64::from(orders.is_sampled());
+        let (done, wrong) = (self.tally.interleavings, self.tally.wrong);
+        let (name, done) = (&self.name, HumanCount(done));
+        self.bar.set_message(format!(
+            "{name}: {done} interleavings, {wrong} wrong; {case}"
+        ));
+        self.bar.tick();
+        Ok(())
+    }
+
+    /// Compares what an order left with what the transactions that committed leave one after another.
+    fn compare(
+        &mut self,
+        case: &Case,
+        ended: &[(Transaction, Ended)],
+        known: &mut HashMap<Transactions, Serial>,
+    ) -> Result<Option<What>> {
+        let (mut committed, mut perhaps) = (Vec::new(), Vec::new());
+        for (key, ended) in ended {
+            match ended {
+                Ended::Committed(_) => committed.push(*key),
+                Ended::Failed(failed) => {
+                    let Some(kind) = failed.kind else {
+                        *self.tally.errors.entry("NOT DOCUMENTED").or_default() += 1;
+                        return Ok(Some(What::Error(failed.text.clone())));
+                    };
+                    *self.tally.errors.entry(kind).or_default() += 1;
+                    if case.scripts[key.0].operation.is_in_parts() {
+                        perhaps.push(*key);
+                    }
+                }
+            }
+        }
+        let seen = self.driver.outcome(case, ended)?;
+        let mut serial = self.serial(case, &committed, known)?;
+        // What failed in one of its transactions has committed the others.
+        if !perhaps.is_empty() {
+            committed.extend(perhaps);
+            committed.sort_unstable();
+            serial.extend(self.serial(case, &committed, known)?);
+        }
+        let outcomes: Vec<_> = serial.iter().map(|(_, outcome)| outcome.clone()).collect();
+        let is_right = case.comparison().explains(&seen, &outcomes);
+        Ok((!is_right).then_some(What::Outcome { seen, serial }))
+    }
+
+    /// What these transactions leave in each order in which none of them fails.
+    fn serial(
+        &mut self,
+        case: &Case,
+        transactions: &[Transaction],
+        known: &mut HashMap<Transactions, Serial>,
+    ) -> Result<Serial> {
+        if let Some(serial) = known.get(transactions) {
+            return Ok(serial.clone());
+        }
+        let mut serial = Vec::new();
+        for order in serial_orders(transactions) {
+            if let Some(outcome) = self.driver.run_serially(case, &order)? {
+                serial.push((order, outcome));
+            }
+        }
+        known.insert(transactions.to_vec(), serial.clone());
+        Ok(serial)
+    }
+}
+
+/// The orders of transactions in which each connection keeps its own order.
+fn serial_orders(transactions: &[Transaction]) -> Vec<Transactions> {
+    if transactions.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for (at, &first) in transactions.iter().enumerate() {
+        let is_next = transactions[..at].iter().all(|other| other.0 != first.0);
+        if is_next {
+            let mut rest = transactions.to_vec();
+            rest.remove(at);
+            for mut order in serial_orders(&rest) {
+                order.insert(0, first);
+                all.push(order);
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,7 @@
+//! Runs cases on this database's connections, and compares what they leave.
+
+mod driver;
+pub mod level;
+mod operations;
+mod planted_locks;
+mod worker;

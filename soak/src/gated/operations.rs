@@ -1,0 +1,205 @@
+//! Runs the operations.
+
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel::result::Error;
+use diesel_counters::counting_transaction;
+use diesel_counters::dsl::{compact, fold, set_counter};
+use diesel_counters::prelude::*;
+
+use super::super::{Conn, counting, like, planted, truncate_likes, write};
+use super::planted_locks;
+use crate::interleave::case::Script;
+use crate::interleave::operation::{Context, Operation};
+use crate::interleave::state::PAST;
+use crate::tables::article_counters::dsl::{article_counters, comments as commented, likes, views};
+use crate::tables::{self, Article, article_likes, articles, comments, day, today};
+
+/// What a connection adds, so that it is known from a sum who has counted.
+fn amount(connection: usize) -> i64 {
+    10_i64.pow(connection as u32)
+}
+
+/// Runs this transaction of a script. Returns what its call returned.
+pub fn run(
+    script: Script,
+    transaction: usize,
+    connection: usize,
+    conn: &mut Conn,
+) -> Result<String, Error> {
+    let run = |conn: &mut Conn| operation(script.operation, transaction, connection, conn);
+    match script.context {
+        Context::Own => run(conn),
+        Context::Caller => write(conn, run),
+        Context::Read => write(conn, |conn| {
+            let _: i64 = Article { id: 1 }.counter_value(views, conn)?;
+            run(conn)
+        }),
+    }
+}
+
+fn operation(
+    operation: Operation,
+    transaction: usize,
+    connection: usize,
+    conn: &mut Conn,
+) -> Result<String, Error> {
+    let one = Article { id: 1 };
+    let amount = amount(connection);
+    let own_id = 10 + connection as i64;
+    let to = 1_000 * amount;
+    let in_total = comments::table
+        .group_by(comments::article_id)
+        .select((comments::article_id, count_star()));
+    let by_day = comments::table
+        .group_by((comments::article_id, comments::day))
+        .select((comments::article_id, comments::day, count_star()));
+    let of_one = |conn: &mut Conn| {
+        let rows = article_likes::table.filter(article_likes::article_id.eq(1));
+        diesel::delete(rows).execute(conn)
+    };
+    let nothing = || Ok(String::new());
+    match operation {
+        Operation::Increment | Operation::PlantedLoss => {
+            one.incr_counter_by(views, amount, conn)?;
+            nothing()
+        }
+        Operation::Many => {
+            let amounts = [(1_i64, amount), (2, amount)];
+            Article::increment(views).of_many(amounts).execute(conn)?;
+            nothing()
+        }
+        Operation::Past => {
+            let count = Article::increment(views).of(1_i64).by(amount);
+            count.on(day(PAST)).execute(conn)?;
+            nothing()
+        }
+        Operation::CountingTransaction => counting_transaction(conn, |tx| {
+            tx.count(Article::increment(views).of(1_i64).by(amount));
+            tx.count(Article::increment(views).of(2_i64).by(amount));
+            nothing()
+        }),
+        Operation::Counting => {
+            counting(own_id, conn)?;
+            nothing()
+        }
+        Operation::Comment => {
+            comment(own_id, conn)?;
+            one.incr_counter(commented, conn)?;
+            nothing()
+        }
+        Operation::Uncomment => {
+            let rows = diesel::delete(comments::table.find(1_i64)).execute(conn)?;
+            if rows == 1 {
+                one.incr_counter_by(commented, -1, conn)?;
+            }
+            Ok(rows.to_string())
+        }
+        Operation::Set => Ok(one.set_counter(views, to, conn)?.to_string()),
+        Operation::CountThenSet => match transaction {
+            0 => {
+                one.incr_counter_by(views, amount, conn)?;
+                nothing()
+            }
+            _ => Ok(one.set_counter(views, to, conn)?.to_string()),
+        },
+        Operation::Recount => Ok(one.recount(commented, in_total, conn)?.to_string()),
+        Operation::RecountByDay => Ok(one.recount(commented, by_day, conn)?.to_string()),
+        Operation::RecountLikes => {
+            let rows = article_likes::table
+                .group_by(article_likes::article_id)
+                .select((article_likes::article_id, count_star()));
+            Ok(one.recount(likes, rows, conn)?.to_string())
+        }
+        Operation::SetLikes => {
+            let set = set_counter(likes).of(1_i64).to(to);
+            Ok(set.execute(conn)?.to_string())
+        }
+        Operation::RecountAll => {
+            let drift: Vec<diesel_counters::Drift<i64>> =
+                Article::recount_all(commented, in_total, conn)?;
+            Ok(format!("{drift:?}"))
+        }
+        Operation::RecountAllByDay => {
+            let drift: Vec<diesel_counters::Drift<(i64, chrono::NaiveDate)>> =
+                Article::recount_all(commented, by_day, conn)?;
+            Ok(format!("{drift:?}"))
+        }
+        Operation::Delete => Ok(one.delete_counters(conn)?.to_string()),
+        Operation::DeleteMany => Ok(Article::delete_counters_of(&[1_i64, 2], conn)?.to_string()),
+        Operation::Compact => {
+            let merged = compact(article_counters).before(tables::compacted_before());
+            Ok(format!("{:?}", merged.execute(conn)?))
+        }
+        Operation::Fold => {
+            let merged = fold(article_counters).before(tables::folded_before());
+            Ok(format!("{:?}", merged.execute(conn)?))
+        }
+        Operation::Materialize => {
+            let copied = Article::materialize(views, articles::total_views).execute(conn)?;
+            Ok(format!("{copied:?}"))
+        }
+        Operation::Like => Ok(like(1, own_id, conn)?.to_string()),
+        Operation::MoveLikes => {
+            let rows = article_likes::table.filter(article_likes::article_id.eq(1));
+            let rows = diesel::update(rows).set(article_likes::article_id.eq(2));
+            Ok(rows.execute(conn)?.to_string())
+        }
+        Operation::Unlike => Ok(of_one(conn)?.to_string()),
+        Operation::TruncateLikes => {
+            truncate_likes(conn)?;
+            nothing()
+        }
+        Operation::DeleteArticle => {
+            let rows = diesel::delete(articles::table.find(1_i64)).execute(conn)?;
+            Ok(rows.to_string())
+        }
+        Operation::ReplaceArticle => {
+            let rows = diesel::delete(articles::table.find(1_i64)).execute(conn)?;
+            diesel::insert_into(articles::table)
+                .values((articles::id.eq(1_i64), articles::total_views.eq(0)))
+                .execute(conn)?;
+            Ok(rows.to_string())
+        }
+        // It takes the connection itself.
+        Operation::CommandRecount => nothing(),
+        Operation::PlantedCommandRecount => planted_locks::command_recount(conn),
+        Operation::PlantedSet => planted_locks::set(to, conn),
+        Operation::PlantedCountThenSet => match transaction {
+            0 => {
+                planted_locks::add(today(), amount, conn)?;
+                nothing()
+            }
+            _ => planted_locks::set(to, conn),
+        },
+        Operation::PlantedDelete => planted_locks::delete(conn),
+        Operation::PlantedCompact => {
+            write(conn, planted::merge_without_locks)?;
+            nothing()
+        }
+        Operation::PlantedRecount => {
+            planted::recount_deletes_first(1, conn)?;
+            nothing()
+        }
+        Operation::PlantedDeleteInOneStatement => {
+            planted::delete_in_one_statement(1, conn)?;
+            nothing()
+        }
+        Operation::PlantedComment => {
+            one.incr_counter(commented, conn)?;
+            write(conn, |conn| comment(own_id, conn))?;
+            nothing()
+        }
+    }
+}
+
+fn comment(id: i64, conn: &mut Conn) -> QueryResult<usize> {
+    let comment = (
+        comments::id.eq(id),
+        comments::article_id.eq(1_i64),
+        comments::day.eq(today()),
+    );
+    diesel::insert_into(comments::table)
+        .values(comment)
+        .execute(conn)
+}

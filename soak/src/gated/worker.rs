@@ -1,0 +1,210 @@
+//! A connection, and the thread that runs its scripts.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use anyhow::{Context as _, Result};
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::result::DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
+use diesel::result::Error;
+use diesel_counters::{is_overflow, is_retryable};
+use diesel_counters_cli::{AnyConnection, Recounts};
+
+use super::super::{Conn, IS_SQLITE, into_any, out_of_any, session_id, slot_number};
+use super::operations;
+use crate::interleave::case::Script;
+use crate::interleave::gate::{Event, Gate};
+use crate::interleave::operation::Operation;
+use crate::interleave::outcome::{Ended, Failed};
+
+/// Transactions of a script to run.
+pub struct Job {
+    pub script: Script,
+    pub transactions: Range<usize>,
+    /// Others delete articles at the same time, or insert the same one.
+    pub deletes_articles: bool,
+}
+
+pub struct Worker {
+    /// How the server calls the session.
+    pub session: i64,
+    jobs: Sender<Job>,
+    grants: Sender<()>,
+    is_closed: Arc<AtomicBool>,
+    set_slot: Sender<i64>,
+}
+
+impl Worker {
+    /// Connects, and starts the thread. `set_up` is run on the connection, and again after what
+    /// changes the session.
+    pub fn start(
+        connection: usize,
+        url: &str,
+        set_up: String,
+        events: Sender<Event>,
+    ) -> Result<Worker> {
+        let mut conn = Conn::establish(url)?;
+        conn.batch_execute(&set_up)?;
+        let session = session_id(&mut conn)?;
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let (grants, granted) = channel();
+        conn.set_instrumentation(Gate {
+            connection,
+            is_closed: Arc::clone(&is_closed),
+            events: events.clone(),
+            grants: granted,
+            holds_begin: IS_SQLITE,
+        });
+        let (jobs, to_do) = channel();
+        let (set_slot, slots) = channel();
+        let mut thread = Thread {
+            connection,
+            set_up,
+            is_closed: Arc::clone(&is_closed),
+            events,
+            recounts: None,
+        };
+        thread::spawn(move || thread.run(conn, to_do, slots));
+        Ok(Worker {
+            session,
+            jobs,
+            grants,
+            is_closed,
+            set_slot,
+        })
+    }
+
+    /// Runs transactions, and holds their statements if `is_closed`. An event says that it has ended.
+    pub fn run(&self, job: Job, is_closed: bool) -> Result<()> {
+        self.is_closed.store(is_closed, Relaxed);
+        self.jobs
+            .send(job)
+            .context("a connection's thread has ended")
+    }
+
+    /// Lets the statement run that is held.
+    pub fn grant(&self) -> Result<()> {
+        self.grants
+            .send(())
+            .context("a connection's thread has ended")
+    }
+
+    /// From its next job, counts in the slot of this number.
+    pub fn set_slot(&self, number: i64) -> Result<()> {
+        self.set_slot
+            .send(number)
+            .context("a connection's thread has ended")
+    }
+}
+
+struct Thread {
+    connection: usize,
+    set_up: String,
+    is_closed: Arc<AtomicBool>,
+    events: Sender<Event>,
+    recounts: Option<Recounts>,
+}
+
+impl Thread {
+    fn run(&mut self, conn: Conn, jobs: Receiver<Job>, slots: Receiver<i64>) {
+        let mut conn = Some(conn);
+        for job in jobs {
+            let mut ended = Vec::new();
+            for transaction in job.transactions.clone() {
+                let slot = slots.try_iter().last();
+                let result = self.transaction(&job, transaction, slot, &mut conn);
+                ended.push(match result {
+                    Ok(returned) => Ended::Committed(returned),
+                    Err(error) => Ended::Failed(failed(&error, &job)),
+                });
+            }
+            // A new statement is held only in the next job.
+            self.is_closed.store(false, Relaxed);
+            if self
+                .events
+                .send(Event::Ended(self.connection, ended))
+                .is_err()
+            {
+                return;
+            }
+        }
+    }
+
+    fn transaction(
+        &mut self,
+        job: &Job,
+        transaction: usize,
+        slot: Option<i64>,
+        conn: &mut Option<Conn>,
+    ) -> Result<String> {
+        let own = conn.as_mut().context("the connection was lost")?;
+        if let Some(slot) = slot {
+            self.unheld(own, |conn| slot_number(slot, conn))?;
+        }
+        if job.script.operation != Operation::CommandRecount {
+            let run = operations::run(job.script, transaction, self.connection, own);
+            return run.map_err(anyhow::Error::from);
+        }
+        let mut any = into_any(conn.take().context("the connection was lost")?);
+        let wrong = self.recount(&mut any);
+        // The command's session ends with it.
+        let own = conn.insert(out_of_any(any));
+        self.unheld(own, |conn| conn.batch_execute(&self.set_up))?;
+        Ok(wrong?.to_string())
+    }
+
+    /// Runs the command's recount. The statements that read the catalogue are not held, and run once.
+    fn recount(&mut self, conn: &mut AnyConnection) -> Result<usize> {
+        let recounts = match self.recounts.take() {
+            Some(recounts) => recounts,
+            None => {
+                let was_closed = self.is_closed.swap(false, Relaxed);
+                let recounts = Recounts::new(conn);
+                self.is_closed.store(was_closed, Relaxed);
+                recounts?
+            }
+        };
+        self.recounts.insert(recounts).correct(conn)
+    }
+
+    /// Runs statements that are not held.
+    fn unheld<T>(&self, conn: &mut Conn, work: impl FnOnce(&mut Conn) -> T) -> T {
+        let was_closed = self.is_closed.swap(false, Relaxed);
+        let result = work(conn);
+        self.is_closed.store(was_closed, Relaxed);
+        result
+    }
+}
+
+fn failed(error: &anyhow::Error, job: &Job) -> Failed {
+    let database = error.downcast_ref::<Error>();
+    Failed {
+        kind: database.and_then(|error| kind(error, job)),
+        text: database.map_or_else(|| format!("{error:#}"), |error| format!("{error:?}")),
+    }
+}
+
+/// The kind of a documented error.
+fn kind(error: &Error, job: &Job) -> Option<&'static str> {
+    let text = error.to_string().to_lowercase();
+    let has = |part: &str| text.contains(part);
+    match error {
+        error if is_retryable(error) => Some(match () {
+            () if has("deadlock") => "deadlock",
+            () if has("timeout") => "lock timeout",
+            () if has("has changed since") => "changed since read",
+            () if has("locked") => "busy",
+            () => "serialization failure",
+        }),
+        error if is_overflow(error) => Some("overflow"),
+        Error::DatabaseError(ForeignKeyViolation, _) if job.deletes_articles => Some("foreign key"),
+        Error::DatabaseError(UniqueViolation, _) if job.deletes_articles => Some("unique key"),
+        Error::QueryBuilderError(_) if has("transaction") => Some("refused in a transaction"),
+        Error::DatabaseError(_, _) if has("truncate at ") => Some("TRUNCATE refused"),
+        _ => None,
+    }
+}

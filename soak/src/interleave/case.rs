@@ -1,0 +1,177 @@
+//! What is run at the same time, and where it starts.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::ValueEnum;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+
+use super::operation::{Context, Database, Operation};
+use super::outcome::Comparison;
+use super::state::State;
+use crate::tables::{folded_before, today};
+
+/// What one connection runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Script {
+    pub operation: Operation,
+    pub context: Context,
+}
+
+/// What connections run at the same time. All orders of their statements are run from the same
+/// state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Case {
+    pub scripts: Vec<Script>,
+    pub state: State,
+    /// All connections count in one slot.
+    pub one_slot: bool,
+}
+
+impl Case {
+    pub fn comparison(&self) -> Comparison {
+        let runs = |operation| {
+            self.scripts
+                .iter()
+                .any(|script| script.operation == operation)
+        };
+        Comparison {
+            by_article: self
+                .scripts
+                .iter()
+                .any(|script| script.operation.is_in_parts()),
+            ignores_column: runs(Operation::Materialize) && runs(Operation::ReplaceArticle),
+            folded_before: runs(Operation::Fold).then(folded_before),
+            today: today(),
+        }
+    }
+
+    pub fn deletes_articles(&self) -> bool {
+        self.scripts
+            .iter()
+            .any(|script| script.operation.deletes_articles())
+    }
+
+    /// What runs, without where it starts.
+    pub fn operations(&self) -> String {
+        let names = self.scripts.iter().map(|script| script.operation.name());
+        names.collect::<Vec<_>>().join(" beside ")
+    }
+}
+
+/// The cases of so many operations at once, in random order: first one case of each pair, then
+/// another one of each.
+pub fn cases(on: Database, at_once: usize, seed: u64) -> Vec<Case> {
+    let mut all: Vec<Vec<Operation>> = vec![Vec::new()];
+    for _ in 0..at_once {
+        let longer = all.iter().flat_map(|some| {
+            let operations = Operation::all(on).into_iter();
+            let operations = operations.filter(|one| some.last().is_none_or(|last| last <= one));
+            operations.map(|one| [some.as_slice(), &[one]].concat())
+        });
+        all = longer.collect();
+    }
+    let random = &mut StdRng::seed_from_u64(seed);
+    let by_pair = all.iter().map(|some| {
+        let mut cases = of(on, some);
+        cases.shuffle(random);
+        cases.into_iter()
+    });
+    let mut by_pair: Vec<_> = by_pair.collect();
+    by_pair.shuffle(random);
+    let mut cases = Vec::new();
+    while !by_pair.is_empty() {
+        by_pair.retain_mut(|of_pair| match of_pair.next() {
+            Some(case) => {
+                cases.push(case);
+                true
+            }
+            None => false,
+        });
+    }
+    cases
+}
+
+/// The cases of these operations.
+pub fn of(on: Database, operations: &[Operation]) -> Vec<Case> {
+    let mut all: Vec<Vec<Script>> = vec![Vec::new()];
+    for &operation in operations {
+        let longer = all.iter().flat_map(|some| {
+            operation.contexts().iter().map(|&context| {
+                let script = Script { operation, context };
+                [some.as_slice(), &[script]].concat()
+            })
+        });
+        all = longer.collect();
+    }
+    // The same operation twice: in each two contexts once.
+    all.retain(|scripts| {
+        let mut pairs = scripts.windows(2);
+        pairs.all(|pair| pair[0].operation != pair[1].operation || pair[0] <= pair[1])
+    });
+    // SQLite has one slot.
+    let slots: &[bool] = match on {
+        Database::Sqlite => &[false],
+        _ => &[false, true],
+    };
+    let mut cases = Vec::new();
+    for &one_slot in slots {
+        for &state in State::value_variants() {
+            cases.extend(all.iter().map(|scripts| Case {
+                scripts: scripts.clone(),
+                state,
+                one_slot,
+            }));
+        }
+    }
+    cases
+}
+
+fn name(value: &impl ValueEnum) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// The form that `--replay` takes: `set:own,delete:own one-row slots`.
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scripts = self.scripts.iter();
+        let scripts = scripts.map(|one| format!("{}:{}", name(&one.operation), name(&one.context)));
+        let slots = if self.one_slot { "one-slot" } else { "slots" };
+        let scripts = scripts.collect::<Vec<_>>().join(",");
+        write!(f, "{scripts} {} {slots}", name(&self.state))
+    }
+}
+
+impl FromStr for Case {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let words: Vec<_> = text.split_whitespace().collect();
+        ensure!(
+            words.len() == 3,
+            "{text:?} is not OPERATION:CONTEXT,… STATE SLOTS"
+        );
+        let scripts = words[0].split(',').map(|script| {
+            let (operation, context) = script
+                .split_once(':')
+                .context("an operation has no context")?;
+            Ok(Script {
+                operation: parse(operation)?,
+                context: parse(context)?,
+            })
+        });
+        Ok(Case {
+            scripts: scripts.collect::<Result<_>>()?,
+            state: parse(words[1])?,
+            one_slot: words[2] == "one-slot",
+        })
+    }
+}
+
+fn parse<T: ValueEnum>(text: &str) -> Result<T> {
+    T::from_str(text, false).map_err(anyhow::Error::msg)
+}

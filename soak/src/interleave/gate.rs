@@ -1,0 +1,64 @@
+//! Holds each statement of a connection until it may run.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender};
+
+use diesel::connection::{Instrumentation, InstrumentationEvent};
+
+use super::outcome::Ended;
+
+/// What a connection tells the thread that chooses.
+#[derive(Debug)]
+pub enum Event {
+    /// It runs a statement whose place in the order has no effect.
+    Runs(usize, String),
+    /// It has a statement to run, and waits.
+    Ready(usize, String),
+    /// It has run all that it was given.
+    Ended(usize, Vec<Ended>),
+}
+
+/// The instrumentation of a connection.
+pub struct Gate {
+    pub connection: usize,
+    /// Whether statements are held.
+    pub is_closed: Arc<AtomicBool>,
+    pub events: Sender<Event>,
+    pub grants: Receiver<()>,
+    /// SQLite's transactions take the write lock as they begin.
+    pub holds_begin: bool,
+}
+
+impl Instrumentation for Gate {
+    fn on_connection_event(&mut self, event: InstrumentationEvent<'_>) {
+        let InstrumentationEvent::StartQuery { query, .. } = event else {
+            return;
+        };
+        if !self.is_closed.load(Relaxed) {
+            return;
+        }
+        let mut sql = String::new();
+        // A statement that the library refuses has no text.
+        let _ = write!(sql, "{query}");
+        // If one of these fails, the thread that chooses has ended: nothing is left to order.
+        if self.has_no_effect(&sql) {
+            let _ = self.events.send(Event::Runs(self.connection, sql));
+        } else if self.events.send(Event::Ready(self.connection, sql)).is_ok() {
+            let _ = self.grants.recv();
+        }
+    }
+}
+
+impl Gate {
+    /// Whether the statement neither locks nor reads what others write: it begins a transaction, or
+    /// a savepoint, or ends a savepoint.
+    fn has_no_effect(&self, sql: &str) -> bool {
+        let begins = ["BEGIN", "START TRANSACTION"].iter();
+        begins.into_iter().any(|begin| sql.starts_with(begin)) && !self.holds_begin
+            || ["SAVEPOINT", "RELEASE"]
+                .iter()
+                .any(|verb| sql.starts_with(verb))
+    }
+}

@@ -1,0 +1,178 @@
+//! The operations, and what runs them.
+
+use clap::ValueEnum;
+
+/// What runs beside others. Each works on article 1, and some on article 2 too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Operation {
+    /// Increments the views of article 1
+    Increment,
+    /// Increments the views of articles 1 and 2 in one statement
+    Many,
+    /// Increments the views of a day that compact and fold merge
+    Past,
+    /// Increments views at the end of a `counting_transaction`
+    CountingTransaction,
+    /// Inserts a comment and counts it in one statement, on PostgreSQL
+    Counting,
+    /// Inserts a comment, and counts it, in one transaction
+    Comment,
+    /// Deletes a comment, and counts it if it existed, in one transaction
+    Uncomment,
+    /// Sets the views of article 1
+    Set,
+    /// Increments the views in a transaction, and sets them in another
+    CountThenSet,
+    /// Recounts the comments of article 1
+    Recount,
+    /// Recounts the comments of article 1 by day
+    RecountByDay,
+    /// Sets the likes of article 1, which triggers count
+    SetLikes,
+    /// Recounts the likes of article 1
+    RecountLikes,
+    /// Recounts the comments of all articles
+    RecountAll,
+    /// Recounts the comments of all articles by day
+    RecountAllByDay,
+    /// Deletes the counters of article 1
+    Delete,
+    /// Deletes the counters of articles 1 and 2
+    DeleteMany,
+    /// Merges the slots of old days
+    Compact,
+    /// Merges old days
+    Fold,
+    /// Copies the views into a column
+    Materialize,
+    /// Inserts a like, which a trigger counts
+    Like,
+    /// Moves the likes of article 1 to article 2
+    MoveLikes,
+    /// Deletes the likes of article 1
+    Unlike,
+    /// Truncates the likes, on PostgreSQL
+    TruncateLikes,
+    /// Deletes article 1, and by cascade its rows and counters
+    DeleteArticle,
+    /// Deletes article 1, and inserts it again
+    ReplaceArticle,
+    /// Runs `diesel-counters recount`
+    CommandRecount,
+    /// Planted: the command's recount under a lock of its own, beside which `planted-set` sets
+    #[value(hide = true)]
+    PlantedCommandRecount,
+    /// Planted: sets the views, adding them up without locking the rows
+    #[value(hide = true)]
+    PlantedSet,
+    /// Planted: counts, and sets as `planted-set`
+    #[value(hide = true)]
+    PlantedCountThenSet,
+    /// Planted: deletes the counters, and locks nothing if there are none
+    #[value(hide = true)]
+    PlantedDelete,
+    /// Planted: merges without locking the rows
+    #[value(hide = true)]
+    PlantedCompact,
+    /// Planted: sets the count to 0, and then counts the rows
+    #[value(hide = true)]
+    PlantedRecount,
+    /// Planted: deletes the counters in one statement
+    #[value(hide = true)]
+    PlantedDeleteInOneStatement,
+    /// Planted: counts a comment before the transaction that inserts it
+    #[value(hide = true)]
+    PlantedComment,
+    /// Planted: counts, and a row is lost afterwards
+    #[value(hide = true)]
+    PlantedLoss,
+}
+
+/// In which transaction an operation runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Context {
+    /// In one of its own, if it begins one
+    Own,
+    /// In the caller's
+    Caller,
+    /// In the caller's, which has read before
+    Read,
+}
+
+/// The databases, as far as they differ in what runs on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Database {
+    Postgres,
+    Mysql,
+    Sqlite,
+}
+
+use Operation::*;
+
+impl Operation {
+    /// Those that are not planted.
+    pub fn all(on: Database) -> Vec<Operation> {
+        let all = Operation::value_variants().iter().copied();
+        let only_postgres = |operation: &Operation| matches!(operation, Counting | TruncateLikes);
+        all.filter(|operation| *operation < PlantedCommandRecount)
+            .filter(|operation| on == Database::Postgres || !only_postgres(operation))
+            .collect()
+    }
+
+    pub fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// The transactions in which it can run.
+    pub fn contexts(self) -> &'static [Context] {
+        match self {
+            // They begin their own and end it.
+            Compact | Fold | CommandRecount | CountThenSet => &[Context::Own],
+            // They are the caller's transactions.
+            Comment | Uncomment | ReplaceArticle => &[Context::Caller, Context::Read],
+            planted if planted >= PlantedCommandRecount => &[Context::Own],
+            _ => &[Context::Own, Context::Caller, Context::Read],
+        }
+    }
+
+    /// The number of its transactions, each of which commits by itself.
+    pub fn transactions(self) -> usize {
+        match self {
+            CountThenSet | PlantedCountThenSet => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether it reads, and then writes in other transactions or with another snapshot what it has
+    /// read. Then articles are compared one by one, and after an error it may have run or not.
+    pub fn is_in_parts(self) -> bool {
+        matches!(
+            self,
+            Compact
+                | Fold
+                | Materialize
+                | RecountAll
+                | RecountAllByDay
+                | CommandRecount
+                | PlantedCompact
+        )
+    }
+
+    /// Whether what it returns has to be that of a serial order. It is not if it is the number of rows
+    /// that were merged or copied, or if the statement is the application's own.
+    pub fn returns_what_is_compared(self) -> bool {
+        !self.is_in_parts() && !self.writes_rows()
+    }
+
+    /// Whether it writes the rows that are counted, or articles, and not only counters.
+    pub fn writes_rows(self) -> bool {
+        let likes = matches!(self, Like | MoveLikes | Unlike | TruncateLikes);
+        let comments = matches!(self, Counting | Comment | Uncomment | PlantedComment);
+        likes || comments || self.deletes_articles()
+    }
+
+    pub fn deletes_articles(self) -> bool {
+        matches!(self, DeleteArticle | ReplaceArticle)
+    }
+}

@@ -1,0 +1,72 @@
+//! Faults that are planted, to prove that they are found.
+
+use clap::ValueEnum;
+
+use super::case::{Case, of};
+use super::operation::{Context, Database, Operation};
+use super::state::State;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Planted {
+    /// The command recounts under another lock than the library's corrections
+    CommandUnderAnotherLock,
+    /// A correction adds up rows without locking them, beside a deletion
+    SumWithoutLocks,
+    /// A deletion locks nothing if it sees no rows, and then deletes
+    DeleteWithoutALock,
+    /// A merge reads its rows without locking them, adds them up and deletes them
+    MergeWithoutLocks,
+    /// A recount sets the count to 0, and then counts the rows
+    RecountDeletesFirst,
+    /// The counters of an article are deleted with one statement, beside a merge
+    DeleteInOneStatement,
+    /// An increment runs before its transaction
+    CountOutsideOfTheTransaction,
+    /// A row of the counter table is missing afterwards
+    RowLost,
+}
+
+impl Planted {
+    /// What shows it.
+    pub fn cases(self, on: Database) -> Vec<Case> {
+        use Operation::*;
+
+        let (operations, state): (&[_], _) = match self {
+            Planted::CommandUnderAnotherLock => {
+                (&[PlantedCommandRecount, PlantedSet], State::Drift)
+            }
+            Planted::SumWithoutLocks => (&[PlantedSet, PlantedDelete], State::OneRow),
+            Planted::DeleteWithoutALock => (&[PlantedCountThenSet, PlantedDelete], State::Empty),
+            Planted::MergeWithoutLocks => (&[PlantedCompact, Past], State::Unmerged),
+            Planted::RecountDeletesFirst => (&[PlantedRecount, Comment], State::OneRow),
+            // InnoDB finds what the merge inserts, unless another row has made the deletion wait.
+            Planted::DeleteInOneStatement if on == Database::Mysql => (
+                &[PlantedDeleteInOneStatement, Compact, Past],
+                State::Unmerged,
+            ),
+            Planted::DeleteInOneStatement => {
+                (&[PlantedDeleteInOneStatement, Compact], State::Unmerged)
+            }
+            Planted::CountOutsideOfTheTransaction => (&[PlantedComment, Recount], State::OneRow),
+            Planted::RowLost => (&[PlantedLoss, Increment], State::OneRow),
+        };
+        let mut all = of(on, operations);
+        all.retain(|case| {
+            let contexts = case.scripts.iter().map(|script| script.context);
+            let in_the_callers = contexts.filter(|context| *context != Context::Own).count();
+            let expected = match self {
+                Planted::RecountDeletesFirst => 1,
+                Planted::DeleteInOneStatement => operations.len() - 2,
+                _ => 0,
+            };
+            case.state == state
+                && (case.one_slot || operations.len() == 2)
+                && in_the_callers == expected
+                && case
+                    .scripts
+                    .iter()
+                    .all(|script| script.context != Context::Read)
+        });
+        all
+    }
+}

@@ -1,0 +1,99 @@
+//! Where an order of statements starts.
+
+use clap::ValueEnum;
+
+use crate::tables::day;
+
+/// What is stored before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum State {
+    /// One row of today
+    OneRow,
+    /// No counters
+    Empty,
+    /// Several slots of old days, which no merge has merged
+    Unmerged,
+    /// Old days that were merged and folded
+    Merged,
+    /// One row of today, and the row that corrections lock
+    Locked,
+    /// Counts that are not those of the rows
+    Drift,
+}
+
+/// A row of counters: the article, the number of the day or none for 1970-01-01, the slot, the views,
+/// the likes and the comments.
+type Row = (i64, Option<u8>, i16, i64, i64, i64);
+
+/// The old day that `Operation::Past` counts on.
+pub const PAST: u8 = 6;
+
+impl State {
+    /// Each of the articles 1 and 2 has a comment and a like, unless there are no counters.
+    fn rows(self) -> &'static [Row] {
+        match self {
+            State::Empty => &[],
+            State::OneRow => &[(1, Some(0), 5, 300, 1, 1), (2, Some(0), 5, 500, 1, 1)],
+            State::Unmerged => &[
+                (1, Some(0), 1, 300, 1, 0),
+                (1, Some(PAST), 1, 100, 0, 1),
+                (1, Some(PAST), 2, 200, 0, 0),
+                (2, Some(PAST), 1, 500, 1, 1),
+                (2, Some(PAST), 2, 600, 0, 0),
+            ],
+            State::Merged => &[
+                (1, None, 0, 300, 1, 0),
+                (1, Some(PAST), 0, 200, 0, 1),
+                (1, Some(PAST), 1, 100, 0, 0),
+                (2, Some(PAST), 0, 500, 1, 1),
+            ],
+            State::Locked => &[
+                (1, None, 0, 0, 0, 0),
+                (1, Some(0), 1, 300, 1, 1),
+                (2, None, 0, 0, 0, 0),
+                (2, Some(0), 1, 500, 1, 1),
+            ],
+            State::Drift => &[(1, Some(0), 5, 300, 3, 4), (2, Some(PAST), 5, 500, 0, 0)],
+        }
+    }
+
+    /// The statements that make it.
+    pub fn sql(self) -> String {
+        let on = match self {
+            State::OneRow | State::Locked | State::Drift => day(0),
+            State::Empty | State::Unmerged | State::Merged => day(PAST),
+        };
+        let rows = match self {
+            State::Empty => String::new(),
+            _ => format!(
+                "INSERT INTO article_likes (article_id, user_id) VALUES (1, 1), (2, 2);
+                 INSERT INTO comments (id, article_id, day) VALUES (1, 1, '{on}'), (2, 2, '{on}');"
+            ),
+        };
+        // The triggers count likes, so the counters are written last.
+        format!(
+            "DELETE FROM article_likes; DELETE FROM comments; DELETE FROM article_counters;
+             DELETE FROM articles; INSERT INTO articles (id) VALUES (1), (2), (3); {rows} {}",
+            self.counters_sql()
+        )
+    }
+
+    /// The statements that make its counters and its column, if everything else is as it was.
+    pub fn counters_sql(self) -> String {
+        let empty = "DELETE FROM article_counters;
+            UPDATE articles SET total_views = 0 WHERE total_views <> 0;";
+        let rows = self.rows().iter();
+        let rows = rows.map(|(article, on, slot, views, likes, comments)| {
+            let on = on.map_or_else(|| "1970-01-01".to_owned(), |on| day(on).to_string());
+            format!("({article}, '{on}', {slot}, {views}, {likes}, {comments})")
+        });
+        match rows.len() {
+            0 => empty.to_owned(),
+            _ => format!(
+                "{empty} INSERT INTO article_counters (article_id, day, slot, views, likes, comments)
+                 VALUES {};",
+                rows.collect::<Vec<_>>().join(", ")
+            ),
+        }
+    }
+}
