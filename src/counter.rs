@@ -68,12 +68,16 @@ fn sums<C: Counters>(all: impl IntoIterator<Item = C::Amounts>) -> Vec<i128> {
     sums
 }
 
-/// Returns what to add to each count to get another, or `None` if it is out of the range of an `i64`.
-pub(crate) fn difference<C: Counters>(mut to: C::Amounts, from: C::Amounts) -> Option<C::Amounts> {
+/// Returns the difference for each counter, or an overflow: the amount to add to `from` to get
+/// `to`.
+pub(crate) fn difference<C: Counters>(
+    mut to: C::Amounts,
+    from: C::Amounts,
+) -> QueryResult<C::Amounts> {
     for (to, from) in to.as_mut().iter_mut().zip(from.as_ref()) {
-        *to = to.checked_sub(*from)?;
+        *to = to.checked_sub(*from).ok_or_else(overflow)?;
     }
-    Some(to)
+    Ok(to)
 }
 
 /// Returns whether one of these counts, each of which is the nearest `i64`, can be out of the range of

@@ -719,7 +719,7 @@ pub trait HasCounters: Sized {
     }
 
     /// Removes the model's counters from each of its counter tables. Returns the number of
-    /// tables that had rows of the model.
+    /// tables that had counts of the model.
     ///
     /// Each table's counters are removed in a transaction of their own, or in a savepoint if a
     /// transaction is open. See [`delete_counters`](crate::dsl::delete_counters()) for the details,
@@ -748,7 +748,7 @@ pub trait HasCounters: Sized {
     }
 
     /// Removes the counters of the models with these keys from each counter table of this type of
-    /// model. Returns the number of models that had rows, added up over the tables.
+    /// model. Returns the number of models that had counts, added up over the tables.
     fn delete_counters_of<'a, Conn>(
         ids: impl IntoIterator<Item = &'a Self::Key>,
         conn: &mut Conn,

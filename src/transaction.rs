@@ -16,7 +16,7 @@ pub(crate) fn is_in_a_transaction<Conn: Connection>(conn: &mut Conn) -> QueryRes
 /// Returns whether a transaction is open that can be committed. One that `begin_test_transaction`
 /// began cannot: nobody else sees what it writes, and what it locks is released by the test's end.
 pub(crate) fn is_in_a_lasting_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
-    // A pool discards a connection with a transaction, unless it is a test's.
+    // Diesel reports a connection as broken if a transaction is open that is not a test's.
     Ok(is_in_a_transaction(conn)? && Conn::TransactionManager::is_broken_transaction_manager(conn))
 }
 

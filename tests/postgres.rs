@@ -462,3 +462,21 @@ fn dropping_a_compactor_does_not_wait_until_another_session_has_ended() {
     let last: Vec<_> = runs.iter().collect();
     assert_eq!(last.len(), 1, "{last:?}");
 }
+
+/// PostgreSQL itself finds conflicts between SERIALIZABLE transactions only.
+#[test]
+fn a_serializable_correction_conflicts_with_a_deletion_at_any_level() {
+    use diesel_counters::is_retryable;
+    use diesel_counters_tests::schema::article_counters::views;
+
+    let (database, article) = (TestDatabase::with_tables(), behaviour::article(1));
+    let (conn, other) = (&mut database.connect(), &mut database.connect());
+    article.incr_counter_by(views, 31, conn).unwrap();
+    let set = conn.build_transaction().serializable().run(|conn| {
+        assert_eq!(article.counter_value(views, conn), Ok(31));
+        assert_eq!(article.delete_counters(other), Ok(1));
+        article.set_counter(views, 100, conn)
+    });
+    assert!(set.as_ref().is_err_and(is_retryable), "{set:?}");
+    assert_eq!(article.counter_value(views, conn), Ok(0));
+}

@@ -11,13 +11,14 @@ use crate::connection::AnyConnection;
 use crate::options::Options;
 use crate::output::{printable, thousands};
 use crate::sql::sql;
-use crate::trigger::{Counting, Definition, Target, definitions};
+use crate::trigger::{Counting, Definition, Target, WRONG, definitions};
 
 /// Correct the counters of triggers by counting their rows again.
 ///
 /// It compares the counters with the rows that `generate trigger` was told to count, and adds what
-/// is missing. Programs can write the rows and count at the same time. It reads the tables once,
-/// and corrects all counters of a table in one transaction.
+/// is missing. Programs can write the rows and count at the same time. It finds the entities with
+/// wrong counts, locks them against other corrections, and corrects all counters of a table in one
+/// transaction.
 #[derive(Args)]
 #[command(after_help = "Examples:
   diesel-counters recount --dry-run
@@ -146,10 +147,15 @@ fn correct(counting: &Counting, target: &Target, conn: &mut AnyConnection) -> Re
     let begin = sql_of
         .begin_recount
         .replace("{table}", &database.table_name(&target.counters.table))
+        .replace("{key}", counting.key_of_wrong(target))
         .replace("{wrong}", &counting.wrong_entities(target));
     batch(sql_of.before_recount, conn)?;
     conn.transaction(|conn| {
         batch(&begin, conn)?;
+        let number = sql(format!("SELECT COUNT(*) FROM {WRONG}")).typed::<BigInt>();
+        if number.get_result::<i64>(conn)? == 0 {
+            return Ok(Vec::new());
+        }
         sql(counting.lock_wrong(target)).execute(conn)?;
         let wrong = find(counting, target, true, conn)?;
         if !wrong.is_empty() {

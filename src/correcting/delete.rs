@@ -76,8 +76,8 @@ use crate::transaction::{is_in_a_lasting_transaction, transaction};
 /// - Other corrections of the same entities wait for it. The lock is the row of 1970-01-01 in slot 0
 ///   of each entity that has rows. A [partitioned table](crate::CounterTable#partitions) requires a
 ///   partition for it.
-/// - It deletes the rows twice. While the first `DELETE` waits for a merge, the merge can move counts
-///   to a new row, which only the second `DELETE` finds.
+/// - It deletes rows until there are none. While a `DELETE` waits for a merge, the merge can move counts
+///   to a new row, which only the next `DELETE` finds.
 pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
     DeleteCounters {
         entity: NoEntity,
@@ -144,7 +144,8 @@ impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
         transaction(conn, |conn| {
             StartWriting::<T, ()>::new(()).execute(conn)?;
             let count = CountRows::new(self.entity.clone()).latest(latest);
-            // Without a lock, a count that commits now must stay: another correction can have read it.
+            // Nothing is locked yet, so nothing is deleted: another correction can have read a count
+            // that commits now.
             if count.get_result(conn)? == 0_i64 {
                 return Ok(0);
             }
@@ -152,14 +153,16 @@ impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
             // Another deletion can have removed them while this one waited.
             let counts = CountCounts::new(self.entity.clone()).latest(latest);
             let counts: i64 = counts.get_result(conn)?;
-            delete_rows::<T, E, _>(self.entity, conn)?;
-            Ok(usize::from(counts > 0))
+            // One of the rows is the lock.
+            let rows = delete_rows::<T, E, _>(self.entity, conn)?;
+            Ok(usize::from(counts > 0 || rows > 1))
         })
     }
 }
 
 impl<T: CounterTable, K> DeleteManyCounters<T, K> {
-    /// Removes the counters. Returns the number of entities that had counts.
+    /// Removes the counters. Returns the number of entities that had counts. An increment that
+    /// commits meanwhile, of an entity that had none, can be removed without being in the number.
     ///
     /// It locks the entities in the order of their keys, so that two calls do not deadlock. This
     /// is why a key is `Ord`. Two calls can deadlock if they spell a key of text in two ways that
@@ -208,22 +211,27 @@ impl<T: CounterTable, K> DeleteManyCounters<T, K> {
     }
 }
 
-/// Deletes all rows of these entities, which are already locked.
+/// Deletes all rows of these entities, which are already locked. Returns the number of rows.
 ///
-/// It deletes twice. On PostgreSQL, and on the other databases at READ COMMITTED, a `DELETE` that
-/// waits for a merge does not see the row of slot 0 that the merge inserts. The second `DELETE` sees
-/// it. A merge cannot move the counts again in between, because to fold them it would have to lock
-/// the entity.
-fn delete_rows<T, E, Conn>(entities: E, conn: &mut Conn) -> QueryResult<()>
+/// It deletes until nothing is left. On PostgreSQL, and on the other databases at READ COMMITTED, a
+/// `DELETE` that waits for a merge does not see the row of slot 0 that the merge inserts, and on MySQL
+/// and MariaDB it can see one of two rows that another transaction commits. The next `DELETE` sees
+/// them. This ends, because the rows that are deleted stay locked.
+fn delete_rows<T, E, Conn>(entities: E, conn: &mut Conn) -> QueryResult<usize>
 where
     T: CounterTable,
     E: Clone,
     Conn: Connection,
     DeleteRows<T, E>: ExecuteDsl<Conn>,
 {
-    DeleteRows::<T, E>::new(entities.clone()).execute(conn)?;
-    DeleteRows::<T, E>::new(entities).execute(conn)?;
-    Ok(())
+    let mut rows = 0;
+    loop {
+        let deleted = DeleteRows::<T, E>::new(entities.clone()).execute(conn)?;
+        if deleted == 0 {
+            return Ok(rows);
+        }
+        rows += deleted;
+    }
 }
 
 /// A statement on all rows of the entities `E`.
@@ -326,7 +334,7 @@ where
         out.push_sql("COUNT(*)");
         self.walk_from(out.reborrow())?;
         if self.latest {
-            dialect.push_share_lock(&mut out);
+            dialect.push_read_latest_to_delete(&mut out);
         }
         Ok(())
     }
@@ -346,7 +354,7 @@ where
         let and = self.walk_from(out.reborrow())?;
         walk_counts_only::<T, DB>(and, &mut out)?;
         if self.latest {
-            dialect.push_share_lock(&mut out);
+            dialect.push_read_latest_to_delete(&mut out);
         }
         Ok(())
     }
@@ -396,6 +404,9 @@ impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
     {
         out.push_sql(" FROM ");
         self.table.walk_ast(out.reborrow())?;
+        if self.latest {
+            Dialect::of(&out).push_by_key(&mut out);
+        }
         self.entities
             .walk_where(T::ENTITY.unwrap_or_default(), out.reborrow())
     }
@@ -450,7 +461,7 @@ where
         out.push_sql(" GROUP BY ");
         out.push_identifier(entity)?;
         if self.latest {
-            dialect.push_share_lock(&mut out);
+            dialect.push_read_latest_to_delete(&mut out);
         }
         Ok(())
     }

@@ -99,6 +99,7 @@ impl<C: Counters, Source, E, B: DriftBy<C>> Query for DriftQuery<C, Source, E, B
 
 impl<C: Counters, Source, E, By, Conn> RunQueryDsl<Conn> for DriftQuery<C, Source, E, By> {}
 
+// Whether the entities are locked is not part of it: all are never locked, and others always are.
 impl<C, Source, E, By> QueryId for DriftQuery<C, Source, E, By>
 where
     C: Counters + QueryId,

@@ -136,7 +136,7 @@ use crate::transaction::{is_in_a_lasting_transaction, transaction};
 ///
 /// # Errors
 ///
-/// `execute` returns the database's own errors, an [overflow](crate::is_overflow()) if a true count
+/// `execute` returns the database's own errors, an [overflow](crate::is_overflow()) if a difference
 /// or a row is out of the range of an `i64`, and a
 /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError):
 ///
@@ -275,8 +275,9 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         Ok(corrected)
     }
 
-    /// Corrects these entities, which are locked; a `second` time those of which a count was beyond
-    /// an `i64`, so that the first difference was not all.
+    /// Corrects these entities, which are locked. A stored count at the limit of an `i64` may be
+    /// clamped, so such an entity is read a `second` time. If its count is still wrong, all its rows are
+    /// set to 0 before the true count is added.
     fn correct<'a, K, Conn>(
         &self,
         keys: &[By::Entity],
@@ -307,15 +308,16 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
             let (stored, actual) = (C::amounts(stored), C::amounts(actual));
             let (entity, day) = (By::entity(&key).clone(), By::day(&key));
             let day = self.increment.day_of_counts(day, actual)?;
-            match difference::<C>(actual, stored).filter(|_| !second) {
-                Some(difference) => {
+            match difference::<C>(actual, stored) {
+                Err(error) if !can_be_beyond(&stored) => return Err(error),
+                Ok(difference) if !second => {
                     if can_be_beyond(&stored) {
                         can_be_wrong.push(entity.clone());
                     }
                     let of_day = differences.entry(day).or_default();
                     of_day.push((entity, difference));
                 }
-                None => too_large.push(entity),
+                _ => too_large.push(entity),
             }
             found.push((key, C::value(stored), C::value(actual)));
         }
@@ -417,13 +419,19 @@ impl<C: Counters, Source, Id: Clone, By: OfOne<C>> RecountOne<C, Source, Id, By>
                     let (day, stored, actual) = By::split(row);
                     let (stored, actual) = (C::amounts(stored), C::amounts(actual));
                     let difference = difference::<C>(actual, stored);
-                    // If the count was beyond an `i64`, the first difference was not all.
-                    let Some(difference) = difference.filter(|d| !is_second || is_zero(d)) else {
+                    // A stored count at the limit of an `i64` may be clamped, so it is read again. If
+                    // it is still wrong, all rows are set to 0 before the true count is added.
+                    let is_clamped = match &difference {
+                        Ok(difference) => is_second && !is_zero(difference),
+                        Err(_) => can_be_beyond(&stored),
+                    };
+                    if is_clamped {
                         TakeBack::<C, Id>::new(id.clone()).execute(conn)?;
                         added.clear();
                         is_second = false;
                         continue 'again;
-                    };
+                    }
+                    let difference = difference?;
                     can_be_wrong |= can_be_beyond(&stored);
                     corrections.push((self.increment.day_of_counts(day, actual)?, difference));
                 }

@@ -6,8 +6,8 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::CounterBackend;
 use crate::correcting::stored::{StoredRows, TakeBack};
-use crate::counter::{Counters, can_be_beyond, difference, nearest_sum};
-use crate::counting::increment::{Increment, LockEntity, increment, is_zero};
+use crate::counter::{Counters, difference, nearest_sum, sum};
+use crate::counting::increment::{Increment, LockEntity, increment};
 use crate::entity::{KeyExpression, KeyOf, KeyType};
 use crate::table::{NoEntity, TableName};
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
@@ -94,7 +94,8 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
     /// If a value is out of the range of an `i64`, which rows of several days or slots can add up to,
     /// it returns the nearest `i64`, and sets the counts of all days to 0 first.
     ///
-    /// It runs three statements in a transaction, or in a savepoint if a transaction is open. The
+    /// It runs up to three statements in a transaction, or in a savepoint if a transaction is open;
+    /// in an open transaction on MySQL and MariaDB, four or more. One reads all rows of the entity. The
     /// first statement adds 0 to the entity's row of 1970-01-01 in slot 0, which is inserted if it
     /// does not exist. This row is the lock that lets one correction of the entity run at a time. A
     /// [partitioned table](crate::CounterTable#partitions) requires a partition for it. On MySQL and
@@ -102,10 +103,10 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
     ///
     /// # Errors
     ///
-    /// It returns the database's own errors. If a transaction at REPEATABLE READ is open, this can be
-    /// a serialization failure: another transaction has corrected, merged or deleted the counters
-    /// since that transaction began. It returns an [overflow](crate::is_overflow()) if a row would be
-    /// out of the range of an `i64`.
+    /// It returns the database's own errors. In a transaction above READ COMMITTED, this can be a
+    /// serialization failure: another transaction has corrected, merged or deleted the counters since
+    /// the first statement of that transaction. It returns an [overflow](crate::is_overflow()) if the difference,
+    /// or a row, would be out of the range of an `i64`.
     pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
     where
         Conn: Connection<Backend: CounterBackend>,
@@ -118,24 +119,18 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
         transaction(conn, |conn| {
             let id = self.increment.id();
             LockEntity::<C, Id>::new(id.clone()).execute(conn)?;
-            let (mut before, mut is_second) = (None, false);
+            let mut before = None;
             loop {
                 let rows = read_rows::<C, Id, Conn>(id, latest, conn)?;
-                let stored = nearest_sum::<C>(rows.into_iter().map(C::amounts));
-                before = before.or(Some(stored));
-                let difference = difference::<C>(self.value, stored);
-                // If the count was beyond an `i64`, the first difference was not all.
-                let Some(difference) = difference.filter(|d| !is_second || is_zero(d)) else {
+                let rows: Vec<_> = rows.into_iter().map(C::amounts).collect();
+                let nearest = *before.get_or_insert_with(|| nearest_sum::<C>(rows.iter().copied()));
+                let Ok(stored) = sum::<C>(rows) else {
                     TakeBack::<C, Id>::new(id.clone()).execute(conn)?;
-                    is_second = false;
                     continue;
                 };
-                let increment = self.increment.clone().amounts(difference);
-                increment.execute(conn)?;
-                if is_second || !can_be_beyond(&stored) {
-                    return Ok(C::value(before.unwrap_or(stored)));
-                }
-                is_second = true;
+                let difference = difference::<C>(self.value, stored)?;
+                self.increment.amounts(difference).execute(conn)?;
+                return Ok(C::value(nearest));
             }
         })
     }

@@ -8,7 +8,7 @@ use crate::counter::{Counters, TableOf};
 use crate::entity::Entities;
 use crate::table::{CounterTable, TableName};
 
-/// A query of the entity's rows, which has been locked.
+/// A query of the rows of an entity that has been locked.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct StoredRows<C: Counters, Id> {

@@ -54,7 +54,8 @@ pub struct TriggerSql {
     /// What a session runs before the transaction of a recount.
     pub before_recount: &'static str,
     /// What it runs first in the transaction: it stores the entities that the query `{wrong}` returns
-    /// in the temporary table `diesel_counters_wrong`. `{table}` is the counter table.
+    /// in the temporary table `diesel_counters_wrong`, whose column is `{key}`. `{table}` is the
+    /// counter table.
     pub begin_recount: &'static str,
     /// A query of the schema and the name of each view that has a column of the name that follows.
     pub views: &'static str,

@@ -8,7 +8,7 @@ mod stored;
 
 pub use counting::{Counting, Source, Target};
 pub use definition::Definition;
-pub use statement::{DayOf, Entities, Rows, in_lines};
+pub use statement::{DayOf, Entities, Rows, WRONG, in_lines};
 pub use stored::{COLUMN, definitions, live_triggers};
 
 /// A trigger, or what it should be.

@@ -38,7 +38,7 @@ pub enum DayOf {
 }
 
 /// The temporary table of the entities that a recount has locked.
-const WRONG: &str = "diesel_counters_wrong";
+pub const WRONG: &str = "diesel_counters_wrong";
 
 const ENTITY: &str = "entity";
 const DAY: &str = "day";
@@ -289,19 +289,30 @@ impl Counting {
         let queries = [self.actual(target, ""), self.stored(target, "")];
         format!(
             "SELECT DISTINCT {}\nFROM (\n{}\n) AS moved\nGROUP BY {}\nHAVING {}",
-            target.counters.entity.as_ref().map_or(DAY, |_| ENTITY),
+            self.key_of_wrong(target),
             in_lines(&queries.join(UNION), 4),
             target.group(),
             target.is_moved(),
         )
     }
 
+    /// The column of [`WRONG`].
+    pub fn key_of_wrong(&self, target: &Target) -> &'static str {
+        target.counters.entity.as_ref().map_or(DAY, |_| ENTITY)
+    }
+
     /// Locks the entities in [`WRONG`] as corrections of the library do: it adds nothing to the row of
-    /// 1970-01-01 in slot 0.
+    /// 1970-01-01 in slot 0. An entity that was deleted meanwhile is left out.
     pub fn lock_wrong(&self, target: &Target) -> String {
         let undated = self.database.facts().trigger.undated;
         let query = match target.counters.entity {
-            Some(_) => format!("SELECT entity, {undated}, 0, 0\nFROM {WRONG}\nORDER BY entity"),
+            Some(_) => {
+                let exists = target.sources.first().and_then(|source| {
+                    target.exists(source, &format!("{WRONG}.{ENTITY}"), self.database)
+                });
+                let exists = conditions(exists.into_iter().collect());
+                format!("SELECT {ENTITY}, {undated}, 0, 0\nFROM {WRONG}{exists}\nORDER BY {ENTITY}")
+            }
             None => format!("SELECT {undated}, 0, 0\nWHERE 1 = 1"),
         };
         let name = self.database.quoted(&target.names[0]);

@@ -17,6 +17,8 @@ pub enum State {
     Merged,
     /// One row of today, and the row that corrections lock
     Locked,
+    /// Only the row that corrections lock, with zeros
+    LockOnly,
     /// Counts that are not those of the rows
     Drift,
 }
@@ -53,6 +55,7 @@ impl State {
                 (2, None, 0, 0, 0, 0),
                 (2, Some(0), 1, 500, 1, 1),
             ],
+            State::LockOnly => &[(1, None, 0, 0, 0, 0), (2, None, 0, 0, 0, 0)],
             State::Drift => &[(1, Some(0), 5, 300, 3, 4), (2, Some(PAST), 5, 500, 0, 0)],
         }
     }
@@ -60,7 +63,7 @@ impl State {
     /// The statements that make it.
     pub fn sql(self) -> String {
         let on = match self {
-            State::OneRow | State::Locked | State::Drift => day(0),
+            State::OneRow | State::Locked | State::LockOnly | State::Drift => day(0),
             State::Empty | State::Unmerged | State::Merged => day(PAST),
         };
         let rows = match self {

@@ -38,17 +38,16 @@ impl Dialect {
             out.push_identifier(day)?;
             out.push_sql(" DESC, ");
             out.push_identifier(slot)?;
-            out.push_sql(" DESC");
+            out.push_sql(" DESC LOCK IN SHARE MODE");
         }
-        self.push_share_lock(out);
         Ok(())
     }
 
-    /// Writes the end of a `SELECT` of rows, so that MySQL and MariaDB read the latest committed
-    /// rows, and lock them.
-    pub(crate) fn push_share_lock<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
+    /// Writes the end of a `SELECT` of rows that are deleted next, so that MySQL and MariaDB read the
+    /// latest committed rows, and lock them.
+    pub(crate) fn push_read_latest_to_delete<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
         if self == Dialect::MySql {
-            out.push_sql(" LOCK IN SHARE MODE");
+            out.push_sql(" FOR UPDATE");
         }
     }
 
@@ -56,11 +55,11 @@ impl Dialect {
     /// query then fails with a serialization failure if one of these rows was deleted after the
     /// snapshot of its transaction. `push_rows` writes the `FROM` of the rows.
     ///
-    /// Only PostgreSQL at REPEATABLE READ requires it: if the row that is the lock was deleted, the
+    /// Only PostgreSQL above READ COMMITTED requires it: if the row that is the lock was deleted, the
     /// statement that locks the entity inserts it again, instead of failing, and the query would read
-    /// the rows of before. `FOR KEY SHARE` fails if a row was deleted, and neither fails nor waits if
-    /// it was incremented. At READ COMMITTED, a query with it could read a part of a merge; at
-    /// SERIALIZABLE, the server notices the conflict itself.
+    /// the rows of before. (At SERIALIZABLE, the server notices this only if the deletion was
+    /// SERIALIZABLE too.) `FOR KEY SHARE` fails if a row was deleted, and neither fails nor waits if it
+    /// was incremented. At READ COMMITTED, a query with it could read a part of a merge.
     pub(crate) fn push_and_not_deleted<'b, DB: Backend>(
         self,
         and: &str,
@@ -70,8 +69,8 @@ impl Dialect {
         if self == Dialect::PostgreSql {
             out.push_sql(and);
             out.push_sql(
-                "CASE WHEN current_setting('transaction_isolation') = 'repeatable read' \
-                 THEN (SELECT COUNT(*) FROM (SELECT 1",
+                "CASE WHEN current_setting('transaction_isolation') \
+                 IN ('repeatable read', 'serializable') THEN (SELECT COUNT(*) FROM (SELECT 1",
             );
             push_rows(out)?;
             out.push_sql(" FOR KEY SHARE) AS diesel_counters_locked) > 0 ELSE TRUE END");

@@ -270,6 +270,24 @@ impl Map {
         Expected::all((0..2).map(|counter| self.sum(of, counter, is_read.clone())))
     }
 
+    /// Or at its limits.
+    pub fn corrects_a_count_beyond_an_i64(&self, operation: &Operation) -> bool {
+        let is_beyond = |of: usize| {
+            (0..2).any(|counter| {
+                let days = self.days_of(of, counter).map(|(_, n)| n);
+                let mut counts = days.clone().chain([days.sum()]);
+                counts.any(|n| n <= i64::MIN.into() || n >= i64::MAX.into())
+            })
+        };
+        match *operation {
+            Operation::Set { of, .. } | Operation::Reset(of) | Operation::Recount { of, .. } => {
+                is_beyond(of)
+            }
+            Operation::RecountAll { .. } => (0..ENTITIES).any(is_beyond),
+            _ => false,
+        }
+    }
+
     fn has_rows(&self, of: usize, is_read: impl Fn(NaiveDate) -> bool) -> bool {
         self.days_of(of, 0).any(|(day, _)| is_read(day))
     }
@@ -345,8 +363,8 @@ impl Map {
                 });
                 Expected::all(each.collect::<Vec<_>>()).map(|each| each.concat())
             }
-            &Operation::Delete(of) => Expected::new(number(map.delete(&[of]))),
-            Operation::DeleteMany(of) => Expected::new(number(map.delete(of))),
+            &Operation::Delete(of) => Expected::new(number(map.delete(&[of], place))),
+            Operation::DeleteMany(of) => Expected::new(number(map.delete(of, place))),
             Operation::Compact { .. } | Operation::Fold { .. } if place.in_transaction => {
                 Expected::failure(Fault::Refused)
             }
@@ -478,10 +496,15 @@ impl Map {
         })
     }
 
-    fn delete(&mut self, of: &[usize]) -> i64 {
-        let before: BTreeSet<_> = self.counts.keys().map(|key| key.0).collect();
+    /// The number of entities that had counts. The row that corrections lock is none if it is zero.
+    fn delete(&mut self, of: &[usize], place: Place<'_>) -> i64 {
         self.counts.retain(|key, _| !of.contains(&key.0));
-        before.iter().filter(|entity| of.contains(entity)).count() as i64
+        let rows = place.rows.iter().filter(|(key, _)| of.contains(&key.0));
+        let counts = rows.filter(|((_, day, slot), amounts)| {
+            (*day, *slot) != (NaiveDate::default(), 0) || amounts.iter().any(|&n| n != 0)
+        });
+        let entities: BTreeSet<_> = counts.map(|(key, _)| key.0).collect();
+        entities.len() as i64
     }
 
     /// Moves the rows into slot 0 of their day, or of the day `into`. The number of rows.

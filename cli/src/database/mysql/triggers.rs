@@ -48,7 +48,7 @@ pub const SQL: TriggerSql = TriggerSql {
     // At READ COMMITTED, an INSERT reads a snapshot of its own, and locks none of the rows.
     before_recount: "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
     begin_recount: "DROP TEMPORARY TABLE IF EXISTS diesel_counters_wrong; \
-                    CREATE TEMPORARY TABLE diesel_counters_wrong AS {wrong}",
+                    CREATE TEMPORARY TABLE diesel_counters_wrong (PRIMARY KEY ({key})) AS {wrong}",
     views: "SELECT CAST(c.table_schema AS CHAR), CAST(c.table_name AS CHAR)
         FROM information_schema.columns c JOIN information_schema.views v
           ON v.table_schema = c.table_schema AND v.table_name = c.table_name
