@@ -47,6 +47,8 @@ pub struct Attempt {
     /// How many effects there were when the snapshot was taken.
     pub snapshot: Option<usize>,
     pub seen: Vec<Seen>,
+    /// What its corrections read.
+    pub corrected: Vec<Seen>,
     /// When COMMIT was sent.
     pub commits: Option<Time>,
 }
@@ -173,6 +175,7 @@ impl Attempt {
                 let before = Article { id: article }.set_counter(views, to, conn)?;
                 let value = Value::sum(Cell::of(article, Kind::Views), before);
                 self.see(from, vec![value]);
+                self.corrected.extend(self.seen.last().cloned());
                 self.count(article, Kind::Views, 0, to - before);
             }
             Step::Miscount {
@@ -195,7 +198,7 @@ impl Attempt {
             }
             Step::Savepoint { ref steps, fails } => {
                 let before = (self.effects.len(), self.views.len(), self.comments.len());
-                let uncommented = self.uncommented.len();
+                let (uncommented, corrected) = (self.uncommented.len(), self.corrected.len());
                 let increments = self.increments;
                 let result = conn.transaction(|conn| {
                     self.steps(steps, of, conn)?;
@@ -209,6 +212,7 @@ impl Attempt {
                         self.views.truncate(before.1);
                         self.comments.truncate(before.2);
                         self.uncommented.truncate(uncommented);
+                        self.corrected.truncate(corrected);
                         self.increments = increments;
                     }
                     result => result?,

@@ -4,6 +4,7 @@
 //! was sent after the read ended cannot be. Each of the others may or may not be, as a whole.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ptr;
 
 use crate::record::{CELLS, Cell, Change, Kind, Seen, Time, Value};
 
@@ -39,20 +40,60 @@ impl Round {
         let mut next = 0;
         for seen in &seen {
             while let Some(change) = self.changes.get(next).filter(|c| c.to < seen.from) {
-                if !change.is_lost {
-                    for &(cell, amount) in &change.effects {
-                        certain[cell.0] += amount;
-                    }
-                }
+                change.add_to(&mut certain);
                 next += 1;
             }
-            match self.explains(seen, &certain, next) {
+            match self.explains(seen, &certain, next, None) {
                 Some(true) => checked.reads += 1,
                 Some(false) => return Err(self.describe(seen, &certain, next)),
                 None => checked.not_checked += 1,
             }
         }
         Ok(checked)
+    }
+
+    /// Checks each two corrections of the same counts: the later one has read what the earlier one
+    /// left, and the earlier one has not read what the later one left. Requires sorted changes, which
+    /// `check` leaves.
+    pub fn check_corrections(&self) -> Result<(), String> {
+        let corrections = || {
+            let changes = self.changes.iter().enumerate();
+            changes.filter(|(_, change)| !change.is_lost)
+        };
+        // Of each two: the first one cannot have been before the second one.
+        let mut impossible = HashSet::new();
+        for (number, change) in corrections() {
+            for seen in &change.corrected {
+                let next = self.changes.partition_point(|c| c.to < seen.from);
+                let mut certain = self.before.clone();
+                for before in &self.changes[..next] {
+                    before.add_to(&mut certain);
+                }
+                let project = Projection::of(seen);
+                for (other_number, other) in corrections() {
+                    if number == other_number || !other.corrects_what_is(seen, &project) {
+                        continue;
+                    }
+                    let can_be = |with| {
+                        let choice = Some((other, with));
+                        self.explains(seen, &certain, next, choice) != Some(false)
+                    };
+                    let may_be_before = other.from <= seen.to;
+                    let may_be_after = other.to >= seen.from;
+                    if !may_be_before || may_be_after && !can_be(true) {
+                        impossible.insert((other_number, number));
+                    }
+                    if !may_be_after || may_be_before && !can_be(false) {
+                        impossible.insert((number, other_number));
+                    }
+                    let both = [(number, other_number), (other_number, number)];
+                    if both.iter().all(|order| impossible.contains(order)) {
+                        return Err(describe_two([change, other], seen));
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Checks what the database has now, when nothing else runs.
@@ -67,8 +108,15 @@ impl Round {
         self.check(cells.collect())
     }
 
-    /// Returns `None` if it is not known.
-    fn explains(&self, seen: &Seen, certain: &[i64], next: usize) -> Option<bool> {
+    /// Returns `None` if it is not known. `chosen` is a change at the same time, and whether the read
+    /// shows it.
+    fn explains(
+        &self,
+        seen: &Seen,
+        certain: &[i64],
+        next: usize,
+        chosen: Option<(&Change, bool)>,
+    ) -> Option<bool> {
         let observed = || seen.values.iter().flat_map(|value| &value.cells);
         let is_unknown =
             |cell: Cell| cell.kind() == Kind::Comments && self.unknown.contains(&cell.article());
@@ -88,6 +136,7 @@ impl Round {
         let may_be_seen: Vec<_> = self.changes[earliest..]
             .iter()
             .filter(|change| change.may_be_in(seen) && project.touches(change))
+            .filter(|&change| !chosen.is_some_and(|(c, with)| ptr::eq(c, change) && !with))
             .collect();
         let deletes = may_be_seen.iter().filter(|c| c.removed.is_some());
         let (certain_deletes, other_deletes): (Vec<&Change>, Vec<&Change>) =
@@ -95,12 +144,13 @@ impl Round {
         if other_deletes.len() > 4 {
             return None;
         }
+        let chosen = chosen.map(|(change, _)| change);
         // Which of the deletions at the same time are seen.
         for which in 0..1_usize << other_deletes.len() {
-            let chosen = other_deletes.iter().enumerate();
-            let chosen = chosen.filter(|(i, _)| which >> i & 1 == 1).map(|(_, d)| *d);
-            let deletes: Vec<_> = certain_deletes.iter().copied().chain(chosen).collect();
-            let all = self.alternatives(&project, &may_be_seen, &deletes, seen);
+            let others = other_deletes.iter().enumerate();
+            let others = others.filter(|(i, _)| which >> i & 1 == 1).map(|(_, d)| *d);
+            let deletes: Vec<_> = certain_deletes.iter().copied().chain(others).collect();
+            let all = self.alternatives(&project, &may_be_seen, &deletes, seen, chosen);
             let (certain, other): (Vec<_>, Vec<_>) = all.into_iter().partition(|a| a.len() == 1);
             let start = certain.iter().fold(vec![0; wanted.len()], |sum, only| {
                 sum.iter().zip(&only[0]).map(|(a, b)| a + b).collect()
@@ -114,12 +164,14 @@ impl Round {
     }
 
     /// Returns for each change, and for the counts before the round, what it may add to the values.
+    /// The read shows the change that is `chosen`.
     fn alternatives(
         &self,
         project: &Projection,
         changes: &[&Change],
         deletes: &[&Change],
         seen: &Seen,
+        chosen: Option<&Change>,
     ) -> Vec<Vec<Vec<i64>>> {
         let mut all = Vec::new();
         let before = (0..CELLS).map(Cell).filter(|c| c.is_deleted_now_and_then());
@@ -140,7 +192,7 @@ impl Round {
                 };
                 seen = seen.iter().flat_map(|sum| added(sum, &each)).collect();
             }
-            if !is_certain {
+            if !is_certain && !chosen.is_some_and(|chosen| ptr::eq(chosen, *change)) {
                 seen.push(project.add(&[]));
             }
             if seen.iter().any(|sum| sum.iter().any(|&value| value != 0)) {
@@ -190,6 +242,34 @@ impl Change {
     fn may_be_in(&self, seen: &Seen) -> bool {
         self.from <= seen.to && !(self.is_lost && self.to < seen.from) && self.by != seen.by
     }
+
+    /// Whether it is a correction of the counts that another correction has read.
+    fn corrects_what_is(&self, seen: &Seen, project: &Projection) -> bool {
+        let same = |own: &Seen| own.values[0].cells == seen.values[0].cells;
+        self.corrected.iter().any(same) && project.touches(self)
+    }
+
+    /// Adds what it left to the counts.
+    fn add_to(&self, counts: &mut [i64]) {
+        if !self.is_lost {
+            for &(cell, amount) in &self.effects {
+                counts[cell.0] += amount;
+            }
+        }
+    }
+}
+
+fn describe_two(both: [&Change; 2], seen: &Seen) -> String {
+    let mut text = "no order of two corrections explains what they read:\n".to_owned();
+    let project = Projection::of(seen);
+    for change in both {
+        let same = |own: &&Seen| own.values[0].cells == seen.values[0].cells;
+        let reads = change.corrected.iter().filter(same);
+        let reads: Vec<_> = reads.map(|seen| seen.values[0].to_string()).collect();
+        let added = project.add(&change.effects)[0];
+        text += &format!("  {}: {}; added {added:+}\n", change.by, reads.join(", "));
+    }
+    text
 }
 
 /// Returns whether `wanted` is the sum of `start` and one of the alternatives of each item, or `None`

@@ -83,6 +83,8 @@ pub struct Change {
     pub effects: Vec<(Cell, i64)>,
     /// It removed the counters of this article, with all counts that had committed at this time.
     pub removed: Option<(i64, Time)>,
+    /// What its corrections read before they changed it.
+    pub corrected: Vec<Seen>,
     pub by: String,
 }
 

@@ -288,6 +288,9 @@ impl<'a> Soak<'a> {
             }
         }
         let checked = round.check(seen).map_err(Failure::Wrong)?;
+        if !is_cluster {
+            round.check_corrections().map_err(Failure::Wrong)?;
+        }
         round.check_end(&now).map_err(Failure::Wrong)?;
         let tally = &self.run.tally;
         tally.reads.fetch_add(checked.reads, Relaxed);

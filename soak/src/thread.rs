@@ -220,10 +220,10 @@ impl Thread<'_> {
                 attempt.commits = Some(now());
                 Ok(())
             });
-            for mut seen in attempt.seen.drain(..) {
+            for seen in attempt.seen.iter_mut().chain(&mut attempt.corrected) {
                 seen.by = by.clone();
-                self.recorded.seen.push(seen);
             }
+            self.recorded.seen.append(&mut attempt.seen);
             match self.outcome(attempt.id, attempt.commits, result, &by, conn)? {
                 Outcome::Conflict => continue,
                 Outcome::RolledBack => {}
@@ -242,6 +242,7 @@ impl Thread<'_> {
                         is_lost,
                         effects: attempt.effects,
                         removed: None,
+                        corrected: attempt.corrected,
                         by,
                     });
                 }
@@ -338,6 +339,7 @@ impl Thread<'_> {
                     is_lost,
                     effects: Vec::new(),
                     removed: Some((article, began)),
+                    corrected: Vec::new(),
                     by,
                 }),
             }
@@ -348,7 +350,7 @@ impl Thread<'_> {
     fn recount(&mut self, ids: &[i64], by: String) -> Result<(), Failure> {
         let fault = self.run.fault;
         let mut was_answered = false;
-        self.retried(by, |conn, changes, seen| {
+        self.retried(by.clone(), |conn, changes, seen| {
             let from = now();
             let source = tables::comments::table
                 .group_by(tables::comments::article_id)
@@ -356,6 +358,9 @@ impl Thread<'_> {
             let added: Vec<(i64, i64)> = match ids {
                 [id] if fault == Some(Fault::RecountDeletesFirst) => {
                     vec![(*id, planted::recount_deletes_first(*id, conn)?)]
+                }
+                [id] if fault == Some(Fault::RecountWithoutALock) => {
+                    vec![(*id, planted::recount_without_a_lock(*id, conn)?)]
                 }
                 [id] => vec![(*id, Article { id: *id }.recount(comments, source, conn)?)],
                 ids => {
@@ -370,20 +375,22 @@ impl Thread<'_> {
             was_answered = true;
             let to = now();
             for (article, added) in added {
-                seen.push(Seen {
+                let read = Seen {
                     from,
                     to,
                     own: Vec::new(),
                     values: vec![Value::drift(article, -added)],
-                    by: String::new(),
-                });
+                    by: by.clone(),
+                };
+                seen.push(read.clone());
                 changes.push(Change {
                     from,
                     to,
                     effects: vec![(Cell::new(article, Kind::Comments, 0), added)],
                     is_lost: false,
                     removed: None,
-                    by: String::new(),
+                    corrected: vec![read],
+                    by: by.clone(),
                 });
             }
             Ok(())

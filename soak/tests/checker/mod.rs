@@ -101,6 +101,11 @@ fn a_recount_that_deletes_first_is_found() {
 }
 
 #[test]
+fn a_recount_that_does_not_wait_for_another_one_is_found() {
+    finds("recount-without-a-lock");
+}
+
+#[test]
 fn a_delete_in_one_statement_is_found() {
     if crate::HAS_SLOTS {
         finds("delete-in-one-statement"); // SQLite has one writer: there it is right.
