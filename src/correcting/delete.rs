@@ -1,5 +1,6 @@
 //! Removing counters.
 
+use std::collections::HashSet;
 use std::marker::PhantomData;
 
 use diesel::connection::Connection;
@@ -139,6 +140,7 @@ impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
         CountCounts<T, E>: LoadQuery<'a, Conn, i64>,
         LockEntity<NoCounters<T>, E>: ExecuteDsl<Conn>,
         DeleteRows<T, E>: ExecuteDsl<Conn>,
+        DeleteLocks<T, E>: ExecuteDsl<Conn>,
     {
         let latest = is_in_a_lasting_transaction(conn)?;
         transaction(conn, |conn| {
@@ -152,17 +154,19 @@ impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
             LockEntity::<NoCounters<T>, E>::new(self.entity.clone()).execute(conn)?;
             // Another deletion can have removed them while this one waited.
             let counts = CountCounts::new(self.entity.clone()).latest(latest);
-            let counts: i64 = counts.get_result(conn)?;
-            // One of the rows is the lock.
-            let rows = delete_rows::<T, E, _>(self.entity, conn)?;
-            Ok(usize::from(counts > 0 || rows > 1))
+            if counts.get_result(conn)? == 0_i64 {
+                // An increment that commits now stays.
+                DeleteLocks::<T, E>::new(self.entity).execute(conn)?;
+                return Ok(0);
+            }
+            delete_rows::<T, E, _>(self.entity, conn)?;
+            Ok(1)
         })
     }
 }
 
 impl<T: CounterTable, K> DeleteManyCounters<T, K> {
-    /// Removes the counters. Returns the number of entities that had counts. An increment that
-    /// commits meanwhile, of an entity that had none, can be removed without being in the number.
+    /// Removes the counters. Returns the number of entities that had counts.
     ///
     /// It locks the entities in the order of their keys, so that two calls do not deadlock. This
     /// is why a key is `Ord`. Two calls can deadlock if they spell a key of text in two ways that
@@ -180,6 +184,7 @@ impl<T: CounterTable, K> DeleteManyCounters<T, K> {
         StartWriting<T, ()>: ExecuteDsl<Conn>,
         FindKeys<T, K>: LoadQuery<'a, Conn, i64>,
         DeleteRows<T, Keys<K>>: ExecuteDsl<Conn>,
+        DeleteLocks<T, Keys<K>>: ExecuteDsl<Conn>,
     {
         self.ids.sort_unstable();
         self.ids.dedup();
@@ -194,16 +199,22 @@ impl<T: CounterTable, K> DeleteManyCounters<T, K> {
                     counts_only,
                     latest,
                 };
-                let mut numbers: Vec<i64> = find(keys, false).load(conn)?;
-                numbers.sort_unstable();
-                // The last key is repeated to fill up the list. `FindKeys` returns the least number
-                // of each key.
-                let found = numbers.iter().map(|&number| &keys[number as usize - 1]);
-                let found: Vec<K> = found.cloned().collect();
-                if !found.is_empty() {
-                    lock_entities::<NoCounters<T>, _, _>(&found, conn)?;
-                    removed += find(&found, true).load(conn)?.len();
-                    delete_rows::<T, _, _>(Keys::listed::<ManyRows<Conn>>(found), conn)?;
+                let numbers: Vec<i64> = find(keys, false).load(conn)?;
+                let (found, _) = split(keys, &numbers);
+                if found.is_empty() {
+                    continue;
+                }
+                lock_entities::<NoCounters<T>, _, _>(&found, conn)?;
+                let numbers: Vec<i64> = find(&found, true).load(conn)?;
+                let (counted, others) = split(&found, &numbers);
+                removed += counted.len();
+                if !counted.is_empty() {
+                    delete_rows::<T, _, _>(Keys::listed::<ManyRows<Conn>>(counted), conn)?;
+                }
+                if !others.is_empty() {
+                    // An increment that commits now stays.
+                    let others = Keys::listed::<ManyRows<Conn>>(others);
+                    DeleteLocks::<T, _>::new(others).execute(conn)?;
                 }
             }
             Ok(removed)
@@ -211,27 +222,32 @@ impl<T: CounterTable, K> DeleteManyCounters<T, K> {
     }
 }
 
-/// Deletes all rows of these entities, which are already locked. Returns the number of rows.
+/// Deletes all rows of these entities, which are already locked.
 ///
 /// It deletes until nothing is left. On PostgreSQL, and on the other databases at READ COMMITTED, a
 /// `DELETE` that waits for a merge does not see the row of slot 0 that the merge inserts, and on MySQL
 /// and MariaDB it can see one of two rows that another transaction commits. The next `DELETE` sees
 /// them. This ends, because the rows that are deleted stay locked.
-fn delete_rows<T, E, Conn>(entities: E, conn: &mut Conn) -> QueryResult<usize>
+fn delete_rows<T, E, Conn>(entities: E, conn: &mut Conn) -> QueryResult<()>
 where
     T: CounterTable,
     E: Clone,
     Conn: Connection,
     DeleteRows<T, E>: ExecuteDsl<Conn>,
 {
-    let mut rows = 0;
-    loop {
-        let deleted = DeleteRows::<T, E>::new(entities.clone()).execute(conn)?;
-        if deleted == 0 {
-            return Ok(rows);
-        }
-        rows += deleted;
-    }
+    while DeleteRows::<T, E>::new(entities.clone()).execute(conn)? > 0 {}
+    Ok(())
+}
+
+/// Returns the keys with these numbers, from 1, and the others. The last key of a list is repeated to
+/// fill it up; [`FindKeys`] returns the least number of each key.
+fn split<K: Clone>(keys: &[K], numbers: &[i64]) -> (Vec<K>, Vec<K>) {
+    let numbers: HashSet<_> = numbers.iter().copied().collect();
+    let numbered = (1..).zip(keys).map(|(number, key)| (number, key.clone()));
+    let (found, others): (Vec<_>, Vec<_>) =
+        numbered.partition(|(number, _)| numbers.contains(number));
+    let keys = |of: Vec<(i64, K)>| of.into_iter().map(|(_, key)| key).collect();
+    (keys(found), keys(others))
 }
 
 /// A statement on all rows of the entities `E`.
@@ -263,6 +279,10 @@ pub type CountCounts<T, E> = EntityRows<T, E, CountingCounts>;
 #[doc(hidden)]
 pub type DeleteRows<T, E> = EntityRows<T, E, Deleting>;
 
+/// Deletes the rows that are the locks.
+#[doc(hidden)]
+pub type DeleteLocks<T, E> = EntityRows<T, E, DeletingLocks>;
+
 // The kinds of statements.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -276,6 +296,9 @@ pub struct CountingCounts;
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Deleting;
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct DeletingLocks;
 
 impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
     fn new(entities: E) -> Self {
@@ -394,6 +417,27 @@ where
     }
 }
 
+impl<T, E, DB> QueryFragment<DB> for DeleteLocks<T, E>
+where
+    T: CounterTable<FromClause: QueryFragment<DB>>,
+    E: Entities<T, DB>,
+    DB: CounterBackend,
+    Day: ToSql<Date, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Dialect::of(&out).push_verb("DELETE", &mut out);
+        let and = self.walk_from(out.reborrow())?;
+        out.push_sql(and);
+        out.push_identifier(T::DAY)?;
+        out.push_sql(" = ");
+        out.push_bind_param::<Date, _>(const { &Day(UNDATED) })?;
+        out.push_sql(" AND ");
+        out.push_identifier(T::SLOT)?;
+        out.push_sql(" = 0");
+        Ok(())
+    }
+}
+
 impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
     /// Writes the rest of a statement on these rows. Returns the word before the next condition.
     fn walk_from<'b, DB>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<&'static str>
@@ -492,6 +536,7 @@ where
     CountCounts<T, <&'a K as KeyOf<T::KeyType>>::Id>: LoadQuery<'a, Conn, i64>,
     LockEntity<NoCounters<T>, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,
     DeleteRows<T, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,
+    DeleteLocks<T, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,
 {
     fn delete(id: &'a K, conn: &mut Conn) -> QueryResult<usize> {
         let removed = delete_counters(T::table()).of(id).execute(conn)?;
@@ -521,6 +566,7 @@ where
     StartWriting<T, ()>: ExecuteDsl<Conn>,
     FindKeys<T, &'a K>: LoadQuery<'a, Conn, i64>,
     DeleteRows<T, Keys<&'a K>>: ExecuteDsl<Conn>,
+    DeleteLocks<T, Keys<&'a K>>: ExecuteDsl<Conn>,
 {
     fn delete(ids: &[&'a K], conn: &mut Conn) -> QueryResult<usize> {
         let these = delete_counters(T::table()).of_many(ids.iter().copied());
