@@ -52,8 +52,8 @@ impl Instrumentation for Gate {
 }
 
 impl Gate {
-    /// Whether the statement neither locks nor reads what others write: it begins a transaction, sets its level, or begins
-    /// or ends a savepoint.
+    /// Whether the statement neither locks nor reads what others write: it begins a transaction, or
+    /// sets its level, or begins or ends a savepoint.
     fn has_no_effect(&self, sql: &str) -> bool {
         let begins = ["BEGIN", "START TRANSACTION"].iter();
         begins.into_iter().any(|begin| sql.starts_with(begin)) && !self.holds_begin
