@@ -403,7 +403,7 @@ impl Counting {
 }
 
 impl Source {
-    /// Whose rows count when they are counted anew.
+    /// Of which entities rows count when all rows are counted again.
     pub fn entities(&self) -> Entities {
         match self.exists {
             true => Entities::All,
