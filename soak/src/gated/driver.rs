@@ -84,14 +84,17 @@ struct Row {
 }
 
 impl Driver {
-    /// Connects so many sessions, each of which `set_up` sets up.
-    pub fn new(url: &str, connections: usize, set_up: &str) -> Result<Self> {
+    /// Connects so many sessions. `set_up` has what sets up each, in turns.
+    pub fn new(url: &str, connections: usize, set_up: &[String]) -> Result<Self> {
         let (sender, events) = channel();
         let workers = (0..connections)
-            .map(|connection| Worker::start(connection, url, set_up.to_owned(), sender.clone()));
+            .zip(set_up.iter().cycle())
+            .map(|(connection, set)| Worker::start(connection, url, set.clone(), sender.clone()));
         let workers = workers.collect::<Result<_>>()?;
         let mut conn = Conn::establish(url)?;
-        conn.batch_execute(set_up)?;
+        for set in set_up {
+            conn.batch_execute(set)?;
+        }
         Ok(Driver {
             conn,
             workers,

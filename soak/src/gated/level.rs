@@ -50,8 +50,11 @@ fn run_on(url: &str, args: &Interleave) -> Result<u64> {
     let conn = &mut Conn::establish(url)?;
     let create = tables::create(REFERENCE, TRIGGERS);
     conn.batch_execute(&format!("{SETTINGS}{create}"))?;
-    let levels = levels(conn)?;
     let wanted = args.level.to_lowercase().replace('-', " ");
+    let levels = match wanted.contains(BESIDE.trim()) {
+        true => different(&levels(conn)?),
+        false => each(levels(conn)?),
+    };
     let wanted = levels
         .iter()
         .filter(|(name, _)| name.to_lowercase().contains(&wanted));
@@ -116,6 +119,29 @@ fn chosen(args: &Interleave, seed: u64) -> Vec<Case> {
         return cases(database(), args.at_once, seed);
     }
     of(database(), &args.only)
+}
+
+/// What stands between the levels of two connections.
+const BESIDE: &str = " beside ";
+
+/// All connections have the same level.
+fn each(levels: Vec<(String, String)>) -> Vec<(String, Vec<String>)> {
+    let levels = levels.into_iter();
+    levels.map(|(name, set_up)| (name, vec![set_up])).collect()
+}
+
+/// Each two different levels: the second one is that of every second connection.
+fn different(levels: &[(String, String)]) -> Vec<(String, Vec<String>)> {
+    let mut all = Vec::new();
+    for (i, (first, set_first)) in levels.iter().enumerate() {
+        for (j, (second, set_second)) in levels.iter().enumerate() {
+            if i != j {
+                let name = format!("{first}{BESIDE}{second}");
+                all.push((name, vec![set_first.clone(), set_second.clone()]));
+            }
+        }
+    }
+    all
 }
 
 fn connections(cases: &[Case]) -> usize {

@@ -36,6 +36,9 @@ pub struct Interleave {
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<Operation>,
     /// The isolation levels whose name contains this [default: all]
+    ///
+    /// With `beside`, the two connections have different levels: `--level beside` runs each two,
+    /// and `--level "READ COMMITTED beside SERIALIZABLE"` these.
     #[arg(long, default_value = "")]
     pub level: String,
     /// The orders of a case that are run depth first; if there are more, as many at random
