@@ -114,7 +114,6 @@ where
     label = "its SQL type is `{Self}`; a counter is a `BigInt` column of a counter table",
     note = "a tuple of counters has two to eight counters of one table, as in `(views, likes)`"
 )]
-#[doc(hidden)]
 pub trait CounterType<C> {
     type Table: CounterTable;
     type Value: 'static;
@@ -147,12 +146,10 @@ where
 
 /// An empty set of counters of the table `T`. A statement that adds to it writes and locks an
 /// entity's row, and changes no count.
-#[doc(hidden)]
 #[derive(Debug, QueryId)]
 pub struct NoCounters<T>(PhantomData<T>);
 
 /// The SQL type of [`NoCounters`].
-#[doc(hidden)]
 #[derive(Debug, SqlType)]
 pub struct NoCounterType;
 

@@ -11,13 +11,14 @@ use diesel::sql_types::Date;
 
 use diesel::backend::Backend;
 
+use crate::backend::{Bind, CounterBackend};
+
 /// A day as a bind value, from 1000-01-01 to 9999-12-31.
 ///
 /// MySQL guarantees this range. Outside of it, MySQL without its strict mode stores 0000-00-00.
 /// SQLite stores a day as text, and the text of a day outside of the range does not sort as the
 /// day does.
 #[derive(Clone, Copy)]
-#[doc(hidden)]
 pub struct Day(pub(crate) NaiveDate);
 
 // `debug_query` prints it.
@@ -147,7 +148,6 @@ impl DayRange {
 }
 
 /// The days that a query reads, as SQL.
-#[doc(hidden)]
 pub trait Days<DB: Backend> {
     /// Writes `and`, which is ` WHERE ` or ` AND `, and then a condition on the column `day`.
     fn walk_where<'b>(&'b self, and: &str, day: &str, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
@@ -163,10 +163,7 @@ impl<DB: Backend> Days<DB> for AllDays {
     }
 }
 
-impl<DB: Backend> Days<DB> for DayRange
-where
-    Day: ToSql<Date, DB>,
-{
+impl<DB: CounterBackend> Days<DB> for DayRange {
     fn walk_where<'b>(
         &'b self,
         and: &str,
@@ -176,9 +173,9 @@ where
         out.push_sql(and);
         out.push_identifier(day)?;
         out.push_sql(" BETWEEN ");
-        out.push_bind_param::<Date, _>(&self.first)?;
+        DB::push_bind(Bind::Day(&self.first), &mut out)?;
         out.push_sql(" AND ");
-        out.push_bind_param::<Date, _>(&self.last)
+        DB::push_bind(Bind::Day(&self.last), &mut out)
     }
 }
 

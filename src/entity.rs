@@ -61,7 +61,6 @@ impl KeyOf<NoEntity> for &NoEntity {
 
 /// The key of an entity as a bind value of the SQL type `ST`. Diesel's own expression does not give
 /// the value back, which a transaction that gathers increments sorts by.
-#[doc(hidden)]
 pub struct BoundKey<ST, K> {
     pub(crate) key: K,
     sql_type: PhantomData<ST>,
@@ -122,7 +121,6 @@ where
     message = "this statement has no key of an entity",
     label = "add the key, a value of the type of the table's first key column: `.of(id)`"
 )]
-#[doc(hidden)]
 pub trait Entity<T, DB: Backend>: Entities<T, DB> {
     /// Writes the first value of a row: `?, `.
     fn walk_value<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
@@ -153,7 +151,6 @@ impl<T: CounterTable<KeyType = NoEntity>, DB: Backend> Entity<T, DB> for NoEntit
     message = "this statement has no key of an entity",
     label = "add the key, a value of the type of the table's first key column: `.of(id)`"
 )]
-#[doc(hidden)]
 pub trait Entities<T, DB: Backend> {
     /// Writes a condition on the column `entity`, if the table has one: ` WHERE "article_id" = ?`.
     /// Returns the word to write before the next condition: ` WHERE ` or ` AND `.
@@ -192,7 +189,6 @@ impl<T: CounterTable<KeyType = NoEntity>, DB: Backend> Entities<T, DB> for NoEnt
 
 /// Every entity of a counter table.
 #[derive(Debug, Clone, Copy, QueryId)]
-#[doc(hidden)]
 pub struct AllEntities;
 
 impl<T, DB: Backend> Entities<T, DB> for AllEntities {
@@ -203,7 +199,6 @@ impl<T, DB: Backend> Entities<T, DB> for AllEntities {
 
 /// The entities with these keys.
 #[derive(Debug, Clone)]
-#[doc(hidden)]
 pub struct Keys<K>(Vec<K>);
 
 impl<K: Clone> Keys<K> {

@@ -119,7 +119,6 @@ impl<F> Layout<F> {
 }
 
 /// The kind of a column.
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     Counter,
@@ -139,7 +138,6 @@ where
 }
 
 /// The columns of a table: a tuple of up to 32.
-#[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "a counter table with more than 32 columns cannot be merged",
     label = "this counter table has more than 32 columns"

@@ -151,7 +151,7 @@
 //! [`fold`]: dsl::fold()
 //! [`claim_slot`]: dsl::claim_slot()
 
-#![deny(missing_debug_implementations, unnameable_types)]
+#![deny(missing_debug_implementations)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;
@@ -228,42 +228,11 @@ pub mod dsl {
     pub use crate::reading::counter_series::{Counts, Series, SeriesOfMany, counter_series};
     pub use crate::reading::counter_value::{CounterValue, CounterValues, counter_value};
     pub use crate::reading::layout_sums::{LayoutSum, LayoutSums};
+    #[doc(hidden)]
+    pub use crate::reading::ranking::RankingTable;
     pub use crate::reading::ranking::{RankedEntity, RankedTotal, Ranking, ranking};
     pub use crate::reading::sums::{Sums, Ungrouped};
     pub use crate::reading::total::{ParentRow, Total, total};
-}
-
-/// Types and traits that appear only in `where` clauses. They are public so that generic code can
-/// name them.
-#[doc(hidden)]
-pub mod bounds {
-    #[cfg(feature = "postgres")]
-    pub use crate::backend::stored_key::UuidBytes;
-    pub use crate::backend::{AddedRows, ListRows, WalkRows};
-    pub use crate::correcting::delete::*;
-    pub use crate::correcting::drift::*;
-    pub use crate::correcting::set::*;
-    pub use crate::correcting::stored::*;
-    pub use crate::correcting::true_counts::*;
-    pub use crate::counter::*;
-    #[cfg(feature = "postgres")]
-    pub use crate::counting::counting_statement::*;
-    pub use crate::counting::increment::*;
-    pub use crate::counting::increment_many::*;
-    pub use crate::day::*;
-    pub use crate::entity::*;
-    pub use crate::layout::*;
-    pub use crate::maintaining::materialize::*;
-    pub use crate::reading::layout_sums::*;
-    pub use crate::reading::ranking::*;
-    pub use crate::reading::sums::*;
-    pub use crate::reading::total::*;
-    pub use crate::table::*;
-
-    /// The statements of a merge.
-    pub mod merge {
-        pub use crate::maintaining::statements::*;
-    }
 }
 
 /// The traits and functions that most programs need.

@@ -117,7 +117,6 @@ where
 }
 
 /// The name of the counter table `T`, as SQL.
-#[doc(hidden)]
 pub struct TableName<T: CounterTable>(T::FromClause);
 
 impl<T: CounterTable> TableName<T> {
@@ -168,7 +167,6 @@ pub struct NoEntity;
     `table! {{ article_counters (article_id, day, slot) {{ article_id -> BigInt, day -> Date, slot -> SmallInt, views -> BigInt, }} }}`",
     note = "help: for counters without an entity, such as those of a whole site, the primary key is (day, slot)"
 )]
-#[doc(hidden)]
 pub trait CounterKey<T> {
     type KeyType: SingleValue;
     const ENTITY: Option<&'static str>;
@@ -207,7 +205,6 @@ where
     message = "`{T}` is not a counter table: the first column of its primary key is `Nullable`",
     label = "the first column of this table's primary key must be `NOT NULL`"
 )]
-#[doc(hidden)]
 pub trait EntityType<T>: SingleValue {}
 #[diagnostic::do_not_recommend]
 impl<T, ST: SingleValue + SqlType<IsNull = NotNull>> EntityType<T> for ST {}
@@ -217,7 +214,6 @@ impl<T, ST: SingleValue + SqlType<IsNull = NotNull>> EntityType<T> for ST {}
     message = "`{T}` is not a counter table: the day in its primary key is not a `Date`",
     label = "the primary key must be (entity, day, slot) or (day, slot), with a day of the type `Date`"
 )]
-#[doc(hidden)]
 pub trait DayType<T> {}
 impl<T> DayType<T> for Date {}
 
@@ -226,7 +222,6 @@ impl<T> DayType<T> for Date {}
     message = "`{T}` is not a counter table: the slot in its primary key is not a `SmallInt`",
     label = "the primary key must be (entity, day, slot) or (day, slot), with a slot of the type `SmallInt`"
 )]
-#[doc(hidden)]
 pub trait SlotType<T> {}
 impl<T> SlotType<T> for SmallInt {}
 
@@ -240,7 +235,6 @@ pub trait EntityTable: CounterTable {}
 impl<T: CounterTable<PrimaryKey: EntityKey>> EntityTable for T {}
 
 /// A primary key of three columns.
-#[doc(hidden)]
 pub trait EntityKey {}
 impl<E, D, S> EntityKey for (E, D, S) {}
 
@@ -314,7 +308,7 @@ macro_rules! has_parent {
         where
             C: $crate::Counters<Table = $($table)::+::table>,
         {
-            type FromClause = ::diesel::query_source::Alias<$crate::bounds::RankingTable<C>>;
+            type FromClause = ::diesel::query_source::Alias<$crate::dsl::RankingTable<C>>;
             type OnClause = ::diesel::dsl::Eq<$($parent)::+::$key, $crate::dsl::RankedEntity<C>>;
 
             fn join_target(

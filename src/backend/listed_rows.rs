@@ -3,10 +3,9 @@
 use diesel::QueryResult;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Date, HasSqlType, SingleValue, SmallInt};
+use diesel::sql_types::{HasSqlType, SingleValue};
 
-use super::{AddedRows, CounterBackend, Dialect, ListRows, ListedRows, WalkRows, push_names};
-use crate::day::Day;
+use super::{AddedRows, Bind, CounterBackend, Dialect, ListRows, ListedRows, WalkRows, push_names};
 
 impl ListRows for ListedRows {
     // SQLite takes 32,766 bind values, MySQL 65,535. Two of them can be days.
@@ -30,9 +29,6 @@ where
     DB: CounterBackend + HasSqlType<ST>,
     K: ToSql<ST, DB>,
     ST: SingleValue,
-    Day: ToSql<Date, DB>,
-    i16: ToSql<SmallInt, DB>,
-    i64: ToSql<BigInt, DB>,
 {
     fn walk_in<'b>(keys: &'b [K], mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         for (i, key) in keys.iter().enumerate() {
@@ -73,12 +69,12 @@ where
             out.push_sql(if i == 0 { "(" } else { ", (" });
             out.push_bind_param::<ST, _>(key)?;
             out.push_sql(", ");
-            out.push_bind_param::<Date, _>(rows.day)?;
+            DB::push_bind(Bind::Day(rows.day), &mut out)?;
             out.push_sql(", ");
             dialect.push_slot(rows.slots, i == 0, &mut out)?;
             for amounts in &rows.amounts {
                 out.push_sql(", ");
-                out.push_bind_param::<BigInt, _>(&amounts[i])?;
+                DB::push_bind(Bind::Amount(&amounts[i]), &mut out)?;
             }
             out.push_sql(")");
         }

@@ -2,6 +2,7 @@
 //!
 //! To add a database, change this folder only.
 
+pub(crate) mod bind;
 mod listed_rows;
 mod sql;
 pub(crate) mod stored_key;
@@ -11,11 +12,11 @@ mod unnested_rows;
 use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::{AstPass, QueryFragment};
-use diesel::sql_types::{BigInt, Date, HasSqlType, SmallInt};
 
 use crate::day::Day;
 use crate::slot::SlotRange;
 
+pub(crate) use bind::{Bind, Binds};
 pub(crate) use sql::{NUMBER, push_names};
 pub use stored_key::StoredKey;
 pub(crate) use stored_key::is_exact;
@@ -66,9 +67,7 @@ pub(crate) use stored_key::is_exact;
     label = "enable a feature of diesel_counters: `postgres`, `mysql` or `sqlite`",
     note = "for a `#[derive(MultiConnection)]`, write `impl CounterBackend for MultiBackend`"
 )]
-pub trait CounterBackend:
-    Backend + HasSqlType<Date> + HasSqlType<SmallInt> + HasSqlType<BigInt>
-{
+pub trait CounterBackend: Binds {
     /// How a statement takes many rows: `UnnestedRows` for Diesel's `Pg`, and [`ListedRows`] for
     /// every other backend.
     type ManyRows;
@@ -143,7 +142,6 @@ impl Dialect {
 }
 
 /// How many rows or keys a statement of this backend has.
-#[doc(hidden)]
 pub trait ListRows {
     /// The greatest number of keys to compare a column with.
     const LIMIT: usize;
@@ -156,7 +154,6 @@ pub trait ListRows {
 }
 
 /// How rows, and keys `K` of the SQL type `ST`, are written into a statement.
-#[doc(hidden)]
 pub trait WalkRows<K, ST, DB: Backend>: ListRows {
     /// Writes what a column is compared with: ` IN (?, ?, …)`.
     fn walk_in<'b>(keys: &'b [K], out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
@@ -177,7 +174,6 @@ pub trait WalkRows<K, ST, DB: Backend>: ListRows {
 }
 
 /// Rows that a statement adds.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct AddedRows<'a, K> {
     /// The names of the columns of the entity, the day and the slot.

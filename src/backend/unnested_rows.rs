@@ -4,10 +4,12 @@ use diesel::QueryResult;
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::serialize::ToSql;
-use diesel::sql_types::{Array, BigInt, Date, HasSqlType, SingleValue};
+use diesel::sql_types::{Array, BigInt, HasSqlType, SingleValue};
 
 use super::sql::WANTED_KEY;
-use super::{AddedRows, Dialect, ListRows, NUMBER, UnnestedRows, WalkRows, push_names};
+use super::{
+    AddedRows, Bind, Binds, Dialect, ListRows, NUMBER, UnnestedRows, WalkRows, push_names,
+};
 
 impl ListRows for UnnestedRows {
     const LIMIT: usize = usize::MAX;
@@ -68,7 +70,7 @@ where
             out.push_identifier(name)?;
         }
         out.push_sql(") SELECT ");
-        out.push_bind_param::<Date, _>(rows.day)?;
+        Pg::push_bind(Bind::Day(rows.day), &mut out)?;
         // A subquery runs once, and an expression once for each row.
         out.push_sql(", (SELECT ");
         Dialect::PostgreSql.push_slot(rows.slots, true, &mut out)?;

@@ -6,11 +6,10 @@ use std::marker::PhantomData;
 use diesel::connection::Connection;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
-use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Date};
+use diesel::sql_types::BigInt;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, ListRows, ManyRows, NUMBER, WalkRows};
+use crate::backend::{Bind, CounterBackend, Dialect, ListRows, ManyRows, NUMBER, WalkRows};
 use crate::correcting::recount::lock_entities;
 use crate::counter::NoCounters;
 use crate::counting::increment::LockEntity;
@@ -252,7 +251,6 @@ fn split<K: Clone>(keys: &[K], numbers: &[i64]) -> (Vec<K>, Vec<K>) {
 
 /// A statement on all rows of the entities `E`.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct EntityRows<T: CounterTable, E, Do> {
     table: TableName<T>,
     entities: E,
@@ -264,39 +262,29 @@ pub struct EntityRows<T: CounterTable, E, Do> {
 
 /// Deletes no rows. On SQLite it takes the write lock first, because a transaction that reads before
 /// it writes fails at once if another transaction has written in between.
-#[doc(hidden)]
 pub type StartWriting<T, E> = EntityRows<T, E, Starting>;
 
 /// Counts the rows.
-#[doc(hidden)]
 pub type CountRows<T, E> = EntityRows<T, E, Counting>;
 
 /// Counts the rows that have counts: all but the one of zeros that is the lock.
-#[doc(hidden)]
 pub type CountCounts<T, E> = EntityRows<T, E, CountingCounts>;
 
 /// Deletes the rows.
-#[doc(hidden)]
 pub type DeleteRows<T, E> = EntityRows<T, E, Deleting>;
 
 /// Deletes the rows that are the locks.
-#[doc(hidden)]
 pub type DeleteLocks<T, E> = EntityRows<T, E, DeletingLocks>;
 
 // The kinds of statements.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct Starting;
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct Counting;
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct CountingCounts;
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct Deleting;
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct DeletingLocks;
 
@@ -368,7 +356,6 @@ where
     T: CounterTable<FromClause: QueryFragment<DB>, AllColumns: ColumnNames>,
     E: Entities<T, DB>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
@@ -388,13 +375,12 @@ fn walk_counts_only<T, DB>(and: &str, out: &mut AstPass<'_, '_, DB>) -> QueryRes
 where
     T: CounterTable<AllColumns: ColumnNames>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
 {
     out.push_sql(and);
     out.push_sql("(");
     out.push_identifier(T::DAY)?;
     out.push_sql(" <> ");
-    out.push_bind_param::<Date, _>(const { &Day(UNDATED) })?;
+    DB::push_bind(Bind::Day(const { &Day(UNDATED) }), out)?;
     for name in [T::SLOT].into_iter().chain(counters_of::<T>()) {
         out.push_sql(" OR ");
         out.push_identifier(name)?;
@@ -422,7 +408,6 @@ where
     T: CounterTable<FromClause: QueryFragment<DB>>,
     E: Entities<T, DB>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         Dialect::of(&out).push_verb("DELETE", &mut out);
@@ -430,7 +415,7 @@ where
         out.push_sql(and);
         out.push_identifier(T::DAY)?;
         out.push_sql(" = ");
-        out.push_bind_param::<Date, _>(const { &Day(UNDATED) })?;
+        DB::push_bind(Bind::Day(const { &Day(UNDATED) }), &mut out)?;
         out.push_sql(" AND ");
         out.push_identifier(T::SLOT)?;
         out.push_sql(" = 0");
@@ -459,7 +444,6 @@ impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
 /// A query of the numbers, from 1, of the keys of a list that have rows. If the collation treats
 /// several keys of the list as equal, it returns the number of one.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct FindKeys<T: CounterTable, K> {
     table: TableName<T>,
     keys: Keys<K>,
@@ -484,7 +468,6 @@ impl<T, K, DB> QueryFragment<DB> for FindKeys<T, K>
 where
     T: CounterTable<FromClause: QueryFragment<DB>, AllColumns: ColumnNames>,
     DB: CounterBackend<ManyRows: WalkRows<K, T::KeyType, DB>>,
-    Day: ToSql<Date, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let entity = T::ENTITY.unwrap_or_default();
@@ -512,7 +495,6 @@ where
 }
 
 /// The counter tables of a model: `(article_counters::table, (votes::table, ()))`.
-#[doc(hidden)]
 pub trait DeleteFromEach<'a, K, Conn> {
     fn delete(id: &'a K, conn: &mut Conn) -> QueryResult<usize>;
 }
@@ -545,7 +527,6 @@ where
 }
 
 /// The counter tables of a model, for many entities.
-#[doc(hidden)]
 pub trait DeleteManyFromEach<'a, K, Conn> {
     fn delete(ids: &[&'a K], conn: &mut Conn) -> QueryResult<usize>;
 }

@@ -17,7 +17,6 @@ use crate::table::{CounterTable, TableName};
 
 /// A query of the stored and the true counts of the entities `E`, grouped by `By`.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct DriftQuery<C: Counters, Source, E, By> {
     table: TableOf<C>,
     source: Rc<Source>,
@@ -55,7 +54,6 @@ impl<C: Counters, Source, E, By> DriftQuery<C, Source, E, By> {
 
 /// How the stored and the true counts of `C` are grouped. The source selects days if the counts are
 /// grouped by day.
-#[doc(hidden)]
 pub trait DriftBy<C: Counters> {
     /// The SQL type of a row: the columns of the group, the stored counts, the true counts.
     type Rows;
@@ -65,12 +63,10 @@ pub trait DriftBy<C: Counters> {
 
 /// A row for each entity.
 #[derive(Debug, Clone, Copy, QueryId)]
-#[doc(hidden)]
 pub struct ByEntity;
 
 /// A row for each entity and day.
 #[derive(Debug, Clone, Copy, QueryId)]
-#[doc(hidden)]
 pub struct ByEntityAndDay;
 
 impl<C: Counters> DriftBy<C> for Ungrouped {

@@ -10,7 +10,6 @@ use crate::table::{CounterTable, TableName};
 
 /// A query of the rows of an entity that has been locked.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct StoredRows<C: Counters, Id> {
     pub(super) table: TableOf<C>,
     pub(super) id: Id,
@@ -26,7 +25,6 @@ impl<C: Counters, Id> Query for StoredRows<C, Id> {
 impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for StoredRows<C, Id> {}
 
 // Distinguishes the query id of this query from others.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct Stored;
 
@@ -84,7 +82,6 @@ where
 /// Takes from each row of the entities `E`, which are locked, what it has. Then their sums are 0, also
 /// those that were out of the range of an `i64`. Increments at the same time are kept.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct TakeBack<C: Counters, E> {
     table: TableOf<C>,
     entities: E,

@@ -58,7 +58,6 @@ true_counts! {
 pub type RecountBy<C, S> = <<S as AsQuery>::SqlType as TrueCounts<C, KeyType<C>>>::By;
 
 /// How a recount of many entities groups the counts. `K` is the key of a group.
-#[doc(hidden)]
 pub trait OfMany<K> {
     type Entity;
     fn entity(key: &K) -> &Self::Entity;
@@ -90,7 +89,6 @@ impl<K> OfMany<(K, NaiveDate)> for ByEntityAndDay {
 }
 
 /// How a recount of one entity groups the counts.
-#[doc(hidden)]
 pub trait OfOne<C: Counters> {
     type OfOne: DriftBy<C>;
     type Row;

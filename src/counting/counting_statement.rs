@@ -210,12 +210,10 @@ where
     message = "`{Self}` cannot count in the statement that writes the row: only PostgreSQL can",
     label = "on this database, run the statement and the increment in one transaction"
 )]
-#[doc(hidden)]
 pub trait WritesInWith: Backend {}
 impl WritesInWith for Pg {}
 
 /// The increments of a statement, as SQL.
-#[doc(hidden)]
 pub trait Upserts<DB: Backend> {
     const NUMBER: usize;
     /// Writes what follows `WITH`.

@@ -4,11 +4,9 @@ use chrono::NaiveDate;
 use diesel::connection::Connection;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_dsl::methods::ExecuteDsl;
-use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Date, SmallInt};
 use diesel::{Expression, QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, push_names};
+use crate::backend::{Bind, CounterBackend, Dialect, push_names};
 use crate::counter::{Counters, TableOf};
 use crate::day::{Day, Period, UNDATED, utc_today};
 use crate::entity::{Entity, KeyExpression, KeyOf, KeyType};
@@ -78,7 +76,6 @@ pub(crate) type SlotChoice = (Slot, i16);
 
 /// The day of a row to write, and the slots to choose from.
 #[derive(Debug, Clone, Copy)]
-#[doc(hidden)]
 pub struct DaySlots {
     pub(crate) day: Day,
     pub(crate) slots: SlotRange,
@@ -215,9 +212,6 @@ where
     Id: Entity<C::Table, DB>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
-    i16: ToSql<SmallInt, DB>,
-    i64: ToSql<BigInt, DB>,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         walk_upsert::<C::Table, _, _, _>(&self.table, C::NAMES, &self.rows, &self.place, out)
@@ -225,10 +219,8 @@ where
 }
 
 // These types distinguish the query ids of the two statements.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct Upsert;
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct Locking;
 
@@ -238,7 +230,6 @@ pub struct Locking;
 /// The lock is the entity's row of 1970-01-01 in slot 0. If the row does not exist, it is inserted
 /// with zeros in the counters `C`.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct LockEntity<C: Counters, Id> {
     table: TableOf<C>,
     rows: [(Id, C::Amounts); 1],
@@ -266,9 +257,6 @@ where
     Id: Entity<C::Table, DB>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
-    i16: ToSql<SmallInt, DB>,
-    i64: ToSql<BigInt, DB>,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         walk_upsert::<C::Table, _, _, _>(&self.table, C::NAMES, &self.rows, &DaySlots::LOCK, out)
@@ -277,7 +265,6 @@ where
 
 /// Adds to the row of a table without entities.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct AddRow<'a, T: CounterTable> {
     table: TableName<T>,
     place: &'a DaySlots,
@@ -306,9 +293,6 @@ where
     T: CounterTable<KeyType = NoEntity>,
     TableName<T>: QueryFragment<DB>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
-    i16: ToSql<SmallInt, DB>,
-    i64: ToSql<BigInt, DB>,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         walk_upsert::<T, _, _, _>(&self.table, self.counters, &self.rows, self.place, out)
@@ -329,9 +313,6 @@ where
     A: AsRef<[i64]>,
     TableName<T>: QueryFragment<DB>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
-    i16: ToSql<SmallInt, DB>,
-    i64: ToSql<BigInt, DB>,
 {
     let dialect = Dialect::of(&out);
     dialect.push_insert_into(table, &mut out)?;
@@ -344,12 +325,12 @@ where
     for (i, (id, amounts)) in rows.iter().enumerate() {
         out.push_sql(if i == 0 { "(" } else { ", (" });
         id.walk_value(out.reborrow())?;
-        out.push_bind_param::<Date, _>(&place.day)?;
+        DB::push_bind(Bind::Day(&place.day), &mut out)?;
         out.push_sql(", ");
         dialect.push_slot(&place.slots, i == 0, &mut out)?;
         for amount in amounts.as_ref() {
             out.push_sql(", ");
-            out.push_bind_param::<BigInt, _>(amount)?;
+            DB::push_bind(Bind::Amount(amount), &mut out)?;
         }
         out.push_sql(")");
     }

@@ -193,7 +193,6 @@ fn added_rows<'a, T: EntityTable, K>(
 }
 
 /// Adds to several rows of the table `T`.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct AddRows<'a, T: CounterTable, K> {
     table: &'a TableName<T>,
@@ -238,7 +237,6 @@ where
 
 /// An increment of many entities that is one statement.
 #[cfg(feature = "postgres")]
-#[doc(hidden)]
 #[derive(Debug, Clone)]
 pub struct UpsertMany<C: Counters, K> {
     table: TableName<C::Table>,

@@ -14,7 +14,7 @@ use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, HasSqlType, Nullable, SingleValue};
 use diesel::{Column, QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, is_exact};
+use crate::backend::{Bind, CounterBackend, Dialect, is_exact};
 use crate::counter::Counters;
 use crate::layout::Layout;
 use crate::table::{HasParent, ParentTable};
@@ -279,7 +279,6 @@ fn not_updated(key: &impl fmt::Debug) -> Error {
 
 /// A range of keys of the parent table.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct KeyRange<F, P, ST, K> {
     names: Rc<Names<F, P>>,
     after: Option<K>,
@@ -323,7 +322,6 @@ impl<F, P, ST, K> KeyRange<F, P, ST, K> {
 /// A query of the last key of the next range. It returns no row if the rest of the table is shorter
 /// than a range.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct RangeEnd<F, P, ST, K>(KeyRange<F, P, ST, K>);
 statement!(RangeEnd(F, P, ST, K) -> ST);
 
@@ -333,7 +331,6 @@ where
     ST: SingleValue,
     K: ToSql<ST, DB>,
     DB: CounterBackend + HasSqlType<ST>,
-    i64: ToSql<BigInt, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         // PostgreSQL refuses a prepared query once the key has got another type.
@@ -347,13 +344,12 @@ where
         out.push_sql(" ORDER BY ");
         out.push_identifier(key)?;
         out.push_sql(" LIMIT 1 OFFSET ");
-        out.push_bind_param::<BigInt, _>(const { &(COMPARED - 1) })
+        DB::push_bind(Bind::Amount(const { &(COMPARED - 1) }), &mut out)
     }
 }
 
 /// A query of the number of rows of a range.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct CountRange<F, P, ST, K>(KeyRange<F, P, ST, K>);
 statement!(CountRange(F, P, ST, K) -> BigInt);
 
@@ -375,7 +371,6 @@ where
 
 /// A query of the rows of a range whose column is not the total.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct Differing<F, P, ST, K> {
     range: KeyRange<F, P, ST, K>,
     /// Whether it could read what was true before something was written.
@@ -477,7 +472,6 @@ where
 
 /// Writes totals into the rows whose column has not changed since it was read.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct WriteTotals<F, P, ST, K> {
     names: Rc<Names<F, P>>,
     rows: Vec<(K, Option<i64>, i64)>,
@@ -491,8 +485,6 @@ where
     ST: SingleValue,
     K: ToSql<ST, DB>,
     DB: CounterBackend + HasSqlType<ST>,
-    i64: ToSql<BigInt, DB>,
-    Option<i64>: ToSql<Nullable<BigInt>, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         // Each number of rows has a text of its own, so it is not cached.
@@ -502,9 +494,9 @@ where
             let (key, held, total) = &self.rows[row];
             out.push_bind_param::<ST, _>(key)?;
             out.push_sql(", ");
-            out.push_bind_param::<Nullable<BigInt>, _>(held)?;
+            DB::push_bind(Bind::Column(held), out)?;
             out.push_sql(", ");
-            out.push_bind_param::<BigInt, _>(total)
+            DB::push_bind(Bind::Amount(total), out)
         };
         let columns = [
             (Some(&*into.key), KEY),

@@ -5,10 +5,8 @@ use std::cmp::Reverse;
 use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::query_builder::AstPass;
-use diesel::serialize::ToSql;
-use diesel::sql_types::{Date, SmallInt};
 
-use crate::backend::{CounterBackend, Dialect};
+use crate::backend::{Bind, CounterBackend, Dialect};
 use crate::day::{Day, UNDATED};
 use crate::layout::Layout;
 
@@ -72,20 +70,18 @@ impl MergeRange {
     ) -> QueryResult<()>
     where
         DB: CounterBackend,
-        Day: ToSql<Date, DB>,
-        i16: ToSql<SmallInt, DB>,
     {
         out.push_identifier(&layout.day)?;
         out.push_sql(" >= ");
-        out.push_bind_param::<Date, _>(&self.first)?;
+        DB::push_bind(Bind::Day(&self.first), &mut out)?;
         out.push_sql(" AND ");
         out.push_identifier(&layout.day)?;
         out.push_sql(" < ");
-        out.push_bind_param::<Date, _>(&self.before)?;
+        DB::push_bind(Bind::Day(&self.before), &mut out)?;
         out.push_sql(" AND ");
         out.push_identifier(&layout.slot)?;
         out.push_sql(" > ");
-        out.push_bind_param::<SmallInt, _>(&self.above_slot)?;
+        DB::push_bind(Bind::Slot(&self.above_slot), &mut out)?;
         Dialect::of(&out).push_and_is_day(&layout.day, &mut out)
     }
 }

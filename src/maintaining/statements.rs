@@ -9,10 +9,10 @@ use diesel::deserialize::{self, FromSql, QueryableByName};
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::row::{Field, NamedRow, Row};
 use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Date, HasSqlType, SingleValue, SmallInt, Text, Untyped};
+use diesel::sql_types::{BigInt, Date, HasSqlType, SingleValue, SmallInt, Untyped};
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, push_names};
+use crate::backend::{Bind, CounterBackend, Dialect, push_names};
 use crate::day::Day;
 use crate::layout::Layout;
 use crate::maintaining::range::{MergeRange, RowKey};
@@ -23,12 +23,10 @@ use crate::maintaining::range::{MergeRange, RowKey};
 /// The lock lets one merge of a table run at a time. Two merges would be exact too, because each
 /// merges only rows that it has locked, but they would wait for each other.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct TryLock<F>(pub(super) Rc<Layout<F>>);
 
 /// Releases the table's advisory lock. Returns 1, or 0 if this session does not have it.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct Unlock<F>(pub(super) Rc<Layout<F>>);
 
 statement!(TryLock(F) -> BigInt);
@@ -37,8 +35,7 @@ statement!(Unlock(F) -> BigInt);
 impl<F, DB> QueryFragment<DB> for TryLock<F>
 where
     F: QueryFragment<DB>,
-    DB: CounterBackend + HasSqlType<Text>,
-    str: ToSql<Text, DB>,
+    DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         Dialect::of(&out).push_try_lock(&self.0.table, &self.0.name, &mut out)
@@ -48,8 +45,7 @@ where
 impl<F, DB> QueryFragment<DB> for Unlock<F>
 where
     F: QueryFragment<DB>,
-    DB: CounterBackend + HasSqlType<Text>,
-    str: ToSql<Text, DB>,
+    DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         Dialect::of(&out).push_unlock(&self.0.table, &self.0.name, &mut out)
@@ -58,7 +54,6 @@ where
 
 /// A query of the number of rows to merge.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct CountRows<F> {
     pub(super) layout: Rc<Layout<F>>,
     pub(super) range: MergeRange,
@@ -69,8 +64,6 @@ impl<F, DB> QueryFragment<DB> for CountRows<F>
 where
     F: QueryFragment<DB>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
-    i16: ToSql<SmallInt, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         Dialect::of(&out).push_select(&mut out);
@@ -83,7 +76,6 @@ where
 
 /// A query of the number of rows whose day SQLite stores as another text than `YYYY-MM-DD`.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct CountOtherDays<F>(pub(super) Rc<Layout<F>>);
 statement!(CountOtherDays(F) -> BigInt);
 
@@ -106,7 +98,6 @@ where
 
 /// A query of the keys of the next rows to merge, in order. It locks no rows.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct NextRows<F, ST, K> {
     pub(super) layout: Rc<Layout<F>>,
     pub(super) range: MergeRange,
@@ -122,10 +113,6 @@ where
     ST: SingleValue,
     K: ToSql<ST, DB>,
     DB: CounterBackend + HasSqlType<ST>,
-    Day: ToSql<Date, DB>,
-    NaiveDate: ToSql<Date, DB>,
-    i16: ToSql<SmallInt, DB>,
-    i64: ToSql<BigInt, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         push_select_keys(&self.layout, &mut out)?;
@@ -140,7 +127,7 @@ where
         out.push_sql(" ORDER BY ");
         push_names(&self.layout.key(), &mut out)?;
         out.push_sql(" LIMIT ");
-        out.push_bind_param::<BigInt, _>(&self.limit)
+        DB::push_bind(Bind::Amount(&self.limit), &mut out)
     }
 }
 
@@ -154,8 +141,6 @@ where
     ST: SingleValue,
     K: ToSql<ST, DB>,
     DB: CounterBackend + HasSqlType<ST>,
-    NaiveDate: ToSql<Date, DB>,
-    i16: ToSql<SmallInt, DB>,
 {
     if let Some(name) = &layout.entity {
         out.push_identifier(name)?;
@@ -169,15 +154,15 @@ where
     }
     out.push_identifier(&layout.day)?;
     out.push_sql(" >= ");
-    out.push_bind_param::<Date, _>(day)?;
+    DB::push_bind(Bind::StoredDay(day), &mut out)?;
     out.push_sql(" AND (");
     out.push_identifier(&layout.day)?;
     out.push_sql(" > ");
-    out.push_bind_param::<Date, _>(day)?;
+    DB::push_bind(Bind::StoredDay(day), &mut out)?;
     out.push_sql(" OR ");
     out.push_identifier(&layout.slot)?;
     out.push_sql(" > ");
-    out.push_bind_param::<SmallInt, _>(slot)?;
+    DB::push_bind(Bind::Slot(slot), &mut out)?;
     out.push_sql(if layout.entity.is_some() { "))" } else { ")" });
     Ok(())
 }
@@ -189,7 +174,6 @@ where
 /// SQLite, a transaction that reads before it writes fails if another transaction has written in
 /// between. This one writes first, and waits for the write lock.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct OpenTargets<F, ST, K> {
     pub(super) layout: Rc<Layout<F>>,
     pub(super) targets: Vec<RowKey<K>>,
@@ -203,7 +187,6 @@ where
     ST: SingleValue,
     K: ToSql<ST, DB>,
     DB: CounterBackend + HasSqlType<ST>,
-    NaiveDate: ToSql<Date, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         // Each number of rows has a text of its own, so it is not cached.
@@ -220,7 +203,7 @@ where
                 out.push_bind_param::<ST, _>(entity)?;
                 out.push_sql(", ");
             }
-            out.push_bind_param::<Date, _>(day)?;
+            DB::push_bind(Bind::StoredDay(day), &mut out)?;
             out.push_sql(", 0");
             out.push_sql(&", 0".repeat(counters.len()));
             out.push_sql(")");
@@ -231,7 +214,6 @@ where
 
 /// Rows, by their keys.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct Rows<F, ST, K> {
     layout: Rc<Layout<F>>,
     keys: Rc<Vec<RowKey<K>>>,
@@ -285,8 +267,6 @@ where
     ST: SingleValue,
     K: ToSql<ST, DB>,
     DB: CounterBackend + HasSqlType<ST>,
-    NaiveDate: ToSql<Date, DB>,
-    i16: ToSql<SmallInt, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         // Each number of rows has a text of its own, so it is not cached.
@@ -298,9 +278,9 @@ where
                 out.push_bind_param::<ST, _>(entity)?;
                 out.push_sql(", ");
             }
-            out.push_bind_param::<Date, _>(day)?;
+            DB::push_bind(Bind::StoredDay(day), out)?;
             out.push_sql(", ");
-            out.push_bind_param::<SmallInt, _>(slot)
+            DB::push_bind(Bind::Slot(slot), out)
         };
         let rows = self.keys.len();
         Dialect::of(&out).push_from_rows(&layout.table, &layout.key(), rows, push_values, &mut out)
@@ -310,7 +290,6 @@ where
 /// Locks rows, except those that another transaction has locked or deleted. Returns each as a
 /// [`LockedRow`].
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct Lock<F, ST, K>(Rows<F, ST, K>);
 statement!(Lock(F, ST, K) -> Untyped);
 
@@ -334,7 +313,6 @@ where
 /// A locked row, and the names of all its columns. A column that the layout does not have could be
 /// a new counter.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct LockedRow<ST, K> {
     pub(super) key: RowKey<K>,
     pub(super) columns: Vec<String>,
@@ -367,7 +345,6 @@ where
 
 /// Adds rows to the row of slot 0.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct Add<F, ST, K> {
     rows: Rows<F, ST, K>,
     into: Option<Day>,
@@ -379,7 +356,6 @@ where
     F: QueryFragment<DB>,
     Rows<F, ST, K>: QueryFragment<DB>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
 {
     // INSERT INTO t (entity, day, slot, views)
     // SELECT entity, day, 0, SUM(views) FROM t WHERE … GROUP BY entity, day ORDER BY entity, day
@@ -401,7 +377,7 @@ where
         push_names(&by, &mut out)?;
         if let Some(into) = &self.into {
             out.push_sql(if by.is_empty() { "" } else { ", " });
-            out.push_bind_param::<Date, _>(into)?;
+            DB::push_bind(Bind::Day(into), &mut out)?;
         }
         out.push_sql(", 0");
         for counter in &counters {
@@ -421,7 +397,6 @@ where
 
 /// Deletes rows.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct Delete<F, ST, K>(Rows<F, ST, K>);
 statement!(Delete(F, ST, K));
 

@@ -7,11 +7,10 @@ use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, QueryableByName};
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::row::{Field, NamedRow, Row};
-use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Date, Nullable, SmallInt, Text, Untyped};
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, push_names};
+use crate::backend::{Bind, CounterBackend, Dialect, push_names};
 use crate::day::{Day, DayRange, Days, UNDATED};
 use crate::layout::Layout;
 use crate::reading::sums::push_group_by;
@@ -63,7 +62,6 @@ enum By {
 
 /// A condition that is always true.
 #[derive(Debug, Clone, Copy)]
-#[doc(hidden)]
 pub struct Always;
 
 impl<DB: Backend> QueryFragment<DB> for Always {
@@ -164,8 +162,6 @@ where
     Where: QueryFragment<DB>,
     Key: QueryFragment<DB>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
-    i64: ToSql<BigInt, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         out.unsafe_to_cache_prepared();
@@ -221,7 +217,7 @@ where
         }
         if let Some(limit) = &self.greatest {
             out.push_sql(" LIMIT ");
-            out.push_bind_param::<BigInt, _>(limit)?;
+            DB::push_bind(Bind::Amount(limit), &mut out)?;
         }
         Ok(())
     }
@@ -231,7 +227,6 @@ impl<F, Where, Key> LayoutSums<'_, F, Where, Key> {
     fn walk_extent<'b, DB>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
     where
         DB: CounterBackend,
-        Day: ToSql<Date, DB>,
     {
         let Layout {
             entity, day, slot, ..
@@ -251,7 +246,7 @@ impl<F, Where, Key> LayoutSums<'_, F, Where, Key> {
             out.push_sql("(CASE WHEN ");
             out.push_identifier(day)?;
             out.push_sql(" <> ");
-            out.push_bind_param::<Date, _>(&Day(UNDATED))?;
+            DB::push_bind(Bind::Day(&Day(UNDATED)), &mut out)?;
             DayRange::ALL.walk_where(" AND ", day, out.reborrow())?;
             out.push_sql(" THEN ");
             out.push_identifier(day)?;

@@ -16,13 +16,12 @@ use diesel::query_source::{
     Alias, AliasSource, AliasedField, AppearsInFromClause, Column, Once, QuerySource, Table,
     TableNotEqual,
 };
-use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Date};
+use diesel::sql_types::BigInt;
 use diesel::{AppearsOnTable, JoinOnDsl, QueryResult, RunQueryDsl, SelectableExpression};
 
-use crate::backend::{CounterBackend, Dialect};
+use crate::backend::{Bind, CounterBackend, Dialect};
 use crate::counter::{Counters, TableOf};
-use crate::day::{Day, DayRange, Days};
+use crate::day::{DayRange, Days};
 use crate::entity::KeyType;
 use crate::table::{EntityTable, TableName};
 
@@ -189,8 +188,6 @@ where
     T: EntityTable,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
-    Day: ToSql<Date, DB>,
-    i64: ToSql<BigInt, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
@@ -209,7 +206,7 @@ where
         out.push_sql(" GROUP BY ");
         out.push_identifier(entity)?;
         out.push_sql(" ORDER BY 2 DESC, 1 LIMIT ");
-        out.push_bind_param::<BigInt, _>(&self.limit)
+        DB::push_bind(Bind::Amount(&self.limit), &mut out)
     }
 }
 

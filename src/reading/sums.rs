@@ -34,7 +34,6 @@ impl<C: Counters, E, By, Days> Sums<C, E, By, Days> {
 }
 
 /// The columns that sums of `C` are grouped by. A row has these columns, and then the sums.
-#[doc(hidden)]
 pub trait GroupBy<C: Counters> {
     type SqlType;
     /// Whether the table's column of days is one of the columns.
@@ -50,7 +49,6 @@ impl<C: Counters> GroupBy<C> for Ungrouped {
 
 /// A row for each day.
 #[derive(Debug, Clone, Copy, QueryId)]
-#[doc(hidden)]
 pub struct ByDay;
 impl<C: Counters> GroupBy<C> for ByDay {
     type SqlType = (Date, <C as Expression>::SqlType);
@@ -108,7 +106,6 @@ where
 /// number of its key in the list, from 1, and the sums. If `By` is [`ByDay`], it has a row for each
 /// entity and day.
 #[derive(Debug, Clone)]
-#[doc(hidden)]
 pub struct NumberedSums<C: Counters, K, By = Ungrouped, Days = AllDays> {
     table: TableOf<C>,
     keys: Keys<K>,

@@ -174,7 +174,6 @@ impl<C: Counters<Table: EntityTable>, Days> Total<C, Days> {
     message = "this is not an expression for a key of this counter table, whose keys have the SQL type `{ST}`",
     label = "the SQL type of this expression is `{Self}`"
 )]
-#[doc(hidden)]
 pub trait OrNull<ST> {}
 impl<ST> OrNull<ST> for ST {}
 #[diagnostic::do_not_recommend]
@@ -322,12 +321,10 @@ where
     label = "this query does not have the table `{Self}`",
     note = "help: join `{Self}`, or add the key of the entity, as in `total(…).of(comments::article_id)`"
 )]
-#[doc(hidden)]
 pub trait InQuery<QS: ?Sized> {}
 #[diagnostic::do_not_recommend]
 impl<T, QS: AppearsInFromClause<T, Count: IsOnce> + ?Sized> InQuery<QS> for T {}
 
 /// The number of times that a table is in a query: once.
-#[doc(hidden)]
 pub trait IsOnce {}
 impl IsOnce for Once {}

@@ -3,10 +3,8 @@
 use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::{AstPass, QueryFragment};
-use diesel::serialize::ToSql;
-use diesel::sql_types::{HasSqlType, Text};
 
-use crate::backend::Dialect;
+use crate::backend::{Bind, CounterBackend, Dialect};
 
 impl Dialect {
     /// Writes an index hint, after the table in a `FROM`: MySQL and MariaDB find the rows by the
@@ -103,9 +101,8 @@ impl Dialect {
         out: &mut AstPass<'_, 'b, DB>,
     ) -> QueryResult<()>
     where
-        DB: Backend + HasSqlType<Text>,
+        DB: CounterBackend,
         T: QueryFragment<DB>,
-        str: ToSql<Text, DB>,
     {
         self.push_session_lock(
             ["pg_try_advisory_lock", "GET_LOCK", ", 0"],
@@ -124,9 +121,8 @@ impl Dialect {
         out: &mut AstPass<'_, 'b, DB>,
     ) -> QueryResult<()>
     where
-        DB: Backend + HasSqlType<Text>,
+        DB: CounterBackend,
         T: QueryFragment<DB>,
-        str: ToSql<Text, DB>,
     {
         self.push_session_lock(["pg_advisory_unlock", "RELEASE_LOCK", ""], table, name, out)
     }
@@ -139,9 +135,8 @@ impl Dialect {
         out: &mut AstPass<'_, 'b, DB>,
     ) -> QueryResult<()>
     where
-        DB: Backend + HasSqlType<Text>,
+        DB: CounterBackend,
         T: QueryFragment<DB>,
-        str: ToSql<Text, DB>,
     {
         self.push_select(out);
         match self {
@@ -151,7 +146,7 @@ impl Dialect {
                 out.push_sql("CASE WHEN ");
                 out.push_sql(postgres);
                 out.push_sql("(hashtext(concat('diesel_counters/', CAST(");
-                out.push_bind_param::<Text, _>(name)?;
+                DB::push_bind(Bind::Text(name), out)?;
                 out.push_sql(" AS TEXT))), CAST(CAST($diesel_counters$");
                 table.walk_ast(out.reborrow())?;
                 out.push_sql(
@@ -168,7 +163,7 @@ impl Dialect {
                 out.push_sql(
                     "(CONVERT(SHA2(CONVERT(CONCAT_WS('/', 'diesel_counters', DATABASE(), ",
                 );
-                out.push_bind_param::<Text, _>(name)?;
+                DB::push_bind(Bind::Text(name), out)?;
                 out.push_sql(") USING utf8mb4), 224) USING utf8mb4)");
                 out.push_sql(mysql_arguments);
                 out.push_sql("), 0) AS SIGNED)");

@@ -3,10 +3,8 @@
 use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::AstPass;
-use diesel::serialize::ToSql;
-use diesel::sql_types::{HasSqlType, SmallInt};
 
-use crate::backend::Dialect;
+use crate::backend::{Bind, CounterBackend, Dialect};
 use crate::slot::SlotRange;
 
 impl Dialect {
@@ -57,15 +55,14 @@ impl Dialect {
         out: &mut AstPass<'_, 'b, DB>,
     ) -> QueryResult<()>
     where
-        DB: Backend + HasSqlType<SmallInt>,
-        i16: ToSql<SmallInt, DB>,
+        DB: CounterBackend,
     {
         match self {
             Dialect::PostgreSql => {
-                out.push_bind_param::<SmallInt, _>(&slots.first)?;
+                DB::push_bind(Bind::FirstSlot(&slots.first), out)?;
                 // With one slot to choose from, the session does not need a number.
                 out.push_sql(" + CASE WHEN ");
-                out.push_bind_param::<SmallInt, _>(&slots.count)?;
+                DB::push_bind(Bind::Slot(&slots.count), out)?;
                 out.push_sql(" > 1 THEN COALESCE(");
                 out.push_sql(POSTGRES_NUMBER);
                 if is_first_row {
@@ -73,15 +70,15 @@ impl Dialect {
                     out.push_sql(POSTGRES_CLAIM);
                 }
                 out.push_sql(", pg_backend_pid()) % ");
-                out.push_bind_param::<SmallInt, _>(&slots.count)?;
+                DB::push_bind(Bind::Slot(&slots.count), out)?;
                 out.push_sql(" ELSE 0 END");
             }
             Dialect::MySql => {
-                out.push_bind_param::<SmallInt, _>(&slots.first)?;
+                DB::push_bind(Bind::FirstSlot(&slots.first), out)?;
                 out.push_sql(" + COALESCE(");
                 out.push_sql(MYSQL_NUMBER);
                 out.push_sql(", CONNECTION_ID()) % ");
-                out.push_bind_param::<SmallInt, _>(&slots.count)?;
+                DB::push_bind(Bind::Slot(&slots.count), out)?;
             }
             // SQLite has one writer at a time: more slots would gain nothing.
             Dialect::Sqlite => out.push_sql("0"),
