@@ -197,7 +197,7 @@ pub use maintaining::compact::{Compact, Compacted};
 #[cfg(feature = "r2d2")]
 pub use maintaining::compactor::{Compactor, Run, RunError};
 pub use maintaining::materialize::{Materialize, Materialized, TotalColumn};
-pub use model::{CountersOf, HasCounters};
+pub use model::{CountersOf, HasCounters, ModelCounters};
 pub use retry::{Retry, retry, retry_if};
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};
 pub use table::{CounterTable, EntityTable, HasParent, NoEntity};
@@ -209,14 +209,16 @@ pub use table::{CounterTable, EntityTable, HasParent, NoEntity};
 pub mod dsl {
     pub use crate::backend::StoredKey;
     pub use crate::claim::{ClaimSlot, claim_slot};
-    pub use crate::correcting::delete::{DeleteCounters, DeleteManyCounters, delete_counters};
-    pub use crate::correcting::recount::{Recount, RecountOne, recount};
-    pub use crate::correcting::set::{SetCounter, set_counter};
+    pub use crate::correcting::delete::{
+        DeleteCounters, DeleteManyCounters, DeleteOn, delete_counters,
+    };
+    pub use crate::correcting::recount::{Recount, RecountOn, RecountOne, recount};
+    pub use crate::correcting::set::{SetCounter, SetOn, set_counter};
     pub use crate::correcting::true_counts::{RecountBy, TrueCounts};
     #[cfg(feature = "postgres")]
     pub use crate::counting::counting_statement::{CountingQuery, CountingStatement};
     pub use crate::counting::deltas::Delta;
-    pub use crate::counting::increment::{Increment, increment};
+    pub use crate::counting::increment::{CountOn, Increment, increment};
     pub use crate::counting::increment_many::{IncrementMany, increment_many};
     pub use crate::day::{AllDays, DayRange};
     pub use crate::entity::{KeyExpression, KeyType};
@@ -226,7 +228,7 @@ pub mod dsl {
     pub use crate::maintaining::materialize::{MaterializeOf, MaterializeOn};
     pub use crate::maintaining::merge::MergeOn;
     pub use crate::reading::counter_series::{Counts, Series, SeriesOfMany, counter_series};
-    pub use crate::reading::counter_value::{CounterValue, CounterValues, counter_value};
+    pub use crate::reading::counter_value::{CounterValue, CounterValues, ReadOn, counter_value};
     pub use crate::reading::layout_sums::{LayoutSum, LayoutSums};
     #[doc(hidden)]
     pub use crate::reading::ranking::RankingTable;

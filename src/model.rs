@@ -8,32 +8,25 @@ use diesel::QueryResult;
 use diesel::connection::Connection;
 use diesel::prelude::RunQueryDsl;
 use diesel::query_builder::AsQuery;
-use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
+use diesel::query_dsl::methods::LoadQuery;
 use diesel::sql_types::BigInt;
 
-use crate::backend::{CounterBackend, ListRows};
 use crate::correcting::delete::{DeleteFromEach, DeleteManyFromEach};
-use crate::correcting::drift::DriftQuery;
-use crate::correcting::recount::{Drift, Recount};
-use crate::correcting::set::SetCounter;
-use crate::correcting::stored::{StoredRows, TakeBack};
-use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
+use crate::correcting::recount::{Drift, Recount, RecountOn, RecountOne};
+use crate::correcting::set::{SetCounter, SetOn};
+use crate::correcting::true_counts::{OfMany, RecountBy, TrueCounts};
 use crate::counter::{Counters, first_common};
 use crate::counting::deltas::Deltas;
-use crate::counting::increment::{Increment, LockEntity};
-use crate::counting::increment_many::AddRows;
+use crate::counting::increment::{CountOn, Increment};
 use crate::day::{DayRange, Period, utc_today};
-use crate::entity::{AllEntities, KeyExpression, KeyOf, KeyType, Keys};
+use crate::entity::{KeyExpression, KeyOf, KeyType};
 use crate::maintaining::materialize::{self, MaterializeOf};
 use crate::reading::counter_series::{Counts, Series};
-use crate::reading::counter_value::{CounterValue, counter_value};
+use crate::reading::counter_value::{CounterValue, CounterValues, ReadOn, counter_value};
 use crate::reading::ranking::{Ranking, ranking};
-use crate::reading::sums::{ByDay, NumberedSums, Sums, Ungrouped};
+use crate::reading::sums::{ByDay, Sums};
 use crate::slot::DEFAULT_SLOTS;
 use crate::table::{CounterTable, EntityTable, HasParent, ParentTable};
-
-/// The key of the model `M`, borrowed from it, as a Diesel expression.
-type ModelKey<'a, M, C> = KeyExpression<&'a <M as HasCounters>::Key, C>;
 
 /// Attaches counters to a Diesel model: implements [`HasCounters`](trait@HasCounters) for the
 /// model, and [`CountersOf`] for each of its counter tables.
@@ -221,8 +214,7 @@ pub trait HasCounters: Sized {
     /// [`increment`]: crate::dsl::increment()
     fn increment<C>(counters: C) -> Increment<C>
     where
-        C: Counters,
-        C::Table: CountersOf<Self>,
+        C: Counters<Table: CountersOf<Self>>,
     {
         const { assert_program_counts::<Self, C>() }
         increment_of::<Self, C>(counters)
@@ -231,16 +223,13 @@ pub trait HasCounters: Sized {
     /// Adds 1 to a counter, or to each of a tuple of counters.
     fn incr_counter<'a, C, Conn>(&'a self, counter: C, conn: &mut Conn) -> QueryResult<()>
     where
-        C: Counters,
-        C::Table: CountersOf<Self>,
-        &'a Self::Key: KeyOf<KeyType<C>>,
-        Conn: Connection,
-        Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
+        C: ModelCounters<'a, Self>,
+        Increment<C, C::Id>: CountOn<Conn>,
     {
         const { assert_program_counts::<Self, C>() }
         increment_of::<Self, C>(counter)
-            .of(self.counter_key())
-            .execute(conn)
+            .of_id(C::id_of(self))
+            .count(conn)
             .map(drop)
     }
 
@@ -253,28 +242,22 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<()>
     where
-        C: Counters<Value = i64>,
-        C::Table: CountersOf<Self>,
-        &'a Self::Key: KeyOf<KeyType<C>>,
-        Conn: Connection,
-        Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
+        C: ModelCounters<'a, Self, Value = i64>,
+        Increment<C, C::Id>: CountOn<Conn>,
     {
         const { assert_program_counts::<Self, C>() }
         increment_of::<Self, C>(counter)
-            .of(self.counter_key())
+            .of_id(C::id_of(self))
             .amounts(C::amounts(amount))
-            .execute(conn)
+            .count(conn)
             .map(drop)
     }
 
     /// Subtracts 1 from a counter.
     fn decr_counter<'a, C, Conn>(&'a self, counter: C, conn: &mut Conn) -> QueryResult<()>
     where
-        C: Counters<Value = i64>,
-        C::Table: CountersOf<Self>,
-        &'a Self::Key: KeyOf<KeyType<C>>,
-        Conn: Connection,
-        Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn> + RunQueryDsl<Conn>,
+        C: ModelCounters<'a, Self, Value = i64>,
+        Increment<C, C::Id>: CountOn<Conn>,
     {
         const { assert_program_counts::<Self, C>() }
         self.incr_counter_by(counter, -1, conn)
@@ -285,18 +268,15 @@ pub trait HasCounters: Sized {
     fn incr_counters<'a, D, Conn>(&'a self, deltas: D, conn: &mut Conn) -> QueryResult<()>
     where
         D: Deltas,
-        <D::Counters as Counters>::Table: CountersOf<Self>,
-        &'a Self::Key: KeyOf<KeyType<D::Counters>>,
-        Conn: Connection,
-        Increment<D::Counters, ModelKey<'a, Self, D::Counters>>:
-            ExecuteDsl<Conn> + RunQueryDsl<Conn>,
+        D::Counters: ModelCounters<'a, Self>,
+        Increment<D::Counters, IdOf<'a, Self, D::Counters>>: CountOn<Conn>,
     {
         type Table<D> = <<D as Deltas>::Counters as Counters>::Table;
         const { assert_program_counts::<Self, D::Counters>() }
         Increment::new(Table::<D>::SLOTS, Table::<D>::PERIOD, Table::<D>::today())
-            .of(self.counter_key())
+            .of_id(D::Counters::id_of(self))
             .amounts(deltas.amounts())
-            .execute(conn)
+            .count(conn)
             .map(drop)
     }
 
@@ -306,14 +286,12 @@ pub trait HasCounters: Sized {
     /// The query sums one row for each slot and period that the model was counted in.
     fn counter_value<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
-        C: Counters,
-        C::Table: CountersOf<Self>,
-        &'a Self::Key: KeyOf<KeyType<C>>,
+        C: ModelCounters<'a, Self>,
         Conn: Connection,
-        CounterValue<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, C::Id>: LoadQuery<'a, Conn, C::Value>,
     {
         counter_value(counters)
-            .of(self.counter_key())
+            .of_id(C::id_of(self))
             .get_result(conn)
     }
 
@@ -325,14 +303,12 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<C::Value>
     where
-        C: Counters,
-        C::Table: CountersOf<Self>,
-        &'a Self::Key: KeyOf<KeyType<C>>,
+        C: ModelCounters<'a, Self>,
         Conn: Connection,
-        CounterValue<C, ModelKey<'a, Self, C>, DayRange>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, C::Id, DayRange>: LoadQuery<'a, Conn, C::Value>,
     {
         counter_value(counters)
-            .of(self.counter_key())
+            .of_id(C::id_of(self))
             .on(C::Table::PERIOD.start(day))
             .get_result(conn)
     }
@@ -346,14 +322,12 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<C::Value>
     where
-        C: Counters,
-        C::Table: CountersOf<Self>,
-        &'a Self::Key: KeyOf<KeyType<C>>,
+        C: ModelCounters<'a, Self>,
         Conn: Connection,
-        CounterValue<C, ModelKey<'a, Self, C>, DayRange>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, C::Id, DayRange>: LoadQuery<'a, Conn, C::Value>,
     {
         counter_value(counters)
-            .of(self.counter_key())
+            .of_id(C::id_of(self))
             .days(DayRange::whole(days, C::Table::PERIOD))
             .get_result(conn)
     }
@@ -388,10 +362,8 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<Vec<C::Value>>
     where
         Self: 'a,
-        C: Counters,
-        C::Table: CountersOf<Self> + EntityTable,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-        NumberedSums<C, &'a Self::Key>: LoadQuery<'a, Conn, (i64, C::Value)>,
+        C: Counters<Table: CountersOf<Self> + EntityTable>,
+        CounterValues<C, &'a Self::Key>: ReadOn<'a, Conn, Vec<C::Value>>,
     {
         counter_value(counters)
             .of_many(models.into_iter().map(Self::counter_key))
@@ -409,10 +381,8 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<Vec<C::Value>>
     where
         Self: 'a,
-        C: Counters,
-        C::Table: CountersOf<Self> + EntityTable,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-        NumberedSums<C, &'a Self::Key, Ungrouped, DayRange>: LoadQuery<'a, Conn, (i64, C::Value)>,
+        C: Counters<Table: CountersOf<Self> + EntityTable>,
+        CounterValues<C, &'a Self::Key, DayRange>: ReadOn<'a, Conn, Vec<C::Value>>,
     {
         counter_value(counters)
             .days(DayRange::whole(days, C::Table::PERIOD))
@@ -453,10 +423,8 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<Counts<C>>
     where
-        C: Counters,
-        C::Table: CountersOf<Self>,
-        &'a Self::Key: KeyOf<KeyType<C>>,
-        Sums<C, ModelKey<'a, Self, C>, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
+        C: ModelCounters<'a, Self>,
+        Sums<C, C::Id, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
     {
         const {
             assert!(
@@ -465,7 +433,7 @@ pub trait HasCounters: Sized {
             );
         }
         Self::counter_series(counters)
-            .of(self.counter_key())
+            .of_id(C::id_of(self))
             .between(days)
             .load(conn)
     }
@@ -495,8 +463,7 @@ pub trait HasCounters: Sized {
     /// ```
     fn counter_series<C>(_counters: C) -> Series<C>
     where
-        C: Counters,
-        C::Table: CountersOf<Self>,
+        C: Counters<Table: CountersOf<Self>>,
     {
         Series::new(C::Table::PERIOD)
     }
@@ -531,8 +498,7 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<Vec<(Self::Key, i64)>>
     where
-        C: Counters<Value = i64>,
-        C::Table: CountersOf<Self> + EntityTable,
+        C: Counters<Value = i64, Table: CountersOf<Self> + EntityTable>,
         Ranking<C>: LoadQuery<'a, Conn, (Self::Key, i64)>,
     {
         let ranking = ranking(counter)
@@ -570,18 +536,11 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<C::Value>
     where
-        C: Counters,
-        C::Table: CountersOf<Self>,
-        &'a Self::Key: KeyOf<KeyType<C>>,
-        ModelKey<'a, Self, C>: Clone,
-        Conn: Connection<Backend: CounterBackend>,
-        LockEntity<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
-        Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
-        TakeBack<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
-        StoredRows<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        C: ModelCounters<'a, Self>,
+        SetCounter<C, C::Id>: SetOn<'a, Conn, Value = C::Value>,
     {
         const { assert_program_counts::<Self, C>() }
-        let increment = increment_of::<Self, C>(counters).of(self.counter_key());
+        let increment = increment_of::<Self, C>(counters).of_id(C::id_of(self));
         SetCounter::new(increment).to(value).execute(conn)
     }
 
@@ -590,15 +549,8 @@ pub trait HasCounters: Sized {
     /// See [`set_counter`](crate::dsl::set_counter()) for its statements and its transaction.
     fn reset_counter<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
-        C: Counters,
-        C::Table: CountersOf<Self>,
-        &'a Self::Key: KeyOf<KeyType<C>>,
-        ModelKey<'a, Self, C>: Clone,
-        Conn: Connection<Backend: CounterBackend>,
-        LockEntity<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
-        Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
-        TakeBack<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
-        StoredRows<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
+        C: ModelCounters<'a, Self>,
+        SetCounter<C, C::Id>: SetOn<'a, Conn, Value = C::Value>,
     {
         const { assert_program_counts::<Self, C>() }
         self.set_counter(counters, C::value(C::ZERO), conn)
@@ -636,21 +588,12 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<C::Value>
     where
-        C: Counters,
-        C::Table: CountersOf<Self>,
+        C: ModelCounters<'a, Self>,
         S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
-        &'a Self::Key: KeyOf<KeyType<C>>,
-        ModelKey<'a, Self, C>: Clone,
-        Conn: Connection<Backend: CounterBackend>,
-        LockEntity<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
-        Increment<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
-        TakeBack<C, ModelKey<'a, Self, C>>: ExecuteDsl<Conn>,
-        RecountBy<C, S>: OfOne<C>,
-        DriftQuery<C, S::Query, ModelKey<'a, Self, C>, <RecountBy<C, S> as OfOne<C>>::OfOne>:
-            LoadQuery<'a, Conn, <RecountBy<C, S> as OfOne<C>>::Row>,
+        RecountOne<C, S::Query, C::Id, RecountBy<C, S>>: RecountOn<'a, Conn, C::Value>,
     {
         Recount::<_, _, RecountBy<C, S>>::new(increment_of::<Self, C>(counters), source)
-            .of(self.counter_key())
+            .of_id(C::id_of(self))
             .execute(conn)
     }
 
@@ -662,20 +605,10 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
-        Self::Key: Ord + Clone,
-        K: Ord,
-        RecountBy<C, S>: OfMany<K, Entity = Self::Key>,
-        C: Counters,
-        C::Table: CountersOf<Self> + EntityTable,
+        C: Counters<Table: CountersOf<Self>>,
         S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
-        Conn: Connection,
-        Conn::Backend: CounterBackend<ManyRows: ListRows>,
-        for<'b> AddRows<'b, C::Table, Self::Key>: ExecuteDsl<Conn>,
-        TakeBack<C, Keys<Self::Key>>: ExecuteDsl<Conn>,
-        DriftQuery<C, S::Query, AllEntities, RecountBy<C, S>>:
-            LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
-        DriftQuery<C, S::Query, Keys<Self::Key>, RecountBy<C, S>>:
-            LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+        RecountBy<C, S>: OfMany<K, Entity = Self::Key>,
+        Recount<C, S::Query, RecountBy<C, S>>: RecountOn<'a, Conn, Vec<Drift<K, C::Value>>>,
     {
         Recount::<_, _, RecountBy<C, S>>::new(increment_of::<Self, C>(counters), source)
             .execute(conn)
@@ -711,8 +644,7 @@ pub trait HasCounters: Sized {
     /// ```
     fn materialize<C, Into>(_counter: C, _into: Into) -> MaterializeOf<C, Self::Key>
     where
-        C: Counters<Value = i64>,
-        C::Table: CountersOf<Self> + HasParent,
+        C: Counters<Value = i64, Table: CountersOf<Self> + HasParent>,
         Into: Column<Table = ParentTable<C::Table>, SqlType = BigInt>,
     {
         materialize::of_column::<C, Into, Self::Key>()
@@ -787,6 +719,31 @@ pub trait CountersOf<M>: CounterTable {
 }
 
 /// An increment with the settings of the model `M`.
+/// Counters whose table has those of the model `M`, by the type of its key.
+///
+/// It is implemented for all of them. Do not implement it yourself.
+pub trait ModelCounters<'a, M>: Counters<Table: CountersOf<M>> {
+    /// The key of a model, as a Diesel expression.
+    type Id;
+    #[doc(hidden)]
+    fn id_of(model: &'a M) -> Self::Id;
+}
+
+type IdOf<'a, M, C> = <C as ModelCounters<'a, M>>::Id;
+
+impl<'a, M, C> ModelCounters<'a, M> for C
+where
+    M: HasCounters + 'a,
+    C: Counters<Table: CountersOf<M>>,
+    &'a M::Key: KeyOf<KeyType<C>>,
+{
+    type Id = KeyExpression<&'a M::Key, C>;
+
+    fn id_of(model: &'a M) -> Self::Id {
+        model.counter_key().into_id()
+    }
+}
+
 fn increment_of<M, C: Counters<Table: CountersOf<M>>>(_counters: C) -> Increment<C> {
     Increment::new(C::Table::SLOTS, C::Table::PERIOD, C::Table::today())
 }

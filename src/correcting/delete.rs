@@ -122,7 +122,7 @@ impl<T: CounterTable> DeleteCounters<T> {
     }
 }
 
-impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
+impl<T: CounterTable, E> DeleteCounters<T, E> {
     /// Removes the counters. Returns 1 if the entity had counts, and 0 if it had none. A row of zeros
     /// that corrections lock is not a count.
     ///
@@ -133,14 +133,35 @@ impl<T: CounterTable, E: Clone> DeleteCounters<T, E> {
     /// [`ForeignKeyViolation`](diesel::result::DatabaseErrorKind::ForeignKeyViolation).
     pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
-        Conn: Connection<Backend: CounterBackend>,
-        StartWriting<T, ()>: ExecuteDsl<Conn>,
-        CountRows<T, E>: LoadQuery<'a, Conn, i64>,
-        CountCounts<T, E>: LoadQuery<'a, Conn, i64>,
-        LockEntity<NoCounters<T>, E>: ExecuteDsl<Conn>,
-        DeleteRows<T, E>: ExecuteDsl<Conn>,
-        DeleteLocks<T, E>: ExecuteDsl<Conn>,
+        Self: DeleteOn<'a, Conn>,
     {
+        self.delete(conn)
+    }
+}
+
+/// A [`DeleteCounters`], or a [`DeleteManyCounters`], that runs on the connection `Conn`.
+#[diagnostic::on_unimplemented(
+    message = "these counters cannot be removed on a `{Conn}`",
+    label = "this requires a connection of Diesel's, and the key of an entity: `.of(id)`"
+)]
+pub trait DeleteOn<'a, Conn> {
+    #[doc(hidden)]
+    fn delete(self, conn: &mut Conn) -> QueryResult<usize>;
+}
+
+impl<'a, T, E, Conn> DeleteOn<'a, Conn> for DeleteCounters<T, E>
+where
+    T: CounterTable,
+    E: Clone,
+    Conn: Connection<Backend: CounterBackend>,
+    StartWriting<T, ()>: ExecuteDsl<Conn>,
+    CountRows<T, E>: LoadQuery<'a, Conn, i64>,
+    CountCounts<T, E>: LoadQuery<'a, Conn, i64>,
+    LockEntity<NoCounters<T>, E>: ExecuteDsl<Conn>,
+    DeleteRows<T, E>: ExecuteDsl<Conn>,
+    DeleteLocks<T, E>: ExecuteDsl<Conn>,
+{
+    fn delete(self, conn: &mut Conn) -> QueryResult<usize> {
         let latest = is_in_a_lasting_transaction(conn)?;
         transaction(conn, |conn| {
             StartWriting::<T, ()>::new(()).execute(conn)?;
@@ -174,17 +195,26 @@ impl<T: CounterTable, K> DeleteManyCounters<T, K> {
     /// # Errors
     ///
     /// Those of [`DeleteCounters::execute`].
-    pub fn execute<'a, Conn>(mut self, conn: &mut Conn) -> QueryResult<usize>
+    pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
-        K: Ord + Clone,
-        T: EntityTable,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-        for<'b> AddRows<'b, T, K>: ExecuteDsl<Conn>,
-        StartWriting<T, ()>: ExecuteDsl<Conn>,
-        FindKeys<T, K>: LoadQuery<'a, Conn, i64>,
-        DeleteRows<T, Keys<K>>: ExecuteDsl<Conn>,
-        DeleteLocks<T, Keys<K>>: ExecuteDsl<Conn>,
+        Self: DeleteOn<'a, Conn>,
     {
+        self.delete(conn)
+    }
+}
+
+impl<'a, T, K, Conn> DeleteOn<'a, Conn> for DeleteManyCounters<T, K>
+where
+    T: EntityTable,
+    K: Ord + Clone,
+    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+    for<'b> AddRows<'b, T, K>: ExecuteDsl<Conn>,
+    StartWriting<T, ()>: ExecuteDsl<Conn>,
+    FindKeys<T, K>: LoadQuery<'a, Conn, i64>,
+    DeleteRows<T, Keys<K>>: ExecuteDsl<Conn>,
+    DeleteLocks<T, Keys<K>>: ExecuteDsl<Conn>,
+{
+    fn delete(mut self, conn: &mut Conn) -> QueryResult<usize> {
         self.ids.sort_unstable();
         self.ids.dedup();
         let latest = is_in_a_lasting_transaction(conn)?;
@@ -511,14 +541,7 @@ where
     Rest: DeleteFromEach<'a, K, Conn>,
     K: 'a,
     &'a K: KeyOf<T::KeyType>,
-    <&'a K as KeyOf<T::KeyType>>::Id: Clone,
-    Conn: Connection<Backend: CounterBackend>,
-    StartWriting<T, ()>: ExecuteDsl<Conn>,
-    CountRows<T, <&'a K as KeyOf<T::KeyType>>::Id>: LoadQuery<'a, Conn, i64>,
-    CountCounts<T, <&'a K as KeyOf<T::KeyType>>::Id>: LoadQuery<'a, Conn, i64>,
-    LockEntity<NoCounters<T>, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,
-    DeleteRows<T, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,
-    DeleteLocks<T, <&'a K as KeyOf<T::KeyType>>::Id>: ExecuteDsl<Conn>,
+    DeleteCounters<T, <&'a K as KeyOf<T::KeyType>>::Id>: DeleteOn<'a, Conn>,
 {
     fn delete(id: &'a K, conn: &mut Conn) -> QueryResult<usize> {
         let removed = delete_counters(T::table()).of(id).execute(conn)?;
@@ -541,13 +564,8 @@ impl<'a, T, Rest, K, Conn> DeleteManyFromEach<'a, K, Conn> for (T, Rest)
 where
     T: EntityTable,
     Rest: DeleteManyFromEach<'a, K, Conn>,
-    K: Ord + 'a,
-    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-    for<'b> AddRows<'b, T, &'a K>: ExecuteDsl<Conn>,
-    StartWriting<T, ()>: ExecuteDsl<Conn>,
-    FindKeys<T, &'a K>: LoadQuery<'a, Conn, i64>,
-    DeleteRows<T, Keys<&'a K>>: ExecuteDsl<Conn>,
-    DeleteLocks<T, Keys<&'a K>>: ExecuteDsl<Conn>,
+    K: 'a,
+    DeleteManyCounters<T, &'a K>: DeleteOn<'a, Conn>,
 {
     fn delete(ids: &[&'a K], conn: &mut Conn) -> QueryResult<usize> {
         let these = delete_counters(T::table()).of_many(ids.iter().copied());

@@ -205,8 +205,12 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
 
     /// Recounts only the entity with this key.
     pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> RecountOne<C, Source, KeyExpression<K, C>, By> {
+        self.of_id(id.into_id())
+    }
+
+    pub(crate) fn of_id<Id>(self, id: Id) -> RecountOne<C, Source, Id, By> {
         RecountOne {
-            increment: self.increment.of(id),
+            increment: self.increment.of_id(id),
             source: self.source,
             by: PhantomData,
         }
@@ -246,15 +250,25 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
     /// Those of [`recount`]. The batches before the error stay corrected.
     pub fn execute<'a, K, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
-        C::Table: EntityTable,
-        K: Ord,
-        By: OfMany<K, Entity: Ord + Clone>,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-        for<'b> AddRows<'b, C::Table, By::Entity>: ExecuteDsl<Conn>,
-        TakeBack<C, Keys<By::Entity>>: ExecuteDsl<Conn>,
-        DriftQuery<C, Source, AllEntities, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
-        DriftQuery<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+        Self: RecountOn<'a, Conn, Vec<Drift<K, C::Value>>>,
     {
+        self.recount(conn)
+    }
+}
+
+impl<'a, C, Source, By, K, Conn> RecountOn<'a, Conn, Vec<Drift<K, C::Value>>>
+    for Recount<C, Source, By>
+where
+    C: Counters<Table: EntityTable>,
+    K: Ord,
+    By: OfMany<K, Entity: Ord + Clone>,
+    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+    for<'b> AddRows<'b, C::Table, By::Entity>: ExecuteDsl<Conn>,
+    TakeBack<C, Keys<By::Entity>>: ExecuteDsl<Conn>,
+    DriftQuery<C, Source, AllEntities, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+    DriftQuery<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+{
+    fn recount(self, conn: &mut Conn) -> QueryResult<Vec<Drift<K, C::Value>>> {
         let in_a_transaction = is_in_a_lasting_transaction(conn)?;
         let query = DriftQuery::<C, _, _, By>::new(&self.source, AllEntities)
             .may_be_stale(in_a_transaction);
@@ -274,7 +288,9 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         }
         Ok(corrected)
     }
+}
 
+impl<C: Counters, Source, By> Recount<C, Source, By> {
     /// Corrects these entities, which are locked. A stored count at the limit of an `i64` may be
     /// clamped, so such an entity is read a `second` time. If its count is still wrong, all its rows are
     /// set to 0 before the true count is added.
@@ -374,15 +390,11 @@ impl<C: Counters<Table: CounterTable<KeyType = NoEntity>>, Source, By> Recount<C
     /// Recounts counters without an entity. `source` is a query of true counts, or of days and true
     /// counts.
     pub fn of_all(self) -> RecountOne<C, Source, NoEntity, By> {
-        RecountOne {
-            increment: self.increment,
-            source: self.source,
-            by: PhantomData,
-        }
+        self.of_id(NoEntity)
     }
 }
 
-impl<C: Counters, Source, Id: Clone, By: OfOne<C>> RecountOne<C, Source, Id, By> {
+impl<C: Counters, Source, Id, By> RecountOne<C, Source, Id, By> {
     /// Corrects the counts. Returns the sum that was added over all days, which is 0 if the total
     /// was correct.
     ///
@@ -397,12 +409,34 @@ impl<C: Counters, Source, Id: Clone, By: OfOne<C>> RecountOne<C, Source, Id, By>
     /// Those of [`recount`].
     pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
     where
-        Conn: Connection<Backend: CounterBackend>,
-        LockEntity<C, Id>: ExecuteDsl<Conn>,
-        Increment<C, Id>: ExecuteDsl<Conn>,
-        TakeBack<C, Id>: ExecuteDsl<Conn>,
-        DriftQuery<C, Source, Id, By::OfOne>: LoadQuery<'a, Conn, By::Row>,
+        Self: RecountOn<'a, Conn, C::Value>,
     {
+        self.recount(conn)
+    }
+}
+
+/// A [`Recount`], or a [`RecountOne`], that runs on the connection `Conn` and returns `Returned`.
+#[diagnostic::on_unimplemented(
+    message = "these counters cannot be recounted on a `{Conn}`",
+    label = "this requires a connection of Diesel's, and a source that it can run"
+)]
+pub trait RecountOn<'a, Conn, Returned> {
+    #[doc(hidden)]
+    fn recount(self, conn: &mut Conn) -> QueryResult<Returned>;
+}
+
+impl<'a, C, Source, Id, By, Conn> RecountOn<'a, Conn, C::Value> for RecountOne<C, Source, Id, By>
+where
+    C: Counters,
+    Id: Clone,
+    By: OfOne<C>,
+    Conn: Connection<Backend: CounterBackend>,
+    LockEntity<C, Id>: ExecuteDsl<Conn>,
+    Increment<C, Id>: ExecuteDsl<Conn>,
+    TakeBack<C, Id>: ExecuteDsl<Conn>,
+    DriftQuery<C, Source, Id, By::OfOne>: LoadQuery<'a, Conn, By::Row>,
+{
+    fn recount(self, conn: &mut Conn) -> QueryResult<C::Value> {
         let in_a_transaction = is_in_a_lasting_transaction(conn)?;
         transaction(conn, |conn| {
             let id = self.increment.id();

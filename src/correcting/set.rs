@@ -88,7 +88,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
     }
 }
 
-impl<C: Counters, Id: Clone> SetCounter<C, Id> {
+impl<C: Counters, Id> SetCounter<C, Id> {
     /// Sets the counters. Returns the value before, or a tuple of values.
     ///
     /// If a value is out of the range of an `i64`, which rows of several days or slots can add up to,
@@ -109,12 +109,37 @@ impl<C: Counters, Id: Clone> SetCounter<C, Id> {
     /// or a row, would be out of the range of an `i64`.
     pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
     where
-        Conn: Connection<Backend: CounterBackend>,
-        LockEntity<C, Id>: ExecuteDsl<Conn>,
-        Increment<C, Id>: ExecuteDsl<Conn>,
-        StoredRows<C, Id>: LoadQuery<'a, Conn, C::Value>,
-        TakeBack<C, Id>: ExecuteDsl<Conn>,
+        Self: SetOn<'a, Conn, Value = C::Value>,
     {
+        self.set(conn)
+    }
+}
+
+/// A [`SetCounter`] that runs on the connection `Conn`, and returns a `Value`.
+#[diagnostic::on_unimplemented(
+    message = "these counters cannot be set on a `{Conn}`",
+    label = "this requires a connection of Diesel's, and counters of an entity: `.of(id)`"
+)]
+pub trait SetOn<'a, Conn> {
+    /// The count before: an `i64`, or a tuple of them.
+    type Value;
+    #[doc(hidden)]
+    fn set(self, conn: &mut Conn) -> QueryResult<Self::Value>;
+}
+
+impl<'a, C, Id, Conn> SetOn<'a, Conn> for SetCounter<C, Id>
+where
+    C: Counters,
+    Id: Clone,
+    Conn: Connection<Backend: CounterBackend>,
+    LockEntity<C, Id>: ExecuteDsl<Conn>,
+    Increment<C, Id>: ExecuteDsl<Conn>,
+    StoredRows<C, Id>: LoadQuery<'a, Conn, C::Value>,
+    TakeBack<C, Id>: ExecuteDsl<Conn>,
+{
+    type Value = C::Value;
+
+    fn set(self, conn: &mut Conn) -> QueryResult<C::Value> {
         let latest = is_in_a_lasting_transaction(conn)?;
         transaction(conn, |conn| {
             let id = self.increment.id();

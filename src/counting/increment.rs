@@ -121,11 +121,15 @@ impl<C: Counters> Increment<C> {
 
     /// Sets the entity, by its key.
     pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> Increment<C, KeyExpression<K, C>> {
+        self.of_id(id.into_id())
+    }
+
+    pub(crate) fn of_id<Id>(self, id: Id) -> Increment<C, Id> {
         let [(NoEntity, amounts)] = self.rows;
         Increment {
             table: self.table,
             place: self.place,
-            rows: [(id.into_id(), amounts)],
+            rows: [(id, amounts)],
             period: self.period,
             slot: self.slot,
             slots: self.slots,
@@ -194,6 +198,26 @@ impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for Increment<C, Id> {
             return Ok(0);
         }
         ExecuteDsl::execute(self, conn).map(|_rows_affected| 1)
+    }
+}
+
+/// An [`Increment`], or an [`IncrementMany`](crate::dsl::IncrementMany), that runs on the connection
+/// `Conn`.
+#[diagnostic::on_unimplemented(
+    message = "this cannot be counted on a `{Conn}`",
+    label = "this requires a connection of Diesel's, and the key of an entity: `.of(id)`"
+)]
+pub trait CountOn<Conn> {
+    #[doc(hidden)]
+    fn count(self, conn: &mut Conn) -> QueryResult<usize>;
+}
+
+impl<C: Counters, Id, Conn: Connection> CountOn<Conn> for Increment<C, Id>
+where
+    Self: ExecuteDsl<Conn>,
+{
+    fn count(self, conn: &mut Conn) -> QueryResult<usize> {
+        self.execute(conn)
     }
 }
 

@@ -10,7 +10,7 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{AddedRows, CounterBackend, Dialect, ListRows, ManyRows, WalkRows};
 use crate::counter::Counters;
-use crate::counting::increment::{DaySlots, Increment, increment};
+use crate::counting::increment::{CountOn, DaySlots, Increment, increment};
 use crate::error::overflow;
 use crate::slot::Slot;
 use crate::table::{CounterTable, EntityTable, TableName};
@@ -59,10 +59,9 @@ pub fn increment_many<C, K, Conn>(
     conn: &mut Conn,
 ) -> QueryResult<usize>
 where
-    C: Counters<Table: EntityTable>,
+    C: Counters,
     K: Ord,
-    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-    for<'a> AddRows<'a, C::Table, K>: ExecuteDsl<Conn>,
+    IncrementMany<C, K>: CountOn<Conn>,
 {
     increment(counters).of_many(counts).execute(conn)
 }
@@ -113,10 +112,19 @@ impl<C: Counters, K> IncrementMany<C, K> {
     /// Those of [`increment_many`].
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
-        C::Table: EntityTable,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-        for<'a> AddRows<'a, C::Table, K>: ExecuteDsl<Conn>,
+        Self: CountOn<Conn>,
     {
+        self.count(conn)
+    }
+}
+
+impl<C, K, Conn> CountOn<Conn> for IncrementMany<C, K>
+where
+    C: Counters<Table: EntityTable>,
+    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+    for<'a> AddRows<'a, C::Table, K>: ExecuteDsl<Conn>,
+{
+    fn count(self, conn: &mut Conn) -> QueryResult<usize> {
         let rows = to_add(self.counts)?;
         let number = rows.len();
         let Increment { place, .. } = &self.increment;

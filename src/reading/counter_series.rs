@@ -15,6 +15,7 @@ use crate::backend::{CounterBackend, ListRows, ManyRows};
 use crate::counter::{Counters, sum};
 use crate::day::{DayRange, Period, UNDATED};
 use crate::entity::{KeyExpression, KeyOf, KeyType, Keys};
+use crate::reading::counter_value::ReadOn;
 use crate::reading::sums::{ByDay, NumberedSums, Sums};
 use crate::table::{EntityTable, NoEntity};
 
@@ -109,8 +110,12 @@ impl<C: Counters> Series<C> {
 
     /// Sets the entity, by its key.
     pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> Series<C, KeyExpression<K, C>> {
+        self.of_id(id.into_id())
+    }
+
+    pub(crate) fn of_id<Id>(self, id: Id) -> Series<C, Id> {
         Series {
-            entity: id.into_id(),
+            entity: id,
             axis: self.axis,
             counters: PhantomData,
         }
@@ -201,10 +206,20 @@ impl<C: Counters, K> SeriesOfMany<C, K> {
     /// Those of [`counter_series`].
     pub fn load<'a, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<Counts<C>>>
     where
-        K: Clone,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-        NumberedSums<C, K, ByDay, DayRange>: LoadQuery<'a, Conn, (i64, NaiveDate, C::Value)>,
+        Self: ReadOn<'a, Conn, Vec<Counts<C>>>,
     {
+        self.read(conn)
+    }
+}
+
+impl<'a, C, K, Conn> ReadOn<'a, Conn, Vec<Counts<C>>> for SeriesOfMany<C, K>
+where
+    C: Counters,
+    K: Clone,
+    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+    NumberedSums<C, K, ByDay, DayRange>: LoadQuery<'a, Conn, (i64, NaiveDate, C::Value)>,
+{
+    fn read(self, conn: &mut Conn) -> QueryResult<Vec<Counts<C>>> {
         let days = self.axis.days()?;
         let mut rows = vec![Vec::new(); self.ids.len()];
         if days.is_empty() {

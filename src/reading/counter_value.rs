@@ -95,7 +95,11 @@ pub type CounterValue<C, Id = NoEntity, Days = AllDays> = Sums<C, Id, Ungrouped,
 impl<C: Counters, Days> CounterValue<C, NoEntity, Days> {
     /// Sets the entity, by its key.
     pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> CounterValue<C, KeyExpression<K, C>, Days> {
-        Sums::new(id.into_id(), self.days)
+        self.of_id(id.into_id())
+    }
+
+    pub(crate) fn of_id<Id>(self, id: Id) -> CounterValue<C, Id, Days> {
+        Sums::new(id, self.days)
     }
 
     /// Sets many entities, by their keys, owned or borrowed.
@@ -189,11 +193,31 @@ impl<C: Counters, K, Days> CounterValues<C, K, Days> {
     /// Those of [`counter_value`].
     pub fn load<'a, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<C::Value>>
     where
-        K: Clone,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-        Days: Copy,
-        NumberedSums<C, K, Ungrouped, Days>: LoadQuery<'a, Conn, (i64, C::Value)>,
+        Self: ReadOn<'a, Conn, Vec<C::Value>>,
     {
+        self.read(conn)
+    }
+}
+
+/// A query of many entities that runs on the connection `Conn`, and returns `Returned`.
+#[diagnostic::on_unimplemented(
+    message = "these counters cannot be read on a `{Conn}`",
+    label = "this requires a connection of Diesel's, and keys of the counter table's type"
+)]
+pub trait ReadOn<'a, Conn, Returned> {
+    #[doc(hidden)]
+    fn read(self, conn: &mut Conn) -> QueryResult<Returned>;
+}
+
+impl<'a, C, K, Days, Conn> ReadOn<'a, Conn, Vec<C::Value>> for CounterValues<C, K, Days>
+where
+    C: Counters,
+    K: Clone,
+    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+    Days: Copy,
+    NumberedSums<C, K, Ungrouped, Days>: LoadQuery<'a, Conn, (i64, C::Value)>,
+{
+    fn read(self, conn: &mut Conn) -> QueryResult<Vec<C::Value>> {
         let mut values = vec![C::ZERO; self.ids.len()];
         let size = ManyRows::<Conn>::NUMBERED_LIMIT;
         for (keys, values) in self.ids.chunks(size).zip(values.chunks_mut(size)) {
