@@ -12,7 +12,7 @@ use diesel::{QueryResult, RunQueryDsl};
 use crate::backend::{Bind, CounterBackend, Dialect, ListRows, ManyRows, NUMBER, WalkRows};
 use crate::correcting::recount::lock_entities;
 use crate::counter::NoCounters;
-use crate::counting::increment::LockEntity;
+use crate::counting::increment::Increment;
 use crate::counting::increment_many::AddRows;
 use crate::day::{Day, UNDATED};
 use crate::entity::{Entities, KeyOf, Keys};
@@ -157,7 +157,7 @@ where
     StartWriting<T, ()>: ExecuteDsl<Conn>,
     CountRows<T, E>: LoadQuery<'a, Conn, i64>,
     CountCounts<T, E>: LoadQuery<'a, Conn, i64>,
-    LockEntity<NoCounters<T>, E>: ExecuteDsl<Conn>,
+    Increment<NoCounters<T>, E>: ExecuteDsl<Conn>,
     DeleteRows<T, E>: ExecuteDsl<Conn>,
     DeleteLocks<T, E>: ExecuteDsl<Conn>,
 {
@@ -171,7 +171,8 @@ where
             if count.get_result(conn)? == 0_i64 {
                 return Ok(0);
             }
-            LockEntity::<NoCounters<T>, E>::new(self.entity.clone()).execute(conn)?;
+            let lock = Increment::<NoCounters<T>, E>::lock(self.entity.clone());
+            ExecuteDsl::execute(lock, conn)?;
             // Another deletion can have removed them while this one waited.
             let counts = CountCounts::new(self.entity.clone()).latest(latest);
             if counts.get_result(conn)? == 0_i64 {

@@ -16,7 +16,7 @@ use crate::correcting::drift::{ByEntity, DriftQuery};
 use crate::correcting::stored::TakeBack;
 use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
 use crate::counter::{Counters, can_be_beyond, difference, sum};
-use crate::counting::increment::{DaySlots, Increment, LockEntity, increment, is_zero};
+use crate::counting::increment::{DaySlots, Increment, increment, is_zero};
 use crate::counting::increment_many::{AddRows, add_rows};
 use crate::day::{Day, UNDATED};
 use crate::entity::{AllEntities, KeyExpression, KeyOf, KeyType, Keys};
@@ -358,7 +358,7 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
     }
 }
 
-/// Locks many entities, as [`LockEntity`] locks one. `keys` must be sorted.
+/// Locks many entities, as [`Increment::lock`] locks one. `keys` must be sorted.
 pub(crate) fn lock_entities<C, K, Conn>(keys: &[K], conn: &mut Conn) -> QueryResult<()>
 where
     C: Counters<Table: EntityTable>,
@@ -431,7 +431,6 @@ where
     Id: Clone,
     By: OfOne<C>,
     Conn: Connection<Backend: CounterBackend>,
-    LockEntity<C, Id>: ExecuteDsl<Conn>,
     Increment<C, Id>: ExecuteDsl<Conn>,
     TakeBack<C, Id>: ExecuteDsl<Conn>,
     DriftQuery<C, Source, Id, By::OfOne>: LoadQuery<'a, Conn, By::Row>,
@@ -440,7 +439,7 @@ where
         let in_a_transaction = is_in_a_lasting_transaction(conn)?;
         transaction(conn, |conn| {
             let id = self.increment.id();
-            LockEntity::<C, Id>::new(id.clone()).execute(conn)?;
+            ExecuteDsl::execute(Increment::<C, Id>::lock(id.clone()), conn)?;
             let mut added = Vec::new();
             let mut is_second = false;
             'again: loop {

@@ -7,7 +7,7 @@ use diesel::{QueryResult, RunQueryDsl};
 use crate::backend::CounterBackend;
 use crate::correcting::stored::{StoredRows, TakeBack};
 use crate::counter::{Counters, difference, nearest_sum, sum};
-use crate::counting::increment::{Increment, LockEntity, increment};
+use crate::counting::increment::{Increment, increment};
 use crate::entity::{KeyExpression, KeyOf, KeyType};
 use crate::table::{NoEntity, TableName};
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
@@ -132,7 +132,6 @@ where
     C: Counters,
     Id: Clone,
     Conn: Connection<Backend: CounterBackend>,
-    LockEntity<C, Id>: ExecuteDsl<Conn>,
     Increment<C, Id>: ExecuteDsl<Conn>,
     StoredRows<C, Id>: LoadQuery<'a, Conn, C::Value>,
     TakeBack<C, Id>: ExecuteDsl<Conn>,
@@ -143,7 +142,7 @@ where
         let latest = is_in_a_lasting_transaction(conn)?;
         transaction(conn, |conn| {
             let id = self.increment.id();
-            LockEntity::<C, Id>::new(id.clone()).execute(conn)?;
+            ExecuteDsl::execute(Increment::<C, Id>::lock(id.clone()), conn)?;
             let mut before = None;
             loop {
                 let rows = read_rows::<C, Id, Conn>(id, latest, conn)?;

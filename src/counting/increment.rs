@@ -157,6 +157,22 @@ impl<C: Counters, Id> Increment<C, Id> {
         &self.table
     }
 
+    /// The increment by 0 that locks an entity against other corrections of its counters, until the
+    /// transaction ends. Increments do not wait for it, except on SQLite.
+    ///
+    /// The lock is the entity's row of 1970-01-01 in slot 0. If the row does not exist, it is
+    /// inserted. Run it with [`ExecuteDsl::execute`], which sends an increment by 0 too.
+    pub(crate) fn lock(id: Id) -> Self {
+        Increment {
+            table: TableName::new(),
+            place: DaySlots::LOCK,
+            rows: [(id, C::ZERO)],
+            period: Period::Total,
+            slot: Slot::Connection,
+            slots: DEFAULT_SLOTS,
+        }
+    }
+
     pub(crate) fn id(&self) -> &Id {
         &self.rows[0].0
     }
@@ -221,6 +237,10 @@ where
     }
 }
 
+/// Distinguishes the query id of an increment from others.
+#[derive(Debug)]
+pub struct Upsert;
+
 impl<C, Id> QueryId for Increment<C, Id>
 where
     C: Counters + QueryId,
@@ -239,51 +259,6 @@ where
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         walk_upsert::<C::Table, _, _, _>(&self.table, C::NAMES, &self.rows, &self.place, out)
-    }
-}
-
-// These types distinguish the query ids of the two statements.
-#[derive(Debug)]
-pub struct Upsert;
-#[derive(Debug)]
-pub struct Locking;
-
-/// Locks the entity `Id` against other corrections of its counters, until the transaction ends.
-/// Increments do not wait for it, except on SQLite.
-///
-/// The lock is the entity's row of 1970-01-01 in slot 0. If the row does not exist, it is inserted
-/// with zeros in the counters `C`.
-#[derive(Debug)]
-pub struct LockEntity<C: Counters, Id> {
-    table: TableOf<C>,
-    rows: [(Id, C::Amounts); 1],
-}
-
-impl<C: Counters, Id> LockEntity<C, Id> {
-    pub(crate) fn new(id: Id) -> Self {
-        LockEntity {
-            table: TableName::new(),
-            rows: [(id, C::ZERO)],
-        }
-    }
-}
-
-impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for LockEntity<C, Id> {}
-
-impl<C: Counters + QueryId, Id: QueryId> QueryId for LockEntity<C, Id> {
-    type QueryId = (Locking, C::QueryId, Id::QueryId);
-    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID && Id::HAS_STATIC_QUERY_ID;
-}
-
-impl<C, Id, DB> QueryFragment<DB> for LockEntity<C, Id>
-where
-    C: Counters,
-    Id: Entity<C::Table, DB>,
-    TableOf<C>: QueryFragment<DB>,
-    DB: CounterBackend,
-{
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        walk_upsert::<C::Table, _, _, _>(&self.table, C::NAMES, &self.rows, &DaySlots::LOCK, out)
     }
 }
 
