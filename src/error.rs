@@ -1,6 +1,6 @@
 //! Errors that a program can handle: errors to retry, and overflows.
 
-use diesel::result::DatabaseErrorKind::{SerializationFailure, Unknown};
+use diesel::result::DatabaseErrorKind::{SerializationFailure, UniqueViolation, Unknown};
 use diesel::result::Error;
 
 /// Returns whether the transaction may succeed if it is run again.
@@ -31,7 +31,10 @@ use diesel::result::Error;
 pub fn is_retryable(error: &Error) -> bool {
     match error {
         Error::DatabaseError(SerializationFailure, _) => true,
-        Error::DatabaseError(Unknown, info) => has_one_of(info.message(), RETRYABLE),
+        // The text of MySQL and MariaDB has the application's value.
+        Error::DatabaseError(UniqueViolation, _) => false,
+        // A later version of Diesel may have a kind for these errors too.
+        Error::DatabaseError(_, info) => has_one_of(info.message(), RETRYABLE),
         _ => false,
     }
 }
@@ -62,7 +65,7 @@ pub fn is_retryable(error: &Error) -> bool {
 /// for [`is_retryable`].
 pub fn is_overflow(error: &Error) -> bool {
     match error {
-        Error::DatabaseError(Unknown, info) => has_one_of(info.message(), OVERFLOWS),
+        Error::DatabaseError(_, info) => has_one_of(info.message(), OVERFLOWS),
         _ => false,
     }
 }
@@ -142,6 +145,16 @@ mod tests {
         let restart =
             "restart transaction: TransactionRetryWithProtoRefreshError: WriteTooOldError";
         assert!(is_retryable(&error(SerializationFailure, restart)));
+    }
+
+    #[test]
+    fn errors_are_recognized_by_their_text_under_any_kind() {
+        let later = DatabaseErrorKind::UnableToSendCommand;
+        assert!(is_retryable(&error(later, "deadlock detected")));
+        let later = DatabaseErrorKind::CheckViolation;
+        assert!(is_overflow(&error(later, "bigint out of range")));
+        let duplicate = "Duplicate entry 'Write conflict' for key 'posts.title'";
+        assert!(!is_retryable(&error(UniqueViolation, duplicate)));
     }
 
     /// It may have been committed, and a second try would count twice.

@@ -241,9 +241,7 @@ pub mod dsl {
 pub mod prelude {
     #[cfg(feature = "postgres")]
     pub use crate::CountingDsl;
-    pub use crate::dsl::{
-        counter_series, counter_value, increment, increment_many, ranking, total,
-    };
+    pub use crate::dsl::{counter_series, counter_value, increment, increment_many, ranking};
     pub use crate::{CounterColumn, HasCounters};
 }
 

@@ -754,6 +754,10 @@ const fn assert_program_counts<M, C: Counters<Table: CountersOf<M>>>() {
     if let Some(name) = first_common(C::NAMES, C::Table::COUNTED_BY_DATABASE) {
         counted_by_database(name);
     }
+    assert!(
+        C::Table::SLOTS > 0,
+        "`CountersOf::SLOTS` is less than 1: a counter has from 1 to 32,767 slots"
+    );
 }
 
 // A `const fn` cannot format a name. It can panic with a `str`.

@@ -63,7 +63,7 @@ pub fn retry() -> Retry<'static, Error> {
 /// # retry.transaction(conn, |conn| article.incr_counter(views, conn))
 /// # }
 /// ```
-pub fn retry_if<'a, E>(is_retryable: impl FnMut(&E) -> bool + 'a) -> Retry<'a, E> {
+pub fn retry_if<'a, E>(is_retryable: impl FnMut(&E) -> bool + Send + 'a) -> Retry<'a, E> {
     Retry {
         is_retryable: Box::new(is_retryable),
         on_retry: Box::new(|_, _| {}),
@@ -75,13 +75,13 @@ pub fn retry_if<'a, E>(is_retryable: impl FnMut(&E) -> bool + 'a) -> Retry<'a, E
 /// How to run a transaction again; made by [`retry()`] and [`retry_if`].
 #[must_use = "it runs nothing until `transaction` or `run` is called"]
 pub struct Retry<'a, E> {
-    is_retryable: Box<dyn FnMut(&E) -> bool + 'a>,
+    is_retryable: Box<dyn FnMut(&E) -> bool + Send + 'a>,
     on_retry: OnRetry<'a, E>,
     attempts: usize,
     delay: RangeInclusive<Duration>,
 }
 
-type OnRetry<'a, E> = Box<dyn FnMut(&E, usize) + 'a>;
+type OnRetry<'a, E> = Box<dyn FnMut(&E, usize) + Send + 'a>;
 
 impl<'a, E> Retry<'a, E> {
     /// Sets how often the transaction is run at most, the first attempt included. Defaults to 5.
@@ -101,7 +101,7 @@ impl<'a, E> Retry<'a, E> {
     /// Sets a function to call before each delay, for example to log or to count. It takes the
     /// error, and the number of attempts that have failed, from 1. The error that ends the last
     /// attempt is only returned.
-    pub fn on_retry(self, on_retry: impl FnMut(&E, usize) + 'a) -> Self {
+    pub fn on_retry(self, on_retry: impl FnMut(&E, usize) + Send + 'a) -> Self {
         let on_retry = Box::new(on_retry);
         Retry { on_retry, ..self }
     }

@@ -289,6 +289,7 @@ pub type ParentTable<T> = <<T as HasParent>::ParentKey as Column>::Table;
 /// }
 ///
 /// use diesel::prelude::*;
+/// use diesel_counters::dsl::total;
 /// use diesel_counters::prelude::*;
 /// use schema::{article_counters, articles};
 ///

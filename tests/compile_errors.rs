@@ -9,13 +9,14 @@ fn wrong_use_is_a_readable_compile_error() {
     build_dependencies_once();
     let cases = trybuild::TestCases::new();
     // That this one builds makes trybuild build the others, rather than check
-    // them: the last four are found when code is generated.
+    // them: the last five are found when code is generated.
     cases.pass("compile_errors/right_use.rs");
     cases.compile_fail("compile_errors/wrong_*.rs");
     cases.compile_fail("compile_errors/key_as_counter.rs");
     cases.compile_fail("compile_errors/counter_named_twice.rs");
     cases.compile_fail("compile_errors/daily_counts_by_week.rs");
     cases.compile_fail("compile_errors/counted_by_database.rs");
+    cases.compile_fail("compile_errors/without_slots.rs");
 }
 
 /// Has trybuild build the dependencies with the flags that it builds the cases

@@ -3,6 +3,7 @@
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::result::Error;
+use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 
 use super::{Conn, IS_MYSQL, IS_SQLITE};

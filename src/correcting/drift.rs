@@ -1,7 +1,7 @@
 //! The query that compares stored counts with true counts.
 
 use std::marker::PhantomData;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::result::Error;
@@ -19,7 +19,7 @@ use crate::table::{CounterTable, TableName};
 #[derive(Debug)]
 pub struct DriftQuery<C: Counters, Source, E, By> {
     table: TableOf<C>,
-    source: Rc<Source>,
+    source: Arc<Source>,
     entities: E,
     /// Whether these entities have been locked.
     locked: bool,
@@ -30,10 +30,10 @@ pub struct DriftQuery<C: Counters, Source, E, By> {
 }
 
 impl<C: Counters, Source, E, By> DriftQuery<C, Source, E, By> {
-    pub(super) fn new(source: &Rc<Source>, entities: E) -> Self {
+    pub(super) fn new(source: &Arc<Source>, entities: E) -> Self {
         DriftQuery {
             table: TableName::new(),
-            source: Rc::clone(source),
+            source: Arc::clone(source),
             entities,
             locked: false,
             may_be_stale: false,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use chrono::NaiveDate;
 use diesel::connection::Connection;
@@ -159,7 +159,7 @@ where
 #[derive(Debug, Clone)]
 pub struct Recount<C: Counters, Source, By = ByEntity> {
     increment: Increment<C>,
-    source: Rc<Source>,
+    source: Arc<Source>,
     batch: usize,
     by: PhantomData<By>,
 }
@@ -169,7 +169,7 @@ pub struct Recount<C: Counters, Source, By = ByEntity> {
 #[derive(Debug, Clone)]
 pub struct RecountOne<C: Counters, Source, Id, By = ByEntity> {
     increment: Increment<C, Id>,
-    source: Rc<Source>,
+    source: Arc<Source>,
     by: PhantomData<By>,
 }
 
@@ -197,7 +197,7 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
     {
         Recount {
             increment,
-            source: Rc::new(source.as_query()),
+            source: Arc::new(source.as_query()),
             batch: 256,
             by: PhantomData,
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{Days, NaiveDate};
@@ -206,11 +206,11 @@ where
 /// `K`; made by [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()).
 #[must_use = "rows are not merged until this is executed"]
 pub struct Compact<'p, F, ST, K> {
-    pub(super) layout: Rc<Layout<F>>,
+    pub(super) layout: Arc<Layout<F>>,
     pub(super) range: MergeRange,
     pub(super) batch: i64,
-    pub(super) on_progress: Box<dyn FnMut(&Compacted) + 'p>,
-    pub(super) is_stopped: Box<dyn Fn() -> bool + 'p>,
+    pub(super) on_progress: Box<dyn FnMut(&Compacted) + Send + 'p>,
+    pub(super) is_stopped: Box<dyn Fn() -> bool + Send + 'p>,
     of: PhantomData<(ST, K)>,
 }
 
@@ -275,7 +275,7 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
 
     pub(super) fn of_rows(layout: Layout<F>, range: MergeRange) -> Self {
         Compact {
-            layout: Rc::new(layout),
+            layout: Arc::new(layout),
             range,
             batch: 100,
             on_progress: Box::new(|_| ()),
@@ -335,7 +335,7 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
     }
 
     /// Calls `f` after each transaction, with the progress so far.
-    pub fn on_progress<'q>(self, f: impl FnMut(&Compacted) + 'q) -> Compact<'q, F, ST, K>
+    pub fn on_progress<'q>(self, f: impl FnMut(&Compacted) + Send + 'q) -> Compact<'q, F, ST, K>
     where
         'p: 'q,
     {
@@ -348,7 +348,7 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
     /// Stops the run if `f` returns `true`. `f` is called before the first transaction and after
     /// each one. If this is called several times, the run stops when any of the functions returns
     /// `true`.
-    pub fn stop_when<'q>(self, f: impl Fn() -> bool + 'q) -> Compact<'q, F, ST, K>
+    pub fn stop_when<'q>(self, f: impl Fn() -> bool + Send + 'q) -> Compact<'q, F, ST, K>
     where
         'p: 'q,
     {

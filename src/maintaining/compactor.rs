@@ -39,7 +39,7 @@ use crate::maintaining::merge::MergeOn;
 ///     .start()?;
 ///
 /// // … the program runs …
-/// drop(compactor);
+/// compactor.stop();
 /// # Ok(())
 /// # }
 /// ```
@@ -178,21 +178,32 @@ impl Compactor {
             on_run: Box::new(|_| ()),
         }
     }
+
+    /// Stops the thread, and waits until it has ended its current transaction. Dropping the compactor
+    /// stops the thread too, but waits for two seconds at most; see [stopping](#stopping).
+    pub fn stop(mut self) {
+        self.end(|_| true);
+    }
+
+    /// Tells the thread to end, and waits until it has ended if `waits` returns `true`.
+    fn end(&mut self, waits: impl FnOnce(&Stop) -> bool) {
+        self.stop.now();
+        let thread = self.thread.take();
+        let another = |thread: &JoinHandle<()>| thread.thread().id() != thread::current().id();
+        if let Some(thread) = thread.filter(another) {
+            if waits(&self.stop) {
+                // If `on_run` panicked, the panic was already printed.
+                let _ = thread.join();
+            }
+        }
+    }
 }
 
 type FromClause<T> = <T as diesel::QuerySource>::FromClause;
 
 impl Drop for Compactor {
     fn drop(&mut self) {
-        self.stop.now();
-        let thread = self.thread.take();
-        let another = |thread: &JoinHandle<()>| thread.thread().id() != thread::current().id();
-        if let Some(thread) = thread.filter(another) {
-            if self.stop.has_ended_within(GRACE) {
-                // If `on_run` panicked, the panic was already printed.
-                let _ = thread.join();
-            }
-        }
+        self.end(|stop| stop.has_ended_within(GRACE));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use diesel::connection::Connection;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
@@ -39,9 +39,9 @@ pub struct TotalColumn<P> {
 /// differ. The keys have the SQL type `ST` and the Rust type `K`.
 #[must_use = "totals are not copied until this is executed"]
 pub struct Materialize<'p, F, P, ST, K> {
-    names: Rc<Names<F, P>>,
+    names: Arc<Names<F, P>>,
     batch: usize,
-    on_progress: Box<dyn FnMut(Materialized) + 'p>,
+    on_progress: Box<dyn FnMut(Materialized) + Send + 'p>,
     of: PhantomData<(ST, K)>,
 }
 
@@ -113,7 +113,7 @@ impl<F, P, ST, K> Materialize<'static, F, P, ST, K> {
     /// is known only at run time.
     pub fn of_layout(layout: Layout<F>, into: TotalColumn<P>) -> Self {
         Materialize {
-            names: Rc::new(Names { layout, into }),
+            names: Arc::new(Names { layout, into }),
             batch: MAX_BATCH,
             on_progress: Box::new(|_| ()),
             of: PhantomData,
@@ -131,7 +131,10 @@ impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
 
     /// Calls `f` after each statement that writes, and after each 50,000 rows that were compared,
     /// with the progress so far.
-    pub fn on_progress<'q>(self, f: impl FnMut(Materialized) + 'q) -> Materialize<'q, F, P, ST, K> {
+    pub fn on_progress<'q>(
+        self,
+        f: impl FnMut(Materialized) + Send + 'q,
+    ) -> Materialize<'q, F, P, ST, K> {
         Materialize {
             names: self.names,
             batch: self.batch,
@@ -196,7 +199,7 @@ where
         let mut ends: Vec<K> = Vec::new();
         loop {
             let mut range = KeyRange {
-                names: Rc::clone(&self.names),
+                names: Arc::clone(&self.names),
                 after: ends.last().cloned(),
                 last: None,
                 sql_type: PhantomData,
@@ -240,7 +243,7 @@ impl<F, P, ST, K> Materialize<'_, F, P, ST, K> {
         let mut written = 0;
         for batch in rows.chunks(self.batch) {
             let write = WriteTotals::<F, P, ST, K> {
-                names: Rc::clone(&self.names),
+                names: Arc::clone(&self.names),
                 rows: batch.to_vec(),
                 sql_type: PhantomData,
             };
@@ -280,7 +283,7 @@ fn not_updated(key: &impl fmt::Debug) -> Error {
 /// A range of keys of the parent table.
 #[derive(Debug)]
 pub struct KeyRange<F, P, ST, K> {
-    names: Rc<Names<F, P>>,
+    names: Arc<Names<F, P>>,
     after: Option<K>,
     last: Option<K>,
     sql_type: PhantomData<ST>,
@@ -289,7 +292,7 @@ pub struct KeyRange<F, P, ST, K> {
 impl<F, P, ST, K: Clone> Clone for KeyRange<F, P, ST, K> {
     fn clone(&self) -> Self {
         KeyRange {
-            names: Rc::clone(&self.names),
+            names: Arc::clone(&self.names),
             after: self.after.clone(),
             last: self.last.clone(),
             sql_type: PhantomData,
@@ -473,7 +476,7 @@ where
 /// Writes totals into the rows whose column has not changed since it was read.
 #[derive(Debug)]
 pub struct WriteTotals<F, P, ST, K> {
-    names: Rc<Names<F, P>>,
+    names: Arc<Names<F, P>>,
     rows: Vec<(K, Option<i64>, i64)>,
     sql_type: PhantomData<ST>,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 use diesel::connection::Connection;
@@ -106,18 +106,18 @@ where
     Delete<F, ST, K>: ExecuteDsl<Conn>,
 {
     fn try_lock(&self, conn: &mut Conn) -> QueryResult<bool> {
-        let locked = TryLock(Rc::clone(&self.layout)).get_result::<i64>(conn)?;
+        let locked = TryLock(Arc::clone(&self.layout)).get_result::<i64>(conn)?;
         Ok(locked != 0)
     }
 
     fn unlock(&self, conn: &mut Conn) -> QueryResult<bool> {
-        let unlocked = Unlock(Rc::clone(&self.layout)).get_result::<i64>(conn)?;
+        let unlocked = Unlock(Arc::clone(&self.layout)).get_result::<i64>(conn)?;
         Ok(unlocked != 0)
     }
 
     fn count(&self, conn: &mut Conn) -> QueryResult<u64> {
         let count = CountRows {
-            layout: Rc::clone(&self.layout),
+            layout: Arc::clone(&self.layout),
             range: self.range,
         };
         let rows: i64 = count.get_result(conn)?;
@@ -134,7 +134,7 @@ where
         let mut after = None;
         loop {
             let next = NextRows::<F, ST, K> {
-                layout: Rc::clone(&self.layout),
+                layout: Arc::clone(&self.layout),
                 range: self.range,
                 after,
                 limit: self.batch,
@@ -143,7 +143,7 @@ where
             let keys: Vec<RowKey<K>> = next.load(conn)?;
             let Some(last) = keys.last() else {
                 so_far.left = self.count(conn)?;
-                let other_days = CountOtherDays(Rc::clone(&self.layout));
+                let other_days = CountOtherDays(Arc::clone(&self.layout));
                 skipped.other_days = other_days.get_result(conn)?;
                 return skipped.report(&self.layout, so_far);
             };
@@ -191,7 +191,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
         let layout = &self.layout;
         let targets = self.range.targets_of(keys);
         let open = OpenTargets::<F, ST, K> {
-            layout: Rc::clone(layout),
+            layout: Arc::clone(layout),
             targets: targets.clone(),
             sql_type: PhantomData,
         };

@@ -1,7 +1,7 @@
 //! The statements of a merge.
 
 use std::marker::PhantomData;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use chrono::NaiveDate;
 use diesel::backend::Backend;
@@ -23,11 +23,11 @@ use crate::maintaining::range::{MergeRange, RowKey};
 /// The lock lets one merge of a table run at a time. Two merges would be exact too, because each
 /// merges only rows that it has locked, but they would wait for each other.
 #[derive(Debug)]
-pub struct TryLock<F>(pub(super) Rc<Layout<F>>);
+pub struct TryLock<F>(pub(super) Arc<Layout<F>>);
 
 /// Releases the table's advisory lock. Returns 1, or 0 if this session does not have it.
 #[derive(Debug)]
-pub struct Unlock<F>(pub(super) Rc<Layout<F>>);
+pub struct Unlock<F>(pub(super) Arc<Layout<F>>);
 
 statement!(TryLock(F) -> BigInt);
 statement!(Unlock(F) -> BigInt);
@@ -55,7 +55,7 @@ where
 /// A query of the number of rows to merge.
 #[derive(Debug)]
 pub struct CountRows<F> {
-    pub(super) layout: Rc<Layout<F>>,
+    pub(super) layout: Arc<Layout<F>>,
     pub(super) range: MergeRange,
 }
 statement!(CountRows(F) -> BigInt);
@@ -76,7 +76,7 @@ where
 
 /// A query of the number of rows whose day SQLite stores as another text than `YYYY-MM-DD`.
 #[derive(Debug)]
-pub struct CountOtherDays<F>(pub(super) Rc<Layout<F>>);
+pub struct CountOtherDays<F>(pub(super) Arc<Layout<F>>);
 statement!(CountOtherDays(F) -> BigInt);
 
 impl<F, DB> QueryFragment<DB> for CountOtherDays<F>
@@ -99,7 +99,7 @@ where
 /// A query of the keys of the next rows to merge, in order. It locks no rows.
 #[derive(Debug)]
 pub struct NextRows<F, ST, K> {
-    pub(super) layout: Rc<Layout<F>>,
+    pub(super) layout: Arc<Layout<F>>,
     pub(super) range: MergeRange,
     pub(super) after: Option<RowKey<K>>,
     pub(super) limit: i64,
@@ -175,7 +175,7 @@ where
 /// between. This one writes first, and waits for the write lock.
 #[derive(Debug)]
 pub struct OpenTargets<F, ST, K> {
-    pub(super) layout: Rc<Layout<F>>,
+    pub(super) layout: Arc<Layout<F>>,
     pub(super) targets: Vec<RowKey<K>>,
     pub(super) sql_type: PhantomData<ST>,
 }
@@ -215,16 +215,16 @@ where
 /// Rows, by their keys.
 #[derive(Debug)]
 pub struct Rows<F, ST, K> {
-    layout: Rc<Layout<F>>,
-    keys: Rc<Vec<RowKey<K>>>,
+    layout: Arc<Layout<F>>,
+    keys: Arc<Vec<RowKey<K>>>,
     sql_type: PhantomData<ST>,
 }
 
 impl<F, ST, K> Rows<F, ST, K> {
-    pub(super) fn new(layout: &Rc<Layout<F>>, keys: Vec<RowKey<K>>) -> Self {
+    pub(super) fn new(layout: &Arc<Layout<F>>, keys: Vec<RowKey<K>>) -> Self {
         Rows {
-            layout: Rc::clone(layout),
-            keys: Rc::new(keys),
+            layout: Arc::clone(layout),
+            keys: Arc::new(keys),
             sql_type: PhantomData,
         }
     }
@@ -253,8 +253,8 @@ impl<F, ST, K> Rows<F, ST, K> {
 impl<F, ST, K> Clone for Rows<F, ST, K> {
     fn clone(&self) -> Self {
         Rows {
-            layout: Rc::clone(&self.layout),
-            keys: Rc::clone(&self.keys),
+            layout: Arc::clone(&self.layout),
+            keys: Arc::clone(&self.keys),
             sql_type: PhantomData,
         }
     }

@@ -32,6 +32,7 @@ use crate::table::{CounterTable, EntityTable, HasParent, TableName};
 /// # let conn = &mut establish_connection();
 /// # let today = chrono::Utc::now().date_naive();
 /// # let monday = today - chrono::Days::new(3);
+/// use diesel_counters::dsl::total;
 /// use diesel_counters::prelude::*;
 /// use schema::article_counters::{likes, views};
 ///
@@ -55,6 +56,7 @@ use crate::table::{CounterTable, EntityTable, HasParent, TableName};
 /// # include!("../doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
+/// use diesel_counters::dsl::total;
 /// use diesel_counters::prelude::*;
 ///
 /// #[derive(Queryable, Selectable)]
@@ -145,6 +147,7 @@ impl<C: Counters<Table: EntityTable>, Days> Total<C, Days> {
     /// # diesel::insert_into(schema::comments::table)
     /// #     .values((schema::comments::article_id.eq(1), schema::comments::body.eq("Nice.")))
     /// #     .execute(conn)?;
+    /// use diesel_counters::dsl::total;
     /// use diesel_counters::prelude::*;
     /// use schema::article_counters::views;
     /// use schema::comments;

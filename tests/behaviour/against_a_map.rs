@@ -308,6 +308,7 @@ macro_rules! keys {
         mod $module {
             use diesel::connection::SimpleConnection;
             use diesel_counters::dsl::{compact, fold};
+            use diesel_counters::dsl::total;
             use diesel_counters::prelude::*;
             use diesel_counters::{Drift, Layout};
 

@@ -1,7 +1,7 @@
 //! Merging the slots of days that are over.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use chrono::{Days, NaiveDate};
 use diesel::connection::{Connection, SimpleConnection};
@@ -103,13 +103,13 @@ fn it_works_in_batches_and_says_how_far_it_is() {
         insert_row(1, day(2026, 3, 1), slot, (1, 0, 0), &mut conn);
         insert_row(2, day(2026, 3, 1), slot, (1, 0, 0), &mut conn);
     }
-    let seen = RefCell::new(Vec::new());
+    let mut seen = Vec::new();
     let done = compact(article_counters::table)
         .batch(5)
-        .on_progress(|so_far| seen.borrow_mut().push((so_far.merged, so_far.left)))
+        .on_progress(|so_far| seen.push((so_far.merged, so_far.left)))
         .execute(&mut conn)
         .unwrap();
-    assert_eq!(seen.into_inner(), [(5, 9), (10, 4), (14, 0)]);
+    assert_eq!(seen, [(5, 9), (10, 4), (14, 0)]);
     assert_eq!((done.merged, done.left), (14, 0));
     assert_eq!(article.counter_value(views, &mut conn), Ok(7));
 }
@@ -120,11 +120,13 @@ fn it_stops_between_two_batches() {
     for slot in 1..=7 {
         insert_row(1, day(2026, 3, 1), slot, (1, 0, 0), &mut conn);
     }
-    let batches = std::cell::Cell::new(0);
+    let batches = AtomicUsize::new(0);
     let done = compact(article_counters::table)
         .batch(2)
-        .on_progress(|_| batches.set(batches.get() + 1))
-        .stop_when(|| batches.get() == 2)
+        .on_progress(|_| {
+            batches.fetch_add(1, Relaxed);
+        })
+        .stop_when(|| batches.load(Relaxed) == 2)
         .execute(&mut conn)
         .unwrap();
     assert_eq!((done.merged, done.left), (4, 3));
@@ -442,30 +444,30 @@ fn one_run_goes_on_at_a_time() {
         insert_row(1, day(2026, 3, 1), slot, (1, 0, 0), &mut conn);
     }
     let other = &mut database.connect();
-    let second = RefCell::new(Vec::new());
+    let mut second = Vec::new();
     let first = compact(article_counters::table)
         .batch(2)
         .on_progress(|_| {
             let run = compact(article_counters::table).batch(1).execute(other);
-            second.borrow_mut().push(run.unwrap());
+            second.push(run.unwrap());
         })
         .execute(&mut conn)
         .unwrap();
     assert_eq!(article(1).counter_value(views, &mut conn), Ok(4));
     if HAS_SLOTS {
         assert_eq!(first.merged, 4);
-        let busy: Vec<bool> = second
-            .take()
-            .iter()
-            .map(|run| run.already_running)
-            .collect();
+        let busy: Vec<bool> = second.iter().map(|run| run.already_running).collect();
         assert_eq!(busy, [true, true]);
         let text = compact_text(true);
         assert!(text.contains("another run"), "{text}");
     } else {
         // SQLite has its write lock alone: the second merges what the first has not yet.
         assert_eq!(
-            first.merged + second.take().iter().map(|run| run.merged).sum::<u64>(),
+            first.merged
+                + std::mem::take(&mut second)
+                    .iter()
+                    .map(|run| run.merged)
+                    .sum::<u64>(),
             4
         );
     }

@@ -155,15 +155,17 @@ fn it_merges_what_there_is_each_time() {
 }
 
 #[test]
-fn it_stops_when_it_is_dropped() {
-    let (database, mut conn, article) = TestDatabase::with_article();
-    let (compactor, runs) = start(pool(&database, &Arc::default()));
-    wait_for(&runs, |_| true);
-    drop(compactor);
-    insert_row(1, day(2026, 3, 1), 1, (1, 0, 0), &mut conn);
-    // Its callback is gone, and with it the other end.
-    while runs.recv().is_ok() {}
-    assert_eq!(rows(&article, &mut conn)[0].slot, 1);
+fn it_stops_when_it_is_told_to_or_dropped() {
+    for end in [Compactor::stop, drop] {
+        let (database, mut conn, article) = TestDatabase::with_article();
+        let (compactor, runs) = start(pool(&database, &Arc::default()));
+        wait_for(&runs, |_| true);
+        end(compactor);
+        insert_row(1, day(2026, 3, 1), 1, (1, 0, 0), &mut conn);
+        // Its callback is gone, and with it the other end.
+        while runs.recv().is_ok() {}
+        assert_eq!(rows(&article, &mut conn)[0].slot, 1);
+    }
 }
 
 #[test]

@@ -68,6 +68,7 @@ struct OddColumns {
 /// As in a workspace: the tables are of `diesel_counters_tests`, and this is another crate.
 mod of_tables_in_another_crate {
     use diesel::prelude::*;
+    use diesel_counters::dsl::total;
     use diesel_counters::prelude::*;
     use diesel_counters_tests::schema::{article_counters, articles};
 

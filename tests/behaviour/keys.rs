@@ -7,6 +7,7 @@ use diesel::expression::AsExpression;
 use diesel::prelude::*;
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::Binary;
+use diesel_counters::dsl::total;
 use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter};
 use diesel_counters::prelude::*;
 use diesel_counters::{Drift, Slot};

@@ -5,6 +5,7 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::query_builder::QueryFragment;
+use diesel_counters::dsl::total;
 use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter};
 use diesel_counters::prelude::*;
 use diesel_counters::{Drift, Slot};

@@ -3,6 +3,7 @@
 use chrono::{NaiveDate, NaiveDateTime};
 use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::{Article, Visitor};
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};

@@ -2,6 +2,7 @@
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{likes, views};

@@ -1,6 +1,7 @@
 //! The most counted.
 
 use diesel::prelude::*;
+use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::{Article, WeeklyArticle, comment_counters};
 use diesel_counters_tests::schema::article_counters::{likes, views};

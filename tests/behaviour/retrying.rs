@@ -7,6 +7,7 @@ use std::thread;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_counters::dsl::recount;
+use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 use diesel_counters::{Slot, is_overflow, is_retryable};
 use diesel_counters_tests::models::{Article, BusyArticle};

@@ -5,6 +5,7 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_counters::dsl::Total;
+use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, likes, views};

@@ -26,3 +26,24 @@ fn main() {
     let no_such_table = Article { id: 1 }.incr_counters((views.by(1), likes.by(2)), conn);
     assert!(no_such_table.is_err());
 }
+
+/// A column of this name is common: the prelude has no `total`.
+#[allow(unused_imports)]
+mod a_column_named_total {
+    use diesel::prelude::*;
+    use diesel_counters::prelude::*;
+
+    mod schema {
+        diesel::table! {
+            orders (id) {
+                id -> BigInt,
+                total -> BigInt,
+            }
+        }
+    }
+    use schema::orders::dsl::*;
+
+    pub fn first(conn: &mut SqliteConnection) -> QueryResult<i64> {
+        orders.select(total).first(conn)
+    }
+}

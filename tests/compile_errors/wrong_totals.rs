@@ -2,6 +2,7 @@
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 
 diesel::table! {

@@ -5,7 +5,7 @@ use std::ops::Bound::{Included, Unbounded};
 use chrono::Utc;
 use diesel::prelude::*;
 use diesel_counters::Period;
-use diesel_counters::prelude::*;
+use diesel_counters::dsl::total;
 
 use crate::db::AnyConnection;
 use crate::models::{Article, Counts};

@@ -27,7 +27,7 @@ pub struct Maintained {
 /// `on_progress` after each transaction of the merge.
 pub fn maintain(
     conn: &mut AnyConnection,
-    on_progress: impl FnMut(&Compacted),
+    on_progress: impl FnMut(&Compacted) + Send,
 ) -> QueryResult<Maintained> {
     let compact = compact(article_counters::table).on_progress(on_progress);
     Ok(Maintained {

@@ -7,6 +7,7 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_async::{AsyncConnection, RunQueryDsl};
+use diesel_counters::dsl::total;
 use diesel_counters::dsl::{claim_slot, compact, delete_counters, fold};
 use diesel_counters::prelude::*;
 use diesel_counters::{is_overflow, is_retryable};
