@@ -15,7 +15,7 @@ use crate::counter::NoCounters;
 use crate::counting::increment::Increment;
 use crate::counting::increment_many::AddRows;
 use crate::day::{Day, UNDATED};
-use crate::entity::{Entities, KeyOf, Keys};
+use crate::entity::{AllEntities, Entities, KeyOf, Keys};
 use crate::layout::{ColumnNames, counters_of};
 use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
@@ -154,7 +154,7 @@ where
     T: CounterTable,
     E: Clone,
     Conn: Connection<Backend: CounterBackend>,
-    StartWriting<T, ()>: ExecuteDsl<Conn>,
+    StartWriting<T>: ExecuteDsl<Conn>,
     CountRows<T, E>: LoadQuery<'a, Conn, i64>,
     CountCounts<T, E>: LoadQuery<'a, Conn, i64>,
     Increment<NoCounters<T>, E>: ExecuteDsl<Conn>,
@@ -164,7 +164,7 @@ where
     fn delete(self, conn: &mut Conn) -> QueryResult<usize> {
         let latest = is_in_a_lasting_transaction(conn)?;
         transaction(conn, |conn| {
-            StartWriting::<T, ()>::new(()).execute(conn)?;
+            StartWriting::<T>::new(AllEntities).execute(conn)?;
             let count = CountRows::new(self.entity.clone()).latest(latest);
             // Nothing is locked yet, so nothing is deleted: another correction can have read a count
             // that commits now.
@@ -210,7 +210,7 @@ where
     K: Ord + Clone,
     Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
     for<'b> AddRows<'b, T, K>: ExecuteDsl<Conn>,
-    StartWriting<T, ()>: ExecuteDsl<Conn>,
+    StartWriting<T>: ExecuteDsl<Conn>,
     FindKeys<T, K>: LoadQuery<'a, Conn, i64>,
     DeleteRows<T, Keys<K>>: ExecuteDsl<Conn>,
     DeleteLocks<T, Keys<K>>: ExecuteDsl<Conn>,
@@ -220,7 +220,7 @@ where
         self.ids.dedup();
         let latest = is_in_a_lasting_transaction(conn)?;
         transaction(conn, |conn| {
-            StartWriting::<T, ()>::new(()).execute(conn)?;
+            StartWriting::<T>::new(AllEntities).execute(conn)?;
             let mut removed = 0;
             for keys in self.ids.chunks(ManyRows::<Conn>::NUMBERED_LIMIT) {
                 let find = |keys, counts_only| FindKeys::<T, K> {
@@ -280,52 +280,44 @@ fn split<K: Clone>(keys: &[K], numbers: &[i64]) -> (Vec<K>, Vec<K>) {
     (keys(found), keys(others))
 }
 
-/// A statement on all rows of the entities `E`.
+/// A statement on rows of the entities `E`: it counts them, or deletes them.
 #[derive(Debug)]
-pub struct EntityRows<T: CounterTable, E, Do> {
+pub struct EntityRows<T: CounterTable, E, const COUNTS: bool, const ROWS: usize> {
     table: TableName<T>,
     entities: E,
     /// Whether to count the latest committed rows. Otherwise MySQL and MariaDB can count those of the
     /// first query of the transaction.
     latest: bool,
-    what: PhantomData<Do>,
 }
+
+// Which rows of the entities. An enum cannot be a const parameter.
+const NONE: usize = 0;
+const ALL: usize = 1;
+const COUNTED: usize = 2;
+const LOCK: usize = 3;
 
 /// Deletes no rows. On SQLite it takes the write lock first, because a transaction that reads before
 /// it writes fails at once if another transaction has written in between.
-pub type StartWriting<T, E> = EntityRows<T, E, Starting>;
+pub type StartWriting<T> = EntityRows<T, AllEntities, false, NONE>;
 
 /// Counts the rows.
-pub type CountRows<T, E> = EntityRows<T, E, Counting>;
+pub type CountRows<T, E> = EntityRows<T, E, true, ALL>;
 
 /// Counts the rows that have counts: all but the one of zeros that is the lock.
-pub type CountCounts<T, E> = EntityRows<T, E, CountingCounts>;
+pub type CountCounts<T, E> = EntityRows<T, E, true, COUNTED>;
 
 /// Deletes the rows.
-pub type DeleteRows<T, E> = EntityRows<T, E, Deleting>;
+pub type DeleteRows<T, E> = EntityRows<T, E, false, ALL>;
 
 /// Deletes the rows that are the locks.
-pub type DeleteLocks<T, E> = EntityRows<T, E, DeletingLocks>;
+pub type DeleteLocks<T, E> = EntityRows<T, E, false, LOCK>;
 
-// The kinds of statements.
-#[derive(Debug)]
-pub struct Starting;
-#[derive(Debug)]
-pub struct Counting;
-#[derive(Debug)]
-pub struct CountingCounts;
-#[derive(Debug)]
-pub struct Deleting;
-#[derive(Debug)]
-pub struct DeletingLocks;
-
-impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
+impl<T: CounterTable, E, const COUNTS: bool, const ROWS: usize> EntityRows<T, E, COUNTS, ROWS> {
     fn new(entities: E) -> Self {
         EntityRows {
             table: TableName::new(),
             entities,
             latest: false,
-            what: PhantomData,
         }
     }
 
@@ -335,54 +327,32 @@ impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
     }
 }
 
-impl<T: CounterTable, E, Do, Conn> RunQueryDsl<Conn> for EntityRows<T, E, Do> {}
+impl<T, E, const COUNTS: bool, const ROWS: usize, Conn> RunQueryDsl<Conn>
+    for EntityRows<T, E, COUNTS, ROWS>
+where
+    T: CounterTable,
+{
+}
 
-impl<T: CounterTable, E> Query for CountRows<T, E> {
+impl<T: CounterTable, E, const ROWS: usize> Query for EntityRows<T, E, true, ROWS> {
     type SqlType = BigInt;
 }
 
-impl<T: CounterTable, E> Query for CountCounts<T, E> {
-    type SqlType = BigInt;
-}
-
-impl<T: CounterTable + QueryId, E: QueryId, Do: 'static> QueryId for EntityRows<T, E, Do> {
-    type QueryId = (Do, T::QueryId, E::QueryId);
+impl<T, E, const COUNTS: bool, const ROWS: usize> QueryId for EntityRows<T, E, COUNTS, ROWS>
+where
+    T: CounterTable + QueryId,
+    E: QueryId,
+{
+    type QueryId = EntityRowsId<T::QueryId, E::QueryId, COUNTS, ROWS>;
     const HAS_STATIC_QUERY_ID: bool = T::HAS_STATIC_QUERY_ID && E::HAS_STATIC_QUERY_ID;
 }
 
-impl<T, E, DB> QueryFragment<DB> for StartWriting<T, E>
-where
-    T: CounterTable<FromClause: QueryFragment<DB>>,
-    DB: CounterBackend,
-{
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Dialect::of(&out).push_verb("DELETE", &mut out);
-        out.push_sql(" FROM ");
-        self.table.walk_ast(out.reborrow())?;
-        out.push_sql(" WHERE 1 = 0");
-        Ok(())
-    }
-}
+/// The query id of [`EntityRows`].
+#[derive(Debug)]
+pub struct EntityRowsId<T, E, const COUNTS: bool, const ROWS: usize>(PhantomData<(T, E)>);
 
-impl<T, E, DB> QueryFragment<DB> for CountRows<T, E>
-where
-    T: CounterTable<FromClause: QueryFragment<DB>>,
-    E: Entities<T, DB>,
-    DB: CounterBackend,
-{
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let dialect = Dialect::of(&out);
-        dialect.push_select(&mut out);
-        out.push_sql("COUNT(*)");
-        self.walk_from(out.reborrow())?;
-        if self.latest {
-            dialect.push_read_latest_to_delete(&mut out);
-        }
-        Ok(())
-    }
-}
-
-impl<T, E, DB> QueryFragment<DB> for CountCounts<T, E>
+impl<T, E, const COUNTS: bool, const ROWS: usize, DB> QueryFragment<DB>
+    for EntityRows<T, E, COUNTS, ROWS>
 where
     T: CounterTable<FromClause: QueryFragment<DB>, AllColumns: ColumnNames>,
     E: Entities<T, DB>,
@@ -390,10 +360,36 @@ where
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
-        dialect.push_select(&mut out);
-        out.push_sql("COUNT(*)");
-        let and = self.walk_from(out.reborrow())?;
-        walk_counts_only::<T, DB>(and, &mut out)?;
+        if COUNTS {
+            dialect.push_select(&mut out);
+            out.push_sql("COUNT(*)");
+        } else {
+            dialect.push_verb("DELETE", &mut out);
+        }
+        out.push_sql(" FROM ");
+        self.table.walk_ast(out.reborrow())?;
+        if ROWS == NONE {
+            out.push_sql(" WHERE 1 = 0");
+            return Ok(());
+        }
+        if self.latest {
+            dialect.push_by_key(&mut out);
+        }
+        let entity = T::ENTITY.unwrap_or_default();
+        let and = self.entities.walk_where(entity, out.reborrow())?;
+        match ROWS {
+            COUNTED => walk_counted::<T, DB>(and, &mut out)?,
+            LOCK => {
+                out.push_sql(and);
+                out.push_identifier(T::DAY)?;
+                out.push_sql(" = ");
+                DB::push_bind(Bind::Day(const { &Day(UNDATED) }), &mut out)?;
+                out.push_sql(" AND ");
+                out.push_identifier(T::SLOT)?;
+                out.push_sql(" = 0");
+            }
+            _ => {}
+        }
         if self.latest {
             dialect.push_read_latest_to_delete(&mut out);
         }
@@ -402,7 +398,7 @@ where
 }
 
 /// Writes another condition of a query of rows: they are not the row of zeros that is the lock.
-fn walk_counts_only<T, DB>(and: &str, out: &mut AstPass<'_, '_, DB>) -> QueryResult<()>
+fn walk_counted<T, DB>(and: &str, out: &mut AstPass<'_, '_, DB>) -> QueryResult<()>
 where
     T: CounterTable<AllColumns: ColumnNames>,
     DB: CounterBackend,
@@ -419,57 +415,6 @@ where
     }
     out.push_sql(")");
     Ok(())
-}
-
-impl<T, E, DB> QueryFragment<DB> for DeleteRows<T, E>
-where
-    T: CounterTable<FromClause: QueryFragment<DB>>,
-    E: Entities<T, DB>,
-    DB: CounterBackend,
-{
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Dialect::of(&out).push_verb("DELETE", &mut out);
-        self.walk_from(out)?;
-        Ok(())
-    }
-}
-
-impl<T, E, DB> QueryFragment<DB> for DeleteLocks<T, E>
-where
-    T: CounterTable<FromClause: QueryFragment<DB>>,
-    E: Entities<T, DB>,
-    DB: CounterBackend,
-{
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Dialect::of(&out).push_verb("DELETE", &mut out);
-        let and = self.walk_from(out.reborrow())?;
-        out.push_sql(and);
-        out.push_identifier(T::DAY)?;
-        out.push_sql(" = ");
-        DB::push_bind(Bind::Day(const { &Day(UNDATED) }), &mut out)?;
-        out.push_sql(" AND ");
-        out.push_identifier(T::SLOT)?;
-        out.push_sql(" = 0");
-        Ok(())
-    }
-}
-
-impl<T: CounterTable, E, Do> EntityRows<T, E, Do> {
-    /// Writes the rest of a statement on these rows. Returns the word before the next condition.
-    fn walk_from<'b, DB>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<&'static str>
-    where
-        T: CounterTable<FromClause: QueryFragment<DB>>,
-        E: Entities<T, DB>,
-        DB: CounterBackend,
-    {
-        out.push_sql(" FROM ");
-        self.table.walk_ast(out.reborrow())?;
-        if self.latest {
-            Dialect::of(&out).push_by_key(&mut out);
-        }
-        self.entities
-            .walk_where(T::ENTITY.unwrap_or_default(), out.reborrow())
-    }
 }
 
 /// A query of the numbers, from 1, of the keys of a list that have rows. If the collation treats
@@ -514,7 +459,7 @@ where
             out.reborrow(),
         )?;
         if self.counts_only {
-            walk_counts_only::<T, DB>(" AND ", &mut out)?;
+            walk_counted::<T, DB>(" AND ", &mut out)?;
         }
         out.push_sql(" GROUP BY ");
         out.push_identifier(entity)?;

@@ -38,6 +38,18 @@ fn no_order_of_three_operations_gives_a_wrong_count() {
     println!("{printed}");
 }
 
+#[test]
+fn no_order_of_operations_at_different_levels_gives_a_wrong_count() {
+    if !crate::HAS_SLOTS {
+        return; // SQLite has one level.
+    }
+    let some = ["--seed", "1", "--limit", "2", "--per-level", "100"];
+    let output = interleave(&[["--level", "beside"].as_slice(), &some].concat());
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}{output:?}");
+    println!("{printed}");
+}
+
 /// The fault has to be found at one isolation level at least. Returns what was printed.
 fn finds(fault: &str) -> String {
     let output = interleave(&["--fault", fault, "--seed", "1", "--limit", "200"]);
