@@ -174,9 +174,9 @@ mod transaction;
 #[doc(hidden)]
 pub use chrono;
 
-#[cfg(feature = "postgres")]
-pub use backend::UnnestedRows;
-pub use backend::{CounterBackend, Dialect, ListedRows};
+#[doc(hidden)]
+pub use backend::ListedRows;
+pub use backend::{CounterBackend, Dialect};
 #[cfg(feature = "r2d2")]
 pub use claim::ClaimSlots;
 pub use correcting::recount::Drift;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
 use diesel::{Connection, ConnectionError};
-use diesel_counters::{CounterBackend, Dialect, ListedRows};
+use diesel_counters::Dialect;
 
 use crate::database;
 
@@ -24,20 +24,14 @@ pub enum AnyConnection {
     Mysql(diesel::MysqlConnection),
 }
 
-impl CounterBackend for MultiBackend {
-    type ManyRows = ListedRows;
-
-    fn dialect(&self) -> Dialect {
-        match self {
-            #[cfg(feature = "sqlite")]
-            MultiBackend::Sqlite(_) => Dialect::Sqlite,
-            #[cfg(feature = "postgres")]
-            MultiBackend::Postgres(_) => Dialect::PostgreSql,
-            #[cfg(feature = "mysql")]
-            MultiBackend::Mysql(_) => Dialect::MySql,
-        }
-    }
-}
+diesel_counters::counter_backend!(MultiBackend {
+    #[cfg(feature = "sqlite")]
+    Sqlite: Sqlite,
+    #[cfg(feature = "postgres")]
+    Postgres: PostgreSql,
+    #[cfg(feature = "mysql")]
+    Mysql: MySql,
+});
 
 impl AnyConnection {
     /// The SQL dialect of the database.

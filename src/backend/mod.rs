@@ -24,33 +24,46 @@ pub(crate) use stored_key::is_exact;
 /// A Diesel backend that counters support.
 ///
 /// It is implemented for Diesel's `Pg`, `Mysql` and `Sqlite`, with the features `postgres`, `mysql`
-/// and `sqlite`. For a [`MultiConnection`], implement it yourself: return the [`Dialect`] of each
-/// variant. If a variant has a `#[cfg(…)]`, its arm requires the same one.
+/// and `sqlite`. For a [`MultiConnection`], write [`counter_backend!`](crate::counter_backend).
+///
+/// [`MultiConnection`]: diesel::MultiConnection
+#[diagnostic::on_unimplemented(
+    message = "diesel_counters does not support the backend `{Self}`",
+    label = "enable a feature of diesel_counters: `postgres`, `mysql` or `sqlite`",
+    note = "for a `#[derive(MultiConnection)]`, write `diesel_counters::counter_backend!(MultiBackend {{ … }});`"
+)]
+pub trait CounterBackend: Binds {
+    /// How a statement takes many rows.
+    #[doc(hidden)]
+    type ManyRows;
+
+    /// Whether [`dialect`](CounterBackend::dialect) can be [`Dialect::MySql`].
+    #[doc(hidden)]
+    const MAY_BE_MYSQL: bool = true;
+
+    /// Returns the SQL dialect of the backend.
+    fn dialect(&self) -> Dialect;
+}
+
+/// Implements [`CounterBackend`] for the backend of a [`MultiConnection`]: names the [`Dialect`] of each
+/// variant. Attributes such as `#[cfg(…)]` can come before a variant.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
 /// # mod connection {
 /// # use diesel::SqliteConnection;
-/// use diesel_counters::{CounterBackend, Dialect, ListedRows};
-///
 /// #[derive(diesel::MultiConnection)]
 /// pub enum AnyConnection {
 ///     Sqlite(SqliteConnection),
-///     // Postgres(PgConnection),
-///     // Mysql(MysqlConnection),
+///     #[cfg(feature = "postgres")]
+///     Postgres(diesel::PgConnection),
 /// }
 ///
-/// impl CounterBackend for MultiBackend {
-///     type ManyRows = ListedRows;
-///
-///     fn dialect(&self) -> Dialect {
-///         match self {
-///             MultiBackend::Sqlite(_) => Dialect::Sqlite,
-///             // MultiBackend::Postgres(_) => Dialect::PostgreSql,
-///             // MultiBackend::Mysql(_) => Dialect::MySql,
-///         }
-///     }
-/// }
+/// diesel_counters::counter_backend!(MultiBackend {
+///     Sqlite: Sqlite,
+///     #[cfg(feature = "postgres")]
+///     Postgres: PostgreSql,
+/// });
 /// # }
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut connection::AnyConnection::Sqlite(establish_connection());
@@ -62,22 +75,19 @@ pub(crate) use stored_key::is_exact;
 /// ```
 ///
 /// [`MultiConnection`]: diesel::MultiConnection
-#[diagnostic::on_unimplemented(
-    message = "diesel_counters does not support the backend `{Self}`",
-    label = "enable a feature of diesel_counters: `postgres`, `mysql` or `sqlite`",
-    note = "for a `#[derive(MultiConnection)]`, write `impl CounterBackend for MultiBackend`"
-)]
-pub trait CounterBackend: Binds {
-    /// How a statement takes many rows: `UnnestedRows` for Diesel's `Pg`, and [`ListedRows`] for
-    /// every other backend.
-    type ManyRows;
+#[macro_export]
+macro_rules! counter_backend {
+    ($Backend:ident { $($(#[$attribute:meta])* $Variant:ident: $Dialect:ident),+ $(,)? }) => {
+        impl $crate::CounterBackend for $Backend {
+            type ManyRows = $crate::ListedRows;
 
-    /// Whether [`dialect`](CounterBackend::dialect) can be [`Dialect::MySql`].
-    #[doc(hidden)]
-    const MAY_BE_MYSQL: bool = true;
-
-    /// Returns the SQL dialect of the backend.
-    fn dialect(&self) -> Dialect;
+            fn dialect(&self) -> $crate::Dialect {
+                match self {
+                    $($(#[$attribute])* $Backend::$Variant(_) => $crate::Dialect::$Dialect,)+
+                }
+            }
+        }
+    };
 }
 
 /// How a statement takes many rows on the connection `Conn`.

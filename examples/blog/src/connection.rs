@@ -1,7 +1,5 @@
 //! One connection type for all databases, so that one program runs on each of them.
 
-use diesel_counters::{CounterBackend, Dialect, ListedRows};
-
 /// A connection to any of the databases that the blog was built for.
 #[derive(diesel::MultiConnection)]
 pub enum AnyConnection {
@@ -16,17 +14,11 @@ pub enum AnyConnection {
     Mysql(diesel::MysqlConnection),
 }
 
-impl CounterBackend for MultiBackend {
-    type ManyRows = ListedRows;
-
-    fn dialect(&self) -> Dialect {
-        match self {
-            #[cfg(feature = "sqlite")]
-            MultiBackend::Sqlite(_) => Dialect::Sqlite,
-            #[cfg(feature = "postgres")]
-            MultiBackend::Postgres(_) => Dialect::PostgreSql,
-            #[cfg(feature = "mysql")]
-            MultiBackend::Mysql(_) => Dialect::MySql,
-        }
-    }
-}
+diesel_counters::counter_backend!(MultiBackend {
+    #[cfg(feature = "sqlite")]
+    Sqlite: Sqlite,
+    #[cfg(feature = "postgres")]
+    Postgres: PostgreSql,
+    #[cfg(feature = "mysql")]
+    Mysql: MySql,
+});
