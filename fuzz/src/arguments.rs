@@ -1,5 +1,7 @@
 //! The command's arguments.
 
+use std::time::Duration;
+
 use clap::{Parser, Subcommand};
 use diesel::connection::Connection;
 use diesel::sql_types::Text;
@@ -98,7 +100,7 @@ impl Arguments {
         if std::path::Path::new(url.strip_prefix("sqlite://").unwrap_or(url)).is_file() {
             return;
         }
-        let Err(error) = connection::connect(url) else {
+        let Err(error) = connection::connect(url, Duration::from_secs(1)) else {
             panic!("{url} is no database");
         };
         let error = error.to_string();

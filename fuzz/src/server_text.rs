@@ -23,6 +23,7 @@ pub fn check(text: &str) {
         column: "id".to_owned(),
         on_delete: "CASCADE".to_owned(),
         on_update: "NO ACTION".to_owned(),
+        deferrable: "NOT DEFERRABLE".to_owned(),
     };
     replace::replaces(text, "blog", &parent);
     replace::replaces_on_conflict(text);
