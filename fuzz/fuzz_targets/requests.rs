@@ -11,6 +11,7 @@ use blog::db::{AnyConnection, Database};
 use blog::models::Article;
 use blog::schema::{article_counters, article_likes, comments};
 use blog::server;
+use blog::server::App;
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -54,9 +55,10 @@ fn new_blog() -> Blog {
     let article = Article::publish("Title", "Text", &mut conn).unwrap();
     Blog {
         runtime: tokio::runtime::Builder::new_current_thread()
+            .enable_time()
             .build()
             .unwrap(),
-        router: server::router(database.pool_of(1)),
+        router: server::router(App::new(database)),
         conn,
         article,
     }
