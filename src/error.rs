@@ -31,7 +31,7 @@ use diesel::result::Error;
 pub fn is_retryable(error: &Error) -> bool {
     match error {
         Error::DatabaseError(SerializationFailure, _) => true,
-        // The text of MySQL and MariaDB has the application's value.
+        // On MySQL and MariaDB the text contains the value, which can contain one of these texts.
         Error::DatabaseError(UniqueViolation, _) => false,
         // A later version of Diesel may have a kind for these errors too.
         Error::DatabaseError(_, info) => has_one_of(info.message(), RETRYABLE),
@@ -65,6 +65,7 @@ pub fn is_retryable(error: &Error) -> bool {
 /// for [`is_retryable`].
 pub fn is_overflow(error: &Error) -> bool {
     match error {
+        Error::DatabaseError(UniqueViolation, _) => false,
         Error::DatabaseError(_, info) => has_one_of(info.message(), OVERFLOWS),
         _ => false,
     }
@@ -155,6 +156,8 @@ mod tests {
         assert!(is_overflow(&error(later, "bigint out of range")));
         let duplicate = "Duplicate entry 'Write conflict' for key 'posts.title'";
         assert!(!is_retryable(&error(UniqueViolation, duplicate)));
+        let duplicate = "Duplicate entry 'integer overflow' for key 'posts.title'";
+        assert!(!is_overflow(&error(UniqueViolation, duplicate)));
     }
 
     /// It may have been committed, and a second try would count twice.

@@ -127,7 +127,7 @@
 //! # Databases
 //!
 //! PostgreSQL, MySQL 8.0, MariaDB 10.6 and SQLite 3.35, and later versions. For a
-//! [`MultiConnection`](diesel::MultiConnection), implement [`CounterBackend`].
+//! [`MultiConnection`](diesel::MultiConnection), write [`counter_backend!`].
 //!
 //! Statements that write are prepared once for each connection. Queries are too, except on MySQL
 //! and MariaDB: MariaDB's client library hangs when it runs a prepared query again whose rows it

@@ -24,7 +24,6 @@ use crate::maintaining::materialize::{self, MaterializeOf};
 use crate::reading::counter_series::{Counts, Series};
 use crate::reading::counter_value::{CounterValue, CounterValues, ReadOn, counter_value};
 use crate::reading::ranking::{Ranking, ranking};
-use crate::reading::sums::{ByDay, Sums};
 use crate::slot::DEFAULT_SLOTS;
 use crate::table::{CounterTable, EntityTable, HasParent, ParentTable};
 
@@ -271,9 +270,8 @@ pub trait HasCounters: Sized {
         D::Counters: ModelCounters<'a, Self>,
         Increment<D::Counters, IdOf<'a, Self, D::Counters>>: CountOn<Conn>,
     {
-        type Table<D> = <<D as Deltas>::Counters as Counters>::Table;
         const { assert_program_counts::<Self, D::Counters>() }
-        Increment::new(Table::<D>::SLOTS, Table::<D>::PERIOD, Table::<D>::today())
+        new_increment::<Self, D::Counters>()
             .of_id(D::Counters::id_of(self))
             .amounts(deltas.amounts())
             .count(conn)
@@ -424,7 +422,7 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<Counts<C>>
     where
         C: ModelCounters<'a, Self>,
-        Sums<C, C::Id, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
+        Series<C, C::Id>: ReadOn<'a, Conn, Counts<C>>,
     {
         const {
             assert!(
@@ -718,10 +716,10 @@ pub trait CountersOf<M>: CounterTable {
     }
 }
 
-/// An increment with the settings of the model `M`.
-/// Counters whose table has those of the model `M`, by the type of its key.
+/// Counters of the model `M`: their table is one of the model's, and has keys of the model's type.
 ///
-/// It is implemented for all of them. Do not implement it yourself.
+/// It is implemented for each such column, and for each tuple of such columns. Do not implement it
+/// yourself.
 pub trait ModelCounters<'a, M>: Counters<Table: CountersOf<M>> {
     /// The key of a model, as a Diesel expression.
     type Id;
@@ -744,7 +742,18 @@ where
     }
 }
 
+/// Returns an increment with the settings of the model `M`.
 fn increment_of<M, C: Counters<Table: CountersOf<M>>>(_counters: C) -> Increment<C> {
+    new_increment::<M, C>()
+}
+
+fn new_increment<M, C: Counters<Table: CountersOf<M>>>() -> Increment<C> {
+    const {
+        assert!(
+            C::Table::SLOTS > 0,
+            "`CountersOf::SLOTS` is less than 1: a counter has from 1 to 32,767 slots"
+        );
+    }
     Increment::new(C::Table::SLOTS, C::Table::PERIOD, C::Table::today())
 }
 
@@ -754,10 +763,6 @@ const fn assert_program_counts<M, C: Counters<Table: CountersOf<M>>>() {
     if let Some(name) = first_common(C::NAMES, C::Table::COUNTED_BY_DATABASE) {
         counted_by_database(name);
     }
-    assert!(
-        C::Table::SLOTS > 0,
-        "`CountersOf::SLOTS` is less than 1: a counter has from 1 to 32,767 slots"
-    );
 }
 
 // A `const fn` cannot format a name. It can panic with a `str`.

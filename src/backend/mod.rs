@@ -45,8 +45,8 @@ pub trait CounterBackend: Binds {
     fn dialect(&self) -> Dialect;
 }
 
-/// Implements [`CounterBackend`] for the backend of a [`MultiConnection`]: names the [`Dialect`] of each
-/// variant. Attributes such as `#[cfg(…)]` can come before a variant.
+/// Implements [`CounterBackend`] for the backend of a [`MultiConnection`]. Give the [`Dialect`] of each
+/// variant. If a variant has a `#[cfg(…)]`, write the same one before it.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");

@@ -20,7 +20,7 @@ use crate::maintaining::merge::MergeOn;
 /// a pool.
 ///
 /// It runs at once and then every day, unless [`every`] or [`daily_at`] sets another schedule. It
-/// stops when it is dropped.
+/// stops with [`stop`](Compactor::stop), or when it is dropped.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -56,13 +56,16 @@ use crate::maintaining::merge::MergeOn;
 ///
 /// # Stopping
 ///
-/// After the drop, the thread begins no further transaction. The drop waits until the thread has ended
-/// its current one, but for two seconds at most: a transaction can wait for a lock of another session
-/// for as long as that session holds it, and the pool can have no connection. The thread then ends
-/// by itself after that. If the program ends first, the database rolls the transaction back, and no
-/// count is lost.
+/// After [`stop`](Compactor::stop) or the drop, the thread begins no further transaction. `stop` waits
+/// until the thread has ended. The drop waits for two seconds at most, and the thread ends by itself
+/// after that. If the program ends first, the database rolls the transaction back, and no count is
+/// lost.
 ///
-/// If it is dropped in [`on_run`], it does not wait, because `on_run` runs on that thread.
+/// The thread can take long to end: its transaction waits for a lock for as long as another session
+/// holds it, it waits for a connection for as long as the pool allows, and it runs [`on_run`] to its
+/// end. Before `stop`, release what `on_run` waits for.
+///
+/// Neither waits if it is called in `on_run`, because `on_run` runs on that thread.
 ///
 /// [`every`]: CompactorBuilder::every
 /// [`daily_at`]: CompactorBuilder::daily_at
@@ -179,8 +182,8 @@ impl Compactor {
         }
     }
 
-    /// Stops the thread, and waits until it has ended its current transaction. Dropping the compactor
-    /// stops the thread too, but waits for two seconds at most; see [stopping](#stopping).
+    /// Stops the thread, and waits until it has ended. Dropping the compactor stops the thread too, but
+    /// waits for two seconds at most; see [stopping](#stopping).
     pub fn stop(mut self) {
         self.end(|_| true);
     }

@@ -168,8 +168,18 @@ impl<C: Counters, Id> Series<C, Id> {
     /// Those of [`counter_series`].
     pub fn load<'a, Conn>(self, conn: &mut Conn) -> QueryResult<Counts<C>>
     where
-        Sums<C, Id, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
+        Self: ReadOn<'a, Conn, Counts<C>>,
     {
+        self.read(conn)
+    }
+}
+
+impl<'a, C, Id, Conn> ReadOn<'a, Conn, Counts<C>> for Series<C, Id>
+where
+    C: Counters,
+    Sums<C, Id, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
+{
+    fn read(self, conn: &mut Conn) -> QueryResult<Counts<C>> {
         let days = self.axis.days()?;
         if days.is_empty() {
             return Ok(Vec::new());

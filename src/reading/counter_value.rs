@@ -199,7 +199,8 @@ impl<C: Counters, K, Days> CounterValues<C, K, Days> {
     }
 }
 
-/// A query of many entities that runs on the connection `Conn`, and returns `Returned`.
+/// A query that runs on the connection `Conn`, and returns `Returned`: counts of many entities, or a
+/// series.
 #[diagnostic::on_unimplemented(
     message = "these counters cannot be read on a `{Conn}`",
     label = "this requires a connection of Diesel's, and keys of the counter table's type"

@@ -463,11 +463,7 @@ fn one_run_goes_on_at_a_time() {
     } else {
         // SQLite has its write lock alone: the second merges what the first has not yet.
         assert_eq!(
-            first.merged
-                + std::mem::take(&mut second)
-                    .iter()
-                    .map(|run| run.merged)
-                    .sum::<u64>(),
+            first.merged + second.iter().map(|run| run.merged).sum::<u64>(),
             4
         );
     }

@@ -37,8 +37,8 @@ pub struct Interleave {
     pub only: Vec<Operation>,
     /// The isolation levels whose name contains this [default: all]
     ///
-    /// With `beside`, the two connections have different levels: `--level beside` runs each two,
-    /// and `--level "READ COMMITTED beside SERIALIZABLE"` these.
+    /// With `beside`, the two connections have different levels: `--level beside` runs every pair of
+    /// levels, and `--level "READ COMMITTED beside SERIALIZABLE"` runs that pair.
     #[arg(long, default_value = "")]
     pub level: String,
     /// The orders of a case that are run depth first; if there are more, as many at random
