@@ -4,14 +4,9 @@ use std::fmt;
 use std::ops::{Bound, RangeBounds};
 
 use chrono::{Datelike, Months, NaiveDate, TimeDelta, Utc};
-use diesel::QueryResult;
-use diesel::query_builder::{AstPass, QueryId};
+use diesel::query_builder::QueryId;
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::Date;
-
-use diesel::backend::Backend;
-
-use crate::backend::{Bind, CounterBackend};
 
 /// A day as a bind value, from 1000-01-01 to 9999-12-31.
 ///
@@ -48,8 +43,8 @@ where
 /// A range of days, inclusive.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct DayRange {
-    first: Day,
-    last: Day,
+    pub(crate) first: Day,
+    pub(crate) last: Day,
 }
 
 /// The days that a database can store.
@@ -144,38 +139,6 @@ impl DayRange {
             is_end(of.0).then_some(self.first.0),
             is_end(of.1).then_some(self.last.0),
         )
-    }
-}
-
-/// The days that a query reads, as SQL.
-pub trait Days<DB: Backend> {
-    /// Writes `and`, which is ` WHERE ` or ` AND `, and then a condition on the column `day`.
-    fn walk_where<'b>(&'b self, and: &str, day: &str, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
-}
-
-/// All days.
-#[derive(Debug, Clone, Copy, QueryId)]
-pub struct AllDays;
-
-impl<DB: Backend> Days<DB> for AllDays {
-    fn walk_where<'b>(&'b self, _: &str, _: &str, _: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Ok(())
-    }
-}
-
-impl<DB: CounterBackend> Days<DB> for DayRange {
-    fn walk_where<'b>(
-        &'b self,
-        and: &str,
-        day: &str,
-        mut out: AstPass<'_, 'b, DB>,
-    ) -> QueryResult<()> {
-        out.push_sql(and);
-        out.push_identifier(day)?;
-        out.push_sql(" BETWEEN ");
-        DB::push_bind(Bind::Day(&self.first), &mut out)?;
-        out.push_sql(" AND ");
-        DB::push_bind(Bind::Day(&self.last), &mut out)
     }
 }
 

@@ -220,7 +220,7 @@ pub mod dsl {
     pub use crate::counting::deltas::Delta;
     pub use crate::counting::increment::{CountOn, Increment, increment};
     pub use crate::counting::increment_many::{IncrementMany, increment_many};
-    pub use crate::day::{AllDays, DayRange};
+    pub use crate::day::DayRange;
     pub use crate::entity::{KeyExpression, KeyType};
     pub use crate::maintaining::compact::{Fold, StoredTable, compact, fold};
     #[cfg(feature = "r2d2")]
@@ -229,6 +229,7 @@ pub mod dsl {
     pub use crate::maintaining::merge::MergeOn;
     pub use crate::reading::counter_series::{Counts, Series, SeriesOfMany, counter_series};
     pub use crate::reading::counter_value::{CounterValue, CounterValues, ReadOn, counter_value};
+    pub use crate::reading::days::AllDays;
     pub use crate::reading::layout_sums::{LayoutSum, LayoutSums};
     #[doc(hidden)]
     pub use crate::reading::ranking::RankingTable;

@@ -535,7 +535,7 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<C::Value>
     where
         C: ModelCounters<'a, Self>,
-        SetCounter<C, C::Id>: SetOn<'a, Conn, Value = C::Value>,
+        SetCounter<C, C::Id>: SetOn<'a, Conn, C::Value>,
     {
         const { assert_program_counts::<Self, C>() }
         let increment = increment_of::<Self, C>(counters).of_id(C::id_of(self));
@@ -548,7 +548,7 @@ pub trait HasCounters: Sized {
     fn reset_counter<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
         C: ModelCounters<'a, Self>,
-        SetCounter<C, C::Id>: SetOn<'a, Conn, Value = C::Value>,
+        SetCounter<C, C::Id>: SetOn<'a, Conn, C::Value>,
     {
         const { assert_program_counts::<Self, C>() }
         self.set_counter(counters, C::value(C::ZERO), conn)

@@ -56,7 +56,7 @@ pub fn connect(url: &str, timeout: Duration) -> Result<AnyConnection> {
     thread::spawn(move || opened.send(open_any(&of)));
     opens.recv_timeout(timeout).unwrap_or_else(|_| {
         bail!(
-            "cannot open the database: the server did not answer within {} s. Does the database URL \
+            "cannot open the database: the server did not respond within {} s. Does the database URL \
              have the host and the port of a database server? --connect-timeout sets another time",
             timeout.as_secs()
         )

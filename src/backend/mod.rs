@@ -55,14 +55,14 @@ pub trait CounterBackend: Binds {
 /// #[derive(diesel::MultiConnection)]
 /// pub enum AnyConnection {
 ///     Sqlite(SqliteConnection),
-///     #[cfg(feature = "postgres")]
-///     Postgres(diesel::PgConnection),
+///     // Postgres(PgConnection),
+///     // Mysql(MysqlConnection),
 /// }
 ///
 /// diesel_counters::counter_backend!(MultiBackend {
 ///     Sqlite: Sqlite,
-///     #[cfg(feature = "postgres")]
-///     Postgres: PostgreSql,
+///     // Postgres: PostgreSql,
+///     // Mysql: MySql,
 /// });
 /// # }
 /// # fn main() -> diesel::QueryResult<()> {

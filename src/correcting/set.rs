@@ -109,25 +109,23 @@ impl<C: Counters, Id> SetCounter<C, Id> {
     /// or a row, would be out of the range of an `i64`.
     pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
     where
-        Self: SetOn<'a, Conn, Value = C::Value>,
+        Self: SetOn<'a, Conn, C::Value>,
     {
         self.set(conn)
     }
 }
 
-/// A [`SetCounter`] that runs on the connection `Conn`, and returns a `Value`.
+/// A [`SetCounter`] that runs on the connection `Conn`, and returns `Returned`: the count before.
 #[diagnostic::on_unimplemented(
     message = "these counters cannot be set on a `{Conn}`",
     label = "this requires a connection of Diesel's, and counters of an entity: `.of(id)`"
 )]
-pub trait SetOn<'a, Conn> {
-    /// The count before: an `i64`, or a tuple of them.
-    type Value;
+pub trait SetOn<'a, Conn, Returned> {
     #[doc(hidden)]
-    fn set(self, conn: &mut Conn) -> QueryResult<Self::Value>;
+    fn set(self, conn: &mut Conn) -> QueryResult<Returned>;
 }
 
-impl<'a, C, Id, Conn> SetOn<'a, Conn> for SetCounter<C, Id>
+impl<'a, C, Id, Conn> SetOn<'a, Conn, C::Value> for SetCounter<C, Id>
 where
     C: Counters,
     Id: Clone,
@@ -136,8 +134,6 @@ where
     StoredRows<C, Id>: LoadQuery<'a, Conn, C::Value>,
     TakeBack<C, Id>: ExecuteDsl<Conn>,
 {
-    type Value = C::Value;
-
     fn set(self, conn: &mut Conn) -> QueryResult<C::Value> {
         let latest = is_in_a_lasting_transaction(conn)?;
         transaction(conn, |conn| {

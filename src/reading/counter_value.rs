@@ -9,8 +9,9 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, ListRows, ManyRows};
 use crate::counter::Counters;
-use crate::day::{AllDays, DayRange};
+use crate::day::DayRange;
 use crate::entity::{KeyExpression, KeyOf, KeyType, Keys};
+use crate::reading::days::AllDays;
 use crate::reading::sums::{NumberedSums, Sums, Ungrouped};
 use crate::table::{EntityTable, NoEntity};
 

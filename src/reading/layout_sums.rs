@@ -11,8 +11,9 @@ use diesel::sql_types::{BigInt, Date, Nullable, SmallInt, Text, Untyped};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{Bind, CounterBackend, Dialect, push_names};
-use crate::day::{Day, DayRange, Days, UNDATED};
+use crate::day::{Day, DayRange, UNDATED};
 use crate::layout::Layout;
+use crate::reading::days::Days;
 use crate::reading::sums::push_group_by;
 
 /// A query of the sums of all counters of a table that is known only at run time; made by

@@ -21,8 +21,9 @@ use diesel::{AppearsOnTable, JoinOnDsl, QueryResult, RunQueryDsl, SelectableExpr
 
 use crate::backend::{Bind, CounterBackend, Dialect};
 use crate::counter::{Counters, TableOf};
-use crate::day::{DayRange, Days};
+use crate::day::DayRange;
 use crate::entity::KeyType;
+use crate::reading::days::Days;
 use crate::table::{EntityTable, TableName};
 
 /// Reads the entities that have the greatest totals of a counter, greatest first. Entities with

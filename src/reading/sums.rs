@@ -8,8 +8,8 @@ use diesel::{Expression, QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, NUMBER, WalkRows, push_names};
 use crate::counter::{Counters, TableOf};
-use crate::day::{AllDays, Days};
 use crate::entity::{Entities, KeyType, Keys};
+use crate::reading::days::{AllDays, Days};
 use crate::table::{CounterTable, NoEntity, TableName};
 
 /// A query of the sums of the counters `C` of the entities `E` over some days, grouped by `By`.

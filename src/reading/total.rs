@@ -13,8 +13,9 @@ use diesel::{AppearsOnTable, Column, QueryResult, SelectableExpression};
 
 use crate::backend::{CounterBackend, Dialect};
 use crate::counter::{Counters, TableOf};
-use crate::day::{AllDays, DayRange, Days};
+use crate::day::DayRange;
 use crate::entity::KeyType;
+use crate::reading::days::{AllDays, Days};
 use crate::table::{CounterTable, EntityTable, HasParent, TableName};
 
 /// Returns a counter's total as a Diesel expression, for queries of the model's table.
