@@ -225,7 +225,7 @@ pub const fn name_of<C: Counters<Value = i64> + Copy>(_counter: C) -> &'static s
 }
 
 /// Returns whether two strings are equal, in a `const fn`, where `==` does not work.
-const fn same(a: &str, b: &str) -> bool {
+pub(crate) const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len() != b.len() {
         return false;

@@ -29,8 +29,8 @@ pub struct Layout<F> {
     pub table: F,
     /// The table's name, for messages and for the advisory lock of a merge.
     pub name: Name,
-    /// The primary key's column of entities; `None` if the primary key is `(day, slot)`.
-    pub entity: Option<Name>,
+    /// The primary key's columns of the entity; empty if the primary key is `(day, slot)`.
+    pub entity: Vec<Name>,
     /// The primary key's column of days.
     pub day: Name,
     /// The primary key's column of slots.
@@ -63,7 +63,7 @@ impl<F> Layout<F> {
         Layout {
             table: T::table().from_clause(),
             name: module_name::<T>().into(),
-            entity: T::ENTITY.map(Name::from),
+            entity: T::ENTITY.iter().copied().map(Name::from).collect(),
             day: T::DAY.into(),
             slot: T::SLOT.into(),
             counters,
@@ -79,7 +79,7 @@ impl<F> Layout<F> {
         Layout {
             table: C::Table::table().from_clause(),
             name: module_name::<C::Table>().into(),
-            entity: C::Table::ENTITY.map(Name::from),
+            entity: C::Table::ENTITY.iter().copied().map(Name::from).collect(),
             day: C::Table::DAY.into(),
             slot: C::Table::SLOT.into(),
             counters: C::NAMES.iter().copied().map(Name::from).collect(),
@@ -89,11 +89,14 @@ impl<F> Layout<F> {
 
     /// The columns of the primary key, in order.
     pub(crate) fn key(&self) -> Vec<&str> {
-        let entity = self.entity.as_deref();
-        entity
-            .into_iter()
-            .chain([&*self.day, &*self.slot])
-            .collect()
+        let mut key = self.entity();
+        key.extend([&*self.day, &*self.slot]);
+        key
+    }
+
+    /// The columns of the entity's key, in order.
+    pub(crate) fn entity(&self) -> Vec<&str> {
+        self.entity.iter().map(|name| &**name).collect()
     }
 
     pub(crate) fn counters(&self) -> Vec<&str> {

@@ -160,8 +160,8 @@ mod correcting;
 mod counter;
 mod counting;
 mod day;
-mod entity;
 mod error;
+mod key;
 mod layout;
 mod maintaining;
 mod model;
@@ -188,19 +188,19 @@ pub use counting::counting_statement::{CountingDsl, StatementIncrement};
 pub use counting::counting_transaction::{Countable, CountingTransaction, counting_transaction};
 pub use counting::deltas::{CounterColumn, Deltas};
 pub use day::Period;
-pub use entity::KeyOf;
-#[doc(hidden)]
-pub use entity::assert_key;
 pub use error::{is_overflow, is_retryable};
+#[doc(hidden)]
+pub use key::{Columns, KeyTypes, KeyValue, StoredValues, assert_key};
+pub use key::{KeyOf, PrefixOf};
 pub use layout::Layout;
 pub use maintaining::compact::{Compact, Compacted};
 #[cfg(feature = "r2d2")]
 pub use maintaining::compactor::{Compactor, Run, RunError};
 pub use maintaining::materialize::{Materialize, Materialized, TotalColumn};
-pub use model::{CountersOf, HasCounters, ModelCounters};
+pub use model::{CountersOf, HasCounters, ModelCounters, WithKey};
 pub use retry::{Retry, retry, retry_if};
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};
-pub use table::{CounterTable, EntityTable, HasParent, NoEntity};
+pub use table::{CounterTable, EntityTable, HasParent};
 
 /// The functions that build statements and queries, and the types that they return.
 ///
@@ -210,7 +210,7 @@ pub mod dsl {
     pub use crate::backend::StoredKey;
     pub use crate::claim::{ClaimSlot, claim_slot};
     pub use crate::correcting::delete::{
-        DeleteCounters, DeleteManyCounters, DeleteOn, delete_counters,
+        DeleteCounters, DeleteCountersUnder, DeleteManyCounters, DeleteOn, delete_counters,
     };
     pub use crate::correcting::recount::{Recount, RecountOn, RecountOne, recount};
     pub use crate::correcting::set::{SetCounter, SetOn, set_counter};
@@ -221,20 +221,22 @@ pub mod dsl {
     pub use crate::counting::increment::{CountOn, Increment, increment};
     pub use crate::counting::increment_many::{IncrementMany, increment_many};
     pub use crate::day::DayRange;
-    pub use crate::entity::{KeyExpression, KeyType};
+    pub use crate::key::{KeyExpression, KeyType, PrefixExpression};
     pub use crate::maintaining::compact::{Fold, StoredTable, compact, fold};
     #[cfg(feature = "r2d2")]
     pub use crate::maintaining::compactor::CompactorBuilder;
     pub use crate::maintaining::materialize::{MaterializeOf, MaterializeOn};
     pub use crate::maintaining::merge::MergeOn;
     pub use crate::reading::counter_series::{Counts, Series, SeriesOfMany, counter_series};
-    pub use crate::reading::counter_value::{CounterValue, CounterValues, ReadOn, counter_value};
+    pub use crate::reading::counter_value::{
+        CounterValue, CounterValues, GroupedCounts, ReadOn, counter_value,
+    };
     pub use crate::reading::days::AllDays;
     pub use crate::reading::layout_sums::{LayoutSum, LayoutSums};
     #[doc(hidden)]
-    pub use crate::reading::ranking::RankingTable;
+    pub use crate::reading::ranking::{IsParent, RankBy, RankingTable};
     pub use crate::reading::ranking::{RankedEntity, RankedTotal, Ranking, ranking};
-    pub use crate::reading::sums::{Sums, Ungrouped};
+    pub use crate::reading::sums::{Grouped, Sums, Ungrouped};
     pub use crate::reading::total::{ParentRow, Total, total};
 }
 

@@ -19,7 +19,7 @@ use crate::counter::{Counters, first_common};
 use crate::counting::deltas::Deltas;
 use crate::counting::increment::{CountOn, Increment};
 use crate::day::{DayRange, Period, utc_today};
-use crate::entity::{KeyExpression, KeyOf, KeyType};
+use crate::key::{Columns, KeyOf, KeyType, PrefixExpression, PrefixOf};
 use crate::maintaining::materialize::{self, MaterializeOf};
 use crate::reading::counter_series::{Counts, Series};
 use crate::reading::counter_value::{CounterValue, CounterValues, ReadOn, counter_value};
@@ -184,15 +184,38 @@ pub use diesel_counters_derive::HasCounters;
     label = "write `#[derive(HasCounters)]` and `#[counters(table_name = …)]` on this model"
 )]
 pub trait HasCounters: Sized {
-    /// The Rust type of the model's primary key.
+    /// The Rust type of the model's primary key: of one column, or a tuple.
     type Key;
+
+    /// A reference to the key, or a tuple of references.
+    type KeyRef<'a>
+    where
+        Self: 'a;
+
+    /// The number of columns of the key.
+    #[doc(hidden)]
+    type KeyColumns;
 
     /// The model's counter tables.
     #[doc(hidden)]
     type CounterTables;
 
     /// Returns the model's primary key.
-    fn counter_key(&self) -> &Self::Key;
+    fn counter_key(&self) -> Self::KeyRef<'_>;
+
+    /// Returns this model with the second column of a counter table's key, to count and read with the
+    /// whole key: `article.with_key("👍").incr_counter(given, conn)`.
+    ///
+    /// It is for counter tables with a key of two columns, the first of which is this model's key.
+    fn with_key<K>(&self, second: K) -> WithKey<'_, Self, K>
+    where
+        Self: HasCounters<KeyColumns = Columns<1>>,
+    {
+        WithKey {
+            model: self,
+            second,
+        }
+    }
 
     /// Adds to counters by key, without a model: [`increment`] with the slots, the period and the
     /// day of this type of model.
@@ -352,7 +375,7 @@ pub trait HasCounters: Sized {
     /// ```
     ///
     /// To read by key, without models, use
-    /// [`counter_value(views).of_many(&ids)`](CounterValue::of_many).
+    /// [`counter_value(views).of_many(&ids)`](crate::dsl::Sums::of_many).
     fn counter_values<'a, C, Conn>(
         models: impl IntoIterator<Item = &'a Self>,
         counters: C,
@@ -360,8 +383,9 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<Vec<C::Value>>
     where
         Self: 'a,
-        C: Counters<Table: CountersOf<Self> + EntityTable>,
-        CounterValues<C, &'a Self::Key>: ReadOn<'a, Conn, Vec<C::Value>>,
+        C: Counters<Table: CountersOf<Self>>,
+        Self::KeyRef<'a>: PrefixOf<KeyType<C>, Self::KeyColumns>,
+        CounterValues<C, Self::KeyRef<'a>, Self::KeyColumns>: ReadOn<'a, Conn, Vec<C::Value>>,
     {
         counter_value(counters)
             .of_many(models.into_iter().map(Self::counter_key))
@@ -379,8 +403,10 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<Vec<C::Value>>
     where
         Self: 'a,
-        C: Counters<Table: CountersOf<Self> + EntityTable>,
-        CounterValues<C, &'a Self::Key, DayRange>: ReadOn<'a, Conn, Vec<C::Value>>,
+        C: Counters<Table: CountersOf<Self>>,
+        Self::KeyRef<'a>: PrefixOf<KeyType<C>, Self::KeyColumns>,
+        CounterValues<C, Self::KeyRef<'a>, Self::KeyColumns, DayRange>:
+            ReadOn<'a, Conn, Vec<C::Value>>,
     {
         counter_value(counters)
             .days(DayRange::whole(days, C::Table::PERIOD))
@@ -497,9 +523,10 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<Vec<(Self::Key, i64)>>
     where
         C: Counters<Value = i64, Table: CountersOf<Self> + EntityTable>,
-        Ranking<C>: LoadQuery<'a, Conn, (Self::Key, i64)>,
+        Ranking<C, C::Table, (), Self::KeyColumns>: LoadQuery<'a, Conn, (Self::Key, i64)>,
     {
         let ranking = ranking(counter)
+            .by::<Self::KeyColumns>()
             .days(DayRange::whole(days, C::Table::PERIOD))
             .limit(n);
         ranking.load(conn)
@@ -672,9 +699,9 @@ pub trait HasCounters: Sized {
     /// ```
     fn delete_counters<'a, Conn>(&'a self, conn: &mut Conn) -> QueryResult<usize>
     where
-        Self::CounterTables: DeleteFromEach<'a, Self::Key, Conn>,
+        Self::CounterTables: DeleteFromEach<'a, Self, Conn>,
     {
-        Self::CounterTables::delete(self.counter_key(), conn)
+        Self::CounterTables::delete(self, conn)
     }
 
     /// Removes the counters of the models with these keys from each counter table of this type of
@@ -685,7 +712,7 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<usize>
     where
         Self::Key: 'a,
-        Self::CounterTables: DeleteManyFromEach<'a, Self::Key, Conn>,
+        Self::CounterTables: DeleteManyFromEach<'a, Self, Conn>,
     {
         let ids: Vec<_> = ids.into_iter().collect();
         Self::CounterTables::delete(&ids, conn)
@@ -733,12 +760,44 @@ impl<'a, M, C> ModelCounters<'a, M> for C
 where
     M: HasCounters + 'a,
     C: Counters<Table: CountersOf<M>>,
-    &'a M::Key: KeyOf<KeyType<C>>,
+    M::KeyRef<'a>: PrefixOf<KeyType<C>, M::KeyColumns>,
 {
-    type Id = KeyExpression<&'a M::Key, C>;
+    type Id = PrefixExpression<M::KeyRef<'a>, C, M::KeyColumns>;
 
     fn id_of(model: &'a M) -> Self::Id {
         model.counter_key().into_id()
+    }
+}
+
+/// The model `M` with the second column of a counter table's key; made by
+/// [`with_key`](HasCounters::with_key).
+#[derive(Debug, Clone, Copy)]
+pub struct WithKey<'m, M, K> {
+    model: &'m M,
+    second: K,
+}
+
+impl<M: HasCounters<KeyColumns = Columns<1>>, K> HasCounters for WithKey<'_, M, K> {
+    type Key = (M::Key, K);
+    type KeyRef<'a>
+        = (M::KeyRef<'a>, &'a K)
+    where
+        Self: 'a;
+    type KeyColumns = Columns<2>;
+    type CounterTables = M::CounterTables;
+
+    fn counter_key(&self) -> Self::KeyRef<'_> {
+        (self.model.counter_key(), &self.second)
+    }
+}
+
+impl<M, K, T: CountersOf<M>> CountersOf<WithKey<'_, M, K>> for T {
+    const SLOTS: i16 = T::SLOTS;
+    const PERIOD: Period = T::PERIOD;
+    const COUNTED_BY_DATABASE: &'static [&'static str] = T::COUNTED_BY_DATABASE;
+
+    fn today() -> NaiveDate {
+        T::today()
     }
 }
 

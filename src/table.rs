@@ -4,12 +4,15 @@ use std::fmt;
 
 use diesel::associations::HasTable;
 use diesel::backend::Backend;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::is_nullable::NotNull;
 use diesel::sql_types::{Date, SingleValue, SmallInt, SqlType};
-use diesel::{Column, QueryResult, Table};
+use diesel::{Column, Expression, QueryResult, Table};
 
-/// A table that stores counters: its primary key is `(entity, day, slot)`.
+use crate::key::{FirstType, KeyTypes, StartOf};
+
+/// A table that stores counters: its primary key is a key of up to five columns, the day and the
+/// slot.
 ///
 /// This trait is implemented for every table with this primary key. Do not implement it yourself.
 ///
@@ -32,9 +35,10 @@ use diesel::{Column, QueryResult, Table};
 ///
 /// The names of the columns do not matter. Their types do:
 ///
-/// - The first column of the primary key is the key of the entity. It is `NOT NULL`, and has any
-///   type that the database can index. Leave it out for counters without an entity, such as those
-///   of a whole site: then the primary key is `(day, slot)`.
+/// - The first columns of the primary key, up to five, are the key of the entity: `(article_id)`, or
+///   `(article_id, emoji)`. They are `NOT NULL`, and have any types that the database can index. Leave
+///   them out for counters without an entity, such as those of a whole site: then the primary key is
+///   `(day, slot)`.
 /// - The day is a `Date`, and the slot is a `SmallInt`.
 /// - Every other `BigInt` column is a counter.
 /// - Every column that is not part of the primary key requires a default, because an increment
@@ -91,10 +95,12 @@ use diesel::{Column, QueryResult, Table};
 ///     FOR VALUES FROM ('1970-01-01') TO ('1970-01-02');
 /// ```
 pub trait CounterTable: Table + HasTable<Table = Self> {
-    /// The SQL type of the entity's key; [`NoEntity`] for a table without entities.
-    type KeyType: SingleValue;
+    /// The SQL types of the columns of the entity's key: `(BigInt,)`, or `(BigInt, Text)`; `()` for a
+    /// table without entities.
+    type KeyType: KeyTypes;
+    /// The names of the columns of the entity's key.
     #[doc(hidden)]
-    const ENTITY: Option<&'static str>;
+    const ENTITY: &'static [&'static str];
     #[doc(hidden)]
     const DAY: &'static str;
     #[doc(hidden)]
@@ -110,7 +116,7 @@ where
     T::PrimaryKey: CounterKey<T>,
 {
     type KeyType = <T::PrimaryKey as CounterKey<T>>::KeyType;
-    const ENTITY: Option<&'static str> = <T::PrimaryKey as CounterKey<T>>::ENTITY;
+    const ENTITY: &'static [&'static str] = <T::PrimaryKey as CounterKey<T>>::ENTITY;
     const DAY: &'static str = <T::PrimaryKey as CounterKey<T>>::DAY;
     const SLOT: &'static str = <T::PrimaryKey as CounterKey<T>>::SLOT;
     const KEY: &'static [&'static str] = <T::PrimaryKey as CounterKey<T>>::NAMES;
@@ -155,59 +161,56 @@ pub(crate) fn module_name<T>() -> &'static str {
     path.rsplit("::").nth(1).unwrap_or(path)
 }
 
-/// The key of counters without an entity, such as those of a whole site.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, QueryId, SqlType)]
-pub struct NoEntity;
-
-/// A primary key `(entity, day, slot)` or `(day, slot)` of the table `T`.
+/// A primary key of the table `T`: `(entity, day, slot)`, with up to five columns for the entity.
 #[diagnostic::on_unimplemented(
     message = "`{T}` is not a counter table: its primary key is not (entity, day, slot)",
-    label = "this table's primary key must be three columns: entity, day, slot",
+    label = "this table's primary key must be the columns of the entity, up to five, and then day, slot",
     note = "help: the correct format looks like\n\
     `table! {{ article_counters (article_id, day, slot) {{ article_id -> BigInt, day -> Date, slot -> SmallInt, views -> BigInt, }} }}`",
     note = "help: for counters without an entity, such as those of a whole site, the primary key is (day, slot)"
 )]
 pub trait CounterKey<T> {
-    type KeyType: SingleValue;
-    const ENTITY: Option<&'static str>;
+    type KeyType: KeyTypes;
+    const ENTITY: &'static [&'static str];
     const DAY: &'static str;
     const SLOT: &'static str;
     const NAMES: &'static [&'static str];
 }
 
-impl<T, E, D, S> CounterKey<T> for (E, D, S)
-where
-    E: Column<Table = T, SqlType: EntityType<T>>,
-    D: Column<Table = T, SqlType: DayType<T>>,
-    S: Column<Table = T, SqlType: SlotType<T>>,
-{
-    type KeyType = E::SqlType;
-    const ENTITY: Option<&'static str> = Some(E::NAME);
-    const DAY: &'static str = D::NAME;
-    const SLOT: &'static str = S::NAME;
-    const NAMES: &'static [&'static str] = &[E::NAME, D::NAME, S::NAME];
+macro_rules! counter_keys {
+    ($(($($E:ident)*),)*) => {$(
+        impl<T, $($E,)* D, S> CounterKey<T> for ($($E,)* D, S)
+        where
+            $($E: Column<Table = T, SqlType: EntityType<T>>,)*
+            D: Column<Table = T, SqlType: DayType<T>>,
+            S: Column<Table = T, SqlType: SlotType<T>>,
+        {
+            type KeyType = ($($E::SqlType,)*);
+            const ENTITY: &'static [&'static str] = &[$($E::NAME),*];
+            const DAY: &'static str = D::NAME;
+            const SLOT: &'static str = S::NAME;
+            const NAMES: &'static [&'static str] = &[$($E::NAME,)* D::NAME, S::NAME];
+        }
+    )*};
 }
 
-impl<T, D, S> CounterKey<T> for (D, S)
-where
-    D: Column<Table = T, SqlType: DayType<T>>,
-    S: Column<Table = T, SqlType: SlotType<T>>,
-{
-    type KeyType = NoEntity;
-    const ENTITY: Option<&'static str> = None;
-    const DAY: &'static str = D::NAME;
-    const SLOT: &'static str = S::NAME;
-    const NAMES: &'static [&'static str] = &[D::NAME, S::NAME];
+counter_keys! {
+    (),
+    (A),
+    (A B),
+    (A B C),
+    (A B C E),
+    (A B C E F),
 }
 
-/// The type of a counter table's column of entities.
+/// The type of a column of an entity's key.
 #[diagnostic::on_unimplemented(
-    message = "`{T}` is not a counter table: the first column of its primary key is `Nullable`",
-    label = "the first column of this table's primary key must be `NOT NULL`"
+    message = "`{T}` is not a counter table: a column of its primary key is `Nullable`",
+    label = "the columns of this table's primary key must be `NOT NULL`"
 )]
-pub trait EntityType<T>: SingleValue {}
+pub trait EntityType<T>: SingleValue + 'static {}
 #[diagnostic::do_not_recommend]
-impl<T, ST: SingleValue + SqlType<IsNull = NotNull>> EntityType<T> for ST {}
+impl<T, ST: SingleValue + SqlType<IsNull = NotNull> + 'static> EntityType<T> for ST {}
 
 /// The type of a counter table's column of days.
 #[diagnostic::on_unimplemented(
@@ -230,13 +233,9 @@ impl<T> SlotType<T> for SmallInt {}
     message = "`{Self}` is a counter table without entities: its primary key is (day, slot)",
     label = "this requires a counter table whose primary key is (entity, day, slot)"
 )]
-pub trait EntityTable: CounterTable {}
+pub trait EntityTable: CounterTable<KeyType: FirstType> {}
 #[diagnostic::do_not_recommend]
-impl<T: CounterTable<PrimaryKey: EntityKey>> EntityTable for T {}
-
-/// A primary key of three columns.
-pub trait EntityKey {}
-impl<E, D, S> EntityKey for (E, D, S) {}
+impl<T: CounterTable<KeyType: FirstType>> EntityTable for T {}
 
 /// A counter table whose entities are rows of another table, its parent.
 ///
@@ -250,18 +249,53 @@ impl<E, D, S> EntityKey for (E, D, S) {}
     note = "help: for a total, you can give the key of the entity instead: `total(…).of(articles::id)`"
 )]
 pub trait HasParent: EntityTable {
-    /// The primary key of the parent table.
-    type ParentKey: Column<SqlType = Self::KeyType, Table: HasTable<Table = ParentTable<Self>>>
-        + 'static;
+    /// The columns of the parent table's primary key, as a tuple. They are the first columns of the
+    /// key of this table, or all of them.
+    type ParentKey: ParentColumns<Self::KeyType> + 'static;
     #[doc(hidden)]
     const PARENT_KEY: &'static Self::ParentKey;
 }
 
 /// The parent table of the counter table `T`.
-pub type ParentTable<T> = <<T as HasParent>::ParentKey as Column>::Table;
+pub type ParentTable<T> =
+    <<T as HasParent>::ParentKey as ParentColumns<<T as CounterTable>::KeyType>>::Table;
+
+/// Columns of a parent table that the first columns of a counter table's key refer to. The key of the
+/// counter table has the SQL types `Key`.
+pub trait ParentColumns<Key>: Expression<SqlType: StartOf<Key>> {
+    type Table: Table + HasTable<Table = Self::Table>;
+    const NAMES: &'static [&'static str];
+}
+
+macro_rules! parent_columns {
+    ($($First:ident $($C:ident)*;)*) => {$(
+        impl<Key, $First, $($C),*> ParentColumns<Key> for ($First, $($C,)*)
+        where
+            Self: Expression<SqlType: StartOf<Key>>,
+            $First: Column<Table: HasTable<Table = $First::Table>>,
+            $($C: Column<Table = $First::Table>,)*
+        {
+            type Table = $First::Table;
+            const NAMES: &'static [&'static str] = &[$First::NAME, $($C::NAME),*];
+        }
+    )*};
+}
+
+parent_columns! {
+    A;
+    A B;
+    A B C;
+    A B C D;
+    A B C D E;
+}
 
 /// Declares the parent table of a counter table: the table whose rows are the entities, and its
 /// primary key.
+///
+/// The columns of the parent's key are those that the first columns of the counter table's key refer
+/// to, in this order: `has_parent!(version_counters -> versions (crate_id, number))`. With fewer
+/// columns, the parent's rows have several entities each: a [`total`](crate::dsl::total()) in a query
+/// of `has_parent!(version_counters -> crates (id))` is that of all versions of a crate.
 ///
 /// Write it once for each counter table, in the crate that has the tables, as Diesel's
 /// [`joinable!`](diesel::joinable). [`total`](crate::dsl::total()), a
@@ -298,27 +332,35 @@ pub type ParentTable<T> = <<T as HasParent>::ParentKey as Column>::Table;
 /// ```
 #[macro_export]
 macro_rules! has_parent {
-    ($($table:ident)::+ -> $($parent:ident)::+ ($key:ident)) => {
-        impl $crate::HasParent for $($table)::+::table {
-            type ParentKey = $($parent)::+::$key;
-            const PARENT_KEY: &'static Self::ParentKey = &$($parent)::+::$key;
-        }
+    ($($table:ident)::+ -> $($parent:ident)::+ ($($key:ident),+ $(,)?)) => {
+        const _: () = {
+            use $($parent)::+ as __parent;
 
-        impl<C> ::diesel::JoinTo<$crate::dsl::Ranking<C, $($table)::+::table>>
-            for $($parent)::+::table
-        where
-            C: $crate::Counters<Table = $($table)::+::table>,
-        {
-            type FromClause = ::diesel::query_source::Alias<$crate::dsl::RankingTable<C>>;
-            type OnClause = ::diesel::dsl::Eq<$($parent)::+::$key, $crate::dsl::RankedEntity<C>>;
-
-            fn join_target(
-                ranking: $crate::dsl::Ranking<C, $($table)::+::table>,
-            ) -> (Self::FromClause, Self::OnClause) {
-                let is_parent = ::diesel::ExpressionMethods::eq($($parent)::+::$key, ranking.entity());
-                (ranking.alias(), is_parent)
+            impl $crate::HasParent for $($table)::+::table {
+                type ParentKey = ($(__parent::$key,)+);
+                const PARENT_KEY: &'static Self::ParentKey = &($(__parent::$key,)+);
             }
-        }
+
+            impl<C, E, By> ::diesel::JoinTo<$crate::dsl::Ranking<C, $($table)::+::table, E, By>>
+                for __parent::table
+            where
+                C: $crate::Counters<Table = $($table)::+::table>,
+                E: ::core::clone::Clone,
+                By: $crate::dsl::RankBy<$($table)::+::table>,
+            {
+                type FromClause = ::diesel::query_source::Alias<
+                    $crate::dsl::RankingTable<$crate::dsl::Ranking<C, $($table)::+::table, E, By>>,
+                >;
+                type OnClause =
+                    $crate::dsl::IsParent<C, $crate::dsl::Ranking<C, $($table)::+::table, E, By>>;
+
+                fn join_target(
+                    ranking: $crate::dsl::Ranking<C, $($table)::+::table, E, By>,
+                ) -> (Self::FromClause, Self::OnClause) {
+                    (ranking.alias(), ranking.is_parent())
+                }
+            }
+        };
     };
     ($($other:tt)*) => {
         ::core::compile_error!(

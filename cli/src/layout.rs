@@ -47,7 +47,7 @@ pub fn layout<'c>(
             Some(schema) => format!("{schema}.{}", table.table.name).into(),
             None => table.table.name.clone().into(),
         },
-        entity: table.entity.as_ref().map(name),
+        entity: table.entity.iter().map(name).collect(),
         day: name(&table.day),
         slot: name(&table.slot),
         counters: counters.into_iter().map(name).collect(),
@@ -107,50 +107,3 @@ pub fn layout_to_merge(table: &CounterTable, discard: &[String]) -> Result<Layou
         .collect();
     Ok(layout)
 }
-
-/// Calls a function with the SQL type and the Rust type of a key, and with the connection that has
-/// them: `run::<BigInt, i64, _>(…, conn)`. The key is an `Option<&Column>`.
-macro_rules! with_key_type {
-    ($key:expr, $conn:expr, $run:ident($($argument:expr),*)) => {{
-        use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text};
-        use $crate::catalogue::{Column, Kind};
-        #[cfg(any(feature = "postgres", feature = "mysql"))]
-        use $crate::connection::AnyConnection;
-
-        let key: Option<&Column> = $key;
-        let key = key.map(|key| ($conn.database().stored_as(key.kind), &*key.sql_type));
-        match (key, $conn) {
-            // The engine reads the constant 0 in place of a key.
-            (None, conn) => $run::<Integer, i32, _>($($argument,)* conn),
-            (Some((Kind::BigInt, _)), conn) => $run::<BigInt, i64, _>($($argument,)* conn),
-            (Some((Kind::Integer, _)), conn) => $run::<Integer, i32, _>($($argument,)* conn),
-            (Some((Kind::SmallInt, _)), conn) => $run::<SmallInt, i16, _>($($argument,)* conn),
-            (Some((Kind::Text, _)), conn) => $run::<Text, String, _>($($argument,)* conn),
-            (Some((Kind::Binary, _)), conn) => $run::<Binary, Vec<u8>, _>($($argument,)* conn),
-            // Diesel has these types on a connection to their database only.
-            #[cfg(feature = "postgres")]
-            (Some((Kind::Uuid, _)), AnyConnection::Postgres(conn)) => {
-                use diesel::sql_types::Uuid;
-
-                $run::<Uuid, <Uuid as diesel_counters::dsl::StoredKey>::Key, _>($($argument,)* conn)
-            }
-            #[cfg(feature = "mysql")]
-            (Some((Kind::Unsigned, sql_type)), AnyConnection::Mysql(conn))
-                if sql_type.starts_with("bigint") =>
-            {
-                $run::<diesel::sql_types::Unsigned<BigInt>, u64, _>($($argument,)* conn)
-            }
-            #[cfg(feature = "mysql")]
-            (Some((Kind::Unsigned, sql_type)), AnyConnection::Mysql(conn))
-                if sql_type.starts_with("int") =>
-            {
-                $run::<diesel::sql_types::Unsigned<Integer>, u32, _>($($argument,)* conn)
-            }
-            (Some((_, sql_type)), _) => anyhow::bail!(
-                "this command does not take keys of the type {sql_type}; a program that uses \
-                 diesel_counters can"
-            ),
-        }
-    }};
-}
-pub(crate) use with_key_type;

@@ -1,6 +1,7 @@
 //! The command line. It is a library for the program itself, and for the enumerator in `soak`, which
 //! runs a recount on a connection of its own.
 
+mod any_key;
 mod catalogue;
 mod check;
 mod connection;

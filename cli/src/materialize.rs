@@ -7,9 +7,10 @@ use diesel_counters::dsl::MaterializeOn;
 use diesel_counters::{Layout, Materialized, TotalColumn};
 use serde::Serialize;
 
+use crate::any_key::with_key;
 use crate::catalogue::{Column, CounterTable, Kind, Table, counter_table, table};
 use crate::connection::AnyConnection;
-use crate::layout::{TableName, layout, with_key_type};
+use crate::layout::{TableName, layout};
 use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
 
@@ -55,10 +56,10 @@ pub fn run(args: Materialize, options: &Options) -> Result<()> {
     let key = key_of(&parent, &counters)?;
     let into = TotalColumn {
         table: TableName::of(&parent),
-        key: key.name.clone().into(),
+        key: vec![key.name.clone().into()],
         column: column.into(),
     };
-    let done = with_key_type!(Some(key), conn, copy(layout, into, &args))?;
+    let done = with_key!(std::slice::from_ref(key), conn, copy(layout, into, &args))?;
     let report = Report {
         table: counters.table.to_string(),
         counter: args.counter,
@@ -134,7 +135,9 @@ fn into(name: &str, counters: &CounterTable, conn: &mut AnyConnection) -> Result
 /// The column that the foreign key refers to, or else the primary key of the parent table, if its
 /// values can be those of the entity's column.
 fn key_of<'t>(parent: &'t Table, counters: &CounterTable) -> Result<&'t Column> {
-    let entity = counters.of_entities()?;
+    let [entity, ..] = counters.of_entities()? else {
+        bail!("{} has no entity", counters.table);
+    };
     let name = match (&counters.parent, &*parent.primary_key) {
         (Some(counted), _) => Some(&counted.column),
         (None, [key]) => Some(key),

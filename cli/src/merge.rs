@@ -8,8 +8,9 @@ use diesel_counters::dsl::MergeOn;
 use diesel_counters::{Compact, Compacted, Layout};
 use serde::Serialize;
 
+use crate::any_key::with_key;
 use crate::catalogue::counter_table;
-use crate::layout::{TableName, layout_to_merge, with_key_type};
+use crate::layout::{TableName, layout_to_merge};
 use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
 
@@ -104,11 +105,7 @@ fn run(args: MergeArgs, keep: Keep, before: NaiveDate, options: &Options) -> Res
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
     let layout = layout_to_merge(&table, &args.discard)?;
-    let done = with_key_type!(
-        table.entity.as_ref(),
-        conn,
-        merge(layout, keep, before, &args)
-    )?;
+    let done = with_key!(&table.entity, conn, merge(layout, keep, before, &args))?;
     let report = Report {
         table: table.table.to_string(),
         before,

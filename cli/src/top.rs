@@ -58,7 +58,7 @@ pub fn run(args: Top, options: &Options) -> Result<()> {
 fn rank(args: Top, options: &Options) -> Result<Ranking> {
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
-    let key = conn.database().as_text(table.of_entities()?);
+    let key = conn.database().key_as_text(table.of_entities()?);
     let layout = layout(&table, [table.counter(&args.counter)?]);
     let from = args.from.map_or(Bound::Unbounded, Bound::Included);
     let to = args.to.map_or(Bound::Unbounded, Bound::Included);

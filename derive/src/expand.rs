@@ -11,7 +11,7 @@ use crate::model::{Key, Model};
 pub fn expand(item: &DeriveInput, model: &Model) -> TokenStream {
     let has_counters = has_counters(item, model);
     let counters_of = model.counters.iter().map(|attr| counters_of(item, attr));
-    let assert_keys = model.key.as_ref().map(|key| assert_keys(item, model, key));
+    let assert_keys = (!model.key.is_empty()).then(|| assert_keys(item, model));
 
     quote! {
         #has_counters
@@ -23,13 +23,14 @@ pub fn expand(item: &DeriveInput, model: &Model) -> TokenStream {
 fn has_counters(item: &DeriveInput, model: &Model) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
-    let (key_type, key) = match &model.key {
-        Some(Key { ty, field, .. }) => (quote!(#ty), quote!(&self.#field)),
-        None => (
-            quote!(::diesel_counters::NoEntity),
-            quote!(&::diesel_counters::NoEntity),
-        ),
+    let key = key(model, &quote!(self));
+    let types = model.key.iter().map(|Key { ty, .. }| ty);
+    let refs = model.key.iter().map(|Key { ty, .. }| quote!(&'__key #ty));
+    let (key_type, key_ref) = match model.key.len() {
+        1 => (quote!(#(#types)*), quote!(#(#refs)*)),
+        _ => (quote!((#(#types,)*)), quote!((#(#refs,)*))),
     };
+    let columns = model.key.len();
     let tables = model.counters.iter().rev().fold(quote!(()), |rest, attr| {
         let table_name = &attr.table_name;
         quote!((#table_name::table, #rest))
@@ -38,24 +39,40 @@ fn has_counters(item: &DeriveInput, model: &Model) -> TokenStream {
     quote! {
         impl #impl_generics ::diesel_counters::HasCounters for #ident #ty_generics #where_clause {
             type Key = #key_type;
+            type KeyRef<'__key> = #key_ref where Self: '__key;
+            type KeyColumns = ::diesel_counters::Columns<#columns>;
             type CounterTables = #tables;
 
-            fn counter_key(&self) -> &Self::Key {
+            fn counter_key(&self) -> Self::KeyRef<'_> {
                 #key
             }
         }
     }
 }
 
-/// Writes a check of the key's type, whose error is at the type of the key's field.
-fn assert_keys(item: &DeriveInput, model: &Model, key: &Key) -> TokenStream {
+/// Writes the key of the model that is called `name`: a reference, or a tuple of references.
+fn key(model: &Model, name: &TokenStream) -> TokenStream {
+    let fields = model
+        .key
+        .iter()
+        .map(|Key { ty, field }| quote_spanned!(ty.span()=> &#name.#field));
+    match model.key.len() {
+        0 => TokenStream::new(),
+        1 => quote!(#(#fields)*),
+        _ => quote!((#(#fields,)*)),
+    }
+}
+
+/// Writes a check of the key's type, whose error is at the type of the key's first field.
+fn assert_keys(item: &DeriveInput, model: &Model) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
-    let field = &key.field;
+    let (value, first) = (key(model, &quote!(model)), &model.key[0].ty);
     let asserts = model.counters.iter().map(|attr| {
         let table_name = &attr.table_name;
-        let key = quote_spanned!(key.ty.span()=> &model.#field);
-        quote!(::diesel_counters::assert_key::<#table_name::table, _>(#key);)
+        quote_spanned! {first.span()=>
+            ::diesel_counters::assert_key::<#table_name::table, _, _>(#value);
+        }
     });
 
     quote! {

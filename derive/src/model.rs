@@ -13,12 +13,12 @@ use crate::attr::{self, CountersAttr};
 
 /// A valid model.
 pub struct Model<'a> {
-    /// `None` for a unit struct, which has counters without an entity.
-    pub key: Option<Key<'a>>,
+    /// The columns of the primary key; empty for a unit struct, which has counters without an entity.
+    pub key: Vec<Key<'a>>,
     pub counters: Vec<CountersAttr>,
 }
 
-/// The primary key of a model.
+/// A column of the primary key of a model.
 pub struct Key<'a> {
     pub field: Member,
     pub ty: &'a Type,
@@ -43,8 +43,11 @@ impl<'a> Model<'a> {
         }
         refuse_same_table_twice(&counters)?;
         let key = match &data.fields {
-            Fields::Unit => None,
-            fields => Some(Key::of(item, fields)?),
+            Fields::Unit => Vec::new(),
+            fields => primary_key(item)?
+                .iter()
+                .map(|column| Key::of(item, fields, column))
+                .collect::<Result<_>>()?,
         };
         Ok(Model { key, counters })
     }
@@ -66,11 +69,10 @@ fn refuse_same_table_twice(counters: &[CountersAttr]) -> Result<()> {
 }
 
 impl<'a> Key<'a> {
-    fn of(item: &DeriveInput, fields: &'a Fields) -> Result<Self> {
-        let column = primary_key(item)?;
+    fn of(item: &DeriveInput, fields: &'a Fields, column: &Ident) -> Result<Self> {
         for (i, field) in fields.iter().enumerate() {
             let name = column_name(field)?.or_else(|| field.ident.as_ref().map(unraw));
-            if name.is_some_and(|name| name == unraw(&column)) {
+            if name.is_some_and(|name| name == unraw(column)) {
                 let member = match &field.ident {
                     Some(ident) => Member::Named(ident.clone()),
                     None => Member::Unnamed(Index::from(i)),
@@ -92,20 +94,23 @@ impl<'a> Key<'a> {
     }
 }
 
-/// Returns the column of `#[diesel(primary_key(…))]`, or `id`.
-fn primary_key(item: &DeriveInput) -> Result<Ident> {
+/// The greatest number of columns of a key.
+const MAX_COLUMNS: usize = 5;
+
+/// Returns the columns of `#[diesel(primary_key(…))]`, or `id`.
+fn primary_key(item: &DeriveInput) -> Result<Vec<Ident>> {
     let columns = diesel_attr(&item.attrs, "primary_key", |input| {
         let list;
         parenthesized!(list in input);
         Punctuated::<Ident, Token![,]>::parse_terminated(&list)
     })?;
     match columns {
-        None => Ok(Ident::new("id", item.ident.span())),
-        Some(columns) if columns.len() == 1 => Ok(columns[0].clone()),
+        None => Ok(vec![Ident::new("id", item.ident.span())]),
+        Some(columns) if columns.len() <= MAX_COLUMNS => Ok(columns.into_iter().collect()),
         Some(columns) => Err(Error::new_spanned(
             columns,
-            "a model with counters requires a primary key of a single column, \
-             because a counter table stores it in its first column",
+            "a model with counters requires a primary key of up to five columns, because a counter \
+             table stores them in its first columns",
         )),
     }
 }

@@ -1,13 +1,36 @@
 //! Many rows as `VALUES (…), (…)`, and many keys as `IN (…)`: on every database.
 
+use std::ops::Range;
+
 use diesel::QueryResult;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{HasSqlType, SingleValue};
 
-use super::{AddedRows, Bind, CounterBackend, Dialect, ListRows, ListedRows, WalkRows, push_names};
+use super::{
+    AddedRows, Bind, BindColumn, CounterBackend, Dialect, ListedRows, WalkRows, push_names,
+};
+use crate::key::BindColumns;
 
-impl ListRows for ListedRows {
+impl<ST, K, DB> BindColumn<ST, K, DB> for ListedRows
+where
+    DB: CounterBackend + HasSqlType<ST>,
+    K: ToSql<ST, DB>,
+    ST: SingleValue,
+{
+    fn walk_values<'b>(values: &'b [K], mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        values
+            .iter()
+            .try_for_each(|value| out.push_bind_param::<ST, _>(value))
+    }
+}
+
+/// The range that has only this row.
+fn one(row: usize) -> Range<usize> {
+    row..row + 1
+}
+
+impl<DB: CounterBackend> WalkRows<DB> for ListedRows {
     // SQLite takes 32,766 bind values, MySQL 65,535. Two of them can be days.
     const LIMIT: usize = 32_764;
     // On MySQL and MariaDB, each key is one SELECT of a UNION.
@@ -22,59 +45,59 @@ impl ListRows for ListedRows {
     fn added(rows: usize) -> usize {
         1 << rows.ilog2().min(8)
     }
-}
 
-impl<K, ST, DB> WalkRows<K, ST, DB> for ListedRows
-where
-    DB: CounterBackend + HasSqlType<ST>,
-    K: ToSql<ST, DB>,
-    ST: SingleValue,
-{
-    fn walk_in<'b>(keys: &'b [K], mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        for (i, key) in keys.iter().enumerate() {
-            out.push_sql(if i == 0 { " IN (" } else { ", " });
-            out.push_bind_param::<ST, _>(key)?;
-        }
-        out.push_sql(")");
-        Ok(())
+    fn walk_in<'b, C: BindColumns<DB>>(
+        key: &[&str],
+        columns: &'b C,
+        rows: usize,
+        mut out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()> {
+        let push_key = |row, out: &mut AstPass<'_, 'b, DB>| {
+            columns.walk_binds(one(row), key.len(), out.reborrow())
+        };
+        Dialect::of(&out).push_in(key, rows, push_key, &mut out)
     }
 
-    fn walk_from_numbered<'b, T>(
-        keys: &'b [K],
+    fn walk_from_numbered<'b, T, C>(
+        key: &[&str],
         table: &'b T,
-        entity: &str,
+        columns: &'b C,
+        rows: usize,
         mut out: AstPass<'_, 'b, DB>,
     ) -> QueryResult<()>
     where
         T: QueryFragment<DB>,
+        C: BindColumns<DB>,
     {
-        Dialect::of(&out).push_from_numbered(
-            table,
-            entity,
-            keys.len(),
-            |i, out: &mut AstPass<'_, 'b, DB>| out.push_bind_param::<ST, _>(&keys[i]),
-            &mut out,
-        )
+        let push_key = |row, out: &mut AstPass<'_, 'b, DB>| {
+            columns.walk_binds(one(row), key.len(), out.reborrow())
+        };
+        Dialect::of(&out).push_from_numbered(table, key, rows, push_key, &mut out)
     }
 
-    fn walk_added<'b>(rows: &AddedRows<'b, K>, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+    fn walk_added<'b, C: BindColumns<DB>>(
+        rows: &AddedRows<'b, C>,
+        mut out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
-        push_names(&rows.key, &mut out)?;
+        push_names(rows.key, &mut out)?;
         for name in rows.counters {
             out.push_sql(", ");
             out.push_identifier(name)?;
         }
         out.push_sql(") VALUES ");
-        for (i, key) in rows.keys.iter().enumerate() {
-            out.push_sql(if i == 0 { "(" } else { ", (" });
-            out.push_bind_param::<ST, _>(key)?;
-            out.push_sql(", ");
+        for row in rows.rows.clone() {
+            let is_first = row == rows.rows.start;
+            out.push_sql(if is_first { "(" } else { ", (" });
+            rows.columns
+                .walk_binds(one(row), C::NUMBER, out.reborrow())?;
+            out.push_sql(if C::NUMBER == 0 { "" } else { ", " });
             DB::push_bind(Bind::Day(rows.day), &mut out)?;
             out.push_sql(", ");
-            dialect.push_slot(rows.slots, i == 0, &mut out)?;
-            for amounts in &rows.amounts {
+            dialect.push_slot(rows.slots, is_first, &mut out)?;
+            for amounts in rows.amounts {
                 out.push_sql(", ");
-                DB::push_bind(Bind::Amount(&amounts[i]), &mut out)?;
+                DB::push_bind(Bind::Amount(&amounts[row]), &mut out)?;
             }
             out.push_sql(")");
         }
@@ -82,15 +105,20 @@ where
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 mod tests {
+    use diesel::sqlite::Sqlite;
+
     use super::*;
 
     #[test]
     fn few_sizes_of_lists_are_prepared() {
-        let sizes = [1, 2, 3, 600, 1_000].map(|n| ListedRows::padded(n, 1_000));
+        type Rows = <Sqlite as CounterBackend>::ManyRows;
+        let padded = |n| <Rows as WalkRows<Sqlite>>::padded(n, 1_000);
+        let sizes = [1, 2, 3, 600, 1_000].map(padded);
         assert_eq!(sizes, [1, 2, 4, 1_000, 1_000]);
-        let sizes = [1, 3, 255, 256, 70_000].map(ListedRows::added);
+        let added = <Rows as WalkRows<Sqlite>>::added;
+        let sizes = [1, 3, 255, 256, 70_000].map(added);
         assert_eq!(sizes, [1, 2, 128, 256, 256]);
     }
 }

@@ -13,13 +13,16 @@ use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::{AstPass, QueryFragment};
 
+use std::ops::Range;
+
 use crate::day::Day;
+use crate::key::BindColumns;
 use crate::slot::SlotRange;
 
 pub(crate) use bind::{Bind, Binds};
-pub(crate) use sql::{NUMBER, push_names};
-pub use stored_key::StoredKey;
+pub(crate) use sql::{NUMBER, numbered, push_compare, push_names};
 pub(crate) use stored_key::is_exact;
+pub use stored_key::{StoredKey, StoredKeys};
 
 /// A Diesel backend that counters support.
 ///
@@ -35,7 +38,7 @@ pub(crate) use stored_key::is_exact;
 pub trait CounterBackend: Binds {
     /// How a statement takes many rows.
     #[doc(hidden)]
-    type ManyRows;
+    type ManyRows: WalkRows<Self>;
 
     /// Whether [`dialect`](CounterBackend::dialect) can be [`Dialect::MySql`].
     #[doc(hidden)]
@@ -151,48 +154,62 @@ impl Dialect {
     }
 }
 
-/// How many rows or keys a statement of this backend has.
-pub trait ListRows {
-    /// The greatest number of keys to compare a column with.
+/// How a statement of the backend `DB` takes many rows and many keys.
+pub trait WalkRows<DB: Backend> {
+    /// The greatest number of keys to compare columns with.
     const LIMIT: usize;
     /// The greatest number of keys that are numbered.
     const NUMBERED_LIMIT: usize;
-    /// How many keys to list in place of `number`, so that few texts are prepared.
+    /// The number of keys to list in place of `number`, so that few texts are prepared.
     fn padded(number: usize, limit: usize) -> usize;
-    /// How many of so many rows the next statement adds.
+    /// The number of rows in the next statement, of `rows` that are left.
     fn added(rows: usize) -> usize;
-}
 
-/// How rows, and keys `K` of the SQL type `ST`, are written into a statement.
-pub trait WalkRows<K, ST, DB: Backend>: ListRows {
-    /// Writes what a column is compared with: ` IN (?, ?, …)`.
-    fn walk_in<'b>(keys: &'b [K], out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+    /// Writes a condition: the columns `key` are one of the first `rows` keys of `columns`.
+    fn walk_in<'b, C: BindColumns<DB>>(
+        key: &[&str],
+        columns: &'b C,
+        rows: usize,
+        out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>;
 
-    /// Writes ` FROM` the keys and their numbers from 1, joined to the counter table where its
-    /// column `entity` is the key. Another condition can follow.
-    fn walk_from_numbered<'b, T>(
-        keys: &'b [K],
+    /// Writes ` FROM` these keys and their numbers from 1, joined to the counter table where its
+    /// columns `key` are the key. Another condition can follow.
+    fn walk_from_numbered<'b, T, C>(
+        key: &[&str],
         table: &'b T,
-        entity: &str,
+        columns: &'b C,
+        rows: usize,
         out: AstPass<'_, 'b, DB>,
     ) -> QueryResult<()>
     where
-        T: QueryFragment<DB>;
+        T: QueryFragment<DB>,
+        C: BindColumns<DB>;
 
     /// Writes what follows `INSERT INTO` a table and ` (`: the columns, and the rows.
-    fn walk_added<'b>(rows: &AddedRows<'b, K>, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+    fn walk_added<'b, C: BindColumns<DB>>(
+        rows: &AddedRows<'b, C>,
+        out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>;
+}
+
+/// How a statement of the backend `DB` takes values `K` of a key's column, whose SQL type is `ST`.
+pub trait BindColumn<ST, K, DB: Backend> {
+    /// Writes the values as an array, or, if there is one, as a value.
+    fn walk_values<'b>(values: &'b [K], out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
 }
 
 /// Rows that a statement adds.
 #[derive(Debug)]
-pub struct AddedRows<'a, K> {
-    /// The names of the columns of the entity, the day and the slot.
-    pub(crate) key: [&'a str; 3],
+pub struct AddedRows<'a, Columns> {
+    /// The names of the columns of the primary key.
+    pub(crate) key: &'a [&'a str],
     pub(crate) counters: &'a [&'a str],
     pub(crate) day: &'a Day,
     pub(crate) slots: &'a SlotRange,
-    /// A key for each row.
-    pub(crate) keys: &'a [K],
-    /// For each counter, an amount for each row.
-    pub(crate) amounts: Vec<&'a [i64]>,
+    /// The keys and the amounts of more rows than these.
+    pub(crate) columns: &'a Columns,
+    pub(crate) amounts: &'a [Vec<i64>],
+    /// The numbers of these rows.
+    pub(crate) rows: Range<usize>,
 }

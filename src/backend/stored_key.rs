@@ -2,34 +2,38 @@
 //! equal.
 
 use std::any::TypeId;
+use std::fmt;
 
 use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, SqlType, Text};
 
-use crate::table::NoEntity;
+use crate::key::KeyTypes;
 
 /// An SQL type of keys whose Rust type is known.
 ///
 /// [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()) require it, because they load
 /// keys. To merge a table with keys of another SQL type `ST`, which are loaded as the Rust type `K`,
-/// use [`Compact::<_, ST, K>::new`](crate::Compact::new).
-#[diagnostic::on_unimplemented(
-    message = "diesel_counters does not know the Rust type of a key of the SQL type `{Self}`",
-    label = "the first column of this table's primary key is a `{Self}`",
-    note = "help: keys can be `SmallInt`, `Integer`, `BigInt`, `Text`, `Binary`, or `Uuid` on PostgreSQL",
-    note = "help: for a key of another type, which is `K` in Rust, use `Compact::<_, {Self}, K>::new(layout)`"
-)]
+/// use [`Compact::<_, (ST,), K>::new`](crate::Compact::new).
 pub trait StoredKey {
-    /// The SQL type to load.
-    type SqlType;
     /// The Rust type to load it as.
     type Key;
+}
+
+/// The SQL types of a key whose Rust types are known; see [`StoredKey`].
+#[diagnostic::on_unimplemented(
+    message = "diesel_counters does not know the Rust type of a key of the SQL types `{Self}`",
+    label = "the key of this table has the SQL types `{Self}`",
+    note = "help: keys can be `SmallInt`, `Integer`, `BigInt`, `Text`, `Binary`, or `Uuid` on PostgreSQL",
+    note = "help: for a key of other types, which is `K` in Rust, use `Compact::<_, {Self}, K>::new(layout)`"
+)]
+pub trait StoredKeys: KeyTypes {
+    /// The Rust type of a key: of one column, or a tuple.
+    type Keys: Clone + Ord + fmt::Debug;
 }
 
 macro_rules! stored_keys {
     ($($(#[$cfg:meta])? $SqlType:ty: $Key:ty,)*) => {$(
         $(#[$cfg])?
         impl StoredKey for $SqlType {
-            type SqlType = $SqlType;
             type Key = $Key;
         }
     )*};
@@ -51,10 +55,29 @@ stored_keys! {
     diesel::sql_types::Uuid: UuidBytes,
 }
 
-/// A query of a table without entities selects the constant 0 instead of the key.
-impl StoredKey for NoEntity {
-    type SqlType = Integer;
-    type Key = i32;
+impl StoredKeys for () {
+    type Keys = ();
+}
+
+macro_rules! stored_key_tuples {
+    ($(($($S:ident)*) $Keys:ty;)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<$($S),*> StoredKeys for ($($S,)*)
+        where
+            Self: KeyTypes,
+            $($S: StoredKey<Key: Clone + Ord + fmt::Debug>,)*
+        {
+            type Keys = $Keys;
+        }
+    )*};
+}
+
+stored_key_tuples! {
+    (A) A::Key;
+    (A B) (A::Key, B::Key);
+    (A B C) (A::Key, B::Key, C::Key);
+    (A B C D) (A::Key, B::Key, C::Key, D::Key);
+    (A B C D E) (A::Key, B::Key, C::Key, D::Key, E::Key);
 }
 
 /// Returns whether keys of this SQL type are equal in every database if and only if they are equal

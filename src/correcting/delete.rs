@@ -9,15 +9,18 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::sql_types::BigInt;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{Bind, CounterBackend, Dialect, ListRows, ManyRows, NUMBER, WalkRows};
+use crate::backend::{
+    Bind, CounterBackend, Dialect, ManyRows, NUMBER, StoredKeys, WalkRows, push_names,
+};
 use crate::correcting::recount::lock_entities;
 use crate::counter::NoCounters;
 use crate::counting::increment::Increment;
 use crate::counting::increment_many::AddRows;
 use crate::day::{Day, UNDATED};
-use crate::entity::{AllEntities, Entities, KeyOf, Keys};
+use crate::key::{BindColumns, Entities, KeyOf, KeyTypes, Keys, Part, PrefixId, PrefixOf, Whole};
 use crate::layout::{ColumnNames, counters_of};
-use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
+use crate::model::HasCounters;
+use crate::table::{CounterTable, TableName};
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
 /// Removes all counters of an entity from a counter table.
@@ -80,7 +83,7 @@ use crate::transaction::{is_in_a_lasting_transaction, transaction};
 ///   to a new row, which only the next `DELETE` finds.
 pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
     DeleteCounters {
-        entity: NoEntity,
+        entity: (),
         table: PhantomData,
     }
 }
@@ -88,7 +91,7 @@ pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
 /// Removes the counters of the entity `E`; made by [`delete_counters`].
 #[must_use = "counters are not removed until this is executed"]
 #[derive(Debug, Clone)]
-pub struct DeleteCounters<T, E = NoEntity> {
+pub struct DeleteCounters<T, E = ()> {
     entity: E,
     table: PhantomData<T>,
 }
@@ -111,14 +114,77 @@ impl<T: CounterTable> DeleteCounters<T> {
     }
 
     /// Sets many entities, by their keys, owned or borrowed.
-    pub fn of_many<K>(self, ids: impl IntoIterator<Item = K>) -> DeleteManyCounters<T, K>
-    where
-        T: EntityTable,
-    {
+    pub fn of_many<K: KeyOf<T::KeyType>>(
+        self,
+        ids: impl IntoIterator<Item = K>,
+    ) -> DeleteManyCounters<T, K> {
         DeleteManyCounters {
             ids: ids.into_iter().collect(),
             table: PhantomData,
         }
+    }
+
+    /// Sets the entities whose keys begin with these values: all versions of a crate, with
+    /// `.under(crate_id)`. It first reads their keys, and removes the counters of these entities.
+    pub fn under<K, N>(self, id: K) -> DeleteCountersUnder<T, PrefixId<K, T::KeyType, N>>
+    where
+        K: PrefixOf<T::KeyType, N>,
+    {
+        DeleteCountersUnder {
+            entities: id.into_id(),
+            table: PhantomData,
+        }
+    }
+}
+
+/// Removes the counters of all entities whose keys begin with some values; made by
+/// [`DeleteCounters::under`].
+#[must_use = "counters are not removed until this is executed"]
+#[derive(Debug, Clone)]
+pub struct DeleteCountersUnder<T, E> {
+    entities: E,
+    table: PhantomData<T>,
+}
+
+impl<T: CounterTable, E> DeleteCountersUnder<T, E> {
+    /// Removes the counters. Returns the number of entities that had counts.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeleteCounters::execute`].
+    pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<usize>
+    where
+        Self: DeleteOn<'a, Conn>,
+    {
+        self.delete(conn)
+    }
+}
+
+impl<'a, T, E, K, Conn> DeleteOn<'a, Conn> for DeleteCountersUnder<T, E>
+where
+    T: CounterTable<KeyType: StoredKeys<Keys = K>>,
+    K: KeyOf<T::KeyType>,
+    Conn: Connection<Backend: CounterBackend>,
+    StartWriting<T>: ExecuteDsl<Conn>,
+    FindEntities<T, E>: LoadQuery<'a, Conn, K>,
+    DeleteManyCounters<T, K>: DeleteOn<'a, Conn>,
+{
+    fn delete(self, conn: &mut Conn) -> QueryResult<usize> {
+        let latest = is_in_a_lasting_transaction(conn)?;
+        transaction(conn, |conn| {
+            StartWriting::<T>::new(()).execute(conn)?;
+            let find = FindEntities::<T, E> {
+                table: TableName::new(),
+                entities: self.entities,
+                latest,
+            };
+            let ids = find.load(conn)?;
+            DeleteManyCounters {
+                ids,
+                table: self.table,
+            }
+            .delete(conn)
+        })
     }
 }
 
@@ -164,7 +230,7 @@ where
     fn delete(self, conn: &mut Conn) -> QueryResult<usize> {
         let latest = is_in_a_lasting_transaction(conn)?;
         transaction(conn, |conn| {
-            StartWriting::<T>::new(AllEntities).execute(conn)?;
+            StartWriting::<T>::new(()).execute(conn)?;
             let count = CountRows::new(self.entity.clone()).latest(latest);
             // Nothing is locked yet, so nothing is deleted: another correction can have read a count
             // that commits now.
@@ -206,26 +272,27 @@ impl<T: CounterTable, K> DeleteManyCounters<T, K> {
 
 impl<'a, T, K, Conn> DeleteOn<'a, Conn> for DeleteManyCounters<T, K>
 where
-    T: EntityTable,
-    K: Ord + Clone,
-    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-    for<'b> AddRows<'b, T, K>: ExecuteDsl<Conn>,
+    T: CounterTable,
+    K: KeyOf<T::KeyType> + Ord + Clone,
+    Conn: Connection<Backend: CounterBackend>,
+    AddRows<T, K::Columns>: ExecuteDsl<Conn>,
     StartWriting<T>: ExecuteDsl<Conn>,
-    FindKeys<T, K>: LoadQuery<'a, Conn, i64>,
-    DeleteRows<T, Keys<K>>: ExecuteDsl<Conn>,
-    DeleteLocks<T, Keys<K>>: ExecuteDsl<Conn>,
+    FindKeys<T, K::Columns>: LoadQuery<'a, Conn, i64>,
+    DeleteRows<T, Keys<K::Columns>>: ExecuteDsl<Conn>,
+    DeleteLocks<T, Keys<K::Columns>>: ExecuteDsl<Conn>,
 {
     fn delete(mut self, conn: &mut Conn) -> QueryResult<usize> {
         self.ids.sort_unstable();
         self.ids.dedup();
         let latest = is_in_a_lasting_transaction(conn)?;
         transaction(conn, |conn| {
-            StartWriting::<T>::new(AllEntities).execute(conn)?;
+            StartWriting::<T>::new(()).execute(conn)?;
             let mut removed = 0;
-            for keys in self.ids.chunks(ManyRows::<Conn>::NUMBERED_LIMIT) {
-                let find = |keys, counts_only| FindKeys::<T, K> {
+            let size = <ManyRows<Conn> as WalkRows<Conn::Backend>>::NUMBERED_LIMIT;
+            for keys in self.ids.chunks(size) {
+                let find = |keys, counts_only| FindKeys::<T, K::Columns> {
                     table: TableName::new(),
-                    keys: Keys::numbered::<ManyRows<Conn>>(keys),
+                    keys: Keys::numbered::<T::KeyType, K, Conn::Backend>(keys),
                     counts_only,
                     latest,
                 };
@@ -239,11 +306,14 @@ where
                 let (counted, others) = split(&found, &numbers);
                 removed += counted.len();
                 if !counted.is_empty() {
-                    delete_rows::<T, _, _>(Keys::listed::<ManyRows<Conn>>(counted), conn)?;
+                    delete_rows::<T, _, _>(
+                        Keys::listed::<T::KeyType, _, Conn::Backend>(&counted),
+                        conn,
+                    )?;
                 }
                 if !others.is_empty() {
                     // An increment that commits now stays.
-                    let others = Keys::listed::<ManyRows<Conn>>(others);
+                    let others = Keys::listed::<T::KeyType, _, Conn::Backend>(&others);
                     DeleteLocks::<T, _>::new(others).execute(conn)?;
                 }
             }
@@ -298,7 +368,7 @@ const LOCK: usize = 3;
 
 /// Deletes no rows. On SQLite it takes the write lock first, because a transaction that reads before
 /// it writes fails at once if another transaction has written in between.
-pub type StartWriting<T> = EntityRows<T, AllEntities, false, NONE>;
+pub type StartWriting<T> = EntityRows<T, (), false, NONE>;
 
 /// Counts the rows.
 pub type CountRows<T, E> = EntityRows<T, E, true, ALL>;
@@ -355,7 +425,7 @@ impl<T, E, const COUNTS: bool, const ROWS: usize, DB> QueryFragment<DB>
     for EntityRows<T, E, COUNTS, ROWS>
 where
     T: CounterTable<FromClause: QueryFragment<DB>, AllColumns: ColumnNames>,
-    E: Entities<T, DB>,
+    E: Entities<DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
@@ -375,8 +445,7 @@ where
         if self.latest {
             dialect.push_by_key(&mut out);
         }
-        let entity = T::ENTITY.unwrap_or_default();
-        let and = self.entities.walk_where(entity, out.reborrow())?;
+        let and = self.entities.walk_where(T::ENTITY, out.reborrow())?;
         match ROWS {
             COUNTED => walk_counted::<T, DB>(and, &mut out)?,
             LOCK => {
@@ -443,26 +512,22 @@ impl<T: CounterTable, K> QueryId for FindKeys<T, K> {
 impl<T, K, DB> QueryFragment<DB> for FindKeys<T, K>
 where
     T: CounterTable<FromClause: QueryFragment<DB>, AllColumns: ColumnNames>,
-    DB: CounterBackend<ManyRows: WalkRows<K, T::KeyType, DB>>,
+    K: BindColumns<DB>,
+    DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let entity = T::ENTITY.unwrap_or_default();
         let dialect = Dialect::of(&out);
         dialect.push_select(&mut out);
         out.push_sql("MIN(");
         out.push_identifier(NUMBER)?;
         out.push_sql(")");
-        DB::ManyRows::walk_from_numbered(
-            self.keys.as_slice(),
-            &self.table,
-            entity,
-            out.reborrow(),
-        )?;
+        let (columns, rows) = (self.keys.columns(), self.keys.len);
+        DB::ManyRows::walk_from_numbered(T::ENTITY, &self.table, columns, rows, out.reborrow())?;
         if self.counts_only {
             walk_counted::<T, DB>(" AND ", &mut out)?;
         }
         out.push_sql(" GROUP BY ");
-        out.push_identifier(entity)?;
+        push_names(T::ENTITY, &mut out)?;
         if self.latest {
             dialect.push_read_latest_to_delete(&mut out);
         }
@@ -470,51 +535,146 @@ where
     }
 }
 
-/// The counter tables of a model: `(article_counters::table, (votes::table, ()))`.
-pub trait DeleteFromEach<'a, K, Conn> {
-    fn delete(id: &'a K, conn: &mut Conn) -> QueryResult<usize>;
+/// A query of the keys of the entities `E` that have rows, in order.
+#[derive(Debug)]
+pub struct FindEntities<T: CounterTable, E> {
+    table: TableName<T>,
+    entities: E,
+    /// As that of [`EntityRows`].
+    latest: bool,
 }
 
-impl<K, Conn> DeleteFromEach<'_, K, Conn> for () {
-    fn delete(_: &K, _: &mut Conn) -> QueryResult<usize> {
+impl<T: CounterTable, E, Conn> RunQueryDsl<Conn> for FindEntities<T, E> {}
+
+impl<T: CounterTable, E> Query for FindEntities<T, E> {
+    type SqlType = <T::KeyType as KeyTypes>::Row;
+}
+
+impl<T: CounterTable, E> QueryId for FindEntities<T, E> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<T, E, DB> QueryFragment<DB> for FindEntities<T, E>
+where
+    T: CounterTable<FromClause: QueryFragment<DB>>,
+    E: Entities<DB>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        dialect.push_select(&mut out);
+        out.push_sql("DISTINCT ");
+        push_names(T::ENTITY, &mut out)?;
+        out.push_sql(" FROM ");
+        self.table.walk_ast(out.reborrow())?;
+        if self.latest {
+            dialect.push_by_key(&mut out);
+        }
+        self.entities.walk_where(T::ENTITY, out.reborrow())?;
+        out.push_sql(" ORDER BY ");
+        push_names(T::ENTITY, &mut out)?;
+        if self.latest {
+            dialect.push_read_latest_to_delete(&mut out);
+        }
+        Ok(())
+    }
+}
+
+/// The counter tables of the model `M`: `(article_counters::table, (votes::table, ()))`.
+pub trait DeleteFromEach<'a, M, Conn> {
+    fn delete(model: &'a M, conn: &mut Conn) -> QueryResult<usize>;
+}
+
+impl<M, Conn> DeleteFromEach<'_, M, Conn> for () {
+    fn delete(_: &M, _: &mut Conn) -> QueryResult<usize> {
         Ok(0)
     }
 }
 
-impl<'a, T, Rest, K, Conn> DeleteFromEach<'a, K, Conn> for (T, Rest)
+impl<'a, T, Rest, M, Conn> DeleteFromEach<'a, M, Conn> for (T, Rest)
 where
     T: CounterTable,
-    Rest: DeleteFromEach<'a, K, Conn>,
-    K: 'a,
-    &'a K: KeyOf<T::KeyType>,
-    DeleteCounters<T, <&'a K as KeyOf<T::KeyType>>::Id>: DeleteOn<'a, Conn>,
+    Rest: DeleteFromEach<'a, M, Conn>,
+    M: HasCounters + 'a,
+    M::KeyRef<'a>: PrefixOf<
+            T::KeyType,
+            M::KeyColumns,
+            Extent: DeleteKeys<'a, T, M::KeyRef<'a>, M::KeyColumns, Conn>,
+        >,
 {
-    fn delete(id: &'a K, conn: &mut Conn) -> QueryResult<usize> {
-        let removed = delete_counters(T::table()).of(id).execute(conn)?;
-        Ok(removed + Rest::delete(id, conn)?)
+    fn delete(model: &'a M, conn: &mut Conn) -> QueryResult<usize> {
+        let removed =
+            ExtentOf::<M::KeyRef<'a>, T, M::KeyColumns>::delete(model.counter_key(), conn)?;
+        Ok(removed + Rest::delete(model, conn)?)
     }
 }
 
-/// The counter tables of a model, for many entities.
-pub trait DeleteManyFromEach<'a, K, Conn> {
-    fn delete(ids: &[&'a K], conn: &mut Conn) -> QueryResult<usize>;
+type ExtentOf<K, T, N> = <K as PrefixOf<<T as CounterTable>::KeyType, N>>::Extent;
+
+/// The counter tables of the model `M`, for many entities.
+pub trait DeleteManyFromEach<'a, M: HasCounters, Conn> {
+    fn delete(ids: &[&'a M::Key], conn: &mut Conn) -> QueryResult<usize>;
 }
 
-impl<K, Conn> DeleteManyFromEach<'_, K, Conn> for () {
-    fn delete(_: &[&K], _: &mut Conn) -> QueryResult<usize> {
+impl<'a, M: HasCounters<Key: 'a>, Conn> DeleteManyFromEach<'a, M, Conn> for () {
+    fn delete(_: &[&'a M::Key], _: &mut Conn) -> QueryResult<usize> {
         Ok(0)
     }
 }
 
-impl<'a, T, Rest, K, Conn> DeleteManyFromEach<'a, K, Conn> for (T, Rest)
+impl<'a, T, Rest, M, Conn> DeleteManyFromEach<'a, M, Conn> for (T, Rest)
 where
-    T: EntityTable,
-    Rest: DeleteManyFromEach<'a, K, Conn>,
-    K: 'a,
-    DeleteManyCounters<T, &'a K>: DeleteOn<'a, Conn>,
+    T: CounterTable,
+    Rest: DeleteManyFromEach<'a, M, Conn>,
+    M: HasCounters<Key: 'a>,
+    &'a M::Key: PrefixOf<
+            T::KeyType,
+            M::KeyColumns,
+            Extent: DeleteKeys<'a, T, &'a M::Key, M::KeyColumns, Conn>,
+        >,
 {
-    fn delete(ids: &[&'a K], conn: &mut Conn) -> QueryResult<usize> {
-        let these = delete_counters(T::table()).of_many(ids.iter().copied());
-        Ok(these.execute(conn)? + Rest::delete(ids, conn)?)
+    fn delete(ids: &[&'a M::Key], conn: &mut Conn) -> QueryResult<usize> {
+        let removed = ExtentOf::<&'a M::Key, T, M::KeyColumns>::delete_many(ids.to_vec(), conn)?;
+        Ok(removed + Rest::delete(ids, conn)?)
+    }
+}
+
+/// Removes the counters of entities by keys `K`, which are whole keys of the table `T`, or the values
+/// of its first `Columns`.
+pub trait DeleteKeys<'a, T, K, Columns, Conn> {
+    fn delete(id: K, conn: &mut Conn) -> QueryResult<usize>;
+    fn delete_many(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize>;
+}
+
+impl<'a, T, K, N, Conn> DeleteKeys<'a, T, K, N, Conn> for Whole
+where
+    T: CounterTable,
+    K: KeyOf<T::KeyType>,
+    DeleteCounters<T, K::Id>: DeleteOn<'a, Conn>,
+    DeleteManyCounters<T, K>: DeleteOn<'a, Conn>,
+{
+    fn delete(id: K, conn: &mut Conn) -> QueryResult<usize> {
+        delete_counters(T::table()).of(id).execute(conn)
+    }
+
+    fn delete_many(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize> {
+        delete_counters(T::table()).of_many(ids).execute(conn)
+    }
+}
+
+impl<'a, T, K, N, Conn> DeleteKeys<'a, T, K, N, Conn> for Part
+where
+    T: CounterTable,
+    K: PrefixOf<T::KeyType, N>,
+    DeleteCountersUnder<T, PrefixId<K, T::KeyType, N>>: DeleteOn<'a, Conn>,
+{
+    fn delete(id: K, conn: &mut Conn) -> QueryResult<usize> {
+        delete_counters(T::table()).under(id).execute(conn)
+    }
+
+    fn delete_many(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize> {
+        let removed = ids.into_iter().map(|id| Self::delete(id, conn));
+        removed.sum()
     }
 }

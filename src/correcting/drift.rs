@@ -8,10 +8,10 @@ use diesel::result::Error;
 use diesel::sql_types::Date;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, is_exact, push_names};
+use crate::backend::{CounterBackend, Dialect, numbered, push_names};
 use crate::correcting::stored::walk_where_locked;
 use crate::counter::{Counters, TableOf};
-use crate::entity::{Entities, KeyType};
+use crate::key::{Entities, KeyType, KeyTypes};
 use crate::reading::sums::{ByDay, Ungrouped};
 use crate::table::{CounterTable, TableName};
 
@@ -61,6 +61,9 @@ pub trait DriftBy<C: Counters> {
     const DAY: bool = false;
 }
 
+/// The SQL type of a key in a query.
+type KeyRow<C> = <KeyType<C> as KeyTypes>::Row;
+
 /// A row for each entity.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct ByEntity;
@@ -79,12 +82,12 @@ impl<C: Counters> DriftBy<C> for ByDay {
 }
 
 impl<C: Counters> DriftBy<C> for ByEntity {
-    type Rows = (KeyType<C>, C::SqlType, C::SqlType);
+    type Rows = (KeyRow<C>, C::SqlType, C::SqlType);
     const ENTITY: bool = true;
 }
 
 impl<C: Counters> DriftBy<C> for ByEntityAndDay {
-    type Rows = ((KeyType<C>, Date), C::SqlType, C::SqlType);
+    type Rows = ((KeyRow<C>, Date), C::SqlType, C::SqlType);
     const ENTITY: bool = true;
     const DAY: bool = true;
 }
@@ -119,7 +122,7 @@ impl<C, Source, E, B, DB> QueryFragment<DB> for DriftQuery<C, Source, E, B>
 where
     C: Counters,
     Source: QueryFragment<DB>,
-    E: Entities<C::Table, DB>,
+    E: Entities<DB>,
     B: DriftBy<C>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
@@ -145,13 +148,16 @@ where
                     .into(),
             ));
         }
-        let of_row = |entity: &'static str, day| {
-            let entity = C::Table::ENTITY.map(|_| entity);
-            let day = B::DAY.then_some(day);
-            entity.into_iter().chain(day).collect::<Vec<_>>()
-        };
-        let columns = of_row(C::Table::ENTITY.unwrap_or_default(), C::Table::DAY);
-        let names = of_row(ENTITY, DAY);
+        let entity = C::Table::ENTITY;
+        let entity_names: Vec<String> = (0..entity.len()).map(|i| numbered(ENTITY, i)).collect();
+        let entity_names: Vec<&str> = entity_names.iter().map(String::as_str).collect();
+        let day = B::DAY.then_some(C::Table::DAY);
+        let columns = entity.iter().copied().chain(day);
+        let names: Vec<&str> = entity_names
+            .iter()
+            .copied()
+            .chain(B::DAY.then_some(DAY))
+            .collect();
         let by = if B::ENTITY {
             &names[..]
         } else {
@@ -191,7 +197,7 @@ where
         }
 
         out.push_sql(" FROM (SELECT ");
-        let stored_names = columns.iter().copied().chain(C::NAMES.iter().copied());
+        let stored_names = columns.chain(C::NAMES.iter().copied());
         let as_names = names
             .iter()
             .copied()
@@ -211,8 +217,7 @@ where
         if self.locked {
             walk_where_locked(&self.table, &self.entities, out.reborrow())?;
         } else {
-            self.entities
-                .walk_where(C::Table::ENTITY.unwrap_or_default(), out.reborrow())?;
+            self.entities.walk_where(entity, out.reborrow())?;
         }
         out.push_sql(" UNION ALL SELECT ");
         push_names(&names, &mut out)?;
@@ -223,13 +228,13 @@ where
         out.push_identifier(SOURCE)?;
         // Texts are compared by the collation of the counter table, which can differ from the
         // source's.
-        let exact = is_exact::<KeyType<C>>();
+        let exact = KeyType::<C>::is_exact();
         if exact {
-            self.entities.walk_where(ENTITY, out.reborrow())?;
+            self.entities.walk_where(&entity_names, out.reborrow())?;
         }
         out.push_sql(") AS diesel_counters_both");
         if !exact {
-            self.entities.walk_where(ENTITY, out.reborrow())?;
+            self.entities.walk_where(&entity_names, out.reborrow())?;
         }
 
         if !by.is_empty() {

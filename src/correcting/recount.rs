@@ -11,7 +11,7 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, ListRows, ManyRows};
+use crate::backend::CounterBackend;
 use crate::correcting::drift::{ByEntity, DriftQuery};
 use crate::correcting::stored::TakeBack;
 use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
@@ -19,8 +19,10 @@ use crate::counter::{Counters, can_be_beyond, difference, sum};
 use crate::counting::increment::{DaySlots, Increment, increment, is_zero};
 use crate::counting::increment_many::{AddRows, add_rows};
 use crate::day::{Day, UNDATED};
-use crate::entity::{AllEntities, KeyExpression, KeyOf, KeyType, Keys};
-use crate::table::{CounterTable, EntityTable, NoEntity, TableName};
+use crate::key::{
+    KeyColumns, KeyExpression, KeyOf, KeyType, KeyTypes, Keys, PrefixExpression, PrefixOf,
+};
+use crate::table::{CounterTable, EntityTable};
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
 /// Corrects counters from the rows that they count.
@@ -157,9 +159,10 @@ where
 /// `Source`; made by [`recount`].
 #[must_use = "counters are not recounted until this is executed"]
 #[derive(Debug, Clone)]
-pub struct Recount<C: Counters, Source, By = ByEntity> {
+pub struct Recount<C: Counters, Source, By = ByEntity, E = ()> {
     increment: Increment<C>,
     source: Arc<Source>,
+    entities: E,
     batch: usize,
     by: PhantomData<By>,
 }
@@ -173,8 +176,8 @@ pub struct RecountOne<C: Counters, Source, Id, By = ByEntity> {
     by: PhantomData<By>,
 }
 
-/// The greatest number of entities in a statement. It has each key twice, filled up to a power of
-/// two, and SQLite allows 32,766 bind values: half of them are left for the source.
+/// The greatest number of columns of keys in a statement. It has each key twice, filled up to a power
+/// of two, and SQLite allows 32,766 bind values: half of them are left for the source.
 const MAX_BATCH: usize = 8_192;
 
 /// An entity, or a day of an entity, whose stored count was not the true count; returned by
@@ -198,6 +201,7 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         Recount {
             increment,
             source: Arc::new(source.as_query()),
+            entities: (),
             batch: 256,
             by: PhantomData,
         }
@@ -216,10 +220,28 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         }
     }
 
-    /// Sets how many entities are corrected in one transaction: from 1 to 8,192. Defaults to 256.
-    /// A number outside of this range is replaced by the nearest one in it.
+    /// Recounts only the entities whose keys begin with these values: all versions of a crate, with
+    /// `.under(crate_id)`.
+    pub fn under<K, N>(self, id: K) -> Recount<C, Source, By, PrefixExpression<K, C, N>>
+    where
+        K: PrefixOf<KeyType<C>, N>,
+    {
+        Recount {
+            increment: self.increment,
+            source: self.source,
+            entities: id.into_id(),
+            batch: self.batch,
+            by: PhantomData,
+        }
+    }
+}
+
+impl<C: Counters, Source, By, E: Clone> Recount<C, Source, By, E> {
+    /// Sets how many entities are corrected in one transaction: from 1 to 8,192, or, if their key has
+    /// several columns, to 8,192 divided by their number. Defaults to 256. A number outside of this
+    /// range is replaced by the nearest one in it.
     pub fn batch(mut self, entities: usize) -> Self {
-        self.batch = entities.clamp(1, MAX_BATCH);
+        self.batch = entities.clamp(1, MAX_BATCH / KeyType::<C>::COLUMNS.max(1));
         self
     }
 
@@ -232,9 +254,9 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
     pub fn dry_run<'a, K, Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
         C::Table: EntityTable,
-        DriftQuery<C, Source, AllEntities, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+        DriftQuery<C, Source, E, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
-        let query = DriftQuery::<C, _, _, By>::new(&self.source, AllEntities);
+        let query = DriftQuery::<C, _, _, By>::new(&self.source, self.entities.clone());
         Ok(drifts(query.load(conn)?))
     }
 
@@ -256,21 +278,23 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
     }
 }
 
-impl<'a, C, Source, By, K, Conn> RecountOn<'a, Conn, Vec<Drift<K, C::Value>>>
-    for Recount<C, Source, By>
+impl<'a, C, Source, By, E, K, Conn> RecountOn<'a, Conn, Vec<Drift<K, C::Value>>>
+    for Recount<C, Source, By, E>
 where
     C: Counters<Table: EntityTable>,
+    E: Clone,
     K: Ord,
-    By: OfMany<K, Entity: Ord + Clone>,
-    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-    for<'b> AddRows<'b, C::Table, By::Entity>: ExecuteDsl<Conn>,
-    TakeBack<C, Keys<By::Entity>>: ExecuteDsl<Conn>,
-    DriftQuery<C, Source, AllEntities, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
-    DriftQuery<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+    By: OfMany<K, Entity: KeyOf<KeyType<C>> + Ord + Clone>,
+    Conn: Connection<Backend: CounterBackend>,
+    AddRows<C::Table, KeyColumns<By::Entity, C>>: ExecuteDsl<Conn>,
+    TakeBack<C, Keys<KeyColumns<By::Entity, C>>>: ExecuteDsl<Conn>,
+    DriftQuery<C, Source, E, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+    DriftQuery<C, Source, Keys<KeyColumns<By::Entity, C>>, By>:
+        LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
 {
     fn recount(self, conn: &mut Conn) -> QueryResult<Vec<Drift<K, C::Value>>> {
         let in_a_transaction = is_in_a_lasting_transaction(conn)?;
-        let query = DriftQuery::<C, _, _, By>::new(&self.source, AllEntities)
+        let query = DriftQuery::<C, _, _, By>::new(&self.source, self.entities.clone())
             .may_be_stale(in_a_transaction);
         let drifts = query.load::<(K, C::Value, C::Value)>(conn)?;
         let mut keys: Vec<By::Entity> = drifts
@@ -290,7 +314,7 @@ where
     }
 }
 
-impl<C: Counters, Source, By> Recount<C, Source, By> {
+impl<C: Counters, Source, By, E> Recount<C, Source, By, E> {
     /// Corrects these entities, which are locked. A stored count at the limit of an `i64` may be
     /// clamped, so such an entity is read a `second` time. If its count is still wrong, all its rows are
     /// set to 0 before the true count is added.
@@ -302,15 +326,15 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         conn: &mut Conn,
     ) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
-        C::Table: EntityTable,
         K: Ord,
-        By: OfMany<K, Entity: Ord + Clone>,
-        Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-        for<'b> AddRows<'b, C::Table, By::Entity>: ExecuteDsl<Conn>,
-        TakeBack<C, Keys<By::Entity>>: ExecuteDsl<Conn>,
-        DriftQuery<C, Source, Keys<By::Entity>, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
+        By: OfMany<K, Entity: KeyOf<KeyType<C>> + Ord + Clone>,
+        Conn: Connection<Backend: CounterBackend>,
+        AddRows<C::Table, KeyColumns<By::Entity, C>>: ExecuteDsl<Conn>,
+        TakeBack<C, Keys<KeyColumns<By::Entity, C>>>: ExecuteDsl<Conn>,
+        DriftQuery<C, Source, Keys<KeyColumns<By::Entity, C>>, By>:
+            LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
-        let these = Keys::listed::<ManyRows<Conn>>(keys.to_vec());
+        let these = Keys::listed::<KeyType<C>, _, Conn::Backend>(keys);
         let query = DriftQuery::<C, _, _, By>::new(&self.source, these)
             .locked()
             .may_be_stale(in_a_transaction);
@@ -342,12 +366,12 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
                 day: Day(day),
                 ..self.increment.place
             };
-            add_rows(self.increment.table(), &place, C::NAMES, differences, conn)?;
+            add_rows::<C::Table, _, _, _>(place, C::NAMES, differences, conn)?;
         }
         too_large.dedup();
         can_be_wrong.dedup();
         if !too_large.is_empty() {
-            let these = Keys::listed::<ManyRows<Conn>>(too_large.clone());
+            let these = Keys::listed::<KeyType<C>, _, Conn::Backend>(&too_large);
             TakeBack::<C, _>::new(these).execute(conn)?;
             self.correct(&too_large, false, in_a_transaction, conn)?;
         }
@@ -361,19 +385,13 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
 /// Locks many entities, as [`Increment::lock`] locks one. `keys` must be sorted.
 pub(crate) fn lock_entities<C, K, Conn>(keys: &[K], conn: &mut Conn) -> QueryResult<()>
 where
-    C: Counters<Table: EntityTable>,
-    K: Clone,
-    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-    for<'b> AddRows<'b, C::Table, K>: ExecuteDsl<Conn>,
+    C: Counters,
+    K: KeyOf<KeyType<C>> + Clone,
+    Conn: Connection<Backend: CounterBackend>,
+    AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
     let rows = keys.iter().map(|key| (key.clone(), C::ZERO)).collect();
-    add_rows(
-        &TableName::<C::Table>::new(),
-        &DaySlots::LOCK,
-        C::NAMES,
-        rows,
-        conn,
-    )
+    add_rows::<C::Table, _, _, _>(DaySlots::LOCK, C::NAMES, rows, conn)
 }
 
 fn drifts<K, V>(rows: Vec<(K, V, V)>) -> Vec<Drift<K, V>> {
@@ -386,11 +404,11 @@ fn drifts<K, V>(rows: Vec<(K, V, V)>) -> Vec<Drift<K, V>> {
         .collect()
 }
 
-impl<C: Counters<Table: CounterTable<KeyType = NoEntity>>, Source, By> Recount<C, Source, By> {
+impl<C: Counters<Table: CounterTable<KeyType = ()>>, Source, By> Recount<C, Source, By> {
     /// Recounts counters without an entity. `source` is a query of true counts, or of days and true
     /// counts.
-    pub fn of_all(self) -> RecountOne<C, Source, NoEntity, By> {
-        self.of_id(NoEntity)
+    pub fn of_all(self) -> RecountOne<C, Source, (), By> {
+        self.of_id(())
     }
 }
 

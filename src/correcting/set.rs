@@ -8,8 +8,8 @@ use crate::backend::CounterBackend;
 use crate::correcting::stored::{StoredRows, TakeBack};
 use crate::counter::{Counters, difference, nearest_sum, sum};
 use crate::counting::increment::{Increment, increment};
-use crate::entity::{KeyExpression, KeyOf, KeyType};
-use crate::table::{NoEntity, TableName};
+use crate::key::{KeyExpression, KeyOf, KeyType};
+use crate::table::TableName;
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
 /// Sets one or more counters of an entity to a value.
@@ -57,7 +57,7 @@ pub fn set_counter<C: Counters>(counters: C) -> SetCounter<C> {
 /// Sets the counters `C` of the entity `Id`; made by [`set_counter`].
 #[must_use = "a counter is not set until this is executed"]
 #[derive(Debug, Clone)]
-pub struct SetCounter<C: Counters, Id = NoEntity> {
+pub struct SetCounter<C: Counters, Id = ()> {
     increment: Increment<C, Id>,
     value: C::Amounts,
 }

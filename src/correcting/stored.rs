@@ -5,7 +5,7 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, push_names};
 use crate::counter::{Counters, TableOf};
-use crate::entity::Entities;
+use crate::key::Entities;
 use crate::table::{CounterTable, TableName};
 
 /// A query of the rows of an entity that has been locked.
@@ -37,7 +37,7 @@ impl<C: Counters + QueryId, Id: QueryId> QueryId for StoredRows<C, Id> {
 impl<C, Id, DB> QueryFragment<DB> for StoredRows<C, Id>
 where
     C: Counters,
-    Id: Entities<C::Table, DB>,
+    Id: Entities<DB>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
 {
@@ -65,15 +65,14 @@ pub(super) fn walk_where_locked<'b, T, E, DB>(
 where
     T: CounterTable,
     TableName<T>: QueryFragment<DB>,
-    E: Entities<T, DB>,
+    E: Entities<DB>,
     DB: CounterBackend,
 {
-    let entity = T::ENTITY.unwrap_or_default();
-    let and = entities.walk_where(entity, out.reborrow())?;
+    let and = entities.walk_where(T::ENTITY, out.reborrow())?;
     let push_rows = |out: &mut AstPass<'_, 'b, DB>| {
         out.push_sql(" FROM ");
         table.walk_ast(out.reborrow())?;
-        entities.walk_where(entity, out.reborrow())?;
+        entities.walk_where(T::ENTITY, out.reborrow())?;
         Ok(())
     };
     Dialect::of(&out).push_and_not_deleted(and, push_rows, &mut out)
@@ -107,7 +106,7 @@ impl<C: Counters, E> QueryId for TakeBack<C, E> {
 impl<C, E, DB> QueryFragment<DB> for TakeBack<C, E>
 where
     C: Counters,
-    E: Entities<C::Table, DB>,
+    E: Entities<DB>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
 {
@@ -130,8 +129,7 @@ where
         }
         out.push_sql(" FROM ");
         self.table.walk_ast(out.reborrow())?;
-        self.entities
-            .walk_where(C::Table::ENTITY.unwrap_or_default(), out.reborrow())?;
+        self.entities.walk_where(C::Table::ENTITY, out.reborrow())?;
         for clause in [" GROUP BY ", " ORDER BY "] {
             out.push_sql(clause);
             push_names(C::Table::KEY, &mut out)?;

@@ -6,52 +6,63 @@ use diesel::sql_types::{BigInt, Date};
 
 use crate::correcting::drift::{ByEntity, ByEntityAndDay, DriftBy};
 use crate::counter::Counters;
-use crate::entity::KeyType;
+use crate::key::KeyType;
 use crate::reading::sums::{ByDay, Ungrouped};
-use crate::table::NoEntity;
 
-/// The SQL type of a query of the true counts of `C`, for entities with keys of the SQL type
-/// `K`: `(K, BigInt)` or `(K, Date, BigInt)`, with another `BigInt` for each further counter.
+/// The SQL type of a query of the true counts of `C`, for entities whose keys have the SQL types
+/// `Key`: the columns of the key, a `BigInt` for each counter, and, for counts of single days, a `Date`
+/// between them: `(BigInt, BigInt)`, `(BigInt, Date, BigInt)`.
 #[diagnostic::on_unimplemented(
-    message = "this is not a query of the true counts of `{C}`",
+    message = "this is not a query of the true counts of `{C}`, whose keys have the SQL types `{Key}`",
     label = "this query selects `{Self}`",
-    note = "help: select the key of an entity and a count for each counter, as in\n\
+    note = "help: select all columns of the key of an entity and a count for each counter, as in\n\
     `comments::table.group_by(comments::article_id).select((comments::article_id, count_star()))`",
     note = "help: or select the key, a day (`date(comments::created_at)`), and the counts of that day"
 )]
-pub trait TrueCounts<C, K> {
+pub trait TrueCounts<C, Key> {
     #[doc(hidden)]
     type By;
 }
 
 macro_rules! true_counts {
-    ($($Value:ty: $($Count:ident)*;)*) => {$(
-        impl<C: Counters<Value = $Value>, K> TrueCounts<C, K> for (K, $($Count,)*) {
+    ($($Value:ty: $counts:tt;)*) => {$(
+        true_counts!(@keys $Value, $counts, [(K0) (K0 K1) (K0 K1 K2) (K0 K1 K2 K3) (K0 K1 K2 K3 K4)]);
+
+        impl<C: Counters<Value = $Value>> TrueCounts<C, ()> for true_counts!(@row $counts) {
             type By = ByEntity;
         }
-        impl<C: Counters<Value = $Value>, K> TrueCounts<C, K> for (K, Date, $($Count,)*) {
-            type By = ByEntityAndDay;
-        }
-        impl<C: Counters<Value = $Value>> TrueCounts<C, NoEntity> for true_counts!(@row $($Count)*) {
-            type By = ByEntity;
-        }
-        impl<C: Counters<Value = $Value>> TrueCounts<C, NoEntity> for (Date, $($Count,)*) {
-            type By = ByEntityAndDay;
-        }
+        true_counts!(@by_day $Value, $counts, ());
     )*};
-    (@row $Count:ident) => { $Count };
-    (@row $($Count:ident)*) => { ($($Count,)*) };
+    (@keys $Value:ty, $counts:tt, [$($key:tt)*]) => {$(
+        true_counts!(@key $Value, $counts, $key);
+        true_counts!(@by_day $Value, $counts, $key);
+    )*};
+    (@key $Value:ty, ($($Count:ident)*), ($($K:ident)*)) => {
+        impl<C: Counters<Value = $Value>, $($K),*> TrueCounts<C, ($($K,)*)> for ($($K,)* $($Count,)*) {
+            type By = ByEntity;
+        }
+    };
+    (@by_day $Value:ty, ($($Count:ident)*), ($($K:ident)*)) => {
+        impl<C: Counters<Value = $Value>, $($K),*> TrueCounts<C, ($($K,)*)>
+            for ($($K,)* Date, $($Count,)*)
+        {
+            type By = ByEntityAndDay;
+        }
+    };
+    (@row ($Count:ident)) => { $Count };
+    (@row ($($Count:ident)*)) => { ($($Count,)*) };
 }
 
 true_counts! {
-    i64: BigInt;
-    (i64, i64): BigInt BigInt;
-    (i64, i64, i64): BigInt BigInt BigInt;
-    (i64, i64, i64, i64): BigInt BigInt BigInt BigInt;
-    (i64, i64, i64, i64, i64): BigInt BigInt BigInt BigInt BigInt;
-    (i64, i64, i64, i64, i64, i64): BigInt BigInt BigInt BigInt BigInt BigInt;
-    (i64, i64, i64, i64, i64, i64, i64): BigInt BigInt BigInt BigInt BigInt BigInt BigInt;
-    (i64, i64, i64, i64, i64, i64, i64, i64): BigInt BigInt BigInt BigInt BigInt BigInt BigInt BigInt;
+    i64: (BigInt);
+    (i64, i64): (BigInt BigInt);
+    (i64, i64, i64): (BigInt BigInt BigInt);
+    (i64, i64, i64, i64): (BigInt BigInt BigInt BigInt);
+    (i64, i64, i64, i64, i64): (BigInt BigInt BigInt BigInt BigInt);
+    (i64, i64, i64, i64, i64, i64): (BigInt BigInt BigInt BigInt BigInt BigInt);
+    (i64, i64, i64, i64, i64, i64, i64): (BigInt BigInt BigInt BigInt BigInt BigInt BigInt);
+    (i64, i64, i64, i64, i64, i64, i64, i64):
+        (BigInt BigInt BigInt BigInt BigInt BigInt BigInt BigInt);
 }
 
 /// How a recount from the source `S` groups the counts: by entity, or by entity and day.

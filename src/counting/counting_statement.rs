@@ -10,8 +10,9 @@ use diesel::{QueryResult, QuerySource, RunQueryDsl};
 
 use crate::counter::Counters;
 use crate::counting::increment::Increment;
-use crate::counting::increment_many::{IncrementMany, UpsertMany};
-use crate::table::EntityTable;
+use crate::counting::increment_many::{AddRows, IncrementMany};
+use crate::key::{KeyColumns, KeyOf, KeyType};
+use crate::table::CounterTable;
 
 /// Adds the method [`counting`](CountingDsl::counting) to Diesel's `INSERT`, `UPDATE` and `DELETE`
 /// statements. It is for PostgreSQL only, and requires the feature `postgres`.
@@ -128,10 +129,10 @@ impl<C: Counters, Id> StatementIncrement for Increment<C, Id> {
     }
 }
 
-impl<C: Counters<Table: EntityTable>, K> StatementIncrement for IncrementMany<C, K> {
-    type Upsert = UpsertMany<C, K>;
-    fn into_upsert(self) -> UpsertMany<C, K> {
-        self.into_upsert()
+impl<C: Counters, K: KeyOf<KeyType<C>>> StatementIncrement for IncrementMany<C, K> {
+    type Upsert = AddRows<C::Table, KeyColumns<K, C>>;
+    fn into_upsert(self) -> Self::Upsert {
+        self.into_statement()
     }
 }
 
@@ -232,9 +233,9 @@ where
     }
 }
 
-impl<C, K, DB> Upserts<DB> for UpsertMany<C, K>
+impl<T, Columns, DB> Upserts<DB> for AddRows<T, Columns>
 where
-    C: Counters,
+    T: CounterTable,
     DB: Backend,
     Self: QueryFragment<DB>,
 {

@@ -11,12 +11,12 @@ use diesel::connection::Connection;
 use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::result::Error;
 
-use crate::backend::{CounterBackend, ListRows};
+use crate::backend::CounterBackend;
 use crate::counter::Counters;
-use crate::counting::increment::{AddRow, DaySlots, Increment, SlotChoice};
+use crate::counting::increment::{DaySlots, Increment, SlotChoice};
 use crate::counting::increment_many::{AddRows, IncrementMany, add_rows, in_range};
-use crate::entity::{BoundKey, KeyType};
-use crate::table::{CounterTable, EntityTable, NoEntity, TableName, module_name};
+use crate::key::{Entity, KeyOf, KeyType};
+use crate::table::module_name;
 use crate::transaction::Conflict;
 
 /// Runs `work` in a transaction, gathers the increments that it counts, and writes them as the last
@@ -244,54 +244,34 @@ pub trait Countable<Conn> {
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>);
 }
 
-impl<C, K, Conn> Countable<Conn> for Increment<C, BoundKey<KeyType<C>, K>>
+impl<C, Id, K, Conn> Countable<Conn> for Increment<C, Id>
 where
-    C: Counters<Table: EntityTable + 'static>,
-    K: Ord + 'static,
-    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-    for<'a> AddRows<'a, C::Table, K>: ExecuteDsl<Conn>,
+    C: Counters<Table: 'static>,
+    Id: Entity<KeyType<C>, Value = K>,
+    K: KeyOf<KeyType<C>> + Ord + 'static,
+    Conn: Connection<Backend: CounterBackend>,
+    AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
         let (day, choice) = self.day_and_choice();
-        let [(id, amounts)] = self.rows;
-        let row = (
-            (day, id.key, choice),
-            sums::<C>(amounts.as_ref().iter().copied()),
-        );
+        let sums = sums::<C>(self.amounts.as_ref().iter().copied());
+        let row = ((day, self.id.into_value(), choice), sums);
         tx.add::<C, K>([row].into(), write_rows::<C, K, Conn>);
     }
 }
 
 impl<C, K, Conn> Countable<Conn> for IncrementMany<C, K>
 where
-    C: Counters<Table: EntityTable + 'static>,
-    K: Ord + 'static,
-    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-    for<'a> AddRows<'a, C::Table, K>: ExecuteDsl<Conn>,
+    C: Counters<Table: 'static>,
+    K: KeyOf<KeyType<C>> + Ord + 'static,
+    Conn: Connection<Backend: CounterBackend>,
+    AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
         let (day, choice) = self.increment.day_and_choice();
         let counts = self.counts.into_iter();
         let rows = counts.map(|(key, amounts)| ((day, key, choice), sums::<C>(amounts)));
         tx.add::<C, K>(rows.collect(), write_rows::<C, K, Conn>);
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<C, Conn> Countable<Conn> for Increment<C>
-where
-    C: Counters<Table: CounterTable<KeyType = NoEntity> + 'static>,
-    Conn: Connection,
-    for<'a> AddRow<'a, C::Table>: ExecuteDsl<Conn>,
-{
-    fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
-        let (day, choice) = self.day_and_choice();
-        let [(NoEntity, amounts)] = self.rows;
-        let row = (
-            (day, (), choice),
-            sums::<C>(amounts.as_ref().iter().copied()),
-        );
-        tx.add::<C, ()>([row].into(), write_row::<C, Conn>);
     }
 }
 
@@ -338,28 +318,13 @@ fn append<K: Ord + 'static>(rows: &mut Box<dyn Any>, mut later: Box<dyn Any>) {
 
 fn write_rows<C, K, Conn>(rows: Box<dyn Any>, conn: &mut Conn) -> QueryResult<()>
 where
-    C: Counters<Table: EntityTable>,
-    K: Ord + 'static,
-    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-    for<'a> AddRows<'a, C::Table, K>: ExecuteDsl<Conn>,
-{
-    let table = TableName::<C::Table>::new();
-    for_each_run(rows, |place, counters, rows| {
-        add_rows(&table, place, counters, rows, conn)
-    })
-}
-
-fn write_row<C, Conn>(rows: Box<dyn Any>, conn: &mut Conn) -> QueryResult<()>
-where
-    C: Counters<Table: CounterTable<KeyType = NoEntity>>,
-    Conn: Connection,
-    for<'a> AddRow<'a, C::Table>: ExecuteDsl<Conn>,
+    C: Counters,
+    K: KeyOf<KeyType<C>> + Ord + 'static,
+    Conn: Connection<Backend: CounterBackend>,
+    AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
     for_each_run(rows, |place, counters, rows| {
-        for ((), amounts) in rows {
-            ExecuteDsl::execute(AddRow::<C::Table>::new(place, counters, amounts), conn)?;
-        }
-        Ok(())
+        add_rows::<C::Table, K, _, _>(place, counters, rows, conn)
     })
 }
 
@@ -367,7 +332,7 @@ where
 /// the counters of all of them, and the amounts for each key. Leaves out sums of 0.
 fn for_each_run<K: Ord + 'static>(
     mut rows: Box<dyn Any>,
-    mut write: impl FnMut(&DaySlots, &[&str], Vec<(K, Vec<i64>)>) -> QueryResult<()>,
+    mut write: impl FnMut(DaySlots, &[&'static str], Vec<(K, Vec<i64>)>) -> QueryResult<()>,
 ) -> QueryResult<()> {
     let mut rows = mem::take(rows_of::<K>(&mut rows));
     // Also those whose sums are 0, so that the text of the statement depends on what the program
@@ -393,7 +358,7 @@ fn for_each_run<K: Ord + 'static>(
             Ok((key, in_range(sums)?))
         });
         let place = DaySlots::chosen(day, choice);
-        write(&place, &counters, run.collect::<QueryResult<_>>()?)?;
+        write(place, &counters, run.collect::<QueryResult<_>>()?)?;
     }
     Ok(())
 }

@@ -4,14 +4,14 @@ use chrono::NaiveDate;
 use diesel::connection::Connection;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_dsl::methods::ExecuteDsl;
-use diesel::{Expression, QueryResult, RunQueryDsl};
+use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{Bind, CounterBackend, Dialect, push_names};
 use crate::counter::{Counters, TableOf};
 use crate::day::{Day, Period, UNDATED, utc_today};
-use crate::entity::{Entity, KeyExpression, KeyOf, KeyType};
+use crate::key::{Entity, KeyExpression, KeyOf, KeyType, Parts};
 use crate::slot::{DEFAULT_SLOTS, Slot, SlotRange};
-use crate::table::{CounterTable, NoEntity, TableName};
+use crate::table::{CounterTable, TableName};
 
 /// Adds to one or more counters of an entity.
 ///
@@ -62,10 +62,11 @@ pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
 /// An increment of the counters `C` of the entity `Id`; made by [`increment`].
 #[must_use = "an increment adds nothing until it is executed"]
 #[derive(Debug)]
-pub struct Increment<C: Counters, Id = NoEntity> {
+pub struct Increment<C: Counters, Id = ()> {
     table: TableOf<C>,
     pub(crate) place: DaySlots,
-    pub(crate) rows: [(Id, C::Amounts); 1],
+    pub(crate) id: Id,
+    pub(crate) amounts: C::Amounts,
     pub(crate) period: Period,
     slot: Slot,
     slots: i16,
@@ -100,7 +101,7 @@ impl<C: Counters, Id: Clone> Clone for Increment<C, Id> {
     fn clone(&self) -> Self {
         Increment {
             table: self.table.clone(),
-            rows: self.rows.clone(),
+            id: self.id.clone(),
             ..*self
         }
     }
@@ -112,7 +113,8 @@ impl<C: Counters> Increment<C> {
         Increment {
             table: TableName::new(),
             place: DaySlots::chosen(period.start(today), (slot, slots)),
-            rows: [(NoEntity, C::ONE_EACH)],
+            id: (),
+            amounts: C::ONE_EACH,
             period,
             slot,
             slots,
@@ -125,11 +127,11 @@ impl<C: Counters> Increment<C> {
     }
 
     pub(crate) fn of_id<Id>(self, id: Id) -> Increment<C, Id> {
-        let [(NoEntity, amounts)] = self.rows;
         Increment {
             table: self.table,
             place: self.place,
-            rows: [(id, amounts)],
+            id,
+            amounts: self.amounts,
             period: self.period,
             slot: self.slot,
             slots: self.slots,
@@ -137,24 +139,14 @@ impl<C: Counters> Increment<C> {
     }
 }
 
-impl<C: Counters, Id: Expression> Increment<C, Id> {
-    /// Sets the amount to add, which may be negative: an `i64` for one counter, or a tuple of `i64`
-    /// for a tuple of counters. Defaults to 1 for each counter.
-    pub fn by(self, amount: C::Value) -> Self {
-        self.amounts(C::amounts(amount))
-    }
-}
-
-impl<C: Counters<Table: CounterTable<KeyType = NoEntity>>> Increment<C> {
-    /// Sets the amount to add, as for counters of an entity.
-    pub fn by(self, amount: C::Value) -> Self {
-        self.amounts(C::amounts(amount))
-    }
-}
-
 impl<C: Counters, Id> Increment<C, Id> {
-    pub(crate) fn table(&self) -> &TableOf<C> {
-        &self.table
+    /// Sets the amount to add, which may be negative: an `i64` for one counter, or a tuple of `i64`
+    /// for a tuple of counters. Defaults to 1 for each counter. Give the entity first.
+    pub fn by(self, amount: C::Value) -> Self
+    where
+        Id: Entity<KeyType<C>>,
+    {
+        self.amounts(C::amounts(amount))
     }
 
     /// The increment by 0 that locks an entity against other corrections of its counters, until the
@@ -166,7 +158,8 @@ impl<C: Counters, Id> Increment<C, Id> {
         Increment {
             table: TableName::new(),
             place: DaySlots::LOCK,
-            rows: [(id, C::ZERO)],
+            id,
+            amounts: C::ZERO,
             period: Period::Total,
             slot: Slot::Connection,
             slots: DEFAULT_SLOTS,
@@ -174,7 +167,7 @@ impl<C: Counters, Id> Increment<C, Id> {
     }
 
     pub(crate) fn id(&self) -> &Id {
-        &self.rows[0].0
+        &self.id
     }
 
     pub(crate) fn day_and_choice(&self) -> (NaiveDate, SlotChoice) {
@@ -182,7 +175,7 @@ impl<C: Counters, Id> Increment<C, Id> {
     }
 
     pub(crate) fn amounts(mut self, amounts: C::Amounts) -> Self {
-        self.rows[0].1 = amounts;
+        self.amounts = amounts;
         self
     }
 
@@ -210,7 +203,7 @@ impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for Increment<C, Id> {
         Conn: Connection,
         Self: ExecuteDsl<Conn>,
     {
-        if is_zero(&self.rows[0].1) {
+        if is_zero(&self.amounts) {
             return Ok(0);
         }
         ExecuteDsl::execute(self, conn).map(|_rows_affected| 1)
@@ -253,87 +246,33 @@ where
 impl<C, Id, DB> QueryFragment<DB> for Increment<C, Id>
 where
     C: Counters,
-    Id: Entity<C::Table, DB>,
+    Id: Entity<KeyType<C>> + Parts<DB>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
 {
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        walk_upsert::<C::Table, _, _, _>(&self.table, C::NAMES, &self.rows, &self.place, out)
-    }
-}
-
-/// Adds to the row of a table without entities.
-#[derive(Debug)]
-pub struct AddRow<'a, T: CounterTable> {
-    table: TableName<T>,
-    place: &'a DaySlots,
-    counters: &'a [&'a str],
-    rows: [(NoEntity, Vec<i64>); 1],
-}
-
-impl<'a, T: CounterTable> AddRow<'a, T> {
-    pub(crate) fn new(place: &'a DaySlots, counters: &'a [&'a str], amounts: Vec<i64>) -> Self {
-        AddRow {
-            table: TableName::new(),
-            place,
-            counters,
-            rows: [(NoEntity, amounts)],
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let dialect = Dialect::of(&out);
+        dialect.push_insert_into(&self.table, &mut out)?;
+        push_names(C::Table::KEY, &mut out)?;
+        for name in C::NAMES {
+            out.push_sql(", ");
+            out.push_identifier(name)?;
         }
-    }
-}
-
-impl<T: CounterTable> QueryId for AddRow<'_, T> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl<T, DB> QueryFragment<DB> for AddRow<'_, T>
-where
-    T: CounterTable<KeyType = NoEntity>,
-    TableName<T>: QueryFragment<DB>,
-    DB: CounterBackend,
-{
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        walk_upsert::<T, _, _, _>(&self.table, self.counters, &self.rows, self.place, out)
-    }
-}
-
-/// Writes the statement that adds the amounts of each row to its entity, all in the same slot.
-pub(crate) fn walk_upsert<'b, T, Id, A, DB>(
-    table: &'b TableName<T>,
-    counters: &[&str],
-    rows: &'b [(Id, A)],
-    place: &'b DaySlots,
-    mut out: AstPass<'_, 'b, DB>,
-) -> QueryResult<()>
-where
-    T: CounterTable,
-    Id: Entity<T, DB>,
-    A: AsRef<[i64]>,
-    TableName<T>: QueryFragment<DB>,
-    DB: CounterBackend,
-{
-    let dialect = Dialect::of(&out);
-    dialect.push_insert_into(table, &mut out)?;
-    push_names(T::KEY, &mut out)?;
-    for name in counters {
+        out.push_sql(") VALUES (");
+        for part in 0..Id::NUMBER {
+            self.id.walk_part(part, out.reborrow())?;
+            out.push_sql(", ");
+        }
+        DB::push_bind(Bind::Day(&self.place.day), &mut out)?;
         out.push_sql(", ");
-        out.push_identifier(name)?;
-    }
-    out.push_sql(") VALUES ");
-    for (i, (id, amounts)) in rows.iter().enumerate() {
-        out.push_sql(if i == 0 { "(" } else { ", (" });
-        id.walk_value(out.reborrow())?;
-        DB::push_bind(Bind::Day(&place.day), &mut out)?;
-        out.push_sql(", ");
-        dialect.push_slot(&place.slots, i == 0, &mut out)?;
-        for amount in amounts.as_ref() {
+        dialect.push_slot(&self.place.slots, true, &mut out)?;
+        for amount in self.amounts.as_ref() {
             out.push_sql(", ");
             DB::push_bind(Bind::Amount(amount), &mut out)?;
         }
         out.push_sql(")");
+        dialect.push_on_conflict_add(C::Table::KEY, C::NAMES, &mut out)
     }
-    dialect.push_on_conflict_add(T::KEY, counters, &mut out)
 }
 
 pub(crate) fn is_zero(amounts: &impl AsRef<[i64]>) -> bool {

@@ -1,19 +1,22 @@
 //! Adding to the counters of many entities in few statements.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 use chrono::NaiveDate;
+use diesel::QueryResult;
 use diesel::connection::Connection;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_dsl::methods::ExecuteDsl;
-use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{AddedRows, CounterBackend, Dialect, ListRows, ManyRows, WalkRows};
+use crate::backend::{AddedRows, CounterBackend, Dialect, ManyRows, WalkRows};
 use crate::counter::Counters;
 use crate::counting::increment::{CountOn, DaySlots, Increment, increment};
 use crate::error::overflow;
+use crate::key::{BindColumns, KeyOf, KeyType};
 use crate::slot::Slot;
-use crate::table::{CounterTable, EntityTable, TableName};
+use crate::table::{CounterTable, TableName};
 
 /// Adds to one or more counters of many entities. `counts` has the key of each entity and the
 /// amount to add, in any order. Returns the number of entities that were incremented.
@@ -120,15 +123,15 @@ impl<C: Counters, K> IncrementMany<C, K> {
 
 impl<C, K, Conn> CountOn<Conn> for IncrementMany<C, K>
 where
-    C: Counters<Table: EntityTable>,
-    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-    for<'a> AddRows<'a, C::Table, K>: ExecuteDsl<Conn>,
+    C: Counters,
+    K: KeyOf<KeyType<C>>,
+    Conn: Connection<Backend: CounterBackend>,
+    AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
     fn count(self, conn: &mut Conn) -> QueryResult<usize> {
         let rows = to_add(self.counts)?;
         let number = rows.len();
-        let Increment { place, .. } = &self.increment;
-        add_rows(self.increment.table(), place, C::NAMES, rows, conn)?;
+        add_rows::<C::Table, _, _, _>(self.increment.place, C::NAMES, rows, conn)?;
         Ok(number)
     }
 }
@@ -136,26 +139,25 @@ where
 /// Adds rows to the counters of these names, in as few statements as the backend needs. The rows
 /// must be sorted by key, with each key once.
 pub(crate) fn add_rows<T, K, A, Conn>(
-    table: &TableName<T>,
-    place: &DaySlots,
-    counters: &[&str],
+    place: DaySlots,
+    counters: &[&'static str],
     rows: Vec<(K, A)>,
     conn: &mut Conn,
 ) -> QueryResult<()>
 where
-    T: EntityTable,
+    T: CounterTable,
+    K: KeyOf<T::KeyType>,
     A: AsRef<[i64]>,
-    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-    for<'a> AddRows<'a, T, K>: ExecuteDsl<Conn>,
+    Conn: Connection<Backend: CounterBackend>,
+    AddRows<T, K::Columns>: ExecuteDsl<Conn>,
 {
-    let (keys, amounts) = columns(rows, counters.len());
-    let mut begin = 0;
-    while begin < keys.len() {
-        let end = begin + ManyRows::<Conn>::added(keys.len() - begin);
-        let amounts = amounts.iter().map(|of| &of[begin..end]).collect();
-        let rows = added_rows::<T, K>(place, counters, &keys[begin..end], amounts);
-        AddRows { table, rows }.execute(conn)?;
-        begin = end;
+    let mut add = AddRows::<T, K::Columns>::new(place, counters, rows);
+    let number = add.rows.end;
+    while add.rows.start < number {
+        let left = number - add.rows.start;
+        add.rows.end = add.rows.start + <ManyRows<Conn> as WalkRows<Conn::Backend>>::added(left);
+        ExecuteDsl::execute(add.clone(), conn)?;
+        add.rows.start = add.rows.end;
     }
     Ok(())
 }
@@ -175,116 +177,104 @@ pub(crate) fn in_range(sums: impl IntoIterator<Item = i128>) -> QueryResult<Vec<
     counts.collect::<Result<_, _>>().map_err(|_| overflow())
 }
 
-/// Returns the keys, and for each counter an amount for each key.
-fn columns<K, A: AsRef<[i64]>>(rows: Vec<(K, A)>, counters: usize) -> (Vec<K>, Vec<Vec<i64>>) {
-    let (keys, amounts): (Vec<K>, Vec<A>) = rows.into_iter().unzip();
-    let amounts = (0..counters)
-        .map(|counter| amounts.iter().map(|of| of.as_ref()[counter]).collect())
-        .collect();
-    (keys, amounts)
-}
-
-fn added_rows<'a, T: EntityTable, K>(
-    place: &'a DaySlots,
-    counters: &'a [&'a str],
-    keys: &'a [K],
-    amounts: Vec<&'a [i64]>,
-) -> AddedRows<'a, K> {
-    AddedRows {
-        key: [T::ENTITY.unwrap_or_default(), T::DAY, T::SLOT],
-        counters,
-        day: &place.day,
-        slots: &place.slots,
-        keys,
-        amounts,
-    }
-}
-
 /// Adds to several rows of the table `T`.
 #[derive(Debug)]
-pub struct AddRows<'a, T: CounterTable, K> {
-    table: &'a TableName<T>,
-    rows: AddedRows<'a, K>,
-}
-
-impl<T: CounterTable, K, Conn> RunQueryDsl<Conn> for AddRows<'_, T, K> {}
-
-// Without a static id Diesel caches a statement by its text, which can have the number of rows in
-// it. There are few texts.
-impl<T: CounterTable, K> QueryId for AddRows<'_, T, K> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl<T, K, DB> QueryFragment<DB> for AddRows<'_, T, K>
-where
-    T: CounterTable,
-    TableName<T>: QueryFragment<DB>,
-    DB: CounterBackend<ManyRows: WalkRows<K, T::KeyType, DB>>,
-{
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        walk_upsert_many::<T, K, DB>(self.table, &self.rows, out)
-    }
-}
-
-fn walk_upsert_many<'b, T, K, DB>(
-    table: &'b TableName<T>,
-    rows: &AddedRows<'b, K>,
-    mut out: AstPass<'_, 'b, DB>,
-) -> QueryResult<()>
-where
-    T: CounterTable,
-    TableName<T>: QueryFragment<DB>,
-    DB: CounterBackend<ManyRows: WalkRows<K, T::KeyType, DB>>,
-{
-    let dialect = Dialect::of(&out);
-    dialect.push_insert_into(table, &mut out)?;
-    DB::ManyRows::walk_added(rows, out.reborrow())?;
-    dialect.push_on_conflict_add(T::KEY, rows.counters, &mut out)
-}
-
-/// An increment of many entities that is one statement.
-#[cfg(feature = "postgres")]
-#[derive(Debug, Clone)]
-pub struct UpsertMany<C: Counters, K> {
-    table: TableName<C::Table>,
+pub struct AddRows<T: CounterTable, Columns> {
+    table: TableName<T>,
     place: DaySlots,
-    /// The keys, and for each counter an amount for each key; `None` if an amount is out of range.
-    columns: Option<(Vec<K>, Vec<Vec<i64>>)>,
+    counters: Vec<&'static str>,
+    /// The keys, and for each counter an amount for each key.
+    added: Arc<(Columns, Vec<Vec<i64>>)>,
+    /// The numbers of the rows that the statement adds.
+    rows: Range<usize>,
+    /// Whether an amount is out of range.
+    overflows: bool,
 }
 
-#[cfg(feature = "postgres")]
-impl<C: Counters<Table: EntityTable>, K> IncrementMany<C, K> {
-    pub(crate) fn into_upsert(self) -> UpsertMany<C, K> {
-        UpsertMany {
-            table: self.increment.table().clone(),
-            place: self.increment.place,
-            columns: to_add(self.counts)
-                .ok()
-                .map(|rows| columns(rows, C::NAMES.len())),
+impl<T: CounterTable, Columns: Default> AddRows<T, Columns> {
+    fn new<K, A>(place: DaySlots, counters: &[&'static str], rows: Vec<(K, A)>) -> Self
+    where
+        K: KeyOf<T::KeyType, Columns = Columns>,
+        A: AsRef<[i64]>,
+    {
+        let number = rows.len();
+        let mut columns = Columns::default();
+        let mut amounts = vec![Vec::with_capacity(number); counters.len()];
+        for (key, of_key) in rows {
+            key.push_to(&mut columns);
+            for (amounts, amount) in amounts.iter_mut().zip(of_key.as_ref()) {
+                amounts.push(*amount);
+            }
+        }
+        AddRows {
+            table: TableName::new(),
+            place,
+            counters: counters.to_vec(),
+            added: Arc::new((columns, amounts)),
+            rows: 0..number,
+            overflows: false,
         }
     }
 }
 
-// Diesel caches the statement by its text, which is the same for any number of rows.
-#[cfg(feature = "postgres")]
-impl<C: Counters, K> QueryId for UpsertMany<C, K> {
+impl<T: CounterTable, Columns> Clone for AddRows<T, Columns> {
+    fn clone(&self) -> Self {
+        AddRows {
+            table: self.table.clone(),
+            counters: self.counters.clone(),
+            added: Arc::clone(&self.added),
+            rows: self.rows.clone(),
+            ..*self
+        }
+    }
+}
+
+// Without a static id Diesel caches a statement by its text, which can have the number of rows in
+// it. There are few texts.
+impl<T: CounterTable, Columns> QueryId for AddRows<T, Columns> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-#[cfg(feature = "postgres")]
-impl<C, K, DB> QueryFragment<DB> for UpsertMany<C, K>
+impl<T, Columns, DB> QueryFragment<DB> for AddRows<T, Columns>
 where
-    C: Counters<Table: EntityTable>,
-    TableName<C::Table>: QueryFragment<DB>,
-    DB: CounterBackend<ManyRows: WalkRows<K, <C::Table as CounterTable>::KeyType, DB>>,
+    T: CounterTable,
+    TableName<T>: QueryFragment<DB>,
+    Columns: BindColumns<DB>,
+    DB: CounterBackend,
 {
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let (keys, amounts) = self.columns.as_ref().ok_or_else(overflow)?;
-        let amounts = amounts.iter().map(Vec::as_slice).collect();
-        let rows = added_rows::<C::Table, K>(&self.place, C::NAMES, keys, amounts);
-        walk_upsert_many::<C::Table, K, DB>(&self.table, &rows, out)
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        if self.overflows {
+            return Err(overflow());
+        }
+        let dialect = Dialect::of(&out);
+        let (columns, amounts) = &*self.added;
+        let rows = AddedRows {
+            key: T::KEY,
+            counters: &self.counters,
+            day: &self.place.day,
+            slots: &self.place.slots,
+            columns,
+            amounts,
+            rows: self.rows.clone(),
+        };
+        dialect.push_insert_into(&self.table, &mut out)?;
+        DB::ManyRows::walk_added(&rows, out.reborrow())?;
+        dialect.push_on_conflict_add(T::KEY, &self.counters, &mut out)
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl<C: Counters, K: KeyOf<KeyType<C>>> IncrementMany<C, K> {
+    /// The increment as one statement, for a backend that takes any number of rows. If an amount is
+    /// out of range, the statement fails.
+    pub(crate) fn into_statement(self) -> AddRows<C::Table, K::Columns> {
+        let rows = to_add(self.counts);
+        let overflows = rows.is_err();
+        AddRows {
+            overflows,
+            ..AddRows::new(self.increment.place, C::NAMES, rows.unwrap_or_default())
+        }
     }
 }
 

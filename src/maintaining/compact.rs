@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chrono::{Days, NaiveDate};
 
-use crate::backend::StoredKey;
+use crate::backend::StoredKeys;
 use crate::day::{Day, DayRange, UNDATED, utc_today};
 use crate::layout::{ColumnNames, Layout};
 use crate::maintaining::range::MergeRange;
@@ -139,7 +139,7 @@ use crate::table::CounterTable;
 /// | PostgreSQL 15 | 34,300 | 24 ms | 1.15 | 3.75 |
 /// | MariaDB 10.11 | 36,200 | 26 ms | 1.33 | 2.31 |
 /// | MySQL 9.7 | 18,500 | 121 ms | 1.83 | 2.64 |
-pub fn compact<T>(_table: T) -> Compact<'static, T::FromClause, T::StoredSqlType, T::StoredKey>
+pub fn compact<T>(_table: T) -> Compact<'static, T::FromClause, T::KeyType, T::StoredKey>
 where
     T: StoredTable,
 {
@@ -186,23 +186,22 @@ pub fn fold<T: StoredTable>(_table: T) -> Fold<T> {
     Fold(PhantomData)
 }
 
-/// A counter table whose rows can be merged: the Rust type of its keys is known. See [`StoredKey`].
+/// A counter table whose rows can be merged: the Rust types of its keys are known. See [`StoredKey`].
+///
+/// [`StoredKey`]: crate::dsl::StoredKey
 pub trait StoredTable: CounterTable<AllColumns: ColumnNames> {
-    #[doc(hidden)]
-    type StoredSqlType;
     #[doc(hidden)]
     type StoredKey;
 }
 
 impl<T> StoredTable for T
 where
-    T: CounterTable<KeyType: StoredKey, AllColumns: ColumnNames>,
+    T: CounterTable<KeyType: StoredKeys, AllColumns: ColumnNames>,
 {
-    type StoredSqlType = <T::KeyType as StoredKey>::SqlType;
-    type StoredKey = <T::KeyType as StoredKey>::Key;
+    type StoredKey = <T::KeyType as StoredKeys>::Keys;
 }
 
-/// A merge of rows of a counter table, whose keys have the SQL type `ST` and the Rust type
+/// A merge of rows of a counter table, whose keys have the SQL types `ST`, a tuple, and the Rust type
 /// `K`; made by [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()).
 #[must_use = "rows are not merged until this is executed"]
 pub struct Compact<'p, F, ST, K> {
@@ -295,7 +294,7 @@ impl<T: StoredTable> Fold<T> {
     pub fn before(
         self,
         day: NaiveDate,
-    ) -> Compact<'static, T::FromClause, T::StoredSqlType, T::StoredKey> {
+    ) -> Compact<'static, T::FromClause, T::KeyType, T::StoredKey> {
         Compact::folding(Layout::of::<T>(), day)
     }
 }

@@ -219,7 +219,7 @@ where
     pub fn compact<T>(self, _table: T) -> Self
     where
         T: StoredTable + 'static,
-        for<'s> Compact<'s, FromClause<T>, T::StoredSqlType, T::StoredKey>: MergeOn<M::Connection>,
+        for<'s> Compact<'s, FromClause<T>, T::KeyType, T::StoredKey>: MergeOn<M::Connection>,
     {
         self.merge(|| compact(T::table()))
     }
@@ -229,7 +229,7 @@ where
     pub fn fold<T>(self, _table: T, days: u64) -> Self
     where
         T: StoredTable + 'static,
-        for<'s> Compact<'s, FromClause<T>, T::StoredSqlType, T::StoredKey>: MergeOn<M::Connection>,
+        for<'s> Compact<'s, FromClause<T>, T::KeyType, T::StoredKey>: MergeOn<M::Connection>,
     {
         self.merge(move || {
             let today = utc_today();

@@ -5,19 +5,22 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use diesel::backend::Backend;
 use diesel::connection::Connection;
+use diesel::deserialize::{self, QueryableByName};
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::query_source::QuerySource;
 use diesel::result::Error;
-use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, HasSqlType, Nullable, SingleValue};
-use diesel::{Column, QueryResult, RunQueryDsl};
+use diesel::row::NamedRow;
+use diesel::sql_types::{BigInt, Nullable, Untyped};
+use diesel::{Column, Expression, QueryResult, RunQueryDsl};
 
-use crate::backend::{Bind, CounterBackend, Dialect, is_exact};
+use crate::backend::{Bind, CounterBackend, Dialect, numbered, push_compare, push_names};
 use crate::counter::Counters;
+use crate::key::{KeyType, KeyTypes, KeyValue, StoredValues, field};
 use crate::layout::Layout;
-use crate::table::{HasParent, ParentTable};
+use crate::table::{HasParent, ParentColumns, ParentTable};
 use crate::transaction::{begin_read_committed, is_in_a_transaction};
 
 /// A column of the parent table that totals are copied into, by name. See
@@ -26,8 +29,9 @@ use crate::transaction::{begin_read_committed, is_in_a_transaction};
 pub struct TotalColumn<P> {
     /// The name of the parent table, as SQL.
     pub table: P,
-    /// The name of the parent table's primary key column.
-    pub key: Cow<'static, str>,
+    /// The names of the columns of the parent table's primary key. They are the first columns of the
+    /// counter table's key, or all of them.
+    pub key: Vec<Cow<'static, str>>,
     /// The name of the column for the totals.
     pub column: Cow<'static, str>,
 }
@@ -56,6 +60,12 @@ pub struct Materialized {
     pub different: u64,
     /// The number of rows that were written.
     pub written: u64,
+}
+
+impl<P> TotalColumn<P> {
+    fn key(&self) -> Vec<&str> {
+        self.key.iter().map(|name| &**name).collect()
+    }
 }
 
 #[derive(Debug)]
@@ -93,18 +103,22 @@ where
         Layout::of_counters::<C>(),
         TotalColumn {
             table: ParentTable::<C::Table>::table().from_clause(),
-            key: <C::Table as HasParent>::ParentKey::NAME.into(),
+            key: <<C::Table as HasParent>::ParentKey as ParentColumns<KeyType<C>>>::NAMES
+                .iter()
+                .copied()
+                .map(Cow::from)
+                .collect(),
             column: Into::NAME.into(),
         },
     )
 }
 
-/// The [`Materialize`] of a counter `C` whose entities' keys are `K`.
+/// The [`Materialize`] of a counter `C` whose parent table has keys `K`.
 pub type MaterializeOf<C, K> = Materialize<
     'static,
     <<C as Counters>::Table as QuerySource>::FromClause,
     <ParentTable<<C as Counters>::Table> as QuerySource>::FromClause,
-    crate::entity::KeyType<C>,
+    <<<C as Counters>::Table as HasParent>::ParentKey as Expression>::SqlType,
     K,
 >;
 
@@ -188,9 +202,9 @@ impl<F, P, ST, K, Conn> MaterializeOn<Conn> for Materialize<'_, F, P, ST, K>
 where
     K: Clone + PartialEq + fmt::Debug,
     Conn: Connection<Backend: CounterBackend>,
-    for<'a> RangeEnd<F, P, ST, K>: LoadQuery<'a, Conn, K>,
+    for<'a> RangeEnd<F, P, ST, K>: LoadQuery<'a, Conn, KeyRow<ST, K>>,
     for<'a> CountRange<F, P, ST, K>: LoadQuery<'a, Conn, i64>,
-    for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, (K, Option<i64>, i64)>,
+    for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, Difference<ST, K>>,
     WriteTotals<F, P, ST, K>: ExecuteDsl<Conn>,
 {
     /// Compares all rows, one range of keys after another, and writes the rows that differ.
@@ -204,12 +218,12 @@ where
                 last: None,
                 sql_type: PhantomData,
             };
-            let end: Vec<K> = RangeEnd(range.clone()).load(conn)?;
-            range.last = end.into_iter().next();
+            let end: Vec<KeyRow<ST, K>> = RangeEnd(range.clone()).load(conn)?;
+            range.last = end.into_iter().next().map(|row| row.key);
             if let Some(again) = range.last.as_ref().filter(|last| ends.contains(last)) {
                 return Err(not_updated(again));
             }
-            let rows: Vec<(K, Option<i64>, i64)> = Differing::new(&range).load(conn)?;
+            let rows = differing(Differing::new(&range), conn)?;
             so_far.different += rows.len() as u64;
             if writes {
                 self.write(&rows, &range, &mut so_far, conn)?;
@@ -229,7 +243,7 @@ where
 impl<F, P, ST, K> Materialize<'_, F, P, ST, K> {
     fn write<Conn>(
         &mut self,
-        rows: &[(K, Option<i64>, i64)],
+        rows: &[DifferingRow<K>],
         range: &KeyRange<F, P, ST, K>,
         so_far: &mut Materialized,
         conn: &mut Conn,
@@ -237,7 +251,7 @@ impl<F, P, ST, K> Materialize<'_, F, P, ST, K> {
     where
         K: Clone + PartialEq + fmt::Debug,
         Conn: Connection<Backend: CounterBackend>,
-        for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, (K, Option<i64>, i64)>,
+        for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, Difference<ST, K>>,
         WriteTotals<F, P, ST, K>: ExecuteDsl<Conn>,
     {
         let mut written = 0;
@@ -258,8 +272,8 @@ impl<F, P, ST, K> Materialize<'_, F, P, ST, K> {
         }
         // A row that was not written and holds what it held is not found by its key.
         let again = Differing::new(range).after_writing(is_in_a_transaction(conn)?);
-        let after: Vec<(K, Option<i64>, i64)> = again.load(conn)?;
-        let is_same = |row: &&(K, Option<i64>, i64)| {
+        let after = differing(again, conn)?;
+        let is_same = |row: &&DifferingRow<K>| {
             let mut rows = rows.iter();
             rows.any(|(key, held, _)| (key, held) == (&row.0, &row.1))
         };
@@ -267,6 +281,58 @@ impl<F, P, ST, K> Materialize<'_, F, P, ST, K> {
             Some((key, ..)) => Err(not_updated(key)),
             None => Ok(()),
         }
+    }
+}
+
+/// The key of a row of the parent table, the value of its column, and the total.
+type DifferingRow<K> = (K, Option<i64>, i64);
+
+fn differing<F, P, ST, K, Conn>(
+    query: Differing<F, P, ST, K>,
+    conn: &mut Conn,
+) -> QueryResult<Vec<DifferingRow<K>>>
+where
+    for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, Difference<ST, K>>,
+{
+    let rows: Vec<Difference<ST, K>> = query.load(conn)?;
+    Ok(rows.into_iter().map(|Difference(row, _)| row).collect())
+}
+
+/// A [`DifferingRow`] as it is loaded.
+#[derive(Debug)]
+pub struct Difference<ST, K>(DifferingRow<K>, PhantomData<ST>);
+
+impl<ST, K, DB> QueryableByName<DB> for Difference<ST, K>
+where
+    DB: Backend,
+    ST: KeyTypes,
+    K: StoredValues<ST, DB>,
+    Option<i64>: KeyValue<Nullable<BigInt>, DB>,
+    i64: KeyValue<BigInt, DB>,
+{
+    fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
+        let (held, total) = (field(row, ST::COLUMNS)?, field(row, ST::COLUMNS + 1)?);
+        Ok(Difference((K::load(row)?, held, total), PhantomData))
+    }
+}
+
+/// A key of the parent table as it is loaded.
+#[derive(Debug)]
+pub struct KeyRow<ST, K> {
+    key: K,
+    sql_type: PhantomData<ST>,
+}
+
+impl<ST, K, DB> QueryableByName<DB> for KeyRow<ST, K>
+where
+    DB: Backend,
+    K: StoredValues<ST, DB>,
+{
+    fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
+        Ok(KeyRow {
+            key: K::load(row)?,
+            sql_type: PhantomData,
+        })
     }
 }
 
@@ -302,20 +368,19 @@ impl<F, P, ST, K: Clone> Clone for KeyRange<F, P, ST, K> {
 
 impl<F, P, ST, K> KeyRange<F, P, ST, K> {
     /// ` WHERE key > ? AND key <= ?`
-    fn walk_where<'b, DB>(&'b self, key: &str, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
+    fn walk_where<'b, DB>(&'b self, key: &[&str], mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
     where
-        ST: SingleValue,
-        K: ToSql<ST, DB>,
-        DB: CounterBackend + HasSqlType<ST>,
+        K: StoredValues<ST, DB>,
+        DB: CounterBackend,
     {
         let ends = [(" > ", &self.after), (" <= ", &self.last)];
         let mut and = " WHERE ";
         for (compare, end) in ends {
             let Some(end) = end else { continue };
             out.push_sql(and);
-            out.push_identifier(key)?;
-            out.push_sql(compare);
-            out.push_bind_param::<ST, _>(end)?;
+            let push_value =
+                |column, out: &mut AstPass<'_, 'b, DB>| end.walk_column(column, out.reborrow());
+            push_compare(key, compare, push_value, &mut out)?;
             and = " AND ";
         }
         Ok(())
@@ -326,26 +391,26 @@ impl<F, P, ST, K> KeyRange<F, P, ST, K> {
 /// than a range.
 #[derive(Debug)]
 pub struct RangeEnd<F, P, ST, K>(KeyRange<F, P, ST, K>);
-statement!(RangeEnd(F, P, ST, K) -> ST);
+statement!(RangeEnd(F, P, ST, K) -> Untyped);
 
 impl<F, P, ST, K, DB> QueryFragment<DB> for RangeEnd<F, P, ST, K>
 where
     P: QueryFragment<DB>,
-    ST: SingleValue,
-    K: ToSql<ST, DB>,
-    DB: CounterBackend + HasSqlType<ST>,
+    K: StoredValues<ST, DB>,
+    DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         // PostgreSQL refuses a prepared query once the key has got another type.
         out.unsafe_to_cache_prepared();
-        let TotalColumn { table, key, .. } = &self.0.names.into;
+        let into = &self.0.names.into;
+        let key = into.key();
         Dialect::of(&out).push_select(&mut out);
-        out.push_identifier(key)?;
+        push_names(&key, &mut out)?;
         out.push_sql(" FROM ");
-        table.walk_ast(out.reborrow())?;
-        self.0.walk_where(key, out.reborrow())?;
+        into.table.walk_ast(out.reborrow())?;
+        self.0.walk_where(&key, out.reborrow())?;
         out.push_sql(" ORDER BY ");
-        out.push_identifier(key)?;
+        push_names(&key, &mut out)?;
         out.push_sql(" LIMIT 1 OFFSET ");
         DB::push_bind(Bind::Amount(const { &(COMPARED - 1) }), &mut out)
     }
@@ -359,16 +424,15 @@ statement!(CountRange(F, P, ST, K) -> BigInt);
 impl<F, P, ST, K, DB> QueryFragment<DB> for CountRange<F, P, ST, K>
 where
     P: QueryFragment<DB>,
-    ST: SingleValue,
-    K: ToSql<ST, DB>,
-    DB: CounterBackend + HasSqlType<ST>,
+    K: StoredValues<ST, DB>,
+    DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let TotalColumn { table, key, .. } = &self.0.names.into;
+        let into = &self.0.names.into;
         Dialect::of(&out).push_select(&mut out);
         out.push_sql("COUNT(*) FROM ");
-        table.walk_ast(out.reborrow())?;
-        self.0.walk_where(key, out.reborrow())
+        into.table.walk_ast(out.reborrow())?;
+        self.0.walk_where(&into.key(), out.reborrow())
     }
 }
 
@@ -379,7 +443,7 @@ pub struct Differing<F, P, ST, K> {
     /// Whether it could read what was true before something was written.
     may_be_stale: bool,
 }
-statement!(Differing(F, P, ST, K) -> (ST, Nullable<BigInt>, BigInt));
+statement!(Differing(F, P, ST, K) -> Untyped);
 
 impl<F, P, ST, K: Clone> Differing<F, P, ST, K> {
     fn new(range: &KeyRange<F, P, ST, K>) -> Self {
@@ -406,9 +470,9 @@ impl<F, P, ST, K, DB> QueryFragment<DB> for Differing<F, P, ST, K>
 where
     F: QueryFragment<DB>,
     P: QueryFragment<DB>,
-    ST: SingleValue + 'static,
-    K: ToSql<ST, DB>,
-    DB: CounterBackend + HasSqlType<ST>,
+    ST: KeyTypes,
+    K: StoredValues<ST, DB>,
+    DB: CounterBackend,
 {
     // SELECT key, held, total FROM (
     //     SELECT id AS key, total_views AS held, COALESCE(total, 0) AS total FROM articles
@@ -423,48 +487,62 @@ where
         out.unsafe_to_cache_prepared();
         let dialect = Dialect::of(&out);
         let Names { layout, into } = &*self.range.names;
-        let entity = layout.entity.as_deref().unwrap_or_default();
+        let key = into.key();
+        let entity = &layout.entity()[..key.len()];
+        let names: Vec<String> = (0..key.len()).map(|i| numbered(KEY, i)).collect();
+        let listed = names.join(", ");
         let counter = layout.counters.first().map_or("", |counter| counter);
         dialect.push_select(&mut out);
-        out.push_sql(&format!("{KEY}, {HELD}, {TOTAL} FROM (SELECT "));
-        for (column, name) in [(&into.key, KEY), (&into.column, HELD)] {
+        out.push_sql(&format!("{listed}, {HELD}, {TOTAL} FROM (SELECT "));
+        let columns = key.iter().copied().chain([&*into.column]);
+        for (column, name) in columns.zip(names.iter().map(String::as_str).chain([HELD])) {
             out.push_identifier(column)?;
             out.push_sql(&format!(" AS {name}, "));
         }
         // The two columns of texts can have different collations, which order texts differently.
         // Then a range of one column is not a range of the other.
-        let by_range = is_exact::<ST>();
+        let by_range = ST::is_exact();
         if by_range {
             out.push_sql(&format!("COALESCE({TOTALS}.{TOTAL}, 0) AS {TOTAL} FROM "));
             into.table.walk_ast(out.reborrow())?;
             out.push_sql(" LEFT JOIN (SELECT ");
-            out.push_identifier(entity)?;
-            out.push_sql(&format!(" AS {KEY}, "));
+            for (column, name) in entity.iter().zip(&names) {
+                out.push_identifier(column)?;
+                out.push_sql(&format!(" AS {name}, "));
+            }
             dialect.push_sum(counter, &mut out)?;
             out.push_sql(&format!(" AS {TOTAL} FROM "));
             layout.table.walk_ast(out.reborrow())?;
             self.range.walk_where(entity, out.reborrow())?;
             out.push_sql(" GROUP BY ");
-            out.push_identifier(entity)?;
-            out.push_sql(&format!(") AS {TOTALS} ON {TOTALS}.{KEY} = "));
-            out.push_identifier(&into.key)?;
+            push_names(entity, &mut out)?;
+            out.push_sql(&format!(") AS {TOTALS}"));
+            for (i, (column, name)) in key.iter().zip(&names).enumerate() {
+                out.push_sql(if i == 0 { " ON " } else { " AND " });
+                out.push_sql(&format!("{TOTALS}.{name} = "));
+                out.push_identifier(column)?;
+            }
         } else {
             out.push_sql("(SELECT ");
             dialect.push_sum(counter, &mut out)?;
             out.push_sql(" FROM ");
             layout.table.walk_ast(out.reborrow())?;
-            out.push_sql(&format!(" AS {TOTALS} WHERE {TOTALS}."));
-            out.push_identifier(entity)?;
-            out.push_sql(" = ");
-            into.table.walk_ast(out.reborrow())?;
-            out.push_sql(".");
-            out.push_identifier(&into.key)?;
+            out.push_sql(&format!(" AS {TOTALS}"));
+            for (i, (column, name)) in entity.iter().zip(&key).enumerate() {
+                out.push_sql(if i == 0 { " WHERE " } else { " AND " });
+                out.push_sql(&format!("{TOTALS}."));
+                out.push_identifier(column)?;
+                out.push_sql(" = ");
+                into.table.walk_ast(out.reborrow())?;
+                out.push_sql(".");
+                out.push_identifier(name)?;
+            }
             out.push_sql(&format!(") AS {TOTAL} FROM "));
             into.table.walk_ast(out.reborrow())?;
         }
-        self.range.walk_where(&into.key, out.reborrow())?;
+        self.range.walk_where(&key, out.reborrow())?;
         out.push_sql(&format!(
-            ") AS {PARENT} WHERE {HELD} <> {TOTAL} OR {HELD} IS NULL ORDER BY {KEY}"
+            ") AS {PARENT} WHERE {HELD} <> {TOTAL} OR {HELD} IS NULL ORDER BY {listed}"
         ));
         if self.may_be_stale && dialect.reads_old_snapshots() {
             out.push_sql(" LIMIT 0");
@@ -477,7 +555,7 @@ where
 #[derive(Debug)]
 pub struct WriteTotals<F, P, ST, K> {
     names: Arc<Names<F, P>>,
-    rows: Vec<(K, Option<i64>, i64)>,
+    rows: Vec<DifferingRow<K>>,
     sql_type: PhantomData<ST>,
 }
 statement!(WriteTotals(F, P, ST, K));
@@ -485,35 +563,41 @@ statement!(WriteTotals(F, P, ST, K));
 impl<F, P, ST, K, DB> QueryFragment<DB> for WriteTotals<F, P, ST, K>
 where
     P: QueryFragment<DB>,
-    ST: SingleValue,
-    K: ToSql<ST, DB>,
-    DB: CounterBackend + HasSqlType<ST>,
+    K: StoredValues<ST, DB>,
+    DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         // Each number of rows has a text of its own, so it is not cached.
         out.unsafe_to_cache_prepared();
         let into = &self.names.into;
+        let key = into.key();
+        let names: Vec<String> = (0..key.len()).map(|i| numbered(KEY, i)).collect();
         let push_row = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
-            let (key, held, total) = &self.rows[row];
-            out.push_bind_param::<ST, _>(key)?;
-            out.push_sql(", ");
+            let (of_row, held, total) = &self.rows[row];
+            for column in 0..key.len() {
+                of_row.walk_column(column, out.reborrow())?;
+                out.push_sql(", ");
+            }
             DB::push_bind(Bind::Column(held), out)?;
             out.push_sql(", ");
             DB::push_bind(Bind::Amount(total), out)
         };
-        let columns = [
-            (Some(&*into.key), KEY),
-            (Some(&*into.column), HELD),
-            (Some(&*into.column), TOTAL),
-        ];
+        let of_key = key.iter().zip(&names);
+        let columns: Vec<_> = of_key
+            .map(|(column, name)| (Some(*column), name.as_str()))
+            .chain([(Some(&*into.column), HELD), (Some(&*into.column), TOTAL)])
+            .collect();
         Dialect::of(&out).push_update_from(
             (&into.table, &into.column),
             &columns,
             self.rows.len(),
             push_row,
             |out| {
-                out.push_identifier(&into.key)?;
-                out.push_sql(&format!(" = {KEY} AND ("));
+                for (column, name) in key.iter().zip(&names) {
+                    out.push_identifier(column)?;
+                    out.push_sql(&format!(" = {name} AND "));
+                }
+                out.push_sql("(");
                 out.push_identifier(&into.column)?;
                 out.push_sql(&format!(" = {HELD} OR {HELD} IS NULL AND "));
                 out.push_identifier(&into.column)?;

@@ -18,7 +18,7 @@ use crate::maintaining::compact::{Compact, Compacted};
 use crate::maintaining::range::RowKey;
 use crate::maintaining::skipped::Skipped;
 use crate::maintaining::statements::{
-    Add, CountOtherDays, CountRows, Delete, Lock, LockedRow, NextRows, OpenTargets, Rows, TryLock,
+    Add, CountOtherDays, CountRows, Delete, LoadedRow, Lock, NextRows, OpenTargets, Rows, TryLock,
     Unlock,
 };
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
@@ -99,8 +99,8 @@ where
     for<'a> Unlock<F>: LoadQuery<'a, Conn, i64>,
     for<'a> CountRows<F>: LoadQuery<'a, Conn, i64>,
     for<'a> CountOtherDays<F>: LoadQuery<'a, Conn, i64>,
-    for<'a> NextRows<F, ST, K>: LoadQuery<'a, Conn, RowKey<K>>,
-    for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, LockedRow<ST, K>>,
+    for<'a> NextRows<F, ST, K>: LoadQuery<'a, Conn, LoadedRow<ST, K>>,
+    for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, LoadedRow<ST, K>>,
     OpenTargets<F, ST, K>: ExecuteDsl<Conn>,
     Add<F, ST, K>: ExecuteDsl<Conn>,
     Delete<F, ST, K>: ExecuteDsl<Conn>,
@@ -140,7 +140,8 @@ where
                 limit: self.batch,
                 sql_type: PhantomData,
             };
-            let keys: Vec<RowKey<K>> = next.load(conn)?;
+            let keys: Vec<LoadedRow<ST, K>> = next.load(conn)?;
+            let keys: Vec<RowKey<K>> = keys.into_iter().map(|row| row.key).collect();
             let Some(last) = keys.last() else {
                 so_far.left = self.count(conn)?;
                 let other_days = CountOtherDays(Arc::clone(&self.layout));
@@ -183,7 +184,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
     where
         K: Clone + Ord,
         Conn: Connection,
-        for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, LockedRow<ST, K>>,
+        for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, LoadedRow<ST, K>>,
         OpenTargets<F, ST, K>: ExecuteDsl<Conn>,
         Add<F, ST, K>: ExecuteDsl<Conn>,
         Delete<F, ST, K>: ExecuteDsl<Conn>,
@@ -198,7 +199,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
         open.execute(conn)?;
 
         let wanted = targets.into_iter().chain(keys.iter().cloned()).collect();
-        let locked: Vec<LockedRow<ST, K>> = Rows::new(layout, wanted).lock().load(conn)?;
+        let locked: Vec<LoadedRow<ST, K>> = Rows::new(layout, wanted).lock().load(conn)?;
         if let Some(row) = locked.first() {
             self.refuse_to_lose(&row.columns)?;
         }

@@ -89,13 +89,14 @@ impl<K: Clone + Ord + Debug> Skipped<K> {
 /// Returns the first few rows as text.
 fn listed<F, K: Debug>(rows: &[RowKey<K>], layout: &Layout<F>) -> String {
     const FEW: usize = 5;
-    let few = rows.iter().take(FEW).map(|(entity, day, slot)| {
-        let entity = layout
-            .entity
-            .as_ref()
-            .map(|name| format!("{name} {entity:?}, "));
-        format!("{}{day}, slot {slot}", entity.unwrap_or_default())
-    });
+    let names = layout.entity.join(", ");
+    let few = rows
+        .iter()
+        .take(FEW)
+        .map(|(entity, day, slot)| match &*names {
+            "" => format!("{day}, slot {slot}"),
+            names => format!("{names} {entity:?}, {day}, slot {slot}"),
+        });
     let few = few.collect::<Vec<_>>().join("; ");
     match rows.len().saturating_sub(FEW) {
         0 => few,

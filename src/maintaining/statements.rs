@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use chrono::NaiveDate;
 use diesel::backend::Backend;
-use diesel::deserialize::{self, FromSql, QueryableByName};
+use diesel::deserialize::{self, QueryableByName};
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::row::{Field, NamedRow, Row};
-use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Date, HasSqlType, SingleValue, SmallInt, Untyped};
+use diesel::sql_types::{BigInt, Date, SmallInt, Untyped};
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{Bind, CounterBackend, Dialect, push_names};
+use crate::backend::{Bind, CounterBackend, Dialect, push_compare, push_names};
 use crate::day::Day;
+use crate::key::{KeyTypes, KeyValue, StoredValues, field};
 use crate::layout::Layout;
 use crate::maintaining::range::{MergeRange, RowKey};
 
@@ -96,7 +96,8 @@ where
     }
 }
 
-/// A query of the keys of the next rows to merge, in order. It locks no rows.
+/// A query of the keys of the next rows to merge, in order. It locks no rows. Returns each as a
+/// [`LoadedRow`].
 #[derive(Debug)]
 pub struct NextRows<F, ST, K> {
     pub(super) layout: Arc<Layout<F>>,
@@ -105,14 +106,13 @@ pub struct NextRows<F, ST, K> {
     pub(super) limit: i64,
     pub(super) sql_type: PhantomData<ST>,
 }
-statement!(NextRows(F, ST, K) -> (ST, Date, SmallInt));
+statement!(NextRows(F, ST, K) -> Untyped);
 
 impl<F, ST, K, DB> QueryFragment<DB> for NextRows<F, ST, K>
 where
     F: QueryFragment<DB>,
-    ST: SingleValue,
-    K: ToSql<ST, DB>,
-    DB: CounterBackend + HasSqlType<ST>,
+    K: StoredValues<ST, DB>,
+    DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         push_select_keys(&self.layout, &mut out)?;
@@ -122,7 +122,10 @@ where
         self.range.walk_condition(&self.layout, out.reborrow())?;
         if let Some(after) = &self.after {
             out.push_sql(" AND ");
-            walk_after::<F, ST, K, DB>(&self.layout, after, out.reborrow())?;
+            let push_value = |column, out: &mut AstPass<'_, 'b, DB>| {
+                walk_row_value::<F, ST, K, DB>(&self.layout, after, column, out.reborrow())
+            };
+            push_compare(&self.layout.key(), " > ", push_value, &mut out)?;
         }
         out.push_sql(" ORDER BY ");
         push_names(&self.layout.key(), &mut out)?;
@@ -131,40 +134,22 @@ where
     }
 }
 
-/// Writes `(entity, day, slot) > (?, ?, ?)`, in a form for which MySQL uses the primary key.
-fn walk_after<'b, F, ST, K, DB>(
-    layout: &'b Layout<F>,
+/// Writes the value of one column of the key of a row.
+fn walk_row_value<'b, F, ST, K, DB>(
+    layout: &Layout<F>,
     (entity, day, slot): &'b RowKey<K>,
+    column: usize,
     mut out: AstPass<'_, 'b, DB>,
 ) -> QueryResult<()>
 where
-    ST: SingleValue,
-    K: ToSql<ST, DB>,
-    DB: CounterBackend + HasSqlType<ST>,
+    K: StoredValues<ST, DB>,
+    DB: CounterBackend,
 {
-    if let Some(name) = &layout.entity {
-        out.push_identifier(name)?;
-        out.push_sql(" >= ");
-        out.push_bind_param::<ST, _>(entity)?;
-        out.push_sql(" AND (");
-        out.push_identifier(name)?;
-        out.push_sql(" > ");
-        out.push_bind_param::<ST, _>(entity)?;
-        out.push_sql(" OR ");
+    match column.checked_sub(layout.entity.len()) {
+        None => entity.walk_column(column, out),
+        Some(0) => DB::push_bind(Bind::StoredDay(day), &mut out),
+        Some(_) => DB::push_bind(Bind::Slot(slot), &mut out),
     }
-    out.push_identifier(&layout.day)?;
-    out.push_sql(" >= ");
-    DB::push_bind(Bind::StoredDay(day), &mut out)?;
-    out.push_sql(" AND (");
-    out.push_identifier(&layout.day)?;
-    out.push_sql(" > ");
-    DB::push_bind(Bind::StoredDay(day), &mut out)?;
-    out.push_sql(" OR ");
-    out.push_identifier(&layout.slot)?;
-    out.push_sql(" > ");
-    DB::push_bind(Bind::Slot(slot), &mut out)?;
-    out.push_sql(if layout.entity.is_some() { "))" } else { ")" });
-    Ok(())
 }
 
 /// Inserts the rows of slot 0 that other rows are added to, with zeros, if they do not exist.
@@ -184,9 +169,8 @@ statement!(OpenTargets(F, ST, K));
 impl<F, ST, K, DB> QueryFragment<DB> for OpenTargets<F, ST, K>
 where
     F: QueryFragment<DB>,
-    ST: SingleValue,
-    K: ToSql<ST, DB>,
-    DB: CounterBackend + HasSqlType<ST>,
+    K: StoredValues<ST, DB>,
+    DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         // Each number of rows has a text of its own, so it is not cached.
@@ -197,14 +181,13 @@ where
         out.push_sql(", ");
         push_names(&counters, &mut out)?;
         out.push_sql(") VALUES ");
-        for (i, (entity, day, _slot)) in self.targets.iter().enumerate() {
+        for (i, target) in self.targets.iter().enumerate() {
             out.push_sql(if i == 0 { "(" } else { ", (" });
-            if self.layout.entity.is_some() {
-                out.push_bind_param::<ST, _>(entity)?;
+            for column in 0..key.len() - 1 {
+                walk_row_value::<F, ST, K, DB>(&self.layout, target, column, out.reborrow())?;
                 out.push_sql(", ");
             }
-            DB::push_bind(Bind::StoredDay(day), &mut out)?;
-            out.push_sql(", 0");
+            out.push_sql("0");
             out.push_sql(&", 0".repeat(counters.len()));
             out.push_sql(")");
         }
@@ -264,23 +247,19 @@ impl<F, ST, K> Clone for Rows<F, ST, K> {
 impl<F, ST, K, DB> QueryFragment<DB> for Rows<F, ST, K>
 where
     F: QueryFragment<DB>,
-    ST: SingleValue,
-    K: ToSql<ST, DB>,
-    DB: CounterBackend + HasSqlType<ST>,
+    K: StoredValues<ST, DB>,
+    DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         // Each number of rows has a text of its own, so it is not cached.
         out.unsafe_to_cache_prepared();
         let layout = &*self.layout;
         let push_values = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
-            let (entity, day, slot) = &self.keys[row];
-            if layout.entity.is_some() {
-                out.push_bind_param::<ST, _>(entity)?;
-                out.push_sql(", ");
+            for column in 0..layout.key().len() {
+                out.push_sql(if column == 0 { "" } else { ", " });
+                walk_row_value::<F, ST, K, DB>(layout, &self.keys[row], column, out.reborrow())?;
             }
-            DB::push_bind(Bind::StoredDay(day), out)?;
-            out.push_sql(", ");
-            DB::push_bind(Bind::Slot(slot), out)
+            Ok(())
         };
         let rows = self.keys.len();
         Dialect::of(&out).push_from_rows(&layout.table, &layout.key(), rows, push_values, &mut out)
@@ -288,7 +267,7 @@ where
 }
 
 /// Locks rows, except those that another transaction has locked or deleted. Returns each as a
-/// [`LockedRow`].
+/// [`LoadedRow`].
 #[derive(Debug)]
 pub struct Lock<F, ST, K>(Rows<F, ST, K>);
 statement!(Lock(F, ST, K) -> Untyped);
@@ -310,34 +289,39 @@ where
     }
 }
 
-/// A locked row, and the names of all its columns. A column that the layout does not have could be
-/// a new counter.
+/// A row, and, if it was locked, the names of all its columns. A column that the layout does not have
+/// could be a new counter.
 #[derive(Debug)]
-pub struct LockedRow<ST, K> {
+pub struct LoadedRow<ST, K> {
     pub(super) key: RowKey<K>,
     pub(super) columns: Vec<String>,
     sql_type: PhantomData<ST>,
 }
 
-impl<ST, K, DB> QueryableByName<DB> for LockedRow<ST, K>
+impl<ST, K, DB> QueryableByName<DB> for LoadedRow<ST, K>
 where
     DB: Backend,
-    ST: SingleValue,
-    K: FromSql<ST, DB>,
-    NaiveDate: FromSql<Date, DB>,
-    i16: FromSql<SmallInt, DB>,
+    ST: KeyTypes,
+    K: StoredValues<ST, DB>,
+    NaiveDate: KeyValue<Date, DB>,
+    i16: KeyValue<SmallInt, DB>,
 {
     fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
-        let field = |i| Row::get(row, i).ok_or("a row has too few fields");
-        let columns = (3..row.field_count())
-            .map(|i| Ok(field(i)?.field_name().unwrap_or_default().to_owned()));
-        Ok(LockedRow {
-            key: (
-                K::from_nullable_sql(field(0)?.value())?,
-                NaiveDate::from_nullable_sql(field(1)?.value())?,
-                i16::from_nullable_sql(field(2)?.value())?,
-            ),
-            columns: columns.collect::<deserialize::Result<_>>()?,
+        let name = |i| {
+            Some(
+                Row::get(row, i)?
+                    .field_name()
+                    .unwrap_or_default()
+                    .to_owned(),
+            )
+        };
+        let day = field(row, ST::COLUMNS)?;
+        let slot = field(row, ST::COLUMNS + 1)?;
+        Ok(LoadedRow {
+            key: (K::load(row)?, day, slot),
+            columns: (ST::COLUMNS + 2..row.field_count())
+                .filter_map(name)
+                .collect(),
             sql_type: PhantomData,
         })
     }
@@ -364,7 +348,7 @@ where
         let dialect = Dialect::of(&out);
         let layout = &*self.rows.layout;
         let (key, counters) = (layout.key(), layout.counters());
-        let mut by: Vec<&str> = layout.entity.as_deref().into_iter().collect();
+        let mut by = layout.entity();
         if self.into.is_none() {
             by.push(&layout.day);
         }
@@ -420,9 +404,5 @@ pub(super) fn push_select_keys<F, DB: CounterBackend>(
 ) -> QueryResult<()> {
     out.unsafe_to_cache_prepared();
     Dialect::of(out).push_select(out);
-    if layout.entity.is_none() {
-        // Instead of the entity.
-        out.push_sql("0, ");
-    }
     push_names(&layout.key(), out)
 }

@@ -7,17 +7,17 @@ use std::ops::{Bound, RangeBounds};
 
 use chrono::NaiveDate;
 use diesel::connection::Connection;
+use diesel::query_builder::AsQuery;
 use diesel::query_dsl::methods::LoadQuery;
 use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, ListRows, ManyRows};
+use crate::backend::CounterBackend;
 use crate::counter::{Counters, sum};
 use crate::day::{DayRange, Period, UNDATED};
-use crate::entity::{KeyExpression, KeyOf, KeyType, Keys};
-use crate::reading::counter_value::ReadOn;
+use crate::key::{AnyOf, KeyType, PrefixColumns, PrefixExpression, PrefixOf, SelectedKeys};
+use crate::reading::counter_value::{ReadOn, read_numbered};
 use crate::reading::sums::{ByDay, NumberedSums, Sums};
-use crate::table::{EntityTable, NoEntity};
 
 /// Reads the count of each day, or of each longer period, oldest first. A period in which nothing
 /// was counted has 0.
@@ -76,7 +76,7 @@ pub fn counter_series<C: Counters>(_counters: C) -> Series<C> {
 /// A query of the counters `C` of the entity `Id` over time; made by [`counter_series`].
 #[must_use = "a query reads nothing until it is loaded"]
 #[derive(Debug, Clone)]
-pub struct Series<C, Id = NoEntity> {
+pub struct Series<C, Id = ()> {
     entity: Id,
     axis: Axis,
     counters: PhantomData<C>,
@@ -85,10 +85,10 @@ pub struct Series<C, Id = NoEntity> {
 /// A query of the counters `C` of many entities over time; made by [`Series::of_many`].
 #[must_use = "a query reads nothing until it is loaded"]
 #[derive(Debug, Clone)]
-pub struct SeriesOfMany<C, K> {
+pub struct SeriesOfMany<C, K, N> {
     ids: Vec<K>,
     axis: Axis,
-    counters: PhantomData<C>,
+    counters: PhantomData<(C, N)>,
 }
 
 /// The first day and the count of each period.
@@ -98,7 +98,7 @@ impl<C: Counters> Series<C> {
     /// A series of a model that stores its counts by `period`.
     pub(crate) fn new(period: Period) -> Self {
         Series {
-            entity: NoEntity,
+            entity: (),
             axis: Axis {
                 days: (Bound::Unbounded, Bound::Unbounded),
                 period,
@@ -108,9 +108,22 @@ impl<C: Counters> Series<C> {
         }
     }
 
-    /// Sets the entity, by its key.
-    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> Series<C, KeyExpression<K, C>> {
+    /// Sets the entity, by its key. With fewer values than the key has columns, reads one series over
+    /// all entities whose keys begin with them. Defaults to all entities.
+    pub fn of<K, N>(self, id: K) -> Series<C, PrefixExpression<K, C, N>>
+    where
+        K: PrefixOf<KeyType<C>, N>,
+    {
         self.of_id(id.into_id())
+    }
+
+    /// Sets the entities to those whose keys `query` selects, as
+    /// [`Sums::of_any`](crate::dsl::Sums::of_any). It reads one series over all of them.
+    pub fn of_any<Q>(self, query: Q) -> Series<C, AnyOf<Q::Query, KeyType<C>>>
+    where
+        Q: AsQuery<SqlType: SelectedKeys<KeyType<C>>>,
+    {
+        self.of_id(AnyOf::new(query.as_query()))
     }
 
     pub(crate) fn of_id<Id>(self, id: Id) -> Series<C, Id> {
@@ -123,9 +136,9 @@ impl<C: Counters> Series<C> {
 
     /// Sets many entities, by their keys, owned or borrowed. Their series all have the same
     /// periods.
-    pub fn of_many<K>(self, ids: impl IntoIterator<Item = K>) -> SeriesOfMany<C, K>
+    pub fn of_many<K, N>(self, ids: impl IntoIterator<Item = K>) -> SeriesOfMany<C, K, N>
     where
-        C::Table: EntityTable,
+        K: PrefixOf<KeyType<C>, N>,
     {
         SeriesOfMany {
             ids: ids.into_iter().collect(),
@@ -184,7 +197,7 @@ where
         if days.is_empty() {
             return Ok(Vec::new());
         }
-        let query = Sums::<C, _, ByDay, _>::new(self.entity, days);
+        let query = Sums::<C, _, _, _>::new(self.entity, ByDay, days);
         let rows = query.load::<(NaiveDate, C::Value)>(conn)?.into_iter();
         let rows: Vec<_> = rows
             .filter(|(day, _)| *day != UNDATED)
@@ -195,7 +208,7 @@ where
     }
 }
 
-impl<C: Counters, K> SeriesOfMany<C, K> {
+impl<C: Counters, K, N> SeriesOfMany<C, K, N> {
     /// Sets the period of each series, as [`Series::per`].
     pub fn per(mut self, period: Period) -> Self {
         self.axis.period = period;
@@ -222,12 +235,13 @@ impl<C: Counters, K> SeriesOfMany<C, K> {
     }
 }
 
-impl<'a, C, K, Conn> ReadOn<'a, Conn, Vec<Counts<C>>> for SeriesOfMany<C, K>
+impl<'a, C, K, N, Conn> ReadOn<'a, Conn, Vec<Counts<C>>> for SeriesOfMany<C, K, N>
 where
     C: Counters,
-    K: Clone,
-    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
-    NumberedSums<C, K, ByDay, DayRange>: LoadQuery<'a, Conn, (i64, NaiveDate, C::Value)>,
+    K: PrefixOf<KeyType<C>, N> + Clone,
+    Conn: Connection<Backend: CounterBackend>,
+    NumberedSums<C, PrefixColumns<K, C, N>, ByDay, DayRange>:
+        LoadQuery<'a, Conn, (i64, NaiveDate, C::Value)>,
 {
     fn read(self, conn: &mut Conn) -> QueryResult<Vec<Counts<C>>> {
         let days = self.axis.days()?;
@@ -235,15 +249,10 @@ where
         if days.is_empty() {
             return Ok(rows.iter().map(|_: &Vec<_>| Vec::new()).collect());
         }
-        let size = ManyRows::<Conn>::NUMBERED_LIMIT;
-        for (keys, rows) in self.ids.chunks(size).zip(rows.chunks_mut(size)) {
-            let keys = Keys::numbered::<ManyRows<Conn>>(keys);
-            let query = NumberedSums::<C, K, ByDay, _>::new(keys, days);
-            for (number, day, value) in query.load::<(i64, NaiveDate, C::Value)>(conn)? {
-                let of_key = rows.get_mut(number as usize - 1);
-                if let Some(of_key) = of_key.filter(|_| day != UNDATED) {
-                    of_key.push((day, C::amounts(value)));
-                }
+        let query = Sums::<C, _, _, _>::new((), ByDay, days);
+        for (key, (_, day, value)) in read_numbered(&self.ids, query, conn)? {
+            if day != UNDATED {
+                rows[key].push((day, C::amounts(value)));
             }
         }
         let empty = self

@@ -1,25 +1,26 @@
 //! Reading the counters of one entity, or of many.
 
+use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
 use diesel::connection::Connection;
+use diesel::query_builder::AsQuery;
 use diesel::query_dsl::methods::LoadQuery;
-use diesel::{QueryResult, RunQueryDsl};
+use diesel::{Expression, QueryResult, RunQueryDsl, SelectableExpression};
 
-use crate::backend::{CounterBackend, ListRows, ManyRows};
+use crate::backend::{CounterBackend, ManyRows, WalkRows};
 use crate::counter::Counters;
 use crate::day::DayRange;
-use crate::entity::{KeyExpression, KeyOf, KeyType, Keys};
+use crate::key::{AnyOf, KeyType, Keys, PrefixColumns, PrefixExpression, PrefixOf, SelectedKeys};
 use crate::reading::days::AllDays;
-use crate::reading::sums::{NumberedSums, Sums, Ungrouped};
-use crate::table::{EntityTable, NoEntity};
+use crate::reading::sums::{Grouped, NumberedSums, Sums, Ungrouped};
 
 /// Reads the total of one or more counters of an entity.
 ///
-/// The entity is given with [`of`](CounterValue::of), and several entities with
-/// [`of_many`](CounterValue::of_many). It reads all days, unless a day is given with
-/// [`on`](CounterValue::on) or a range with [`between`](CounterValue::between). It is a Diesel
+/// The entity is given with [`of`](Sums::of), and several entities with
+/// [`of_many`](Sums::of_many). It reads all days, unless a day is given with
+/// [`on`](Sums::on) or a range with [`between`](Sums::between). It is a Diesel
 /// query of one row, with a `BigInt` for each counter: load it with
 /// [`get_result`](diesel::RunQueryDsl::get_result). An entity that was never counted has 0.
 ///
@@ -85,41 +86,103 @@ use crate::table::{EntityTable, NoEntity};
 /// - an [overflow](crate::is_overflow()), if a sum is out of the range of an `i64`. On SQLite, it
 ///   also does if the sum of some of the rows is out of this range;
 /// - a [`SerializationError`](diesel::result::Error::SerializationError), if the day of
-///   [`on`](CounterValue::on) is outside of 1000-01-01 to 9999-12-31.
+///   [`on`](Sums::on) is outside of 1000-01-01 to 9999-12-31.
 pub fn counter_value<C: Counters>(_counters: C) -> CounterValue<C> {
-    Sums::new(NoEntity, AllDays)
+    Sums::new((), Ungrouped, AllDays)
 }
 
-/// A query of the counters `C` of the entity `Id`; made by [`counter_value`].
-pub type CounterValue<C, Id = NoEntity, Days = AllDays> = Sums<C, Id, Ungrouped, Days>;
+/// A query of the counters `C` of the entities `Id`; made by [`counter_value`].
+pub type CounterValue<C, Id = (), Days = AllDays> = Sums<C, Id, Ungrouped, Days>;
 
-impl<C: Counters, Days> CounterValue<C, NoEntity, Days> {
-    /// Sets the entity, by its key.
-    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> CounterValue<C, KeyExpression<K, C>, Days> {
+impl<C: Counters, By, Days> Sums<C, (), By, Days> {
+    /// Sets the entity, by its key. With fewer values than the key has columns, reads all entities whose
+    /// keys begin with them: `crate_id` for all versions of a crate. Defaults to all entities.
+    pub fn of<K, N>(self, id: K) -> Sums<C, PrefixExpression<K, C, N>, By, Days>
+    where
+        K: PrefixOf<KeyType<C>, N>,
+    {
         self.of_id(id.into_id())
     }
 
-    pub(crate) fn of_id<Id>(self, id: Id) -> CounterValue<C, Id, Days> {
-        Sums::new(id, self.days)
+    pub(crate) fn of_id<Id>(self, id: Id) -> Sums<C, Id, By, Days> {
+        Sums::new(id, self.by, self.days)
     }
 
-    /// Sets many entities, by their keys, owned or borrowed.
-    pub fn of_many<K>(self, ids: impl IntoIterator<Item = K>) -> CounterValues<C, K, Days>
+    /// Sets the entities to those whose keys `query` selects, or the first columns of their keys, such
+    /// as `articles::table.filter(articles::author_id.eq(7)).select(articles::id)`. It reads one sum
+    /// over all of them.
+    pub fn of_any<Q>(self, query: Q) -> Sums<C, AnyOf<Q::Query, KeyType<C>>, By, Days>
     where
-        C::Table: EntityTable,
+        Q: AsQuery<SqlType: SelectedKeys<KeyType<C>>>,
+    {
+        self.of_id(AnyOf::new(query.as_query()))
+    }
+
+    /// Sets many entities, by their keys, owned or borrowed, or by the values of the first columns of
+    /// their keys.
+    pub fn of_many<K, N>(self, ids: impl IntoIterator<Item = K>) -> CounterValues<C, K, N, Days, By>
+    where
+        K: PrefixOf<KeyType<C>, N>,
     {
         CounterValues {
             ids: ids.into_iter().collect(),
             query: self,
+            columns: PhantomData,
         }
     }
 }
 
 impl<C: Counters, Id, Days> CounterValue<C, Id, Days> {
+    /// Reads a row for each value of these columns of the counter table, in their order: the values, and
+    /// the sums. For an index to be used, they are those that follow the ones given with
+    /// [`of`](Sums::of).
+    ///
+    /// ```
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # use diesel::connection::SimpleConnection;
+    /// # use diesel::prelude::*;
+    /// # let conn = &mut SqliteConnection::establish(":memory:").unwrap();
+    /// # conn.batch_execute(
+    /// #     "CREATE TABLE article_reactions (
+    /// #          article_id BIGINT NOT NULL, emoji TEXT NOT NULL, day DATE NOT NULL,
+    /// #          slot SMALLINT NOT NULL, given BIGINT NOT NULL DEFAULT 0,
+    /// #          PRIMARY KEY (article_id, emoji, day, slot)
+    /// #      )",
+    /// # )?;
+    /// diesel::table! {
+    ///     article_reactions (article_id, emoji, day, slot) {
+    ///         article_id -> BigInt,
+    ///         emoji -> Text,
+    ///         day -> Date,
+    ///         slot -> SmallInt,
+    ///         given -> BigInt,
+    ///     }
+    /// }
+    ///
+    /// use article_reactions::{emoji, given};
+    /// use diesel_counters::prelude::*;
+    ///
+    /// increment(given).of((7, "👍")).by(2).execute(conn)?;
+    /// increment(given).of((7, "🎉")).execute(conn)?;
+    ///
+    /// let reactions: Vec<(String, i64)> = counter_value(given).of(7).group_by(emoji).load(conn)?;
+    /// assert_eq!(reactions, [("🎉".to_owned(), 1), ("👍".to_owned(), 2)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn group_by<G>(self, columns: G) -> Sums<C, Id, Grouped<G>, Days>
+    where
+        G: Expression + SelectableExpression<C::Table>,
+    {
+        Sums::new(self.entities, Grouped(columns), self.days)
+    }
+}
+
+impl<C: Counters, Id, By, Days> Sums<C, Id, By, Days> {
     /// Reads only the count that is stored under `day`. If a model counts by another
     /// [`Period`](crate::Period) than the day, give the first day of the period:
     /// `Period::Week.start(day)`.
-    pub fn on(self, day: NaiveDate) -> CounterValue<C, Id, DayRange> {
+    pub fn on(self, day: NaiveDate) -> Sums<C, Id, By, DayRange> {
         self.days(DayRange::one(day))
     }
 
@@ -132,17 +195,17 @@ impl<C: Counters, Id, Days> CounterValue<C, Id, Days> {
     /// If a model counts by another [`Period`](crate::Period) than the day, begin the range with the
     /// first day of a period. The model's
     /// [`counter_value_between`](crate::HasCounters::counter_value_between) does this.
-    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> CounterValue<C, Id, DayRange> {
+    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Sums<C, Id, By, DayRange> {
         self.days(DayRange::new(days))
     }
 
-    pub(crate) fn days(self, days: DayRange) -> CounterValue<C, Id, DayRange> {
-        Sums::new(self.entities, days)
+    pub(crate) fn days(self, days: DayRange) -> Sums<C, Id, By, DayRange> {
+        Sums::new(self.entities, self.by, days)
     }
 }
 
 /// A query of the counters `C` of many entities; made by
-/// [`counter_value(…).of_many(…)`](CounterValue::of_many).
+/// [`counter_value(…).of_many(…)`](Sums::of_many).
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -160,26 +223,45 @@ impl<C: Counters, Id, Days> CounterValue<C, Id, Days> {
 /// ```
 #[must_use = "a query reads nothing until it is loaded"]
 #[derive(Debug, Clone)]
-pub struct CounterValues<C: Counters, K, Days = AllDays> {
+pub struct CounterValues<C: Counters, K, N, Days = AllDays, By = Ungrouped> {
     ids: Vec<K>,
-    query: CounterValue<C, NoEntity, Days>,
+    query: Sums<C, (), By, Days>,
+    columns: PhantomData<N>,
 }
 
-impl<C: Counters, K, Days> CounterValues<C, K, Days> {
-    /// Reads only the counts that are stored under `day`, as [`CounterValue::on`].
-    pub fn on(self, day: NaiveDate) -> CounterValues<C, K, DayRange> {
-        CounterValues {
-            ids: self.ids,
-            query: self.query.on(day),
-        }
+impl<C: Counters, K, N, Days, By> CounterValues<C, K, N, Days, By> {
+    /// Reads only the counts that are stored under `day`, as [`Sums::on`].
+    pub fn on(self, day: NaiveDate) -> CounterValues<C, K, N, DayRange, By> {
+        self.query(|query| query.on(day))
     }
 
-    /// Reads only the counts that are stored under a range of days, as [`CounterValue::between`].
-    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> CounterValues<C, K, DayRange> {
+    /// Reads only the counts that are stored under a range of days, as [`Sums::between`].
+    pub fn between(
+        self,
+        days: impl RangeBounds<NaiveDate>,
+    ) -> CounterValues<C, K, N, DayRange, By> {
+        self.query(|query| query.between(days))
+    }
+
+    fn query<D, B>(
+        self,
+        change: impl FnOnce(Sums<C, (), By, Days>) -> Sums<C, (), B, D>,
+    ) -> CounterValues<C, K, N, D, B> {
         CounterValues {
             ids: self.ids,
-            query: self.query.between(days),
+            query: change(self.query),
+            columns: PhantomData,
         }
+    }
+}
+
+impl<C: Counters, K, N, Days> CounterValues<C, K, N, Days> {
+    /// Reads rows for each value of these columns of the counter table, as [`Sums::group_by`].
+    pub fn group_by<G>(self, columns: G) -> CounterValues<C, K, N, Days, Grouped<G>>
+    where
+        G: Expression + SelectableExpression<C::Table>,
+    {
+        self.query(|query| query.group_by(columns))
     }
 
     /// Runs the query. Returns a value for each key, in the order of the keys. A key can be given
@@ -200,6 +282,24 @@ impl<C: Counters, K, Days> CounterValues<C, K, Days> {
     }
 }
 
+/// The values of the columns that sums of the counters `C` are grouped by, each with the sums.
+pub type GroupedCounts<R, C> = Vec<(R, <C as Counters>::Value)>;
+
+impl<C: Counters, K, N, Days, G> CounterValues<C, K, N, Days, Grouped<G>> {
+    /// Runs the query. Returns, for each key in the order of the keys, the values of the columns with
+    /// their counts. An entity that was never counted has none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`counter_value`].
+    pub fn load<'a, R, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<GroupedCounts<R, C>>>
+    where
+        Self: ReadOn<'a, Conn, Vec<GroupedCounts<R, C>>>,
+    {
+        self.read(conn)
+    }
+}
+
 /// A query that runs on the connection `Conn`, and returns `Returned`: counts of many entities, or a
 /// series.
 #[diagnostic::on_unimplemented(
@@ -211,27 +311,90 @@ pub trait ReadOn<'a, Conn, Returned> {
     fn read(self, conn: &mut Conn) -> QueryResult<Returned>;
 }
 
-impl<'a, C, K, Days, Conn> ReadOn<'a, Conn, Vec<C::Value>> for CounterValues<C, K, Days>
+impl<'a, C, K, N, Days, Conn> ReadOn<'a, Conn, Vec<C::Value>> for CounterValues<C, K, N, Days>
 where
     C: Counters,
-    K: Clone,
-    Conn: Connection<Backend: CounterBackend<ManyRows: ListRows>>,
+    K: PrefixOf<KeyType<C>, N> + Clone,
+    Conn: Connection<Backend: CounterBackend>,
     Days: Copy,
-    NumberedSums<C, K, Ungrouped, Days>: LoadQuery<'a, Conn, (i64, C::Value)>,
+    NumberedSums<C, PrefixColumns<K, C, N>, Ungrouped, Days>: LoadQuery<'a, Conn, (i64, C::Value)>,
 {
     fn read(self, conn: &mut Conn) -> QueryResult<Vec<C::Value>> {
         let mut values = vec![C::ZERO; self.ids.len()];
-        let size = ManyRows::<Conn>::NUMBERED_LIMIT;
-        for (keys, values) in self.ids.chunks(size).zip(values.chunks_mut(size)) {
-            let keys = Keys::numbered::<ManyRows<Conn>>(keys);
-            let query = NumberedSums::<C, K, Ungrouped, Days>::new(keys, self.query.days);
-            for (number, value) in query.load::<(i64, C::Value)>(conn)? {
-                // The keys that fill up the list have greater numbers.
-                if let Some(of_key) = values.get_mut(number as usize - 1) {
-                    *of_key = C::amounts(value);
-                }
-            }
+        let rows = read_numbered(&self.ids, self.query, conn)?;
+        for (key, (_, value)) in rows {
+            values[key] = C::amounts(value);
         }
         Ok(values.into_iter().map(C::value).collect())
+    }
+}
+
+impl<'a, C, K, N, Days, G, R, Conn> ReadOn<'a, Conn, Vec<GroupedCounts<R, C>>>
+    for CounterValues<C, K, N, Days, Grouped<G>>
+where
+    C: Counters,
+    K: PrefixOf<KeyType<C>, N> + Clone,
+    G: Clone,
+    Conn: Connection<Backend: CounterBackend>,
+    Days: Copy,
+    NumberedSums<C, PrefixColumns<K, C, N>, Grouped<G>, Days>:
+        LoadQuery<'a, Conn, (i64, R, C::Value)>,
+{
+    fn read(self, conn: &mut Conn) -> QueryResult<Vec<GroupedCounts<R, C>>> {
+        let mut values: Vec<Vec<_>> = self.ids.iter().map(|_| Vec::new()).collect();
+        let rows = read_numbered(&self.ids, self.query, conn)?;
+        for (key, (_, column, value)) in rows {
+            values[key].push((column, value));
+        }
+        Ok(values)
+    }
+}
+
+/// Reads rows that begin with the number of a key. Returns each row, with the index of its key in
+/// `ids`.
+pub(crate) fn read_numbered<'a, C, K, N, By, Days, R, Conn>(
+    ids: &[K],
+    query: Sums<C, (), By, Days>,
+    conn: &mut Conn,
+) -> QueryResult<Vec<(usize, R)>>
+where
+    C: Counters,
+    K: PrefixOf<KeyType<C>, N> + Clone,
+    By: Clone,
+    Days: Copy,
+    R: Numbered,
+    Conn: Connection<Backend: CounterBackend>,
+    NumberedSums<C, PrefixColumns<K, C, N>, By, Days>: LoadQuery<'a, Conn, R>,
+{
+    let mut rows = Vec::new();
+    let size = <ManyRows<Conn> as WalkRows<Conn::Backend>>::NUMBERED_LIMIT;
+    for (chunk, keys) in ids.chunks(size).enumerate() {
+        let listed = Keys::numbered::<_, _, Conn::Backend>(keys);
+        let query = NumberedSums::<C, _, _, _>::new(listed, query.by.clone(), query.days);
+        for row in query.load::<R>(conn)? {
+            // The keys that fill up the list have greater numbers.
+            let number = row.number() as usize - 1;
+            if number < keys.len() {
+                rows.push((chunk * size + number, row));
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// A row that begins with the number of a key, from 1.
+pub(crate) trait Numbered {
+    fn number(&self) -> i64;
+}
+
+impl<V> Numbered for (i64, V) {
+    fn number(&self) -> i64 {
+        self.0
+    }
+}
+
+impl<R, V> Numbered for (i64, R, V) {
+    fn number(&self) -> i64 {
+        self.0
     }
 }

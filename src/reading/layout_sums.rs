@@ -14,7 +14,6 @@ use crate::backend::{Bind, CounterBackend, Dialect, push_names};
 use crate::day::{Day, DayRange, UNDATED};
 use crate::layout::Layout;
 use crate::reading::days::Days;
-use crate::reading::sums::push_group_by;
 
 /// A query of the sums of all counters of a table that is known only at run time; made by
 /// [`Layout::sums`]. Load it as [`LayoutSum`].
@@ -168,11 +167,11 @@ where
         out.unsafe_to_cache_prepared();
         let dialect = Dialect::of(&out);
         let layout = self.layout;
-        let by: &[&str] = match (self.by, &layout.entity) {
-            (By::Entity, Some(entity)) => &[entity],
-            (By::Nothing | By::Entity, _) => &[],
-            (By::Day, _) => &[&layout.day],
-            (By::Slot, _) => &[&layout.slot],
+        let by: &[&str] = &match self.by {
+            By::Nothing => vec![],
+            By::Entity => layout.entity(),
+            By::Day => vec![&*layout.day],
+            By::Slot => vec![&*layout.slot],
         };
         dialect.push_select(&mut out);
         for (i, column) in [By::Entity, By::Day, By::Slot].into_iter().enumerate() {
@@ -207,8 +206,9 @@ where
         if self.by == By::Day || !self.days.is_all() {
             self.days.walk_where(" AND ", &layout.day, out.reborrow())?;
         }
-        push_group_by(by, &mut out)?;
         if !by.is_empty() {
+            out.push_sql(" GROUP BY ");
+            push_names(by, &mut out)?;
             out.push_sql(" ORDER BY ");
             if let (Some(_), Some(first)) = (self.greatest, layout.counters.first()) {
                 dialect.push_sum(first, &mut out)?;
@@ -229,18 +229,14 @@ impl<F, Where, Key> LayoutSums<'_, F, Where, Key> {
     where
         DB: CounterBackend,
     {
-        let Layout {
-            entity, day, slot, ..
-        } = self.layout;
-        for column in [Some(slot), entity.as_ref()] {
-            match column {
-                Some(column) => {
-                    out.push_sql("COUNT(DISTINCT ");
-                    out.push_identifier(column)?;
-                    out.push_sql("), ");
-                }
-                None => out.push_sql("NULL, "),
+        let Layout { day, slot, .. } = self.layout;
+        let dialect = Dialect::of(&out);
+        for columns in [vec![&**slot], self.layout.entity()] {
+            match columns.is_empty() {
+                true => out.push_sql("NULL"),
+                false => dialect.push_count_distinct(&columns, &mut out)?,
             }
+            out.push_sql(", ");
         }
         for function in ["MIN", ", MAX"] {
             out.push_sql(function);

@@ -6,25 +6,28 @@ use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
 use diesel::associations::HasTable;
-use diesel::expression::{Expression, ValidGrouping, is_aggregate};
+use diesel::expression::{Expression, TypedExpressionType, ValidGrouping, is_aggregate};
 use diesel::internal::table_macro::{
     AliasAliasAppearsInFromClause, FieldAliasMapperAssociatedTypesDisjointnessTrick,
 };
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::query_builder::{AsQuery, AstPass, Query, QueryFragment, QueryId};
 use diesel::query_dsl::methods::LimitDsl;
 use diesel::query_source::{
     Alias, AliasSource, AliasedField, AppearsInFromClause, Column, Once, QuerySource, Table,
     TableNotEqual,
 };
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Bool, SingleValue};
 use diesel::{AppearsOnTable, JoinOnDsl, QueryResult, RunQueryDsl, SelectableExpression};
 
-use crate::backend::{Bind, CounterBackend, Dialect};
+use crate::backend::{Bind, CounterBackend, Dialect, numbered, push_names};
 use crate::counter::{Counters, TableOf};
 use crate::day::DayRange;
-use crate::entity::KeyType;
+use crate::key::{
+    AnyOf, Columns, Entities, KeyTypes, Parts, PrefixId, PrefixOf, SelectedKeys, StartsWith,
+};
 use crate::reading::days::Days;
-use crate::table::{EntityTable, TableName};
+use crate::reading::sums::Grouped;
+use crate::table::{CounterTable, EntityTable, HasParent, ParentColumns, TableName};
 
 /// Reads the entities that have the greatest totals of a counter, greatest first. Entities with
 /// equal totals are in the order of their keys.
@@ -83,6 +86,12 @@ use crate::table::{EntityTable, TableName};
 /// After a `left_join`, [`total`](Ranking::total) is 0 for a row that is not in the ranking, and
 /// `entity().nullable()` is NULL.
 ///
+/// # Keys of several columns
+///
+/// [`of`](Ranking::of) ranks only the entities whose keys begin with some values, such as the versions
+/// of one crate. [`group_by`](Ranking::group_by) ranks the values of one column, such as crates by the
+/// downloads of all their versions.
+///
 /// # Cost
 ///
 /// The database sums the counts of all entities that were counted on these days. For a large table,
@@ -99,6 +108,7 @@ where
 {
     Ranking {
         table: TableName::new(),
+        entities: (),
         days: DayRange::ALL,
         limit: i64::MAX,
         of: PhantomData,
@@ -106,21 +116,102 @@ where
 }
 
 /// A query of the entities with the greatest totals of the counter `C`, which can be joined to the
-/// model's table; made by [`ranking`](crate::dsl::ranking()).
+/// model's table; made by [`ranking`](crate::dsl::ranking()). It ranks the entities `E` by `By`.
 #[must_use = "a query reads nothing until it is loaded"]
-pub struct Ranking<C: Counters, T = <C as Counters>::Table> {
+pub struct Ranking<C: Counters, T = <C as Counters>::Table, E = (), By = WholeKey> {
     table: TableOf<C>,
+    entities: E,
     days: DayRange,
     limit: i64,
-    of: PhantomData<(C, T)>,
+    of: PhantomData<(C, T, By)>,
 }
 
-impl<C: Counters<Table = T>, T: EntityTable> Ranking<C, T> {
+/// Ranks entities, by their whole keys.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct WholeKey;
+
+/// The columns of the counter table `T` that are ranked.
+pub trait RankBy<T> {
+    /// The SQL type of a row of them.
+    type SqlType: TypedExpressionType;
+    /// Their names.
+    const NAMES: &'static [&'static str];
+}
+
+impl<T: CounterTable> RankBy<T> for WholeKey {
+    type SqlType = <T::KeyType as KeyTypes>::Row;
+    const NAMES: &'static [&'static str] = T::ENTITY;
+}
+
+impl<T, Col> RankBy<T> for Grouped<Col>
+where
+    T: CounterTable,
+    Col: Column<Table = T, SqlType: SingleValue>,
+{
+    type SqlType = Col::SqlType;
+    const NAMES: &'static [&'static str] = &[Col::NAME];
+}
+
+impl<C: Counters<Table = T>, T: EntityTable, By> Ranking<C, T, (), By> {
+    /// Ranks only the entities whose keys begin with these values.
+    pub fn of<K, N>(self, id: K) -> Ranking<C, T, PrefixId<K, T::KeyType, N>, By>
+    where
+        K: PrefixOf<T::KeyType, N>,
+    {
+        self.entities(id.into_id())
+    }
+
+    /// Ranks only the entities whose keys `query` selects, or the first columns of their keys.
+    pub fn of_any<Q>(self, query: Q) -> Ranking<C, T, AnyOf<Q::Query, T::KeyType>, By>
+    where
+        Q: AsQuery<SqlType: SelectedKeys<T::KeyType>>,
+    {
+        self.entities(AnyOf::new(query.as_query()))
+    }
+
+    fn entities<E>(self, entities: E) -> Ranking<C, T, E, By> {
+        Ranking {
+            table: self.table,
+            entities,
+            days: self.days,
+            limit: self.limit,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<T: CounterTable<KeyType: StartsWith<Columns<N>>>, const N: usize> RankBy<T> for Columns<N> {
+    type SqlType = <T::KeyType as StartsWith<Columns<N>>>::Row;
+    const NAMES: &'static [&'static str] = T::ENTITY.split_at(N).0;
+}
+
+impl<C: Counters<Table = T>, T: EntityTable, E> Ranking<C, T, E> {
+    /// Ranks the values of this column of the counter table, by the totals of all entities that have
+    /// them.
+    pub fn group_by<Col>(self, _column: Col) -> Ranking<C, T, E, Grouped<Col>>
+    where
+        Col: Column<Table = T, SqlType: SingleValue>,
+    {
+        self.by()
+    }
+
+    pub(crate) fn by<By>(self) -> Ranking<C, T, E, By> {
+        Ranking {
+            table: self.table,
+            entities: self.entities,
+            days: self.days,
+            limit: self.limit,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<C: Counters<Table = T>, T: EntityTable, E, By> Ranking<C, T, E, By> {
     /// Ranks only by the counts that are stored under a range of days. Entities without counts in
     /// the range are not in the ranking.
     ///
     /// If a model counts by another [`Period`](crate::Period) than the day, begin the range with the
-    /// first day of a period. See [`CounterValue::between`](crate::dsl::CounterValue::between).
+    /// first day of a period. See [`Sums::between`](crate::dsl::Sums::between).
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Self {
         self.days(DayRange::new(days))
     }
@@ -136,37 +227,66 @@ impl<C: Counters<Table = T>, T: EntityTable> Ranking<C, T> {
         self.limit = limit;
         self
     }
+}
 
-    /// Returns the column of the entities' keys.
-    pub fn entity(&self) -> RankedEntity<C> {
+impl<C: Counters<Table = T>, T: EntityTable, E: Clone, By: RankBy<T>> Ranking<C, T, E, By> {
+    /// Returns the column of the entities' keys, or of the values of the column that the ranking is
+    /// grouped by. It is for a ranking of one column.
+    pub fn entity(&self) -> RankedEntity<Self> {
+        const {
+            assert!(
+                By::NAMES.len() == 1,
+                "this ranking has several columns: group it by one with `.group_by(…)`"
+            );
+        }
         self.alias().field(RankingKey(PhantomData))
     }
 
     /// Returns the column of the totals.
-    pub fn total(&self) -> RankedTotal<C> {
+    pub fn total(&self) -> RankedTotal<Self> {
         RankedTotal(PhantomData)
     }
 
     /// Adds the condition of a join, as Diesel's [`on`](diesel::JoinOnDsl::on). A join to the parent
     /// table of [`has_parent!`](crate::has_parent) does not require it.
-    pub fn on<On>(self, condition: On) -> diesel::dsl::On<Alias<RankingTable<C>>, On> {
+    pub fn on<On>(self, condition: On) -> diesel::dsl::On<Alias<RankingTable<Self>>, On> {
         self.alias().on(condition)
     }
 
     #[doc(hidden)]
-    pub fn alias(&self) -> Alias<RankingTable<C>> {
+    pub fn alias(&self) -> Alias<RankingTable<Self>> {
         Alias::new(RankingTable(self.clone()))
+    }
+
+    #[doc(hidden)]
+    pub fn is_parent(&self) -> IsParent<C, Self>
+    where
+        T: HasParent,
+    {
+        const {
+            let (ranked, key) = (By::NAMES, T::ENTITY);
+            let mut i = 0;
+            while i < ranked.len() {
+                assert!(
+                    crate::counter::same(ranked[i], key[i]),
+                    "this ranking cannot be joined to the parent table: it is not grouped by the first \
+                     column of the key"
+                );
+                i += 1;
+            }
+        }
+        IsParent(PhantomData)
     }
 }
 
-impl<C: Counters<Table = T>, T: EntityTable> Query for Ranking<C, T> {
-    type SqlType = (KeyType<C>, BigInt);
+impl<C: Counters<Table = T>, T: EntityTable, E, By: RankBy<T>> Query for Ranking<C, T, E, By> {
+    type SqlType = (By::SqlType, BigInt);
 }
 
-impl<C: Counters, T, Conn> RunQueryDsl<Conn> for Ranking<C, T> {}
+impl<C: Counters, T, E, By, Conn> RunQueryDsl<Conn> for Ranking<C, T, E, By> {}
 
 // Diesel's `first` requires it.
-impl<C: Counters<Table = T>, T: EntityTable> LimitDsl for Ranking<C, T> {
+impl<C: Counters<Table = T>, T: EntityTable, E, By> LimitDsl for Ranking<C, T, E, By> {
     type Output = Self;
 
     fn limit(self, limit: i64) -> Self {
@@ -174,44 +294,60 @@ impl<C: Counters<Table = T>, T: EntityTable> LimitDsl for Ranking<C, T> {
     }
 }
 
-impl<C: Counters + QueryId, T: 'static> QueryId for Ranking<C, T> {
-    type QueryId = RankingKey<C::QueryId>;
-    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
+impl<C, T, E, By> QueryId for Ranking<C, T, E, By>
+where
+    C: Counters + QueryId,
+    T: 'static,
+    E: QueryId,
+    By: QueryId,
+{
+    type QueryId = RankingKey<(C::QueryId, E::QueryId, By::QueryId)>;
+    const HAS_STATIC_QUERY_ID: bool =
+        C::HAS_STATIC_QUERY_ID && E::HAS_STATIC_QUERY_ID && By::HAS_STATIC_QUERY_ID;
 }
 
 const RANKING: &str = "diesel_counters_ranking";
 const ENTITY: &str = "diesel_counters_entity";
 const TOTAL: &str = "diesel_counters_total";
 
-impl<C, T, DB> QueryFragment<DB> for Ranking<C, T>
+impl<C, T, E, By, DB> QueryFragment<DB> for Ranking<C, T, E, By>
 where
     C: Counters<Table = T>,
     T: EntityTable,
+    E: Entities<DB>,
+    By: RankBy<T>,
     TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
-        let entity = T::ENTITY.unwrap_or_default();
         dialect.push_select(&mut out);
-        out.push_identifier(entity)?;
-        out.push_sql(" AS ");
-        out.push_identifier(ENTITY)?;
-        out.push_sql(", ");
+        for (i, column) in By::NAMES.iter().enumerate() {
+            out.push_identifier(column)?;
+            out.push_sql(" AS ");
+            out.push_identifier(&numbered(ENTITY, i))?;
+            out.push_sql(", ");
+        }
         dialect.push_sum(C::NAMES[0], &mut out)?;
         out.push_sql(" AS ");
         out.push_identifier(TOTAL)?;
         out.push_sql(" FROM ");
         self.table.walk_ast(out.reborrow())?;
-        self.days.walk_where(" WHERE ", T::DAY, out.reborrow())?;
+        let and = self.entities.walk_where(T::ENTITY, out.reborrow())?;
+        self.days.walk_where(and, T::DAY, out.reborrow())?;
         out.push_sql(" GROUP BY ");
-        out.push_identifier(entity)?;
-        out.push_sql(" ORDER BY 2 DESC, 1 LIMIT ");
+        push_names(By::NAMES, &mut out)?;
+        let columns = By::NAMES.len();
+        out.push_sql(&format!(" ORDER BY {} DESC", columns + 1));
+        for column in 1..=columns {
+            out.push_sql(&format!(", {column}"));
+        }
+        out.push_sql(" LIMIT ");
         DB::push_bind(Bind::Amount(&self.limit), &mut out)
     }
 }
 
-impl<C: Counters, T> fmt::Debug for Ranking<C, T> {
+impl<C: Counters, T, E, By> fmt::Debug for Ranking<C, T, E, By> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ranking")
             .field("table", &self.table)
@@ -221,36 +357,39 @@ impl<C: Counters, T> fmt::Debug for Ranking<C, T> {
     }
 }
 
-impl<C: Counters, T> Clone for Ranking<C, T> {
+impl<C: Counters, T, E: Clone, By> Clone for Ranking<C, T, E, By> {
     fn clone(&self) -> Self {
         Ranking {
             table: self.table.clone(),
+            entities: self.entities.clone(),
             ..*self
         }
     }
 }
-impl<C: Counters, T> Copy for Ranking<C, T> where TableOf<C>: Copy {}
+impl<C: Counters, T, E: Copy, By> Copy for Ranking<C, T, E, By> where TableOf<C>: Copy {}
 
-/// A ranking as a table of two columns. A query joins it under an alias, because each table of
+/// The type of a [`Ranking`], for the types that are made of it.
+pub trait Ranked {
+    /// The SQL type of the column that is ranked.
+    type SqlType: TypedExpressionType;
+}
+
+impl<C: Counters<Table = T>, T: EntityTable, E, By: RankBy<T>> Ranked for Ranking<C, T, E, By> {
+    type SqlType = By::SqlType;
+}
+
+/// The ranking `R` as a table of two columns. A query joins it under an alias, because each table of
 /// `table!` can be in one query with each alias, in whichever crates they are.
 #[doc(hidden)]
-#[derive(Debug)]
-pub struct RankingTable<C: Counters>(Ranking<C>);
+#[derive(Debug, Clone, Copy)]
+pub struct RankingTable<R>(R);
 
-impl<C: Counters> Clone for RankingTable<C> {
-    fn clone(&self) -> Self {
-        RankingTable(self.0.clone())
-    }
+impl<R: QueryId> QueryId for RankingTable<R> {
+    type QueryId = RankingKey<R::QueryId>;
+    const HAS_STATIC_QUERY_ID: bool = R::HAS_STATIC_QUERY_ID;
 }
 
-impl<C: Counters> Copy for RankingTable<C> where TableOf<C>: Copy {}
-
-impl<C: Counters + QueryId> QueryId for RankingTable<C> {
-    type QueryId = RankingKey<C::QueryId>;
-    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
-}
-
-impl<C: Counters> AliasSource for RankingTable<C> {
+impl<R> AliasSource for RankingTable<R> {
     const NAME: &'static str = RANKING;
     type Target = Self;
 
@@ -259,12 +398,7 @@ impl<C: Counters> AliasSource for RankingTable<C> {
     }
 }
 
-impl<C, DB> QueryFragment<DB> for RankingTable<C>
-where
-    C: Counters,
-    Ranking<C>: QueryFragment<DB>,
-    DB: CounterBackend,
-{
+impl<R: QueryFragment<DB>, DB: CounterBackend> QueryFragment<DB> for RankingTable<R> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         out.push_sql("(");
         self.0.walk_ast(out.reborrow())?;
@@ -273,9 +407,9 @@ where
     }
 }
 
-impl<C: Counters<Table: EntityTable>> QuerySource for RankingTable<C> {
+impl<R: Ranked + Clone> QuerySource for RankingTable<R> {
     type FromClause = Self;
-    type DefaultSelection = (RankingKey<C>, RankingSum<C>);
+    type DefaultSelection = (RankingKey<R>, RankingSum<R>);
 
     fn from_clause(&self) -> Self {
         self.clone()
@@ -286,13 +420,16 @@ impl<C: Counters<Table: EntityTable>> QuerySource for RankingTable<C> {
     }
 }
 
-impl<C: Counters<Table: EntityTable>> Query for RankingTable<C> {
-    type SqlType = (KeyType<C>, BigInt);
+impl<R: Ranked> Query for RankingTable<R> {
+    type SqlType = (R::SqlType, BigInt);
 }
 
-impl<C: Counters<Table: EntityTable>> Table for RankingTable<C> {
-    type PrimaryKey = RankingKey<C>;
-    type AllColumns = (RankingKey<C>, RankingSum<C>);
+impl<R: Ranked + Clone> Table for RankingTable<R>
+where
+    Self: Query + AsQuery,
+{
+    type PrimaryKey = RankingKey<R>;
+    type AllColumns = (RankingKey<R>, RankingSum<R>);
 
     fn primary_key(&self) -> Self::PrimaryKey {
         RankingKey(PhantomData)
@@ -304,20 +441,19 @@ impl<C: Counters<Table: EntityTable>> Table for RankingTable<C> {
 }
 
 // Only a table of `table!` is `HasTable`, so that a ranking is not distinct from itself.
-impl<C, T> TableNotEqual<T> for RankingTable<C>
+impl<R, T> TableNotEqual<T> for RankingTable<R>
 where
-    C: Counters<Table: EntityTable>,
+    Self: Table,
     T: Table + HasTable<Table = T>,
 {
 }
 
-impl<C: Counters> AliasAliasAppearsInFromClause<Self, Self, Self> for RankingTable<C> {
+impl<R> AliasAliasAppearsInFromClause<Self, Self, Self> for RankingTable<R> {
     type Count = Once;
 }
 
-impl<C, F> FieldAliasMapperAssociatedTypesDisjointnessTrick<Self, Self, F> for RankingTable<C>
+impl<R, F> FieldAliasMapperAssociatedTypesDisjointnessTrick<Self, Self, F> for RankingTable<R>
 where
-    C: Counters,
     F: Column<Table = Self>,
 {
     type Out = AliasedField<Self, F>;
@@ -331,61 +467,98 @@ macro_rules! ranking_column {
     ($Column:ident, $SqlType:ty, $name:expr) => {
         #[doc(hidden)]
         #[derive(Debug, Clone, Copy, QueryId)]
-        pub struct $Column<C>(PhantomData<C>);
+        pub struct $Column<R>(PhantomData<R>);
 
-        impl<C: Counters> Expression for $Column<C> {
+        impl<R: Ranked> Expression for $Column<R> {
             type SqlType = $SqlType;
         }
 
-        impl<C: Counters<Table: EntityTable>> Column for $Column<C> {
-            type Table = RankingTable<C>;
+        impl<R: Ranked + Clone> Column for $Column<R>
+        where
+            RankingTable<R>: Table,
+        {
+            type Table = RankingTable<R>;
             const NAME: &'static str = $name;
         }
 
-        impl<C> ValidGrouping<()> for $Column<C> {
+        impl<R> ValidGrouping<()> for $Column<R> {
             type IsAggregate = is_aggregate::No;
         }
 
-        impl<C: Counters> AppearsOnTable<RankingTable<C>> for $Column<C> {}
-        impl<C: Counters> SelectableExpression<RankingTable<C>> for $Column<C> {}
+        impl<R> AppearsOnTable<RankingTable<R>> for $Column<R> where Self: Expression {}
+        impl<R> SelectableExpression<RankingTable<R>> for $Column<R> where Self: Expression {}
     };
 }
 
-ranking_column!(RankingKey, KeyType<C>, ENTITY);
+ranking_column!(RankingKey, R::SqlType, ENTITY);
 ranking_column!(RankingSum, BigInt, TOTAL);
 
-/// The column of the entities' keys in a [`ranking`](crate::dsl::ranking()).
-pub type RankedEntity<C> = AliasedField<RankingTable<C>, RankingKey<C>>;
+/// The column of the entities' keys in a [`ranking`](crate::dsl::ranking()) of the type `R`.
+pub type RankedEntity<R> = AliasedField<RankingTable<R>, RankingKey<R>>;
 
-/// The column of the totals of the counter `C` in a [`ranking`](crate::dsl::ranking()). It is never
+/// The column of the totals in a [`ranking`](crate::dsl::ranking()) of the type `R`. It is never
 /// NULL: after a left join, it is 0 for a row that is not in the ranking.
 #[derive(Debug, Clone, Copy, QueryId)]
-pub struct RankedTotal<C>(PhantomData<C>);
+pub struct RankedTotal<R>(PhantomData<R>);
 
-impl<C: Counters> Expression for RankedTotal<C> {
+impl<R> Expression for RankedTotal<R> {
     type SqlType = BigInt;
 }
 
-impl<C> ValidGrouping<()> for RankedTotal<C> {
+impl<R> ValidGrouping<()> for RankedTotal<R> {
     type IsAggregate = is_aggregate::No;
 }
 
-impl<C, QS> AppearsOnTable<QS> for RankedTotal<C>
-where
-    C: Counters,
-    QS: AppearsInFromClause<Alias<RankingTable<C>>, Count = Once>,
+impl<R, QS> AppearsOnTable<QS> for RankedTotal<R> where
+    QS: AppearsInFromClause<Alias<RankingTable<R>>, Count = Once>
 {
 }
 
-impl<C: Counters, QS> SelectableExpression<QS> for RankedTotal<C> where Self: AppearsOnTable<QS> {}
+impl<R, QS> SelectableExpression<QS> for RankedTotal<R> where Self: AppearsOnTable<QS> {}
 
-impl<C: Counters, DB: CounterBackend> QueryFragment<DB> for RankedTotal<C> {
+impl<R, DB: CounterBackend> QueryFragment<DB> for RankedTotal<R> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         out.push_sql("COALESCE(");
         out.push_identifier(RANKING)?;
         out.push_sql(".");
         out.push_identifier(TOTAL)?;
         out.push_sql(", 0)");
+        Ok(())
+    }
+}
+
+/// The condition of a join of the ranking `R` to the parent table of the counters `C`.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct IsParent<C, R>(PhantomData<(C, R)>);
+
+impl<C, R> Expression for IsParent<C, R> {
+    type SqlType = Bool;
+}
+
+impl<C, R> ValidGrouping<()> for IsParent<C, R> {
+    type IsAggregate = is_aggregate::No;
+}
+
+impl<C, R, QS> AppearsOnTable<QS> for IsParent<C, R> {}
+
+impl<C, T, E, By, DB> QueryFragment<DB> for IsParent<C, Ranking<C, T, E, By>>
+where
+    C: Counters<Table = T>,
+    T: HasParent<ParentKey: Parts<DB>>,
+    By: RankBy<T>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let columns = <T::ParentKey as ParentColumns<T::KeyType>>::NAMES.len();
+        for part in 0..columns.min(By::NAMES.len()) {
+            out.push_sql(if part == 0 { "" } else { " AND " });
+            T::PARENT_KEY.walk_part(part, out.reborrow())?;
+            out.push_sql(" = ");
+            out.push_identifier(RANKING)?;
+            out.push_sql(".");
+            out.push_identifier(&numbered(ENTITY, part))?;
+        }
         Ok(())
     }
 }

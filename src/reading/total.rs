@@ -4,19 +4,19 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
-use diesel::expression::{AsExpression, Expression, ValidGrouping};
+use diesel::expression::{AsExpression, Expression, TypedExpressionType, ValidGrouping};
 use diesel::internal::table_macro::ops;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_source::{AppearsInFromClause, Once};
-use diesel::sql_types::{BigInt, Nullable};
-use diesel::{AppearsOnTable, Column, QueryResult, SelectableExpression};
+use diesel::sql_types::{BigInt, Nullable, SqlType};
+use diesel::{AppearsOnTable, QueryResult, SelectableExpression};
 
 use crate::backend::{CounterBackend, Dialect};
 use crate::counter::{Counters, TableOf};
 use crate::day::DayRange;
-use crate::entity::KeyType;
+use crate::key::{Columns, KeyType, Parts};
 use crate::reading::days::{AllDays, Days};
-use crate::table::{CounterTable, EntityTable, HasParent, TableName};
+use crate::table::{CounterTable, HasParent, ParentTable, TableName};
 
 /// Returns a counter's total as a Diesel expression, for queries of the model's table.
 ///
@@ -137,9 +137,13 @@ impl<C: Counters, Days, Id> Total<C, Days, Id> {
     }
 }
 
-impl<C: Counters<Table: EntityTable>, Days> Total<C, Days> {
+impl<C: Counters, Days> Total<C, Days> {
     /// Sets the entity: an expression for its key, such as a foreign key or the field of an alias.
     /// If the key is NULL, the total is 0. For `sql`, name the type: `sql::<BigInt>("…")`.
+    ///
+    /// For a key of several columns, give a tuple of expressions and values, such as
+    /// `(articles::id, "👍")`. With fewer than the key has columns, it is the total of all entities whose
+    /// keys begin with them.
     ///
     /// ```
     /// # include!("../doctest_setup.rs");
@@ -161,27 +165,91 @@ impl<C: Counters<Table: EntityTable>, Days> Total<C, Days> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn of<Id>(self, id: Id) -> Total<C, Days, Id>
+    pub fn of<Id, N>(self, id: Id) -> Total<C, Days, Id::Parts>
     where
-        Id: Expression<SqlType: OrNull<KeyType<C>>>,
+        Id: TotalOf<KeyType<C>, N>,
     {
         Total {
             table: self.table,
             days: self.days,
-            entity: id,
+            entity: id.into_parts(),
         }
     }
 }
 
-/// The SQL type `ST` or `Nullable<ST>`.
+/// An expression for the key of a [`Total`], which has the SQL types `Key`, or for its first columns.
+/// The compiler infers `Columns`, their number.
 #[diagnostic::on_unimplemented(
-    message = "this is not an expression for a key of this counter table, whose keys have the SQL type `{ST}`",
+    message = "this is not an expression for a key of this counter table, whose key has the SQL types `{Key}`",
+    label = "this is a `{Self}`"
+)]
+pub trait TotalOf<Key, Columns> {
+    /// The expressions, as a tuple.
+    type Parts;
+    #[doc(hidden)]
+    fn into_parts(self) -> Self::Parts;
+}
+
+/// An expression with the SQL type `ST` or `Nullable<ST>`.
+#[diagnostic::on_unimplemented(
+    message = "this is not an expression for a key of this counter table, whose key begins with the SQL type `{ST}`",
     label = "the SQL type of this expression is `{Self}`"
 )]
 pub trait OrNull<ST> {}
 impl<ST> OrNull<ST> for ST {}
 #[diagnostic::do_not_recommend]
 impl<ST> OrNull<ST> for Nullable<ST> {}
+
+macro_rules! total_of {
+    ($($number:literal: ($($K:ident: $S:ident $k:ident)*) of ($($T:ident)*);)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<$($K,)* $($T: SqlType + TypedExpressionType),*> TotalOf<($($T,)*), Columns<$number>>
+            for ($($K,)*)
+        where
+            $($K: AsExpression<$S>,)*
+        {
+            type Parts = ($($K::Expression,)*);
+            fn into_parts(self) -> Self::Parts {
+                let ($($k,)*) = self;
+                ($($k.as_expression(),)*)
+            }
+        }
+    )*};
+    (@one $(($($T:ident)*);)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<Id, A, $($T),*> TotalOf<(A, $($T,)*), Columns<1>> for Id
+        where
+            Id: Expression<SqlType: OrNull<A> + SqlType>,
+        {
+            type Parts = (Id,);
+            fn into_parts(self) -> (Id,) {
+                (self,)
+            }
+        }
+    )*};
+}
+
+total_of! {
+    @one
+    ();
+    (B);
+    (B C);
+    (B C D);
+    (B C D E);
+}
+
+total_of! {
+    2: (I: A i J: B j) of (A B);
+    2: (I: A i J: B j) of (A B C);
+    3: (I: A i J: B j K: C k) of (A B C);
+    2: (I: A i J: B j) of (A B C D);
+    3: (I: A i J: B j K: C k) of (A B C D);
+    4: (I: A i J: B j K: C k L: D l) of (A B C D);
+    2: (I: A i J: B j) of (A B C D E);
+    3: (I: A i J: B j K: C k) of (A B C D E);
+    4: (I: A i J: B j K: C k L: D l) of (A B C D E);
+    5: (I: A i J: B j K: C k L: D l M: E m) of (A B C D E);
+}
 
 /// The alias of the counter table in the subquery, so that the query around it can use the table's
 /// name.
@@ -190,7 +258,7 @@ const COUNTED: &str = "diesel_counters_counted";
 impl<C, D, Id, DB> QueryFragment<DB> for Total<C, D, Id>
 where
     C: Counters,
-    Id: QueryFragment<DB>,
+    Id: Parts<DB>,
     TableOf<C>: QueryFragment<DB>,
     D: Days<DB>,
     DB: CounterBackend,
@@ -204,14 +272,17 @@ where
         self.table.walk_ast(out.reborrow())?;
         out.push_sql(" AS ");
         out.push_identifier(COUNTED)?;
-        out.push_sql(" WHERE ");
-        out.push_identifier(COUNTED)?;
-        out.push_sql(".");
-        out.push_identifier(C::Table::ENTITY.unwrap_or_default())?;
-        out.push_sql(" = ");
-        self.entity.walk_ast(out.reborrow())?;
-        self.days
-            .walk_where(" AND ", C::Table::DAY, out.reborrow())?;
+        let mut and = " WHERE ";
+        for (part, column) in C::Table::ENTITY.iter().take(Id::NUMBER).enumerate() {
+            out.push_sql(and);
+            out.push_identifier(COUNTED)?;
+            out.push_sql(".");
+            out.push_identifier(column)?;
+            out.push_sql(" = ");
+            self.entity.walk_part(part, out.reborrow())?;
+            and = " AND ";
+        }
+        self.days.walk_where(and, C::Table::DAY, out.reborrow())?;
         out.push_sql(")");
         Ok(())
     }
@@ -285,13 +356,14 @@ pub struct ParentRow<C>(PhantomData<C>);
 
 type ParentKey<C> = <<C as Counters>::Table as HasParent>::ParentKey;
 
-impl<C, DB> QueryFragment<DB> for ParentRow<C>
+impl<C, DB> Parts<DB> for ParentRow<C>
 where
-    C: Counters<Table: HasParent<ParentKey: QueryFragment<DB>>>,
+    C: Counters<Table: HasParent<ParentKey: Parts<DB>>>,
     DB: CounterBackend,
 {
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        C::Table::PARENT_KEY.walk_ast(out)
+    const NUMBER: usize = ParentKey::<C>::NUMBER;
+    fn walk_part<'b>(&'b self, part: usize, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        C::Table::PARENT_KEY.walk_part(part, out)
     }
 }
 
@@ -300,8 +372,9 @@ impl<C: QueryId> QueryId for ParentRow<C> {
     const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
 }
 
+// A total is the expression; the key is a part of it.
 impl<C: Counters> Expression for ParentRow<C> {
-    type SqlType = KeyType<C>;
+    type SqlType = BigInt;
 }
 
 impl<C, By> ValidGrouping<By> for ParentRow<C>
@@ -315,7 +388,7 @@ where
 impl<C, QS: ?Sized> AppearsOnTable<QS> for ParentRow<C>
 where
     C: Counters<Table: HasParent>,
-    <ParentKey<C> as Column>::Table: InQuery<QS>,
+    ParentTable<C::Table>: InQuery<QS>,
 {
 }
 

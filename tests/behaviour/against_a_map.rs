@@ -591,7 +591,7 @@ macro_rules! keys {
                             let layout = Layout {
                                 table: diesel::query_source::QuerySource::from_clause(&thing_counters::table),
                                 name: "thing_counters".into(),
-                                entity: Some("thing".into()),
+                                entity: vec!["thing".into()],
                                 day: "day".into(),
                                 slot: "slot".into(),
                                 counters: vec!["views".into(), "likes".into()],

@@ -52,11 +52,11 @@ fn insert_rows(conn: &mut Conn) {
 
 /// A merge that does not know of others: its lock is another.
 fn another_compact()
--> Compact<'static, <article_counters::table as QuerySource>::FromClause, BigInt, i64> {
+-> Compact<'static, <article_counters::table as QuerySource>::FromClause, (BigInt,), i64> {
     Compact::new(Layout {
         table: article_counters::table.from_clause(),
         name: "another".into(),
-        entity: Some("article_id".into()),
+        entity: vec!["article_id".into()],
         day: "day".into(),
         slot: "slot".into(),
         counters: ["views", "likes", "comments"].map(Into::into).into(),

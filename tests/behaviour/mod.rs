@@ -9,6 +9,7 @@ mod days;
 mod deleting;
 mod derive;
 mod folding;
+mod key_columns;
 mod keys;
 mod many;
 mod many_values;

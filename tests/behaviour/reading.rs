@@ -148,7 +148,7 @@ fn layout() -> Layout<SqlLiteral<Untyped>> {
     Layout {
         table: sql("article_counters"),
         name: "article_counters".into(),
-        entity: Some("article_id".into()),
+        entity: vec!["article_id".into()],
         day: "day".into(),
         slot: "slot".into(),
         counters: vec!["views".into()],

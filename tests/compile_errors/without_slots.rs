@@ -19,6 +19,8 @@ struct Article {
 
 impl HasCounters for Article {
     type Key = i64;
+    type KeyRef<'a> = &'a i64;
+    type KeyColumns = diesel_counters::Columns<1>;
     type CounterTables = ();
 
     fn counter_key(&self) -> &i64 {

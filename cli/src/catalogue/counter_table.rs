@@ -4,19 +4,22 @@ use anyhow::{Context, Result};
 
 use super::{Column, Index, Kind, Parent, Table};
 
-/// A counter table: its primary key is `(entity, day, slot)`, or `(day, slot)`.
+/// A counter table: its primary key is `(entity, day, slot)`, with up to five columns for the entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterTable {
     pub table: Table,
-    /// `None` if it counts for one thing only, such as a whole site.
-    pub entity: Option<Column>,
-    /// The column that the entity's foreign key refers to.
+    /// The columns of the entity's key; none if it counts for one thing only, such as a whole site.
+    pub entity: Vec<Column>,
+    /// The column that the foreign key of the first of them refers to.
     pub parent: Option<Parent>,
     pub day: Column,
     pub slot: Column,
     /// Every other BIGINT column.
     pub counters: Vec<Column>,
 }
+
+/// The greatest number of columns of an entity's key.
+pub const MAX_COLUMNS: usize = 5;
 
 /// Returns the table if it is not a counter table.
 impl TryFrom<Table> for CounterTable {
@@ -25,15 +28,18 @@ impl TryFrom<Table> for CounterTable {
     fn try_from(table: Table) -> Result<Self, Table> {
         let key: Option<Vec<&Column>> = table.primary_key.iter().map(|c| table.column(c)).collect();
         let (entity, day, slot) = match key.as_deref() {
-            Some([day, slot]) => (None, *day, *slot),
-            Some([entity, day, slot]) => (Some((*entity).clone()), *day, *slot),
+            Some([entity @ .., day, slot]) if entity.len() <= MAX_COLUMNS => (
+                entity.iter().copied().cloned().collect::<Vec<_>>(),
+                *day,
+                *slot,
+            ),
             _ => return Err(table),
         };
         if !table.holds_days(day) || !table.holds_slots(slot) {
             return Err(table);
         }
         Ok(CounterTable {
-            parent: entity.as_ref().and_then(|key| key.refers_to.clone()),
+            parent: entity.first().and_then(|key| key.refers_to.clone()),
             entity,
             day: day.clone(),
             slot: slot.clone(),
@@ -64,13 +70,14 @@ impl CounterTable {
         })
     }
 
-    /// The column of the entity's key.
+    /// The columns of the entity's key.
     ///
     /// # Errors
     ///
     /// If there is none.
-    pub fn of_entities(&self) -> Result<&Column> {
-        self.entity.as_ref().with_context(|| {
+    pub fn of_entities(&self) -> Result<&[Column]> {
+        let entity = (!self.entity.is_empty()).then_some(&*self.entity);
+        entity.with_context(|| {
             format!(
                 "{} counts for one thing only: its primary key ({}, {}) has no entity",
                 self.table, self.day.name, self.slot.name

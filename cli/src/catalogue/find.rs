@@ -46,8 +46,8 @@ pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTabl
     match CounterTable::try_from(table(conn, name)?) {
         Ok(table) => Ok(table),
         Err(table) => bail!(
-            "{table} is not a counter table: its primary key is not (entity, day DATE, slot SMALLINT) \
-             or (day, slot). `diesel-counters check {table}` says what is wrong with it; {}",
+            "{table} is not a counter table: its primary key is not (entity, day DATE, slot SMALLINT), \
+             with up to five columns for the entity, or (day, slot). `diesel-counters check {table}` says what is wrong with it; {}",
             which_there_are(conn)?
         ),
     }

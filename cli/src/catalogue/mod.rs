@@ -6,7 +6,7 @@ mod shape;
 
 use std::fmt;
 
-pub use counter_table::CounterTable;
+pub use counter_table::{CounterTable, MAX_COLUMNS};
 pub use find::{counter_table, table};
 pub use shape::{Shape, is_meant_to_count, is_zero};
 

@@ -5,7 +5,7 @@ use super::{Column, CounterTable, Kind, Table};
 /// A guess at a table's columns.
 pub struct Shape<'t> {
     pub table: &'t Table,
-    /// The other columns of the key. A counter table has one or none.
+    /// The other columns of the key, of which a counter table has up to five.
     pub entity: Vec<&'t Column>,
     pub day: &'t Column,
     pub slot: &'t Column,

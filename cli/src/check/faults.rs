@@ -5,7 +5,7 @@ use crate::database::faults;
 faults! {
     NO_KEY = Wrong, "no_key": "It is not a counter table: diesel_counters cannot count in it.";
     KEY_COLUMNS = Wrong, "key_columns":
-        "diesel_counters does not compile with it: an entity is one column.";
+        "diesel_counters does not compile with it: an entity has up to five columns.";
     KEY_ORDER = Slow, "key_order":
         "The rows of one entity are not next to each other: a read of its count scans all rows. \
          diesel_counters does not compile with it.";

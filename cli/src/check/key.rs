@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::faults::{DEFERRABLE_KEY, KEY_COLUMNS, KEY_ORDER, NO_KEY, NOT_PRIMARY_KEY, NULL_KEY};
 use super::several_rows;
-use crate::catalogue::{Index, Shape, Table};
+use crate::catalogue::{Index, MAX_COLUMNS, Shape, Table};
 use crate::connection::AnyConnection;
 use crate::database::{Change, Database, Fault, Known, Severity};
 
@@ -19,7 +19,7 @@ pub fn no_key(table: &Table) -> Fault {
 
 pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
-    if shape.entity.len() > 1 {
+    if shape.entity.len() > MAX_COLUMNS {
         faults.push(too_many_columns(shape));
     } else if shape.table.primary_key != shape.key() {
         faults.push(with_remedy(wrong_key(shape, conn.database()), shape, conn)?);
@@ -39,7 +39,7 @@ fn too_many_columns(shape: &Shape<'_>) -> Fault {
         names.join(", ")
     );
     let fault = KEY_COLUMNS.found(what);
-    fault.remedy("Count by one column, such as the id of a row that has the others.")
+    fault.remedy("Count by fewer columns, such as the id of a row that has the others.")
 }
 
 fn wrong_key(shape: &Shape<'_>, database: &dyn Database) -> Fault {

@@ -7,15 +7,23 @@ pub struct CreateTable<'a> {
     pub database: &'static dyn Database,
     /// In SQL.
     pub table: &'a str,
-    /// The name and the type of its key.
-    pub entity: Option<(&'a str, &'a str)>,
-    pub parts: Parts,
+    /// The columns of the entity's key.
+    pub entity: Vec<KeyColumn<'a>>,
+    /// After the primary key.
+    pub foreign_keys: String,
     pub day: &'a str,
     pub slot: &'a str,
     pub counters: &'a [String],
 }
 
-/// The key that is counted for.
+/// A column of the entity's key, in a `CREATE TABLE`.
+pub struct KeyColumn<'a> {
+    pub name: &'a str,
+    pub sql_type: &'a str,
+    pub parts: Parts,
+}
+
+/// A column of the key that is counted for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entity {
     pub column: String,
@@ -35,7 +43,7 @@ pub enum KeyType {
     Uuid,
 }
 
-/// The parts of a `CREATE TABLE` that depend on the entity.
+/// The parts of a `CREATE TABLE` that depend on a column of the entity's key.
 #[derive(Default)]
 pub struct Parts {
     /// Lines of a comment above the statement.
@@ -67,12 +75,15 @@ pub fn qualified(database: &(impl Database + ?Sized), name: &str) -> String {
 
 impl CreateTable<'_> {
     pub fn statement(&self) -> String {
-        let (facts, parts) = (self.database.facts(), &self.parts);
+        let facts = self.database.facts();
         let quoted = |name: &str| self.database.quoted(name);
         let mut key = Vec::new();
-        if let Some((name, sql_type)) = self.entity {
+        let mut foreign_keys = self.foreign_keys.clone();
+        for column in &self.entity {
+            let parts = &column.parts;
             let rest = format!("{}NOT NULL{}", parts.collation, parts.references);
-            key.push((quoted(name), sql_type, rest));
+            key.push((quoted(column.name), column.sql_type, rest));
+            foreign_keys += &parts.foreign_keys;
         }
         for (name, sql_type) in [(self.day, "DATE"), (self.slot, "SMALLINT")] {
             key.push((quoted(name), sql_type, "NOT NULL".to_owned()));
@@ -104,7 +115,7 @@ impl CreateTable<'_> {
             lines(&counters),
             facts.above_key,
             names.join(", "),
-            parts.foreign_keys,
+            foreign_keys,
         )
     }
 }

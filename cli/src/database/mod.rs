@@ -26,7 +26,7 @@ use crate::doctor::looks::Looks;
 use crate::doctor::report::{Deadlock, Look};
 use crate::sql::{Sql, sql};
 
-pub use create_table::{CreateTable, Entity, KeyType, Parts, qualified};
+pub use create_table::{CreateTable, Entity, KeyColumn, KeyType, Parts, qualified};
 pub(crate) use fault::faults;
 pub use fault::{Change, Fault, Known, Rebuild, Replaces, Script, Severity};
 pub use rows::Catalogue;
@@ -58,6 +58,11 @@ pub trait Database: Sync {
     /// The kind that a key of this kind is stored and bound as.
     fn stored_as(&self, kind: Kind) -> Kind {
         kind
+    }
+
+    /// SQL that joins texts, with commas between them.
+    fn joined(&self, texts: &[String]) -> String {
+        texts.join(" || ', ' || ")
     }
 
     /// A condition that is true for the key that is printed as this text, and for no other.
@@ -145,6 +150,16 @@ pub trait Database: Sync {
             _ => self.facts().text,
         };
         as_text.replace("{}", &self.quoted(&key.name))
+    }
+
+    /// SQL that reads a key of several columns as one text: `7, 👍`.
+    fn key_as_text(&self, key: &[Column]) -> String {
+        let columns: Vec<_> = key.iter().map(|column| self.as_text(column)).collect();
+        match &*columns {
+            [] => self.facts().text.replace("{}", "NULL"),
+            [one] => one.clone(),
+            several => self.joined(several),
+        }
     }
 
     /// SQL that reads a column of times as days in UTC, or `None` if that is not certain.

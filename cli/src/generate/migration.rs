@@ -6,8 +6,9 @@ use clap::builder::PossibleValuesParser;
 
 use super::entity;
 use super::folder::{Folder, Written};
+use crate::catalogue::MAX_COLUMNS;
 use crate::connection::dialect_of;
-use crate::database::{self, CreateTable, Database, Entity, Parts, qualified};
+use crate::database::{self, CreateTable, Database, Entity, KeyColumn, qualified};
 use crate::options::Options;
 
 /// Write a Diesel migration that creates a counter table.
@@ -23,11 +24,12 @@ pub struct Migration {
     /// The names of the counters, such as views,likes.
     #[arg(long, value_delimiter = ',', required = true, value_name = "NAME,…")]
     counters: Vec<String>,
-    /// The key to count by, its type, and the column that it refers to, such as
+    /// A column of the key to count by, its type, and the column that it refers to, such as
     /// article_id:bigint:articles.id. The types are smallint, integer, bigint, text,
-    /// binary and uuid. Without it, the table counts for one thing, such as a whole site.
+    /// binary and uuid. Repeat it for a key of several columns, in their order. Without it, the table
+    /// counts for one thing, such as a whole site.
     #[arg(long, value_name = "COLUMN:TYPE[:TABLE.COLUMN]", value_parser = entity::parse)]
-    entity: Option<Entity>,
+    entity: Vec<Entity>,
     /// Count for one thing, which is the default without --entity.
     #[arg(long, conflicts_with = "entity")]
     no_entity: bool,
@@ -46,7 +48,7 @@ const DAY: &str = "day";
 const SLOT: &str = "slot";
 
 pub fn run(migration: Migration, options: &Options) -> Result<()> {
-    let has_entity = migration.entity.is_some();
+    let has_entity = !migration.entity.is_empty();
     let written = write(migration, options)?;
     options.print(&written, || {
         let model = match has_entity {
@@ -72,22 +74,23 @@ fn write(args: Migration, options: &Options) -> Result<Written> {
     };
     validate(&args, &table)?;
     let database = database(args.backend.as_deref(), options)?;
-    let (of, mut parts) = match &args.entity {
-        Some(entity) => (
-            format!("each {}", entity.column),
-            database.of_entity(entity),
-        ),
-        None => ("one thing".to_owned(), Parts::default()),
+    let names: Vec<_> = args.entity.iter().map(|entity| &*entity.column).collect();
+    let of = match &*names {
+        [] => "one thing".to_owned(),
+        names => format!("each {}", names.join(", ")),
     };
-    let heading = std::mem::take(&mut parts.heading);
+    let key = args.entity.iter().map(|entity| KeyColumn {
+        name: &entity.column,
+        sql_type: database.facts().key_types[entity.key_type as usize],
+        parts: database.of_entity(entity),
+    });
+    let key: Vec<_> = key.collect();
+    let heading: String = key.iter().map(|column| &*column.parts.heading).collect();
     let create = CreateTable {
         database,
         table: &qualified(database, &table),
-        entity: args.entity.as_ref().map(|entity| {
-            let sql_type = database.facts().key_types[entity.key_type as usize];
-            (&*entity.column, sql_type)
-        }),
-        parts,
+        entity: key,
+        foreign_keys: String::new(),
         day: DAY,
         slot: SLOT,
         counters: &args.counters,
@@ -113,7 +116,10 @@ fn database(option: Option<&str>, options: &Options) -> Result<&'static dyn Data
 
 fn validate(args: &Migration, table: &str) -> Result<()> {
     let mut names = vec![DAY, SLOT];
-    names.extend(args.entity.as_ref().map(|entity| &*entity.column));
+    if args.entity.len() > MAX_COLUMNS {
+        bail!("a key has up to five columns besides the day and the slot");
+    }
+    names.extend(args.entity.iter().map(|entity| &*entity.column));
     names.extend(args.counters.iter().map(String::as_str));
     for (i, name) in names.iter().enumerate() {
         if name.is_empty() {

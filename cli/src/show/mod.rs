@@ -13,11 +13,12 @@ use diesel_counters::dsl::{LayoutSum, MergeOn};
 use diesel_counters::{Compact, Layout};
 use serde::Serialize;
 
+use crate::any_key::with_key;
 use crate::catalogue::{CounterTable, counter_table};
 use crate::connection::AnyConnection;
 use crate::database::Size;
 use crate::entity;
-use crate::layout::{TableName, layout, with_key_type};
+use crate::layout::{TableName, layout};
 use crate::options::Options;
 use crate::sql::sql;
 
@@ -29,8 +30,9 @@ use crate::sql::sql;
 pub struct Show {
     /// The counter table, such as article_counters or blog.article_counters.
     table: String,
-    /// Show only the entity with this key, such as 42. Write bytes as hexadecimal digits.
-    entity: Option<String>,
+    /// Show only the entity with this key, such as 42. Write bytes as hexadecimal digits. If the key has
+    /// several columns, give the values of the first ones, or of all.
+    entity: Vec<String>,
     /// The number of days to show, up to today in UTC.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3660))]
     days: u64,
@@ -75,14 +77,20 @@ pub fn run(args: Show, options: &Options) -> Result<()> {
 fn look(args: Show, options: &Options) -> Result<Shown> {
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
-    let condition = match (&args.entity, &table.entity) {
-        (Some(text), Some(key)) => entity::equal(conn.database(), key, text)?,
-        (None, _) => sql("1 = 1"),
-        (Some(_), None) => bail!(
-            "{} counts for one thing only: leave out the entity",
-            table.table
-        ),
-    };
+    if args.entity.len() > table.entity.len() {
+        bail!(
+            "the key of {} has {} columns besides the day and the slot: leave out {}",
+            table.table,
+            table.entity.len(),
+            args.entity[table.entity.len()..].join(", ")
+        );
+    }
+    let mut condition = sql("1 = 1");
+    for (text, key) in args.entity.iter().zip(&table.entity) {
+        condition = condition
+            .sql(" AND ")
+            .then(entity::equal(conn.database(), key, text)?);
+    }
     let layout = layout(&table, &table.counters);
     let totals: LayoutSum = layout.sums().filter(&condition).get_result(conn)?;
     let last = Utc::now().date_naive();
@@ -104,7 +112,7 @@ fn look(args: Show, options: &Options) -> Result<Shown> {
             days: days.map(of_day).collect(),
         }
     });
-    let is_whole = args.entity.is_none();
+    let is_whole = args.entity.is_empty();
     Ok(Shown {
         counters: counters.collect(),
         size: match is_whole {
@@ -122,14 +130,14 @@ fn look(args: Show, options: &Options) -> Result<Shown> {
         first_day: totals.first_day,
         last_day: totals.last_day,
         table: table.table.to_string(),
-        entity: args.entity,
+        entity: (!is_whole).then(|| args.entity.join(", ")),
     })
 }
 
 /// The number of rows that `compact` would merge.
 fn rows_to_merge(table: &CounterTable, conn: &mut AnyConnection) -> Result<u64> {
     let layout = layout(table, &table.counters);
-    with_key_type!(table.entity.as_ref(), conn, count(layout))
+    with_key!(&table.entity, conn, count(layout))
 }
 
 fn count<ST, K, Conn>(layout: Layout<TableName>, conn: &mut Conn) -> Result<u64>

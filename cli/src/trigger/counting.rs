@@ -297,17 +297,18 @@ fn entity(
     database: &dyn Database,
 ) -> Result<Option<Column>> {
     let table = &counters.table;
-    let (key, name) = match (&counters.entity, name) {
-        (None, None) => return Ok(None),
-        (Some(key), Some(name)) => (key, name),
-        (None, Some(name)) => bail!(
+    let (key, name) = match (&*counters.entity, name) {
+        ([], None) => return Ok(None),
+        ([key], Some(name)) => (key, name),
+        ([], Some(name)) => bail!(
             "{table} counts for one thing only: write --count {table}.COUNTER, without {name}"
         ),
-        (Some(key), None) => bail!(
+        ([key], None) => bail!(
             "{table} counts for each {}: write --count COLUMN:{table}.COUNTER, with the column of \
              {rows} that names it",
             key.name
         ),
+        _ => bail!("triggers count by a key of one column, and that of {table} has several"),
     };
     let column = rows
         .column(name)
@@ -349,7 +350,7 @@ fn entity(
 fn refuse_early_rows(entity: Option<&Column>, counters: &CounterTable, rows: &Table) -> Result<()> {
     let pair = entity.and_then(|entity| Some((entity, entity.refers_to.as_ref()?)));
     let (Some((entity, parent)), Some(counted), Some(key)) =
-        (pair, &counters.parent, &counters.entity)
+        (pair, &counters.parent, counters.entity.first())
     else {
         return Ok(());
     };

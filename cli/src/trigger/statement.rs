@@ -298,14 +298,14 @@ impl Counting {
 
     /// The column of [`WRONG`].
     pub fn key_of_wrong(&self, target: &Target) -> &'static str {
-        target.counters.entity.as_ref().map_or(DAY, |_| ENTITY)
+        target.counters.entity.first().map_or(DAY, |_| ENTITY)
     }
 
     /// Locks the entities in [`WRONG`] as corrections of the library do: it adds nothing to the row of
     /// 1970-01-01 in slot 0. An entity that was deleted meanwhile is left out.
     pub fn lock_wrong(&self, target: &Target) -> String {
         let undated = self.database.facts().trigger.undated;
-        let query = match target.counters.entity {
+        let query = match target.counters.entity.first() {
             Some(_) => {
                 let exists = target.sources.first().and_then(|source| {
                     target.exists(source, &format!("{WRONG}.{ENTITY}"), self.database)
@@ -328,7 +328,7 @@ impl Counting {
     /// The rows of these queries whose entity is in [`WRONG`].
     fn of_wrong(&self, target: &Target, queries: [String; 2]) -> String {
         let queries = queries.join(UNION);
-        match target.counters.entity {
+        match target.counters.entity.first() {
             None => queries,
             Some(_) => format!(
                 "SELECT *\nFROM (\n{}\n) AS counted\nWHERE entity IN (SELECT entity FROM {WRONG})",
@@ -360,7 +360,7 @@ impl Counting {
     /// stored, and what it should be. If they are `locked`, of the entities in [`WRONG`] only.
     pub fn drift(&self, target: &Target, counter: usize, locked: bool) -> String {
         let (facts, sql) = (self.database.facts(), &self.database.facts().trigger);
-        let entity = match &target.counters.entity {
+        let entity = match target.counters.entity.first() {
             Some(key) => self.database.as_text(&Column {
                 name: ENTITY.to_owned(),
                 ..key.clone()
@@ -424,7 +424,7 @@ impl Target {
     }
 
     fn group(&self) -> &'static str {
-        match self.counters.entity {
+        match self.counters.entity.first() {
             Some(_) => "entity, day",
             None => "day",
         }

@@ -12,8 +12,21 @@ use diesel::query_builder::AstPass;
 use super::Dialect;
 
 // Names in the library's SQL. They are long so that no column of an application has them.
-pub(crate) const WANTED_KEY: &str = "diesel_counters_key";
+pub(crate) const WANTED: &str = "diesel_counters_wanted";
 pub(crate) const NUMBER: &str = "diesel_counters_number";
+
+/// Returns the name of a key's column in a list of keys.
+pub(crate) fn wanted(column: usize) -> String {
+    numbered("diesel_counters_key", column)
+}
+
+/// Returns a name for the column with the number `i`, from 0.
+pub(crate) fn numbered(name: &str, i: usize) -> String {
+    match i {
+        0 => name.to_owned(),
+        _ => format!("{name}_{i}"),
+    }
+}
 
 /// `abs` of the least integer fails with "integer overflow".
 const SQLITE_ELSE_ERROR: &str = " ELSE abs(-9223372036854775807 - 1) END";
@@ -124,6 +137,37 @@ impl Dialect {
         Ok(())
     }
 
+    /// Writes the number of different values of these columns.
+    pub(crate) fn push_count_distinct<DB: Backend>(
+        self,
+        columns: &[&str],
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
+        out.push_sql("COUNT(DISTINCT ");
+        match self {
+            // The literals of SQLite: of different values, they are different.
+            Dialect::Sqlite if columns.len() > 1 => {
+                for (i, column) in columns.iter().enumerate() {
+                    out.push_sql(if i == 0 {
+                        "quote("
+                    } else {
+                        " || ',' || quote("
+                    });
+                    out.push_identifier(column)?;
+                    out.push_sql(")");
+                }
+            }
+            Dialect::PostgreSql if columns.len() > 1 => {
+                out.push_sql("(");
+                push_names(columns, out)?;
+                out.push_sql(")");
+            }
+            _ => push_names(columns, out)?,
+        }
+        out.push_sql(")");
+        Ok(())
+    }
+
     /// Writes `-MIN(…)` of a counter. The statement fails if it is out of the range of a BIGINT.
     pub(crate) fn push_negative_min<DB: Backend>(
         self,
@@ -176,5 +220,34 @@ pub(crate) fn push_names<DB: Backend>(
         }
         out.push_identifier(name)?;
     }
+    Ok(())
+}
+
+/// Writes `(a, b) > (?, ?)`, or with ` <= `, in a form for which MySQL uses an index. `push_value`
+/// writes the value of one column.
+pub(crate) fn push_compare<'b, DB: Backend>(
+    key: &[&str],
+    compare: &str,
+    mut push_value: impl FnMut(usize, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+    out: &mut AstPass<'_, 'b, DB>,
+) -> QueryResult<()> {
+    let (strict, or_equal) = match compare {
+        " > " => (" > ", " >= "),
+        _ => (" < ", " <= "),
+    };
+    let last = key.len() - 1;
+    for (column, name) in key.iter().enumerate() {
+        let comparisons = match column == last {
+            true => &[(compare, "")][..],
+            false => &[(or_equal, " AND ("), (strict, " OR ")],
+        };
+        for (compare, after) in comparisons {
+            out.push_identifier(name)?;
+            out.push_sql(compare);
+            push_value(column, out)?;
+            out.push_sql(after);
+        }
+    }
+    out.push_sql(&")".repeat(last));
     Ok(())
 }

@@ -4,7 +4,7 @@ use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::{AstPass, QueryFragment};
 
-use super::{NUMBER, WANTED_KEY, push_names};
+use super::{NUMBER, WANTED, push_names, wanted};
 use crate::backend::Dialect;
 
 impl Dialect {
@@ -114,13 +114,42 @@ impl Dialect {
         Ok(())
     }
 
+    /// Writes a condition: the columns `key` are one of the listed keys. `keys` is the number of keys,
+    /// and `push_key` writes the values of one: `?, ?`.
+    pub(crate) fn push_in<'b, DB: Backend>(
+        self,
+        key: &[&str],
+        keys: usize,
+        mut push_key: impl FnMut(usize, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()> {
+        // `VALUES` would be a table, for which MySQL and MariaDB read all rows. SQLite requires it for
+        // keys of several columns.
+        let (begin, before, after) = match (key.len(), self) {
+            (1, _) => (" IN (", "", ""),
+            (_, Dialect::MySql) => (" IN (", "(", ")"),
+            _ => (" IN (VALUES ", "(", ")"),
+        };
+        out.push_sql(before);
+        push_names(key, out)?;
+        out.push_sql(after);
+        for row in 0..keys {
+            out.push_sql(if row == 0 { begin } else { ", " });
+            out.push_sql(before);
+            push_key(row, out)?;
+            out.push_sql(after);
+        }
+        out.push_sql(")");
+        Ok(())
+    }
+
     /// Writes ` FROM` a list of keys and their numbers, from 1, joined to the counter table where its
-    /// column `entity` is the key. `keys` is the number of keys, and `push_key` writes the value of
+    /// columns `key` are the key. `keys` is the number of keys, and `push_key` writes the values of
     /// one.
     pub(crate) fn push_from_numbered<'b, DB, T>(
         self,
         table: &'b T,
-        entity: &str,
+        key: &[&str],
         keys: usize,
         mut push_key: impl FnMut(usize, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
         out: &mut AstPass<'_, 'b, DB>,
@@ -130,7 +159,10 @@ impl Dialect {
         T: QueryFragment<DB>,
     {
         out.push_sql(" FROM ");
-        let columns = [(Some(entity), WANTED_KEY), (None, NUMBER)];
+        let names: Vec<String> = (0..key.len()).map(wanted).collect();
+        let of_key = key.iter().zip(&names);
+        let of_key = of_key.map(|(column, name)| (Some(*column), name.as_str()));
+        let columns: Vec<_> = of_key.chain([(None, NUMBER)]).collect();
         let push_row = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
             push_key(row, out)?;
             out.push_sql(&format!(", {}", row + 1));
@@ -142,16 +174,19 @@ impl Dialect {
             Dialect::PostgreSql | Dialect::Sqlite => " JOIN ",
         });
         table.walk_ast(out.reborrow())?;
-        out.push_sql(" ON ");
-        out.push_identifier(entity)?;
-        out.push_sql(" = ");
-        out.push_sql(WANTED_KEY);
+        for (i, (column, name)) in key.iter().zip(&names).enumerate() {
+            out.push_sql(if i == 0 { " ON " } else { " AND " });
+            out.push_identifier(column)?;
+            out.push_sql(" = ");
+            out.push_sql(name);
+        }
         Ok(())
     }
 
     /// An `UPDATE` that sets `column` of a table to the last column of a list of so many rows,
     /// which `push_row` writes, where the condition that `push_on` writes is true. `columns` are
-    /// those of the list, as in `push_list`. On MySQL and MariaDB a trigger of the table could not
+    /// those of the list, as in `push_list`: a
+    /// key, and two more. On MySQL and MariaDB a trigger of the table could not
     /// write to another table that the statement names.
     pub(crate) fn push_update_from<'b, DB, T>(
         self,
@@ -197,7 +232,9 @@ impl Dialect {
             out.push_sql(" AS diesel_counters_parent ON ");
             push_on(out)?;
             out.push_sql(" ORDER BY ");
-            out.push_sql(columns.first().map_or("", |(_, name)| name));
+            let key = columns.len() - 2;
+            let key: Vec<_> = columns[..key].iter().map(|(_, name)| *name).collect();
+            out.push_sql(&key.join(", "));
             out.push_sql(" FOR NO KEY UPDATE OF diesel_counters_parent) AS diesel_counters_locked");
         }
         out.push_sql(" WHERE ");
@@ -248,7 +285,8 @@ impl Dialect {
             }
             out.push_sql(")) AS diesel_counters_listed");
         }
-        out.push_sql(") AS diesel_counters_wanted");
+        out.push_sql(") AS ");
+        out.push_sql(WANTED);
         Ok(())
     }
 }

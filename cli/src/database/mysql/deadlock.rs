@@ -45,8 +45,8 @@ pub fn last_deadlock(looks: &mut Looks<'_>) -> Result<Option<Deadlock>> {
     };
     let counters = looks.counters;
     let table = &counters.table;
-    let entity = counters.entity.as_ref().map(|entity| entity.kind);
-    let deadlock = read(&status, &table.in_schema, &table.name, entity);
+    let entity: Vec<_> = counters.entity.iter().map(|entity| entity.kind).collect();
+    let deadlock = read(&status, &table.in_schema, &table.name, &entity);
     let Some(mut deadlock) = deadlock else {
         return Ok(None);
     };
@@ -58,7 +58,7 @@ pub fn last_deadlock(looks: &mut Looks<'_>) -> Result<Option<Deadlock>> {
     Ok(Some(deadlock))
 }
 
-fn read(status: &str, schema: &str, table: &str, entity: Option<Kind>) -> Option<Deadlock> {
+fn read(status: &str, schema: &str, table: &str, entity: &[Kind]) -> Option<Deadlock> {
     let (_, section) = status.split_once("LATEST DETECTED DEADLOCK\n")?;
     let section = section.split("\n------------\nTRANSACTIONS").next()?;
     let table = format!("of table `{schema}`.`{table}` ");
@@ -85,7 +85,7 @@ fn read(status: &str, schema: &str, table: &str, entity: Option<Kind>) -> Option
     })
 }
 
-fn transaction(text: &str, table: &str, entity: Option<Kind>) -> Deadlocked {
+fn transaction(text: &str, table: &str, entity: &[Kind]) -> Deadlocked {
     let mut lines = text
         .lines()
         .skip_while(|line| !line.contains(" thread id "));
@@ -104,7 +104,7 @@ fn transaction(text: &str, table: &str, entity: Option<Kind>) -> Deadlocked {
     }
 }
 
-fn waited_for(text: &str, table: &str, entity: Option<Kind>) -> Option<Row> {
+fn waited_for(text: &str, table: &str, entity: &[Kind]) -> Option<Row> {
     let (_, lock) = text.split_once("WAITING FOR THIS LOCK TO BE GRANTED:\n")?;
     let mut lines = lock.lines();
     let head = lines.next()?;
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_deadlock_is_read() {
-        let deadlock = read(STATUS, "blog", "article_counters", Some(Kind::BigInt)).unwrap();
+        let deadlock = read(STATUS, "blog", "article_counters", &[Kind::BigInt]).unwrap();
         assert_eq!(deadlock.at, "2026-11-21 13:53:57");
         let waited_for = Row {
             entity: Some("7".to_owned()),
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_deadlock_of_another_table_is_not_this_ones() {
-        assert_eq!(read(STATUS, "blog", "articles", None), None);
-        assert_eq!(read("nothing of the kind", "blog", "articles", None), None);
+        assert_eq!(read(STATUS, "blog", "articles", &[]), None);
+        assert_eq!(read("nothing of the kind", "blog", "articles", &[]), None);
     }
 }

@@ -8,14 +8,15 @@ use crate::entity;
 
 /// Reads `7, 1037685, 3`: the columns of the key, of which the entity may be text
 /// with a comma in it.
-pub fn row(lock_data: &str, entity: Option<Kind>) -> Option<Row> {
+pub fn row(lock_data: &str, entity: &[Kind]) -> Option<Row> {
     let mut parts = lock_data.rsplitn(3, ", ");
     let slot = parts.next()?.trim().parse().ok()?;
     let day = day(parts.next()?.trim().parse().ok()?)?;
     let entity = match (parts.next(), entity) {
-        (Some(key), Some(Kind::Binary)) => Some(key.strip_prefix("0x")?.to_lowercase()),
-        (Some(key), Some(_)) => Some(unquoted(key)),
-        (None, None) => None,
+        (Some(key), [Kind::Binary]) => Some(key.strip_prefix("0x")?.to_lowercase()),
+        (Some(key), [_]) => Some(unquoted(key)),
+        (Some(key), [_, ..]) => Some(key.to_owned()),
+        (None, []) => None,
         _ => return None,
     };
     Some(Row { entity, day, slot })
@@ -34,11 +35,12 @@ fn unquoted(entity: &str) -> String {
 
 /// Reads the fields of a record in InnoDB's status, in hex: whole numbers have their
 /// sign bit turned over, so that they sort as bytes.
-pub fn row_of_fields(fields: &[&str], entity: Option<Kind>) -> Option<Row> {
-    let (entity, fields) = match (entity, fields) {
-        (Some(kind), [key, fields @ ..]) => (Some(self::key(key, kind)?), fields),
-        _ => (None, fields),
-    };
+pub fn row_of_fields(fields: &[&str], entity: &[Kind]) -> Option<Row> {
+    let (of_entity, fields) = fields.split_at_checked(entity.len())?;
+    let keys = of_entity.iter().zip(entity);
+    let keys = keys.map(|(key, kind)| self::key(key, *kind));
+    let keys: Vec<_> = keys.collect::<Option<_>>()?;
+    let entity = (!keys.is_empty()).then(|| keys.join(", "));
     let [date, slot, ..] = fields else {
         return None;
     };
@@ -78,20 +80,25 @@ mod tests {
     #[test]
     fn a_key_is_read_from_lock_data() {
         for (data, kind, expected) in [
-            ("7, 1037685, 3", Some(Kind::BigInt), "7 2026-11-21 3"),
+            ("7, 1037685, 3", &[Kind::BigInt][..], "7 2026-11-21 3"),
             (
                 "'it''s, b', 1037685, 3",
-                Some(Kind::Text),
+                &[Kind::Text][..],
                 "it's, b 2026-11-21 3",
             ),
             (
                 "0x00FFAB27, 1037685, 3",
-                Some(Kind::Binary),
+                &[Kind::Binary][..],
                 "00ffab27 2026-11-21 3",
             ),
-            ("1037685, 3", None, " 2026-11-21 3"),
-            ("1037685, 3", Some(Kind::BigInt), ""),
-            ("supremum pseudo-record", Some(Kind::BigInt), ""),
+            (
+                "7, 'it''s', 1037685, 3",
+                &[Kind::BigInt, Kind::Text],
+                "7, 'it''s' 2026-11-21 3",
+            ),
+            ("1037685, 3", &[], " 2026-11-21 3"),
+            ("1037685, 3", &[Kind::BigInt][..], ""),
+            ("supremum pseudo-record", &[Kind::BigInt][..], ""),
         ] {
             assert_eq!(told(row(data, kind)), expected);
         }
@@ -102,25 +109,30 @@ mod tests {
         let fields = ["8000000000000007", "8fd575", "8003", "000000000882"];
         let text = ["666f6f", "8fd574", "8020"];
         for (fields, kind, expected) in [
-            (&fields[..], Some(Kind::BigInt), "7 2026-11-21 3"),
+            (&fields[..], &[Kind::BigInt][..], "7 2026-11-21 3"),
             (
                 &fields,
-                Some(Kind::Unsigned),
+                &[Kind::Unsigned][..],
                 "9223372036854775815 2026-11-21 3",
             ),
-            (&fields[1..], None, " 2026-11-21 3"),
-            (&text, Some(Kind::Text), "foo 2026-11-20 32"),
-            (&text, Some(Kind::Binary), "666f6f 2026-11-20 32"),
+            (&fields[1..], &[], " 2026-11-21 3"),
+            (&text, &[Kind::Text][..], "foo 2026-11-20 32"),
+            (&text, &[Kind::Binary][..], "666f6f 2026-11-20 32"),
             (
                 &["7fffffff", "8fd574", "8000"],
-                Some(Kind::Integer),
+                &[Kind::Integer][..],
                 "-1 2026-11-20 0",
             ),
-            (&["80"], Some(Kind::Integer), ""),
+            (
+                &["80000007", "666f6f", "8fd574", "8000"],
+                &[Kind::Integer, Kind::Text],
+                "7, foo 2026-11-20 0",
+            ),
+            (&["80"], &[Kind::Integer][..], ""),
             // Longer than any integer.
             (
                 &[&"7".repeat(32), "8fd574", "8000"],
-                Some(Kind::Integer),
+                &[Kind::Integer][..],
                 "",
             ),
         ] {

@@ -125,8 +125,8 @@ pub fn look(looks: &mut Looks<'_>) -> Result<Look> {
         let what = "the last statement of a session that runs none";
         looks.miss(what, "MariaDB does not show it", None);
     }
-    let kind = counters.entity.as_ref().map(|entity| entity.kind);
-    let row = |wait: &LockWait| lock_data::row(wait.place.as_ref()?, kind);
+    let kinds: Vec<_> = counters.entity.iter().map(|entity| entity.kind).collect();
+    let row = |wait: &LockWait| lock_data::row(wait.place.as_ref()?, &kinds);
     let rows = |wait: &LockWait| Ok(row(wait).into_iter().collect());
     let [before, after] = CLIENTS;
     let after = after.replace("{processlist}", views.processlist);

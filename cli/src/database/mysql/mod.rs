@@ -84,6 +84,10 @@ impl Database for Mysql {
     }
 
     /// MySQL compares a number with the number that a text begins with, or with 0.
+    fn joined(&self, texts: &[String]) -> String {
+        format!("CONCAT({})", texts.join(", ', ', "))
+    }
+
     fn is_text(&self, key: &Column, text: &str) -> Sql {
         let equals = sql(format!("{} = ", self.quoted(&key.name))).bind(text);
         let is_printed = format!(" AND {} = ", self.as_text(key));

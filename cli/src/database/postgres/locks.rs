@@ -139,12 +139,10 @@ fn rows(wait: &LockWait, looks: &mut Looks<'_>) -> Result<Vec<Row>> {
     }
     let table = Postgres.table_name(&counters.table);
     let name = |name: &str| Postgres.quoted(name);
-    let entity = counters.entity.as_ref();
-    let entity = entity.map(|key| Postgres.as_text(key));
     let select = sql(format!(
         "SELECT {} AS entity, CAST({} AS text) AS day, CAST({} AS bigint) AS slot
          FROM {table} WHERE {place} ORDER BY 1, 2, 3 LIMIT 20",
-        entity.as_deref().unwrap_or("CAST(NULL AS text)"),
+        Postgres.key_as_text(&counters.entity),
         name(&counters.day.name),
         name(&counters.slot.name),
     ));

@@ -226,7 +226,7 @@ fn condition(target: &Target, tables: &[&str]) -> String {
     if is_sure && tables == [NEW] {
         return String::new();
     }
-    let key = target.counters.entity.as_ref();
+    let key = target.counters.entity.first();
     match (&target.counters.parent, key) {
         // An entity can come after its rows. If it is gone, a cascade has deleted its counters.
         (Some(parent), Some(key)) if is_sure && parent.is_deferrable() => {

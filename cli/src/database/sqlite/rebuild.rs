@@ -4,9 +4,10 @@ use anyhow::Result;
 use diesel::{RunQueryDsl, sql_types};
 
 use super::Sqlite;
+use crate::catalogue::MAX_COLUMNS;
 use crate::catalogue::{Column, Kind, Shape};
 use crate::connection::AnyConnection;
-use crate::database::{CreateTable, Database, Parts, Rebuild};
+use crate::database::{CreateTable, Database, KeyColumn, Parts, Rebuild};
 use crate::output::thousands;
 use crate::sql::sql;
 
@@ -48,8 +49,8 @@ fn obstacles(shape: &Shape<'_>) -> Vec<String> {
     use Kind::{BigInt, Binary, Integer, SmallInt, Text, Uuid};
 
     let mut obstacles = Vec::new();
-    if shape.entity.len() > 1 {
-        obstacles.push("reduce the key to one column besides the day and the slot".to_owned());
+    if shape.entity.len() > MAX_COLUMNS {
+        obstacles.push("reduce the key to five columns besides the day and the slot".to_owned());
     }
     if shape.counters.is_empty() {
         obstacles.push("add a counter: it has none".to_owned());
@@ -126,16 +127,21 @@ fn statements(shape: &Shape<'_>, foreign_keys: String) -> Vec<String> {
     let create = CreateTable {
         database: &Sqlite,
         table: &new,
-        entity: shape.entity.first().map(|entity| {
-            // The only integer type of a STRICT table.
-            let is_bigint = shape.table.strict && entity.kind == Kind::Integer;
-            let bigint = is_bigint.then_some("BIGINT");
-            (&*entity.name, bigint.unwrap_or(&entity.sql_type))
-        }),
-        parts: Parts {
-            foreign_keys,
-            ..Parts::default()
-        },
+        entity: shape
+            .entity
+            .iter()
+            .map(|entity| {
+                // The only integer type of a STRICT table.
+                let is_bigint = shape.table.strict && entity.kind == Kind::Integer;
+                let bigint = is_bigint.then_some("BIGINT");
+                KeyColumn {
+                    name: &entity.name,
+                    sql_type: bigint.unwrap_or(&entity.sql_type),
+                    parts: Parts::default(),
+                }
+            })
+            .collect(),
+        foreign_keys,
         day: &shape.day.name,
         slot: &shape.slot.name,
         counters: &counters,

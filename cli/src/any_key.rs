@@ -1,0 +1,190 @@
+//! Keys of tables that are known only at run time, as the library's engine takes them.
+
+use std::cell::RefCell;
+
+use anyhow::{Result, bail};
+use diesel::QueryResult;
+use diesel::deserialize;
+use diesel::query_builder::AstPass;
+use diesel::row::{Field, Row};
+use diesel::sql_types::{self, Untyped};
+use diesel_counters::{KeyTypes, KeyValue, StoredValues};
+
+use crate::catalogue::{Column, Kind};
+use crate::database::Database;
+
+/// A key of `COLUMNS` columns.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AnyKey<const COLUMNS: usize>(Vec<Value>);
+
+/// The SQL types of an [`AnyKey`].
+#[derive(Debug)]
+pub struct AnyTypes<const COLUMNS: usize>;
+
+thread_local! {
+    /// The types of the columns of the keys that this thread loads. Diesel loads a row without any
+    /// context.
+    static TYPES: RefCell<Vec<Type>> = const { RefCell::new(Vec::new()) };
+}
+
+impl<const COLUMNS: usize> KeyTypes for AnyTypes<COLUMNS> {
+    type Row = Untyped;
+    const COLUMNS: usize = COLUMNS;
+
+    fn is_exact() -> bool {
+        TYPES.with_borrow(|types| !types.contains(&Type::Text))
+    }
+}
+
+/// Sets the columns of the keys that this thread loads from now on.
+///
+/// # Errors
+///
+/// If the command does not take keys of the type of one of them.
+pub fn set_columns(key: &[Column], database: &dyn Database) -> Result<()> {
+    let types = key.iter().map(|column| {
+        Ok(match database.stored_as(column.kind) {
+            Kind::SmallInt => Type::SmallInt,
+            Kind::Integer => Type::Integer,
+            Kind::BigInt => Type::BigInt,
+            Kind::Text => Type::Text,
+            Kind::Binary => Type::Binary,
+            #[cfg(feature = "postgres")]
+            Kind::Uuid => Type::Uuid,
+            #[cfg(feature = "mysql")]
+            Kind::Unsigned if column.sql_type.starts_with("int") => Type::UnsignedInteger,
+            #[cfg(feature = "mysql")]
+            Kind::Unsigned if column.sql_type.starts_with("bigint") => Type::UnsignedBigInt,
+            _ => bail!(
+                "this command does not take keys of the type {}; a program that uses \
+                 diesel_counters can",
+                column.sql_type
+            ),
+        })
+    });
+    let types = types.collect::<Result<_>>()?;
+    TYPES.set(types);
+    Ok(())
+}
+
+macro_rules! types {
+    ($($(#[$cfg:meta])? $Type:ident($Rust:ty),)*) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        enum Type {
+            $($(#[$cfg])? $Type,)*
+        }
+
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+        enum Value {
+            $($(#[$cfg])? $Type($Rust),)*
+        }
+    };
+}
+
+types! {
+    SmallInt(i16),
+    Integer(i32),
+    BigInt(i64),
+    Text(String),
+    Binary(Vec<u8>),
+    #[cfg(feature = "postgres")]
+    Uuid(<sql_types::Uuid as diesel_counters::dsl::StoredKey>::Key),
+    #[cfg(feature = "mysql")]
+    UnsignedInteger(u32),
+    #[cfg(feature = "mysql")]
+    UnsignedBigInt(u64),
+}
+
+// Each backend has other types.
+macro_rules! stored_values {
+    ($feature:literal, $DB:ty: $($Type:ident: $SqlType:ty,)*) => {
+        #[cfg(feature = $feature)]
+        impl<const COLUMNS: usize> StoredValues<AnyTypes<COLUMNS>, $DB> for AnyKey<COLUMNS> {
+            fn walk_column<'b>(
+                &'b self,
+                column: usize,
+                out: AstPass<'_, 'b, $DB>,
+            ) -> QueryResult<()> {
+                match &self.0[column] {
+                    $(Value::$Type(value) => KeyValue::<$SqlType, $DB>::walk_value(value, out),)*
+                    #[allow(unreachable_patterns)]
+                    _ => Ok(()),
+                }
+            }
+
+            fn load<'a>(row: &impl Row<'a, $DB>) -> deserialize::Result<Self> {
+                let types = TYPES.with_borrow(Vec::clone);
+                let values = types.iter().enumerate().map(|(i, of_column)| {
+                    let field = row.get(i).ok_or("a row has too few fields")?;
+                    Ok(match of_column {
+                        $(Type::$Type => {
+                            Value::$Type(KeyValue::<$SqlType, $DB>::load(field.value())?)
+                        })*
+                        #[allow(unreachable_patterns)]
+                        other => return Err(format!("there is no {other:?} here").into()),
+                    })
+                });
+                Ok(AnyKey(values.collect::<deserialize::Result<_>>()?))
+            }
+        }
+    };
+}
+
+stored_values! { "sqlite", diesel::sqlite::Sqlite:
+    SmallInt: sql_types::SmallInt,
+    Integer: sql_types::Integer,
+    BigInt: sql_types::BigInt,
+    Text: sql_types::Text,
+    Binary: sql_types::Binary,
+}
+
+stored_values! { "postgres", diesel::pg::Pg:
+    SmallInt: sql_types::SmallInt,
+    Integer: sql_types::Integer,
+    BigInt: sql_types::BigInt,
+    Text: sql_types::Text,
+    Binary: sql_types::Binary,
+    Uuid: sql_types::Uuid,
+}
+
+stored_values! { "mysql", diesel::mysql::Mysql:
+    SmallInt: sql_types::SmallInt,
+    Integer: sql_types::Integer,
+    BigInt: sql_types::BigInt,
+    Text: sql_types::Text,
+    Binary: sql_types::Binary,
+    UnsignedInteger: sql_types::Unsigned<sql_types::Integer>,
+    UnsignedBigInt: sql_types::Unsigned<sql_types::BigInt>,
+}
+
+/// Calls a function with the types of a key, and with the connection that has them:
+/// `run::<AnyTypes<2>, AnyKey<2>, _>(…, conn)`. The key is a `&[Column]`.
+macro_rules! with_key {
+    ($key:expr, $conn:expr, $run:ident $arguments:tt) => {{
+        use $crate::connection::AnyConnection;
+
+        let (key, conn) = ($key, $conn);
+        $crate::any_key::set_columns(key, conn.database())?;
+        match conn {
+            #[cfg(feature = "sqlite")]
+            AnyConnection::Sqlite(conn) => $crate::any_key::with_key!(@ key, conn, $run $arguments),
+            #[cfg(feature = "postgres")]
+            AnyConnection::Postgres(conn) => $crate::any_key::with_key!(@ key, conn, $run $arguments),
+            #[cfg(feature = "mysql")]
+            AnyConnection::Mysql(conn) => $crate::any_key::with_key!(@ key, conn, $run $arguments),
+        }
+    }};
+    (@ $key:ident, $conn:ident, $run:ident ($($argument:expr),*)) => {{
+        use $crate::any_key::{AnyKey, AnyTypes};
+
+        match $key.len() {
+            0 => $run::<AnyTypes<0>, AnyKey<0>, _>($($argument,)* $conn),
+            1 => $run::<AnyTypes<1>, AnyKey<1>, _>($($argument,)* $conn),
+            2 => $run::<AnyTypes<2>, AnyKey<2>, _>($($argument,)* $conn),
+            3 => $run::<AnyTypes<3>, AnyKey<3>, _>($($argument,)* $conn),
+            4 => $run::<AnyTypes<4>, AnyKey<4>, _>($($argument,)* $conn),
+            _ => $run::<AnyTypes<5>, AnyKey<5>, _>($($argument,)* $conn),
+        }
+    }};
+}
+pub(crate) use with_key;
