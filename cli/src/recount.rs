@@ -147,7 +147,7 @@ fn correct(counting: &Counting, target: &Target, conn: &mut AnyConnection) -> Re
     let begin = sql_of
         .begin_recount
         .replace("{table}", &database.table_name(&target.counters.table))
-        .replace("{key}", counting.key_of_wrong(target))
+        .replace("{key}", &counting.key_of_wrong(target))
         .replace("{wrong}", &counting.wrong_entities(target));
     batch(sql_of.before_recount, conn)?;
     conn.transaction(|conn| {

@@ -34,18 +34,28 @@ pub struct Target {
     /// The counters.
     pub names: Vec<String>,
     pub sources: Vec<Source>,
-    /// The table that the counter table's foreign key refers to, and the column. The foreign key
-    /// refuses counts of an entity that does not exist.
-    pub parent: Option<(Table, String)>,
+    /// What the counter table's foreign keys refer to. They refuse counts of an entity that does not
+    /// exist.
+    pub parents: Vec<ParentTable>,
     /// From 1.
     number: usize,
 }
 
-/// A column of the row that names an entity. A row with two of them counts for both.
+/// What the foreign key of a column of a counter table's key refers to.
+#[derive(Clone)]
+pub struct ParentTable {
+    /// The number of the column in the key, from 0.
+    pub column: usize,
+    pub table: Table,
+    /// The column of the table.
+    pub key: String,
+}
+
+/// Columns of the row that name an entity. A row that names two of them counts for both.
 #[derive(Clone)]
 pub struct Source {
-    /// `None` if the table counts for one thing only.
-    pub entity: Option<Column>,
+    /// A column for each column of the entity's key.
+    pub entity: Vec<Column>,
     /// What a row adds to each counter of the target, or `None` for nothing.
     pub weights: Vec<Option<Expression>>,
     /// Whether a foreign key of the rows makes sure that the entity exists.
@@ -99,8 +109,8 @@ impl Counting {
     /// Whether all tables are in the schema of the rows, and are found without its name.
     pub fn is_in_one_schema(&self) -> bool {
         let targets = self.targets.iter().flat_map(|target| {
-            let parent = target.parent.iter().map(|(parent, _)| parent);
-            parent.chain([&target.counters.table])
+            let parents = target.parents.iter().map(|parent| &parent.table);
+            parents.chain([&target.counters.table])
         });
         let schema = &self.rows.in_schema;
         let mut all = targets.chain([&self.rows]);
@@ -109,8 +119,8 @@ impl Counting {
 
     fn tables(&mut self) -> impl Iterator<Item = &mut Table> {
         let targets = self.targets.iter_mut().flat_map(|target| {
-            let parent = target.parent.iter_mut().map(|(parent, _)| parent);
-            parent.chain([&mut target.counters.table])
+            let parents = target.parents.iter_mut().map(|parent| &mut parent.table);
+            parents.chain([&mut target.counters.table])
         });
         targets.chain([&mut self.rows])
     }
@@ -189,8 +199,11 @@ impl Source {
         format!("counted_{}", self.number)
     }
 
-    pub fn parent_alias(&self) -> String {
-        format!("parent_{}", self.number)
+    pub fn parent_alias(&self, column: usize) -> String {
+        match column {
+            0 => format!("parent_{}", self.number),
+            _ => format!("parent_{}_{}", self.number, column + 1),
+        }
     }
 }
 
@@ -205,8 +218,8 @@ fn targets(
     for count in &definition.counts {
         let counters = counter_table(conn, &count.table)?;
         let counter = counters.counter(&count.counter)?.name.clone();
-        let entity = entity(count.column.as_deref(), &counters, rows, database)?;
-        refuse_early_rows(entity.as_ref(), &counters, rows)?;
+        let entity = entity(&count.columns, &counters, rows, database)?;
+        refuse_early_rows(&entity, &counters, rows)?;
         let weight = count.weight.as_ref().unwrap_or(&definition.by);
         let text = weight;
         let weight = expression(text, rows, &database.facts().trigger, dialect)?;
@@ -229,13 +242,16 @@ fn targets(
         let target = match place {
             Some(place) => &mut targets[place],
             None => {
-                let parent = match &counters.parent {
-                    Some(parent) => database.parent(parent, conn)?,
-                    None => None,
-                };
-                let key = counters.parent.as_ref().map(|parent| parent.column.clone());
+                let mut parents = Vec::new();
+                for (column, parent) in counters.parents() {
+                    parents.extend(database.parent(parent, conn)?.map(|table| ParentTable {
+                        column,
+                        table,
+                        key: parent.column.clone(),
+                    }));
+                }
                 targets.push(Target {
-                    parent: parent.zip(key),
+                    parents,
                     counters,
                     names: Vec::new(),
                     sources: Vec::new(),
@@ -261,7 +277,7 @@ fn targets(
 
 impl Target {
     /// Returns whether the entity was not counted in this counter before.
-    fn add(&mut self, counter: String, entity: Option<Column>, weight: Expression) -> bool {
+    fn add(&mut self, counter: String, entity: Vec<Column>, weight: Expression) -> bool {
         let name = self.names.iter().position(|name| *name == counter);
         let name = name.unwrap_or_else(|| {
             self.names.push(counter);
@@ -275,11 +291,15 @@ impl Target {
             .iter()
             .position(|source| source.entity == entity);
         let source = source.unwrap_or_else(|| {
-            let parent = entity.as_ref().and_then(|entity| entity.refers_to.as_ref());
-            let pair = parent.zip(self.counters.parent.as_ref());
+            let mut parents = self.counters.parents().peekable();
+            let exists = parents.peek().is_some()
+                && parents.all(|(i, counted)| {
+                    let parent = entity[i].refers_to.as_ref();
+                    parent.is_some_and(|parent| parent.is_same(counted))
+                });
             self.sources.push(Source {
                 weights: vec![None; self.names.len()],
-                exists: pair.is_some_and(|(parent, counted)| parent.is_same(counted)),
+                exists,
                 entity,
                 number: 0,
             });
@@ -289,27 +309,48 @@ impl Target {
     }
 }
 
-/// The column of the row that names the entity.
+/// The columns of the row that name the entity.
 fn entity(
-    name: Option<&str>,
+    names: &[String],
     counters: &CounterTable,
     rows: &Table,
     database: &dyn Database,
-) -> Result<Option<Column>> {
-    let table = &counters.table;
-    let (key, name) = match (&*counters.entity, name) {
-        ([], None) => return Ok(None),
-        ([key], Some(name)) => (key, name),
-        ([], Some(name)) => bail!(
-            "{table} counts for one thing only: write --count {table}.COUNTER, without {name}"
-        ),
-        ([key], None) => bail!(
-            "{table} counts for each {}: write --count COLUMN:{table}.COUNTER, with the column of \
-             {rows} that names it",
-            key.name
-        ),
-        _ => bail!("triggers count by a key of one column, and that of {table} has several"),
-    };
+) -> Result<Vec<Column>> {
+    let (table, key) = (&counters.table, &counters.entity);
+    if key.is_empty() && !names.is_empty() {
+        bail!(
+            "{table} counts for one thing only: write --count {table}.COUNTER, without {}",
+            names.join(",")
+        );
+    }
+    if key.len() != names.len() {
+        let columns: Vec<_> = key.iter().map(|column| &*column.name).collect();
+        bail!(
+            "{table} counts for each {}: write --count {}:{table}.COUNTER, with the column{} of {rows} that \
+             name{} it",
+            columns.join(", "),
+            vec!["COLUMN"; key.len()].join(","),
+            if key.len() == 1 { "" } else { "s" },
+            if key.len() == 1 { "s" } else { "" },
+        );
+    }
+    if rows.in_schema == table.in_schema && rows.name == table.name {
+        bail!("{rows} is the counter table itself");
+    }
+    let columns = names.iter().zip(key);
+    columns
+        .map(|(name, key)| column_of_entity(name, key, table, rows, database))
+        .collect()
+}
+
+/// The column of the row that has the values of a column of the counter table's key.
+fn column_of_entity(
+    name: &str,
+    key: &Column,
+    table: &Table,
+    rows: &Table,
+    database: &dyn Database,
+) -> Result<Column> {
     let column = rows
         .column(name)
         .with_context(|| format!("{rows} has no column {name}"))?;
@@ -329,11 +370,8 @@ fn entity(
             key.name
         );
     }
-    if rows.in_schema == table.in_schema && rows.name == table.name {
-        bail!("{rows} is the counter table itself");
-    }
     // A trigger cannot tell such an update of the rows from one that moves a count.
-    let moves = counters.parent.as_ref();
+    let moves = key.refers_to.as_ref();
     if let Some(parent) = moves.filter(|parent| parent.on_update == "CASCADE") {
         bail!(
             "the foreign key of {table}.{} has ON UPDATE CASCADE: an update of {}.{} would count its \
@@ -343,25 +381,26 @@ fn entity(
             parent.column
         );
     }
-    Ok(Some(column.clone()))
+    Ok(column.clone())
 }
 
 /// A row that can be there before its entity is counted before it, too.
-fn refuse_early_rows(entity: Option<&Column>, counters: &CounterTable, rows: &Table) -> Result<()> {
-    let pair = entity.and_then(|entity| Some((entity, entity.refers_to.as_ref()?)));
-    let (Some((entity, parent)), Some(counted), Some(key)) =
-        (pair, &counters.parent, counters.entity.first())
-    else {
-        return Ok(());
-    };
-    if parent.is_same(counted) && parent.is_deferrable() && parent.deferrable != counted.deferrable
-    {
+fn refuse_early_rows(entity: &[Column], counters: &CounterTable, rows: &Table) -> Result<()> {
+    for (column, counted) in counters.parents() {
+        let (of_rows, key) = (&entity[column], &counters.entity[column]);
+        let Some(parent) = &of_rows.refers_to else {
+            continue;
+        };
+        let is_early = parent.is_deferrable() && parent.deferrable != counted.deferrable;
+        if !(parent.is_same(counted) && is_early) {
+            continue;
+        }
         let (table, deferrable) = (&counters.table, &parent.deferrable);
         bail!(
             "the foreign key of {rows}.{} is {deferrable}, and that of {table}.{} is {}: it would refuse \
              the count of a row that is there before its row of {}. Make it {deferrable} too, with ALTER \
              TABLE {table} ALTER CONSTRAINT",
-            entity.name,
+            of_rows.name,
             key.name,
             counted.deferrable,
             parent.table

@@ -15,13 +15,14 @@ pub struct Definition {
     #[arg(long, value_name = "TABLE")]
     pub rows: String,
     /// A counter, and the column of the row that names its entity, such as
-    /// article_id:article_counters.likes. A row whose column is NULL counts for no entity. A counter
+    /// article_id:article_counters.likes. A row whose column is NULL counts for no entity. A key of
+    /// several columns takes as many, as in article_id,emoji:article_reactions.given. A counter
     /// table without an entity takes no column, as in site_counters.likes. A weight of its own can
     /// follow, as in article_id:article_counters.stars=stars. Repeat it for more counters.
     #[arg(
         long = "count",
         required = true,
-        value_name = "[COLUMN:]TABLE.COUNTER[=WEIGHT]"
+        value_name = "[COLUMN,…:]TABLE.COUNTER[=WEIGHT]"
     )]
     #[serde(rename = "count")]
     pub counts: Vec<Count>,
@@ -75,8 +76,8 @@ impl Definition {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Count {
-    /// The column of the row that names the entity.
-    pub column: Option<String>,
+    /// The columns of the row that name the entity.
+    pub columns: Vec<String>,
     pub table: String,
     pub counter: String,
     pub weight: Option<String>,
@@ -90,20 +91,19 @@ impl FromStr for Count {
             Some((target, weight)) => (target, Some(weight)),
             None => (text, None),
         };
-        let (column, counter) = match target.split_once(':') {
-            Some((column, counter)) => (Some(column), counter),
-            None => (None, target),
+        let (columns, counter) = match target.split_once(':') {
+            Some((columns, counter)) => (columns.split(',').map(str::to_owned).collect(), counter),
+            None => (Vec::new(), target),
         };
         let names = counter.rsplit_once('.');
-        let is_empty = |name: Option<&str>| name.is_some_and(str::is_empty);
         match names {
             Some((table, counter))
-                if ![column, Some(table), Some(counter), weight]
-                    .into_iter()
-                    .any(is_empty) =>
+                if !(columns.iter().any(String::is_empty)
+                    || [table, counter].contains(&"")
+                    || weight == Some("")) =>
             {
                 Ok(Count {
-                    column: column.map(str::to_owned),
+                    columns,
                     table: table.to_owned(),
                     counter: counter.to_owned(),
                     weight: weight.map(str::to_owned),
@@ -132,8 +132,8 @@ impl From<Count> for String {
 
 impl fmt::Display for Count {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(column) = &self.column {
-            write!(f, "{column}:")?;
+        if !self.columns.is_empty() {
+            write!(f, "{}:", self.columns.join(","))?;
         }
         write!(f, "{}.{}", self.table, self.counter)?;
         match &self.weight {
@@ -153,16 +153,24 @@ mod tests {
             .parse()
             .unwrap();
         let expected = Count {
-            column: Some("post_id".to_owned()),
+            columns: vec!["post_id".to_owned()],
             table: "blog.post_counters".to_owned(),
             counter: "score".to_owned(),
             weight: Some("points * 2".to_owned()),
         };
         assert_eq!(count, expected);
-        for text in ["site_counters.hits", "a:b.c", "a:b.c=d::bigint"] {
+        for text in ["site_counters.hits", "a:b.c", "a,e:b.c", "a:b.c=d::bigint"] {
             assert_eq!(text.parse::<Count>().unwrap().to_string(), text);
         }
-        for wrong in ["", "likes", ":t.likes", "a:.likes", "a:t.", "a:t.likes="] {
+        for wrong in [
+            "",
+            "likes",
+            ":t.likes",
+            "a,:t.likes",
+            "a:.likes",
+            "a:t.",
+            "a:t.likes=",
+        ] {
             assert!(wrong.parse::<Count>().is_err(), "{wrong}");
         }
     }

@@ -47,7 +47,7 @@ impl Counting {
     /// A query of rows: their entity, their day, and what they add to each counter.
     pub fn query(&self, target: &Target, source: &Source, rows: &Rows<'_>, more: &str) -> String {
         let key = self.key(source, rows).into_iter();
-        let names = source.entity.iter().map(|_| ENTITY).chain([DAY]);
+        let names = target.names_of_entity().chain([DAY.to_owned()]);
         let key = key
             .zip(names)
             .map(|(value, name)| format!("{value} AS {name}"));
@@ -97,19 +97,34 @@ impl Counting {
     fn conditions(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
         let database = self.database;
         let mut conditions = Vec::new();
-        if let Some(entity) = &source.entity {
-            let column = database.quoted(&entity.name);
-            let entity = format!("{}.{column}", rows.name);
-            conditions.push(format!("{entity} IS NOT NULL"));
-            let differs = database.facts().trigger.differs;
-            match (target.exists(source, &entity, database), rows.entities) {
-                (Some(exists), Entities::Existing) => conditions.push(exists),
-                (Some(exists), Entities::ExistingOrMoved) => {
-                    let moved = differs(&entity, &format!("OLD.{column}"));
-                    conditions.push(format!("({exists} OR {moved})"));
-                }
-                _ => {}
+        let columns = source
+            .entity
+            .iter()
+            .map(|column| database.quoted(&column.name));
+        let columns: Vec<_> = columns.collect();
+        let of_row = |row: &str| -> Vec<_> {
+            columns
+                .iter()
+                .map(|column| format!("{row}.{column}"))
+                .collect()
+        };
+        let entity = of_row(rows.name);
+        conditions.extend(entity.iter().map(|column| format!("{column} IS NOT NULL")));
+        let exists = target.exists(source, &entity, database);
+        match rows.entities {
+            Entities::Existing => conditions.extend(exists),
+            Entities::ExistingOrMoved if !exists.is_empty() => {
+                let differs = database.facts().trigger.differs;
+                let old = entity.iter().zip(of_row("OLD"));
+                let moved = old.map(|(new, old)| differs(new, &old));
+                let exists = match &*exists {
+                    [one] => one.clone(),
+                    several => format!("({})", several.join(" AND ")),
+                };
+                let all: Vec<_> = [exists].into_iter().chain(moved).collect();
+                conditions.push(format!("({})", all.join(" OR ")));
             }
+            _ => {}
         }
         conditions.extend(self.when.as_ref().map(|when| when.of(rows.name, database)));
         conditions
@@ -296,24 +311,30 @@ impl Counting {
         )
     }
 
-    /// The column of [`WRONG`].
-    pub fn key_of_wrong(&self, target: &Target) -> &'static str {
-        target.counters.entity.first().map_or(DAY, |_| ENTITY)
+    /// The columns of [`WRONG`].
+    pub fn key_of_wrong(&self, target: &Target) -> String {
+        match target.counters.entity.is_empty() {
+            true => DAY.to_owned(),
+            false => target.entity(),
+        }
     }
 
     /// Locks the entities in [`WRONG`] as corrections of the library do: it adds nothing to the row of
     /// 1970-01-01 in slot 0. An entity that was deleted meanwhile is left out.
     pub fn lock_wrong(&self, target: &Target) -> String {
         let undated = self.database.facts().trigger.undated;
-        let query = match target.counters.entity.first() {
-            Some(_) => {
-                let exists = target.sources.first().and_then(|source| {
-                    target.exists(source, &format!("{WRONG}.{ENTITY}"), self.database)
+        let query = match target.counters.entity.is_empty() {
+            false => {
+                let entity = target.entity();
+                let of_wrong = target.names_of_entity();
+                let of_wrong: Vec<_> = of_wrong.map(|name| format!("{WRONG}.{name}")).collect();
+                let exists = target.sources.first().map_or(Vec::new(), |source| {
+                    target.exists(source, &of_wrong, self.database)
                 });
-                let exists = conditions(exists.into_iter().collect());
-                format!("SELECT {ENTITY}, {undated}, 0, 0\nFROM {WRONG}{exists}\nORDER BY {ENTITY}")
+                let exists = conditions(exists);
+                format!("SELECT {entity}, {undated}, 0, 0\nFROM {WRONG}{exists}\nORDER BY {entity}")
             }
-            None => format!("SELECT {undated}, 0, 0\nWHERE 1 = 1"),
+            true => format!("SELECT {undated}, 0, 0\nWHERE 1 = 1"),
         };
         let name = self.database.quoted(&target.names[0]);
         self.upsert(target, &[name], &query, &["0".to_owned()])
@@ -328,13 +349,17 @@ impl Counting {
     /// The rows of these queries whose entity is in [`WRONG`].
     fn of_wrong(&self, target: &Target, queries: [String; 2]) -> String {
         let queries = queries.join(UNION);
-        match target.counters.entity.first() {
-            None => queries,
-            Some(_) => format!(
-                "SELECT *\nFROM (\n{}\n) AS counted\nWHERE entity IN (SELECT entity FROM {WRONG})",
-                in_lines(&queries, 4)
-            ),
-        }
+        let entity = target.entity();
+        let (before, after) = match target.counters.entity.len() {
+            0 => return queries,
+            1 => ("", ""),
+            _ => ("(", ")"),
+        };
+        format!(
+            "SELECT *\nFROM (\n{}\n) AS counted\nWHERE {before}{entity}{after} IN (SELECT {entity} FROM \
+             {WRONG})",
+            in_lines(&queries, 4)
+        )
     }
 
     /// Adds the rows of a query to the counters `names`. `new` is what a row adds to an existing one.
@@ -360,12 +385,15 @@ impl Counting {
     /// stored, and what it should be. If they are `locked`, of the entities in [`WRONG`] only.
     pub fn drift(&self, target: &Target, counter: usize, locked: bool) -> String {
         let (facts, sql) = (self.database.facts(), &self.database.facts().trigger);
-        let entity = match target.counters.entity.first() {
-            Some(key) => self.database.as_text(&Column {
-                name: ENTITY.to_owned(),
-                ..key.clone()
-            }),
-            None => facts.text.replace("{}", "''"),
+        let entity = target.counters.entity.iter().zip(target.names_of_entity());
+        let entity = entity.map(|(column, name)| Column {
+            name,
+            ..column.clone()
+        });
+        let entity: Vec<_> = entity.collect();
+        let entity = match entity.is_empty() {
+            false => self.database.key_as_text(&entity),
+            true => facts.text.replace("{}", "''"),
         };
         let one = target.of_counter(counter);
         let kept = format!(
@@ -413,21 +441,42 @@ impl Source {
 }
 
 impl Target {
-    /// Whether an entity exists, if the counters require that.
-    pub fn exists(&self, source: &Source, entity: &str, database: &dyn Database) -> Option<String> {
-        let (parents, key) = self.parent.as_ref()?;
-        let (parents, key) = (database.table_name(parents), database.quoted(key));
-        let alias = source.parent_alias();
-        Some(format!(
-            "EXISTS (SELECT 1 FROM {parents} AS {alias} WHERE {alias}.{key} = {entity})"
-        ))
+    /// Conditions that are true if an entity exists, if the counters require that. `entity` has an
+    /// expression for each column of its key.
+    pub fn exists(
+        &self,
+        source: &Source,
+        entity: &[String],
+        database: &dyn Database,
+    ) -> Vec<String> {
+        let parents = self.parents.iter().map(|parent| {
+            let (table, key) = (
+                database.table_name(&parent.table),
+                database.quoted(&parent.key),
+            );
+            let alias = source.parent_alias(parent.column);
+            let entity = &entity[parent.column];
+            format!("EXISTS (SELECT 1 FROM {table} AS {alias} WHERE {alias}.{key} = {entity})")
+        });
+        parents.collect()
     }
 
-    fn group(&self) -> &'static str {
-        match self.counters.entity.first() {
-            Some(_) => "entity, day",
-            None => "day",
-        }
+    /// The names of the columns of the entity's key in queries of rows: `entity`, `entity_2`.
+    pub fn names_of_entity(&self) -> impl Iterator<Item = String> {
+        (1..=self.counters.entity.len()).map(|number| match number {
+            1 => ENTITY.to_owned(),
+            _ => format!("{ENTITY}_{number}"),
+        })
+    }
+
+    /// The same, as a list.
+    fn entity(&self) -> String {
+        self.names_of_entity().collect::<Vec<_>>().join(", ")
+    }
+
+    fn group(&self) -> String {
+        let names = self.names_of_entity().chain([DAY.to_owned()]);
+        names.collect::<Vec<_>>().join(", ")
     }
 
     fn is_moved(&self) -> String {

@@ -4,6 +4,7 @@
 mod checking;
 pub mod doctor;
 mod generating;
+mod key_columns;
 mod merging;
 mod showing;
 pub mod triggers;

@@ -281,10 +281,13 @@ fn acts(action: &str) -> bool {
 
 /// Whether the counts of these rows are deleted with their entity.
 fn goes_with(target: &Target, column: &Column, parent: &Parent) -> bool {
-    let counters = target.counters.parent.as_ref();
-    let mut sources = target.sources.iter();
-    sources.all(|source| source.entity.as_ref() == Some(column))
-        && counters.is_some_and(|counters| counters.cascades() && counters.is_same(parent))
+    let mut counters = target.counters.parents();
+    counters.any(|(i, counters)| {
+        let mut sources = target.sources.iter();
+        sources.all(|source| source.entity[i] == *column)
+            && counters.cascades()
+            && counters.is_same(parent)
+    })
 }
 
 fn trigger(name: String, (table, sql): ([String; 2], &str), event: &str, body: String) -> Trigger {
@@ -312,10 +315,11 @@ fn without_writers(counting: &Counting, first: &str, statements: &str) -> String
         ]);
         for source in &target.sources {
             locks.push(format!("{rows} AS {} READ", source.alias()));
-            if let Some((parents, _)) = target.parent.as_ref().filter(|_| !source.exists) {
-                let (parents, alias) = (Mysql.table_name(parents), source.parent_alias());
-                locks.push(format!("{parents} AS {alias} READ"));
-            }
+            let parents = target.parents.iter().filter(|_| !source.exists);
+            locks.extend(parents.map(|parent| {
+                let (table, alias) = (&parent.table, source.parent_alias(parent.column));
+                format!("{} AS {alias} READ", Mysql.table_name(table))
+            }));
         }
     }
     locks.sort();

@@ -219,31 +219,38 @@ fn condition(target: &Target, tables: &[&str]) -> String {
     let Some(source) = target.sources.first() else {
         return String::new();
     };
-    let Some(exists) = target.exists(source, "moved.entity", &Postgres) else {
+    let names: Vec<_> = target
+        .names_of_entity()
+        .map(|name| format!("moved.{name}"))
+        .collect();
+    let exists = target.exists(source, &names, &Postgres);
+    if exists.is_empty() {
         return String::new();
-    };
+    }
+    let exists = exists.join("\n        AND ");
     let is_sure = target.sources.iter().all(|source| source.exists);
     if is_sure && tables == [NEW] {
         return String::new();
     }
-    let key = target.counters.entity.first();
-    match (&target.counters.parent, key) {
-        // An entity can come after its rows. If it is gone, a cascade has deleted its counters.
-        (Some(parent), Some(key)) if is_sure && parent.is_deferrable() => {
-            let (table, alias) = (
-                Postgres.table_name(&target.counters.table),
-                target.stored_alias(),
-            );
-            let stored = format!(
-                "EXISTS (SELECT 1 FROM {table} AS {alias} WHERE {alias}.{} = moved.entity)",
-                Postgres.quoted(&key.name)
-            );
-            match tables.contains(&NEW) {
-                true => format!("({exists}\n        OR {stored}\n        OR {IS_MOVED})"),
-                false => format!("({exists}\n        OR {stored})"),
-            }
-        }
-        _ => exists,
+    let is_deferrable = |(_, parent): (usize, &crate::catalogue::Parent)| parent.is_deferrable();
+    if !(is_sure && target.counters.parents().any(is_deferrable)) {
+        return exists;
+    }
+    // An entity can come after its rows. If it is gone, a cascade has deleted its counters.
+    let (table, alias) = (
+        Postgres.table_name(&target.counters.table),
+        target.stored_alias(),
+    );
+    let columns = target.counters.entity.iter().zip(&names);
+    let columns =
+        columns.map(|(key, name)| format!("{alias}.{} = {name}", Postgres.quoted(&key.name)));
+    let stored = format!(
+        "EXISTS (SELECT 1 FROM {table} AS {alias} WHERE {})",
+        columns.collect::<Vec<_>>().join(" AND ")
+    );
+    match tables.contains(&NEW) {
+        true => format!("({exists}\n        OR {stored}\n        OR {IS_MOVED})"),
+        false => format!("({exists}\n        OR {stored})"),
     }
 }
 

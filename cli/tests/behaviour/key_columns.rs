@@ -1,0 +1,229 @@
+//! Counter tables whose key has several columns.
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel_counters::Slot;
+use diesel_counters::prelude::*;
+use diesel_migrations::{FileBasedMigrations, MigrationHarness};
+use tempfile::tempdir;
+
+use super::run;
+use super::triggers::{migrate, number, open};
+use crate::{BACKEND, Conn, TestDatabase};
+
+diesel::table! {
+    reaction_counters (article_id, emoji, day, slot) {
+        article_id -> BigInt,
+        emoji -> Text,
+        day -> Date,
+        slot -> SmallInt,
+        given -> BigInt,
+    }
+}
+
+use reaction_counters::{emoji, given};
+
+const ARTICLES: &str = "
+    CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY, total BIGINT NOT NULL DEFAULT 0);
+    INSERT INTO articles (id) VALUES (1), (2), (3)";
+
+/// With the table that `generate migration` writes.
+fn migrated() -> (TestDatabase, Conn) {
+    let folder = tempdir().unwrap();
+    let ran = run(&[
+        "generate",
+        "migration",
+        "create_reaction_counters",
+        "--entity",
+        "article_id:bigint:articles.id",
+        "--entity",
+        "emoji:text",
+        "--counters",
+        "given",
+        "--backend",
+        BACKEND,
+        "--migration-dir",
+        folder.path().to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let database = TestDatabase::create();
+    database.execute(ARTICLES);
+    let mut conn = database.connect();
+    let migrations = FileBasedMigrations::from_path(folder.path()).unwrap();
+    conn.run_pending_migrations(migrations).unwrap();
+    (database, conn)
+}
+
+#[test]
+fn a_table_is_created_checked_shown_merged_and_copied() {
+    let (database, mut conn) = migrated();
+    let conn = &mut conn;
+    let past = chrono::NaiveDate::from_ymd_opt(2026, 1, 1).unwrap();
+    for (key, index, n) in [
+        ((1, "👍"), 0, 1),
+        ((1, "👍"), 1, 20),
+        ((1, "🎉, 2"), 0, 300),
+        ((2, "👍"), 0, 4000),
+    ] {
+        let slot = Slot::Partition { index, of: 2 };
+        let increment = increment(given).of(key).by(n).on(past).slot(slot);
+        increment.execute(conn).unwrap();
+    }
+    let checked = database.run(&["check"]);
+    assert!(checked.summary().ends_with(": good"), "{checked:?}");
+
+    let shown = |args: &[&str]| {
+        let args = [&["show", "reaction_counters"], args, &["--json"]].concat();
+        database.run(&args).json()
+    };
+    let of_all = shown(&[]);
+    assert_eq!(of_all["entities"], 3, "{of_all}");
+    assert_eq!(of_all["counters"][0]["total"], 4321, "{of_all}");
+    assert_eq!(shown(&["1"])["counters"][0]["total"], 321);
+    let of_one = shown(&["1", "🎉, 2"]);
+    assert_eq!(of_one["counters"][0]["total"], 300, "{of_one}");
+    assert_eq!(of_one["entity"], "1, 🎉, 2");
+    let too_many = database.run(&["show", "reaction_counters", "1", "👍", "9"]);
+    assert!(too_many.stderr.contains("leave out 9"), "{too_many:?}");
+
+    let top = database.run(&["top", "reaction_counters", "given", "-n", "2", "--json"]);
+    assert_eq!(top.json()["top"][0]["entity"], "2, 👍", "{top:?}");
+    assert_eq!(top.json()["top"][1]["entity"], "1, 🎉, 2", "{top:?}");
+
+    let merged = database.run(&["compact", "reaction_counters", "--json"]);
+    assert_eq!(merged.code, 0, "{merged:?}");
+    if BACKEND != "sqlite" {
+        assert_eq!(merged.json()["merged_rows"], 4, "{merged:?}");
+    }
+    let rows: i64 = reaction_counters::table.count().get_result(conn).unwrap();
+    assert_eq!(rows, 3);
+    let folded = [
+        "fold",
+        "reaction_counters",
+        "--before",
+        "2026-02-01",
+        "--json",
+    ];
+    assert_eq!(database.run(&folded).json()["merged_rows"], 3);
+
+    let into = [
+        "materialize",
+        "reaction_counters",
+        "given",
+        "--into",
+        "articles.total",
+    ];
+    let copied = database.run(&into);
+    assert_eq!(copied.code, 0, "{copied:?}");
+    let total = |id| format!("SELECT total FROM articles WHERE id = {id}");
+    let totals = [1, 2, 3].map(|id| number(&total(id), conn));
+    assert_eq!(totals, [321, 4000, 0]);
+}
+
+/// Rows, and counters by two of their columns. The texts of both have one collation.
+fn with_reactions() -> TestDatabase {
+    let database = TestDatabase::create();
+    database.execute(ARTICLES);
+    let text = match BACKEND {
+        "mysql" => "VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+        _ => "TEXT",
+    };
+    let check = match BACKEND {
+        "sqlite" => "CHECK (typeof(given) = 'integer')",
+        _ => "",
+    };
+    database.execute(&format!(
+        "CREATE TABLE reactions (
+             id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT, emoji {text},
+             FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE
+         );
+         CREATE TABLE reaction_counters (
+             article_id BIGINT NOT NULL, emoji {text} NOT NULL, day DATE NOT NULL,
+             slot SMALLINT NOT NULL, given BIGINT NOT NULL DEFAULT 0 {check},
+             PRIMARY KEY (article_id, emoji, day, slot),
+             FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE
+         );
+         INSERT INTO reactions VALUES (1, 1, 'like'), (2, 1, 'like'), (3, 2, 'joy'), (4, NULL, 'joy')"
+    ));
+    database
+}
+
+fn counted(conn: &mut Conn) -> Vec<((i64, String), i64)> {
+    let counts = counter_value(given).group_by((reaction_counters::article_id, emoji));
+    let counts: Vec<((i64, String), i64)> = counts.load(conn).unwrap();
+    counts.into_iter().filter(|(_, n)| *n != 0).collect()
+}
+
+fn expected(counts: &[(i64, &str, i64)]) -> Vec<((i64, String), i64)> {
+    let counts = counts.iter();
+    counts
+        .map(|(id, of, n)| ((*id, (*of).to_owned()), *n))
+        .collect()
+}
+
+#[test]
+fn rows_are_counted_by_two_of_their_columns() {
+    let database = with_reactions();
+    let folder = tempdir().unwrap();
+    let generate = |count: &str| {
+        database.run(&[
+            "generate",
+            "trigger",
+            "count_reactions",
+            "--rows",
+            "reactions",
+            "--count",
+            count,
+            "--migration-dir",
+            folder.path().to_str().unwrap(),
+        ])
+    };
+    let one_column = generate("article_id:reaction_counters.given");
+    let advice = "--count COLUMN,COLUMN:reaction_counters.COUNTER";
+    assert!(one_column.stderr.contains(advice), "{one_column:?}");
+    let ran = generate("article_id,emoji:reaction_counters.given");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    migrate(&database, &folder);
+
+    let conn = &mut open(&database);
+    let mut run = |sql: &str, counts: &[(i64, &str, i64)]| {
+        conn.batch_execute(sql).unwrap();
+        assert_eq!(counted(conn), expected(counts), "{sql}");
+    };
+    run("SELECT 1", &[(1, "like", 2), (2, "joy", 1)]);
+    run(
+        "INSERT INTO reactions VALUES (5, 2, 'joy'), (6, 2, NULL), (7, 3, 'like')",
+        &[(1, "like", 2), (2, "joy", 2), (3, "like", 1)],
+    );
+    run(
+        "UPDATE reactions SET emoji = 'joy' WHERE id = 1",
+        &[(1, "joy", 1), (1, "like", 1), (2, "joy", 2), (3, "like", 1)],
+    );
+    run(
+        "UPDATE reactions SET article_id = 3, emoji = 'like' WHERE id = 5",
+        &[(1, "joy", 1), (1, "like", 1), (2, "joy", 1), (3, "like", 2)],
+    );
+    run(
+        "DELETE FROM articles WHERE id = 1",
+        &[(2, "joy", 1), (3, "like", 2)],
+    );
+    run(
+        "DELETE FROM reactions WHERE id = 7",
+        &[(2, "joy", 1), (3, "like", 1)],
+    );
+
+    let checked = database.run(&["check", "reaction_counters"]);
+    assert!(checked.summary().contains(": good"), "{checked:?}");
+    increment(given).of((2, "joy")).by(9).execute(conn).unwrap();
+    increment(given).of((2, "like")).execute(conn).unwrap();
+    let recounted = database.run(&["recount", "--json"]);
+    let wrong = recounted.json()["triggers"][0]["wrong"].clone();
+    let wrong: Vec<_> = wrong
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["entity"].clone())
+        .collect();
+    assert_eq!(wrong, ["2, joy", "2, like"], "{recounted:?}");
+    assert_eq!(counted(conn), expected(&[(2, "joy", 1), (3, "like", 1)]));
+}
