@@ -220,7 +220,8 @@ pub trait Parts<DB: Backend> {
 /// The one entity that a statement writes, as SQL. Its key has the SQL types `Key`.
 #[diagnostic::on_unimplemented(
     message = "this statement has no key of an entity",
-    label = "add the key, with a value for each of `{Key}`: `.of(id)`"
+    label = "add the key, with a value for each of `{Key}`: `.of(id)`",
+    note = "help: for a model whose key is the first of two columns, add the second one: `article.with_key(\"👍\").incr_counter(…)`"
 )]
 pub trait Entity<Key> {
     /// The key.
@@ -258,14 +259,9 @@ fn walk_equal<'b, P: Parts<DB>, DB: Backend>(
 /// Many keys, column by column, as bind values.
 pub trait BindColumns<DB: Backend> {
     const NUMBER: usize;
-    /// Writes the values of these rows for the first `columns`: a value for each, `?, ?`, if there is
-    /// one row, or an array for each.
-    fn walk_binds<'b>(
-        &'b self,
-        rows: Range<usize>,
-        columns: usize,
-        out: AstPass<'_, 'b, DB>,
-    ) -> QueryResult<()>;
+    /// Writes the values of these rows: a value for each column, `?, ?`, if there is one row, or an
+    /// array for each.
+    fn walk_binds<'b>(&'b self, rows: Range<usize>, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
 }
 
 /// The entities with these keys.
@@ -496,12 +492,7 @@ impl<DB: Backend> Entities<DB> for () {
 
 impl<DB: Backend> BindColumns<DB> for () {
     const NUMBER: usize = 0;
-    fn walk_binds<'b>(
-        &'b self,
-        _: Range<usize>,
-        _: usize,
-        _: AstPass<'_, 'b, DB>,
-    ) -> QueryResult<()> {
+    fn walk_binds<'b>(&'b self, _: Range<usize>, _: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         Ok(())
     }
 }
@@ -692,17 +683,14 @@ macro_rules! key_tuples {
             fn walk_binds<'b>(
                 &'b self,
                 rows: Range<usize>,
-                columns: usize,
                 mut out: AstPass<'_, 'b, DB>,
             ) -> QueryResult<()> {
                 $(
-                    if $i < columns {
-                        out.push_sql(if $i == 0 { "" } else { ", " });
-                        <DB::ManyRows as BindColumn<$S, $K, DB>>::walk_values(
-                            &self.$i.values[rows.clone()],
-                            out.reborrow(),
-                        )?;
-                    }
+                    out.push_sql(if $i == 0 { "" } else { ", " });
+                    <DB::ManyRows as BindColumn<$S, $K, DB>>::walk_values(
+                        &self.$i.values[rows.clone()],
+                        out.reborrow(),
+                    )?;
                 )*
                 Ok(())
             }

@@ -133,6 +133,24 @@ pub fn assert_reads_by_primary_key(plan: &str, times: usize) {
     }
 }
 
+/// By a prefix of it, and never the whole table.
+pub fn assert_reads_a_range(plan: &str, table: &str) {
+    let name = format!("\"{table}\"");
+    let tables = plan.split("\"table_name\": ").skip(1);
+    let reads: Vec<_> = tables.filter(|read| read.starts_with(&name)).collect();
+    assert!(!reads.is_empty(), "{plan}");
+    for read in reads {
+        // The list of keys takes its types from the table, and reads no row of it.
+        let is_impossible = read.contains("Impossible WHERE") || read.contains("Zero limit");
+        assert!(
+            is_impossible || read.contains("\"key\": \"PRIMARY\""),
+            "{plan}"
+        );
+        assert!(!read.contains("\"access_type\": \"index\""), "{plan}");
+        assert!(!read.contains("\"access_type\": \"ALL\""), "{plan}");
+    }
+}
+
 impl TestDatabase {
     pub fn create() -> Self {
         Self::create_on("MYSQL_URL", "CHARACTER SET utf8mb4")

@@ -106,6 +106,15 @@ pub fn assert_reads_by_primary_key(plan: &str, times: usize) {
     assert!(!plan.contains("Seq Scan on article_counters"), "{plan}");
 }
 
+/// By a prefix of it, and never the whole table.
+pub fn assert_reads_a_range(plan: &str, table: &str) {
+    assert!(
+        plan.contains("Index Cond: (crate_id = ") || plan.contains("Index Cond: ((crate_id = "),
+        "{plan}"
+    );
+    assert!(!plan.contains(&format!("Seq Scan on {table}")), "{plan}");
+}
+
 impl TestDatabase {
     pub fn create() -> Self {
         Self::create_on("POSTGRES_URL", "TEMPLATE template0")

@@ -90,6 +90,15 @@ pub fn assert_reads_by_primary_key(plan: &str, times: usize) {
     assert!(!plan.contains("SCAN article_counters"), "{plan}");
 }
 
+/// By a prefix of it, and never the whole table.
+pub fn assert_reads_a_range(plan: &str, table: &str) {
+    let reads: Vec<_> = plan.lines().filter(|line| line.contains(table)).collect();
+    assert!(!reads.is_empty(), "{plan}");
+    for read in reads {
+        assert!(read.contains("(crate_id=?"), "{plan}");
+    }
+}
+
 /// An empty database, which goes when this is dropped.
 pub struct TestDatabase {
     folder: TempDir,

@@ -52,9 +52,8 @@ impl<DB: CounterBackend> WalkRows<DB> for ListedRows {
         rows: usize,
         mut out: AstPass<'_, 'b, DB>,
     ) -> QueryResult<()> {
-        let push_key = |row, out: &mut AstPass<'_, 'b, DB>| {
-            columns.walk_binds(one(row), key.len(), out.reborrow())
-        };
+        let push_key =
+            |row, out: &mut AstPass<'_, 'b, DB>| columns.walk_binds(one(row), out.reborrow());
         Dialect::of(&out).push_in(key, rows, push_key, &mut out)
     }
 
@@ -69,9 +68,8 @@ impl<DB: CounterBackend> WalkRows<DB> for ListedRows {
         T: QueryFragment<DB>,
         C: BindColumns<DB>,
     {
-        let push_key = |row, out: &mut AstPass<'_, 'b, DB>| {
-            columns.walk_binds(one(row), key.len(), out.reborrow())
-        };
+        let push_key =
+            |row, out: &mut AstPass<'_, 'b, DB>| columns.walk_binds(one(row), out.reborrow());
         Dialect::of(&out).push_from_numbered(table, key, rows, push_key, &mut out)
     }
 
@@ -89,8 +87,7 @@ impl<DB: CounterBackend> WalkRows<DB> for ListedRows {
         for row in rows.rows.clone() {
             let is_first = row == rows.rows.start;
             out.push_sql(if is_first { "(" } else { ", (" });
-            rows.columns
-                .walk_binds(one(row), C::NUMBER, out.reborrow())?;
+            rows.columns.walk_binds(one(row), out.reborrow())?;
             out.push_sql(if C::NUMBER == 0 { "" } else { ", " });
             DB::push_bind(Bind::Day(rows.day), &mut out)?;
             out.push_sql(", ");

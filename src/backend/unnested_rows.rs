@@ -39,14 +39,15 @@ impl WalkRows<Pg> for UnnestedRows {
         rows: usize,
         mut out: AstPass<'_, 'b, Pg>,
     ) -> QueryResult<()> {
-        push_any(key, columns, rows, &mut out)?;
-        if key.len() > 1 {
-            out.push_sql(" AND (");
-            push_names(key, &mut out)?;
-            out.push_sql(") IN (SELECT * FROM unnest(");
-            columns.walk_binds(0..rows, key.len(), out.reborrow())?;
-            out.push_sql("))");
-        }
+        let [before, between, after] = match key.len() {
+            1 => ["", " = ANY(", ")"],
+            _ => ["(", ") IN (SELECT * FROM unnest(", "))"],
+        };
+        out.push_sql(before);
+        push_names(key, &mut out)?;
+        out.push_sql(between);
+        columns.walk_binds(0..rows, out.reborrow())?;
+        out.push_sql(after);
         Ok(())
     }
 
@@ -63,7 +64,7 @@ impl WalkRows<Pg> for UnnestedRows {
     {
         let names: Vec<String> = (0..key.len()).map(wanted).collect();
         out.push_sql(" FROM unnest(");
-        columns.walk_binds(0..rows, key.len(), out.reborrow())?;
+        columns.walk_binds(0..rows, out.reborrow())?;
         out.push_sql(") WITH ORDINALITY AS ");
         out.push_sql(WANTED);
         out.push_sql(" (");
@@ -75,14 +76,19 @@ impl WalkRows<Pg> for UnnestedRows {
         out.push_sql(") JOIN ");
         table.walk_ast(out.reborrow())?;
         out.push_sql(" ON ");
-        for (column, name) in key.iter().zip(&names) {
+        for (i, (column, name)) in key.iter().zip(&names).enumerate() {
+            out.push_sql(if i == 0 { "" } else { " AND " });
             out.push_identifier(column)?;
             out.push_sql(" = ");
             out.push_identifier(name)?;
-            out.push_sql(" AND ");
         }
-        // With the join alone, the planner scans a whole table of about 100,000 rows.
-        push_any(key, columns, rows, &mut out)
+        if key.len() == 1 {
+            // With the join alone, the planner scans a whole table of about 100,000 rows. For a key of
+            // several columns, this condition on the first one could be true for most rows.
+            out.push_sql(" AND ");
+            Self::walk_in(key, columns, rows, out.reborrow())?;
+        }
+        Ok(())
     }
 
     fn walk_added<'b, C: BindColumns<Pg>>(
@@ -103,8 +109,7 @@ impl WalkRows<Pg> for UnnestedRows {
         out.push_sql(", (SELECT ");
         Dialect::PostgreSql.push_slot(rows.slots, true, &mut out)?;
         out.push_sql("), row.* FROM unnest(");
-        rows.columns
-            .walk_binds(rows.rows.clone(), C::NUMBER, out.reborrow())?;
+        rows.columns.walk_binds(rows.rows.clone(), out.reborrow())?;
         for (i, amounts) in rows.amounts.iter().enumerate() {
             out.push_sql(if C::NUMBER + i == 0 { "" } else { ", " });
             out.push_bind_param::<Array<BigInt>, _>(&amounts[rows.rows.clone()])?;
@@ -112,18 +117,4 @@ impl WalkRows<Pg> for UnnestedRows {
         out.push_sql(") AS row");
         Ok(())
     }
-}
-
-/// Writes a condition on the first column of the key: it is one of the values of these rows.
-fn push_any<'b, C: BindColumns<Pg>>(
-    key: &[&str],
-    columns: &'b C,
-    rows: usize,
-    out: &mut AstPass<'_, 'b, Pg>,
-) -> QueryResult<()> {
-    push_names(&key[..1], out)?;
-    out.push_sql(" = ANY(");
-    columns.walk_binds(0..rows, 1, out.reborrow())?;
-    out.push_sql(")");
-    Ok(())
 }

@@ -30,6 +30,12 @@ impl<C: Column + Counters<Value = i64>> CounterColumn for C {}
 /// A tuple of two to eight [`Delta`]s of counters of one table, such as
 /// `(views.by(1), likes.by(2))`: the argument of
 /// [`incr_counters`](crate::HasCounters::incr_counters).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tuple of counters with their amounts",
+    label = "this requires two to eight counters of one table, each with its amount",
+    note = "help: write `(views.by(1), likes.by(2))`",
+    note = "help: for one counter, write `incr_counter_by(views, 3, conn)`"
+)]
 pub trait Deltas {
     /// The tuple of counters.
     type Counters: Counters;

@@ -119,7 +119,7 @@ fn text(s: &str) -> String {
 }
 
 /// With these tables, and with articles 1 to 5.
-fn with_tables() -> (Conn, TestDatabase) {
+pub fn with_tables() -> (Conn, TestDatabase) {
     let database = TestDatabase::with_tables();
     let mut conn = database.connect();
     let (text, bytes) = match (IS_MYSQL, cfg!(feature = "postgres")) {

@@ -2,13 +2,15 @@
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel_counters::dsl::total;
+use diesel_counters::dsl::{delete_counters, recount, set_counter, total};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{likes, views};
 use diesel_counters_tests::schema::articles;
+use diesel_counters_tests::watch::watch;
 
 use super::day;
+use super::key_columns::{version_counters, versions, with_tables};
 use crate::{Conn, TestDatabase};
 
 type Backend = <Conn as Connection>::Backend;
@@ -102,4 +104,134 @@ fn values_of_many_are_read_by_the_counter_tables_primary_key() {
     }
     let plan = crate::plan_of(&with_values(&watched.queries[0], &keys), &mut conn);
     crate::assert_reads_by_primary_key(&plan, 1);
+}
+
+/// The statement with its values, which Diesel prints after it.
+fn with_printed_values(printed: &str) -> String {
+    let (sql, binds) = printed.split_once(" -- binds: ").unwrap();
+    let binds = binds
+        .strip_prefix('[')
+        .and_then(|binds| binds.strip_suffix(']'));
+    let binds = binds.unwrap();
+    let (mut values, mut depth, mut is_text) = (vec![String::new()], 0, false);
+    for c in binds.chars() {
+        is_text ^= c == '"';
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        match c {
+            ',' if depth == 0 && !is_text => values.push(String::new()),
+            c => values.last_mut().unwrap().push(c),
+        }
+    }
+    let literal = |value: &String| {
+        let value = value.trim();
+        let value = value
+            .strip_prefix("Day(")
+            .map_or(value, |day| day.trim_end_matches(')'));
+        match value.strip_prefix('[') {
+            Some(list) if list.contains('"') => format!("ARRAY[{}::text[]", list.replace('"', "'")),
+            Some(list) => format!("ARRAY[{list}::integer[]"),
+            None if value.contains('-') => format!("'{value}'"),
+            None => value.replace('"', "'"),
+        }
+    };
+    let values: Vec<String> = values.iter().map(literal).collect();
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    let without_setting = sql.replace("/*M! SET STATEMENT sql_safe_updates = 0 FOR */ ", "");
+    let numbered = crate::STATEMENTS_OF_ANY == 1;
+    match numbered {
+        true => {
+            // A value of PostgreSQL can occur more than once.
+            let mut text = without_setting;
+            for (i, value) in values.iter().enumerate().rev() {
+                text = text.replace(&format!("${}", i + 1), value);
+            }
+            text
+        }
+        false => with_values(&format!("{without_setting} -- binds"), &values),
+    }
+}
+
+/// Of a table with 400 crates with 5 versions each. PostgreSQL reads a whole table for many of its rows.
+#[test]
+fn a_prefix_of_a_key_of_two_columns_is_a_range_of_the_primary_key() {
+    use version_counters::downloads;
+
+    let (conn, _database) = &mut with_tables();
+    let keys = || (0..2_000).map(|i| (i % 400, format!("{:02}", i / 400)));
+    conn.transaction(|conn| {
+        for d in 1..=10 {
+            let counts = keys().map(|key| (key, 1));
+            increment(downloads)
+                .on(day(2026, 1, d))
+                .of_many(counts)
+                .execute(conn)?;
+        }
+        QueryResult::Ok(())
+    })
+    .unwrap();
+    conn.batch_execute(&crate::ANALYZE.replace("article_counters", "version_counters"))
+        .unwrap();
+    let source = || {
+        versions::table.select((
+            versions::crate_id,
+            versions::number,
+            versions::total_downloads,
+        ))
+    };
+    let of_page = || [(7, "03"), (8, "00"), (9, "04")];
+
+    let watched = watch(conn, |conn| {
+        let _: i64 = counter_value(downloads)
+            .of((7, "03"))
+            .get_result(conn)
+            .unwrap();
+        let _: i64 = counter_value(downloads).of(7).get_result(conn).unwrap();
+        let _: Vec<(String, i64)> = counter_value(downloads)
+            .of(7)
+            .group_by(version_counters::number)
+            .load(conn)
+            .unwrap();
+        counter_value(downloads)
+            .of_many(of_page())
+            .load(conn)
+            .unwrap();
+        counter_value(downloads).of_many([7, 8]).load(conn).unwrap();
+        counter_series(downloads).of(7).load(conn).unwrap();
+        let _: Vec<((i32, String), i64)> = ranking(downloads).of(7).limit(3).load(conn).unwrap();
+        increment(downloads).of((7, "03")).execute(conn).unwrap();
+        set_counter(downloads)
+            .of((7, "03"))
+            .to(5)
+            .execute(conn)
+            .unwrap();
+        recount(downloads, source())
+            .of((7, "03"))
+            .execute(conn)
+            .unwrap();
+        delete_counters(version_counters::table)
+            .of((7, "03"))
+            .execute(conn)
+            .unwrap();
+        delete_counters(version_counters::table)
+            .of_many(of_page())
+            .execute(conn)
+            .unwrap();
+        delete_counters(version_counters::table)
+            .under(7)
+            .execute(conn)
+            .unwrap();
+    });
+    let reads_a_range = |query: &&String| {
+        let is_of_table = query.contains("version_counters") && !query.contains("WHERE 1 = 0");
+        let is_insert = query.contains("INSERT INTO");
+        is_of_table && !is_insert
+    };
+    let mut number = 0;
+    for query in watched.queries.iter().filter(reads_a_range) {
+        let sql = with_printed_values(query);
+        let plan = crate::plan_of(&sql, conn);
+        crate::assert_reads_a_range(&plan, "version_counters");
+        number += 1;
+    }
+    assert!(number >= 15, "{number}");
 }
