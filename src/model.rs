@@ -72,7 +72,7 @@ use crate::table::{CounterTable, EntityTable, HasParent, ParentTable};
 ///   twice. Reading, `recount`, `materialize` and `delete_counters` work as for other counters.
 ///
 /// The model's key is the field of the column that `#[diesel(primary_key(…))]` names. Defaults to
-/// the column `id`. The primary key must be a single column.
+/// the column `id`. It can have up to five columns, and be the first columns of a counter table's key.
 ///
 /// ```
 /// # mod schema {
