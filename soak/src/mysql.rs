@@ -23,6 +23,7 @@ pub const TRIGGERS: &str =
     include_str!("../../migrations/triggers/mysql/00000000000002_count_article_likes/up.sql");
 pub const DROP_FOREIGN_KEYS: &str = "
     ALTER TABLE article_counters DROP FOREIGN KEY article_counters_ibfk_1;
+    ALTER TABLE label_counters DROP FOREIGN KEY label_counters_ibfk_1;
     ALTER TABLE comments DROP FOREIGN KEY comments_ibfk_1;
     ALTER TABLE article_likes DROP FOREIGN KEY article_likes_ibfk_1";
 pub const OTHER_SESSIONS: &str = "SELECT COUNT(*) FROM information_schema.processlist

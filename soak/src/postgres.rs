@@ -23,6 +23,7 @@ pub const TRIGGERS: &str =
     include_str!("../../migrations/triggers/postgres/00000000000002_count_article_likes/up.sql");
 pub const DROP_FOREIGN_KEYS: &str = "
     ALTER TABLE article_counters DROP CONSTRAINT article_counters_article_id_fkey;
+    ALTER TABLE label_counters DROP CONSTRAINT label_counters_article_id_fkey;
     ALTER TABLE comments DROP CONSTRAINT comments_article_id_fkey;
     ALTER TABLE article_likes DROP CONSTRAINT article_likes_article_id_fkey";
 pub const OTHER_SESSIONS: &str = "SELECT COUNT(*) FROM pg_stat_activity

@@ -23,6 +23,17 @@ diesel::table! {
     }
 }
 
+// Each label of an article is an entity.
+diesel::table! {
+    label_counters (article_id, label, day, slot) {
+        article_id -> BigInt,
+        label -> Text,
+        day -> Date,
+        slot -> SmallInt,
+        given -> BigInt,
+    }
+}
+
 diesel::table! {
     comments (id) {
         id -> BigInt,
@@ -54,6 +65,14 @@ diesel_counters::has_parent!(article_counters -> articles (id));
 #[counters(table_name = article_counters, slots = 64, today = today, counted_by_database(likes))]
 pub struct Article {
     pub id: i64,
+}
+
+#[derive(HasCounters)]
+#[diesel(primary_key(article_id, label))]
+#[counters(table_name = label_counters, slots = 64, today = today)]
+pub struct Label {
+    pub article_id: i64,
+    pub label: &'static str,
 }
 
 /// The articles whose counters are never deleted.
@@ -106,6 +125,14 @@ pub fn create(reference: &str, triggers: &str) -> String {
     format!(
         "CREATE TABLE articles (id BIGINT PRIMARY KEY, total_views BIGINT NOT NULL DEFAULT 0);
          {reference}
+         CREATE TABLE label_counters (
+             article_id BIGINT NOT NULL REFERENCES articles (id) ON DELETE CASCADE,
+             label VARCHAR(16) NOT NULL,
+             day DATE NOT NULL,
+             slot SMALLINT NOT NULL,
+             given BIGINT NOT NULL DEFAULT 0,
+             PRIMARY KEY (article_id, label, day, slot)
+         );
          CREATE TABLE comments (
              id BIGINT PRIMARY KEY,
              article_id BIGINT NOT NULL REFERENCES articles (id) ON DELETE CASCADE,

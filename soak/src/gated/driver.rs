@@ -326,6 +326,13 @@ fn read_all() -> String {
         ("id", UNDATED, "total_views", "articles"),
         ("article_id", UNDATED, "1", "article_likes"),
         ("article_id", "day", "1", "comments"),
+        // A label is an entity of its own. One that has only zeros is the same as one without rows.
+        (
+            "100 * article_id + CASE label WHEN 'a' THEN 1 ELSE 2 END",
+            "day",
+            "SUM(given)",
+            "label_counters GROUP BY article_id, label, day HAVING SUM(given) <> 0",
+        ),
     ];
     let parts = parts
         .iter()

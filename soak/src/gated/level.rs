@@ -116,7 +116,7 @@ fn chosen(args: &Interleave, seed: u64) -> Vec<Case> {
         return fault.cases(database());
     }
     if args.only.is_empty() {
-        return cases(database(), args.at_once, seed);
+        return cases(database(), args.at_once, &args.with, seed);
     }
     of(database(), &args.only)
 }

@@ -1,10 +1,11 @@
 //! Runs the operations.
 
-use diesel::dsl::count_star;
+use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::result::Error;
+use diesel::sql_types::{BigInt, Text};
 use diesel_counters::counting_transaction;
-use diesel_counters::dsl::{compact, fold, set_counter};
+use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter};
 use diesel_counters::prelude::*;
 
 use super::super::{Conn, counting, like, planted, truncate_likes, write};
@@ -13,7 +14,8 @@ use crate::interleave::case::Script;
 use crate::interleave::operation::{Context, Operation};
 use crate::interleave::state::PAST;
 use crate::tables::article_counters::dsl::{article_counters, comments as commented, likes, views};
-use crate::tables::{self, Article, article_likes, articles, comments, day, today};
+use crate::tables::label_counters::dsl::{given, label_counters};
+use crate::tables::{self, Article, Label, article_likes, articles, comments, day, today};
 
 /// What a connection adds, so that it is known from a sum who has counted.
 fn amount(connection: usize) -> i64 {
@@ -54,6 +56,16 @@ fn operation(
     let by_day = comments::table
         .group_by((comments::article_id, comments::day))
         .select((comments::article_id, comments::day, count_star()));
+    let label = Label {
+        article_id: 1,
+        label: "a",
+    };
+    // One row of the starting states is as many.
+    let of_labels = comments::table.group_by(comments::article_id).select((
+        comments::article_id,
+        sql::<Text>("'a'"),
+        sql::<BigInt>("COUNT(*) * 300"),
+    ));
     let of_one = |conn: &mut Conn| {
         let rows = article_likes::table.filter(article_likes::article_id.eq(1));
         diesel::delete(rows).execute(conn)
@@ -163,6 +175,31 @@ fn operation(
         }
         // It takes the connection itself.
         Operation::CommandRecount => nothing(),
+        Operation::Label => {
+            label.incr_counter_by(given, amount, conn)?;
+            nothing()
+        }
+        Operation::ManyLabels => {
+            let amounts = [((1_i64, "a"), amount), ((1, "b"), amount)];
+            Label::increment(given).of_many(amounts).execute(conn)?;
+            nothing()
+        }
+        Operation::SetLabel => Ok(label.set_counter(given, to, conn)?.to_string()),
+        Operation::DeleteLabel => Ok(label.delete_counters(conn)?.to_string()),
+        Operation::DeleteLabels => {
+            let removed = delete_counters(label_counters).under(1_i64);
+            Ok(removed.execute(conn)?.to_string())
+        }
+        Operation::RecountLabel => Ok(label.recount(given, of_labels, conn)?.to_string()),
+        Operation::RecountLabels => {
+            let drift: Vec<diesel_counters::Drift<(i64, String)>> =
+                recount(given, of_labels).under(1_i64).execute(conn)?;
+            Ok(format!("{drift:?}"))
+        }
+        Operation::CompactLabels => {
+            let merged = compact(label_counters).before(tables::compacted_before());
+            Ok(format!("{:?}", merged.execute(conn)?))
+        }
         Operation::PlantedCommandRecount => planted_locks::command_recount(conn),
         Operation::PlantedSet => planted_locks::set(to, conn),
         Operation::PlantedCountThenSet => match transaction {

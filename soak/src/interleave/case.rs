@@ -63,17 +63,19 @@ impl Case {
 }
 
 /// The cases of so many operations at once, in random order: first one case of each pair, then
-/// another one of each.
-pub fn cases(on: Database, at_once: usize, seed: u64) -> Vec<Case> {
+/// another one of each. If `with` has operations, each pair has one of them.
+pub fn cases(on: Database, at_once: usize, with: &[Operation], seed: u64) -> Vec<Case> {
     let mut all: Vec<Vec<Operation>> = vec![Vec::new()];
     for _ in 0..at_once {
         let longer = all.iter().flat_map(|some| {
             let operations = Operation::all(on).into_iter();
             let operations = operations.filter(|one| some.last().is_none_or(|last| last <= one));
+            let operations = operations.filter(|one| some.iter().all(|other| other.meets(*one)));
             operations.map(|one| [some.as_slice(), &[one]].concat())
         });
         all = longer.collect();
     }
+    all.retain(|some| with.is_empty() || some.iter().any(|one| with.contains(one)));
     let random = &mut StdRng::seed_from_u64(seed);
     let by_pair = all.iter().map(|some| {
         let mut cases = of(on, some);

@@ -35,6 +35,9 @@ pub struct Interleave {
     /// The operations, such as `set,delete` [default: all pairs]
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<Operation>,
+    /// The pairs that have one of these operations, such as `label,set-label` [default: all pairs]
+    #[arg(long, value_delimiter = ',', conflicts_with = "only")]
+    pub with: Vec<Operation>,
     /// The isolation levels whose name contains this [default: all]
     ///
     /// With `beside`, the two connections have different levels: `--level beside` runs every pair of

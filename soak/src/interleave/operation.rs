@@ -59,6 +59,22 @@ pub enum Operation {
     ReplaceArticle,
     /// Runs `diesel-counters recount`
     CommandRecount,
+    /// Increments label a of article 1
+    Label,
+    /// Increments labels a and b of article 1 in one statement
+    ManyLabels,
+    /// Sets label a of article 1
+    SetLabel,
+    /// Deletes the counters of label a of article 1
+    DeleteLabel,
+    /// Deletes the counters of all labels of article 1
+    DeleteLabels,
+    /// Recounts label a of article 1
+    RecountLabel,
+    /// Recounts all labels of article 1
+    RecountLabels,
+    /// Merges the slots of old days of labels
+    CompactLabels,
     /// Planted: the command's recount under a lock of its own, beside which `planted-set` sets
     #[value(hide = true)]
     PlantedCommandRecount,
@@ -128,7 +144,7 @@ impl Operation {
     pub fn contexts(self) -> &'static [Context] {
         match self {
             // They begin their own and end it.
-            Compact | Fold | CommandRecount | CountThenSet => &[Context::Own],
+            Compact | Fold | CommandRecount | CountThenSet | CompactLabels => &[Context::Own],
             // They are the caller's transactions.
             Comment | Uncomment | ReplaceArticle => &[Context::Caller, Context::Read],
             planted if planted >= PlantedCommandRecount => &[Context::Own],
@@ -155,6 +171,9 @@ impl Operation {
                 | RecountAll
                 | RecountAllByDay
                 | CommandRecount
+                | DeleteLabels
+                | RecountLabels
+                | CompactLabels
                 | PlantedCompact
         )
     }
@@ -170,6 +189,17 @@ impl Operation {
         let likes = matches!(self, Like | MoveLikes | Unlike | TruncateLikes);
         let comments = matches!(self, Counting | Comment | Uncomment | PlantedComment);
         likes || comments || self.deletes_articles()
+    }
+
+    /// Whether it works on labels, whose table has a key of two columns.
+    pub fn counts_labels(self) -> bool {
+        (Label..=CompactLabels).contains(&self)
+    }
+
+    /// Whether it may meet the other operation in a table. If not, their pairs are left out.
+    pub fn meets(self, other: Operation) -> bool {
+        let is_of_both = |one| matches!(one, Comment | Uncomment) || one.deletes_articles();
+        self.counts_labels() == other.counts_labels() || is_of_both(self) || is_of_both(other)
     }
 
     pub fn deletes_articles(self) -> bool {

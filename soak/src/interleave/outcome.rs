@@ -31,7 +31,7 @@ impl Ended {
 }
 
 /// What is compared of the database: the sums of counters by article and day, the materialized
-/// column, and the numbers of rows that are counted.
+/// column, the numbers of rows that are counted, and the sums of counters by label and day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Views,
@@ -40,16 +40,18 @@ pub enum Kind {
     Column,
     LikeRows,
     CommentRows,
+    Given,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 6] = [
+    pub const ALL: [Kind; 7] = [
         Kind::Views,
         Kind::Likes,
         Kind::Comments,
         Kind::Column,
         Kind::LikeRows,
         Kind::CommentRows,
+        Kind::Given,
     ];
 
     fn name(self) -> &'static str {
@@ -60,6 +62,7 @@ impl Kind {
             Kind::Column => "column",
             Kind::LikeRows => "rows of likes",
             Kind::CommentRows => "rows of comments",
+            Kind::Given => "given",
         }
     }
 }
@@ -69,6 +72,7 @@ type Values = BTreeMap<(Kind, NaiveDate), i64>;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
+    /// By article. Label `n` of an article is one of its own, with the number `100 * article + n`.
     pub articles: BTreeMap<i64, Values>,
     /// What each transaction of each connection returned, where that is compared.
     pub returned: BTreeMap<Transaction, String>,
@@ -162,8 +166,12 @@ impl Outcome {
     /// The values of these articles, and what was returned.
     pub fn text(&self, of: &BTreeSet<i64>) -> String {
         let articles = of.iter().map(|article| {
+            let name = match article {
+                0..100 => format!("article {article}"),
+                _ => format!("label {} of article {}", article % 100, article / 100),
+            };
             let Some(values) = self.articles.get(article) else {
-                return format!("no article {article}");
+                return format!("no {name}");
             };
             let values = values.iter().map(|((kind, day), value)| {
                 let on = match kind {
@@ -174,8 +182,8 @@ impl Outcome {
             });
             let values: Vec<_> = values.collect();
             match values.is_empty() {
-                true => format!("article {article}: nothing"),
-                false => format!("article {article}: {}", values.join(", ")),
+                true => format!("{name}: nothing"),
+                false => format!("{name}: {}", values.join(", ")),
             }
         });
         let returned = self.returned.iter().map(|(transaction, value)| {

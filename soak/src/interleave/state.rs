@@ -56,7 +56,7 @@ impl State {
                 (2, Some(0), 1, 500, 1, 1),
             ],
             State::LockOnly => &[(1, None, 0, 0, 0, 0), (2, None, 0, 0, 0, 0)],
-            State::Drift => &[(1, Some(0), 5, 300, 3, 4), (2, Some(PAST), 5, 500, 0, 0)],
+            State::Drift => &[(1, Some(0), 5, 400, 3, 4), (2, Some(PAST), 5, 500, 0, 0)],
         }
     }
 
@@ -83,19 +83,27 @@ impl State {
 
     /// The statements that make its counters and its column, if everything else is as it was.
     pub fn counters_sql(self) -> String {
-        let empty = "DELETE FROM article_counters;
+        let empty = "DELETE FROM article_counters; DELETE FROM label_counters;
             UPDATE articles SET total_views = 0 WHERE total_views <> 0;";
         let rows = self.rows().iter();
         let rows = rows.map(|(article, on, slot, views, likes, comments)| {
             let on = on.map_or_else(|| "1970-01-01".to_owned(), |on| day(on).to_string());
-            format!("({article}, '{on}', {slot}, {views}, {likes}, {comments})")
+            // Labels a and b of article 1 have the views of articles 1 and 2.
+            let label = if *article == 1 { 'a' } else { 'b' };
+            (
+                format!("({article}, '{on}', {slot}, {views}, {likes}, {comments})"),
+                format!("(1, '{label}', '{on}', {slot}, {views})"),
+            )
         });
+        let (rows, of_labels): (Vec<_>, Vec<_>) = rows.unzip();
         match rows.len() {
             0 => empty.to_owned(),
             _ => format!(
                 "{empty} INSERT INTO article_counters (article_id, day, slot, views, likes, comments)
-                 VALUES {};",
-                rows.collect::<Vec<_>>().join(", ")
+                 VALUES {};
+                 INSERT INTO label_counters (article_id, label, day, slot, given) VALUES {};",
+                rows.join(", "),
+                of_labels.join(", ")
             ),
         }
     }

@@ -22,7 +22,7 @@ fn interleave(arguments: &[&str]) -> Output {
 #[test]
 fn no_order_of_two_operations_gives_a_wrong_count() {
     // One case of each pair, and some of its orders.
-    let output = interleave(&["--seed", "1", "--limit", "2", "--per-level", "1500"]);
+    let output = interleave(&["--seed", "1", "--limit", "2", "--per-level", "1800"]);
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{printed}{output:?}");
     println!("{printed}");
