@@ -19,7 +19,7 @@ use crate::counter::{Counters, first_common};
 use crate::counting::deltas::Deltas;
 use crate::counting::increment::{CountOn, Increment};
 use crate::day::{DayRange, Period, utc_today};
-use crate::key::{Columns, KeyOf, KeyType, PrefixExpression, PrefixOf};
+use crate::key::{Columns, FirstType, KeyOf, KeyType, PrefixExpression, PrefixOf};
 use crate::maintaining::materialize::{self, MaterializeOf};
 use crate::reading::counter_series::{Counts, Series};
 use crate::reading::counter_value::{CounterValue, CounterValues, ReadOn, counter_value};
@@ -384,7 +384,7 @@ pub trait HasCounters: Sized {
     where
         Self: 'a,
         C: Counters<Table: CountersOf<Self>>,
-        Self::KeyRef<'a>: PrefixOf<KeyType<C>, Self::KeyColumns>,
+        Self::KeyRef<'a>: PrefixOf<KeyType<C>, Self::KeyColumns, Types: FirstType>,
         CounterValues<C, Self::KeyRef<'a>, Self::KeyColumns>: ReadOn<'a, Conn, Vec<C::Value>>,
     {
         counter_value(counters)
@@ -404,7 +404,7 @@ pub trait HasCounters: Sized {
     where
         Self: 'a,
         C: Counters<Table: CountersOf<Self>>,
-        Self::KeyRef<'a>: PrefixOf<KeyType<C>, Self::KeyColumns>,
+        Self::KeyRef<'a>: PrefixOf<KeyType<C>, Self::KeyColumns, Types: FirstType>,
         CounterValues<C, Self::KeyRef<'a>, Self::KeyColumns, DayRange>:
             ReadOn<'a, Conn, Vec<C::Value>>,
     {

@@ -50,7 +50,7 @@ pub fn set_columns(key: &[Column], database: &dyn Database) -> Result<()> {
             Kind::Text => Type::Text,
             Kind::Binary => Type::Binary,
             #[cfg(feature = "postgres")]
-            Kind::Uuid => Type::Uuid,
+            Kind::Uuid if database.facts().option == "postgres" => Type::Uuid,
             #[cfg(feature = "mysql")]
             Kind::Unsigned if column.sql_type.starts_with("int") => Type::UnsignedInteger,
             #[cfg(feature = "mysql")]

@@ -106,10 +106,12 @@ fn primary_key(item: &DeriveInput) -> Result<Vec<Ident>> {
     })?;
     match columns {
         None => Ok(vec![Ident::new("id", item.ident.span())]),
-        Some(columns) if columns.len() <= MAX_COLUMNS => Ok(columns.into_iter().collect()),
+        Some(columns) if (1..=MAX_COLUMNS).contains(&columns.len()) => {
+            Ok(columns.into_iter().collect())
+        }
         Some(columns) => Err(Error::new_spanned(
             columns,
-            "a model with counters requires a primary key of up to five columns, because a counter \
+            "a model with counters requires a primary key of one to five columns, because a counter \
              table stores them in its first columns",
         )),
     }

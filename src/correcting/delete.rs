@@ -20,7 +20,7 @@ use crate::day::{Day, UNDATED};
 use crate::key::{BindColumns, Entities, KeyOf, KeyTypes, Keys, Part, PrefixId, PrefixOf, Whole};
 use crate::layout::{ColumnNames, counters_of};
 use crate::model::HasCounters;
-use crate::table::{CounterTable, TableName};
+use crate::table::{CounterTable, EntityTable, TableName};
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
 /// Removes all counters of an entity from a counter table.
@@ -117,7 +117,10 @@ impl<T: CounterTable> DeleteCounters<T> {
     pub fn of_many<K: KeyOf<T::KeyType>>(
         self,
         ids: impl IntoIterator<Item = K>,
-    ) -> DeleteManyCounters<T, K> {
+    ) -> DeleteManyCounters<T, K>
+    where
+        T: EntityTable,
+    {
         DeleteManyCounters {
             ids: ids.into_iter().collect(),
             table: PhantomData,
@@ -167,7 +170,7 @@ where
     Conn: Connection<Backend: CounterBackend>,
     StartWriting<T>: ExecuteDsl<Conn>,
     FindEntities<T, E>: LoadQuery<'a, Conn, K>,
-    DeleteManyCounters<T, K>: DeleteOn<'a, Conn>,
+    DeleteManyCounters<T, K>: DeleteManyOn<'a, Conn>,
 {
     fn delete(self, conn: &mut Conn) -> QueryResult<usize> {
         let latest = is_in_a_lasting_transaction(conn)?;
@@ -179,11 +182,11 @@ where
                 latest,
             };
             let ids = find.load(conn)?;
-            DeleteManyCounters {
+            let these = DeleteManyCounters {
                 ids,
                 table: self.table,
-            }
-            .delete(conn)
+            };
+            these.delete_many(latest, conn)
         })
     }
 }
@@ -273,52 +276,69 @@ impl<T: CounterTable, K> DeleteManyCounters<T, K> {
 impl<'a, T, K, Conn> DeleteOn<'a, Conn> for DeleteManyCounters<T, K>
 where
     T: CounterTable,
+    Conn: Connection<Backend: CounterBackend>,
+    Self: DeleteManyOn<'a, Conn>,
+    StartWriting<T>: ExecuteDsl<Conn>,
+{
+    fn delete(self, conn: &mut Conn) -> QueryResult<usize> {
+        let latest = is_in_a_lasting_transaction(conn)?;
+        transaction(conn, |conn| {
+            StartWriting::<T>::new(()).execute(conn)?;
+            self.delete_many(latest, conn)
+        })
+    }
+}
+
+/// A [`DeleteManyCounters`] that runs in a transaction of the connection `Conn`.
+pub trait DeleteManyOn<'a, Conn> {
+    /// Removes the counters. `latest` is that of [`EntityRows`].
+    fn delete_many(self, latest: bool, conn: &mut Conn) -> QueryResult<usize>;
+}
+
+impl<'a, T, K, Conn> DeleteManyOn<'a, Conn> for DeleteManyCounters<T, K>
+where
+    T: CounterTable,
     K: KeyOf<T::KeyType> + Ord + Clone,
     Conn: Connection<Backend: CounterBackend>,
     AddRows<T, K::Columns>: ExecuteDsl<Conn>,
-    StartWriting<T>: ExecuteDsl<Conn>,
     FindKeys<T, K::Columns>: LoadQuery<'a, Conn, i64>,
     DeleteRows<T, Keys<K::Columns>>: ExecuteDsl<Conn>,
     DeleteLocks<T, Keys<K::Columns>>: ExecuteDsl<Conn>,
 {
-    fn delete(mut self, conn: &mut Conn) -> QueryResult<usize> {
+    fn delete_many(mut self, latest: bool, conn: &mut Conn) -> QueryResult<usize> {
         self.ids.sort_unstable();
         self.ids.dedup();
-        let latest = is_in_a_lasting_transaction(conn)?;
-        transaction(conn, |conn| {
-            StartWriting::<T>::new(()).execute(conn)?;
-            let mut removed = 0;
-            let size = <ManyRows<Conn> as WalkRows<Conn::Backend>>::NUMBERED_LIMIT;
-            for keys in self.ids.chunks(size) {
-                let find = |keys, counts_only| FindKeys::<T, K::Columns> {
-                    table: TableName::new(),
-                    keys: Keys::numbered::<T::KeyType, K, Conn::Backend>(keys),
-                    counts_only,
-                    latest,
-                };
-                let numbers: Vec<i64> = find(keys, false).load(conn)?;
-                let (found, _) = split(keys, &numbers);
-                if found.is_empty() {
-                    continue;
-                }
-                lock_entities::<NoCounters<T>, _, _>(&found, conn)?;
-                let numbers: Vec<i64> = find(&found, true).load(conn)?;
-                let (counted, others) = split(&found, &numbers);
-                removed += counted.len();
-                if !counted.is_empty() {
-                    delete_rows::<T, _, _>(
-                        Keys::listed::<T::KeyType, _, Conn::Backend>(&counted),
-                        conn,
-                    )?;
-                }
-                if !others.is_empty() {
-                    // An increment that commits now stays.
-                    let others = Keys::listed::<T::KeyType, _, Conn::Backend>(&others);
-                    DeleteLocks::<T, _>::new(others).execute(conn)?;
-                }
+        let mut removed = 0;
+        let size = <ManyRows<Conn> as WalkRows<Conn::Backend>>::NUMBERED_LIMIT;
+        for keys in self.ids.chunks(size) {
+            let find = |keys, counts_only| FindKeys::<T, K::Columns> {
+                table: TableName::new(),
+                keys: Keys::numbered::<T::KeyType, K, Conn::Backend>(keys),
+                counts_only,
+                latest,
+            };
+            let numbers: Vec<i64> = find(keys, false).load(conn)?;
+            let (found, _) = split(keys, &numbers);
+            if found.is_empty() {
+                continue;
             }
-            Ok(removed)
-        })
+            lock_entities::<NoCounters<T>, _, _>(&found, conn)?;
+            let numbers: Vec<i64> = find(&found, true).load(conn)?;
+            let (counted, others) = split(&found, &numbers);
+            removed += counted.len();
+            if !counted.is_empty() {
+                delete_rows::<T, _, _>(
+                    Keys::listed::<T::KeyType, _, Conn::Backend>(&counted),
+                    conn,
+                )?;
+            }
+            if !others.is_empty() {
+                // An increment that commits now stays.
+                let others = Keys::listed::<T::KeyType, _, Conn::Backend>(&others);
+                DeleteLocks::<T, _>::new(others).execute(conn)?;
+            }
+        }
+        Ok(removed)
     }
 }
 
@@ -625,7 +645,7 @@ impl<'a, M: HasCounters<Key: 'a>, Conn> DeleteManyFromEach<'a, M, Conn> for () {
 
 impl<'a, T, Rest, M, Conn> DeleteManyFromEach<'a, M, Conn> for (T, Rest)
 where
-    T: CounterTable,
+    T: EntityTable,
     Rest: DeleteManyFromEach<'a, M, Conn>,
     M: HasCounters<Key: 'a>,
     &'a M::Key: PrefixOf<
@@ -659,7 +679,11 @@ where
     }
 
     fn delete_many(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize> {
-        delete_counters(T::table()).of_many(ids).execute(conn)
+        let these = DeleteManyCounters {
+            ids,
+            table: PhantomData,
+        };
+        these.execute(conn)
     }
 }
 

@@ -78,7 +78,7 @@ use crate::transaction::{is_in_a_lasting_transaction, transaction};
 /// therefore return everything that the counter ever counted. No row of the counter table is
 /// deleted.
 ///
-/// If the keys are texts, they require the collation of the counter table's first column.
+/// If the keys are texts, they require the collation of the counter table's column.
 ///
 /// # Recounting by day
 ///

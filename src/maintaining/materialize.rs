@@ -380,7 +380,7 @@ impl<F, P, ST, K> KeyRange<F, P, ST, K> {
             out.push_sql(and);
             let push_value =
                 |column, out: &mut AstPass<'_, 'b, DB>| end.walk_column(column, out.reborrow());
-            push_compare(key, compare, push_value, &mut out)?;
+            push_compare(key, key.len(), compare, push_value, &mut out)?;
             and = " AND ";
         }
         Ok(())

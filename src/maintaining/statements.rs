@@ -125,7 +125,8 @@ where
             let push_value = |column, out: &mut AstPass<'_, 'b, DB>| {
                 walk_row_value::<F, ST, K, DB>(&self.layout, after, column, out.reborrow())
             };
-            push_compare(&self.layout.key(), " > ", push_value, &mut out)?;
+            let entity = self.layout.entity.len();
+            push_compare(&self.layout.key(), entity, " > ", push_value, &mut out)?;
         }
         out.push_sql(" ORDER BY ");
         push_names(&self.layout.key(), &mut out)?;

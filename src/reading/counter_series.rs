@@ -15,7 +15,9 @@ use diesel::{QueryResult, RunQueryDsl};
 use crate::backend::CounterBackend;
 use crate::counter::{Counters, sum};
 use crate::day::{DayRange, Period, UNDATED};
-use crate::key::{AnyOf, KeyType, PrefixColumns, PrefixExpression, PrefixOf, SelectedKeys};
+use crate::key::{
+    AnyOf, FirstType, KeyType, PrefixColumns, PrefixExpression, PrefixOf, SelectedKeys,
+};
 use crate::reading::counter_value::{ReadOn, read_numbered};
 use crate::reading::sums::{ByDay, NumberedSums, Sums};
 
@@ -138,7 +140,7 @@ impl<C: Counters> Series<C> {
     /// periods.
     pub fn of_many<K, N>(self, ids: impl IntoIterator<Item = K>) -> SeriesOfMany<C, K, N>
     where
-        K: PrefixOf<KeyType<C>, N>,
+        K: PrefixOf<KeyType<C>, N, Types: FirstType>,
     {
         SeriesOfMany {
             ids: ids.into_iter().collect(),

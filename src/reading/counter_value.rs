@@ -5,14 +5,17 @@ use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
 use diesel::connection::Connection;
+use diesel::expression::{ValidGrouping, is_aggregate};
 use diesel::query_builder::AsQuery;
 use diesel::query_dsl::methods::LoadQuery;
-use diesel::{Expression, QueryResult, RunQueryDsl, SelectableExpression};
+use diesel::{QueryResult, RunQueryDsl, SelectableExpression};
 
 use crate::backend::{CounterBackend, ManyRows, WalkRows};
 use crate::counter::Counters;
 use crate::day::DayRange;
-use crate::key::{AnyOf, KeyType, Keys, PrefixColumns, PrefixExpression, PrefixOf, SelectedKeys};
+use crate::key::{
+    AnyOf, FirstType, KeyType, Keys, PrefixColumns, PrefixExpression, PrefixOf, SelectedKeys,
+};
 use crate::reading::days::AllDays;
 use crate::reading::sums::{Grouped, NumberedSums, Sums, Ungrouped};
 
@@ -122,7 +125,7 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
     /// their keys.
     pub fn of_many<K, N>(self, ids: impl IntoIterator<Item = K>) -> CounterValues<C, K, N, Days, By>
     where
-        K: PrefixOf<KeyType<C>, N>,
+        K: PrefixOf<KeyType<C>, N, Types: FirstType>,
     {
         CounterValues {
             ids: ids.into_iter().collect(),
@@ -172,7 +175,7 @@ impl<C: Counters, Id, Days> CounterValue<C, Id, Days> {
     /// ```
     pub fn group_by<G>(self, columns: G) -> Sums<C, Id, Grouped<G>, Days>
     where
-        G: Expression + SelectableExpression<C::Table>,
+        G: SelectableExpression<C::Table> + ValidGrouping<(), IsAggregate = is_aggregate::No>,
     {
         Sums::new(self.entities, Grouped(columns), self.days)
     }
@@ -259,7 +262,7 @@ impl<C: Counters, K, N, Days> CounterValues<C, K, N, Days> {
     /// Reads rows for each value of these columns of the counter table, as [`Sums::group_by`].
     pub fn group_by<G>(self, columns: G) -> CounterValues<C, K, N, Days, Grouped<G>>
     where
-        G: Expression + SelectableExpression<C::Table>,
+        G: SelectableExpression<C::Table> + ValidGrouping<(), IsAggregate = is_aggregate::No>,
     {
         self.query(|query| query.group_by(columns))
     }

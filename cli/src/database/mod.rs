@@ -114,6 +114,22 @@ pub trait Database: Sync {
         Ok(None)
     }
 
+    /// A foreign key of several columns, some of which a counter table's key has. The catalogue has only
+    /// foreign keys of one column.
+    fn foreign_key_of_key(
+        &self,
+        table: &Table,
+        conn: &mut AnyConnection,
+    ) -> Result<Option<String>> {
+        let names = sql(self.facts().wide_foreign_keys);
+        let names = names
+            .bind(&*table.in_schema)
+            .sql(" AND of_table = ")
+            .bind(&*table.name);
+        let names: Vec<String> = names.typed::<diesel::sql_types::Text>().load(conn)?;
+        Ok(names.into_iter().next())
+    }
+
     /// A text as SQL.
     fn literal(&self, text: &str) -> String {
         format!("'{}'", text.replace('\'', "''"))
@@ -208,6 +224,8 @@ pub struct Facts {
     pub days: &'static [(&'static str, &'static str)],
     /// The SQL types of keys, in the order of [`KeyType`].
     pub key_types: [&'static str; 6],
+    /// The names of the foreign keys of several columns, up to a schema.
+    pub wide_foreign_keys: &'static str,
     /// The check of a counter.
     pub check: &'static str,
     /// The comment above the counters of a `CREATE TABLE`.

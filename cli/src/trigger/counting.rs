@@ -218,6 +218,14 @@ fn targets(
     for count in &definition.counts {
         let counters = counter_table(conn, &count.table)?;
         let counter = counters.counter(&count.counter)?.name.clone();
+        if let Some(name) = database.foreign_key_of_key(&counters.table, conn)? {
+            bail!(
+                "the foreign key {name} of {} has several columns. Triggers count only beside foreign keys of \
+                 one column: replace it with one for each column, or drop it and delete the counters in the \
+                 program",
+                counters.table
+            );
+        }
         let entity = entity(&count.columns, &counters, rows, database)?;
         refuse_early_rows(&entity, &counters, rows)?;
         let weight = count.weight.as_ref().unwrap_or(&definition.by);

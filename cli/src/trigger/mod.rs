@@ -6,7 +6,7 @@ mod expression;
 mod statement;
 mod stored;
 
-pub use counting::{Counting, Source, Target};
+pub use counting::{Counting, ParentTable, Source, Target};
 pub use definition::Definition;
 pub use statement::{DayOf, Entities, Rows, WRONG, in_lines};
 pub use stored::{COLUMN, definitions, live_triggers};

@@ -113,16 +113,14 @@ impl Counting {
         let exists = target.exists(source, &entity, database);
         match rows.entities {
             Entities::Existing => conditions.extend(exists),
-            Entities::ExistingOrMoved if !exists.is_empty() => {
+            Entities::ExistingOrMoved => {
                 let differs = database.facts().trigger.differs;
-                let old = entity.iter().zip(of_row("OLD"));
-                let moved = old.map(|(new, old)| differs(new, &old));
-                let exists = match &*exists {
-                    [one] => one.clone(),
-                    several => format!("({})", several.join(" AND ")),
-                };
-                let all: Vec<_> = [exists].into_iter().chain(moved).collect();
-                conditions.push(format!("({})", all.join(" OR ")));
+                let old = of_row("OLD");
+                let parents = target.parents.iter().zip(exists);
+                conditions.extend(parents.map(|(parent, exists)| {
+                    let moved = differs(&entity[parent.column], &old[parent.column]);
+                    format!("({exists} OR {moved})")
+                }));
             }
             _ => {}
         }

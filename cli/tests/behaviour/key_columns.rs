@@ -227,3 +227,35 @@ fn rows_are_counted_by_two_of_their_columns() {
     assert_eq!(wrong, ["2, joy", "2, like"], "{recounted:?}");
     assert_eq!(counted(conn), expected(&[(2, "joy", 1), (3, "like", 1)]));
 }
+
+#[test]
+fn a_foreign_key_of_several_columns_is_refused() {
+    let database = with_reactions();
+    let text = match BACKEND {
+        "mysql" => "VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+        _ => "TEXT",
+    };
+    database.execute(&format!(
+        "DROP TABLE reaction_counters;
+         CREATE TABLE article_emojis (
+             article_id BIGINT NOT NULL, emoji {text} NOT NULL, PRIMARY KEY (article_id, emoji)
+         );
+         CREATE TABLE reaction_counters (
+             article_id BIGINT NOT NULL, emoji {text} NOT NULL, day DATE NOT NULL,
+             slot SMALLINT NOT NULL, given BIGINT NOT NULL DEFAULT 0,
+             PRIMARY KEY (article_id, emoji, day, slot),
+             FOREIGN KEY (article_id, emoji) REFERENCES article_emojis (article_id, emoji)
+                 ON DELETE CASCADE
+         )"
+    ));
+    let ran = database.run(&[
+        "generate",
+        "trigger",
+        "count_reactions",
+        "--rows",
+        "reactions",
+        "--count",
+        "article_id,emoji:reaction_counters.given",
+    ]);
+    assert!(ran.stderr.contains("has several columns"), "{ran:?}");
+}

@@ -9,7 +9,7 @@ use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::AstPass;
 
-use super::Dialect;
+use super::{CounterBackend, Dialect};
 
 // Names in the library's SQL. They are long so that no column of an application has them.
 pub(crate) const WANTED: &str = "diesel_counters_wanted";
@@ -223,23 +223,43 @@ pub(crate) fn push_names<DB: Backend>(
     Ok(())
 }
 
-/// Writes `(a, b) > (?, ?)`, or with ` <= `, in a form for which MySQL uses an index. `push_value`
-/// writes the value of one column.
-pub(crate) fn push_compare<'b, DB: Backend>(
+/// Writes `(a, b) > (?, ?)`, or with ` <= `. `push_value` writes the value of one column. `entity` is
+/// the number of the columns of an entity's key among them.
+///
+/// MySQL has no index range for row values. If the entity has one column, the databases read all of its
+/// rows again with the simplest form, which are few. An entity of several columns begins with a value
+/// that most rows can have.
+pub(crate) fn push_compare<'b, DB: CounterBackend>(
     key: &[&str],
+    entity: usize,
     compare: &str,
     mut push_value: impl FnMut(usize, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
     out: &mut AstPass<'_, 'b, DB>,
 ) -> QueryResult<()> {
+    let is_row_value = entity > 1 && Dialect::of(out) != Dialect::MySql;
+    if is_row_value {
+        out.push_sql("(");
+        push_names(key, out)?;
+        out.push_sql(")");
+        out.push_sql(compare);
+        for column in 0..key.len() {
+            out.push_sql(if column == 0 { "(" } else { ", " });
+            push_value(column, out)?;
+        }
+        out.push_sql(")");
+        return Ok(());
+    }
     let (strict, or_equal) = match compare {
         " > " => (" > ", " >= "),
         _ => (" < ", " <= "),
     };
     let last = key.len() - 1;
+    out.push_sql(if entity > 1 { "(" } else { "" });
     for (column, name) in key.iter().enumerate() {
-        let comparisons = match column == last {
-            true => &[(compare, "")][..],
-            false => &[(or_equal, " AND ("), (strict, " OR ")],
+        let comparisons = match (column == last, entity > 1) {
+            (true, _) => &[(compare, "")][..],
+            (false, false) => &[(or_equal, " AND ("), (strict, " OR ")],
+            (false, true) => &[(strict, " OR "), (" = ", " AND (")],
         };
         for (compare, after) in comparisons {
             out.push_identifier(name)?;
@@ -248,6 +268,6 @@ pub(crate) fn push_compare<'b, DB: Backend>(
             out.push_sql(after);
         }
     }
-    out.push_sql(&")".repeat(last));
+    out.push_sql(&")".repeat(last + usize::from(entity > 1)));
     Ok(())
 }

@@ -29,6 +29,10 @@ const FACTS: Facts = Facts {
     catalogue: catalogue::CATALOGUE,
     text: "CAST({} AS CHAR)",
     hex: "lower(hex({}))",
+    wide_foreign_keys: "SELECT name FROM (SELECT constraint_name AS name,
+            table_schema AS of_schema, table_name AS of_table
+            FROM information_schema.key_column_usage
+            WHERE referenced_table_name IS NOT NULL AND ordinal_position > 1) AS all_keys WHERE of_schema = ",
     // Fractions of a second, as in `datetime(6)`, would be rounded, and perhaps to the next day.
     days: &[("datetime", "DATE({})")],
     #[rustfmt::skip]
@@ -83,11 +87,11 @@ impl Database for Mysql {
         Ok(bytes.map(|bytes| Size { bytes, of }))
     }
 
-    /// MySQL compares a number with the number that a text begins with, or with 0.
     fn joined(&self, texts: &[String]) -> String {
         format!("CONCAT({})", texts.join(", ', ', "))
     }
 
+    /// MySQL compares a number with the number that a text begins with, or with 0.
     fn is_text(&self, key: &Column, text: &str) -> Sql {
         let equals = sql(format!("{} = ", self.quoted(&key.name))).bind(text);
         let is_printed = format!(" AND {} = ", self.as_text(key));

@@ -24,6 +24,10 @@ const FACTS: Facts = Facts {
     catalogue: catalogue::CATALOGUE,
     text: "CAST({} AS TEXT)",
     hex: "encode({}, 'hex')",
+    wide_foreign_keys: "SELECT name FROM (SELECT conname::text AS name, n.nspname AS of_schema,
+            r.relname AS of_table FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid
+            JOIN pg_namespace n ON n.oid = r.relnamespace
+            WHERE contype = 'f' AND cardinality(conkey) > 1) AS keys WHERE of_schema = ",
     days: &[
         ("timestamp without time zone", "{}::DATE"),
         ("timestamp with time zone", "({} AT TIME ZONE 'UTC')::DATE"),

@@ -4,8 +4,11 @@ use anyhow::Result;
 use diesel_counters::Dialect;
 
 use super::Postgres;
+use crate::catalogue::Parent;
 use crate::database::{Database, TriggerSql};
-use crate::trigger::{Counting, DayOf, Entities, Function, Rows, Target, Trigger, in_lines};
+use crate::trigger::{
+    Counting, DayOf, Entities, Function, ParentTable, Rows, Target, Trigger, in_lines,
+};
 
 pub const SQL: TriggerSql = TriggerSql {
     triggers,
@@ -227,14 +230,21 @@ fn condition(target: &Target, tables: &[&str]) -> String {
     if exists.is_empty() {
         return String::new();
     }
-    let exists = exists.join("\n        AND ");
     let is_sure = target.sources.iter().all(|source| source.exists);
     if is_sure && tables == [NEW] {
         return String::new();
     }
-    let is_deferrable = |(_, parent): (usize, &crate::catalogue::Parent)| parent.is_deferrable();
-    if !(is_sure && target.counters.parents().any(is_deferrable)) {
-        return exists;
+    let parents = target.parents.iter().zip(exists);
+    let (later, mut all): (Vec<_>, Vec<_>) = parents.partition(|(parent, _)| {
+        let refers_to = &target.counters.entity[parent.column].refers_to;
+        is_sure && refers_to.as_ref().is_some_and(Parent::is_deferrable)
+    });
+    let list = |conditions: Vec<(&ParentTable, String)>| {
+        let conditions: Vec<_> = conditions.into_iter().map(|(_, exists)| exists).collect();
+        conditions.join("\n        AND ")
+    };
+    if later.is_empty() {
+        return list(all);
     }
     // An entity can come after its rows. If it is gone, a cascade has deleted its counters.
     let (table, alias) = (
@@ -248,10 +258,13 @@ fn condition(target: &Target, tables: &[&str]) -> String {
         "EXISTS (SELECT 1 FROM {table} AS {alias} WHERE {})",
         columns.collect::<Vec<_>>().join(" AND ")
     );
-    match tables.contains(&NEW) {
-        true => format!("({exists}\n        OR {stored}\n        OR {IS_MOVED})"),
-        false => format!("({exists}\n        OR {stored})"),
-    }
+    let (parent, later) = (later[0].0, list(later));
+    let moved = match tables.contains(&NEW) {
+        true => format!("\n        OR {IS_MOVED}"),
+        false => String::new(),
+    };
+    all.push((parent, format!("({later}\n        OR {stored}{moved})")));
+    list(all)
 }
 
 /// One statement keeps its lock to its end, also outside of a transaction.

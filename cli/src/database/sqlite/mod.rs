@@ -22,6 +22,9 @@ const FACTS: Facts = Facts {
     catalogue: catalogue::CATALOGUE,
     text: "CAST({} AS TEXT)",
     hex: "lower(hex({}))",
+    wide_foreign_keys: "SELECT name FROM (SELECT 'to ' || k.\"table\" AS name,
+            'main' AS of_schema, m.name AS of_table
+            FROM sqlite_schema m, pragma_foreign_key_list(m.name) k WHERE k.seq > 0) WHERE of_schema = ",
     days: &[],
     // `abs` of the least integer fails with an "integer overflow".
     key_types: ["SMALLINT", "INTEGER", "BIGINT", "TEXT", "BLOB", "BLOB"],
