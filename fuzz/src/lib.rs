@@ -6,6 +6,7 @@ macro_rules! modules {
     ($($path:literal $name:ident)*) => { $(#[path = $path] mod $name;)* };
 }
 modules! {
+    "../../cli/src/any_key.rs" any_key
     "../../cli/src/catalogue/mod.rs" catalogue
     "../../cli/src/check/mod.rs" check
     "../../cli/src/connection.rs" connection

@@ -7,12 +7,13 @@ use crate::{lock_data, replace};
 /// A text is read or not, and what is shown of it cannot steer a terminal.
 pub fn check(text: &str) {
     for kind in [
-        None,
-        Some(Kind::BigInt),
-        Some(Kind::Unsigned),
-        Some(Kind::Text),
-        Some(Kind::Binary),
-        Some(Kind::Uuid),
+        &[][..],
+        &[Kind::BigInt],
+        &[Kind::Unsigned],
+        &[Kind::Text],
+        &[Kind::Binary],
+        &[Kind::Uuid],
+        &[Kind::BigInt, Kind::Text],
     ] {
         let _ = lock_data::row(text, kind);
         let _ = lock_data::row_of_fields(&text.split(';').collect::<Vec<_>>(), kind);
@@ -45,7 +46,7 @@ pub fn check_key(key: &str, day: u32, slot: i16) {
     let day = day / 9999 / 12 % 28 + 1;
     let packed = year << 9 | month << 5 | day;
     let data = format!("'{}', {packed}, {slot}", key.replace('\'', "''"));
-    let row = lock_data::row(&data, Some(Kind::Text)).unwrap();
+    let row = lock_data::row(&data, &[Kind::Text]).unwrap();
     assert_eq!(row.entity.as_deref(), Some(key));
     assert_eq!(row.day, format!("{year:04}-{month:02}-{day:02}"));
     assert_eq!(row.slot, i64::from(slot));

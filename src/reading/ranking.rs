@@ -89,7 +89,7 @@ use crate::table::{CounterTable, EntityTable, HasParent, ParentColumns, TableNam
 /// # Keys of several columns
 ///
 /// [`of`](Ranking::of) ranks only the entities whose keys begin with some values, such as the versions
-/// of one crate. In a join to a parent table whose key is the first column, such as crates, a row of the
+/// of one crate. Select the columns of a join to a ranking of several columns. In a join to a parent table whose key is the first column, such as crates, a row of the
 /// parent occurs once for each of its entities that are ranked. [`group_by`](Ranking::group_by) ranks the values of one column, such as crates by the
 /// downloads of all their versions.
 ///
@@ -373,12 +373,10 @@ impl<C: Counters, T, E: Copy, By> Copy for Ranking<C, T, E, By> where TableOf<C>
 pub trait Ranked {
     /// The SQL type of the column that is ranked.
     type SqlType: TypedExpressionType;
-    const COLUMNS: usize;
 }
 
 impl<C: Counters<Table = T>, T: EntityTable, E, By: RankBy<T>> Ranked for Ranking<C, T, E, By> {
     type SqlType = By::SqlType;
-    const COLUMNS: usize = By::NAMES.len();
 }
 
 /// The ranking `R` as a table of two columns. A query joins it under an alias, because each table of
@@ -419,12 +417,6 @@ impl<R: Ranked + Clone> QuerySource for RankingTable<R> {
     }
 
     fn default_selection(&self) -> Self::DefaultSelection {
-        const {
-            assert!(
-                R::COLUMNS == 1,
-                "select the columns: this ranking has several"
-            )
-        }
         Self::all_columns()
     }
 }
