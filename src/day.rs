@@ -75,6 +75,14 @@ impl DayRange {
         }
     }
 
+    /// The period that `day` is in. If a database cannot store the day, the query fails.
+    pub(crate) fn period_of(day: NaiveDate, period: Period) -> Self {
+        match DayRange::whole(day..=day, period) {
+            days if days.is_empty() => DayRange::one(period.start(day)),
+            days => days,
+        }
+    }
+
     /// The days of the range that a database can store. There are no counts of other days.
     pub(crate) fn new(range: impl RangeBounds<NaiveDate>) -> Self {
         let first = match range.start_bound() {
@@ -101,8 +109,8 @@ impl DayRange {
     /// The whole periods that overlap the range.
     pub(crate) fn whole(range: impl RangeBounds<NaiveDate>, period: Period) -> Self {
         let days = DayRange::new(range);
-        if days.is_empty() {
-            return DayRange::EMPTY;
+        if days.is_empty() || days.is_all() {
+            return days;
         }
         if period == Period::Total {
             return DayRange::one(UNDATED);
@@ -142,10 +150,11 @@ impl DayRange {
     }
 }
 
-/// A day, week, month, year or all time: the period that a model's counts are stored by, or that
+/// A day, week, month, year or all time: the period that counts are stored by, or that
 /// [`counter_series`](crate::dsl::counter_series()) adds up.
 ///
-/// A model stores its counts by day by default; `#[counters(period = "…")]` sets another period.
+/// A counter table stores counts by day by default; [`counter_table!`](crate::counter_table) sets another
+/// period.
 /// A count is stored under the first day of its period. A longer period makes fewer rows.
 ///
 /// Periods are ordered by length: `Day` is the least, `Total` the greatest.
@@ -208,7 +217,7 @@ impl Period {
 /// The day under which counts without a day are stored: 1970-01-01.
 pub(crate) const UNDATED: NaiveDate = NaiveDate::from_ymd_opt(1970, 1, 1).unwrap();
 
-/// Returns today in UTC. A model counts on it by default.
+/// Returns today in UTC.
 pub fn utc_today() -> NaiveDate {
     Utc::now().date_naive()
 }

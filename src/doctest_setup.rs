@@ -29,7 +29,7 @@ mod schema {
             comments -> BigInt,
         }
     }
-    diesel_counters::has_parent!(article_counters -> articles (id));
+    diesel_counters::counter_table!(article_counters { parent = articles::id });
 }
 #[allow(unused_imports)]
 use schema::{article_counters, articles};

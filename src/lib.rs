@@ -30,8 +30,8 @@
 //!
 //! A [counter table](CounterTable) is an ordinary Diesel table whose primary key is
 //! `(entity, day, slot)`. Each of its other `BigInt` columns is a counter. Its `table!` is what
-//! `diesel print-schema` prints. The repository has a reference migration for each database, in
-//! `migrations/`.
+//! `diesel print-schema` prints, and [`counter_table!`] declares it. The repository has a reference
+//! migration for each database, in `migrations/`.
 //!
 //! The column identifies the table, so a counter of another model does not compile, and one
 //! statement can increment several counters of an entity.
@@ -41,10 +41,8 @@
 //! [Derive](derive@HasCounters) [`HasCounters`](trait@HasCounters) on a model. It then has
 //! methods such as `incr_counter` and `counter_value`.
 //!
-//! Without a model, use the functions of the [`dsl`] module, such as [`increment`], or those of
-//! the model that take a key: `Article::increment(views).of(id)`. The functions of the model use
-//! the settings of its `#[counters(…)]`. The free functions count by day in UTC, over
-//! [`DEFAULT_SLOTS`].
+//! Without a model, use the functions of the [`dsl`] module, such as [`increment`]:
+//! `increment(views).of(id)`.
 //!
 //! All of them run Diesel statements, so connection pools and instrumentation work as usual.
 //! An [`increment`], a [`counter_value`] and a [`ranking`] are Diesel statements themselves, which
@@ -60,7 +58,7 @@
 //! | the counters of one model | [`counter_value`](HasCounters::counter_value), `counter_value_on` a day, `counter_value_between` days |
 //! | the counters of all models on a page | [`counter_values`](HasCounters::counter_values), one query |
 //! | a total in any query of the model's table | [`total`] |
-//! | counts by day, week, month or year | [`daily_counts`](HasCounters::daily_counts), [`counter_series`](HasCounters::counter_series) |
+//! | counts by day, week, month or year | [`daily_counts`](HasCounters::daily_counts), [`counter_series`](dsl::counter_series()) |
 //! | the entities with the greatest totals | [`top`](HasCounters::top), and [`ranking`] to join them to models |
 //!
 //! A read sums rows; [`counter_value`] has a table of the cost. To sort or filter a large table by
@@ -115,8 +113,8 @@
 //!
 //! # Days
 //!
-//! A count is stored under a day: today in UTC, unless the model or the statement sets another one.
-//! A model can also count by week, month or year, or in total; see [`Period`].
+//! A count is stored under a day: today in UTC, unless the table or the statement sets another one.
+//! A table can also count by week, month or year, or in total; see [`Period`].
 //!
 //! # Range
 //!
@@ -167,6 +165,7 @@ mod maintaining;
 mod model;
 mod reading;
 mod retry;
+mod settings;
 mod slot;
 mod table;
 mod transaction;
@@ -199,8 +198,11 @@ pub use maintaining::compactor::{Compactor, Run, RunError};
 pub use maintaining::materialize::{Materialize, Materialized, TotalColumn};
 pub use model::{CountersOf, HasCounters, ModelCounters, WithKey};
 pub use retry::{Retry, retry, retry_if};
+#[doc(hidden)]
+pub use settings::assert_counter_table;
+pub use settings::{ChildOf, CounterSettings, HasParent, counter_table};
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};
-pub use table::{CounterTable, EntityTable, HasParent};
+pub use table::{CounterTable, EntityTable};
 
 /// The functions that build statements and queries, and the types that they return.
 ///

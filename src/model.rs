@@ -3,100 +3,58 @@
 use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
-use diesel::Column;
-use diesel::QueryResult;
+use diesel::associations::HasTable;
 use diesel::connection::Connection;
 use diesel::prelude::RunQueryDsl;
 use diesel::query_builder::AsQuery;
 use diesel::query_dsl::methods::LoadQuery;
 use diesel::sql_types::BigInt;
+use diesel::{Column, QueryResult};
 
 use crate::correcting::delete::{DeleteFromEach, DeleteManyFromEach};
-use crate::correcting::recount::{Drift, Recount, RecountOn, RecountOne};
-use crate::correcting::set::{SetCounter, SetOn};
+use crate::correcting::recount::{Drift, Recount, RecountOn, RecountOne, recount};
+use crate::correcting::set::{SetCounter, SetOn, set_counter};
 use crate::correcting::true_counts::{OfMany, RecountBy, TrueCounts};
-use crate::counter::{Counters, first_common};
+use crate::counter::Counters;
 use crate::counting::deltas::Deltas;
 use crate::counting::increment::{CountOn, Increment};
-use crate::day::{DayRange, Period, utc_today};
+use crate::day::{DayRange, Period};
 use crate::key::{Columns, FirstType, KeyOf, KeyType, PrefixExpression, PrefixOf};
 use crate::maintaining::materialize::{self, MaterializeOf};
-use crate::reading::counter_series::{Counts, Series};
+use crate::reading::counter_series::{Counts, Series, counter_series};
 use crate::reading::counter_value::{CounterValue, CounterValues, ReadOn, counter_value};
 use crate::reading::ranking::{Ranking, ranking};
-use crate::slot::DEFAULT_SLOTS;
-use crate::table::{CounterTable, EntityTable, HasParent, ParentTable};
+use crate::settings::{ChildOf, CounterSettings, assert_program_counts};
+use crate::table::{CounterTable, EntityTable};
 
 /// Attaches counters to a Diesel model: implements [`HasCounters`](trait@HasCounters) for the
 /// model, and [`CountersOf`] for each of its counter tables.
 ///
 /// ```
-/// # mod schema {
-/// #     diesel::table! { articles (id) { id -> BigInt, title -> Text, } }
-/// #     diesel::table! {
-/// #         article_counters (article_id, day, slot) {
-/// #             article_id -> BigInt, day -> Date, slot -> SmallInt, views -> BigInt,
-/// #         }
+/// # diesel::table! { articles (id) { id -> BigInt, title -> Text, } }
+/// # diesel::table! {
+/// #     article_counters (article_id, day, slot) {
+/// #         article_id -> BigInt, day -> Date, slot -> SmallInt, views -> BigInt,
 /// #     }
 /// # }
-/// # use schema::{article_counters, articles};
+/// # diesel_counters::counter_table!(article_counters);
 /// use diesel::prelude::*;
 /// use diesel_counters::HasCounters;
 ///
 /// #[derive(Identifiable, Queryable, Selectable, HasCounters)]
 /// #[diesel(table_name = articles)]
-/// #[counters(table_name = article_counters, slots = 16, period = "week")]
+/// #[counters(table_name = article_counters)]
 /// struct Article {
 ///     id: i64,
 ///     title: String,
 /// }
 /// ```
 ///
-/// # Attributes
-///
-/// Write `#[counters(…)]` once for each counter table of the model:
-///
-/// - `table_name = path::to::table` (required): the module of the counter table, as in
-///   `#[diesel(table_name = …)]`. The table may be in another crate.
-/// - `slots = 32` (optional): the number of slots, from 1 to 32,767. Defaults to 32. Use at least
-///   as many as there are database connections that count: the size of the pool times the
-///   number of processes (see [`Slot`](crate::Slot)). An entity has up to one row for each slot
-///   and period.
-/// - `period = "day"`, `"week"`, `"month"`, `"year"` or `"total"` (optional): the [`Period`] that
-///   counts are stored by. Defaults to `"day"`.
-/// - `today = path::to::function` (optional): a `fn() -> chrono::NaiveDate` that returns the day
-///   to count on. Defaults to today in UTC.
-/// - `counted_by_database(likes, comments)` (optional): the counters that triggers of the database
-///   count. The command `diesel-counters generate trigger` writes such a trigger. To count them
-///   through the model is then a compile error of `cargo build`, because each row would be counted
-///   twice. Reading, `recount`, `materialize` and `delete_counters` work as for other counters.
-///
-/// The model's key is the field of the column that `#[diesel(primary_key(…))]` names. Defaults to
-/// the column `id`. It can have up to five columns, and be the first columns of a counter table's key.
-///
-/// ```
-/// # mod schema {
-/// #     diesel::table! {
-/// #         page_counters (path, day, slot) {
-/// #             path -> Text, day -> Date, slot -> SmallInt, views -> BigInt,
-/// #         }
-/// #     }
-/// #     diesel::table! {
-/// #         page_reactions (path, day, slot) {
-/// #             path -> Text, day -> Date, slot -> SmallInt, likes -> BigInt,
-/// #         }
-/// #     }
-/// # }
-/// # use schema::{page_counters, page_reactions};
-/// # use diesel_counters::HasCounters;
-/// #[derive(HasCounters)]
-/// #[diesel(primary_key(path))]
-/// #[counters(table_name = page_counters)]
-/// #[counters(table_name = page_reactions, period = "total")]
-/// struct Page {
-///     path: String,
-/// }
-/// ```
+/// - `#[counters(table_name = path::to::table)]` names a counter table, as `#[diesel(table_name = …)]`
+///   does. Write it once for each counter table of the model. The settings of the table are in its
+///   [`counter_table!`](crate::counter_table).
+/// - The model's key is the field of the column that `#[diesel(primary_key(…))]` names. Defaults to the
+///   column `id`. It can have up to five columns, and be the first columns of a counter table's key.
 ///
 /// # Counters without an entity
 ///
@@ -123,6 +81,7 @@ use crate::table::{CounterTable, EntityTable, HasParent, ParentTable};
 ///         hits -> BigInt,
 ///     }
 /// }
+/// diesel_counters::counter_table!(site_counters);
 ///
 /// #[derive(HasCounters)]
 /// #[counters(table_name = site_counters)]
@@ -173,8 +132,8 @@ pub use diesel_counters_derive::HasCounters;
 /// [`increment`](crate::dsl::increment()), and reading those of
 /// [`counter_value`](crate::dsl::counter_value()).
 ///
-/// If triggers of the database count a counter, and the model's `#[counters(…)]` names it in
-/// `counted_by_database(…)`, the methods that add to it or set it do not compile.
+/// If triggers of the database count a counter, and its [`counter_table!`](crate::counter_table) names it
+/// in `counted_by_database`, the methods that add to it or set it do not compile.
 ///
 /// After a deadlock, a serialization failure, a lock wait timeout or a busy SQLite database,
 /// the code that began the transaction has to run the whole transaction again, for example with
@@ -217,39 +176,14 @@ pub trait HasCounters: Sized {
         }
     }
 
-    /// Adds to counters by key, without a model: [`increment`] with the slots, the period and the
-    /// day of this type of model.
-    ///
-    /// ```
-    /// # include!("doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// # let article_id = 1_i64;
-    /// use diesel_counters::prelude::*;
-    /// use schema::article_counters::likes;
-    ///
-    /// Article::increment(likes).of(article_id).execute(conn)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// [`increment`]: crate::dsl::increment()
-    fn increment<C>(counters: C) -> Increment<C>
-    where
-        C: Counters<Table: CountersOf<Self>>,
-    {
-        const { assert_program_counts::<Self, C>() }
-        increment_of::<Self, C>(counters)
-    }
-
     /// Adds 1 to a counter, or to each of a tuple of counters.
     fn incr_counter<'a, C, Conn>(&'a self, counter: C, conn: &mut Conn) -> QueryResult<()>
     where
         C: ModelCounters<'a, Self>,
         Increment<C, C::Id>: CountOn<Conn>,
     {
-        const { assert_program_counts::<Self, C>() }
-        increment_of::<Self, C>(counter)
+        const { assert_program_counts::<C>() }
+        new_increment(counter)
             .of_id(C::id_of(self))
             .count(conn)
             .map(drop)
@@ -267,8 +201,8 @@ pub trait HasCounters: Sized {
         C: ModelCounters<'a, Self, Value = i64>,
         Increment<C, C::Id>: CountOn<Conn>,
     {
-        const { assert_program_counts::<Self, C>() }
-        increment_of::<Self, C>(counter)
+        const { assert_program_counts::<C>() }
+        new_increment(counter)
             .of_id(C::id_of(self))
             .amounts(C::amounts(amount))
             .count(conn)
@@ -281,7 +215,7 @@ pub trait HasCounters: Sized {
         C: ModelCounters<'a, Self, Value = i64>,
         Increment<C, C::Id>: CountOn<Conn>,
     {
-        const { assert_program_counts::<Self, C>() }
+        const { assert_program_counts::<C>() }
         self.incr_counter_by(counter, -1, conn)
     }
 
@@ -293,8 +227,8 @@ pub trait HasCounters: Sized {
         D::Counters: ModelCounters<'a, Self>,
         Increment<D::Counters, IdOf<'a, Self, D::Counters>>: CountOn<Conn>,
     {
-        const { assert_program_counts::<Self, D::Counters>() }
-        new_increment::<Self, D::Counters>()
+        const { assert_program_counts::<D::Counters>() }
+        Increment::<D::Counters>::new()
             .of_id(D::Counters::id_of(self))
             .amounts(deltas.amounts())
             .count(conn)
@@ -330,7 +264,7 @@ pub trait HasCounters: Sized {
     {
         counter_value(counters)
             .of_id(C::id_of(self))
-            .on(C::Table::PERIOD.start(day))
+            .on(day)
             .get_result(conn)
     }
 
@@ -349,7 +283,7 @@ pub trait HasCounters: Sized {
     {
         counter_value(counters)
             .of_id(C::id_of(self))
-            .days(DayRange::whole(days, C::Table::PERIOD))
+            .between(days)
             .get_result(conn)
     }
 
@@ -366,7 +300,7 @@ pub trait HasCounters: Sized {
     /// use diesel_counters::prelude::*;
     /// use schema::article_counters::{likes, views};
     ///
-    /// # Article::increment(views).of(2_i64).by(5).execute(conn)?;
+    /// # increment(views).of(2_i64).by(5).execute(conn)?;
     /// let page: Vec<Article> = articles::table.order(articles::id).load(conn)?;
     /// let counts: Vec<(i64, i64)> = Article::counter_values(&page, (views, likes), conn)?;
     /// assert_eq!(counts, [(0, 0), (5, 0)]);
@@ -409,7 +343,7 @@ pub trait HasCounters: Sized {
             ReadOn<'a, Conn, Vec<C::Value>>,
     {
         counter_value(counters)
-            .days(DayRange::whole(days, C::Table::PERIOD))
+            .between(days)
             .of_many(models.into_iter().map(Self::counter_key))
             .load(conn)
     }
@@ -438,7 +372,7 @@ pub trait HasCounters: Sized {
     /// ```
     ///
     /// For weeks, months and years, and for several models at once, use
-    /// [`counter_series`](HasCounters::counter_series). On a model that counts by another
+    /// [`counter_series`](crate::dsl::counter_series()). On a model that counts by another
     /// [`Period`] than the day, this method does not compile.
     fn daily_counts<'a, C, Conn>(
         &'a self,
@@ -453,43 +387,13 @@ pub trait HasCounters: Sized {
         const {
             assert!(
                 matches!(C::Table::PERIOD, Period::Day),
-                "this model does not count by day: use `Model::counter_series(…)`, which reads by the model's period"
+                "the table does not count by day: use `counter_series(…)`, which reads by the table's period"
             );
         }
-        Self::counter_series(counters)
+        counter_series(counters)
             .of_id(C::id_of(self))
             .between(days)
             .load(conn)
-    }
-
-    /// Reads the count of each period, by key: [`counter_series`](crate::dsl::counter_series())
-    /// with the model's own period. [`per`](Series::per) sets a longer one.
-    ///
-    /// ```
-    /// # include!("doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// # let today = chrono::Utc::now().date_naive();
-    /// use diesel_counters::Period;
-    /// use diesel_counters::prelude::*;
-    /// use schema::article_counters::views;
-    ///
-    /// Article::increment(views).of_many([(1_i64, 5), (2, 20)]).execute(conn)?;
-    ///
-    /// let months = Article::counter_series(views).per(Period::Month).of(2_i64).load(conn)?;
-    /// assert_eq!(months, [(Period::Month.start(today), 20)]);
-    ///
-    /// let page: Vec<Article> = articles::table.order(articles::id).load(conn)?;
-    /// let charts = Article::counter_series(views).of_many(page.iter().map(|a| &a.id)).load(conn)?;
-    /// assert_eq!(charts, [[(today, 5)], [(today, 20)]]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    fn counter_series<C>(_counters: C) -> Series<C>
-    where
-        C: Counters<Table: CountersOf<Self>>,
-    {
-        Series::new(C::Table::PERIOD)
     }
 
     /// Reads the keys and the counts of the `n` models that have the greatest counts in a range of
@@ -505,7 +409,7 @@ pub trait HasCounters: Sized {
     /// use diesel_counters::prelude::*;
     /// use schema::article_counters::views;
     ///
-    /// Article::increment(views).of_many([(1_i64, 5), (2, 20)]).execute(conn)?;
+    /// increment(views).of_many([(1_i64, 5), (2, 20)]).execute(conn)?;
     ///
     /// let most_read: Vec<(i64, i64)> = Article::top(views, 10, .., conn)?;
     /// assert_eq!(most_read, [(2, 20), (1, 5)]);
@@ -525,11 +429,8 @@ pub trait HasCounters: Sized {
         C: Counters<Value = i64, Table: CountersOf<Self> + EntityTable>,
         Ranking<C, C::Table, (), Self::KeyColumns>: LoadQuery<'a, Conn, (Self::Key, i64)>,
     {
-        let ranking = ranking(counter)
-            .by::<Self::KeyColumns>()
-            .days(DayRange::whole(days, C::Table::PERIOD))
-            .limit(n);
-        ranking.load(conn)
+        let ranking = ranking(counter).by::<Self::KeyColumns>();
+        ranking.between(days).limit(n).load(conn)
     }
 
     /// Sets a counter, or each of a tuple of counters, to a value. Returns the value before.
@@ -564,9 +465,9 @@ pub trait HasCounters: Sized {
         C: ModelCounters<'a, Self>,
         SetCounter<C, C::Id>: SetOn<'a, Conn, C::Value>,
     {
-        const { assert_program_counts::<Self, C>() }
-        let increment = increment_of::<Self, C>(counters).of_id(C::id_of(self));
-        SetCounter::new(increment).to(value).execute(conn)
+        const { assert_program_counts::<C>() }
+        let set = set_counter(counters).of_id(C::id_of(self));
+        set.to(value).execute(conn)
     }
 
     /// Sets a counter, or each of a tuple of counters, to 0. Returns the value before.
@@ -577,7 +478,7 @@ pub trait HasCounters: Sized {
         C: ModelCounters<'a, Self>,
         SetCounter<C, C::Id>: SetOn<'a, Conn, C::Value>,
     {
-        const { assert_program_counts::<Self, C>() }
+        const { assert_program_counts::<C>() }
         self.set_counter(counters, C::value(C::ZERO), conn)
     }
 
@@ -617,9 +518,8 @@ pub trait HasCounters: Sized {
         S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
         RecountOne<C, S::Query, C::Id, RecountBy<C, S>>: RecountOn<'a, Conn, C::Value>,
     {
-        Recount::<_, _, RecountBy<C, S>>::new(increment_of::<Self, C>(counters), source)
-            .of_id(C::id_of(self))
-            .execute(conn)
+        let recount = recount(counters, source).of_id(C::id_of(self));
+        recount.execute(conn)
     }
 
     /// Corrects a counter, or each of a tuple of counters, of all models from the rows that they
@@ -635,8 +535,7 @@ pub trait HasCounters: Sized {
         RecountBy<C, S>: OfMany<K, Entity = Self::Key>,
         Recount<C, S::Query, RecountBy<C, S>>: RecountOn<'a, Conn, Vec<Drift<K, C::Value>>>,
     {
-        Recount::<_, _, RecountBy<C, S>>::new(increment_of::<Self, C>(counters), source)
-            .execute(conn)
+        recount(counters, source).execute(conn)
     }
 
     /// Copies a counter's totals into a `BigInt` column of the model's table. Queries can then
@@ -667,10 +566,10 @@ pub trait HasCounters: Sized {
     /// # Ok(())
     /// # }
     /// ```
-    fn materialize<C, Into>(_counter: C, _into: Into) -> MaterializeOf<C, Self::Key>
+    fn materialize<C, Into>(_counter: C, _into: Into) -> MaterializeOf<C, Into, Self::Key>
     where
-        C: Counters<Value = i64, Table: CountersOf<Self> + HasParent>,
-        Into: Column<Table = ParentTable<C::Table>, SqlType = BigInt>,
+        C: Counters<Value = i64, Table: CountersOf<Self> + ChildOf<Into::Table>>,
+        Into: Column<Table: HasTable<Table = Into::Table>, SqlType = BigInt>,
     {
         materialize::of_column::<C, Into, Self::Key>()
     }
@@ -719,7 +618,7 @@ pub trait HasCounters: Sized {
     }
 }
 
-/// A counter table of the model `M`, with the settings of its `#[counters(…)]`.
+/// A counter table of the model `M`.
 ///
 /// `#[derive(HasCounters)]` implements it for the table of each `#[counters(table_name = …)]`.
 #[diagnostic::on_unimplemented(
@@ -727,21 +626,7 @@ pub trait HasCounters: Sized {
     label = "no `#[counters(…)]` of the model names the table of this counter",
     note = "help: add `#[counters(table_name = …)]` to `{M}`, once for each counter table"
 )]
-pub trait CountersOf<M>: CounterTable {
-    /// The number of slots of a counter, 1 or more.
-    const SLOTS: i16 = DEFAULT_SLOTS;
-
-    /// The period that counts are stored by.
-    const PERIOD: Period = Period::Day;
-
-    /// The SQL names of the counters that triggers of the database count.
-    const COUNTED_BY_DATABASE: &'static [&'static str] = &[];
-
-    /// Returns the day to count on, unless a statement sets another one. Defaults to today in UTC.
-    fn today() -> NaiveDate {
-        utc_today()
-    }
-}
+pub trait CountersOf<M>: CounterTable {}
 
 /// Counters of the model `M`: their table is one of the model's, and has keys of the model's type.
 ///
@@ -769,6 +654,10 @@ where
     }
 }
 
+fn new_increment<C: Counters>(_counters: C) -> Increment<C> {
+    Increment::new()
+}
+
 /// The model `M` with the second column of a counter table's key; made by
 /// [`with_key`](HasCounters::with_key).
 #[derive(Debug, Clone, Copy)]
@@ -791,57 +680,4 @@ impl<M: HasCounters<KeyColumns = Columns<1>>, K> HasCounters for WithKey<'_, M, 
     }
 }
 
-impl<M, K, T: CountersOf<M>> CountersOf<WithKey<'_, M, K>> for T {
-    const SLOTS: i16 = T::SLOTS;
-    const PERIOD: Period = T::PERIOD;
-    const COUNTED_BY_DATABASE: &'static [&'static str] = T::COUNTED_BY_DATABASE;
-
-    fn today() -> NaiveDate {
-        T::today()
-    }
-}
-
-/// Returns an increment with the settings of the model `M`.
-fn increment_of<M, C: Counters<Table: CountersOf<M>>>(_counters: C) -> Increment<C> {
-    new_increment::<M, C>()
-}
-
-fn new_increment<M, C: Counters<Table: CountersOf<M>>>() -> Increment<C> {
-    const {
-        assert!(
-            C::Table::SLOTS > 0,
-            "`CountersOf::SLOTS` is less than 1: a counter has from 1 to 32,767 slots"
-        );
-    }
-    Increment::new(C::Table::SLOTS, C::Table::PERIOD, C::Table::today())
-}
-
-/// Fails to compile if the database counts one of the counters `C` of the model `M`. Every method
-/// that writes calls it itself, so that the compiler names the line of the caller.
-const fn assert_program_counts<M, C: Counters<Table: CountersOf<M>>>() {
-    if let Some(name) = first_common(C::NAMES, C::Table::COUNTED_BY_DATABASE) {
-        counted_by_database(name);
-    }
-}
-
-// A `const fn` cannot format a name. It can panic with a `str`.
-const fn counted_by_database(name: &str) {
-    let mut text = [0; 256];
-    let mut end = 0;
-    let parts = ["`", name, COUNTED_BY_DATABASE];
-    let mut part = 0;
-    while part < parts.len() {
-        let (rest, from) = (parts[part].as_bytes(), end);
-        while end < text.len() && end - from < rest.len() {
-            text[end] = rest[end - from];
-            end += 1;
-        }
-        part += 1;
-    }
-    match std::str::from_utf8(text.split_at(end).0) {
-        Ok(text) => panic!("{}", text),
-        Err(_) => panic!("a counter of this statement is counted by the database"),
-    }
-}
-
-const COUNTED_BY_DATABASE: &str = "` is counted by the database: insert or delete the row that it counts, or correct the count with `recount`";
+impl<M, K, T: CountersOf<M>> CountersOf<WithKey<'_, M, K>> for T {}

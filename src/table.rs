@@ -1,4 +1,4 @@
-//! Counter tables, and their parent tables.
+//! Counter tables.
 
 use std::fmt;
 
@@ -7,14 +7,15 @@ use diesel::backend::Backend;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::is_nullable::NotNull;
 use diesel::sql_types::{Date, SingleValue, SmallInt, SqlType};
-use diesel::{Column, Expression, QueryResult, Table};
+use diesel::{Column, QueryResult, Table};
 
-use crate::key::{FirstType, KeyTypes, StartOf};
+use crate::key::{FirstType, KeyTypes};
+use crate::settings::CounterSettings;
 
 /// A table that stores counters: its primary key is a key of up to five columns, the day and the
 /// slot.
 ///
-/// This trait is implemented for every table with this primary key. Do not implement it yourself.
+/// [`counter_table!`](crate::counter_table) declares it. Do not implement this trait yourself.
 ///
 /// ```
 /// diesel::table! {
@@ -26,6 +27,7 @@ use crate::key::{FirstType, KeyTypes, StartOf};
 ///         likes -> BigInt,
 ///     }
 /// }
+/// diesel_counters::counter_table!(article_counters);
 ///
 /// fn is_a_counter_table<T: diesel_counters::CounterTable>() {}
 /// is_a_counter_table::<article_counters::table>();
@@ -86,7 +88,7 @@ use crate::key::{FirstType, KeyTypes, StartOf};
 /// 1970-01-01, because counts without a day are stored under this day. These write rows there:
 ///
 /// - `set_counter`, `recount`, `delete_counters` and [`fold`](crate::dsl::fold());
-/// - each increment of a model with `period = "total"`.
+/// - each increment of a table with `period = Total`.
 ///
 /// A `DEFAULT` partition includes it. With `RANGE (day)`, this one does too:
 ///
@@ -94,7 +96,7 @@ use crate::key::{FirstType, KeyTypes, StartOf};
 /// CREATE TABLE article_counters_no_day PARTITION OF article_counters
 ///     FOR VALUES FROM ('1970-01-01') TO ('1970-01-02');
 /// ```
-pub trait CounterTable: Table + HasTable<Table = Self> {
+pub trait CounterTable: Table + HasTable<Table = Self> + CounterSettings {
     /// The SQL types of the columns of the entity's key: `(BigInt,)`, or `(BigInt, Text)`; `()` for a
     /// table without entities.
     type KeyType: KeyTypes;
@@ -112,7 +114,7 @@ pub trait CounterTable: Table + HasTable<Table = Self> {
 
 impl<T> CounterTable for T
 where
-    T: Table + HasTable<Table = T>,
+    T: Table + HasTable<Table = T> + CounterSettings,
     T::PrimaryKey: CounterKey<T>,
 {
     type KeyType = <T::PrimaryKey as CounterKey<T>>::KeyType;
@@ -236,136 +238,3 @@ impl<T> SlotType<T> for SmallInt {}
 pub trait EntityTable: CounterTable<KeyType: FirstType> {}
 #[diagnostic::do_not_recommend]
 impl<T: CounterTable<KeyType: FirstType>> EntityTable for T {}
-
-/// A counter table whose entities are rows of another table, its parent.
-///
-/// [`has_parent!`](crate::has_parent) implements it. [`total`](crate::dsl::total()), a
-/// [`ranking`](crate::dsl::ranking()) in a join, and
-/// [`materialize`](crate::HasCounters::materialize) require it.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` has no parent table",
-    label = "this requires a counter table with a parent table",
-    note = "help: write `diesel_counters::has_parent!(article_counters -> articles (id));` in the crate that has the tables",
-    note = "help: for a total, you can give the key of the entity instead: `total(…).of(articles::id)`"
-)]
-pub trait HasParent: EntityTable {
-    /// The columns of the parent table's primary key, as a tuple. They are the first columns of the
-    /// key of this table, or all of them.
-    type ParentKey: ParentColumns<Self::KeyType> + 'static;
-    #[doc(hidden)]
-    const PARENT_KEY: &'static Self::ParentKey;
-}
-
-/// The parent table of the counter table `T`.
-pub type ParentTable<T> =
-    <<T as HasParent>::ParentKey as ParentColumns<<T as CounterTable>::KeyType>>::Table;
-
-/// Columns of a parent table that the first columns of a counter table's key refer to. The key of the
-/// counter table has the SQL types `Key`.
-pub trait ParentColumns<Key>: Expression<SqlType: StartOf<Key>> {
-    type Table: Table + HasTable<Table = Self::Table>;
-    const NAMES: &'static [&'static str];
-}
-
-macro_rules! parent_columns {
-    ($($First:ident $($C:ident)*;)*) => {$(
-        impl<Key, $First, $($C),*> ParentColumns<Key> for ($First, $($C,)*)
-        where
-            Self: Expression<SqlType: StartOf<Key>>,
-            $First: Column<Table: HasTable<Table = $First::Table>>,
-            $($C: Column<Table = $First::Table>,)*
-        {
-            type Table = $First::Table;
-            const NAMES: &'static [&'static str] = &[$First::NAME, $($C::NAME),*];
-        }
-    )*};
-}
-
-parent_columns! {
-    A;
-    A B;
-    A B C;
-    A B C D;
-    A B C D E;
-}
-
-/// Declares the parent table of a counter table: the table whose rows are the entities, and its
-/// primary key.
-///
-/// The columns of the parent's key are those that the first columns of the counter table's key refer
-/// to, in this order: `has_parent!(version_counters -> versions (crate_id, number))`. With fewer
-/// columns, the parent's rows have several entities each: a [`total`](crate::dsl::total()) in a query
-/// of `has_parent!(version_counters -> crates (id))` is that of all versions of a crate.
-///
-/// Write it once for each counter table, in the crate that has the tables, as Diesel's
-/// [`joinable!`](diesel::joinable). [`total`](crate::dsl::total()), a
-/// [`ranking`](crate::dsl::ranking()) in a join, and
-/// [`materialize`](crate::HasCounters::materialize) require it. Counting, and reading the counters
-/// of a model, do not.
-///
-/// ```
-/// mod schema {
-///     diesel::table! {
-///         articles (id) {
-///             id -> BigInt,
-///             title -> Text,
-///         }
-///     }
-///     diesel::table! {
-///         article_counters (article_id, day, slot) {
-///             article_id -> BigInt,
-///             day -> Date,
-///             slot -> SmallInt,
-///             views -> BigInt,
-///         }
-///     }
-///     diesel_counters::has_parent!(article_counters -> articles (id));
-/// }
-///
-/// use diesel::prelude::*;
-/// use diesel_counters::dsl::total;
-/// use diesel_counters::prelude::*;
-/// use schema::{article_counters, articles};
-///
-/// let most_read = articles::table.order(total(article_counters::views).desc());
-/// # let _ = most_read;
-/// ```
-#[macro_export]
-macro_rules! has_parent {
-    ($($table:ident)::+ -> $($parent:ident)::+ ($($key:ident),+ $(,)?)) => {
-        const _: () = {
-            use $($parent)::+ as __parent;
-
-            impl $crate::HasParent for $($table)::+::table {
-                type ParentKey = ($(__parent::$key,)+);
-                const PARENT_KEY: &'static Self::ParentKey = &($(__parent::$key,)+);
-            }
-
-            impl<C, E, By> ::diesel::JoinTo<$crate::dsl::Ranking<C, $($table)::+::table, E, By>>
-                for __parent::table
-            where
-                C: $crate::Counters<Table = $($table)::+::table>,
-                E: ::core::clone::Clone,
-                By: $crate::dsl::RankBy<$($table)::+::table>,
-            {
-                type FromClause = ::diesel::query_source::Alias<
-                    $crate::dsl::RankingTable<$crate::dsl::Ranking<C, $($table)::+::table, E, By>>,
-                >;
-                type OnClause =
-                    $crate::dsl::IsParent<C, $crate::dsl::Ranking<C, $($table)::+::table, E, By>>;
-
-                fn join_target(
-                    ranking: $crate::dsl::Ranking<C, $($table)::+::table, E, By>,
-                ) -> (Self::FromClause, Self::OnClause) {
-                    (ranking.alias(), ranking.is_parent())
-                }
-            }
-        };
-    };
-    ($($other:tt)*) => {
-        ::core::compile_error!(
-            "name the counter table, its parent table, and the parent's key, \
-             as in `has_parent!(article_counters -> articles (id))`"
-        );
-    };
-}

@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind, Error};
 use diesel_counters::prelude::*;
 use diesel_counters::{Slot, is_overflow};
-use diesel_counters_tests::models::{Article, Site};
+use diesel_counters_tests::models::Site;
 use diesel_counters_tests::schema::{article_counters, articles, comments, site_counters};
 use diesel_counters_tests::watch::watch;
 
@@ -52,7 +52,7 @@ fn one_statement_inserts_and_counts() {
     let watched = watch(&mut conn, |conn| {
         let inserted = diesel::insert_into(comments::table)
             .values(&comment_on(1))
-            .counting(Article::increment(commented).of(1_i64))
+            .counting(increment(commented).of(1_i64))
             .execute(conn);
         assert_eq!(inserted, Ok(1));
     });
@@ -67,16 +67,16 @@ fn the_rows_affected_are_those_of_the_statement() {
     let conn = &mut conn;
     let inserted = diesel::insert_into(comments::table)
         .values(vec![comment_on(1), comment_on(1), comment_on(1)])
-        .counting(Article::increment(commented).of(1_i64).by(3))
+        .counting(increment(commented).of(1_i64).by(3))
         .execute(conn);
     assert_eq!(inserted, Ok(3));
     let updated = diesel::update(comments::table.filter(comments::article_id.eq(1)))
         .set(comments::body.eq("Edited."))
-        .counting(Article::increment((views, likes)).of(1_i64).by((1, 10)))
+        .counting(increment((views, likes)).of(1_i64).by((1, 10)))
         .execute(conn);
     assert_eq!(updated, Ok(3));
     let deleted = diesel::delete(comments::table)
-        .counting(Article::increment(commented).of(1_i64).by(-3))
+        .counting(increment(commented).of(1_i64).by(-3))
         .execute(conn);
     assert_eq!(deleted, Ok(3));
     assert_eq!(count_of(1, conn), (1, 10, 0));
@@ -89,27 +89,27 @@ fn what_the_statement_returns_can_be_read() {
     let body: String = diesel::insert_into(comments::table)
         .values(&comment_on(1))
         .returning(comments::body)
-        .counting(Article::increment(commented).of(1_i64))
+        .counting(increment(commented).of(1_i64))
         .get_result(conn)
         .unwrap();
     assert_eq!(body, "First!");
     // Without `returning`, all columns, as for the statement alone.
     let (id, of, _): (i64, i64, String) = diesel::insert_into(comments::table)
         .values(&comment_on(1))
-        .counting(Article::increment(commented).of(1_i64))
+        .counting(increment(commented).of(1_i64))
         .get_result(conn)
         .unwrap();
     assert_eq!(of, 1);
     let edited: Vec<i64> = diesel::update(comments::table.find(id))
         .set(comments::body.eq("Edited."))
         .returning(comments::id)
-        .counting(Article::increment(likes).of(1_i64))
+        .counting(increment(likes).of(1_i64))
         .load(conn)
         .unwrap();
     assert_eq!(edited, [id]);
     let gone: Option<i64> = diesel::delete(comments::table.find(id))
         .returning(comments::article_id)
-        .counting(Article::increment(commented).of(1_i64).by(-1))
+        .counting(increment(commented).of(1_i64).by(-1))
         .get_result(conn)
         .optional()
         .unwrap();
@@ -125,7 +125,7 @@ fn it_counts_if_the_statement_writes_no_row_too() {
     let again = diesel::insert_into(articles::table)
         .values((articles::id.eq(1), articles::title.eq("Again")))
         .on_conflict_do_nothing()
-        .counting(Article::increment(likes).of(1_i64))
+        .counting(increment(likes).of(1_i64))
         .execute(conn);
     assert_eq!(again, Ok(0));
     let upserted = diesel::insert_into(articles::table)
@@ -133,13 +133,13 @@ fn it_counts_if_the_statement_writes_no_row_too() {
         .on_conflict(articles::id)
         .do_update()
         .set(articles::title.eq("Again"))
-        .counting(Article::increment(likes).of(1_i64))
+        .counting(increment(likes).of(1_i64))
         .execute(conn);
     assert_eq!(upserted, Ok(1));
     let nothing: Vec<NewComment> = Vec::new();
     let inserted = diesel::insert_into(comments::table)
         .values(nothing)
-        .counting(Article::increment(likes).of(1_i64))
+        .counting(increment(likes).of(1_i64))
         .execute(conn);
     assert_eq!(inserted, Ok(0));
     assert_eq!(count_of(1, conn), (0, 3, 0));
@@ -150,7 +150,7 @@ fn the_row_that_it_inserts_can_be_counted_itself() {
     let (_database, mut conn) = connect();
     let inserted = diesel::insert_into(articles::table)
         .values((articles::id.eq(7), articles::title.eq("Seven")))
-        .counting(Article::increment(views).of(7_i64))
+        .counting(increment(views).of(7_i64))
         .execute(&mut conn);
     assert_eq!(inserted, Ok(1));
     assert_eq!(count_of(7, &mut conn), (1, 0, 0));
@@ -164,7 +164,7 @@ fn an_increment_keeps_its_day_its_slot_and_its_amounts() {
     diesel::insert_into(comments::table)
         .values(&comment_on(2))
         .counting(
-            Article::increment((commented, likes))
+            increment((commented, likes))
                 .of(2_i64)
                 .by((1, 5))
                 .on(day)
@@ -185,13 +185,10 @@ fn a_connection_counts_in_one_slot_as_without_the_statement() {
         for _ in 0..2 {
             diesel::insert_into(comments::table)
                 .values(&comment_on(1))
-                .counting(Article::increment(commented).of(1_i64))
+                .counting(increment(commented).of(1_i64))
                 .execute(conn)
                 .unwrap();
-            Article::increment(commented)
-                .of(1_i64)
-                .execute(conn)
-                .unwrap();
+            increment(commented).of(1_i64).execute(conn).unwrap();
         }
     }
     let rows: Vec<(i16, i64)> = article_counters::table
@@ -210,7 +207,7 @@ fn many_entities_are_counted() {
         diesel::insert_into(comments::table)
             .values(&comment_on(1))
             .returning(comments::article_id)
-            .counting(Article::increment(views).of_many(counts.iter().copied()))
+            .counting(increment(views).of_many(counts.iter().copied()))
             .get_result::<i64>(conn)
     };
     assert_eq!(count(&[(3, 1), (1, 2), (3, 4), (2, 0)], conn), Ok(1));
@@ -231,9 +228,9 @@ fn counters_of_several_tables_are_counted() {
     let id: i64 = diesel::insert_into(comments::table)
         .values(&comment_on(1))
         .returning(comments::article_id)
-        .counting(Article::increment(commented).of(1_i64))
-        .counting(Site::increment(site_counters::hits).by(2))
-        .counting(Article::increment(likes).of_many([(2, 1), (3, 1)]))
+        .counting(increment(commented).of(1_i64))
+        .counting(increment(site_counters::hits).by(2))
+        .counting(increment(likes).of_many([(2, 1), (3, 1)]))
         .get_result(conn)
         .unwrap();
     assert_eq!(id, 1);
@@ -249,14 +246,14 @@ fn counting_one_row_twice_is_an_error_and_counts_nothing() {
     for before in 0..2 {
         let twice = diesel::insert_into(comments::table)
             .values(&comment_on(1))
-            .counting(Article::increment(views).of(1_i64))
-            .counting(Article::increment(likes).of(1_i64))
+            .counting(increment(views).of(1_i64))
+            .counting(increment(likes).of(1_i64))
             .execute(conn);
         let error = twice.unwrap_err();
         assert!(error.to_string().contains("a second time"), "{error}");
         assert_eq!(number_of_comments(conn), 0);
         assert_eq!(count_of(1, conn), (before, 0, 0));
-        Article::increment(views).of(1_i64).execute(conn).unwrap();
+        increment(views).of(1_i64).execute(conn).unwrap();
     }
 }
 
@@ -266,7 +263,7 @@ fn if_the_statement_fails_nothing_is_counted() {
     let conn = &mut conn;
     let of_no_article = diesel::insert_into(comments::table)
         .values(&comment_on(99))
-        .counting(Article::increment(commented).of(1_i64))
+        .counting(increment(commented).of(1_i64))
         .execute(conn);
     assert!(matches!(
         of_no_article,
@@ -282,14 +279,14 @@ fn if_the_statement_fails_nothing_is_counted() {
 fn if_the_count_fails_the_statement_writes_nothing() {
     let (_database, mut conn) = connect();
     let conn = &mut conn;
-    Article::increment(commented)
+    increment(commented)
         .of(1_i64)
         .by(i64::MAX)
         .execute(conn)
         .unwrap();
     let too_many = diesel::insert_into(comments::table)
         .values(&comment_on(1))
-        .counting(Article::increment(commented).of(1_i64))
+        .counting(increment(commented).of(1_i64))
         .execute(conn);
     assert!(is_overflow(&too_many.unwrap_err()));
     assert_eq!(number_of_comments(conn), 0);
@@ -302,7 +299,7 @@ fn it_rolls_back_with_its_transaction() {
     conn.test_transaction(|conn| {
         diesel::insert_into(comments::table)
             .values(&comment_on(1))
-            .counting(Article::increment(commented).of(1_i64))
+            .counting(increment(commented).of(1_i64))
             .execute(conn)?;
         assert_eq!(count_of(1, conn), (0, 0, 1));
         QueryResult::Ok(())
@@ -320,7 +317,7 @@ fn a_thousand_statements_prepare_once() {
         for i in 0..1000 {
             diesel::insert_into(comments::table)
                 .values(&comment_on(1 + i % 5))
-                .counting(Article::increment(commented).of(1 + i % 5).by(i))
+                .counting(increment(commented).of(1 + i % 5).by(i))
                 .execute(conn)
                 .unwrap();
         }
@@ -335,17 +332,17 @@ fn different_statements_are_prepared_apart() {
     let watched = watch(&mut conn, |conn| {
         for i in 1..=3 {
             let insert = || diesel::insert_into(comments::table).values(comment_on(i));
-            let one = || Article::increment(views).of(i);
+            let one = || increment(views).of(i);
             insert().execute(conn).unwrap();
             insert().counting(one()).execute(conn).unwrap();
             let _: (i64, i64, String) = insert().counting(one()).get_result(conn).unwrap();
-            let other = Article::increment(likes).of(i);
+            let other = increment(likes).of(i);
             insert().counting(other).execute(conn).unwrap();
-            let many = Article::increment(views).of_many((1..=i).map(|id| (id, 1)));
+            let many = increment(views).of_many((1..=i).map(|id| (id, 1)));
             insert().counting(many).execute(conn).unwrap();
             let both = insert()
                 .counting(one())
-                .counting(Site::increment(site_counters::hits));
+                .counting(increment(site_counters::hits));
             both.execute(conn).unwrap();
             diesel::delete(comments::table.filter(comments::article_id.eq(i)))
                 .counting(one())
@@ -362,7 +359,7 @@ fn different_statements_are_prepared_apart() {
 fn it_can_be_printed() {
     let insert = diesel::insert_into(comments::table)
         .values(comment_on(1))
-        .counting(Article::increment(commented).of(1_i64));
+        .counting(increment(commented).of(1_i64));
     let sql = debug_query::<Pg, _>(&insert).to_string();
     let (with, insert) = sql.split_once(") INSERT INTO ").unwrap();
     assert!(

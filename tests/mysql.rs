@@ -386,7 +386,7 @@ fn safe_update_mode_refuses_no_operation() {
     conn.batch_execute("SET sql_safe_updates = 1").unwrap();
     for n in 1..=3 {
         let counts = [(1, 1), (2, 2), (3, 3)];
-        let count = Article::increment(views).on(day(n)).of_many(counts);
+        let count = increment(views).on(day(n)).of_many(counts);
         count.execute(conn).unwrap();
     }
     let article = behaviour::article(1);

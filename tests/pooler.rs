@@ -149,7 +149,7 @@ fn a_merge_whose_lock_is_in_another_session_says_so() {
         return;
     };
     let conn = &mut pooler.connect(&database);
-    let view = |number| Article::increment(views).of(1).on(day(2026, 1, number));
+    let view = |number| increment(views).of(1).on(day(2026, 1, number));
     for number in 1..=3 {
         view(number).execute(conn).unwrap();
     }

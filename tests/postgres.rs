@@ -129,6 +129,7 @@ diesel::table! {
         uses -> BigInt,
     }
 }
+diesel_counters::counter_table!(device_counters);
 
 #[derive(HasCounters)]
 #[counters(table_name = device_counters)]
@@ -305,6 +306,7 @@ fn a_key_may_be_of_an_sql_type_that_is_not_clone() {
             views -> BigInt,
         }
     }
+    diesel_counters::counter_table!(kind_counters);
     use kind_counters::{slot, table, views};
 
     let database = TestDatabase::create();
@@ -377,8 +379,8 @@ fn merges_and_copies_go_on_after_a_key_has_got_another_type() {
                 path -> Text, day -> Date, slot -> SmallInt, hits -> BigInt,
             }
         }
+        diesel_counters::counter_table!(page_counters { parent = pages::path });
     }
-    diesel_counters::has_parent!(pages::page_counters -> pages::pages (path));
     use pages::page_counters::{hits, table};
     use pages::pages::total_hits;
 

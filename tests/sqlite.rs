@@ -273,7 +273,7 @@ fn a_savepoint_that_ends_the_transaction_takes_no_counts_of_lost_rows() {
     use diesel::connection::SimpleConnection;
     use diesel_counters::prelude::*;
     use diesel_counters::{CountingTransaction, counting_transaction};
-    use diesel_counters_tests::models::Article;
+
     use diesel_counters_tests::schema::{article_counters, comments};
 
     type Tx<'a> = CountingTransaction<'a, Conn>;
@@ -298,7 +298,7 @@ fn a_savepoint_that_ends_the_transaction_takes_no_counts_of_lost_rows() {
             diesel::insert_into(comments::table)
                 .values(comment)
                 .execute(tx.conn())?;
-            tx.count(Article::increment(article_counters::comments).of(1));
+            tx.count(increment(article_counters::comments).of(1));
             savepoint(tx).or(QueryResult::Ok(()))
         });
         assert!(result.is_err());

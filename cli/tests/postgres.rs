@@ -420,6 +420,7 @@ mod stats {
             hits -> BigInt,
         }
     }
+    diesel_counters::counter_table!(page_counters);
 }
 
 #[derive(HasCounters)]

@@ -1,6 +1,7 @@
 //! The derive macro of `diesel_counters`. Use it through that crate.
 
 mod attr;
+mod counter_table;
 mod expand;
 mod model;
 
@@ -16,4 +17,12 @@ pub fn derive_has_counters(item: TokenStream) -> TokenStream {
         Err(error) => error.into_compile_error(),
     }
     .into()
+}
+
+#[allow(missing_docs)]
+#[proc_macro]
+pub fn counter_table(item: TokenStream) -> TokenStream {
+    parse_macro_input!(item as counter_table::TableDeclaration)
+        .expand()
+        .into()
 }

@@ -1,21 +1,24 @@
 //! Parses a model: its key and its counter tables.
 
+use std::collections::HashSet;
+
 use proc_macro2::TokenTree;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Data, DeriveInput, Error, Field, Fields, Ident, Index, LitStr, Member, Result,
+    Attribute, Data, DeriveInput, Error, Field, Fields, Ident, Index, LitStr, Member, Path, Result,
     Token, Type, parenthesized,
 };
 
-use crate::attr::{self, CountersAttr};
+use crate::attr;
 
 /// A valid model.
 pub struct Model<'a> {
     /// The columns of the primary key; empty for a unit struct, which has counters without an entity.
     pub key: Vec<Key<'a>>,
-    pub counters: Vec<CountersAttr>,
+    /// The counter tables.
+    pub tables: Vec<Path>,
 }
 
 /// A column of the primary key of a model.
@@ -32,16 +35,16 @@ impl<'a> Model<'a> {
                 "`HasCounters` can only be derived for a struct",
             ));
         };
-        let counters = item
+        let tables = item
             .attrs
             .iter()
             .filter(|attr| attr.path().is_ident("counters"))
-            .map(CountersAttr::parse)
+            .map(attr::table_name)
             .collect::<Result<Vec<_>>>()?;
-        if counters.is_empty() {
+        if tables.is_empty() {
             return Err(attr::missing(item.ident.span()));
         }
-        refuse_same_table_twice(&counters)?;
+        refuse_same_table_twice(&tables)?;
         let key = match &data.fields {
             Fields::Unit => Vec::new(),
             fields => primary_key(item)?
@@ -49,23 +52,19 @@ impl<'a> Model<'a> {
                 .map(|column| Key::of(item, fields, column))
                 .collect::<Result<_>>()?,
         };
-        Ok(Model { key, counters })
+        Ok(Model { key, tables })
     }
 }
 
-fn refuse_same_table_twice(counters: &[CountersAttr]) -> Result<()> {
-    for (i, attr) in counters.iter().enumerate() {
-        if counters[..i]
-            .iter()
-            .any(|other| other.table_name == attr.table_name)
-        {
-            return Err(Error::new_spanned(
-                &attr.table_name,
-                "this counter table is named twice; write all its settings in one `#[counters(…)]`",
-            ));
-        }
+fn refuse_same_table_twice(tables: &[Path]) -> Result<()> {
+    let mut earlier = HashSet::new();
+    match tables.iter().find(|table| !earlier.insert(*table)) {
+        None => Ok(()),
+        Some(again) => Err(Error::new_spanned(
+            again,
+            "this counter table is named twice",
+        )),
     }
-    Ok(())
 }
 
 impl<'a> Key<'a> {

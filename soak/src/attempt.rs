@@ -89,7 +89,7 @@ impl Attempt {
                 day: on,
                 views: amount,
             } => {
-                let count = Article::increment(views).of(article).by(amount).on(day(on));
+                let count = increment(views).of(article).by(amount).on(day(on));
                 if run.fault != Some(Fault::CountOutsideOfTheTransaction) {
                     of.slotted(count).execute(conn)?;
                 }
@@ -99,7 +99,7 @@ impl Attempt {
                 day: on,
                 views: ref amounts,
             } => {
-                let many = Article::increment(views).on(day(on));
+                let many = increment(views).on(day(on));
                 of.slotted(many)
                     .of_many(amounts.iter().copied())
                     .execute(conn)?;
@@ -110,7 +110,7 @@ impl Attempt {
             Step::CountLast { views: ref amounts } => {
                 counting_transaction(conn, |tx| {
                     for &(article, on, amount) in amounts {
-                        let count = Article::increment(views).of(article).by(amount);
+                        let count = increment(views).of(article).by(amount);
                         tx.count(of.slotted(count.on(day(on))));
                     }
                     QueryResult::Ok(())
@@ -132,7 +132,7 @@ impl Attempt {
                         tables::comments::day.eq(day(on)),
                     ))
                     .execute(conn)?;
-                let count = Article::increment((views, comments)).of(article);
+                let count = increment((views, comments)).of(article);
                 of.slotted(count.by((amount, 1)).on(day(on)))
                     .execute(conn)?;
                 self.count(article, Kind::Views, on, amount);
@@ -149,7 +149,7 @@ impl Attempt {
                 };
                 let rows = diesel::delete(tables::comments::table.find(id)).execute(conn)?;
                 if rows == 1 {
-                    let count = Article::increment(comments).of(article).by(-1).on(day(on));
+                    let count = increment(comments).of(article).by(-1).on(day(on));
                     of.slotted(count).execute(conn)?;
                     self.count(article, Kind::Comments, on, -1);
                     let cell = Cell::new(article, Kind::CommentRows, number_of(day(on)));
@@ -182,7 +182,7 @@ impl Attempt {
                 article,
                 comments: amount,
             } => {
-                let count = Article::increment(comments).of(article).by(amount);
+                let count = increment(comments).of(article).by(amount);
                 of.slotted(count).execute(conn)?;
                 self.count(article, Kind::Comments, 0, amount);
             }

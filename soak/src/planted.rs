@@ -10,7 +10,7 @@ use diesel_counters::prelude::*;
 use super::Conn;
 use crate::history::Step;
 use crate::tables::article_counters::dsl::{article_counters, article_id, comments, day, views};
-use crate::tables::{Article, compacted_before, today};
+use crate::tables::{compacted_before, today};
 
 pub fn merge_without_locks(conn: &mut Conn) -> QueryResult<()> {
     let rows = article_counters
@@ -76,7 +76,7 @@ pub fn count_before(steps: &[Step], conn: &mut Conn) -> QueryResult<()> {
                 day: on,
                 views: amount,
             } => {
-                let count = Article::increment(views).of(article).by(amount);
+                let count = increment(views).of(article).by(amount);
                 count.on(crate::tables::day(on)).execute(conn)?;
             }
             Step::Savepoint { ref steps, .. } => count_before(steps, conn)?,

@@ -10,7 +10,7 @@ use diesel_counters::prelude::*;
 use diesel_counters_cli::AnyConnection;
 
 use crate::interleave::operation::Database;
-use crate::tables::{Article, article_counters, article_likes, comments, today};
+use crate::tables::{article_counters, article_likes, comments, today};
 
 pub type Conn = PgConnection;
 
@@ -84,7 +84,7 @@ pub fn counting(id: i64, conn: &mut Conn) -> QueryResult<usize> {
     );
     diesel::insert_into(comments::table)
         .values(comment)
-        .counting(Article::increment(article_counters::comments).of(1_i64))
+        .counting(increment(article_counters::comments).of(1_i64))
         .execute(conn)
 }
 

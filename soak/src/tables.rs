@@ -22,8 +22,28 @@ diesel::table! {
         comments -> BigInt,
     }
 }
+diesel_counters::counter_table! {
+    article_counters {
+        parent = articles::id,
+        slots = 64,
+        today = today,
+        counted_by_database = (likes),
+    }
+}
 
 // Each label of an article is an entity.
+// `set_counter` does not compile for a counter that triggers count. It is checked anyway.
+diesel::table! {
+    #[sql_name = "article_counters"]
+    like_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        likes -> BigInt,
+    }
+}
+diesel_counters::counter_table!(like_counters { slots = 64, today = today });
+
 diesel::table! {
     label_counters (article_id, label, day, slot) {
         article_id -> BigInt,
@@ -33,6 +53,7 @@ diesel::table! {
         given -> BigInt,
     }
 }
+diesel_counters::counter_table!(label_counters { slots = 64, today = today });
 
 diesel::table! {
     comments (id) {
@@ -59,17 +80,15 @@ diesel::table! {
     }
 }
 
-diesel_counters::has_parent!(article_counters -> articles (id));
-
 #[derive(HasCounters)]
-#[counters(table_name = article_counters, slots = 64, today = today, counted_by_database(likes))]
+#[counters(table_name = article_counters)]
 pub struct Article {
     pub id: i64,
 }
 
 #[derive(HasCounters)]
 #[diesel(primary_key(article_id, label))]
-#[counters(table_name = label_counters, slots = 64, today = today)]
+#[counters(table_name = label_counters)]
 pub struct Label {
     pub article_id: i64,
     pub label: &'static str,

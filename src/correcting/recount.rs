@@ -16,12 +16,13 @@ use crate::correcting::drift::{ByEntity, DriftQuery};
 use crate::correcting::stored::TakeBack;
 use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
 use crate::counter::{Counters, can_be_beyond, difference, sum};
-use crate::counting::increment::{DaySlots, Increment, increment, is_zero};
+use crate::counting::increment::{DaySlots, Increment, is_zero};
 use crate::counting::increment_many::{AddRows, add_rows};
 use crate::day::{Day, UNDATED};
 use crate::key::{
     KeyColumns, KeyExpression, KeyOf, KeyType, KeyTypes, Keys, PrefixExpression, PrefixOf,
 };
+use crate::settings::CounterSettings;
 use crate::table::{CounterTable, EntityTable};
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
@@ -119,9 +120,9 @@ use crate::transaction::{is_in_a_lasting_transaction, transaction};
 /// # }
 /// ```
 ///
-/// - `source` must select the days that increments count on: days in UTC, unless the model has its
+/// - `source` must select the days that increments count on: days in UTC, unless the table has its
 ///   own `today`.
-/// - For a model that counts by week, month or year, select the first day of each period.
+/// - For a table that counts by week, month or year, select the first day of each period.
 /// - If old days were [folded](crate::dsl::fold()), the recount gives them their counts back. Fold
 ///   them again afterwards.
 ///
@@ -145,14 +146,20 @@ use crate::transaction::{is_in_a_lasting_transaction, transaction};
 /// - if a transaction is open on MySQL or MariaDB: there a query can read rows as they were at the
 ///   first query of the transaction, before the lock. It works in a transaction of
 ///   [`begin_test_transaction`](Connection::begin_test_transaction);
-/// - if `source` counts on a day that is not the first day of one of the model's periods, such as a
-///   Tuesday for a model that counts by week. The error names the day.
-pub fn recount<C, S>(counters: C, source: S) -> Recount<C, S::Query, RecountBy<C, S>>
+/// - if `source` counts on a day that is not the first day of one of the table's periods, such as a
+///   Tuesday for a table that counts by week. The error names the day.
+pub fn recount<C, S>(_counters: C, source: S) -> Recount<C, S::Query, RecountBy<C, S>>
 where
     C: Counters,
     S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
 {
-    Recount::new(increment(counters), source)
+    Recount {
+        increment: Increment::new(),
+        source: Arc::new(source.as_query()),
+        entities: (),
+        batch: 256,
+        by: PhantomData,
+    }
 }
 
 /// A recount of the counters `C` of all entities of their table, from the query
@@ -194,19 +201,6 @@ pub struct Drift<K, V = i64> {
 }
 
 impl<C: Counters, Source, By> Recount<C, Source, By> {
-    pub(crate) fn new<S>(increment: Increment<C>, source: S) -> Self
-    where
-        S: AsQuery<Query = Source>,
-    {
-        Recount {
-            increment,
-            source: Arc::new(source.as_query()),
-            entities: (),
-            batch: 256,
-            by: PhantomData,
-        }
-    }
-
     /// Recounts only the entity with this key.
     pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> RecountOne<C, Source, KeyExpression<K, C>, By> {
         self.of_id(id.into_id())
@@ -508,18 +502,18 @@ impl<C: Counters, Id> Increment<C, Id> {
         let Some(day) = day else {
             return Ok(self.place.day.0);
         };
-        // A true count of 0 removes counts that were stored under this day when the model had
+        // A true count of 0 removes counts that were stored under this day when the table had
         // another period.
-        let may_be_counted = day == UNDATED || day == self.period.start(day);
+        let period = C::Table::PERIOD;
+        let may_be_counted = day == UNDATED || day == period.start(day);
         if may_be_counted || actual.as_ref().iter().all(|&count| count == 0) {
             return Ok(day);
         }
         Err(Error::QueryBuilderError(
             format!(
-                "the source of the recount has counts of {day}, but the model counts by \
+                "the source of the recount has counts of {day}, but the table counts by \
                  {period:?}: select {start} instead",
-                period = self.period,
-                start = self.period.start(day),
+                start = period.start(day),
             )
             .into(),
         ))

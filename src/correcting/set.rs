@@ -7,8 +7,9 @@ use diesel::{QueryResult, RunQueryDsl};
 use crate::backend::CounterBackend;
 use crate::correcting::stored::{StoredRows, TakeBack};
 use crate::counter::{Counters, difference, nearest_sum, sum};
-use crate::counting::increment::{Increment, increment};
+use crate::counting::increment::Increment;
 use crate::key::{KeyExpression, KeyOf, KeyType};
+use crate::settings::assert_program_counts;
 use crate::table::TableName;
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
@@ -17,10 +18,6 @@ use crate::transaction::{is_in_a_lasting_transaction, transaction};
 /// The entity is given with [`of`](SetCounter::of), and the value with [`to`](SetCounter::to).
 /// `execute` adds the difference between the value and the stored total to today's count, and
 /// returns the total before. Counts of earlier days do not change.
-///
-/// Today is the date in UTC, and the slot is one of [`DEFAULT_SLOTS`](crate::DEFAULT_SLOTS). For a
-/// model whose `#[counters(…)]` has other settings, use
-/// [`HasCounters::set_counter`](crate::HasCounters::set_counter).
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -50,8 +47,12 @@ use crate::transaction::{is_in_a_lasting_transaction, transaction};
 ///   until the transaction ends.
 ///
 /// Other corrections of the same entity wait for it; see [`execute`](SetCounter::execute).
-pub fn set_counter<C: Counters>(counters: C) -> SetCounter<C> {
-    SetCounter::new(increment(counters))
+pub fn set_counter<C: Counters>(_counters: C) -> SetCounter<C> {
+    const { assert_program_counts::<C>() }
+    SetCounter {
+        increment: Increment::new(),
+        value: C::ZERO,
+    }
 }
 
 /// Sets the counters `C` of the entity `Id`; made by [`set_counter`].
@@ -65,30 +66,24 @@ pub struct SetCounter<C: Counters, Id = ()> {
 impl<C: Counters> SetCounter<C> {
     /// Sets the entity, by its key.
     pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> SetCounter<C, KeyExpression<K, C>> {
+        self.of_id(id.into_id())
+    }
+
+    pub(crate) fn of_id<Id>(self, id: Id) -> SetCounter<C, Id> {
         SetCounter {
-            increment: self.increment.of(id),
+            increment: self.increment.of_id(id),
             value: self.value,
         }
     }
 }
 
 impl<C: Counters, Id> SetCounter<C, Id> {
-    /// Sets the counters that `increment` adds to.
-    pub(crate) fn new(increment: Increment<C, Id>) -> Self {
-        SetCounter {
-            increment,
-            value: C::ZERO,
-        }
-    }
-
     /// Sets the value, or a tuple of values. Defaults to 0.
     pub fn to(mut self, value: C::Value) -> Self {
         self.value = C::amounts(value);
         self
     }
-}
 
-impl<C: Counters, Id> SetCounter<C, Id> {
     /// Sets the counters. Returns the value before, or a tuple of values.
     ///
     /// If a value is out of the range of an `i64`, which rows of several days or slots can add up to,

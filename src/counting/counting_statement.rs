@@ -40,13 +40,13 @@ pub trait CountingDsl: Sized {
     /// # ) -> QueryResult<()> {
     /// diesel::insert_into(comments::table)
     ///     .values(&new_comment)
-    ///     .counting(Article::increment(article_counters::comments).of(article.id))
+    ///     .counting(increment(article_counters::comments).of(article.id))
     ///     .execute(conn)?;
     ///
     /// let id: i64 = diesel::insert_into(comments::table)
     ///     .values(&new_comment)
     ///     .returning(comments::id)
-    ///     .counting(Article::increment(article_counters::comments).of(article.id))
+    ///     .counting(increment(article_counters::comments).of(article.id))
     ///     .get_result(conn)?;
     /// # let _ = id;
     /// # Ok(())
@@ -96,7 +96,7 @@ pub trait CountingDsl: Sized {
     /// nothing is counted.
     ///
     /// It fails if two increments of the statement add to the same row. For several counters of
-    /// an entity, use one increment: `Article::increment((views, likes))`.
+    /// an entity, use one increment: `increment((views, likes))`.
     fn counting<I: StatementIncrement>(self, increment: I) -> CountingStatement<Self, I::Upsert> {
         CountingStatement {
             statement: self,
@@ -113,7 +113,7 @@ impl<T: QuerySource, U, Ret> CountingDsl for DeleteStatement<T, U, Ret> {}
 /// [`IncrementMany`]. Do not implement it yourself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an increment",
-    label = "this requires an increment, such as `Article::increment(comments).of(article.id)`"
+    label = "this requires an increment, such as `increment(comments).of(article.id)`"
 )]
 pub trait StatementIncrement {
     /// The increment as one statement.

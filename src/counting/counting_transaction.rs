@@ -13,9 +13,11 @@ use diesel::result::Error;
 
 use crate::backend::CounterBackend;
 use crate::counter::Counters;
-use crate::counting::increment::{DaySlots, Increment, SlotChoice};
+use crate::counting::increment::{DaySlots, Increment};
 use crate::counting::increment_many::{AddRows, IncrementMany, add_rows, in_range};
 use crate::key::{Entity, KeyOf, KeyType};
+use crate::settings::CounterSettings;
+use crate::slot::Slot;
 use crate::table::module_name;
 use crate::transaction::Conflict;
 
@@ -39,7 +41,7 @@ use crate::transaction::Conflict;
 ///     diesel::insert_into(comments::table)
 ///         .values((comments::article_id.eq(id), comments::body.eq(body)))
 ///         .execute(tx.conn())?;
-///     tx.count(Article::increment(article_counters::comments).of(id));
+///     tx.count(increment(article_counters::comments).of(id));
 ///     Ok(())
 /// }
 ///
@@ -48,7 +50,7 @@ use crate::transaction::Conflict;
 /// counting_transaction(conn, |tx| {
 ///     post("Nice.", 1, tx)?;
 ///     post("Thanks.", 1, tx)?;
-///     tx.count(Article::increment(article_counters::views).of(2));
+///     tx.count(increment(article_counters::views).of(2));
 ///     QueryResult::Ok(())
 /// })?; // two inserts, and one statement that counts
 /// # let value = |id: i64, conn: &mut _| counter_value((article_counters::comments, article_counters::views)).of(id).get_result::<(i64, i64)>(conn);
@@ -143,7 +145,7 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
         self.conn
     }
 
-    /// Gathers an increment: of an entity, such as `Article::increment(views).of(id)`,
+    /// Gathers an increment: of an entity, such as `increment(views).of(id)`,
     /// [`of_many`](Increment::of_many), or without an entity. It runs no statement.
     ///
     /// Keys are owned, such as an `i64` or a `String`. Give all keys of a table as one Rust type:
@@ -237,7 +239,7 @@ impl<Conn> fmt::Debug for CountingTransaction<'_, Conn> {
 /// one, or an [`IncrementMany`]. Do not implement it yourself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an increment that a transaction can gather",
-    label = "this requires an increment with the key of its entity, such as `Article::increment(views).of(id)`"
+    label = "this requires an increment with the key of its entity, such as `increment(views).of(id)`"
 )]
 pub trait Countable<Conn> {
     #[doc(hidden)]
@@ -253,9 +255,9 @@ where
     AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
-        let (day, choice) = self.day_and_choice();
+        let (day, slot) = self.day_and_slot();
         let sums = sums::<C>(self.amounts.as_ref().iter().copied());
-        let row = ((day, self.id.into_value(), choice), sums);
+        let row = ((day, self.id.into_value(), slot), sums);
         tx.add::<C, K>([row].into(), write_rows::<C, K, Conn>);
     }
 }
@@ -268,9 +270,9 @@ where
     AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
-        let (day, choice) = self.increment.day_and_choice();
+        let (day, slot) = self.increment.day_and_slot();
         let counts = self.counts.into_iter();
-        let rows = counts.map(|(key, amounts)| ((day, key, choice), sums::<C>(amounts)));
+        let rows = counts.map(|(key, amounts)| ((day, key, slot), sums::<C>(amounts)));
         tx.add::<C, K>(rows.collect(), write_rows::<C, K, Conn>);
     }
 }
@@ -296,7 +298,7 @@ struct TableCounts<Conn> {
 
 type Write<Conn> = fn(Box<dyn Any>, &mut Conn) -> QueryResult<()>;
 
-type Rows<K> = BTreeMap<(NaiveDate, K, SlotChoice), Sums>;
+type Rows<K> = BTreeMap<(NaiveDate, K, Slot), Sums>;
 
 /// The sum for each counter, by its name. In an `i128`, so that it does not overflow because of the
 /// order of the amounts.
@@ -323,15 +325,16 @@ where
     Conn: Connection<Backend: CounterBackend>,
     AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
-    for_each_run(rows, |place, counters, rows| {
+    for_each_run(rows, C::Table::SLOTS, |place, counters, rows| {
         add_rows::<C::Table, K, _, _>(place, counters, rows, conn)
     })
 }
 
-/// Calls `write` for each run of rows that have the same day and the same choice of the slot, with
+/// Calls `write` for each run of rows that have the same day and the same [`Slot`], with
 /// the counters of all of them, and the amounts for each key. Leaves out sums of 0.
 fn for_each_run<K: Ord + 'static>(
     mut rows: Box<dyn Any>,
+    slots: i16,
     mut write: impl FnMut(DaySlots, &[&'static str], Vec<(K, Vec<i64>)>) -> QueryResult<()>,
 ) -> QueryResult<()> {
     let mut rows = mem::take(rows_of::<K>(&mut rows));
@@ -344,10 +347,10 @@ fn for_each_run<K: Ord + 'static>(
     let counters = Vec::from_iter(counters);
     rows.retain(|_, sums| sums.values().any(|sum| *sum != 0));
     let mut rows = rows.into_iter().peekable();
-    while let Some(((day, key, choice), sums)) = rows.next() {
+    while let Some(((day, key, slot), sums)) = rows.next() {
         let mut run = vec![(key, sums)];
         while let Some(((_, key, _), sums)) =
-            rows.next_if(|((other, _, others), _)| (*other, *others) == (day, choice))
+            rows.next_if(|((other, _, others), _)| (*other, *others) == (day, slot))
         {
             run.push((key, sums));
         }
@@ -357,7 +360,7 @@ fn for_each_run<K: Ord + 'static>(
                 .map(|counter| sums.get(counter).copied().unwrap_or(0));
             Ok((key, in_range(sums)?))
         });
-        let place = DaySlots::chosen(day, choice);
+        let place = DaySlots::chosen(day, slot, slots);
         write(place, &counters, run.collect::<QueryResult<_>>()?)?;
     }
     Ok(())

@@ -8,9 +8,10 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{Bind, CounterBackend, Dialect, push_names};
 use crate::counter::{Counters, TableOf};
-use crate::day::{Day, Period, UNDATED, utc_today};
+use crate::day::{Day, UNDATED};
 use crate::key::{Entity, KeyExpression, KeyOf, KeyType, Parts};
-use crate::slot::{DEFAULT_SLOTS, Slot, SlotRange};
+use crate::settings::{CounterSettings, assert_counter_table, assert_program_counts};
+use crate::slot::{Slot, SlotRange};
 use crate::table::{CounterTable, TableName};
 
 /// Adds to one or more counters of an entity.
@@ -21,10 +22,9 @@ use crate::table::{CounterTable, TableName};
 /// transaction. `execute` returns the number of entities that were incremented. If all amounts are
 /// 0, it returns 0 and sends nothing to the database.
 ///
-/// It counts on today's date in UTC, over [`DEFAULT_SLOTS`]. For a model whose
-/// `#[counters(…)]` has other settings, use [`HasCounters::increment`]:
-/// `Article::increment(views)`. Do not use `increment` for a counter that triggers of the database
-/// count: it does not know the model, so it compiles, and the row is counted twice.
+/// It counts on the day, over the slots and by the period of the table's
+/// [`counter_table!`](crate::counter_table). A counter that triggers of the database count does not
+/// compile if the declaration names it.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -53,10 +53,9 @@ use crate::table::{CounterTable, TableName};
 /// - a [`SerializationError`](diesel::result::Error::SerializationError), if the day is outside of
 ///   1000-01-01 to 9999-12-31, or if the `index` of a [`Slot::Partition`] is not less than its `of`
 ///   (not on SQLite, which does not use the slot).
-///
-/// [`HasCounters::increment`]: crate::HasCounters::increment
 pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
-    Increment::new(DEFAULT_SLOTS, Period::Day, utc_today())
+    const { assert_program_counts::<C>() }
+    Increment::new()
 }
 
 /// An increment of the counters `C` of the entity `Id`; made by [`increment`].
@@ -67,13 +66,8 @@ pub struct Increment<C: Counters, Id = ()> {
     pub(crate) place: DaySlots,
     pub(crate) id: Id,
     pub(crate) amounts: C::Amounts,
-    pub(crate) period: Period,
     slot: Slot,
-    slots: i16,
 }
-
-/// How a slot is chosen, and from how many.
-pub(crate) type SlotChoice = (Slot, i16);
 
 /// The day of a row to write, and the slots to choose from.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +83,7 @@ impl DaySlots {
         slots: SlotRange::MERGED,
     };
 
-    pub(crate) fn chosen(day: NaiveDate, (slot, slots): SlotChoice) -> Self {
+    pub(crate) fn chosen(day: NaiveDate, slot: Slot, slots: i16) -> Self {
         DaySlots {
             day: Day(day),
             slots: slot.range(slots),
@@ -108,16 +102,16 @@ impl<C: Counters, Id: Clone> Clone for Increment<C, Id> {
 }
 
 impl<C: Counters> Increment<C> {
-    pub(crate) fn new(slots: i16, period: Period, today: NaiveDate) -> Self {
+    pub(crate) fn new() -> Self {
+        const { assert_counter_table::<C::Table>() }
         let slot = Slot::chosen();
+        let today = C::Table::PERIOD.start(C::Table::today());
         Increment {
             table: TableName::new(),
-            place: DaySlots::chosen(period.start(today), (slot, slots)),
+            place: DaySlots::chosen(today, slot, C::Table::SLOTS),
             id: (),
             amounts: C::ONE_EACH,
-            period,
             slot,
-            slots,
         }
     }
 
@@ -132,9 +126,7 @@ impl<C: Counters> Increment<C> {
             place: self.place,
             id,
             amounts: self.amounts,
-            period: self.period,
             slot: self.slot,
-            slots: self.slots,
         }
     }
 }
@@ -160,9 +152,7 @@ impl<C: Counters, Id> Increment<C, Id> {
             place: DaySlots::LOCK,
             id,
             amounts: C::ZERO,
-            period: Period::Total,
             slot: Slot::Connection,
-            slots: DEFAULT_SLOTS,
         }
     }
 
@@ -170,8 +160,8 @@ impl<C: Counters, Id> Increment<C, Id> {
         &self.id
     }
 
-    pub(crate) fn day_and_choice(&self) -> (NaiveDate, SlotChoice) {
-        (self.place.day.0, (self.slot, self.slots))
+    pub(crate) fn day_and_slot(&self) -> (NaiveDate, Slot) {
+        (self.place.day.0, self.slot)
     }
 
     pub(crate) fn amounts(mut self, amounts: C::Amounts) -> Self {
@@ -179,10 +169,10 @@ impl<C: Counters, Id> Increment<C, Id> {
         self
     }
 
-    /// Sets the day to count on. Defaults to today. If the model counts by another [`Period`] than
-    /// the day, it counts in the period that contains `day`.
+    /// Sets the day to count on. Defaults to today. If the table counts by another
+    /// [`Period`](crate::Period) than the day, it counts in the period that contains `day`.
     pub fn on(mut self, day: NaiveDate) -> Self {
-        self.place.day = Day(self.period.start(day));
+        self.place.day = Day(C::Table::PERIOD.start(day));
         self
     }
 
@@ -190,7 +180,7 @@ impl<C: Counters, Id> Increment<C, Id> {
     /// [`set_default_slot`](crate::set_default_slot()).
     pub fn slot(mut self, slot: Slot) -> Self {
         self.slot = slot;
-        self.place.slots = slot.range(self.slots);
+        self.place.slots = slot.range(C::Table::SLOTS);
         self
     }
 }

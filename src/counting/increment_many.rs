@@ -28,9 +28,7 @@ use crate::table::{CounterTable, TableName};
 /// prepared once for each connection. It does not begin a transaction: run it in one if either all
 /// entities or none should be counted.
 ///
-/// It counts on today's date in UTC, over [`DEFAULT_SLOTS`](crate::DEFAULT_SLOTS), as [`increment`]
-/// does. For a model whose `#[counters(…)]` has other settings, or for another day, use
-/// `Article::increment(views).of_many(counts).on(day).execute(conn)`.
+/// It counts today. For another day, use `increment(views).of_many(counts).on(day).execute(conn)`.
 ///
 /// Entities are written in the order of their keys, so that two calls do not deadlock. This is why a
 /// key is `Ord`. Two calls can deadlock if they spell a key of text in two ways that the collation

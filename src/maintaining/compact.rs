@@ -8,7 +8,7 @@ use std::time::Duration;
 use chrono::{Days, NaiveDate};
 
 use crate::backend::StoredKeys;
-use crate::day::{Day, DayRange, UNDATED, utc_today};
+use crate::day::{Day, DayRange, Period, UNDATED, utc_today};
 use crate::layout::{ColumnNames, Layout};
 use crate::maintaining::range::MergeRange;
 use crate::table::CounterTable;
@@ -41,10 +41,7 @@ use crate::table::CounterTable;
 ///
 /// An increment of a day that was merged inserts a new row. The next run merges it.
 ///
-/// A count is stored under the first day of its [`Period`](crate::Period). If a model counts by
-/// week, give [`before`](Compact::before) the Monday of the last week that is over. Without it, a
-/// run can also merge the rows of the current week. Counts stay exact, but the next increments
-/// insert rows again.
+/// A table that counts by week, month or year is merged by whole periods: never the current one.
 ///
 /// # Columns
 ///
@@ -143,7 +140,9 @@ pub fn compact<T>(_table: T) -> Compact<'static, T::FromClause, T::KeyType, T::S
 where
     T: StoredTable,
 {
-    Compact::new(Layout::of::<T>())
+    let yesterday = yesterday(T::today());
+    let compact = Compact::new(Layout::of::<T>());
+    compact.of_period(T::PERIOD).before(yesterday)
 }
 
 /// Folds old days: merges all rows of an entity before a given day into one row without a day.
@@ -175,8 +174,7 @@ where
 /// ```
 ///
 /// Rows of the day given with [`before`](Fold::before), of later days, and of days before 1970 do
-/// not change. A count is stored under the first day of its [`Period`](crate::Period): if a model
-/// counts by month, give `before` the first day of a month.
+/// not change. In a table that counts by week, month or year, that is the period of this day.
 ///
 /// A [partitioned table](crate::CounterTable#partitions) requires a partition for 1970-01-01.
 ///
@@ -210,6 +208,7 @@ pub struct Compact<'p, F, ST, K> {
     pub(super) batch: i64,
     pub(super) on_progress: Box<dyn FnMut(&Compacted) + Send + 'p>,
     pub(super) is_stopped: Box<dyn Fn() -> bool + Send + 'p>,
+    period: Period,
     of: PhantomData<(ST, K)>,
 }
 
@@ -260,12 +259,11 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
     /// Merges the slots of past days, as [`compact`](crate::dsl::compact()), in a table that is
     /// known only at run time.
     pub fn new(layout: Layout<F>) -> Self {
-        let (today, day) = (utc_today(), Days::new(1));
         Compact::of_rows(
             layout,
             MergeRange {
                 first: DayRange::FIRST,
-                before: Day(today.checked_sub_days(day).unwrap_or(today)),
+                before: Day(yesterday(utc_today())),
                 above_slot: 0,
                 into: None,
             },
@@ -279,9 +277,14 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
             batch: 100,
             on_progress: Box::new(|_| ()),
             is_stopped: Box::new(|| false),
+            period: Period::Day,
             of: PhantomData,
         }
     }
+}
+
+fn yesterday(today: NaiveDate) -> NaiveDate {
+    today.checked_sub_days(Days::new(1)).unwrap_or(today)
 }
 
 /// A fold of the table `T` that requires a day; made by [`fold`](crate::dsl::fold()).
@@ -295,7 +298,8 @@ impl<T: StoredTable> Fold<T> {
         self,
         day: NaiveDate,
     ) -> Compact<'static, T::FromClause, T::KeyType, T::StoredKey> {
-        Compact::folding(Layout::of::<T>(), day)
+        let fold = Compact::folding(Layout::of::<T>(), day);
+        fold.of_period(T::PERIOD).before(day)
     }
 }
 
@@ -314,9 +318,20 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
 }
 
 impl<'p, F, ST, K> Compact<'p, F, ST, K> {
-    /// Sets the day before which days are merged. Defaults to yesterday in UTC, so that
-    /// transactions that began before midnight are over.
+    fn of_period(mut self, period: Period) -> Self {
+        self.period = period;
+        self
+    }
+
+    /// Sets the day before which days are merged. Defaults to yesterday, so that transactions that
+    /// began before midnight are over. If the table counts by week, month or year, merges the periods
+    /// before that of `day`.
     pub fn before(mut self, day: NaiveDate) -> Self {
+        let day = match self.period {
+            // All counts are stored under 1970-01-01.
+            Period::Total => day,
+            period => period.start(day),
+        };
         self.range.before = Day(day.clamp(DayRange::FIRST.0, DayRange::LAST.0));
         self
     }

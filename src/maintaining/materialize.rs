@@ -5,6 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use diesel::associations::HasTable;
 use diesel::backend::Backend;
 use diesel::connection::Connection;
 use diesel::deserialize::{self, QueryableByName};
@@ -20,7 +21,7 @@ use crate::backend::{Bind, CounterBackend, Dialect, numbered, push_compare, push
 use crate::counter::Counters;
 use crate::key::{KeyType, KeyTypes, KeyValue, StoredValues, field};
 use crate::layout::Layout;
-use crate::table::{HasParent, ParentColumns, ParentTable};
+use crate::settings::{ChildOf, ParentColumns};
 use crate::transaction::{begin_read_committed, is_in_a_transaction};
 
 /// A column of the parent table that totals are copied into, by name. See
@@ -92,18 +93,16 @@ const COMPARED: i64 = 50_000;
 /// prepare.
 const MAX_BATCH: usize = 1_000;
 
-pub(crate) fn of_column<C, Into, K>() -> MaterializeOf<C, K>
+pub(crate) fn of_column<C, Into, K>() -> MaterializeOf<C, Into, K>
 where
-    C: Counters<Value = i64, Table: HasParent>,
-    Into: Column<Table = ParentTable<C::Table>>,
+    C: Counters<Value = i64, Table: ChildOf<Into::Table>>,
+    Into: Column<Table: HasTable<Table = Into::Table>>,
 {
-    use diesel::associations::HasTable;
-
     Materialize::of_layout(
         Layout::of_counters::<C>(),
         TotalColumn {
-            table: ParentTable::<C::Table>::table().from_clause(),
-            key: <<C::Table as HasParent>::ParentKey as ParentColumns<KeyType<C>>>::NAMES
+            table: Into::Table::table().from_clause(),
+            key: <ParentKey<C, Into> as ParentColumns<KeyType<C>>>::NAMES
                 .iter()
                 .copied()
                 .map(Cow::from)
@@ -113,12 +112,14 @@ where
     )
 }
 
-/// The [`Materialize`] of a counter `C` whose parent table has keys `K`.
-pub type MaterializeOf<C, K> = Materialize<
+type ParentKey<C, Into> = <<C as Counters>::Table as ChildOf<<Into as Column>::Table>>::ParentKey;
+
+/// The [`Materialize`] of a counter `C` into a column `Into` of a parent table that has keys `K`.
+pub type MaterializeOf<C, Into, K> = Materialize<
     'static,
     <<C as Counters>::Table as QuerySource>::FromClause,
-    <ParentTable<<C as Counters>::Table> as QuerySource>::FromClause,
-    <<<C as Counters>::Table as HasParent>::ParentKey as Expression>::SqlType,
+    <<Into as Column>::Table as QuerySource>::FromClause,
+    <ParentKey<C, Into> as Expression>::SqlType,
     K,
 >;
 

@@ -20,6 +20,7 @@ use crate::key::{
 };
 use crate::reading::counter_value::{ReadOn, read_numbered};
 use crate::reading::sums::{ByDay, NumberedSums, Sums};
+use crate::settings::CounterSettings;
 
 /// Reads the count of each day, or of each longer period, oldest first. A period in which nothing
 /// was counted has 0.
@@ -27,7 +28,7 @@ use crate::reading::sums::{ByDay, NumberedSums, Sums};
 /// - The entity is given with [`of`](Series::of), and several entities with
 ///   [`of_many`](Series::of_many).
 /// - [`between`](Series::between) sets the range of days. Defaults to all days that have counts.
-/// - [`per`](Series::per) sets the period. Defaults to days.
+/// - [`per`](Series::per) sets the period. Defaults to that of the table.
 ///
 /// It is one query. With `of_many`, databases other than PostgreSQL require one query for each
 /// 1,000 entities.
@@ -59,10 +60,6 @@ use crate::reading::sums::{ByDay, NumberedSums, Sums};
 /// # }
 /// ```
 ///
-/// If a model does not count by day, use
-/// [`Article::counter_series(views)`](crate::HasCounters::counter_series), which reads by the model's
-/// period.
-///
 /// # Errors
 ///
 /// [`load`](Series::load) returns the errors of [`counter_value`](crate::dsl::counter_value()). It
@@ -70,9 +67,17 @@ use crate::reading::sums::{ByDay, NumberedSums, Sums};
 ///
 /// - an [overflow](crate::is_overflow()), if the count of a period is out of the range of an `i64`;
 /// - a [`QueryBuilderError`](Error::QueryBuilderError), if the period is [`Period::Total`], or is
-///   shorter than the period that the model counts by.
+///   shorter than the period that the table counts by.
 pub fn counter_series<C: Counters>(_counters: C) -> Series<C> {
-    Series::new(Period::Day)
+    Series {
+        entity: (),
+        axis: Axis {
+            days: (Bound::Unbounded, Bound::Unbounded),
+            period: C::Table::PERIOD,
+            stored: C::Table::PERIOD,
+        },
+        counters: PhantomData,
+    }
 }
 
 /// A query of the counters `C` of the entity `Id` over time; made by [`counter_series`].
@@ -97,19 +102,6 @@ pub struct SeriesOfMany<C, K, N> {
 pub type Counts<C> = Vec<(NaiveDate, <C as Counters>::Value)>;
 
 impl<C: Counters> Series<C> {
-    /// A series of a model that stores its counts by `period`.
-    pub(crate) fn new(period: Period) -> Self {
-        Series {
-            entity: (),
-            axis: Axis {
-                days: (Bound::Unbounded, Bound::Unbounded),
-                period,
-                stored: period,
-            },
-            counters: PhantomData,
-        }
-    }
-
     /// Sets the entity, by its key. With fewer values than the key has columns, reads one series over
     /// all entities whose keys begin with them. Defaults to all entities.
     pub fn of<K, N>(self, id: K) -> Series<C, PrefixExpression<K, C, N>>
@@ -151,10 +143,9 @@ impl<C: Counters> Series<C> {
 }
 
 impl<C: Counters, Id> Series<C, Id> {
-    /// Sets the period of the series. Defaults to days. In the series of a model, it defaults to the
-    /// model's period.
+    /// Sets the period of the series. Defaults to that of the table.
     ///
-    /// If a model counts by week, the count of a week is part of the month or the year of its
+    /// If the table counts by week, the count of a week is part of the month or the year of its
     /// Monday.
     pub fn per(mut self, period: Period) -> Self {
         self.axis.period = period;
@@ -292,14 +283,14 @@ impl Axis {
         let Axis { period, stored, .. } = *self;
         let message = match (stored, period) {
             (Period::Total, _) => {
-                "this model stores its counts without a day: read them with `counter_value`".into()
+                "this table stores its counts without a day: read them with `counter_value`".into()
             }
             (_, Period::Total) => {
                 "a series by `Period::Total` is not possible: read the total with `counter_value`"
                     .into()
             }
             _ if period < stored => {
-                format!("this model counts by {stored:?}, so it has no counts by {period:?}")
+                format!("this table counts by {stored:?}, so it has no counts by {period:?}")
             }
             _ => return Ok(DayRange::whole(self.days, period)),
         };

@@ -18,6 +18,7 @@ use crate::key::{
 };
 use crate::reading::days::AllDays;
 use crate::reading::sums::{Grouped, NumberedSums, Sums, Ungrouped};
+use crate::settings::CounterSettings;
 
 /// Reads the total of one or more counters of an entity.
 ///
@@ -55,7 +56,7 @@ use crate::reading::sums::{Grouped, NumberedSums, Sums, Ungrouped};
 /// every page, and has been counted by day for years, do one of these:
 ///
 /// - merge its slots with [`compact`](crate::dsl::compact());
-/// - count by a longer period, with `period = "month"` or `"total"`;
+/// - count by a longer period, with `period = Month` or `Total`;
 /// - [materialize](crate::HasCounters::materialize) the counter.
 ///
 /// The table shows the duration of a read, as a multiple of the time to read one `BIGINT` of one row
@@ -161,6 +162,7 @@ impl<C: Counters, Id, Days> CounterValue<C, Id, Days> {
     ///         given -> BigInt,
     ///     }
     /// }
+    /// diesel_counters::counter_table!(article_reactions);
     ///
     /// use article_reactions::{emoji, given};
     /// use diesel_counters::prelude::*;
@@ -182,24 +184,22 @@ impl<C: Counters, Id, Days> CounterValue<C, Id, Days> {
 }
 
 impl<C: Counters, Id, By, Days> Sums<C, Id, By, Days> {
-    /// Reads only the count that is stored under `day`. If a model counts by another
-    /// [`Period`](crate::Period) than the day, give the first day of the period:
-    /// `Period::Week.start(day)`.
+    /// Reads only the count of `day`. If the table counts by another [`Period`](crate::Period) than the
+    /// day, reads the period that contains `day`.
     pub fn on(self, day: NaiveDate) -> Sums<C, Id, By, DayRange> {
-        self.days(DayRange::one(day))
+        self.days(DayRange::period_of(day, C::Table::PERIOD))
     }
 
-    /// Reads only the counts that are stored under a range of days: `monday..=today`, `monday..`,
-    /// `..today`. An empty or reversed range has 0.
+    /// Reads only the counts of a range of days: `monday..=today`, `monday..`, `..today`. An empty or
+    /// reversed range has 0.
     ///
     /// Counts without a day are stored under 1970-01-01. A range that contains this day includes
     /// them.
     ///
-    /// If a model counts by another [`Period`](crate::Period) than the day, begin the range with the
-    /// first day of a period. The model's
-    /// [`counter_value_between`](crate::HasCounters::counter_value_between) does this.
+    /// If the table counts by another [`Period`](crate::Period) than the day, reads all periods that
+    /// overlap the range.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Sums<C, Id, By, DayRange> {
-        self.days(DayRange::new(days))
+        self.days(DayRange::whole(days, C::Table::PERIOD))
     }
 
     pub(crate) fn days(self, days: DayRange) -> Sums<C, Id, By, DayRange> {

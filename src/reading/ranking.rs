@@ -27,7 +27,8 @@ use crate::key::{
 };
 use crate::reading::days::Days;
 use crate::reading::sums::Grouped;
-use crate::table::{CounterTable, EntityTable, HasParent, ParentColumns, TableName};
+use crate::settings::{ChildOf, ParentColumns};
+use crate::table::{CounterTable, EntityTable, TableName};
 
 /// Reads the entities that have the greatest totals of a counter, greatest first. Entities with
 /// equal totals are in the order of their keys.
@@ -54,8 +55,8 @@ use crate::table::{CounterTable, EntityTable, HasParent, ParentColumns, TableNam
 ///
 /// # Joins
 ///
-/// To load the models too, join the ranking to the model's table, which requires
-/// [`has_parent!`](crate::has_parent). The columns of the ranking are
+/// To load the models too, join the ranking to a parent table, which is declared with
+/// [`counter_table!`](crate::counter_table). The columns of the ranking are
 /// [`entity`](Ranking::entity) and [`total`](Ranking::total). Set the order of the query, because a
 /// join does not keep the order of the ranking:
 ///
@@ -80,8 +81,7 @@ use crate::table::{CounterTable, EntityTable, HasParent, ParentColumns, TableNam
 ///
 /// The query can join other tables too, but no [`alias!`](diesel::alias) and no second ranking. To
 /// join the ranking to another table than the first of the query, add the condition, as in
-/// `inner_join(top.on(top.entity().eq(comments::article_id)))`. This does not require
-/// [`has_parent!`](crate::has_parent).
+/// `inner_join(top.on(top.entity().eq(comments::article_id)))`.
 ///
 /// After a `left_join`, [`total`](Ranking::total) is 0 for a row that is not in the ranking, and
 /// `entity().nullable()` is NULL.
@@ -89,9 +89,12 @@ use crate::table::{CounterTable, EntityTable, HasParent, ParentColumns, TableNam
 /// # Keys of several columns
 ///
 /// [`of`](Ranking::of) ranks only the entities whose keys begin with some values, such as the versions
-/// of one crate. Select the columns of a join to a ranking of several columns. In a join to a parent table whose key is the first column, such as crates, a row of the
-/// parent occurs once for each of its entities that are ranked. [`group_by`](Ranking::group_by) ranks the values of one column, such as crates by the
+/// of one crate. [`group_by`](Ranking::group_by) ranks the values of one column, such as crates by the
 /// downloads of all their versions.
+///
+/// Select the columns of a join to a ranking of several columns. In a join to a parent table whose key
+/// is the first column, such as crates, a row of the parent occurs once for each of its entities that
+/// are ranked.
 ///
 /// # Cost
 ///
@@ -208,17 +211,10 @@ impl<C: Counters<Table = T>, T: EntityTable, E> Ranking<C, T, E> {
 }
 
 impl<C: Counters<Table = T>, T: EntityTable, E, By> Ranking<C, T, E, By> {
-    /// Ranks only by the counts that are stored under a range of days. Entities without counts in
-    /// the range are not in the ranking.
-    ///
-    /// If a model counts by another [`Period`](crate::Period) than the day, begin the range with the
-    /// first day of a period. See [`Sums::between`](crate::dsl::Sums::between).
-    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Self {
-        self.days(DayRange::new(days))
-    }
-
-    pub(crate) fn days(mut self, days: DayRange) -> Self {
-        self.days = days;
+    /// Ranks only by the counts of a range of days; see [`Sums::between`](crate::dsl::Sums::between).
+    /// Entities without counts in the range are not in the ranking.
+    pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
+        self.days = DayRange::whole(days, T::PERIOD);
         self
     }
 
@@ -249,7 +245,7 @@ impl<C: Counters<Table = T>, T: EntityTable, E: Clone, By: RankBy<T>> Ranking<C,
     }
 
     /// Adds the condition of a join, as Diesel's [`on`](diesel::JoinOnDsl::on). A join to the parent
-    /// table of [`has_parent!`](crate::has_parent) does not require it.
+    /// table of [`counter_table!`](crate::counter_table) does not require it.
     pub fn on<On>(self, condition: On) -> diesel::dsl::On<Alias<RankingTable<Self>>, On> {
         self.alias().on(condition)
     }
@@ -260,9 +256,9 @@ impl<C: Counters<Table = T>, T: EntityTable, E: Clone, By: RankBy<T>> Ranking<C,
     }
 
     #[doc(hidden)]
-    pub fn is_parent(&self) -> IsParent<C, Self>
+    pub fn is_parent<P>(&self) -> IsParent<P, Self>
     where
-        T: HasParent,
+        T: ChildOf<P>,
     {
         const {
             let (ranked, key) = (By::NAMES, T::ENTITY);
@@ -531,22 +527,22 @@ impl<R, DB: CounterBackend> QueryFragment<DB> for RankedTotal<R> {
 /// The condition of a join of the ranking `R` to the parent table of the counters `C`.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, QueryId)]
-pub struct IsParent<C, R>(PhantomData<(C, R)>);
+pub struct IsParent<P, R>(PhantomData<(P, R)>);
 
-impl<C, R> Expression for IsParent<C, R> {
+impl<P, R> Expression for IsParent<P, R> {
     type SqlType = Bool;
 }
 
-impl<C, R> ValidGrouping<()> for IsParent<C, R> {
+impl<P, R> ValidGrouping<()> for IsParent<P, R> {
     type IsAggregate = is_aggregate::No;
 }
 
-impl<C, R, QS> AppearsOnTable<QS> for IsParent<C, R> {}
+impl<P, R, QS> AppearsOnTable<QS> for IsParent<P, R> {}
 
-impl<C, T, E, By, DB> QueryFragment<DB> for IsParent<C, Ranking<C, T, E, By>>
+impl<P, C, T, E, By, DB> QueryFragment<DB> for IsParent<P, Ranking<C, T, E, By>>
 where
     C: Counters<Table = T>,
-    T: HasParent<ParentKey: Parts<DB>>,
+    T: ChildOf<P, ParentKey: Parts<DB>>,
     By: RankBy<T>,
     DB: CounterBackend,
 {

@@ -16,16 +16,17 @@ use crate::counter::{Counters, TableOf};
 use crate::day::DayRange;
 use crate::key::{Columns, KeyType, Parts};
 use crate::reading::days::{AllDays, Days};
-use crate::table::{CounterTable, HasParent, ParentTable, TableName};
+use crate::settings::{ChildOf, CounterSettings, HasParent};
+use crate::table::{CounterTable, TableName};
 
-/// Returns a counter's total as a Diesel expression, for queries of the model's table.
+/// Returns a counter's total as a Diesel expression, for queries of the parent table.
 ///
 /// It is a `BigInt` that is never NULL: it is 0 for a row that was never counted. Use it in
 /// `select`, `filter` and `order`, and in joins, boxed queries and subqueries. It sums all days,
 /// unless a day is given with [`on`](Total::on) or a range with [`between`](Total::between).
 ///
-/// The model's table must be the parent of the counter table, declared with
-/// [`has_parent!`](crate::has_parent). For any other key, use [`of`](Total::of).
+/// The parent table is declared with [`counter_table!`](crate::counter_table). If there are several,
+/// it is the first one. For any other key, use [`of`](Total::of), as in `total(views).of(crates::id)`.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -113,19 +114,17 @@ impl<C: Counters> Total<C> {
 }
 
 impl<C: Counters, Days, Id> Total<C, Days, Id> {
-    /// Sums only the counts that are stored under `day`; see
-    /// [`CounterValue::on`](crate::dsl::CounterValue::on).
+    /// Sums only the counts of `day`; see [`Sums::on`](crate::dsl::Sums::on).
     pub fn on(self, day: NaiveDate) -> Total<C, DayRange, Id> {
-        self.days(DayRange::one(day))
+        self.days(DayRange::period_of(day, C::Table::PERIOD))
     }
 
-    /// Sums only the counts that are stored under a range of days; see
-    /// [`CounterValue::between`](crate::dsl::CounterValue::between).
+    /// Sums only the counts of a range of days; see [`Sums::between`](crate::dsl::Sums::between).
     ///
     /// The type differs from that of a total of all days. If a variable has to hold either, use
     /// `between(..)` for all days.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Total<C, DayRange, Id> {
-        self.days(DayRange::new(days))
+        self.days(DayRange::whole(days, C::Table::PERIOD))
     }
 
     fn days(self, days: DayRange) -> Total<C, DayRange, Id> {
@@ -354,11 +353,14 @@ impl<C: Counters, Days, Id: AppearsOnTable<QS>, QS: ?Sized> SelectableExpression
 #[derive(Debug, Clone, Copy)]
 pub struct ParentRow<C>(PhantomData<C>);
 
-type ParentKey<C> = <<C as Counters>::Table as HasParent>::ParentKey;
+type ParentKey<C> = <<C as Counters>::Table as ChildOf<ParentOf<C>>>::ParentKey;
+
+type ParentOf<C> = <<C as Counters>::Table as HasParent>::Parent;
 
 impl<C, DB> Parts<DB> for ParentRow<C>
 where
-    C: Counters<Table: HasParent<ParentKey: Parts<DB>>>,
+    C: Counters<Table: HasParent>,
+    ParentKey<C>: Parts<DB>,
     DB: CounterBackend,
 {
     const NUMBER: usize = ParentKey::<C>::NUMBER;
@@ -388,7 +390,7 @@ where
 impl<C, QS: ?Sized> AppearsOnTable<QS> for ParentRow<C>
 where
     C: Counters<Table: HasParent>,
-    ParentTable<C::Table>: InQuery<QS>,
+    ParentOf<C>: InQuery<QS>,
 {
 }
 

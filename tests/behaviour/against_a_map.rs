@@ -277,24 +277,24 @@ fn fault(error: &Error) -> Option<Fault> {
     }
 }
 
-/// Calls `$body` with `$Model` as the model that counts by the period.
+/// Calls `$body` with `Model` as the model that counts by the period, and its counters.
 macro_rules! of_model {
-    ($period:expr, $Model:ident => $body:expr) => {
+    ($period:expr, $body:expr) => {
         match $period {
             Period::Week => {
-                use self::Weekly as $Model;
+                use self::weekly::*;
                 $body
             }
             Period::Month => {
-                use self::Monthly as $Model;
+                use self::monthly::*;
                 $body
             }
             Period::Total => {
-                use self::Timeless as $Model;
+                use self::timeless::*;
                 $body
             }
             _ => {
-                use self::Daily as $Model;
+                use self::daily::*;
                 $body
             }
         }
@@ -307,8 +307,7 @@ macro_rules! keys {
     ($module:ident: $Sql:ident, $Key:ty, $column:expr, $keys:expr) => {
         mod $module {
             use diesel::connection::SimpleConnection;
-            use diesel_counters::dsl::{compact, fold};
-            use diesel_counters::dsl::total;
+            use diesel_counters::dsl::{compact, fold, total};
             use diesel_counters::prelude::*;
             use diesel_counters::{Drift, Layout};
 
@@ -321,33 +320,36 @@ macro_rules! keys {
             diesel::table! {
                 facts (number) { number -> BigInt, thing -> $Sql, day -> Date, n -> BigInt }
             }
-            diesel::table! {
-                thing_counters (thing, day, slot) {
-                    thing -> $Sql,
-                    day -> Date,
-                    slot -> SmallInt,
-                    views -> BigInt,
-                    likes -> BigInt,
-                }
-            }
-            diesel_counters::has_parent!(thing_counters -> things (id));
-            diesel::allow_tables_to_appear_in_same_query!(things, thing_counters);
-
-            use thing_counters::{likes, views};
-
             macro_rules! model {
-                ($Model:ident, $period:literal, $slots:literal) => {
-                    #[derive(HasCounters)]
-                    #[counters(table_name = thing_counters, period = $period, slots = $slots, today = today)]
-                    struct $Model {
-                        id: $Key,
+                ($period:ident $settings:tt) => {
+                    mod $period {
+                        use super::*;
+
+                        diesel::table! {
+                            thing_counters (thing, day, slot) {
+                                thing -> $Sql,
+                                day -> Date,
+                                slot -> SmallInt,
+                                views -> BigInt,
+                                likes -> BigInt,
+                            }
+                        }
+                        diesel_counters::counter_table!(thing_counters $settings);
+                        diesel::allow_tables_to_appear_in_same_query!(things, thing_counters);
+                        pub use thing_counters::{likes, views};
+
+                        #[derive(HasCounters)]
+                        #[counters(table_name = thing_counters)]
+                        pub struct Model {
+                            pub id: $Key,
+                        }
                     }
                 };
             }
-            model!(Daily, "day", 32);
-            model!(Weekly, "week", 32);
-            model!(Monthly, "month", 32);
-            model!(Timeless, "total", 2);
+            model!(daily { parent = things::id, today = today });
+            model!(weekly { parent = things::id, today = today, period = Week });
+            model!(monthly { parent = things::id, today = today, period = Month });
+            model!(timeless { parent = things::id, today = today, period = Total, slots = 2 });
 
             fn key(of: usize) -> $Key {
                 $keys[of].into()
@@ -392,7 +394,7 @@ macro_rules! keys {
                 }
 
                 fn empty_tables(conn: &mut Conn) -> QueryResult<()> {
-                    diesel::delete(thing_counters::table).execute(conn)?;
+                    diesel::delete(daily::thing_counters::table).execute(conn)?;
                     diesel::delete(facts::table).execute(conn)?;
                     diesel::update(things::table).set(things::total_views.eq(0)).execute(conn)?;
                     Ok(())
@@ -400,12 +402,13 @@ macro_rules! keys {
 
                 fn connection_slot(of: Period, conn: &mut Conn) -> i16 {
                     Self::empty_tables(conn).unwrap();
-                    of_model!(of, Model => Model { id: key(0) }.incr_counter(views, conn)).unwrap();
-                    thing_counters::table.select(thing_counters::slot).first(conn).unwrap()
+                    of_model!(of, Model { id: key(0) }.incr_counter(views, conn)).unwrap();
+                    let slots = daily::thing_counters::table.select(daily::thing_counters::slot);
+                    slots.first(conn).unwrap()
                 }
 
                 fn run(operation: &Operation, of: Period, conn: &mut Conn) -> QueryResult<Answer> {
-                    of_model!(of, Model => match operation.clone() {
+                    of_model!(of, match operation.clone() {
                         Operation::Count { of, by: [v, l], on, slot } => {
                             let model = Model { id: key(of) };
                             let Some(on) = on else {
@@ -418,20 +421,20 @@ macro_rules! keys {
                                     }
                                     return Ok(one(i64::from((v, l) != (0, 0))));
                                 }
-                                let counted = Model::increment((views, likes)).of(key(of)).by((v, l));
+                                let counted = increment((views, likes)).of(key(of)).by((v, l));
                                 return Ok(one(counted.slot(slot).execute(conn)? as i64));
                             };
                             let counted = if l == 0 {
-                                Model::increment(views).of(&model.id).by(v).on(on).slot(slot).execute(conn)
+                                increment(views).of(&model.id).by(v).on(on).slot(slot).execute(conn)
                             } else {
-                                let counted = Model::increment((likes, views)).of(&model.id).by((l, v));
+                                let counted = increment((likes, views)).of(&model.id).by((l, v));
                                 counted.on(on).slot(slot).execute(conn)
                             };
                             Ok(one(counted? as i64))
                         }
                         Operation::CountMany { of, on, slot } => conn.transaction(|conn| {
                             let counts = of.into_iter().map(|(of, [v, l])| (key(of), (v, l)));
-                            let counts = Model::increment((views, likes)).of_many(counts).slot(slot);
+                            let counts = increment((views, likes)).of_many(counts).slot(slot);
                             let counted = match on {
                                 Some(on) => counts.on(on).execute(conn),
                                 None => counts.execute(conn),
@@ -519,7 +522,7 @@ macro_rules! keys {
                         let rows = of.into_iter().zip(values);
                         rows.map(|(of, value)| (Some(of), None, both(value))).collect()
                     };
-                    of_model!(of, Model => match read.clone() {
+                    of_model!(of, match read.clone() {
                         Read::Value(of) => {
                             let value = Model { id: key(of) }.counter_value((views, likes), conn)?;
                             Ok(vec![(None, None, both(value))])
@@ -547,13 +550,13 @@ macro_rules! keys {
                             Ok(aligned(of, values))
                         }
                         Read::Series { of, per, days } => {
-                            let series = Model::counter_series((views, likes)).of(key(of));
+                            let series = counter_series((views, likes)).of(key(of));
                             let series = series.per(per).between(days).load(conn)?;
                             let bars = series.into_iter();
                             Ok(bars.map(|(day, value)| (Some(of), Some(day), both(value))).collect())
                         }
                         Read::SeriesOfMany { of, per, days } => {
-                            let series = Model::counter_series((views, likes)).per(per);
+                            let series = counter_series((views, likes)).per(per);
                             let series = series.of_many(of.iter().map(|&of| key(of)));
                             let series = series.between(days).load(conn)?;
                             assert_eq!(of.len(), series.len());
@@ -608,7 +611,8 @@ macro_rules! keys {
                 }
 
                 fn rows(conn: &mut Conn) -> QueryResult<(Rows, Vec<i64>)> {
-                    let rows: Vec<($Key, NaiveDate, i16, i64, i64)> = thing_counters::table.load(conn)?;
+                    let rows: Vec<($Key, NaiveDate, i16, i64, i64)> =
+                        daily::thing_counters::table.load(conn)?;
                     let rows = rows.into_iter().map(|(key, day, slot, v, l)| {
                         let amounts: Amounts = [v, l];
                         ((number_of(&key).expect("a key of the test"), day, slot), amounts)

@@ -338,6 +338,7 @@ diesel::table! {
         likes -> BigInt,
     }
 }
+diesel_counters::counter_table!(older_counters);
 
 diesel::table! {
     #[sql_name = "article_counters"]
@@ -350,6 +351,7 @@ diesel::table! {
         comments -> Nullable<BigInt>,
     }
 }
+diesel_counters::counter_table!(nullable_counters);
 
 diesel::table! {
     #[sql_name = "article_counters"]
@@ -359,6 +361,7 @@ diesel::table! {
         slot -> SmallInt,
     }
 }
+diesel_counters::counter_table!(no_counters);
 
 #[test]
 fn a_table_without_counters_is_an_error_that_says_so() {
@@ -424,6 +427,7 @@ fn other_columns_than_counters_may_go() {
                 note -> Text,
             }
         }
+        diesel_counters::counter_table!(page_counters);
     }
     compact(noted::page_counters::table)
         .execute(&mut conn)

@@ -8,7 +8,7 @@ use diesel::result::DatabaseErrorKind::SerializationFailure;
 use diesel::result::Error;
 use diesel_counters::prelude::*;
 use diesel_counters::{CountingTransaction, Slot, counting_transaction, is_overflow, retry};
-use diesel_counters_tests::models::{Article, Page, Site, TimelessArticle, WeeklyArticle};
+use diesel_counters_tests::models::{Page, Site, timeless_counters, weekly_counters};
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use diesel_counters_tests::schema::page_counters::hits;
 use diesel_counters_tests::schema::{articles, comments as written, site_counters};
@@ -35,7 +35,7 @@ fn publish(id: i64, tx: &mut Tx<'_>) -> QueryResult<()> {
     diesel::insert_into(articles::table)
         .values(article(id))
         .execute(tx.conn())?;
-    tx.count(Article::increment(views).of(id));
+    tx.count(increment(views).of(id));
     Ok(())
 }
 
@@ -43,14 +43,14 @@ fn publish(id: i64, tx: &mut Tx<'_>) -> QueryResult<()> {
 fn increments_of_one_entity_are_one_statement_and_the_last() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let statements = statements(&mut conn, |tx| {
-        tx.count(Article::increment(views).of(1));
-        tx.count(Article::increment(views).of(1).by(5));
-        tx.count(Article::increment((likes, views)).of(1).by((3, 10)));
-        tx.count(Article::increment(comments).of_many([(1, 7), (1, 1)]));
+        tx.count(increment(views).of(1));
+        tx.count(increment(views).of(1).by(5));
+        tx.count(increment((likes, views)).of(1).by((3, 10)));
+        tx.count(increment(comments).of_many([(1, 7), (1, 1)]));
         publish(1000, tx)?;
         // It has counted nothing yet.
         assert_eq!(counted(1, tx.conn()), 0);
-        tx.count(Article::increment(views).of(1000).by(-1));
+        tx.count(increment(views).of(1000).by(-1));
         Ok(())
     });
     let [_begin, publish, _read, count, commit] = &statements[..] else {
@@ -68,9 +68,9 @@ fn increments_of_one_entity_are_one_statement_and_the_last() {
 fn sums_of_zero_send_nothing() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let statements = statements(&mut conn, |tx| {
-        tx.count(Article::increment(views).of(1));
-        tx.count(Article::increment(views).of_many([(1, -1), (2, 0)]));
-        tx.count(Site::increment(site_counters::hits).by(0));
+        tx.count(increment(views).of(1));
+        tx.count(increment(views).of_many([(1, -1), (2, 0)]));
+        tx.count(increment(site_counters::hits).by(0));
         Ok(())
     });
     assert_eq!(statements.len(), 2, "{statements:?}");
@@ -82,9 +82,9 @@ fn the_statement_depends_on_what_is_counted_and_not_on_the_amounts() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let mut count = |amount: i64| {
         let statements = statements(&mut conn, |tx| {
-            tx.count(Article::increment((views, likes)).of(1).by((1, amount)));
-            tx.count(Article::increment(likes).of(1));
-            tx.count(Article::increment(comments).of(2));
+            tx.count(increment((views, likes)).of(1).by((1, amount)));
+            tx.count(increment(likes).of(1));
+            tx.count(increment(comments).of(2));
             Ok(())
         });
         statements[1].split(" -- ").next().unwrap().to_owned()
@@ -102,13 +102,13 @@ fn rows_are_written_by_table_and_day_and_key() {
     let statements = statements(&mut conn, |tx| {
         for second in [2, 1] {
             let day = day(2026, 1, second);
-            tx.count(Site::increment(site_counters::errors).on(day));
-            tx.count(Page::increment(hits).of_many([(page(7), 1)]).on(day));
+            tx.count(increment(site_counters::errors).on(day));
+            tx.count(increment(hits).of_many([(page(7), 1)]).on(day));
             for i in (0..100).rev() {
-                tx.count(Page::increment(hits).of(page(i)).on(day));
+                tx.count(increment(hits).of(page(i)).on(day));
             }
-            tx.count(Site::increment(site_counters::hits).on(day));
-            tx.count(Article::increment(views).of(i64::from(second)).on(day));
+            tx.count(increment(site_counters::hits).on(day));
+            tx.count(increment(views).of(i64::from(second)).on(day));
         }
         Ok(())
     });
@@ -138,26 +138,11 @@ fn the_settings_of_an_increment_hold() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let slot = |index| Slot::Partition { index, of: 32 };
     counting_transaction(&mut conn, |tx| {
-        tx.count(
-            Article::increment(views)
-                .of(1)
-                .slot(slot(7))
-                .on(day(2026, 1, 2)),
-        );
-        tx.count(
-            Article::increment(views)
-                .of(1)
-                .slot(slot(3))
-                .on(day(2026, 1, 2)),
-        );
-        tx.count(
-            Article::increment(views)
-                .of(1)
-                .slot(slot(3))
-                .on(day(2026, 1, 2)),
-        );
-        tx.count(WeeklyArticle::increment(views).of(1).slot(slot(3)));
-        tx.count(TimelessArticle::increment(views).of(1).slot(Slot::Random));
+        tx.count(increment(views).of(1).slot(slot(7)).on(day(2026, 1, 2)));
+        tx.count(increment(views).of(1).slot(slot(3)).on(day(2026, 1, 2)));
+        tx.count(increment(views).of(1).slot(slot(3)).on(day(2026, 1, 2)));
+        tx.count(increment(weekly_counters::views).of(1).slot(slot(3)));
+        tx.count(increment(timeless_counters::views).of(1).slot(Slot::Random));
         QueryResult::Ok(())
     })
     .unwrap();
@@ -180,7 +165,7 @@ fn a_random_slot_is_chosen_once() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let statements = statements(&mut conn, |tx| {
         for id in [1, 2, 1, 2] {
-            tx.count(Article::increment(views).of(id).slot(Slot::Random));
+            tx.count(increment(views).of(id).slot(Slot::Random));
         }
         Ok(())
     });
@@ -192,9 +177,9 @@ fn a_random_slot_is_chosen_once() {
 fn its_statements_are_prepared_once() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let count = |tx: &mut Tx<'_>| {
-        tx.count(Article::increment(views).of_many([(1, 1), (2, 1)]));
-        tx.count(Article::increment(likes).of(1));
-        tx.count(Site::increment(site_counters::hits));
+        tx.count(increment(views).of_many([(1, 1), (2, 1)]));
+        tx.count(increment(likes).of(1));
+        tx.count(increment(site_counters::hits));
         QueryResult::Ok(())
     };
     for prepared in [2, 0] {
@@ -209,7 +194,7 @@ fn its_statements_are_prepared_once() {
 fn a_transaction_that_fails_counts_nothing() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let statements = statements(&mut conn, |tx| {
-        tx.count(Article::increment(views).of(1));
+        tx.count(increment(views).of(1));
         Err(Error::RollbackTransaction)
     });
     assert_eq!(statements.len(), 2, "{statements:?}");
@@ -221,8 +206,8 @@ fn if_a_count_cannot_be_written_nothing_is() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let result = counting_transaction(&mut conn, |tx| {
         publish(1000, tx)?;
-        tx.count(Site::increment(site_counters::hits));
-        tx.count(Article::increment(views).of(404));
+        tx.count(increment(site_counters::hits));
+        tx.count(increment(views).of(404));
         QueryResult::Ok(())
     });
     assert!(
@@ -237,12 +222,12 @@ fn if_a_count_cannot_be_written_nothing_is() {
 fn a_savepoint_that_fails_drops_its_own_counts() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     counting_transaction(&mut conn, |tx| {
-        tx.count(Article::increment(views).of(1).by(1));
+        tx.count(increment(views).of(1).by(1));
         let failed = tx.transaction(|tx| {
             publish(1000, tx)?;
-            tx.count(Article::increment(views).of(1).by(10));
+            tx.count(increment(views).of(1).by(10));
             tx.transaction(|tx| {
-                tx.count(Article::increment(views).of(1).by(100));
+                tx.count(increment(views).of(1).by(100));
                 QueryResult::Ok(())
             })?;
             Err::<(), _>(Error::RollbackTransaction)
@@ -250,14 +235,14 @@ fn a_savepoint_that_fails_drops_its_own_counts() {
         assert_eq!(failed, Err(Error::RollbackTransaction));
         tx.transaction(|tx| {
             publish(1001, tx)?;
-            tx.count(Article::increment(views).of(1).by(1_000));
+            tx.count(increment(views).of(1).by(1_000));
             tx.transaction(|tx| {
-                tx.count(Article::increment(views).of(1).by(10_000));
+                tx.count(increment(views).of(1).by(10_000));
                 Err(Error::RollbackTransaction)
             })
             .or(QueryResult::Ok(()))
         })?;
-        tx.count(Article::increment(views).of(1).by(100_000));
+        tx.count(increment(views).of(1).by(100_000));
         QueryResult::Ok(())
     })
     .unwrap();
@@ -286,7 +271,7 @@ fn a_savepoint_that_deadlocks_takes_no_counts_of_lost_rows() {
                         diesel::insert_into(written::table)
                             .values(comment)
                             .execute(tx.conn())?;
-                        tx.count(Article::increment(comments).of(first));
+                        tx.count(increment(comments).of(first));
                         let deadlock = |tx: &mut CountingTransaction<'_, Conn>| {
                             at_once(first).execute(tx.conn())?;
                             both_have_one.wait();
@@ -319,9 +304,9 @@ fn a_sum_that_does_not_fit_is_an_error() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let transaction = |counts: [i64; 3], conn: &mut Conn| {
         counting_transaction(conn, |tx| {
-            tx.count(Article::increment(views).of(2));
+            tx.count(increment(views).of(2));
             for amount in counts {
-                tx.count(Article::increment(views).of(1).by(amount));
+                tx.count(increment(views).of(1).by(amount));
             }
             QueryResult::Ok(())
         })
@@ -339,7 +324,7 @@ fn it_runs_inside_other_transactions() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let count = |conn: &mut Conn| {
         counting_transaction(conn, |tx| {
-            tx.count(Article::increment(views).of(1));
+            tx.count(increment(views).of(1));
             QueryResult::Ok(())
         })
     };
@@ -368,7 +353,7 @@ fn a_transaction_that_is_run_again_counts_once() {
         .run(&mut conn, |conn| {
             counting_transaction(conn, |tx| {
                 runs += 1;
-                tx.count(Article::increment(views).of(1));
+                tx.count(increment(views).of(1));
                 match runs {
                     1 => Err(Error::DatabaseError(
                         SerializationFailure,
@@ -399,9 +384,9 @@ fn transactions_that_share_a_slot_do_not_deadlock() {
                     let result = write_transaction(conn, |conn| {
                         counting_transaction(conn, |tx| {
                             for id in three {
-                                tx.count(Page::increment(hits).of(page(id)).slot(one_slot));
-                                tx.count(Article::increment(views).of(id).slot(one_slot));
-                                tx.count(Article::increment(likes).of(1).slot(one_slot));
+                                tx.count(increment(hits).of(page(id)).slot(one_slot));
+                                tx.count(increment(views).of(id).slot(one_slot));
+                                tx.count(increment(likes).of(1).slot(one_slot));
                             }
                             QueryResult::Ok(())
                         })

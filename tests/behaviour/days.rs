@@ -5,7 +5,8 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::{
-    MonthlyArticle, TimelessArticle, WeeklyArticle, new_years_eve,
+    MonthlyArticle, TimelessArticle, WeeklyArticle, monthly_counters, new_years_eve,
+    timeless_counters, weekly_counters,
 };
 use diesel_counters_tests::schema::article_counters::views;
 
@@ -19,7 +20,7 @@ fn weeks_are_filed_under_their_monday() {
     let weekly = WeeklyArticle { id: 1 };
     // Monday, Sunday, and the Monday after.
     for (d, n) in [(2, 1), (8, 10), (9, 100)] {
-        WeeklyArticle::increment(views)
+        increment(weekly_counters::views)
             .of(1_i64)
             .by(n)
             .on(day(2026, 11, d))
@@ -32,19 +33,21 @@ fn weeks_are_filed_under_their_monday() {
         .collect();
     assert_eq!(filed, [(day(2026, 11, 2), 11), (day(2026, 11, 9), 100)]);
     assert_eq!(
-        weekly.counter_value_on(views, day(2026, 11, 5), conn),
+        weekly.counter_value_on(weekly_counters::views, day(2026, 11, 5), conn),
         Ok(11)
     );
-    assert_eq!(weekly.counter_value(views, conn), Ok(111));
+    assert_eq!(weekly.counter_value(weekly_counters::views, conn), Ok(111));
 }
 
 #[test]
 fn months_are_filed_under_their_first_day() {
     let (_database, mut conn, article) = TestDatabase::with_article();
     let monthly = MonthlyArticle { id: 1 };
-    monthly.incr_counter(views, &mut conn).unwrap();
+    monthly
+        .incr_counter(monthly_counters::views, &mut conn)
+        .unwrap();
     assert_eq!(rows(&article, &mut conn)[0].day, day(2026, 12, 1));
-    let value = monthly.counter_value_on(views, day(2026, 12, 25), &mut conn);
+    let value = monthly.counter_value_on(monthly_counters::views, day(2026, 12, 25), &mut conn);
     assert_eq!(value, Ok(1));
 }
 
@@ -52,8 +55,10 @@ fn months_are_filed_under_their_first_day() {
 fn what_has_no_time_is_filed_under_1970() {
     let (_database, mut conn, article) = TestDatabase::with_article();
     let timeless = TimelessArticle { id: 1 };
-    timeless.incr_counter(views, &mut conn).unwrap();
-    TimelessArticle::increment(views)
+    timeless
+        .incr_counter(timeless_counters::views, &mut conn)
+        .unwrap();
+    increment(timeless_counters::views)
         .of(1_i64)
         .on(day(2026, 1, 1))
         .execute(&mut conn)
@@ -68,7 +73,7 @@ fn what_has_no_time_is_filed_under_1970() {
 fn a_model_may_say_which_day_it_is() {
     let (_database, mut conn, article) = TestDatabase::with_article();
     WeeklyArticle { id: 1 }
-        .incr_counter(views, &mut conn)
+        .incr_counter(weekly_counters::views, &mut conn)
         .unwrap();
     // A Thursday.
     assert_eq!(new_years_eve(), day(2026, 12, 31));
@@ -97,13 +102,13 @@ fn a_day_that_a_database_cannot_store_is_an_error() {
     // These have no Monday and no first of the month that could be stored.
     for d in [NaiveDate::MIN, NaiveDate::MAX] {
         is_refused(
-            WeeklyArticle::increment(views)
+            increment(weekly_counters::views)
                 .of(1_i64)
                 .on(d)
                 .execute(conn),
         );
         is_refused(
-            MonthlyArticle::increment(views)
+            increment(monthly_counters::views)
                 .of(1_i64)
                 .on(d)
                 .execute(conn),

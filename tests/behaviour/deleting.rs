@@ -22,7 +22,7 @@ fn counted() -> (TestDatabase, Conn) {
     let database = TestDatabase::with_tables();
     let mut conn = database.connect();
     for d in 1..=2 {
-        Article::increment(views)
+        increment(views)
             .on(day(2026, 1, d))
             .of_many((1..=5).map(|id| (id, id)))
             .execute(&mut conn)
@@ -222,7 +222,7 @@ fn deletions_that_wait_for_an_increment_do_not_deadlock() {
         let (database, mut conn) = counted();
         let conn = &mut conn;
         conn.batch_execute("BEGIN").unwrap();
-        let of_rows_that_are_there = Article::increment(views).on(day(2026, 1, 1));
+        let of_rows_that_are_there = increment(views).on(day(2026, 1, 1));
         of_rows_that_are_there
             .of_many([(3, 1), (4, 1), (5, 1)])
             .execute(conn)

@@ -1,37 +1,25 @@
 //! What `#[derive(HasCounters)]` makes of its attributes.
 
-use diesel_counters::{CountersOf, DEFAULT_SLOTS, HasCounters, Period};
+use diesel_counters::{CounterSettings, DEFAULT_SLOTS, HasCounters, Period};
 use diesel_counters_tests::models::{
-    Article, File, NumberedArticle, Page, TimelessArticle, Visitor, WeeklyArticle,
+    File, NumberedArticle, Page, Visitor, new_years_eve, timeless_counters, weekly_counters,
 };
-use diesel_counters_tests::schema::{article_counters, odd_name, user_counters};
+use diesel_counters_tests::schema::{article_counters, odd_name};
 
 #[test]
-fn a_model_has_thirty_two_slots_and_counts_by_the_day() {
+fn a_table_has_thirty_two_slots_and_counts_by_the_day() {
     assert_eq!(DEFAULT_SLOTS, 32);
-    assert_eq!(<article_counters::table as CountersOf<Article>>::SLOTS, 32);
-    assert_eq!(
-        <article_counters::table as CountersOf<Article>>::PERIOD,
-        Period::Day
-    );
+    assert_eq!(article_counters::table::SLOTS, 32);
+    assert_eq!(article_counters::table::PERIOD, Period::Day);
 }
 
 #[test]
-fn attributes_change_that() {
-    assert_eq!(
-        <article_counters::table as CountersOf<TimelessArticle>>::SLOTS,
-        2
-    );
-    assert_eq!(
-        <article_counters::table as CountersOf<WeeklyArticle>>::PERIOD,
-        Period::Week
-    );
-}
-
-#[test]
-fn each_counter_table_of_a_model_has_its_own() {
-    assert_eq!(<user_counters::table as CountersOf<Visitor>>::SLOTS, 32);
-    assert_eq!(<odd_name::table as CountersOf<Visitor>>::SLOTS, 4);
+fn its_declaration_changes_that() {
+    assert_eq!(odd_name::table::SLOTS, 4);
+    assert_eq!(timeless_counters::table::SLOTS, 2);
+    assert_eq!(timeless_counters::table::PERIOD, Period::Total);
+    assert_eq!(weekly_counters::table::PERIOD, Period::Week);
+    assert_eq!(weekly_counters::table::today(), new_years_eve());
 }
 
 #[test]
@@ -118,38 +106,55 @@ mod of_tables_in_another_crate {
     }
 }
 
-/// Counters that triggers count. `increment` without the model stands for the trigger.
+/// Counters that triggers count. The other `table!` of the same table stands for the trigger.
 mod counted_by_database {
     use diesel::prelude::*;
-    use diesel_counters::CountersOf;
     use diesel_counters::prelude::*;
-    use diesel_counters_tests::schema::{article_counters, articles, odd_name};
+    use diesel_counters::{CounterSettings, counter_table};
+    use diesel_counters_tests::schema::article_counters;
 
-    use article_counters::{comments, likes, views};
+    use post_counters::{comments, hearts, views};
 
     use crate::TestDatabase;
     use crate::behaviour::comments_by_article;
 
+    diesel::table! {
+        #[sql_name = "articles"]
+        posts (id) {
+            id -> BigInt,
+            total_views -> BigInt,
+        }
+    }
+    diesel::table! {
+        #[sql_name = "article_counters"]
+        post_counters (article_id, day, slot) {
+            article_id -> BigInt,
+            day -> Date,
+            slot -> SmallInt,
+            #[sql_name = "likes"]
+            hearts -> BigInt,
+            comments -> BigInt,
+            views -> BigInt,
+        }
+    }
+    counter_table! {
+        post_counters {
+            parent = posts::id,
+            counted_by_database = (hearts, comments,),
+        }
+    }
+
     #[derive(HasCounters)]
-    #[counters(table_name = article_counters, counted_by_database(likes, comments))]
+    #[counters(table_name = post_counters)]
     struct Post {
         id: i64,
     }
 
-    #[derive(HasCounters)]
-    #[counters(table_name = odd_name, slots = 4, counted_by_database(gr_e,))]
-    struct Odd {
-        id: i32,
-    }
-
     #[test]
     fn they_are_named_as_in_the_database() {
-        let of_post = <article_counters::table as CountersOf<Post>>::COUNTED_BY_DATABASE;
-        assert_eq!(of_post, ["likes", "comments"]);
-        let of_odd = <odd_name::table as CountersOf<Odd>>::COUNTED_BY_DATABASE;
-        assert_eq!(of_odd, ["größe"]);
-        let of_visitor = <odd_name::table as CountersOf<super::Visitor<'_>>>::COUNTED_BY_DATABASE;
-        assert!(of_visitor.is_empty());
+        let of_posts = post_counters::table::COUNTED_BY_DATABASE;
+        assert_eq!(of_posts, ["likes", "comments"]);
+        assert!(article_counters::table::COUNTED_BY_DATABASE.is_empty());
     }
 
     #[test]
@@ -158,11 +163,8 @@ mod counted_by_database {
         let conn = &mut conn;
         let post = Post { id: 1 };
         post.incr_counter_by(views, 3, conn).unwrap();
-        Post::increment(views).of(1_i64).execute(conn).unwrap();
+        increment(views).of(1_i64).execute(conn).unwrap();
         assert_eq!(post.set_counter(views, 5, conn), Ok(4));
-        let odd = Odd { id: 1 };
-        odd.incr_counter(odd_name::views_, conn).unwrap();
-        assert_eq!(odd.counter_value(odd_name::views_, conn), Ok(1));
     }
 
     #[test]
@@ -170,19 +172,16 @@ mod counted_by_database {
         let (_database, mut conn, _article) = TestDatabase::with_article();
         let conn = &mut conn;
         let post = Post { id: 1 };
-        increment((likes, comments))
-            .of(1_i64)
-            .by((2, 7))
-            .execute(conn)
-            .unwrap();
-        assert_eq!(post.counter_value((likes, comments), conn), Ok((2, 7)));
-        assert_eq!(Post::top(likes, 1, .., conn), Ok(vec![(1, 2)]));
-        let copied = Post::materialize(likes, articles::total_views).execute(conn);
+        let counted = increment((article_counters::likes, article_counters::comments));
+        counted.of(1_i64).by((2, 7)).execute(conn).unwrap();
+        assert_eq!(post.counter_value((hearts, comments), conn), Ok((2, 7)));
+        assert_eq!(Post::top(hearts, 1, .., conn), Ok(vec![(1, 2)]));
+        let copied = Post::materialize(hearts, posts::total_views).execute(conn);
         assert_eq!(copied, Ok(1));
         assert_eq!(post.recount(comments, comments_by_article(), conn), Ok(-7));
         let drift = Post::recount_all(comments, comments_by_article(), conn);
         assert!(drift.unwrap().is_empty());
         assert_eq!(post.delete_counters(conn), Ok(1));
-        assert_eq!(post.counter_value((likes, comments), conn), Ok((0, 0)));
+        assert_eq!(post.counter_value((hearts, comments), conn), Ok((0, 0)));
     }
 }

@@ -37,15 +37,10 @@ diesel::table! {
         failures -> BigInt,
     }
 }
-
-diesel::table! {
-    #[sql_name = "version_counters"]
-    crate_counters (crate_id, number, day, slot) {
-        crate_id -> Integer,
-        number -> Text,
-        day -> Date,
-        slot -> SmallInt,
-        downloads -> BigInt,
+diesel_counters::counter_table! {
+    version_counters {
+        parent = (versions::crate_id, versions::number),
+        parent = crates::id,
     }
 }
 
@@ -66,6 +61,7 @@ diesel::table! {
         given -> BigInt,
     }
 }
+diesel_counters::counter_table!(reaction_counters);
 
 diesel::table! {
     wide_counters (a, b, c, d, e, day, slot) {
@@ -79,9 +75,7 @@ diesel::table! {
         hits -> BigInt,
     }
 }
-
-diesel_counters::has_parent!(version_counters -> versions (crate_id, number));
-diesel_counters::has_parent!(crate_counters -> crates (id));
+diesel_counters::counter_table!(wide_counters);
 
 use reaction_counters::{emoji, given};
 use version_counters::{downloads, failures};
@@ -98,7 +92,6 @@ struct Version {
 #[derive(Debug, PartialEq, Queryable, Selectable, HasCounters)]
 #[diesel(table_name = crates)]
 #[counters(table_name = version_counters)]
-#[counters(table_name = crate_counters)]
 struct Crate {
     id: i32,
 }
@@ -438,7 +431,7 @@ fn a_parent_has_the_whole_key_or_the_first_columns() {
     assert_eq!(of_versions, [(2, text("2.0"), 4000), (2, text("1.0"), 300)]);
     let of_crates: Vec<(Crate, i64)> = crates::table
         .order(crates::id)
-        .select((Crate::as_select(), total(crate_counters::downloads)))
+        .select((Crate::as_select(), total(downloads).of(crates::id)))
         .load(conn)
         .unwrap();
     assert_eq!(
@@ -457,7 +450,7 @@ fn a_parent_has_the_whole_key_or_the_first_columns() {
         .load(conn)
         .unwrap();
     assert_eq!(most, [(2, text("2.0"), 4000)]);
-    let top = ranking(crate_counters::downloads).group_by(crate_counters::crate_id);
+    let top = ranking(downloads).group_by(version_counters::crate_id);
     let most: Vec<(i32, i64)> = crates::table
         .left_join(top)
         .order((top.total().desc(), crates::id))
@@ -488,7 +481,7 @@ fn totals_are_copied_into_each_parent() {
         .load(conn)
         .unwrap();
     assert_eq!(of_versions, [1, 20, 300, 4000, 0, 0]);
-    let copy = || Crate::materialize(crate_counters::downloads, crates::total_downloads);
+    let copy = || Crate::materialize(downloads, crates::total_downloads);
     assert_eq!(copy().dry_run(conn).unwrap().different, 2);
     assert_eq!(copy().execute(conn), Ok(2));
     assert_eq!(copy().execute(conn), Ok(0));

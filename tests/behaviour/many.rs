@@ -5,7 +5,7 @@ use diesel::result::Error;
 use diesel_counters::Drift;
 use diesel_counters::dsl::{delete_counters, recount};
 use diesel_counters::prelude::*;
-use diesel_counters_tests::models::{Article, Page};
+use diesel_counters_tests::models::Page;
 use diesel_counters_tests::schema::article_counters::{self, likes, views};
 use diesel_counters_tests::schema::articles;
 use diesel_counters_tests::schema::page_counters::hits;
@@ -28,7 +28,7 @@ fn each_entity_gets_its_sum() {
 fn each_entity_may_get_several_counters() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let counts = [(2_i64, (1, 2)), (1, (3, 0)), (2, (4, -1))];
-    let counted = Article::increment((views, likes))
+    let counted = increment((views, likes))
         .on(day(2026, 1, 2))
         .of_many(counts)
         .execute(&mut conn);

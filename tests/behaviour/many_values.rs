@@ -6,7 +6,7 @@ use diesel::sql_types::BigInt;
 use diesel_counters::Drift;
 use diesel_counters::dsl::recount;
 use diesel_counters::prelude::*;
-use diesel_counters_tests::models::{Article, Page, WeeklyArticle};
+use diesel_counters_tests::models::{Article, Page, WeeklyArticle, weekly_counters};
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use diesel_counters_tests::schema::file_counters::downloads;
 use diesel_counters_tests::schema::page_counters::hits;
@@ -26,7 +26,7 @@ fn counted() -> (TestDatabase, Conn) {
     let database = TestDatabase::with_tables();
     let mut conn = database.connect();
     for d in 1..=2 {
-        Article::increment((views, likes))
+        increment((views, likes))
             .on(day(2026, 1, d))
             .of_many([(1, (10, 1)), (3, (30, 3))])
             .execute(&mut conn)
@@ -66,14 +66,15 @@ fn values_may_be_of_some_days() {
     let weekly = [WeeklyArticle { id: 2 }];
     let monday = day(2026, 1, 5);
     let friday = day(2026, 1, 9);
-    let count = WeeklyArticle::increment(views).of(2_i64).on(friday);
+    let count = increment(weekly_counters::views).of(2_i64).on(friday);
     count.execute(&mut conn).unwrap();
     for (days, expected) in [
         (friday..=friday, 1),
         (monday..=monday, 1),
         (second..=second, 0),
     ] {
-        let values = WeeklyArticle::counter_values_between(&weekly, views, days, &mut conn);
+        let values =
+            WeeklyArticle::counter_values_between(&weekly, weekly_counters::views, days, &mut conn);
         assert_eq!(values, Ok(vec![expected]));
     }
 }
@@ -278,13 +279,13 @@ fn days_and_entities_may_be_given_in_either_order() {
     let (_database, mut conn) = counted();
     let conn = &mut conn;
     let (early, late) = (super::day(2026, 1, 1), super::day(2026, 1, 9));
-    let increment = Article::increment(views).of_many([(5_i64, 1)]).on(early);
-    increment
+    let by_one = increment(views).of_many([(5_i64, 1)]).on(early);
+    by_one
         .slot(diesel_counters::Slot::Random)
         .execute(conn)
         .unwrap();
-    let increment = Article::increment(views).on(late).of_many([(5_i64, 2)]);
-    increment.execute(conn).unwrap();
+    let by_two = increment(views).on(late).of_many([(5_i64, 2)]);
+    by_two.execute(conn).unwrap();
     for (day, n) in [(early, 1), (late, 2)] {
         assert_eq!(
             counter_value(views).on(day).of_many([5_i64]).load(conn),

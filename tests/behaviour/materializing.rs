@@ -25,7 +25,7 @@ fn totals_are_copied_and_only_those_that_changed() {
         let (_database, mut conn, _article) = TestDatabase::with_article();
         let conn = &mut conn;
         for d in 1..=2 {
-            Article::increment(views)
+            increment(views)
                 .on(day(2026, 1, d))
                 .of_many([(1, 1), (3, 3), (5, 5)])
                 .execute(conn)

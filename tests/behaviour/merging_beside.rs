@@ -15,7 +15,7 @@ use diesel_counters::dsl::{compact, fold};
 use diesel_counters::is_retryable;
 use diesel_counters::prelude::*;
 use diesel_counters::{Compact, Compacted, Layout};
-use diesel_counters_tests::models::{Article, BusyArticle};
+use diesel_counters_tests::models::{Article, busy_counters};
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
 use diesel_counters_tests::schema::articles;
 use rand::RngExt;
@@ -167,7 +167,10 @@ fn count_two(begun: &AtomicI64, committed: &AtomicI64, conn: &mut Conn) -> Query
     loop {
         let counted = write_transaction(conn, |conn| {
             for (id, on) in two {
-                BusyArticle::increment(views).of(id).on(on).execute(conn)?;
+                increment(busy_counters::views)
+                    .of(id)
+                    .on(on)
+                    .execute(conn)?;
             }
             QueryResult::Ok(())
         });

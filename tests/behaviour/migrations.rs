@@ -46,6 +46,8 @@ fn its_columns_have_the_types_of_the_schema() {
     assert_eq!(columns, expected);
 }
 
+diesel_counters::counter_table!(crate::printed::article_counters);
+
 #[test]
 fn it_can_be_counted_in_as_print_schema_prints_it() {
     use crate::printed::article_counters::{comments, views};

@@ -32,7 +32,7 @@ fn column<C: Column>(_column: C) -> String {
 macro_rules! each_operation_is_right {
     ($models:ident, $source:ident, $counters:ident) => {
         allow_tables_to_appear_in_same_query!($models, $counters);
-        diesel_counters::has_parent!($counters -> $models (id));
+        diesel_counters::counter_table!($counters { parent = $models::id });
 
         #[derive(Identifiable, HasCounters)]
         #[diesel(table_name = $models)]

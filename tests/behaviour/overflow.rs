@@ -109,7 +109,7 @@ fn the_docs_say_how_to_find_a_total_beyond_an_i64() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let conn = &mut conn;
     for (id, n) in [(1_i64, 10), (2, i64::MAX), (3, i64::MIN), (4, -10)] {
-        let count = |d| Article::increment(views).of(id).on(day(2026, 1, d));
+        let count = |d| increment(views).of(id).on(day(2026, 1, d));
         count(1).by(n).execute(conn).unwrap();
         count(2).by(n.signum()).execute(conn).unwrap();
     }
@@ -134,7 +134,7 @@ fn whether_a_sum_fits_does_not_depend_on_the_order_of_the_days() {
     let conn = &mut conn;
     for (id, counts) in [(1, [i64::MAX, 10, -10]), (2, [-10, 10, i64::MAX])] {
         for (d, n) in (2..).zip(counts) {
-            let count = Article::increment(views).of(id).on(day(2026, 11, d));
+            let count = increment(views).of(id).on(day(2026, 11, d));
             count.by(n).execute(conn).unwrap();
         }
         let week = counter_series(views).of(id).per(Period::Week).load(conn);

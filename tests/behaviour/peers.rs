@@ -31,7 +31,7 @@ fn decrement_once_gives_minus_1() {
 #[test]
 fn update_by_an_id() {
     let (_database, mut conn, article) = TestDatabase::with_article();
-    let by_id = Article::increment(views).of(article.id).by(5);
+    let by_id = increment(views).of(article.id).by(5);
     assert_eq!(by_id.execute(&mut conn), Ok(1));
     assert_eq!(article.counter_value(views, &mut conn), Ok(5));
 }
@@ -40,7 +40,7 @@ fn update_by_an_id() {
 fn update_by_a_list_of_ids() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let ids = [1_i64, 3, 4];
-    let by_ids = Article::increment(views).of_many(ids.map(|id| (id, 2)));
+    let by_ids = increment(views).of_many(ids.map(|id| (id, 2)));
     assert_eq!(by_ids.execute(&mut conn), Ok(3));
     let values = Article::counter_values(&[1, 2, 3, 4].map(super::article), views, &mut conn);
     assert_eq!(values, Ok(vec![2, 0, 2, 2]));
@@ -50,7 +50,7 @@ fn update_by_a_list_of_ids() {
 fn more_increments_than_slots_give_as_many() {
     let (_database, mut conn, article) = TestDatabase::with_article();
     for _ in 0..101 {
-        let one = Article::increment(views).of(article.id);
+        let one = increment(views).of(article.id);
         let one = one.slot(diesel_counters::Slot::Random);
         one.execute(&mut conn).unwrap();
     }
@@ -61,7 +61,7 @@ fn more_increments_than_slots_give_as_many() {
 fn more_decrements_than_slots_give_as_many() {
     let (_database, mut conn, article) = TestDatabase::with_article();
     for _ in 0..101 {
-        let one = Article::increment(views).of(article.id).by(-1);
+        let one = increment(views).of(article.id).by(-1);
         let one = one.slot(diesel_counters::Slot::Random);
         one.execute(&mut conn).unwrap();
     }
@@ -189,7 +189,7 @@ fn a_page_of_twenty_with_counts_takes_at_most_two_queries() {
             .unwrap();
     }
     let counts = (1..=20).map(|id| (id, (id, 1)));
-    Article::increment((views, likes))
+    increment((views, likes))
         .of_many(counts)
         .execute(conn)
         .unwrap();

@@ -34,9 +34,7 @@ fn many_articles() -> (TestDatabase, Conn) {
         }
         for d in 1..=30 {
             let counts = (1..=2000).map(|id| (id, 1));
-            let counts = Article::increment(views)
-                .on(day(2026, 1, d))
-                .of_many(counts);
+            let counts = increment(views).on(day(2026, 1, d)).of_many(counts);
             counts.execute(conn)?;
         }
         QueryResult::Ok(())

@@ -30,10 +30,7 @@ impl Article {
         let result = match i % 4 {
             0 => article.incr_counter(views, conn),
             1 => article.incr_counter_by(views, 1, conn),
-            2 => diesel_counters_tests::models::Article::increment(views)
-                .of(article.id)
-                .execute(conn)
-                .map(drop),
+            2 => increment(views).of(article.id).execute(conn).map(drop),
             _ => increment(views)
                 .of(article.id)
                 .on(day(2026, 1, 1 + i % 28))

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
-use diesel_counters_tests::models::{Article, WeeklyArticle, comment_counters};
+use diesel_counters_tests::models::{Article, WeeklyArticle, comment_counters, weekly_counters};
 use diesel_counters_tests::schema::article_counters::{likes, views};
 use diesel_counters_tests::schema::{articles, comments};
 use diesel_counters_tests::watch::watch;
@@ -17,7 +17,7 @@ fn counted() -> (TestDatabase, Conn) {
     let database = TestDatabase::with_tables();
     let mut conn = database.connect();
     for (id, d, n) in [(5, 1, 30), (5, 2, 10), (4, 2, 20), (2, 1, 20), (1, 1, -1)] {
-        let counts = Article::increment(views).of(id).on(day(2026, 1, d)).by(n);
+        let counts = increment(views).of(id).on(day(2026, 1, d)).by(n);
         counts.execute(&mut conn).unwrap();
     }
     (database, conn)
@@ -38,10 +38,10 @@ fn the_top_are_keys_and_totals_with_ties_by_key() {
     );
     assert_eq!(Article::top(likes, 1, second.., conn), Ok(vec![(4, 0)]));
     // Of the model's week, of which that Friday is.
-    let friday = WeeklyArticle::increment(views).of(3_i64).on(second);
+    let friday = increment(weekly_counters::views).of(3_i64).on(second);
     friday.execute(conn).unwrap();
     assert_eq!(
-        WeeklyArticle::top(views, 9, second..=second, conn).unwrap()[1],
+        WeeklyArticle::top(weekly_counters::views, 9, second..=second, conn).unwrap()[1],
         (2, 20)
     );
 }

@@ -32,13 +32,13 @@ fn drifted() -> (TestDatabase, Conn) {
         comment_on(id, &mut conn);
     }
     for d in 1..=2 {
-        Article::increment(comments)
+        increment(comments)
             .on(day(2026, 1, d))
             .of_many([(1, 1), (5, 3)])
             .execute(&mut conn)
             .unwrap();
     }
-    Article::increment(comments)
+    increment(comments)
         .of_many([(4, 1), (5, 1)])
         .execute(&mut conn)
         .unwrap();

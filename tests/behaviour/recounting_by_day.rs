@@ -8,7 +8,7 @@ use diesel::sql_types::{BigInt, Date};
 use diesel_counters::Drift;
 use diesel_counters::dsl::{fold, recount};
 use diesel_counters::prelude::*;
-use diesel_counters_tests::models::{Article, Site, WeeklyArticle};
+use diesel_counters_tests::models::{Article, Site, WeeklyArticle, weekly_counters};
 use diesel_counters_tests::schema::article_counters::{likes, views};
 use diesel_counters_tests::schema::{article_counters, site_counters};
 
@@ -79,7 +79,7 @@ fn a_recount_by_day_puts_totals_and_series_right() {
     let conn = &mut conn;
     let counted = [(1, 2, 2), (1, 3, 5), (2, 4, 7), (3, 5, 1)];
     for (id, on, n) in counted {
-        let counted = Article::increment((views, likes)).on(day(2026, 3, on));
+        let counted = increment((views, likes)).on(day(2026, 3, on));
         counted.of(id).by((n, 1)).execute(conn).unwrap();
     }
     let wrong = [(1, 3, 5, 0), (1, 4, 0, 1), (2, 4, 7, 1), (3, 5, 1, 0)];
@@ -106,7 +106,7 @@ fn a_recount_by_day_puts_totals_and_series_right() {
 fn a_recount_of_the_same_total_moves_counts_to_their_days() {
     let (_database, mut conn) = logged();
     let conn = &mut conn;
-    let wrong_day = Article::increment(views).on(day(2026, 3, 1)).of(1).by(3);
+    let wrong_day = increment(views).on(day(2026, 3, 1)).of(1).by(3);
     wrong_day.execute(conn).unwrap();
     let added = recount(views, each_download()).of(1_i64).execute(conn);
     assert_eq!(added, Ok(0));
@@ -157,21 +157,26 @@ fn a_day_on_which_a_model_does_not_count_is_an_error_that_names_it() {
     let (_database, mut conn) = logged();
     let conn = &mut conn;
     let weekly = WeeklyArticle { id: 1 };
-    let error = weekly.recount(views, each_download(), conn).unwrap_err();
+    let error = weekly
+        .recount(weekly_counters::views, each_download(), conn)
+        .unwrap_err();
     let error = error.to_string();
     assert!(error.contains("2026-03-04"), "{error}");
     assert!(error.contains("select 2026-03-02"), "{error}");
-    assert!(WeeklyArticle::recount_all(views, each_download(), conn).is_err());
-    assert_eq!(weekly.counter_value(views, conn), Ok(0));
+    assert!(WeeklyArticle::recount_all(weekly_counters::views, each_download(), conn).is_err());
+    assert_eq!(weekly.counter_value(weekly_counters::views, conn), Ok(0));
 
     // Counted by day, before it was counted by week.
-    let by_day = Article::increment(views).on(day(2026, 3, 4)).of(1).by(9);
+    let by_day = increment(views).on(day(2026, 3, 4)).of(1).by(9);
     by_day.execute(conn).unwrap();
     let monday = day(2026, 3, 2).into_sql::<Date>();
     let mondays =
         downloads::table.select((downloads::article_id, monday, 1_i64.into_sql::<BigInt>()));
-    assert_eq!(weekly.recount(views, mondays, conn), Ok(3 - 9));
-    let weeks = WeeklyArticle::counter_series(views)
+    assert_eq!(
+        weekly.recount(weekly_counters::views, mondays, conn),
+        Ok(3 - 9)
+    );
+    let weeks = counter_series(weekly_counters::views)
         .of(1_i64)
         .between(march(1, 5))
         .load(conn);
@@ -202,7 +207,7 @@ fn downloads_that_are_counted_during_a_recount_by_day_are_counted_once() {
                                 downloads::pages.eq(1),
                             ))
                             .execute(conn)?;
-                        let counted = Article::increment(views).on(at.date());
+                        let counted = increment(views).on(at.date());
                         counted.of(1).execute(conn)
                     })
                     .unwrap();

@@ -10,7 +10,7 @@ use diesel_counters::dsl::recount;
 use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 use diesel_counters::{Slot, is_overflow, is_retryable};
-use diesel_counters_tests::models::{Article, BusyArticle};
+use diesel_counters_tests::models::{Article, BusyArticle, busy_counters};
 use diesel_counters_tests::schema::article_counters::{comments, views};
 use diesel_counters_tests::schema::articles;
 
@@ -65,7 +65,9 @@ fn a_set_that_waited_too_long_can_be_run_again() {
         return; // Elsewhere it waits for no row of others.
     }
     run_again("set_counter", GIVE_UP_SOON, |conn| {
-        BusyArticle { id: 1 }.set_counter(views, 7, conn).map(drop)
+        BusyArticle { id: 1 }
+            .set_counter(busy_counters::views, 7, conn)
+            .map(drop)
     });
 }
 

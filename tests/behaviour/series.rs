@@ -4,7 +4,9 @@ use chrono::{Days, NaiveDate};
 use diesel::prelude::*;
 use diesel_counters::Period;
 use diesel_counters::prelude::*;
-use diesel_counters_tests::models::{Article, MonthlyArticle, TimelessArticle, WeeklyArticle};
+use diesel_counters_tests::models::{
+    Article, TimelessArticle, monthly_counters, timeless_counters, weekly_counters,
+};
 use diesel_counters_tests::schema::article_counters::{likes, views};
 use diesel_counters_tests::watch::watch;
 
@@ -24,7 +26,7 @@ fn counted() -> (TestDatabase, Conn) {
         (1, 30, 5),
         (2, 3, 10),
     ] {
-        Article::increment(views)
+        increment(views)
             .of(id)
             .on(nov(d))
             .by(n)
@@ -98,7 +100,7 @@ fn an_empty_or_reversed_range_has_nothing() {
             let article = article(1);
             assert_eq!(article.daily_counts(views, days.clone(), conn), Ok(vec![]));
             assert_eq!(
-                Article::counter_series(views)
+                counter_series(views)
                     .per(Period::Week)
                     .of(article.id)
                     .between(days.clone())
@@ -106,14 +108,14 @@ fn an_empty_or_reversed_range_has_nothing() {
                 Ok(vec![])
             );
             assert_eq!(
-                Article::counter_series(views)
+                counter_series(views)
                     .per(Period::Month)
                     .of(article.id)
                     .between(days.clone())
                     .load(conn),
                 Ok(vec![])
             );
-            let both = Article::counter_series(views)
+            let both = counter_series(views)
                 .of_many([1_i64, 1])
                 .between(days)
                 .load(conn);
@@ -140,7 +142,7 @@ fn a_range_may_reach_as_far_as_it_likes() {
         Ok(15)
     );
     assert_eq!(Article::top(views, 1, ever, conn), Ok(vec![(1, 15)]));
-    let months = Article::counter_series(views)
+    let months = counter_series(views)
         .per(Period::Month)
         .of(1_i64)
         .between(nov(1)..NaiveDate::MAX)
@@ -164,7 +166,7 @@ fn a_range_from_the_first_or_to_the_last_day_has_each_of_its_periods() {
     assert_eq!(days(first..=day(1000, 1, 3), conn), 3);
     assert_eq!(days(day(9999, 12, 30)..=last, conn), 2);
     assert_eq!(days(NaiveDate::MIN..=day(1000, 1, 3), conn), 0);
-    let months = Article::counter_series(views).of(1_i64).per(Period::Month);
+    let months = counter_series(views).of(1_i64).per(Period::Month);
     let months = months
         .between(day(1000, 1, 15)..=day(1000, 2, 1))
         .load(conn);
@@ -176,13 +178,13 @@ fn a_range_from_the_first_or_to_the_last_day_has_each_of_its_periods() {
 fn weeks_are_whole_and_begin_on_monday() {
     let (_database, mut conn) = counted();
     let conn = &mut conn;
-    let bars = Article::counter_series(views)
+    let bars = counter_series(views)
         .per(Period::Week)
         .of(1_i64)
         .between(nov(5)..=nov(9))
         .load(conn);
     assert_eq!(bars, Ok(vec![(nov(2), 10), (nov(9), 0)]));
-    let all = Article::counter_series(views)
+    let all = counter_series(views)
         .per(Period::Week)
         .of(1_i64)
         .between(..)
@@ -195,9 +197,9 @@ fn weeks_are_whole_and_begin_on_monday() {
 fn months_are_whole_and_begin_on_the_first() {
     let (_database, mut conn) = counted();
     let conn = &mut conn;
-    let december = Article::increment(views).of(1_i64).on(day(2027, 1, 31));
+    let december = increment(views).of(1_i64).on(day(2027, 1, 31));
     december.execute(conn).unwrap();
-    let bars = Article::counter_series(views)
+    let bars = counter_series(views)
         .per(Period::Month)
         .of(1_i64)
         .between(nov(29)..=day(2027, 1, 1))
@@ -211,7 +213,7 @@ fn many_are_read_in_one_query_over_the_same_days() {
     let (_database, mut conn) = counted();
     let articles = [2, 5, 1, 2].map(article);
     let watched = watch(&mut conn, |conn| {
-        let all = Article::counter_series(views)
+        let all = counter_series(views)
             .of_many(articles.iter().map(|a| a.id))
             .between(..=nov(4))
             .load(conn)
@@ -231,9 +233,7 @@ fn many_are_read_in_one_query_over_the_same_days() {
         weeks,
         Ok(vec![vec![(nov(2), (10, 0))], vec![(nov(2), (10, 0))]])
     );
-    let nobody = Article::counter_series(views)
-        .of_many([0_i64; 0])
-        .load(&mut conn);
+    let nobody = counter_series(views).of_many([0_i64; 0]).load(&mut conn);
     assert_eq!(nobody, Ok(vec![]));
 }
 
@@ -241,14 +241,13 @@ fn many_are_read_in_one_query_over_the_same_days() {
 fn what_has_no_day_is_in_no_series_but_in_the_total() {
     let (_database, mut conn) = counted();
     let conn = &mut conn;
-    TimelessArticle { id: 1 }.incr_counter(views, conn).unwrap();
+    TimelessArticle { id: 1 }
+        .incr_counter(timeless_counters::views, conn)
+        .unwrap();
     assert_eq!(article(1).counter_value(views, conn), Ok(16));
     let bars = article(1).daily_counts(views, .., conn).unwrap();
     assert_eq!(bars[0], (nov(2), 1));
-    let all = Article::counter_series(views)
-        .of_many([1_i64])
-        .load(conn)
-        .unwrap();
+    let all = counter_series(views).of_many([1_i64]).load(conn).unwrap();
     assert_eq!(all[0], bars);
 }
 
@@ -257,10 +256,10 @@ fn a_week_beyond_an_i64_is_an_error() {
     let (_database, mut conn) = counted();
     let conn = &mut conn;
     for d in [2, 3] {
-        let counts = Article::increment(views).of(3_i64).on(nov(d));
+        let counts = increment(views).of(3_i64).on(nov(d));
         counts.by(i64::MAX).execute(conn).unwrap();
     }
-    let week = Article::counter_series(views)
+    let week = counter_series(views)
         .per(Period::Week)
         .of(3_i64)
         .between(..)
@@ -274,9 +273,9 @@ fn a_week_beyond_an_i64_is_an_error() {
 fn years_are_whole_and_begin_on_the_first_of_january() {
     let (_database, mut conn) = counted();
     let conn = &mut conn;
-    let later = Article::increment(views).of(1_i64).on(day(2028, 2, 29));
+    let later = increment(views).of(1_i64).on(day(2028, 2, 29));
     later.execute(conn).unwrap();
-    let years = Article::counter_series(views).of(1_i64).per(Period::Year);
+    let years = counter_series(views).of(1_i64).per(Period::Year);
     let expected = [(2026, 15), (2027, 0), (2028, 1)].map(|(y, n)| (day(y, 1, 1), n));
     assert_eq!(years.load(conn), Ok(expected.to_vec()));
 }
@@ -285,14 +284,14 @@ fn years_are_whole_and_begin_on_the_first_of_january() {
 fn a_models_series_is_per_its_own_period_or_a_longer_one() {
     let (_database, mut conn) = counted();
     let conn = &mut conn;
-    let weeks = WeeklyArticle::counter_series(views).of(2_i64);
+    let weeks = counter_series(weekly_counters::views).of(2_i64);
     // Counted by day, before it was counted by week.
     assert_eq!(weeks.clone().load(conn), Ok(vec![(nov(2), 10)]));
     let months = weeks.per(Period::Month).load(conn);
     assert_eq!(months, Ok(vec![(nov(1), 10)]));
 
     let watched = watch(conn, |conn| {
-        let month = MonthlyArticle::counter_series(views).of(1_i64);
+        let month = counter_series(monthly_counters::views).of(1_i64);
         for (period, reason) in [
             (Period::Day, "counts by Month"),
             (Period::Week, "counts by Month"),
@@ -301,7 +300,7 @@ fn a_models_series_is_per_its_own_period_or_a_longer_one() {
             let error = month.clone().per(period).load(conn).unwrap_err();
             assert!(error.to_string().contains(reason), "{error}");
         }
-        let timeless = TimelessArticle::counter_series(views).of_many([1_i64]);
+        let timeless = counter_series(timeless_counters::views).of_many([1_i64]);
         let error = timeless.per(Period::Month).load(conn).unwrap_err();
         assert!(error.to_string().contains("counter_value"), "{error}");
     });

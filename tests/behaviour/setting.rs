@@ -6,7 +6,7 @@ use diesel::result::Error;
 use diesel_counters::dsl::set_counter;
 use diesel_counters::is_retryable;
 use diesel_counters::prelude::*;
-use diesel_counters_tests::models::{TimelessArticle, Visitor};
+use diesel_counters_tests::models::{TimelessArticle, Visitor, timeless_counters};
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use diesel_counters_tests::schema::user_counters::visits;
 
@@ -64,9 +64,17 @@ fn an_entity_may_be_named_by_its_key() {
 fn a_model_without_days_is_set_too() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let timeless = TimelessArticle { id: 1 };
-    timeless.incr_counter(views, &mut conn).unwrap();
-    assert_eq!(timeless.set_counter(views, 10, &mut conn), Ok(1));
-    assert_eq!(timeless.counter_value(views, &mut conn), Ok(10));
+    timeless
+        .incr_counter(timeless_counters::views, &mut conn)
+        .unwrap();
+    assert_eq!(
+        timeless.set_counter(timeless_counters::views, 10, &mut conn),
+        Ok(1)
+    );
+    assert_eq!(
+        timeless.counter_value(timeless_counters::views, &mut conn),
+        Ok(10)
+    );
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn a_site_is_counted_and_read_as_any_model_is() {
     Site.decr_counter(errors, conn).unwrap();
     Site.incr_counters((hits.by(1), errors.by(3)), conn)
         .unwrap();
-    Site::increment(hits)
+    increment(hits)
         .on(day(2026, 1, 1))
         .by(100)
         .execute(conn)
@@ -43,7 +43,7 @@ fn a_site_is_counted_and_read_as_any_model_is() {
     assert_eq!(bars, Ok(expected.to_vec()));
     let bars = counter_series(hits).between(..day(2026, 1, 2)).load(conn);
     assert_eq!(bars, Ok(vec![(day(2026, 1, 1), 100)]));
-    let months = Site::counter_series(hits)
+    let months = counter_series(hits)
         .per(Period::Month)
         .between(..day(2026, 2, 1))
         .load(conn);

@@ -10,8 +10,8 @@ use diesel::result::Error;
 use diesel_counters::dsl::claim_slot;
 use diesel_counters::prelude::*;
 use diesel_counters::{ClaimSlots, Slot};
-use diesel_counters_tests::models::{Article, BusyArticle, TimelessArticle};
-use diesel_counters_tests::schema::article_counters::{self, comments, views};
+use diesel_counters_tests::models::{BusyArticle, busy_counters, timeless_counters};
+use diesel_counters_tests::schema::article_counters::{self, views};
 
 use super::{article, comments_by_article, rows, wait_until};
 use crate::{Conn, HAS_SLOTS, TestDatabase, has_claimed};
@@ -33,7 +33,7 @@ fn claimed(database: &TestDatabase) -> Conn {
 fn slot_of(conn: &mut Conn) -> i16 {
     conn.test_transaction::<_, Error, _>(|conn| {
         diesel::delete(diesel_counters_tests::schema::article_counters::table).execute(conn)?;
-        ARTICLE.incr_counter(views, conn)?;
+        ARTICLE.incr_counter(busy_counters::views, conn)?;
         Ok(rows(&article(1), conn)[0].slot)
     })
 }
@@ -67,17 +67,21 @@ fn a_connection_keeps_its_slot_on_any_thread() {
 fn whatever_counts_is_in_the_slot_of_the_connection() {
     let (database, mut conn, _article) = TestDatabase::with_article();
     let slot = slot_of(&mut conn);
-    ARTICLE.incr_counter(views, &mut conn).unwrap();
-    BusyArticle::increment(views)
+    ARTICLE
+        .incr_counter(busy_counters::views, &mut conn)
+        .unwrap();
+    increment(busy_counters::views)
         .of_many([(1_i64, 1), (2, 1)])
         .execute(&mut conn)
         .unwrap();
-    ARTICLE.set_counter(views, 100, &mut conn).unwrap();
+    ARTICLE
+        .set_counter(busy_counters::views, 100, &mut conn)
+        .unwrap();
     super::together::insert_comment(1, &mut conn).unwrap();
     ARTICLE
-        .recount(comments, comments_by_article(), &mut conn)
+        .recount(busy_counters::comments, comments_by_article(), &mut conn)
         .unwrap();
-    BusyArticle::recount_all(comments, comments_by_article(), &mut conn).unwrap();
+    BusyArticle::recount_all(busy_counters::comments, comments_by_article(), &mut conn).unwrap();
 
     let counted: Vec<_> = rows(&article(1), &mut database.connect())
         .into_iter()
@@ -116,7 +120,7 @@ fn a_connection_whose_first_count_is_rolled_back_has_a_slot_that_no_other_has() 
     let database = TestDatabase::with_tables();
     let [conn, other] = &mut [(); 2].map(|()| database.connect());
     let slots = [slot_of(conn), slot_of(other), slot_of(conn), slot_of(other)];
-    ARTICLE.incr_counter(views, conn).unwrap();
+    ARTICLE.incr_counter(busy_counters::views, conn).unwrap();
     assert_eq!(slots[..2], slots[2..]);
     assert_eq!(slots[0] != slots[1], HAS_SLOTS);
     assert_eq!(slots_used(conn), [slots[0]].into());
@@ -125,7 +129,9 @@ fn a_connection_whose_first_count_is_rolled_back_has_a_slot_that_no_other_has() 
 #[test]
 fn a_connection_that_claims_between_counts_counts_in_its_own_slot() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
-    ARTICLE.incr_counter(views, &mut conn).unwrap();
+    ARTICLE
+        .incr_counter(busy_counters::views, &mut conn)
+        .unwrap();
     for _ in 0..2 {
         claim_slot().execute(&mut conn).unwrap();
     }
@@ -151,7 +157,7 @@ fn the_connections_of_a_pool_claim_their_slots() {
     let mut connections = [(); 4].map(|()| pool.get().unwrap());
     for conn in &mut connections {
         assert_eq!(has_claimed(conn), HAS_SLOTS);
-        ARTICLE.incr_counter(views, conn).unwrap();
+        ARTICLE.incr_counter(busy_counters::views, conn).unwrap();
     }
     let expected = if HAS_SLOTS { 1..=4 } else { 0..=0 };
     assert_eq!(slots_used(&mut connections[0]), expected.collect());
@@ -160,7 +166,7 @@ fn the_connections_of_a_pool_claim_their_slots() {
 #[test]
 fn a_random_slot_claims_nothing() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
-    let random = BusyArticle::increment(views).of(1_i64).slot(Slot::Random);
+    let random = increment(busy_counters::views).of(1_i64).slot(Slot::Random);
     random.execute(&mut conn).unwrap();
     assert!(!has_claimed(&mut conn));
 }
@@ -169,7 +175,7 @@ fn a_random_slot_claims_nothing() {
 fn random_slots_spread_over_all_of_the_models() {
     let (_database, mut conn, article) = TestDatabase::with_article();
     for _ in 0..64 {
-        TimelessArticle::increment(views)
+        increment(timeless_counters::views)
             .of(1_i64)
             .slot(Slot::Random)
             .execute(&mut conn)
@@ -189,7 +195,7 @@ fn a_partition_stays_in_its_share_of_the_slots() {
         (39, 40, 32..=32),
     ] {
         let (_database, mut conn, _article) = TestDatabase::with_article();
-        Article::increment(views)
+        increment(views)
             .of(1_i64)
             .slot(Slot::Partition { index, of })
             .execute(&mut conn)
@@ -223,9 +229,20 @@ fn a_partition_that_is_none_is_an_error_that_says_so() {
     }
 }
 
-/// The same articles, in one slot.
+diesel::table! {
+    /// The counters of articles, in one slot.
+    #[sql_name = "article_counters"]
+    lonely_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+    }
+}
+diesel_counters::counter_table!(lonely_counters { slots = 1 });
+
 #[derive(HasCounters)]
-#[counters(table_name = diesel_counters_tests::schema::article_counters, slots = 1)]
+#[counters(table_name = lonely_counters)]
 struct LonelyArticle {
     id: i64,
 }
@@ -252,9 +269,9 @@ fn one_slot_and_the_most_slots_can_be_chosen_from_in_each_way() {
             .execute(conn)
             .unwrap();
         for _ in 0..3 {
-            let one = BusyArticle::increment(views).of(1_i64).slot(slot);
+            let one = increment(busy_counters::views).of(1_i64).slot(slot);
             one.execute(conn).unwrap();
-            let many = BusyArticle::increment(views)
+            let many = increment(busy_counters::views)
                 .of_many([(1_i64, 1)])
                 .slot(slot);
             many.execute(conn).unwrap();
@@ -270,14 +287,14 @@ fn one_slot_and_the_most_slots_can_be_chosen_from_in_each_way() {
             .execute(conn)
             .unwrap();
         for _ in 0..2 {
-            let one = LonelyArticle::increment(views).of(1_i64).slot(slot);
+            let one = increment(lonely_counters::views).of(1_i64).slot(slot);
             one.execute(conn).unwrap();
-            let many = LonelyArticle::increment(views)
+            let many = increment(lonely_counters::views)
                 .of_many([(1_i64, 1)])
                 .slot(slot);
             many.execute(conn).unwrap();
         }
-        let set = LonelyArticle { id: 1 }.set_counter(views, 9, conn);
+        let set = LonelyArticle { id: 1 }.set_counter(lonely_counters::views, 9, conn);
         assert_eq!(set, Ok(4));
         let counted = rows(&article, conn)
             .into_iter()

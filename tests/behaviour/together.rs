@@ -8,7 +8,7 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_counters::prelude::*;
-use diesel_counters_tests::models::BusyArticle;
+use diesel_counters_tests::models::{BusyArticle, busy_counters};
 use diesel_counters_tests::schema;
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use rand::seq::IndexedRandom;
@@ -86,7 +86,7 @@ fn transactions_that_count_several_entities_in_any_order_do_not_deadlock() {
                         .collect::<Vec<_>>();
                     write_transaction(conn, |conn| {
                         for &id in &three {
-                            BusyArticle { id }.incr_counter(views, conn)?;
+                            BusyArticle { id }.incr_counter(busy_counters::views, conn)?;
                         }
                         QueryResult::Ok(())
                     })
@@ -149,7 +149,7 @@ fn recounts_beside_writers_lose_and_double_nothing() {
                     while written < 100 || !done.load(Relaxed) {
                         write_transaction(conn, |conn| {
                             insert_comment(1, conn)?;
-                            BusyArticle { id: 1 }.incr_counter(comments, conn)
+                            BusyArticle { id: 1 }.incr_counter(busy_counters::comments, conn)
                         })
                         .unwrap();
                         written += 1;
@@ -165,7 +165,7 @@ fn recounts_beside_writers_lose_and_double_nothing() {
             for _ in 0..100 {
                 insert_comment(1, conn).unwrap();
                 let article = BusyArticle { id: 1 };
-                let added = article.recount(comments, comments_by_article(), conn);
+                let added = article.recount(busy_counters::comments, comments_by_article(), conn);
                 assert!(added.unwrap() >= 0);
             }
         });
@@ -173,7 +173,8 @@ fn recounts_beside_writers_lose_and_double_nothing() {
             let conn = &mut database.connect();
             for _ in 0..100 {
                 insert_comment(1, conn).unwrap();
-                let corrected = BusyArticle::recount_all(comments, comments_by_article(), conn);
+                let corrected =
+                    BusyArticle::recount_all(busy_counters::comments, comments_by_article(), conn);
                 for drift in corrected.unwrap() {
                     assert!(drift.stored < drift.actual, "{drift:?}");
                 }
@@ -205,7 +206,9 @@ fn sets_beside_writers_lose_and_double_nothing() {
                     let conn = &mut database.connect();
                     let mut counted = 0;
                     while counted < 100 || !done.load(Relaxed) {
-                        BusyArticle { id: 1 }.incr_counter(views, conn).unwrap();
+                        BusyArticle { id: 1 }
+                            .incr_counter(busy_counters::views, conn)
+                            .unwrap();
                         counted += 1;
                     }
                     counted
@@ -220,7 +223,8 @@ fn sets_beside_writers_lose_and_double_nothing() {
                     let conn = &mut database.connect();
                     (0..100)
                         .map(|n| {
-                            let before = BusyArticle { id: 1 }.set_counter(views, n, conn);
+                            let before =
+                                BusyArticle { id: 1 }.set_counter(busy_counters::views, n, conn);
                             let before = before.unwrap();
                             assert!(before >= 0, "{before}");
                             n - before
@@ -251,7 +255,9 @@ fn the_first_sets_of_an_entity_do_not_add_up() {
             for _ in 0..4 {
                 scope.spawn(|| {
                     let conn = &mut database.connect();
-                    BusyArticle { id: 1 }.set_counter(views, 100, conn).unwrap();
+                    BusyArticle { id: 1 }
+                        .set_counter(busy_counters::views, 100, conn)
+                        .unwrap();
                 });
             }
         });

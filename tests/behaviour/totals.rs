@@ -30,10 +30,10 @@ fn counted() -> (TestDatabase, Conn) {
         (5, 1, 1 << 53),
         (5, 2, 1),
     ] {
-        let counts = Article::increment(views).of(id).on(day(2026, 1, d)).by(n);
+        let counts = increment(views).of(id).on(day(2026, 1, d)).by(n);
         counts.execute(&mut conn).unwrap();
     }
-    let like = Article::increment(likes).of(3).on(day(2026, 1, 2));
+    let like = increment(likes).of(3).on(day(2026, 1, 2));
     like.execute(&mut conn).unwrap();
     (database, conn)
 }
@@ -307,7 +307,7 @@ fn totals_of_boxed_keys_are_not_taken_for_each_other() {
 fn a_total_beyond_an_i64_is_an_error() {
     let (_database, mut conn) = counted();
     for d in 1..=2 {
-        let counts = Article::increment(views).of(2).on(day(2026, 1, d));
+        let counts = increment(views).of(2).on(day(2026, 1, d));
         counts.by(i64::MAX).execute(&mut conn).unwrap();
     }
     // Twice: the connection and its statement stay usable.

@@ -1,6 +1,7 @@
 //! A counter that triggers count, which the program counts too.
 
 use diesel::prelude::*;
+use diesel_counters::dsl::set_counter;
 use diesel_counters::prelude::*;
 
 diesel::table! {
@@ -13,9 +14,10 @@ diesel::table! {
         likes -> BigInt,
     }
 }
+diesel_counters::counter_table!(article_counters { counted_by_database = likes });
 
 #[derive(HasCounters)]
-#[counters(table_name = article_counters, counted_by_database(likes))]
+#[counters(table_name = article_counters)]
 struct Article {
     id: i64,
 }
@@ -32,7 +34,9 @@ fn main() -> QueryResult<()> {
     article.incr_counters((views.by(1), likes.by(2)), conn)?;
     article.set_counter(likes, 7, conn)?;
     article.reset_counter(likes, conn)?;
-    Article::increment(likes).of(1_i64).execute(conn)?;
-    Article::increment((likes, views)).of_many([(1_i64, (1, 1))]).execute(conn)?;
+    increment(likes).of(1_i64).execute(conn)?;
+    increment((likes, views)).of_many([(1_i64, (1, 1))]).execute(conn)?;
+    increment_many(likes, [(1_i64, 1)], conn)?;
+    set_counter(likes).of(1_i64).to(7).execute(conn)?;
     Ok(())
 }

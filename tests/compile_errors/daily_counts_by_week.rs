@@ -1,4 +1,4 @@
-//! A model that counts by week has no daily counts.
+//! A table that counts by week has no daily counts.
 
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
@@ -11,9 +11,10 @@ diesel::table! {
         views -> BigInt,
     }
 }
+diesel_counters::counter_table!(article_counters { period = Week });
 
 #[derive(HasCounters)]
-#[counters(table_name = article_counters, period = "week")]
+#[counters(table_name = article_counters)]
 struct Article {
     id: i64,
 }

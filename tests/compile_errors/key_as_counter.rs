@@ -11,6 +11,7 @@ diesel::table! {
         views -> BigInt,
     }
 }
+diesel_counters::counter_table!(article_counters);
 
 fn main() {
     let conn = &mut SqliteConnection::establish(":memory:").unwrap();

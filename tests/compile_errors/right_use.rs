@@ -12,9 +12,10 @@ diesel::table! {
         likes -> BigInt,
     }
 }
+diesel_counters::counter_table!(article_counters { slots = 32767, period = Total });
 
 #[derive(HasCounters)]
-#[counters(table_name = article_counters, slots = 32767, period = "total")]
+#[counters(table_name = article_counters)]
 struct Article {
     id: i64,
 }

@@ -1,7 +1,7 @@
-//! A `CountersOf` that is written by hand needs slots.
+//! `CounterSettings` that are written by hand need slots.
 
 use diesel::prelude::*;
-use diesel_counters::CountersOf;
+use diesel_counters::CounterSettings;
 use diesel_counters::prelude::*;
 
 diesel::table! {
@@ -13,27 +13,11 @@ diesel::table! {
     }
 }
 
-struct Article {
-    id: i64,
-}
-
-impl HasCounters for Article {
-    type Key = i64;
-    type KeyRef<'a> = &'a i64;
-    type KeyColumns = diesel_counters::Columns<1>;
-    type CounterTables = ();
-
-    fn counter_key(&self) -> &i64 {
-        &self.id
-    }
-}
-
-impl CountersOf<Article> for article_counters::table {
+impl CounterSettings for article_counters::table {
     const SLOTS: i16 = 0;
 }
 
 fn main() {
     let conn = &mut SqliteConnection::establish(":memory:").unwrap();
-    let article = Article { id: 1 };
-    article.incr_counter(article_counters::views, conn).unwrap();
+    increment(article_counters::views).of(1_i64).execute(conn).unwrap();
 }

@@ -10,6 +10,7 @@ diesel::table! {
         views -> BigInt,
     }
 }
+diesel_counters::counter_table!(article_counters);
 
 #[derive(HasCounters)]
 struct NoTable {
@@ -23,7 +24,7 @@ struct NothingSaid {
 }
 
 #[derive(HasCounters)]
-#[counters(slots = 32)]
+#[counters()]
 struct NoTableName {
     id: i64,
 }
@@ -35,85 +36,21 @@ struct QuotedTableName {
 }
 
 #[derive(HasCounters)]
-#[counters(table_name = article_counters, shards = 32)]
-struct UnknownWord {
+#[counters(table_name = article_counters, slots = 32)]
+struct SettingOfTheTable {
     id: i64,
 }
 
 #[derive(HasCounters)]
-#[counters(table_name = article_counters, slots = 0)]
-struct NoSlots {
+#[counters(table_name = article_counters, table_name = article_counters)]
+struct NamedTwice {
     id: i64,
-}
-
-#[derive(HasCounters)]
-#[counters(table_name = article_counters, slots = 32768)]
-struct TooManySlots {
-    id: i64,
-}
-
-#[derive(HasCounters)]
-#[counters(table_name = article_counters, slots = -1)]
-struct NegativeSlots {
-    id: i64,
-}
-
-#[derive(HasCounters)]
-#[counters(table_name = article_counters, slots = "32")]
-struct QuotedSlots {
-    id: i64,
-}
-
-#[derive(HasCounters)]
-#[counters(table_name = article_counters, period = "year")]
-struct UnknownPeriod {
-    id: i64,
-}
-
-#[derive(HasCounters)]
-#[counters(table_name = article_counters, period = Week)]
-struct BarePeriod {
-    id: i64,
-}
-
-#[derive(HasCounters)]
-#[counters(table_name = article_counters, slots = 1, slots = 2)]
-struct SaidTwice {
-    id: i64,
-}
-
-#[derive(HasCounters)]
-#[counters(table_name = article_counters, today = not_a_day)]
-struct TodayOfAnotherType {
-    id: i64,
-}
-
-fn not_a_day() -> &'static str {
-    "today"
 }
 
 #[derive(HasCounters)]
 #[counters(table_name = article_counters)]
 #[counters(table_name = article_counters)]
 struct SameTableTwice {
-    id: i64,
-}
-
-#[derive(HasCounters)]
-#[counters(table_name = article_counters, counted_by_database = views)]
-struct CountersWithoutParentheses {
-    id: i64,
-}
-
-#[derive(HasCounters)]
-#[counters(table_name = article_counters, counted_by_database("views"))]
-struct QuotedCounter {
-    id: i64,
-}
-
-#[derive(HasCounters)]
-#[counters(table_name = article_counters, counted_by_database())]
-struct NoCounters {
     id: i64,
 }
 

@@ -15,6 +15,7 @@ diesel::table! {
         taken -> BigInt,
     }
 }
+diesel_counters::counter_table!(reaction_counters);
 
 diesel::table! {
     articles (id) {

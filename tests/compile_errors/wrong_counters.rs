@@ -13,6 +13,7 @@ diesel::table! {
         maybe -> Nullable<BigInt>,
     }
 }
+diesel_counters::counter_table!(article_counters);
 
 diesel::table! {
     user_counters (user_id, day, slot) {
@@ -22,6 +23,7 @@ diesel::table! {
         visits -> BigInt,
     }
 }
+diesel_counters::counter_table!(user_counters);
 
 diesel::table! {
     articles (id) {

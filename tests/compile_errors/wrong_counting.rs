@@ -18,6 +18,7 @@ diesel::table! {
         views -> BigInt,
     }
 }
+diesel_counters::counter_table!(article_counters);
 
 use article_counters::views;
 

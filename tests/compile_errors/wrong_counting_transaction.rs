@@ -12,6 +12,7 @@ diesel::table! {
         hits -> BigInt,
     }
 }
+diesel_counters::counter_table!(page_counters);
 
 use page_counters::hits;
 

@@ -10,6 +10,7 @@ diesel::table! {
         views -> BigInt,
     }
 }
+diesel_counters::counter_table!(article_counters);
 
 #[derive(HasCounters)]
 #[counters(table_name = article_counters)]

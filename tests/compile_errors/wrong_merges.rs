@@ -18,6 +18,7 @@ diesel::table! {
         views -> BigInt,
     }
 }
+diesel_counters::counter_table!(hour_counters);
 
 fn main() {
     let _ = compact(articles::table);

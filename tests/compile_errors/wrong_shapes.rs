@@ -1,6 +1,6 @@
 //! Tables that are no counter tables.
 
-use diesel_counters::HasCounters;
+use diesel_counters::prelude::*;
 
 diesel::table! {
     single_key (id) {
@@ -10,12 +10,7 @@ diesel::table! {
         views -> BigInt,
     }
 }
-
-#[derive(HasCounters)]
-#[counters(table_name = single_key)]
-struct WithSingleKey {
-    id: i64,
-}
+diesel_counters::counter_table!(single_key);
 
 diesel::table! {
     without_slot (id, day) {
@@ -24,12 +19,7 @@ diesel::table! {
         views -> BigInt,
     }
 }
-
-#[derive(HasCounters)]
-#[counters(table_name = without_slot)]
-struct WithoutSlot {
-    id: i64,
-}
+diesel_counters::counter_table!(without_slot);
 
 diesel::table! {
     day_is_a_time (id, day, slot) {
@@ -39,12 +29,7 @@ diesel::table! {
         views -> BigInt,
     }
 }
-
-#[derive(HasCounters)]
-#[counters(table_name = day_is_a_time)]
-struct WithTime {
-    id: i64,
-}
+diesel_counters::counter_table!(day_is_a_time);
 
 diesel::table! {
     slot_is_an_integer (id, day, slot) {
@@ -54,12 +39,7 @@ diesel::table! {
         views -> BigInt,
     }
 }
-
-#[derive(HasCounters)]
-#[counters(table_name = slot_is_an_integer)]
-struct WithIntegerSlot {
-    id: i64,
-}
+diesel_counters::counter_table!(slot_is_an_integer);
 
 diesel::table! {
     other_order (day, id, slot) {
@@ -69,12 +49,7 @@ diesel::table! {
         views -> BigInt,
     }
 }
-
-#[derive(HasCounters)]
-#[counters(table_name = other_order)]
-struct InAnotherOrder {
-    id: i64,
-}
+diesel_counters::counter_table!(other_order);
 
 diesel::table! {
     key_may_be_null (id, day, slot) {
@@ -84,11 +59,26 @@ diesel::table! {
         views -> BigInt,
     }
 }
+diesel_counters::counter_table!(key_may_be_null);
+
+diesel::table! {
+    undeclared (id, day, slot) {
+        id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+    }
+}
 
 #[derive(HasCounters)]
-#[counters(table_name = key_may_be_null)]
-struct WithNullKey {
+#[counters(table_name = undeclared)]
+struct OfUndeclared {
     id: i64,
+}
+
+fn of_a_table_that_is_not_declared(model: &OfUndeclared, conn: &mut diesel::SqliteConnection) {
+    model.incr_counter(undeclared::views, conn).unwrap();
+    let _ = increment(undeclared::views);
 }
 
 fn main() {}

@@ -28,6 +28,7 @@ diesel::table! {
         likes -> BigInt,
     }
 }
+diesel_counters::counter_table!(article_counters { parent = articles::id });
 diesel::table! {
     user_counters (user_id, day, slot) {
         user_id -> Integer,
@@ -36,6 +37,7 @@ diesel::table! {
         visits -> BigInt,
     }
 }
+diesel_counters::counter_table!(user_counters);
 diesel::table! {
     site_counters (day, slot) {
         day -> Date,
@@ -43,8 +45,7 @@ diesel::table! {
         hits -> BigInt,
     }
 }
-
-diesel_counters::has_parent!(article_counters -> articles (id));
+diesel_counters::counter_table!(site_counters);
 
 #[derive(HasCounters)]
 #[counters(table_name = article_counters)]

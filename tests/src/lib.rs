@@ -18,5 +18,6 @@ macro_rules! table_in_schema {
                 views -> BigInt,
             }
         }
+        diesel_counters::counter_table!(qualified_counters);
     };
 }

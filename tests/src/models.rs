@@ -6,7 +6,12 @@ use diesel_counters::HasCounters;
 
 use crate::schema::*;
 
-diesel_counters::has_parent!(article_counters -> articles (id));
+diesel_counters::counter_table!(article_counters { parent = articles::id });
+diesel_counters::counter_table!(file_counters);
+diesel_counters::counter_table!(odd_name { slots = 4 });
+diesel_counters::counter_table!(page_counters);
+diesel_counters::counter_table!(site_counters);
+diesel_counters::counter_table!(user_counters);
 
 diesel::table! {
     /// The counters of comments, which are stored in the table of the articles' counters.
@@ -19,8 +24,31 @@ diesel::table! {
         likes -> BigInt,
     }
 }
+diesel_counters::counter_table!(comment_counters { parent = comments::id });
 
-diesel_counters::has_parent!(comment_counters -> comments (id));
+/// Another `table!` of the articles' counters, with settings of its own.
+macro_rules! article_counters {
+    ($name:ident $settings:tt) => {
+        diesel::table! {
+            #[sql_name = "article_counters"]
+            $name (article_id, day, slot) {
+                article_id -> BigInt,
+                day -> Date,
+                slot -> SmallInt,
+                views -> BigInt,
+                likes -> BigInt,
+                comments -> BigInt,
+            }
+        }
+        diesel_counters::counter_table!($name $settings);
+    };
+}
+
+article_counters!(weekly_counters { period = Week, today = new_years_eve });
+article_counters!(monthly_counters { period = Month, today = new_years_eve });
+article_counters!(timeless_counters { period = Total, slots = 2 });
+// More slots than the server has connections: tests run next to each other.
+article_counters!(busy_counters { slots = 32767 });
 
 /// Most tests count the counters of an article.
 #[derive(Debug, Clone, Identifiable, Insertable, Queryable, Selectable, HasCounters)]
@@ -31,31 +59,27 @@ pub struct Article {
     pub title: String,
 }
 
-/// The same articles, as a model that tells weeks apart.
+/// The same articles, whose counters are stored by week.
 #[derive(HasCounters)]
-#[counters(table_name = article_counters, period = "week", today = new_years_eve)]
+#[counters(table_name = weekly_counters)]
 pub struct WeeklyArticle {
     pub id: i64,
 }
 
-/// The same articles, as a model that tells months apart.
 #[derive(HasCounters)]
-#[counters(table_name = article_counters, period = "month", today = new_years_eve)]
+#[counters(table_name = monthly_counters)]
 pub struct MonthlyArticle {
     pub id: i64,
 }
 
-/// The same articles, as a model that tells no times apart, in few slots.
 #[derive(HasCounters)]
-#[counters(table_name = article_counters, period = "total", slots = 2)]
+#[counters(table_name = timeless_counters)]
 pub struct TimelessArticle {
     pub id: i64,
 }
 
-/// The same articles, as a model with more slots than the server has connections: tests
-/// run next to each other.
 #[derive(HasCounters)]
-#[counters(table_name = article_counters, slots = 32767)]
+#[counters(table_name = busy_counters)]
 pub struct BusyArticle {
     pub id: i64,
 }
@@ -68,7 +92,7 @@ pub fn new_years_eve() -> NaiveDate {
 #[derive(HasCounters)]
 #[diesel(primary_key(number))]
 #[counters(table_name = user_counters)]
-#[counters(table_name = crate::schema::odd_name, slots = 4)]
+#[counters(table_name = crate::schema::odd_name)]
 pub struct Visitor<'a> {
     #[diesel(column_name = number)]
     pub id: i32,

@@ -107,7 +107,7 @@ fn slots(report: &Report, facts: &Facts) -> Option<Advice> {
     let twice = (2 * clients.max(1) as u64).next_power_of_two();
     let wanted = twice.max(DEFAULT_SLOTS as u64);
     let what = format!(
-        "Use #[counters(slots = {wanted})], or more: twice as many slots as connections that count, \
+        "Use slots = {wanted} in the counter_table!, or more: twice as many slots as connections that count, \
          which are the size of the pool times the number of processes. {clients} other clients are \
          connected now.{claim_slots}"
     );

@@ -56,11 +56,12 @@ pub fn run(migration: Migration, options: &Options) -> Result<()> {
             false => "a unit struct, such as `struct Site;`",
         };
         format!(
-            "Creating {}\nCreating {}\n\nNext: diesel migration run\nThen: #[derive(HasCounters)] \
-             and #[counters(table_name = {})] on {model}\n",
+            "Creating {}\nCreating {}\n\nNext: diesel migration run\nThen: \
+             diesel_counters::counter_table!({table}) beside its table!, and #[derive(HasCounters)] and \
+             #[counters(table_name = {table})] on {model}\n",
             written.up.display(),
             written.down.display(),
-            written.table.rsplit('.').next().unwrap_or(&written.table),
+            table = written.table.rsplit('.').next().unwrap_or(&written.table),
         )
     })?;
     Ok(())

@@ -234,5 +234,5 @@ fn text(report: &Report) -> String {
             text += &format!("- {one}\n");
         }
     }
-    text + "\nNext: diesel migration run\nThen: add counted_by_database(…) to the model's #[counters(…)], and remove incr_counter\n"
+    text + "\nNext: diesel migration run\nThen: add counted_by_database = (…) to the counter_table! of the table, and remove incr_counter\n"
 }

@@ -44,15 +44,15 @@ pub struct Definition {
     #[arg(long, value_name = "COLUMN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
-    /// The period of the counters, as in #[counters(period = …)].
+    /// The period of the counters, as in counter_table!.
     #[arg(long, value_name = "PERIOD", default_value = "day")]
     pub period: Period,
-    /// The number of slots, as in #[counters(slots = …)].
+    /// The number of slots, as in counter_table!.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=32767))]
     pub slots: u16,
 }
 
-/// The period of a counter, as in `#[counters(period = …)]`.
+/// The period of a counter, as in `counter_table!`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Period {

@@ -19,6 +19,7 @@ diesel::table! {
         likes -> BigInt,
     }
 }
+diesel_counters::counter_table!(article_counters);
 
 diesel::table! {
     page_counters (path, day, slot) {
@@ -29,6 +30,7 @@ diesel::table! {
         orders -> BigInt,
     }
 }
+diesel_counters::counter_table!(page_counters);
 
 diesel::table! {
     site_counters (day, slot) {
@@ -37,6 +39,7 @@ diesel::table! {
         hits -> BigInt,
     }
 }
+diesel_counters::counter_table!(site_counters);
 
 #[derive(HasCounters)]
 #[counters(table_name = article_counters)]

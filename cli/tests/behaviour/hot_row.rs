@@ -22,6 +22,7 @@ diesel::table! {
         views -> BigInt,
     }
 }
+diesel_counters::counter_table!(article_counters);
 
 /// Two connections that share a slot.
 const SLOT: Slot = Slot::Partition { index: 3, of: 32 };

@@ -20,6 +20,7 @@ diesel::table! {
         given -> BigInt,
     }
 }
+diesel_counters::counter_table!(reaction_counters);
 
 use reaction_counters::{emoji, given};
 

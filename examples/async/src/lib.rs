@@ -32,8 +32,7 @@ pub mod schema {
             comments -> BigInt,
         }
     }
-
-    diesel_counters::has_parent!(article_counters -> articles (id));
+    diesel_counters::counter_table!(article_counters { parent = articles::id });
 }
 
 /// A model with counters.

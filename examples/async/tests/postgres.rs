@@ -102,7 +102,6 @@ mod compactor {
 }
 
 mod counting {
-    use app::Article;
     use app::schema::{article_counters, comments};
     use diesel::prelude::*;
     use diesel_async::RunQueryDsl;
@@ -114,7 +113,7 @@ mod counting {
         let insert = || {
             diesel::insert_into(comments::table)
                 .values((comments::article_id.eq(1), comments::body.eq("First!")))
-                .counting(Article::increment(article_counters::comments).of(1_i64))
+                .counting(increment(article_counters::comments).of(1_i64))
         };
         assert_eq!(insert().execute(conn).await, Ok(1));
         let inserted: (i64, i64, String) = insert().get_result(conn).await.unwrap();

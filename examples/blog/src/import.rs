@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::access_log::{Line, Lines, View};
 use crate::db::{self, AnyConnection};
-use crate::models::{Article, NewArticle};
+use crate::models::NewArticle;
 use crate::schema::{article_counters, articles, imports};
 
 /// What an import did.
@@ -164,7 +164,7 @@ fn count(
         }
         for (day, views) in days {
             let counts = views.iter().map(|(path, views)| (ids[path], *views));
-            Article::increment(article_counters::views)
+            increment(article_counters::views)
                 .on(*day)
                 .of_many(counts)
                 .execute(conn)?;

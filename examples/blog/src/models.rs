@@ -7,12 +7,18 @@ use diesel_counters::prelude::*;
 use crate::db::{self, AnyConnection};
 use crate::schema::{article_counters, articles, comments};
 
-diesel_counters::has_parent!(article_counters -> articles (id));
+diesel_counters::counter_table! {
+    article_counters {
+        parent = articles::id,
+        slots = 32,
+        counted_by_database = (likes),
+    }
+}
 
 /// An article: written here, or created from an access log.
 #[derive(Debug, Identifiable, Queryable, Selectable, HasCounters)]
 #[diesel(table_name = articles)]
-#[counters(table_name = article_counters, slots = 32, counted_by_database(likes))]
+#[counters(table_name = article_counters)]
 pub struct Article {
     /// The key, which is part of its address here.
     pub id: i64,
@@ -81,11 +87,7 @@ impl Article {
 
     /// Counts a view.
     pub fn count_view(id: i64, conn: &mut AnyConnection) -> QueryResult<()> {
-        let count = |conn: &mut _| {
-            Article::increment(article_counters::views)
-                .of(id)
-                .execute(conn)
-        };
+        let count = |conn: &mut _| increment(article_counters::views).of(id).execute(conn);
         db::retry().run(conn, count).map(drop)
     }
 

@@ -15,7 +15,9 @@ use crate::interleave::operation::{Context, Operation};
 use crate::interleave::state::PAST;
 use crate::tables::article_counters::dsl::{article_counters, comments as commented, likes, views};
 use crate::tables::label_counters::dsl::{given, label_counters};
-use crate::tables::{self, Article, Label, article_likes, articles, comments, day, today};
+use crate::tables::{
+    self, Article, Label, article_likes, articles, comments, day, like_counters, today,
+};
 
 /// What a connection adds, so that it is known from a sum who has counted.
 fn amount(connection: usize) -> i64 {
@@ -78,17 +80,17 @@ fn operation(
         }
         Operation::Many => {
             let amounts = [(1_i64, amount), (2, amount)];
-            Article::increment(views).of_many(amounts).execute(conn)?;
+            increment(views).of_many(amounts).execute(conn)?;
             nothing()
         }
         Operation::Past => {
-            let count = Article::increment(views).of(1_i64).by(amount);
+            let count = increment(views).of(1_i64).by(amount);
             count.on(day(PAST)).execute(conn)?;
             nothing()
         }
         Operation::CountingTransaction => counting_transaction(conn, |tx| {
-            tx.count(Article::increment(views).of(1_i64).by(amount));
-            tx.count(Article::increment(views).of(2_i64).by(amount));
+            tx.count(increment(views).of(1_i64).by(amount));
+            tx.count(increment(views).of(2_i64).by(amount));
             nothing()
         }),
         Operation::Counting => {
@@ -124,7 +126,7 @@ fn operation(
             Ok(one.recount(likes, rows, conn)?.to_string())
         }
         Operation::SetLikes => {
-            let set = set_counter(likes).of(1_i64).to(to);
+            let set = set_counter(like_counters::likes).of(1_i64).to(to);
             Ok(set.execute(conn)?.to_string())
         }
         Operation::RecountAll => {
@@ -181,7 +183,7 @@ fn operation(
         }
         Operation::ManyLabels => {
             let amounts = [((1_i64, "a"), amount), ((1, "b"), amount)];
-            Label::increment(given).of_many(amounts).execute(conn)?;
+            increment(given).of_many(amounts).execute(conn)?;
             nothing()
         }
         Operation::SetLabel => Ok(label.set_counter(given, to, conn)?.to_string()),

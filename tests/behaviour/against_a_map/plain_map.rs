@@ -137,6 +137,15 @@ fn stored(day: NaiveDate, period: Period) -> Expected<NaiveDate> {
     }
 }
 
+/// The day before which rows are merged: whole periods, except those without a day.
+fn merged_before(before: NaiveDate, period: Period) -> NaiveDate {
+    let before = match period {
+        Period::Total => before,
+        _ => start(before, period),
+    };
+    before.clamp(first_day(), last_day())
+}
+
 /// The first and the last day of a range that can be stored.
 fn storable(days: Days) -> Option<(NaiveDate, NaiveDate)> {
     let first = match days.0 {
@@ -167,6 +176,7 @@ fn is_read(day: NaiveDate, days: Days, period: Period) -> bool {
         return false;
     };
     match period {
+        _ if (first, last) == (first_day(), last_day()) => true,
         Period::Total => day == undated(),
         _ => (start(first, period)..=start(last, period)).contains(&start(day, period)),
     }
@@ -369,11 +379,11 @@ impl Map {
                 Expected::failure(Fault::Refused)
             }
             &Operation::Compact { before, .. } => {
-                let before = before.clamp(first_day(), last_day());
+                let before = merged_before(before, place.period);
                 map.merge(|day, slot| day < before && slot > 0, None, place)
             }
             &Operation::Fold { before, .. } => {
-                let before = before.clamp(first_day(), last_day());
+                let before = merged_before(before, place.period);
                 map.merge(
                     |day, _| day > undated() && day < before,
                     Some(undated()),
@@ -562,7 +572,11 @@ impl Map {
         };
         match read {
             &Read::Value(of) => one(self.sums(of, |_| true)),
-            &Read::ValueOn(of, day) => match stored(day, period).answer {
+            &Read::ValueOn(of, on) if (first_day()..=last_day()).contains(&on) => {
+                let only = (Bound::Included(on), Bound::Included(on));
+                one(self.sums(of, |day| is_read(day, only, period)))
+            }
+            &Read::ValueOn(of, on) => match stored(on, period).answer {
                 Some(start) => one(self.sums(of, |day| day == start)),
                 None => Expected::failure(Fault::NoSuchDay),
             },
@@ -573,7 +587,7 @@ impl Map {
             Read::SeriesOfMany { of, per, days } => self.series(of, *per, *days, period),
             &Read::Top(n, days) => self.top(n, |day| is_read(day, days, period)),
             &Read::Ranking(n, days) => {
-                let top = self.top(n, |day| is_read(day, days, Period::Day));
+                let top = self.top(n, |day| is_read(day, days, period));
                 top.map(|mut top| {
                     top.sort();
                     top
@@ -581,7 +595,7 @@ impl Map {
             }
             &Read::Totals { above, days } => {
                 let totals = (0..ENTITIES).map(|of| {
-                    let total = self.sum(of, 0, |day| is_read(day, days, Period::Day));
+                    let total = self.sum(of, 0, |day| is_read(day, days, period));
                     total.map(|total| (Some(of), None, vec![total]))
                 });
                 Expected::all(totals).map(|mut totals| {

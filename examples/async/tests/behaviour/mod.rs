@@ -24,7 +24,7 @@ async fn statements_and_queries_run_as_they_are() -> QueryResult<()> {
         .by((2, 5))
         .execute(conn)
         .await?;
-    Article::increment(likes)
+    increment(likes)
         .of(2_i64)
         .by(-1)
         .on(yesterday())

@@ -2,10 +2,9 @@ use std::sync::{Arc, Mutex};
 
 use blog::schema::article_counters;
 use chrono::{Days, NaiveDate};
-use diesel::RunQueryDsl;
-use diesel::connection::{Connection, InstrumentationEvent};
+use diesel::connection::InstrumentationEvent;
+use diesel::prelude::*;
 use diesel_counters::Period;
-use diesel_counters::dsl::increment;
 
 use crate::visit::{Answer, Blog, today};
 
@@ -56,9 +55,16 @@ async fn most_read_this_week_counts_from_monday_to_today() {
     blog.add_views(c, 100, today() + Days::new(1));
     blog.add_views(d, 6, today());
     // Of the likes it has all.
-    increment(article_counters::likes)
-        .of(d)
-        .on(day(2015, 5, 17))
+    let liked_before = (
+        article_counters::article_id.eq(d),
+        article_counters::day.eq(day(2015, 5, 17)),
+        article_counters::slot.eq(1),
+        article_counters::views.eq(0),
+        article_counters::likes.eq(1),
+        article_counters::comments.eq(0),
+    );
+    diesel::insert_into(article_counters::table)
+        .values(liked_before)
         .execute(&mut blog.pool.get().unwrap())
         .unwrap();
 

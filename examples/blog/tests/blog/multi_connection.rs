@@ -17,7 +17,7 @@ fn everything_works_on_one() {
     let database = TestDatabase::new();
     let conn = &mut database.connection();
     let [one, two] = ["One", "Two"].map(|title| Article::publish(title, "Text.", conn).unwrap());
-    let counts = Article::increment(views).of_many([(one, 10), (two, 20)]);
+    let counts = increment(views).of_many([(one, 10), (two, 20)]);
     counts.execute(conn).unwrap();
 
     let page: Vec<Article> = articles::table
@@ -27,7 +27,7 @@ fn everything_works_on_one() {
         .unwrap();
     let values = Article::counter_values(&page, (views, comments), conn);
     assert_eq!(values, Ok(vec![(10, 0), (20, 0)]));
-    let series = Article::counter_series(views)
+    let series = counter_series(views)
         .of_many(page.iter().map(|a| a.id))
         .load(conn)
         .unwrap();
@@ -64,8 +64,8 @@ fn everything_works_on_one() {
     let values = Article::counter_values(&page, (views, comments), conn);
     assert_eq!(values, Ok(vec![(7, 1), (0, 0)]));
     counting_transaction(conn, |tx| {
-        tx.count(Article::increment(views).of(two));
-        tx.count(Article::increment(comments).of(one));
+        tx.count(increment(views).of(two));
+        tx.count(increment(comments).of(one));
         QueryResult::Ok(())
     })
     .unwrap();

@@ -10,7 +10,7 @@ use blog::server::{self, App};
 use blog::views::{self, Views};
 use chrono::{NaiveDate, Utc};
 use diesel::prelude::*;
-use diesel_counters::HasCounters;
+use diesel_counters::prelude::*;
 use tower::ServiceExt;
 
 use crate::database::{PATIENCE, TestDatabase};
@@ -84,7 +84,7 @@ impl Blog {
     }
 
     pub fn add_views(&self, id: i64, number: i64, on: NaiveDate) {
-        Article::increment(article_counters::views)
+        increment(article_counters::views)
             .of(id)
             .by(number)
             .on(on)

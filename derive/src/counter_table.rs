@@ -1,0 +1,262 @@
+//! Parses and writes a `counter_table!`.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Error, Ident, LitInt, Path, Result, Token, braced, parenthesized, token};
+
+const FORMAT: &str = "help: the correct format looks like `counter_table!(article_counters)`, or with settings\n\
+    `counter_table! { article_counters { parent = articles::id, slots = 32, period = Day, today = path::to::function, \
+    counted_by_database = (likes, comments) } }`";
+
+/// A valid `counter_table!`.
+pub struct TableDeclaration {
+    table_name: Path,
+    /// For each parent table, the columns of its key.
+    parents: Vec<ParentKey>,
+    slots: Option<i16>,
+    /// The variant of `Period`.
+    period: Option<Ident>,
+    today: Option<Path>,
+    /// The modules' names of the columns that triggers count.
+    counted_by_database: Vec<Path>,
+}
+
+struct ParentKey {
+    table_name: Path,
+    columns: Vec<Path>,
+}
+
+impl Parse for TableDeclaration {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let table_name = Path::parse_mod_style(input).map_err(|error| {
+            Error::new(error.span(), format!("missing the counter table\n{FORMAT}"))
+        })?;
+        let mut table = TableDeclaration {
+            table_name,
+            parents: Vec::new(),
+            slots: None,
+            period: None,
+            today: None,
+            counted_by_database: Vec::new(),
+        };
+        if input.peek(token::Brace) {
+            let settings;
+            braced!(settings in input);
+            table.parse_settings(&settings)?;
+        }
+        match input.is_empty() {
+            true => Ok(table),
+            false => Err(input.error(format!(
+                "expected the settings of the table in braces\n{FORMAT}"
+            ))),
+        }
+    }
+}
+
+impl TableDeclaration {
+    fn parse_settings(&mut self, input: ParseStream) -> Result<()> {
+        while !input.is_empty() {
+            let name: Ident = input.parse()?;
+            input.parse::<Token![=]>()?;
+            let is_new = if name == "parent" {
+                let parent = ParentKey::of(parse_paths(input)?)?;
+                let is_new = self
+                    .parents
+                    .iter()
+                    .all(|other| other.table_name != parent.table_name);
+                self.parents.push(parent);
+                is_new
+            } else if name == "slots" {
+                self.slots.replace(parse_slots(input)?).is_none()
+            } else if name == "period" {
+                self.period.replace(parse_period(input)?).is_none()
+            } else if name == "today" {
+                self.today.replace(input.parse()?).is_none()
+            } else if name == "counted_by_database" {
+                let is_new = self.counted_by_database.is_empty();
+                self.counted_by_database = parse_paths(input)?;
+                is_new
+            } else {
+                return Err(Error::new(
+                    name.span(),
+                    format!(
+                        "unknown setting, expected `parent`, `slots`, `period`, `today` or \
+                         `counted_by_database`\n{FORMAT}"
+                    ),
+                ));
+            };
+            if !is_new {
+                return Err(Error::new(name.span(), "this setting is repeated"));
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn expand(&self) -> TokenStream {
+        // If the table is not a counter table, the error is at its name.
+        let table_name = &self.table_name;
+        let table = quote_spanned!(table_name.span()=> #table_name::table);
+        let slots = self.slots.map(|slots| quote!(const SLOTS: i16 = #slots;));
+        let period = self.period.as_ref().map(|period| {
+            quote! {
+                const PERIOD: ::diesel_counters::Period = ::diesel_counters::Period::#period;
+            }
+        });
+        let today = self.today.as_ref().map(|path| {
+            let call = quote_spanned!(path.span()=> #path());
+            quote! {
+                fn today() -> ::diesel_counters::chrono::NaiveDate {
+                    #call
+                }
+            }
+        });
+        let counted = self.counted_by_database.iter().map(|counter| {
+            // If the column is not a counter, the error is at its name, and not at the whole path.
+            let value = quote_spanned!(counter.span()=> __diesel_counters_column);
+            quote! {
+                match #table_name::#counter {
+                    #value => ::diesel_counters::name_of(#value),
+                }
+            }
+        });
+        let parents = self.parents.iter().map(|parent| parent.expand(&table));
+        let first = self.parents.first().map(|ParentKey { table_name, .. }| {
+            quote! {
+                impl ::diesel_counters::HasParent for #table {
+                    type Parent = #table_name::table;
+                }
+            }
+        });
+
+        quote! {
+            impl ::diesel_counters::CounterSettings for #table {
+                #slots
+                #period
+                const COUNTED_BY_DATABASE: &'static [&'static str] = &[#(#counted),*];
+                #today
+            }
+            const _: () = ::diesel_counters::assert_counter_table::<#table>();
+            #first
+            #(#parents)*
+        }
+    }
+}
+
+impl ParentKey {
+    fn of(columns: Vec<Path>) -> Result<Self> {
+        let error = |column: &Path, message| Err(Error::new_spanned(column, message));
+        let mut tables = columns.iter().map(|column| (column, table_of(column)));
+        let Some((column, first)) = tables.next() else {
+            return Err(Error::new(Span::call_site(), "`parent` requires a column"));
+        };
+        let Some(table_name) = first else {
+            return error(
+                column,
+                "`parent` requires the key of the parent table, as in `parent = articles::id`, or \
+                 `parent = (versions::crate_id, versions::number)` for several columns",
+            );
+        };
+        if let Some((other, _)) = tables.find(|(_, table)| table.as_ref() != Some(&table_name)) {
+            return error(
+                other,
+                "this is a column of another table; write one `parent = …` for each parent table",
+            );
+        }
+        Ok(ParentKey {
+            table_name,
+            columns,
+        })
+    }
+
+    fn expand(&self, table: &TokenStream) -> TokenStream {
+        let ParentKey {
+            table_name,
+            columns,
+        } = self;
+        let parent = quote_spanned!(table_name.span()=> #table_name::table);
+        let ranking = quote!(::diesel_counters::dsl::Ranking<C, #table, E, By>);
+        quote! {
+            impl ::diesel_counters::ChildOf<#parent> for #table {
+                type ParentKey = (#(#columns,)*);
+                const PARENT_KEY: &'static Self::ParentKey = &(#(#columns,)*);
+            }
+
+            impl<C, E, By> ::diesel::JoinTo<#ranking> for #parent
+            where
+                C: ::diesel_counters::Counters<Table = #table>,
+                E: ::core::clone::Clone,
+                By: ::diesel_counters::dsl::RankBy<#table>,
+            {
+                type FromClause =
+                    ::diesel::query_source::Alias<::diesel_counters::dsl::RankingTable<#ranking>>;
+                type OnClause = ::diesel_counters::dsl::IsParent<#parent, #ranking>;
+
+                fn join_target(ranking: #ranking) -> (Self::FromClause, Self::OnClause) {
+                    (ranking.alias(), ranking.is_parent())
+                }
+            }
+        }
+    }
+}
+
+/// Returns `articles` for `articles::id`.
+fn table_of(column: &Path) -> Option<Path> {
+    let mut table = column.clone();
+    table.segments.pop()?;
+    let last = table.segments.pop()?.into_value();
+    table.segments.push_value(last);
+    Some(table)
+}
+
+/// Parses `likes`, or `(likes, comments)`.
+fn parse_paths(input: ParseStream) -> Result<Vec<Path>> {
+    let span = input.span();
+    let column = |input: ParseStream| {
+        Path::parse_mod_style(input)
+            .map_err(|error| Error::new(error.span(), "this requires a column, without quotes"))
+    };
+    if !input.peek(token::Paren) {
+        return Ok(vec![column(input)?]);
+    }
+    let list;
+    parenthesized!(list in input);
+    let columns = Punctuated::<Path, Token![,]>::parse_terminated_with(&list, column)?;
+    match columns.is_empty() {
+        true => Err(Error::new(span, "this requires a column")),
+        false => Ok(columns.into_iter().collect()),
+    }
+}
+
+fn parse_slots(value: ParseStream) -> Result<i16> {
+    let span = value.span();
+    match value.parse::<LitInt>().and_then(|n| n.base10_parse()) {
+        Ok(slots) if slots > 0 => Ok(slots),
+        _ => Err(Error::new(
+            span,
+            "`slots` requires a number from 1 to 32767, as in `slots = 32`",
+        )),
+    }
+}
+
+fn parse_period(value: ParseStream) -> Result<Ident> {
+    let span = value.span();
+    match value.parse::<Ident>() {
+        Ok(period)
+            if ["Day", "Week", "Month", "Year", "Total"]
+                .iter()
+                .any(|name| period == name) =>
+        {
+            Ok(period)
+        }
+        _ => Err(Error::new(
+            span,
+            "`period` requires Day, Week, Month, Year or Total, as in `period = Week`",
+        )),
+    }
+}

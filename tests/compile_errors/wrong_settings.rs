@@ -1,0 +1,29 @@
+//! What `counter_table!` refuses.
+
+diesel::table! {
+    article_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+    }
+}
+
+diesel_counters::counter_table!();
+diesel_counters::counter_table!("article_counters");
+diesel_counters::counter_table!(article_counters, slots = 32);
+diesel_counters::counter_table!(article_counters { shards = 32 });
+diesel_counters::counter_table!(article_counters { slots = 0 });
+diesel_counters::counter_table!(article_counters { slots = 32768 });
+diesel_counters::counter_table!(article_counters { slots = "32" });
+diesel_counters::counter_table!(article_counters { period = "week" });
+diesel_counters::counter_table!(article_counters { period = Fortnight });
+diesel_counters::counter_table!(article_counters { slots = 1, slots = 2 });
+diesel_counters::counter_table!(article_counters { parent = id });
+diesel_counters::counter_table!(article_counters { parent = articles::id, parent = articles::id });
+diesel_counters::counter_table!(article_counters { parent = (articles::id, users::id) });
+diesel_counters::counter_table!(article_counters { parent = () });
+diesel_counters::counter_table!(article_counters { counted_by_database = "views" });
+diesel_counters::counter_table!(article_counters { slots = 1 period = Week });
+
+fn main() {}
