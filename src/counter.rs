@@ -7,7 +7,7 @@ use diesel::sql_types::{BigInt, SqlType};
 use diesel::{Column, Expression, QueryResult};
 
 use crate::error::overflow;
-use crate::table::{CounterTable, TableName};
+use crate::table::{CounterTable, KeyNames};
 
 /// One counter, or a tuple of two to eight counters of one table: `views`, or
 /// `(views, likes)`.
@@ -33,9 +33,6 @@ pub trait Counters: Expression {
     #[doc(hidden)]
     fn value(amounts: Self::Amounts) -> Self::Value;
 }
-
-/// The name of the counter table of `C`, as SQL.
-pub(crate) type TableOf<C> = TableName<<C as Counters>::Table>;
 
 /// Returns the sum for each counter, or an overflow.
 pub(crate) fn sum<C: Counters>(
@@ -174,7 +171,7 @@ impl<T: CounterTable> CounterType<NoCounters<T>> for NoCounterType {
 /// Returns the column's name. Fails to compile if the column is part of the primary key.
 const fn counter_name<C: Column<Table: CounterTable>>() -> &'static str {
     let mut key = 0;
-    let columns = <C::Table as CounterTable>::KEY;
+    let columns = <C::Table as KeyNames>::KEY;
     while key < columns.len() {
         assert!(
             !same(C::NAME, columns[key]),

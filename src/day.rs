@@ -78,7 +78,7 @@ impl DayRange {
     /// The period that `day` is in. If a database cannot store the day, the query fails.
     pub(crate) fn period_of(day: NaiveDate, period: Period) -> Self {
         match DayRange::whole(day..=day, period) {
-            days if days.is_empty() => DayRange::one(period.start(day)),
+            days if days.is_empty() => DayRange::one(day),
             days => days,
         }
     }

@@ -1,14 +1,14 @@
-//! Keys of entities: the values of the first columns of a counter table's primary key.
+//! Keys of entities: a key is a list of columns, from none to five.
 //!
-//! A key is a tuple with a part for each column, from none to five. Statements that write require a
-//! whole key. Queries take any prefix of it.
+//! Its SQL types are a tuple, [`KeyTypes`]. Its value is a tuple too, or the value alone if there is one
+//! column. A statement takes a whole key ([`KeyOf`]), its first columns ([`PrefixOf`]), a list of keys
+//! ([`Keys`]), or the keys of a query ([`AnyOf`]).
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use diesel::Expression;
 use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql};
@@ -34,18 +34,26 @@ pub trait KeyTypes: 'static {
 }
 
 /// The SQL types of a key of one or more columns.
-pub trait FirstType: KeyTypes {
-    /// The SQL type of the first column.
-    type First: SingleValue + SqlType + 'static;
+#[diagnostic::on_unimplemented(
+    message = "this counter table has no entities: its primary key is (day, slot)",
+    label = "this requires a key of one or more columns"
+)]
+pub trait NotEmpty: KeyTypes {}
+
+/// The SQL types of a key whose first `Columns` have the SQL type `Row` in a query.
+pub trait StartsWith<Columns>: KeyTypes {
+    type Row: TypedExpressionType + 'static;
 }
 
-/// The SQL types of the first columns of a key with the SQL types `Key`: a tuple of some of them, of
-/// all or of none.
+/// The SQL type of the first columns of a key with the SQL types `Key`, or of all.
 #[diagnostic::on_unimplemented(
     message = "these are not the first columns of this counter table's key, which has the SQL types `{Key}`",
-    label = "these expressions have the SQL types `{Self}`"
+    label = "this has the SQL type `{Self}`",
+    note = "help: in a query of keys, select the key, as in `articles::table.filter(…).select(articles::id)`"
 )]
-pub trait StartOf<Key> {}
+pub trait StartOf<Key> {
+    const COLUMNS: usize;
+}
 
 /// A value that identifies an entity of a counter table whose key has the SQL types `Key`.
 ///
@@ -55,22 +63,23 @@ pub trait StartOf<Key> {}
 /// expressions.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key of this counter table, whose key has the SQL types `{Key}`",
-    label = "this requires a value for each of `{Key}`",
+    label = "this requires a value for each of `{Key}`, as in `.of(id)`",
     note = "help: give the whole key as values, such as `article.id`, or `(article.id, \"👍\")` for a key of two columns; columns are not keys",
+    note = "help: for a model whose key is the first of two columns, add the second one: `article.with_key(\"👍\").incr_counter(…)`",
     note = "help: if the key is `()`, the table has no entities: leave out `.of(…)`, or derive `HasCounters` on a unit struct"
 )]
 pub trait KeyOf<Key> {
-    /// The key as a tuple of Diesel expressions.
-    #[doc(hidden)]
-    type Id;
     /// Many keys, column by column.
     #[doc(hidden)]
     type Columns: Default + fmt::Debug;
     #[doc(hidden)]
-    fn into_id(self) -> Self::Id;
-    #[doc(hidden)]
     fn push_to(self, columns: &mut Self::Columns);
 }
+
+/// The SQL types of a key whose value is `K`. For the key of a model, the compiler's error for this bound
+/// names the key, and that for `K: KeyOf<…>` does not.
+pub trait IsKey<K> {}
+impl<K: KeyOf<Key>, Key> IsKey<K> for Key {}
 
 /// A value that identifies entities of a counter table whose key has the SQL types `Key`: a whole
 /// key, or the values of its first columns.
@@ -85,7 +94,7 @@ pub trait KeyOf<Key> {
 )]
 pub trait PrefixOf<Key, Columns>: KeyOf<Self::Types> {
     /// The SQL types of these columns.
-    type Types;
+    type Types: KeyTypes;
     /// [`Whole`] or [`Part`].
     #[doc(hidden)]
     type Extent;
@@ -99,11 +108,6 @@ pub struct Whole;
 #[derive(Debug)]
 pub struct Part;
 
-/// The SQL types of a key whose first `Columns` have the SQL type `Row` in a query.
-pub trait StartsWith<Columns>: KeyTypes {
-    type Row: TypedExpressionType + 'static;
-}
-
 /// The number of columns of a prefix of a key.
 #[derive(Debug, Clone, Copy)]
 pub struct Columns<const NUMBER: usize>;
@@ -113,47 +117,30 @@ impl<const NUMBER: usize> QueryId for Columns<NUMBER> {
     const HAS_STATIC_QUERY_ID: bool = true;
 }
 
-/// A value of a key's column as a bind value of the SQL type `ST`. Diesel's own expression does not
-/// give the value back, which a transaction that gathers increments sorts by.
-pub struct BoundKey<ST, K> {
-    key: K,
-    sql_type: PhantomData<ST>,
+/// A key whose columns have the SQL types `Key`, as bind values.
+#[diagnostic::on_unimplemented(
+    message = "this statement has no key of an entity, or not the whole key",
+    label = "add the key, with a value for each of `{Key}`: `.of(id)`"
+)]
+pub trait BindKey<Key, DB: Backend> {
+    /// Writes the value of one column.
+    fn walk_column<'b>(&'b self, column: usize, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
 }
 
-// An SQL type of the application's own need not be `Clone` or `Debug`.
-impl<ST, K: Clone> Clone for BoundKey<ST, K> {
-    fn clone(&self) -> Self {
-        BoundKey {
-            key: self.key.clone(),
-            ..*self
-        }
-    }
-}
-impl<ST, K: Copy> Copy for BoundKey<ST, K> {}
-
-impl<ST, K: fmt::Debug> fmt::Debug for BoundKey<ST, K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("BoundKey").field(&self.key).finish()
-    }
+/// A key whose columns have the SQL types `Key`, in rows that are loaded.
+pub trait LoadKey<Key, DB: Backend>: Sized {
+    /// Loads the key from the first fields of a row.
+    fn load<'a>(row: &impl Row<'a, DB>) -> deserialize::Result<Self>;
 }
 
-impl<ST: SqlType + TypedExpressionType, K> Expression for BoundKey<ST, K> {
-    type SqlType = ST;
-}
-
-impl<ST: QueryId, K> QueryId for BoundKey<ST, K> {
-    type QueryId = BoundKey<ST::QueryId, ()>;
-    const HAS_STATIC_QUERY_ID: bool = ST::HAS_STATIC_QUERY_ID;
-}
-
-impl<ST, K, DB> QueryFragment<DB> for BoundKey<ST, K>
+/// Returns the field with the index `i` of a row.
+pub(crate) fn field<'a, ST, T, DB>(row: &impl Row<'a, DB>, i: usize) -> deserialize::Result<T>
 where
-    DB: Backend + HasSqlType<ST>,
-    K: ToSql<ST, DB>,
+    DB: Backend,
+    T: FromSql<ST, DB>,
 {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        out.push_bind_param::<ST, _>(&self.key)
-    }
+    let field = row.get(i).ok_or("a row has too few fields")?;
+    T::from_nullable_sql(field.value())
 }
 
 /// The values of many keys for one column, whose SQL type is `ST`.
@@ -181,16 +168,6 @@ impl<ST, K> fmt::Debug for KeyColumn<ST, K> {
 /// The SQL types of the entity's key in the table of the counters `C`.
 pub type KeyType<C> = <<C as Counters>::Table as CounterTable>::KeyType;
 
-/// The whole key `K` of an entity that `C` counts, as a tuple of Diesel expressions.
-pub type KeyExpression<K, C> = <K as KeyOf<KeyType<C>>>::Id;
-
-/// The key `K` of entities that `C` counts, or the values of its first columns, as a tuple of Diesel
-/// expressions.
-pub type PrefixExpression<K, C, Columns> = PrefixId<K, KeyType<C>, Columns>;
-
-/// As [`PrefixExpression`], for keys of the SQL types `Key`.
-pub type PrefixId<K, Key, Columns> = <K as KeyOf<<K as PrefixOf<Key, Columns>>::Types>>::Id;
-
 /// Many keys `K` of entities that `C` counts, column by column.
 pub type KeyColumns<K, C> = <K as KeyOf<KeyType<C>>>::Columns;
 
@@ -206,31 +183,9 @@ where
 {
 }
 
-/// Expressions for the first columns of a key, as SQL.
-#[diagnostic::on_unimplemented(
-    message = "this statement has no key of an entity",
-    label = "add the key, with values of the types of the table's first columns: `.of(id)`"
-)]
-pub trait Parts<DB: Backend> {
-    const NUMBER: usize;
-    /// Writes the expression for one column.
-    fn walk_part<'b>(&'b self, part: usize, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
-}
-
-/// The one entity that a statement writes, as SQL. Its key has the SQL types `Key`.
-#[diagnostic::on_unimplemented(
-    message = "this statement has no key of an entity",
-    label = "add the key, with a value for each of `{Key}`: `.of(id)`",
-    note = "help: for a model whose key is the first of two columns, add the second one: `article.with_key(\"👍\").incr_counter(…)`"
-)]
-pub trait Entity<Key> {
-    /// The key.
-    type Value;
-    fn into_value(self) -> Self::Value;
-}
-
-/// The entities that a statement on a counter table reads or writes, as SQL.
-pub trait Entities<DB: Backend> {
+/// The entities that a statement on a counter table reads or writes, whose keys have the SQL types
+/// `Key`.
+pub trait Entities<Key, DB: Backend> {
     /// Writes a condition on the first columns of `key`: ` WHERE "article_id" = ?`. Returns the word to
     /// write before the next condition: ` WHERE ` or ` AND `.
     fn walk_where<'b>(
@@ -240,17 +195,73 @@ pub trait Entities<DB: Backend> {
     ) -> QueryResult<&'static str>;
 }
 
-fn walk_equal<'b, P: Parts<DB>, DB: Backend>(
-    parts: &'b P,
+/// All entities.
+impl<Key, DB: Backend> Entities<Key, DB> for () {
+    fn walk_where<'b>(&'b self, _: &[&str], _: AstPass<'_, 'b, DB>) -> QueryResult<&'static str> {
+        Ok(" WHERE ")
+    }
+}
+
+/// The entities whose keys begin with the first `N` columns `K`.
+#[derive(Debug, Clone, Copy)]
+pub struct Prefix<K, N>(K, PhantomData<N>);
+
+impl<K, N> Prefix<K, N> {
+    pub(crate) fn new(key: K) -> Self {
+        Prefix(key, PhantomData)
+    }
+}
+
+// The SQL does not depend on the Rust type of the key.
+impl<K, N: QueryId> QueryId for Prefix<K, N> {
+    type QueryId = Prefix<(), N::QueryId>;
+    const HAS_STATIC_QUERY_ID: bool = N::HAS_STATIC_QUERY_ID;
+}
+
+impl<K, N, Key, DB> Entities<Key, DB> for Prefix<K, N>
+where
+    K: PrefixOf<Key, N> + BindKey<K::Types, DB>,
+    DB: Backend,
+{
+    fn walk_where<'b>(
+        &'b self,
+        key: &[&str],
+        out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<&'static str> {
+        walk_equal::<K::Types, _, _>(&self.0, key, out)
+    }
+}
+
+/// The entity with the whole key `K`.
+#[derive(Debug, Clone, Copy)]
+pub struct One<K>(pub(crate) K);
+
+impl<K, Key, DB> Entities<Key, DB> for One<K>
+where
+    K: BindKey<Key, DB>,
+    Key: KeyTypes,
+    DB: Backend,
+{
+    fn walk_where<'b>(
+        &'b self,
+        key: &[&str],
+        out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<&'static str> {
+        walk_equal::<Key, _, _>(&self.0, key, out)
+    }
+}
+
+fn walk_equal<'b, Key: KeyTypes, K: BindKey<Key, DB>, DB: Backend>(
+    values: &'b K,
     key: &[&str],
     mut out: AstPass<'_, 'b, DB>,
 ) -> QueryResult<&'static str> {
     let mut and = " WHERE ";
-    for (part, column) in key.iter().take(P::NUMBER).enumerate() {
+    for (column, name) in key.iter().take(Key::COLUMNS).enumerate() {
         out.push_sql(and);
-        out.push_identifier(column)?;
+        out.push_identifier(name)?;
         out.push_sql(" = ");
-        parts.walk_part(part, out.reborrow())?;
+        values.walk_column(column, out.reborrow())?;
         and = " AND ";
     }
     Ok(and)
@@ -330,8 +341,7 @@ impl<Columns> QueryId for Keys<Columns> {
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-#[diagnostic::do_not_recommend]
-impl<Columns, DB> Entities<DB> for Keys<Columns>
+impl<Columns, Key, DB> Entities<Key, DB> for Keys<Columns>
 where
     Columns: BindColumns<DB>,
     DB: CounterBackend,
@@ -341,6 +351,9 @@ where
         key: &[&str],
         mut out: AstPass<'_, 'b, DB>,
     ) -> QueryResult<&'static str> {
+        if Columns::NUMBER == 0 {
+            return Ok(" WHERE ");
+        }
         out.push_sql(" WHERE ");
         let key = &key[..Columns::NUMBER];
         DB::ManyRows::walk_in(key, &*self.columns, self.len, out.reborrow())?;
@@ -348,43 +361,13 @@ where
     }
 }
 
-/// The entities whose keys, or the first columns of them, the query `Q` selects. The keys have the SQL
-/// types `Key`.
-pub struct AnyOf<Q, Key> {
-    query: Q,
-    of: PhantomData<Key>,
-}
+/// The entities whose keys, or the first columns of them, the query `Q` selects.
+#[derive(Debug, Clone, QueryId)]
+pub struct AnyOf<Q>(pub(crate) Q);
 
-impl<Q, Key> AnyOf<Q, Key> {
-    pub(crate) fn new(query: Q) -> Self {
-        AnyOf {
-            query,
-            of: PhantomData,
-        }
-    }
-}
-
-impl<Q: Clone, Key> Clone for AnyOf<Q, Key> {
-    fn clone(&self) -> Self {
-        AnyOf::new(self.query.clone())
-    }
-}
-
-impl<Q, Key> fmt::Debug for AnyOf<Q, Key> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnyOf").finish_non_exhaustive()
-    }
-}
-
-impl<Q: QueryId, Key> QueryId for AnyOf<Q, Key> {
-    type QueryId = AnyOf<Q::QueryId, ()>;
-    const HAS_STATIC_QUERY_ID: bool = Q::HAS_STATIC_QUERY_ID;
-}
-
-#[diagnostic::do_not_recommend]
-impl<Q, Key, DB> Entities<DB> for AnyOf<Q, Key>
+impl<Q, Key, DB> Entities<Key, DB> for AnyOf<Q>
 where
-    Q: Query<SqlType: SelectedKeys<Key>> + QueryFragment<DB>,
+    Q: Query<SqlType: StartOf<Key>> + QueryFragment<DB>,
     DB: Backend,
 {
     fn walk_where<'b>(
@@ -392,69 +375,17 @@ where
         key: &[&str],
         mut out: AstPass<'_, 'b, DB>,
     ) -> QueryResult<&'static str> {
-        let key = &key[..<Q::SqlType as SelectedKeys<Key>>::COLUMNS];
+        let key = &key[..Q::SqlType::COLUMNS];
         let (before, after) = if key.len() == 1 { ("", "") } else { ("(", ")") };
         out.push_sql(" WHERE ");
         out.push_sql(before);
         push_names(key, &mut out)?;
         out.push_sql(after);
         out.push_sql(" IN (");
-        self.query.walk_ast(out.reborrow())?;
+        self.0.walk_ast(out.reborrow())?;
         out.push_sql(")");
         Ok(" AND ")
     }
-}
-
-/// The SQL type of a query of keys: the first columns of a key with the SQL types `Key`, or all.
-#[diagnostic::on_unimplemented(
-    message = "this is not a query of keys of this counter table, whose key has the SQL types `{Key}`",
-    label = "this query selects `{Self}`",
-    note = "help: select the key, as in `articles::table.filter(…).select(articles::id)`"
-)]
-pub trait SelectedKeys<Key> {
-    const COLUMNS: usize;
-}
-
-/// A value of a column whose SQL type is `ST`, in rows that are loaded and written back.
-///
-/// It is implemented for every type that Diesel can load from this column, and bind.
-pub trait KeyValue<ST, DB: Backend>: Sized {
-    /// Writes the value.
-    fn walk_value<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
-    /// Loads the value.
-    fn load(value: Option<DB::RawValue<'_>>) -> deserialize::Result<Self>;
-}
-
-impl<K, ST, DB> KeyValue<ST, DB> for K
-where
-    DB: Backend + HasSqlType<ST>,
-    K: ToSql<ST, DB> + FromSql<ST, DB>,
-{
-    fn walk_value<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        out.push_bind_param::<ST, _>(self)
-    }
-
-    fn load(value: Option<DB::RawValue<'_>>) -> deserialize::Result<Self> {
-        K::from_nullable_sql(value)
-    }
-}
-
-/// A key whose columns have the SQL types `Key`, in rows that are loaded and written back.
-pub trait StoredValues<Key, DB: Backend>: Sized {
-    /// Writes the value of one column.
-    fn walk_column<'b>(&'b self, column: usize, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
-    /// Loads the key from the first fields of a row.
-    fn load<'a>(row: &impl Row<'a, DB>) -> deserialize::Result<Self>;
-}
-
-/// Returns the field with the index `i` of a row.
-pub(crate) fn field<'a, ST, K, DB>(row: &impl Row<'a, DB>, i: usize) -> deserialize::Result<K>
-where
-    DB: Backend,
-    K: KeyValue<ST, DB>,
-{
-    let field = row.get(i).ok_or("a row has too few fields")?;
-    K::load(field.value())
 }
 
 impl KeyTypes for () {
@@ -466,28 +397,8 @@ impl KeyTypes for () {
 }
 
 impl KeyOf<()> for () {
-    type Id = ();
     type Columns = ();
-    fn into_id(self) {}
     fn push_to(self, (): &mut ()) {}
-}
-
-impl Entity<()> for () {
-    type Value = ();
-    fn into_value(self) {}
-}
-
-impl<DB: Backend> Parts<DB> for () {
-    const NUMBER: usize = 0;
-    fn walk_part<'b>(&'b self, _: usize, _: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Ok(())
-    }
-}
-
-impl<DB: Backend> Entities<DB> for () {
-    fn walk_where<'b>(&'b self, _: &[&str], _: AstPass<'_, 'b, DB>) -> QueryResult<&'static str> {
-        Ok(" WHERE ")
-    }
 }
 
 impl<DB: Backend> BindColumns<DB> for () {
@@ -497,10 +408,13 @@ impl<DB: Backend> BindColumns<DB> for () {
     }
 }
 
-impl<DB: Backend> StoredValues<(), DB> for () {
+impl<DB: Backend> BindKey<(), DB> for () {
     fn walk_column<'b>(&'b self, _: usize, _: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         Ok(())
     }
+}
+
+impl<DB: Backend> LoadKey<(), DB> for () {
     fn load<'a>(_: &impl Row<'a, DB>) -> deserialize::Result<Self> {
         Ok(())
     }
@@ -515,7 +429,7 @@ impl<S: SqlType + SingleValue + 'static> KeyTypes for (S,) {
     }
 }
 
-// With this attribute the compiler prints the message of `KeyOf`, and not the bounds of this impl.
+// With this attribute the compiler prints the message of the trait, and not the bounds of the impl.
 #[diagnostic::do_not_recommend]
 impl<K, S> KeyOf<(S,)> for K
 where
@@ -524,42 +438,31 @@ where
     // A bind value has `Never`. A column, for example, has `No`.
     K::Expression: ValidGrouping<(), IsAggregate = is_aggregate::Never>,
 {
-    type Id = (BoundKey<S, K>,);
     type Columns = (KeyColumn<S, K>,);
-
-    fn into_id(self) -> Self::Id {
-        (bound(self),)
-    }
 
     fn push_to(self, (column,): &mut Self::Columns) {
         column.values.push(self);
     }
 }
 
-impl<S, K> Entity<(S,)> for (BoundKey<S, K>,) {
-    type Value = K;
-    fn into_value(self) -> K {
-        self.0.key
+#[diagnostic::do_not_recommend]
+impl<K, S, DB> BindKey<(S,), DB> for K
+where
+    DB: Backend + HasSqlType<S>,
+    K: ToSql<S, DB>,
+{
+    fn walk_column<'b>(&'b self, _: usize, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_bind_param::<S, _>(self)
     }
 }
 
-impl<K, S, DB> StoredValues<(S,), DB> for K
+impl<K, S, DB> LoadKey<(S,), DB> for K
 where
     DB: Backend,
-    K: KeyValue<S, DB>,
+    K: FromSql<S, DB>,
 {
-    fn walk_column<'b>(&'b self, _: usize, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        self.walk_value(out)
-    }
     fn load<'a>(row: &impl Row<'a, DB>) -> deserialize::Result<Self> {
         field(row, 0)
-    }
-}
-
-fn bound<S, K>(key: K) -> BoundKey<S, K> {
-    BoundKey {
-        key,
-        sql_type: PhantomData,
     }
 }
 
@@ -574,63 +477,49 @@ macro_rules! keys {
             }
         }
 
-        #[diagnostic::do_not_recommend]
-        impl<$($S, $K),*> KeyOf<($($S,)*)> for ($($K,)*)
-        where
-            $($K: KeyOf<($S,), Id = (BoundKey<$S, $K>,), Columns = (KeyColumn<$S, $K>,)>,)*
-        {
-            type Id = ($(BoundKey<$S, $K>,)*);
-            type Columns = ($(KeyColumn<$S, $K>,)*);
+        keys!(@of ($($K,)*): $($i: $S $K $K),*);
+        keys!(@of &'k ($($K,)*): $($i: $S $K &'k $K),*);
 
-            fn into_id(self) -> Self::Id {
-                ($(bound(self.$i),)*)
-            }
-
-            fn push_to(self, columns: &mut Self::Columns) {
-                $(columns.$i.values.push(self.$i);)*
-            }
-        }
-
-        #[diagnostic::do_not_recommend]
-        impl<'k, $($S, $K),*> KeyOf<($($S,)*)> for &'k ($($K,)*)
-        where
-            $(&'k $K: KeyOf<($S,), Id = (BoundKey<$S, &'k $K>,), Columns = (KeyColumn<$S, &'k $K>,)>,)*
-        {
-            type Id = ($(BoundKey<$S, &'k $K>,)*);
-            type Columns = ($(KeyColumn<$S, &'k $K>,)*);
-
-            fn into_id(self) -> Self::Id {
-                ($(bound(&self.$i),)*)
-            }
-
-            fn push_to(self, columns: &mut Self::Columns) {
-                $(columns.$i.values.push(&self.$i);)*
-            }
-        }
-
-        impl<$($S, $K),*> Entity<($($S,)*)> for ($(BoundKey<$S, $K>,)*) {
-            type Value = ($($K,)*);
-            fn into_value(self) -> Self::Value {
-                ($(self.$i.key,)*)
-            }
-        }
-
-        impl<$($S, $K,)* DB> StoredValues<($($S,)*), DB> for ($($K,)*)
+        impl<$($S, $K,)* DB> LoadKey<($($S,)*), DB> for ($($K,)*)
         where
             DB: Backend,
-            $($K: KeyValue<$S, DB>,)*
+            $($K: FromSql<$S, DB>,)*
         {
-            fn walk_column<'b>(&'b self, column: usize, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-                match column {
-                    $($i => self.$i.walk_value(out),)*
-                    _ => Ok(()),
-                }
-            }
             fn load<'a>(row: &impl Row<'a, DB>) -> deserialize::Result<Self> {
-                Ok(($(field(row, $i)?,)*))
+                Ok(($(field::<$S, $K, DB>(row, $i)?,)*))
             }
         }
     )*};
+    // A tuple, or a reference to a tuple. `$Part` is the type of the value of a column, or a reference.
+    (@of $Key:ty: $($i:tt: $S:ident $K:ident $Part:ty),*) => {
+        #[diagnostic::do_not_recommend]
+        impl<'k, $($S, $K),*> KeyOf<($($S,)*)> for $Key
+        where
+            $($Part: KeyOf<($S,), Columns = (KeyColumn<$S, $Part>,)>,)*
+        {
+            type Columns = ($(KeyColumn<$S, $Part>,)*);
+
+            #[allow(non_snake_case)] // The variables have the names of the types.
+            fn push_to(self, columns: &mut Self::Columns) {
+                let ($($K,)*) = self;
+                $(columns.$i.values.push($K);)*
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl<'k, $($S, $K,)* DB> BindKey<($($S,)*), DB> for $Key
+        where
+            DB: Backend,
+            $($K: BindKey<($S,), DB>,)*
+        {
+            fn walk_column<'b>(&'b self, column: usize, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+                match column {
+                    $($i => self.$i.walk_column(0, out),)*
+                    _ => Ok(()),
+                }
+            }
+        }
+    };
 }
 
 keys! {
@@ -642,37 +531,7 @@ keys! {
 
 macro_rules! key_tuples {
     ($($number:literal: $($i:tt: $S:ident $K:ident),*;)*) => {$(
-        key_tuples!(@first $($S)*);
-
-        #[diagnostic::do_not_recommend]
-        impl<$($K,)* DB> Parts<DB> for ($($K,)*)
-        where
-            DB: Backend,
-            $($K: QueryFragment<DB>,)*
-        {
-            const NUMBER: usize = $number;
-            fn walk_part<'b>(&'b self, part: usize, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-                match part {
-                    $($i => self.$i.walk_ast(out),)*
-                    _ => Ok(()),
-                }
-            }
-        }
-
-        #[diagnostic::do_not_recommend]
-        impl<$($K,)* DB> Entities<DB> for ($($K,)*)
-        where
-            DB: Backend,
-            Self: Parts<DB>,
-        {
-            fn walk_where<'b>(
-                &'b self,
-                key: &[&str],
-                out: AstPass<'_, 'b, DB>,
-            ) -> QueryResult<&'static str> {
-                walk_equal(self, key, out)
-            }
-        }
+        impl<$($S),*> NotEmpty for ($($S,)*) where Self: KeyTypes {}
 
         impl<$($S, $K,)* DB> BindColumns<DB> for ($(KeyColumn<$S, $K>,)*)
         where
@@ -696,15 +555,6 @@ macro_rules! key_tuples {
             }
         }
     )*};
-    (@first $First:ident $($S:ident)*) => {
-        impl<$First, $($S),*> FirstType for ($First, $($S,)*)
-        where
-            Self: KeyTypes,
-            $First: SingleValue + SqlType + 'static,
-        {
-            type First = $First;
-        }
-    };
 }
 
 key_tuples! {
@@ -718,12 +568,11 @@ key_tuples! {
 // Each prefix of a key has an impl of its own, so that the compiler infers the number of columns.
 macro_rules! prefixes {
     ($($number:tt: ($($S:ident)*) of ($($T:ident)*) $Extent:ident;)*) => {$(
-        impl<$($T),*> StartOf<($($T,)*)> for ($($S,)*) {}
-
         #[diagnostic::do_not_recommend]
         impl<K, $($T),*> PrefixOf<($($T,)*), Columns<$number>> for K
         where
             K: KeyOf<($($S,)*)>,
+            ($($S,)*): KeyTypes,
         {
             type Types = ($($S,)*);
             type Extent = $Extent;
@@ -733,22 +582,23 @@ macro_rules! prefixes {
         where
             Self: KeyTypes,
         {
-            type Row = prefixes!(@row $($S)*);
+            type Row = <($($S,)*) as KeyTypes>::Row;
         }
 
-        prefixes!(@selected $number: ($($S)*) of ($($T)*));
+        prefixes!(@start $number: ($($S)*) of ($($T)*));
     )*};
-    (@row) => { Untyped };
-    (@row $S:ident) => { $S };
-    (@row $($S:ident)*) => { ($($S,)*) };
-    (@selected 0: () of $key:tt) => {};
-    (@selected 1: ($S:ident) of ($($T:ident)*)) => {
-        impl<$($T),*> SelectedKeys<($($T,)*)> for $S {
+    (@start 0: () of $key:tt) => {};
+    (@start 1: ($S:ident) of ($($T:ident)*)) => {
+        // A query of one column has the SQL type of the column.
+        impl<$($T),*> StartOf<($($T,)*)> for $S {
+            const COLUMNS: usize = 1;
+        }
+        impl<$($T),*> StartOf<($($T,)*)> for ($S,) {
             const COLUMNS: usize = 1;
         }
     };
-    (@selected $number:tt: ($($S:ident)*) of ($($T:ident)*)) => {
-        impl<$($T),*> SelectedKeys<($($T,)*)> for ($($S,)*) {
+    (@start $number:tt: ($($S:ident)*) of ($($T:ident)*)) => {
+        impl<$($T),*> StartOf<($($T,)*)> for ($($S,)*) {
             const COLUMNS: usize = $number;
         }
     };

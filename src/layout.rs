@@ -3,12 +3,9 @@
 use std::any::TypeId;
 use std::borrow::Cow;
 
-use diesel::associations::HasTable;
-use diesel::query_source::QuerySource;
+use diesel::Column;
 use diesel::sql_types::{BigInt, Nullable};
-use diesel::{Column, Table};
 
-use crate::counter::Counters;
 use crate::table::{CounterTable, module_name};
 
 type Name = Cow<'static, str>;
@@ -42,18 +39,17 @@ pub struct Layout<F> {
     pub others: Vec<Name>,
 }
 
-impl<F> Layout<F> {
+impl<T: CounterTable> Layout<T> {
     /// The layout of a `table!`.
-    pub(crate) fn of<T>() -> Self
+    pub(crate) fn of_table() -> Self
     where
-        T: CounterTable + QuerySource<FromClause = F>,
-        <T as Table>::AllColumns: ColumnNames,
+        T::AllColumns: ColumnNames,
     {
         let (mut counters, mut others) = (Vec::new(), Vec::new());
         for (name, kind) in T::AllColumns::column_names() {
             match kind {
                 _ if T::KEY.contains(&name) => {}
-                Kind::Counter => counters.push(name.into()),
+                Kind::Counter => counters.push(name),
                 Kind::NoCounter => others.push(name.into()),
                 // A number that can be NULL is not a counter, but could be meant as one. It is left
                 // out, so that a merge fails and names the column.
@@ -61,32 +57,26 @@ impl<F> Layout<F> {
             }
         }
         Layout {
-            table: T::table().from_clause(),
-            name: module_name::<T>().into(),
-            entity: T::ENTITY.iter().copied().map(Name::from).collect(),
-            day: T::DAY.into(),
-            slot: T::SLOT.into(),
-            counters,
             others,
+            ..Layout::of_counters(&counters)
         }
     }
 
-    /// The layout of the table of the counters `C`, with these counters only.
-    pub(crate) fn of_counters<C>() -> Self
-    where
-        C: Counters<Table: QuerySource<FromClause = F>>,
-    {
+    pub(crate) fn of_counters(counters: &[&'static str]) -> Self {
+        let names = |names: &[&'static str]| names.iter().copied().map(Name::from).collect();
         Layout {
-            table: C::Table::table().from_clause(),
-            name: module_name::<C::Table>().into(),
-            entity: C::Table::ENTITY.iter().copied().map(Name::from).collect(),
-            day: C::Table::DAY.into(),
-            slot: C::Table::SLOT.into(),
-            counters: C::NAMES.iter().copied().map(Name::from).collect(),
+            table: T::table(),
+            name: module_name::<T>().into(),
+            entity: names(T::ENTITY),
+            day: T::DAY.into(),
+            slot: T::SLOT.into(),
+            counters: names(counters),
             others: Vec::new(),
         }
     }
+}
 
+impl<F> Layout<F> {
     /// The columns of the primary key, in order.
     pub(crate) fn key(&self) -> Vec<&str> {
         let mut key = self.entity();

@@ -57,11 +57,11 @@
 //! | --- | --- |
 //! | the counters of one model | [`counter_value`](HasCounters::counter_value), `counter_value_on` a day, `counter_value_between` days |
 //! | the counters of all models on a page | [`counter_values`](HasCounters::counter_values), one query |
-//! | a total in any query of the model's table | [`total`] |
+//! | a total in any query of the parent table | [`total`] |
 //! | counts by day, week, month or year | [`daily_counts`](HasCounters::daily_counts), [`counter_series`](dsl::counter_series()) |
 //! | the entities with the greatest totals | [`top`](HasCounters::top), and [`ranking`] to join them to models |
 //!
-//! A read sums rows; [`counter_value`] has a table of the cost. To sort or filter a large table by
+//! A read sums rows; [`counter_value`] says what that costs. To sort or filter a large table by
 //! a count, [`materialize`](HasCounters::materialize) the count into a column.
 //!
 //! # Correcting counts
@@ -152,6 +152,9 @@
 #![deny(missing_debug_implementations)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[macro_use]
+mod statement;
+
 mod backend;
 mod claim;
 mod correcting;
@@ -169,40 +172,42 @@ mod settings;
 mod slot;
 mod table;
 mod transaction;
+mod with_key;
 
-#[doc(hidden)]
-pub use chrono;
-
-#[doc(hidden)]
-pub use backend::ListedRows;
 pub use backend::{CounterBackend, Dialect};
 #[cfg(feature = "r2d2")]
 pub use claim::ClaimSlots;
 pub use correcting::recount::Drift;
 pub use counter::Counters;
-#[doc(hidden)]
-pub use counter::name_of;
 #[cfg(feature = "postgres")]
 pub use counting::counting_statement::{CountingDsl, StatementIncrement};
 pub use counting::counting_transaction::{Countable, CountingTransaction, counting_transaction};
 pub use counting::deltas::{CounterColumn, Deltas};
 pub use day::Period;
 pub use error::{is_overflow, is_retryable};
-#[doc(hidden)]
-pub use key::{Columns, KeyTypes, KeyValue, StoredValues, assert_key};
 pub use key::{KeyOf, PrefixOf};
 pub use layout::Layout;
 pub use maintaining::compact::{Compact, Compacted};
 #[cfg(feature = "r2d2")]
 pub use maintaining::compactor::{Compactor, Run, RunError};
 pub use maintaining::materialize::{Materialize, Materialized, TotalColumn};
-pub use model::{CountersOf, HasCounters, ModelCounters, WithKey};
+pub use model::{CountersOf, HasCounters};
 pub use retry::{Retry, retry, retry_if};
-#[doc(hidden)]
-pub use settings::assert_counter_table;
 pub use settings::{ChildOf, CounterSettings, HasParent, counter_table};
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};
 pub use table::{CounterTable, EntityTable};
+pub use with_key::WithKey;
+
+/// What the macros and the command `diesel-counters` use. It can change in any release.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::backend::ListedRows;
+    pub use crate::counter::name_of;
+    pub use crate::key::{BindKey, Columns, KeyTypes, LoadKey, assert_key};
+    pub use crate::reading::ranking::{IsParent, RankBy, RankingTable, join_parent};
+    pub use crate::settings::assert_counter_table;
+    pub use chrono::NaiveDate;
+}
 
 /// The functions that build statements and queries, and the types that they return.
 ///
@@ -211,9 +216,7 @@ pub use table::{CounterTable, EntityTable};
 pub mod dsl {
     pub use crate::backend::StoredKey;
     pub use crate::claim::{ClaimSlot, claim_slot};
-    pub use crate::correcting::delete::{
-        DeleteCounters, DeleteCountersUnder, DeleteManyCounters, DeleteOn, delete_counters,
-    };
+    pub use crate::correcting::delete::{DeleteCounters, DeleteOn, Listed, Under, delete_counters};
     pub use crate::correcting::recount::{Recount, RecountOn, RecountOne, recount};
     pub use crate::correcting::set::{SetCounter, SetOn, set_counter};
     pub use crate::correcting::true_counts::{RecountBy, TrueCounts};
@@ -223,22 +226,20 @@ pub mod dsl {
     pub use crate::counting::increment::{CountOn, Increment, increment};
     pub use crate::counting::increment_many::{IncrementMany, increment_many};
     pub use crate::day::DayRange;
-    pub use crate::key::{KeyExpression, KeyType, PrefixExpression};
+    pub use crate::key::{AnyOf, KeyType, One, Prefix};
     pub use crate::maintaining::compact::{Fold, StoredTable, compact, fold};
     #[cfg(feature = "r2d2")]
     pub use crate::maintaining::compactor::CompactorBuilder;
     pub use crate::maintaining::materialize::{MaterializeOf, MaterializeOn};
     pub use crate::maintaining::merge::MergeOn;
-    pub use crate::reading::counter_series::{Counts, Series, SeriesOfMany, counter_series};
+    pub use crate::reading::counter_series::{Counts, Series, counter_series};
     pub use crate::reading::counter_value::{
         CounterValue, CounterValues, GroupedCounts, ReadOn, counter_value,
     };
     pub use crate::reading::days::AllDays;
     pub use crate::reading::layout_sums::{LayoutSum, LayoutSums};
-    #[doc(hidden)]
-    pub use crate::reading::ranking::{IsParent, RankBy, RankingTable};
     pub use crate::reading::ranking::{RankedEntity, RankedTotal, Ranking, ranking};
-    pub use crate::reading::sums::{Grouped, Sums, Ungrouped};
+    pub use crate::reading::sums::{Grouped, Many, Sums, Ungrouped};
     pub use crate::reading::total::{ParentRow, Total, total};
 }
 

@@ -1,5 +1,6 @@
 //! The methods of a model with counters.
 
+use std::collections::BTreeSet;
 use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
@@ -11,7 +12,7 @@ use diesel::query_dsl::methods::LoadQuery;
 use diesel::sql_types::BigInt;
 use diesel::{Column, QueryResult};
 
-use crate::correcting::delete::{DeleteFromEach, DeleteManyFromEach};
+use crate::correcting::delete::DeleteFromEach;
 use crate::correcting::recount::{Drift, Recount, RecountOn, RecountOne, recount};
 use crate::correcting::set::{SetCounter, SetOn, set_counter};
 use crate::correcting::true_counts::{OfMany, RecountBy, TrueCounts};
@@ -19,13 +20,14 @@ use crate::counter::Counters;
 use crate::counting::deltas::Deltas;
 use crate::counting::increment::{CountOn, Increment};
 use crate::day::{DayRange, Period};
-use crate::key::{Columns, FirstType, KeyOf, KeyType, PrefixExpression, PrefixOf};
+use crate::key::{Columns, IsKey, KeyType, NotEmpty, Prefix, PrefixOf};
 use crate::maintaining::materialize::{self, MaterializeOf};
 use crate::reading::counter_series::{Counts, Series, counter_series};
 use crate::reading::counter_value::{CounterValue, CounterValues, ReadOn, counter_value};
 use crate::reading::ranking::{Ranking, ranking};
 use crate::settings::{ChildOf, CounterSettings, assert_program_counts};
 use crate::table::{CounterTable, EntityTable};
+use crate::with_key::WithKey;
 
 /// Attaches counters to a Diesel model: implements [`HasCounters`](trait@HasCounters) for the
 /// model, and [`CountersOf`] for each of its counter tables.
@@ -59,38 +61,16 @@ use crate::table::{CounterTable, EntityTable};
 /// # Counters without an entity
 ///
 /// Derive it on a unit struct for counters that exist once, such as the hits of a whole site. The
-/// primary key of their table is `(day, slot)`. The methods are the same:
+/// primary key of their table is `(day, slot)`. The methods are the same, as in
+/// `Site.incr_counter(hits, conn)`:
 ///
 /// ```
-/// # fn main() -> diesel::QueryResult<()> {
-/// # use diesel::connection::SimpleConnection;
-/// # use diesel::prelude::*;
-/// # let conn = &mut SqliteConnection::establish(":memory:").unwrap();
-/// # conn.batch_execute(
-/// #     "CREATE TABLE site_counters (
-/// #          day DATE NOT NULL, slot SMALLINT NOT NULL, hits BIGINT NOT NULL DEFAULT 0,
-/// #          PRIMARY KEY (day, slot)
-/// #      )",
-/// # )?;
-/// use diesel_counters::prelude::*;
-///
-/// diesel::table! {
-///     site_counters (day, slot) {
-///         day -> Date,
-///         slot -> SmallInt,
-///         hits -> BigInt,
-///     }
-/// }
-/// diesel_counters::counter_table!(site_counters);
-///
+/// # diesel::table! { site_counters (day, slot) { day -> Date, slot -> SmallInt, hits -> BigInt, } }
+/// # diesel_counters::counter_table!(site_counters);
+/// # use diesel_counters::HasCounters;
 /// #[derive(HasCounters)]
 /// #[counters(table_name = site_counters)]
 /// struct Site;
-///
-/// Site.incr_counter(site_counters::hits, conn)?;
-/// assert_eq!(Site.counter_value(site_counters::hits, conn)?, 1);
-/// # Ok(())
-/// # }
 /// ```
 pub use diesel_counters_derive::HasCounters;
 
@@ -108,20 +88,47 @@ pub use diesel_counters_derive::HasCounters;
 /// # include!("doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
-/// # let article = Article { id: 1, title: String::new(), total_views: 0 };
+/// # let article: Article = articles::table.find(1).first(conn)?;
+/// # let today = chrono::Utc::now().date_naive();
 /// # let new_comment = (schema::comments::article_id.eq(1), schema::comments::body.eq("Nice."));
+/// use chrono::{Days, NaiveDate};
+/// use diesel::dsl::count_star;
 /// use diesel_counters::prelude::*;
 /// use schema::article_counters::{comments, likes, views};
 ///
+/// // Counting, also in a transaction, next to other rows.
 /// conn.transaction(|conn| {
 ///     diesel::insert_into(schema::comments::table).values(&new_comment).execute(conn)?;
 ///     article.incr_counter(comments, conn)
 /// })?;
 /// article.incr_counter_by(likes, -1, conn)?;
-/// article.incr_counters((views.by(1), likes.by(2)), conn)?;
+/// article.incr_counters((views.by(5), likes.by(2)), conn)?;
 ///
-/// assert_eq!(article.counter_value(comments, conn)?, 1);
-/// assert_eq!(article.counter_value((views, likes), conn)?, (1, 1));
+/// // Reading.
+/// assert_eq!(article.counter_value((views, likes), conn)?, (5, 1));
+/// let last_30_days = today - Days::new(29)..=today;
+/// let bars: Vec<(NaiveDate, i64)> = article.daily_counts(views, last_30_days, conn)?;
+/// assert_eq!(bars[29], (today, 5));
+/// let page: Vec<Article> = articles::table.order(articles::id).load(conn)?;
+/// let counts: Vec<(i64, i64)> = Article::counter_values(&page, (views, likes), conn)?;
+/// assert_eq!(counts, [(5, 1), (0, 0)]);
+/// let most_read: Vec<(i64, i64)> = Article::top(views, 10, .., conn)?;
+/// assert_eq!(most_read, [(1, 5)]);
+///
+/// // Copying the totals into a column, so that lists can be sorted by it.
+/// let written: usize = Article::materialize(views, articles::total_views).execute(conn)?;
+/// assert_eq!(written, 1);
+///
+/// // Correcting.
+/// let before = article.set_counter((views, comments), (100, 7), conn)?;
+/// assert_eq!(before, (5, 1));
+/// let source = schema::comments::table
+///     .group_by(schema::comments::article_id)
+///     .select((schema::comments::article_id, count_star()));
+/// let added = article.recount(comments, source, conn)?;
+/// assert_eq!(added, -6);
+/// article.delete_counters(conn)?;
+/// assert_eq!(article.counter_value((views, comments), conn)?, (0, 0));
 /// # Ok(())
 /// # }
 /// ```
@@ -170,23 +177,19 @@ pub trait HasCounters: Sized {
     where
         Self: HasCounters<KeyColumns = Columns<1>>,
     {
-        WithKey {
-            model: self,
-            second,
-        }
+        WithKey::new(self, second)
     }
 
     /// Adds 1 to a counter, or to each of a tuple of counters.
     fn incr_counter<'a, C, Conn>(&'a self, counter: C, conn: &mut Conn) -> QueryResult<()>
     where
-        C: ModelCounters<'a, Self>,
-        Increment<C, C::Id>: CountOn<Conn>,
+        C: Counters<Table: CountersOf<Self>>,
+        KeyType<C>: IsKey<Self::KeyRef<'a>>,
+        Increment<C, Self::KeyRef<'a>>: CountOn<Conn>,
     {
         const { assert_program_counts::<C>() }
-        new_increment(counter)
-            .of_id(C::id_of(self))
-            .count(conn)
-            .map(drop)
+        let increment = new_increment(counter).of_id(self.counter_key());
+        increment.count(conn).map(drop)
     }
 
     /// Adds `amount`, which may be negative, to a counter. An amount of 0 sends nothing to the
@@ -198,22 +201,21 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<()>
     where
-        C: ModelCounters<'a, Self, Value = i64>,
-        Increment<C, C::Id>: CountOn<Conn>,
+        C: Counters<Value = i64, Table: CountersOf<Self>>,
+        KeyType<C>: IsKey<Self::KeyRef<'a>>,
+        Increment<C, Self::KeyRef<'a>>: CountOn<Conn>,
     {
         const { assert_program_counts::<C>() }
-        new_increment(counter)
-            .of_id(C::id_of(self))
-            .amounts(C::amounts(amount))
-            .count(conn)
-            .map(drop)
+        let increment = new_increment(counter).of_id(self.counter_key());
+        increment.amounts(C::amounts(amount)).count(conn).map(drop)
     }
 
     /// Subtracts 1 from a counter.
     fn decr_counter<'a, C, Conn>(&'a self, counter: C, conn: &mut Conn) -> QueryResult<()>
     where
-        C: ModelCounters<'a, Self, Value = i64>,
-        Increment<C, C::Id>: CountOn<Conn>,
+        C: Counters<Value = i64, Table: CountersOf<Self>>,
+        KeyType<C>: IsKey<Self::KeyRef<'a>>,
+        Increment<C, Self::KeyRef<'a>>: CountOn<Conn>,
     {
         const { assert_program_counts::<C>() }
         self.incr_counter_by(counter, -1, conn)
@@ -224,15 +226,13 @@ pub trait HasCounters: Sized {
     fn incr_counters<'a, D, Conn>(&'a self, deltas: D, conn: &mut Conn) -> QueryResult<()>
     where
         D: Deltas,
-        D::Counters: ModelCounters<'a, Self>,
-        Increment<D::Counters, IdOf<'a, Self, D::Counters>>: CountOn<Conn>,
+        D::Counters: Counters<Table: CountersOf<Self>>,
+        KeyType<D::Counters>: IsKey<Self::KeyRef<'a>>,
+        Increment<D::Counters, Self::KeyRef<'a>>: CountOn<Conn>,
     {
         const { assert_program_counts::<D::Counters>() }
-        Increment::<D::Counters>::new()
-            .of_id(D::Counters::id_of(self))
-            .amounts(deltas.amounts())
-            .count(conn)
-            .map(drop)
+        let increment = Increment::<D::Counters>::new().of_id(self.counter_key());
+        increment.amounts(deltas.amounts()).count(conn).map(drop)
     }
 
     /// Reads the total of a counter, or of each of a tuple of counters, in one query. Returns an
@@ -241,16 +241,15 @@ pub trait HasCounters: Sized {
     /// The query sums one row for each slot and period that the model was counted in.
     fn counter_value<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
-        C: ModelCounters<'a, Self>,
+        C: Counters<Table: CountersOf<Self>>,
         Conn: Connection,
-        CounterValue<C, C::Id>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, ModelPrefix<'a, Self>>: LoadQuery<'a, Conn, C::Value>,
     {
-        counter_value(counters)
-            .of_id(C::id_of(self))
-            .get_result(conn)
+        let query = counter_value(counters).of_id(Prefix::new(self.counter_key()));
+        query.get_result(conn)
     }
 
-    /// Reads the count of `day`, or of the model's [`Period`] that contains it.
+    /// Reads the count of `day`, or of the table's [`Period`] that contains it.
     fn counter_value_on<'a, C, Conn>(
         &'a self,
         counters: C,
@@ -258,18 +257,16 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<C::Value>
     where
-        C: ModelCounters<'a, Self>,
+        C: Counters<Table: CountersOf<Self>>,
         Conn: Connection,
-        CounterValue<C, C::Id, DayRange>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, ModelPrefix<'a, Self>, DayRange>: LoadQuery<'a, Conn, C::Value>,
     {
-        counter_value(counters)
-            .of_id(C::id_of(self))
-            .on(day)
-            .get_result(conn)
+        let query = counter_value(counters).of_id(Prefix::new(self.counter_key()));
+        query.on(day).get_result(conn)
     }
 
-    /// Reads the count of a range of days: `monday..=today`, `monday..`, `..today`. A model that
-    /// counts by another [`Period`] than the day reads all periods that overlap the range.
+    /// Reads the count of a range of days: `monday..=today`, `monday..`, `..today`. If the table counts by
+    /// another [`Period`] than the day, reads all periods that overlap the range.
     fn counter_value_between<'a, C, Conn>(
         &'a self,
         counters: C,
@@ -277,14 +274,12 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<C::Value>
     where
-        C: ModelCounters<'a, Self>,
+        C: Counters<Table: CountersOf<Self>>,
         Conn: Connection,
-        CounterValue<C, C::Id, DayRange>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, ModelPrefix<'a, Self>, DayRange>: LoadQuery<'a, Conn, C::Value>,
     {
-        counter_value(counters)
-            .of_id(C::id_of(self))
-            .between(days)
-            .get_result(conn)
+        let query = counter_value(counters).of_id(Prefix::new(self.counter_key()));
+        query.between(days).get_result(conn)
     }
 
     /// Reads the total of a counter, or of each of a tuple of counters, of many models. Returns a
@@ -292,21 +287,6 @@ pub trait HasCounters: Sized {
     ///
     /// It is one query for any number of models on PostgreSQL, and one for each 1,000 models on
     /// the other databases.
-    ///
-    /// ```
-    /// # include!("doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// use diesel_counters::prelude::*;
-    /// use schema::article_counters::{likes, views};
-    ///
-    /// # increment(views).of(2_i64).by(5).execute(conn)?;
-    /// let page: Vec<Article> = articles::table.order(articles::id).load(conn)?;
-    /// let counts: Vec<(i64, i64)> = Article::counter_values(&page, (views, likes), conn)?;
-    /// assert_eq!(counts, [(0, 0), (5, 0)]);
-    /// # Ok(())
-    /// # }
-    /// ```
     ///
     /// To read by key, without models, use
     /// [`counter_value(views).of_many(&ids)`](crate::dsl::Sums::of_many).
@@ -318,12 +298,11 @@ pub trait HasCounters: Sized {
     where
         Self: 'a,
         C: Counters<Table: CountersOf<Self>>,
-        Self::KeyRef<'a>: PrefixOf<KeyType<C>, Self::KeyColumns, Types: FirstType>,
+        Self::KeyRef<'a>: PrefixOf<KeyType<C>, Self::KeyColumns, Types: NotEmpty>,
         CounterValues<C, Self::KeyRef<'a>, Self::KeyColumns>: ReadOn<'a, Conn, Vec<C::Value>>,
     {
-        counter_value(counters)
-            .of_many(models.into_iter().map(Self::counter_key))
-            .load(conn)
+        let keys = models.into_iter().map(Self::counter_key);
+        counter_value(counters).of_many(keys).load(conn)
     }
 
     /// Reads the counts of many models in a range of days, as
@@ -338,42 +317,21 @@ pub trait HasCounters: Sized {
     where
         Self: 'a,
         C: Counters<Table: CountersOf<Self>>,
-        Self::KeyRef<'a>: PrefixOf<KeyType<C>, Self::KeyColumns, Types: FirstType>,
+        Self::KeyRef<'a>: PrefixOf<KeyType<C>, Self::KeyColumns, Types: NotEmpty>,
         CounterValues<C, Self::KeyRef<'a>, Self::KeyColumns, DayRange>:
             ReadOn<'a, Conn, Vec<C::Value>>,
     {
-        counter_value(counters)
-            .between(days)
-            .of_many(models.into_iter().map(Self::counter_key))
-            .load(conn)
+        let keys = models.into_iter().map(Self::counter_key);
+        let query = counter_value(counters).between(days);
+        query.of_many(keys).load(conn)
     }
 
     /// Reads the count of each day of a range, oldest first. A day in which nothing was counted
     /// has 0.
     ///
-    /// ```
-    /// # include!("doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// # let article = Article { id: 1, title: String::new(), total_views: 0 };
-    /// use chrono::{Days, NaiveDate, Utc};
-    /// use diesel_counters::prelude::*;
-    /// use schema::article_counters::views;
-    ///
-    /// article.incr_counter(views, conn)?;
-    ///
-    /// let today = Utc::now().date_naive();
-    /// let last_30_days = today - Days::new(29)..=today;
-    /// let bars: Vec<(NaiveDate, i64)> = article.daily_counts(views, last_30_days, conn)?;
-    /// assert_eq!(bars.len(), 30);
-    /// assert_eq!(bars[29], (today, 1));
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
     /// For weeks, months and years, and for several models at once, use
-    /// [`counter_series`](crate::dsl::counter_series()). On a model that counts by another
-    /// [`Period`] than the day, this method does not compile.
+    /// [`counter_series`](crate::dsl::counter_series()). If the table counts by another [`Period`] than the
+    /// day, this method does not compile.
     fn daily_counts<'a, C, Conn>(
         &'a self,
         counters: C,
@@ -381,8 +339,8 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<Counts<C>>
     where
-        C: ModelCounters<'a, Self>,
-        Series<C, C::Id>: ReadOn<'a, Conn, Counts<C>>,
+        C: Counters<Table: CountersOf<Self>>,
+        Series<C, ModelPrefix<'a, Self>>: ReadOn<'a, Conn, Counts<C>>,
     {
         const {
             assert!(
@@ -390,32 +348,13 @@ pub trait HasCounters: Sized {
                 "the table does not count by day: use `counter_series(…)`, which reads by the table's period"
             );
         }
-        counter_series(counters)
-            .of_id(C::id_of(self))
-            .between(days)
-            .load(conn)
+        let series = counter_series(counters).of_id(Prefix::new(self.counter_key()));
+        series.between(days).load(conn)
     }
 
     /// Reads the keys and the counts of the `n` models that have the greatest counts in a range of
-    /// days, greatest first. Models with equal counts are in the order of their keys.
-    ///
-    /// A model that counts by another [`Period`] than the day reads all periods that overlap the
-    /// range. Give `..` for all days.
-    ///
-    /// ```
-    /// # include!("doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// use diesel_counters::prelude::*;
-    /// use schema::article_counters::views;
-    ///
-    /// increment(views).of_many([(1_i64, 5), (2, 20)]).execute(conn)?;
-    ///
-    /// let most_read: Vec<(i64, i64)> = Article::top(views, 10, .., conn)?;
-    /// assert_eq!(most_read, [(2, 20), (1, 5)]);
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// days, greatest first. Models with equal counts are in the order of their keys. Give `..` for all
+    /// days.
     ///
     /// To load the models in the same query, use [`ranking`](crate::dsl::ranking()). It has the same
     /// errors.
@@ -436,25 +375,6 @@ pub trait HasCounters: Sized {
     /// Sets a counter, or each of a tuple of counters, to a value. Returns the value before.
     ///
     /// See [`set_counter`](crate::dsl::set_counter()) for its statements and its transaction.
-    ///
-    /// ```
-    /// # include!("doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// # let article: Article = articles::table.find(1).first(conn)?;
-    /// use diesel_counters::prelude::*;
-    /// use schema::article_counters::{likes, views};
-    ///
-    /// article.incr_counter(views, conn)?;
-    ///
-    /// let before = article.set_counter((views, likes), (100, 5), conn)?;
-    /// assert_eq!(before, (1, 0));
-    /// let before = article.reset_counter(likes, conn)?;
-    /// assert_eq!(before, 5);
-    /// assert_eq!(article.counter_value((views, likes), conn)?, (100, 0));
-    /// # Ok(())
-    /// # }
-    /// ```
     fn set_counter<'a, C, Conn>(
         &'a self,
         counters: C,
@@ -462,21 +382,21 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<C::Value>
     where
-        C: ModelCounters<'a, Self>,
-        SetCounter<C, C::Id>: SetOn<'a, Conn, C::Value>,
+        C: Counters<Table: CountersOf<Self>>,
+        KeyType<C>: IsKey<Self::KeyRef<'a>>,
+        SetCounter<C, Self::KeyRef<'a>>: SetOn<'a, Conn, C::Value>,
     {
         const { assert_program_counts::<C>() }
-        let set = set_counter(counters).of_id(C::id_of(self));
+        let set = set_counter(counters).of_id(self.counter_key());
         set.to(value).execute(conn)
     }
 
     /// Sets a counter, or each of a tuple of counters, to 0. Returns the value before.
-    ///
-    /// See [`set_counter`](crate::dsl::set_counter()) for its statements and its transaction.
     fn reset_counter<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
-        C: ModelCounters<'a, Self>,
-        SetCounter<C, C::Id>: SetOn<'a, Conn, C::Value>,
+        C: Counters<Table: CountersOf<Self>>,
+        KeyType<C>: IsKey<Self::KeyRef<'a>>,
+        SetCounter<C, Self::KeyRef<'a>>: SetOn<'a, Conn, C::Value>,
     {
         const { assert_program_counts::<C>() }
         self.set_counter(counters, C::value(C::ZERO), conn)
@@ -487,26 +407,6 @@ pub trait HasCounters: Sized {
     ///
     /// `source` is a query of keys and true counts, or of keys, days and true counts; see
     /// [`recount`](crate::dsl::recount()).
-    ///
-    /// ```
-    /// # include!("doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// # let article: Article = articles::table.find(1).first(conn)?;
-    /// use diesel::dsl::count_star;
-    /// use diesel_counters::prelude::*;
-    /// use schema::{article_counters, comments};
-    ///
-    /// let source = comments::table
-    ///     .group_by(comments::article_id)
-    ///     .select((comments::article_id, count_star()));
-    ///
-    /// article.incr_counter_by(article_counters::comments, 7, conn)?;
-    /// let added = article.recount(article_counters::comments, source, conn)?;
-    /// assert_eq!(added, -7);
-    /// # Ok(())
-    /// # }
-    /// ```
     fn recount<'a, C, S, Conn>(
         &'a self,
         counters: C,
@@ -514,11 +414,12 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<C::Value>
     where
-        C: ModelCounters<'a, Self>,
+        C: Counters<Table: CountersOf<Self>>,
         S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
-        RecountOne<C, S::Query, C::Id, RecountBy<C, S>>: RecountOn<'a, Conn, C::Value>,
+        KeyType<C>: IsKey<Self::KeyRef<'a>>,
+        RecountOne<C, S::Query, Self::KeyRef<'a>, RecountBy<C, S>>: RecountOn<'a, Conn, C::Value>,
     {
-        let recount = recount(counters, source).of_id(C::id_of(self));
+        let recount = recount(counters, source).of_id(self.counter_key());
         recount.execute(conn)
     }
 
@@ -538,34 +439,12 @@ pub trait HasCounters: Sized {
         recount(counters, source).execute(conn)
     }
 
-    /// Copies a counter's totals into a `BigInt` column of the model's table. Queries can then
-    /// sort and filter by the column, with an index.
+    /// Copies a counter's totals into a `BigInt` column of a parent table. Queries can then sort and
+    /// filter by the column, with an index.
     ///
-    /// The column has the totals of the time of the copy. Run the copy regularly, such as every
-    /// few minutes, and do not write the column anywhere else. It writes only the rows whose
-    /// column differs from the total, in the order of their keys. Each batch is one statement; see
-    /// [`Materialize`](crate::Materialize).
-    ///
-    /// ```
-    /// # include!("doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// use diesel_counters::prelude::*;
-    /// use schema::article_counters::views;
-    ///
-    /// increment_many(views, [(1_i64, 10), (2, 200)], conn)?;
-    ///
-    /// let written: usize = Article::materialize(views, articles::total_views).execute(conn)?;
-    /// assert_eq!(written, 2);
-    ///
-    /// let most_read: Vec<i64> = articles::table
-    ///     .order(articles::total_views.desc())
-    ///     .select(articles::id)
-    ///     .load(conn)?;
-    /// assert_eq!(most_read, [2, 1]);
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// The column has the totals of the time of the copy. Run the copy regularly, such as every few
+    /// minutes, and do not write the column anywhere else. It writes only the rows that differ, in the
+    /// order of their keys; see [`Materialize`](crate::Materialize).
     fn materialize<C, Into>(_counter: C, _into: Into) -> MaterializeOf<C, Into, Self::Key>
     where
         C: Counters<Value = i64, Table: CountersOf<Self> + ChildOf<Into::Table>>,
@@ -574,47 +453,32 @@ pub trait HasCounters: Sized {
         materialize::of_column::<C, Into, Self::Key>()
     }
 
-    /// Removes the model's counters from each of its counter tables. Returns the number of
-    /// tables that had counts of the model.
+    /// Removes the model's counters from each of its counter tables. Returns the number of entities that
+    /// had counts, added up over the tables.
     ///
     /// Each table's counters are removed in a transaction of their own, or in a savepoint if a
     /// transaction is open. See [`delete_counters`](crate::dsl::delete_counters()) for the details,
     /// and for when `ON DELETE CASCADE` is better.
-    ///
-    /// ```
-    /// # include!("doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// # let article: Article = articles::table.find(1).first(conn)?;
-    /// use diesel_counters::prelude::*;
-    /// use schema::article_counters::views;
-    ///
-    /// article.incr_counter(views, conn)?;
-    /// article.delete_counters(conn)?;
-    /// Article::delete_counters_of(&[2, 3], conn)?;
-    /// assert_eq!(article.counter_value(views, conn)?, 0);
-    /// # Ok(())
-    /// # }
-    /// ```
     fn delete_counters<'a, Conn>(&'a self, conn: &mut Conn) -> QueryResult<usize>
     where
-        Self::CounterTables: DeleteFromEach<'a, Self, Conn>,
+        Self::CounterTables: DeleteFromEach<'a, Self::KeyRef<'a>, Self::KeyColumns, Conn>,
     {
-        Self::CounterTables::delete(self, conn)
+        Self::CounterTables::delete(vec![self.counter_key()], conn)
     }
 
-    /// Removes the counters of the models with these keys from each counter table of this type of
-    /// model. Returns the number of models that had counts, added up over the tables.
+    /// Removes the counters of the models with these keys, as
+    /// [`delete_counters`](HasCounters::delete_counters).
     fn delete_counters_of<'a, Conn>(
         ids: impl IntoIterator<Item = &'a Self::Key>,
         conn: &mut Conn,
     ) -> QueryResult<usize>
     where
-        Self::Key: 'a,
-        Self::CounterTables: DeleteManyFromEach<'a, Self, Conn>,
+        Self::Key: Ord + 'a,
+        Self::CounterTables: DeleteFromEach<'a, &'a Self::Key, Self::KeyColumns, Conn>,
     {
-        let ids: Vec<_> = ids.into_iter().collect();
-        Self::CounterTables::delete(&ids, conn)
+        // In the order in which other corrections lock entities.
+        let ids = BTreeSet::from_iter(ids).into_iter();
+        Self::CounterTables::delete(ids.collect(), conn)
     }
 }
 
@@ -628,56 +492,9 @@ pub trait HasCounters: Sized {
 )]
 pub trait CountersOf<M>: CounterTable {}
 
-/// Counters of the model `M`: their table is one of the model's, and has keys of the model's type.
-///
-/// It is implemented for each such column, and for each tuple of such columns. Do not implement it
-/// yourself.
-pub trait ModelCounters<'a, M>: Counters<Table: CountersOf<M>> {
-    /// The key of a model, as a Diesel expression.
-    type Id;
-    #[doc(hidden)]
-    fn id_of(model: &'a M) -> Self::Id;
-}
-
-type IdOf<'a, M, C> = <C as ModelCounters<'a, M>>::Id;
-
-impl<'a, M, C> ModelCounters<'a, M> for C
-where
-    M: HasCounters + 'a,
-    C: Counters<Table: CountersOf<M>>,
-    M::KeyRef<'a>: PrefixOf<KeyType<C>, M::KeyColumns>,
-{
-    type Id = PrefixExpression<M::KeyRef<'a>, C, M::KeyColumns>;
-
-    fn id_of(model: &'a M) -> Self::Id {
-        model.counter_key().into_id()
-    }
-}
+/// The entities of a model: its key, or those whose keys begin with it.
+type ModelPrefix<'a, M> = Prefix<<M as HasCounters>::KeyRef<'a>, <M as HasCounters>::KeyColumns>;
 
 fn new_increment<C: Counters>(_counters: C) -> Increment<C> {
     Increment::new()
 }
-
-/// The model `M` with the second column of a counter table's key; made by
-/// [`with_key`](HasCounters::with_key).
-#[derive(Debug, Clone, Copy)]
-pub struct WithKey<'m, M, K> {
-    model: &'m M,
-    second: K,
-}
-
-impl<M: HasCounters<KeyColumns = Columns<1>>, K> HasCounters for WithKey<'_, M, K> {
-    type Key = (M::Key, K);
-    type KeyRef<'a>
-        = (M::KeyRef<'a>, &'a K)
-    where
-        Self: 'a;
-    type KeyColumns = Columns<2>;
-    type CounterTables = M::CounterTables;
-
-    fn counter_key(&self) -> Self::KeyRef<'_> {
-        (self.model.counter_key(), &self.second)
-    }
-}
-
-impl<M, K, T: CountersOf<M>> CountersOf<WithKey<'_, M, K>> for T {}

@@ -12,8 +12,9 @@ use crate::table::{CounterTable, EntityTable};
 
 /// Declares a counter table: its settings and its parent tables.
 ///
-/// Write it once for each counter table, beside its `table!`, in the crate that has the tables. All
-/// settings are optional:
+/// Write it once for each counter table, in the crate that has its `table!` and those of its parents. If
+/// another crate has them, write a `table!` of your own with `#[sql_name = "…"]`. All settings are
+/// optional:
 ///
 /// ```
 /// mod schema {
@@ -86,7 +87,11 @@ pub use diesel_counters_derive::counter_table;
     label = "this requires a counter table",
     note = "help: write `diesel_counters::counter_table!(article_counters);` beside its `table!`, with the name of your table"
 )]
-pub trait CounterSettings {
+pub trait CounterSettings: Sized + 'static {
+    /// The table, which is its name in SQL.
+    #[doc(hidden)]
+    const TABLE: &'static Self;
+
     /// The number of slots of a counter, 1 or more.
     const SLOTS: i16 = DEFAULT_SLOTS;
 

@@ -1,15 +1,11 @@
 //! Counter tables.
 
-use std::fmt;
-
 use diesel::associations::HasTable;
-use diesel::backend::Backend;
-use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::is_nullable::NotNull;
 use diesel::sql_types::{Date, SingleValue, SmallInt, SqlType};
-use diesel::{Column, QueryResult, Table};
+use diesel::{Column, Table};
 
-use crate::key::{FirstType, KeyTypes};
+use crate::key::{KeyTypes, NotEmpty};
 use crate::settings::CounterSettings;
 
 /// A table that stores counters: its primary key is a key of up to five columns, the day and the
@@ -96,20 +92,10 @@ use crate::settings::CounterSettings;
 /// CREATE TABLE article_counters_no_day PARTITION OF article_counters
 ///     FOR VALUES FROM ('1970-01-01') TO ('1970-01-02');
 /// ```
-pub trait CounterTable: Table + HasTable<Table = Self> + CounterSettings {
+pub trait CounterTable: Table + HasTable<Table = Self> + CounterSettings + KeyNames {
     /// The SQL types of the columns of the entity's key: `(BigInt,)`, or `(BigInt, Text)`; `()` for a
     /// table without entities.
     type KeyType: KeyTypes;
-    /// The names of the columns of the entity's key.
-    #[doc(hidden)]
-    const ENTITY: &'static [&'static str];
-    #[doc(hidden)]
-    const DAY: &'static str;
-    #[doc(hidden)]
-    const SLOT: &'static str;
-    /// The names of all columns of the primary key.
-    #[doc(hidden)]
-    const KEY: &'static [&'static str];
 }
 
 impl<T> CounterTable for T
@@ -118,43 +104,23 @@ where
     T::PrimaryKey: CounterKey<T>,
 {
     type KeyType = <T::PrimaryKey as CounterKey<T>>::KeyType;
+}
+
+/// The names of the columns of a counter table's primary key.
+pub trait KeyNames {
+    /// The columns of the entity's key.
+    const ENTITY: &'static [&'static str];
+    const DAY: &'static str;
+    const SLOT: &'static str;
+    /// All columns.
+    const KEY: &'static [&'static str];
+}
+
+impl<T: Table<PrimaryKey: CounterKey<T>>> KeyNames for T {
     const ENTITY: &'static [&'static str] = <T::PrimaryKey as CounterKey<T>>::ENTITY;
     const DAY: &'static str = <T::PrimaryKey as CounterKey<T>>::DAY;
     const SLOT: &'static str = <T::PrimaryKey as CounterKey<T>>::SLOT;
     const KEY: &'static [&'static str] = <T::PrimaryKey as CounterKey<T>>::NAMES;
-}
-
-/// The name of the counter table `T`, as SQL.
-pub struct TableName<T: CounterTable>(T::FromClause);
-
-impl<T: CounterTable> TableName<T> {
-    pub(crate) fn new() -> Self {
-        TableName(T::table().from_clause())
-    }
-}
-
-impl<T: CounterTable> Clone for TableName<T> {
-    fn clone(&self) -> Self {
-        TableName::new()
-    }
-}
-
-impl<T: CounterTable> Copy for TableName<T> where T::FromClause: Copy {}
-
-impl<T: CounterTable> fmt::Debug for TableName<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(module_name::<T>())
-    }
-}
-
-impl<T, DB> QueryFragment<DB> for TableName<T>
-where
-    T: CounterTable<FromClause: QueryFragment<DB>>,
-    DB: Backend,
-{
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        self.0.walk_ast(out)
-    }
 }
 
 /// The name of the module that `table!` makes. It is the table's name.
@@ -235,6 +201,6 @@ impl<T> SlotType<T> for SmallInt {}
     message = "`{Self}` is a counter table without entities: its primary key is (day, slot)",
     label = "this requires a counter table whose primary key is (entity, day, slot)"
 )]
-pub trait EntityTable: CounterTable<KeyType: FirstType> {}
+pub trait EntityTable: CounterTable<KeyType: NotEmpty> {}
 #[diagnostic::do_not_recommend]
-impl<T: CounterTable<KeyType: FirstType>> EntityTable for T {}
+impl<T: CounterTable<KeyType: NotEmpty>> EntityTable for T {}

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 
 use anyhow::{Result, bail};
 use diesel::QueryResult;
-use diesel::deserialize;
+use diesel::deserialize::{self, FromSql};
 use diesel::query_builder::AstPass;
 use diesel::row::{Field, Row};
 use diesel::sql_types::{self, Untyped};
-use diesel_counters::{KeyTypes, KeyValue, StoredValues};
+use diesel_counters::__private::{BindKey, KeyTypes, LoadKey};
 
 use crate::catalogue::{Column, Kind};
 use crate::database::Database;
@@ -99,26 +99,29 @@ types! {
 macro_rules! stored_values {
     ($feature:literal, $DB:ty: $($Type:ident: $SqlType:ty,)*) => {
         #[cfg(feature = $feature)]
-        impl<const COLUMNS: usize> StoredValues<AnyTypes<COLUMNS>, $DB> for AnyKey<COLUMNS> {
+        impl<const COLUMNS: usize> BindKey<AnyTypes<COLUMNS>, $DB> for AnyKey<COLUMNS> {
             fn walk_column<'b>(
                 &'b self,
                 column: usize,
-                out: AstPass<'_, 'b, $DB>,
+                mut out: AstPass<'_, 'b, $DB>,
             ) -> QueryResult<()> {
                 match &self.0[column] {
-                    $(Value::$Type(value) => KeyValue::<$SqlType, $DB>::walk_value(value, out),)*
+                    $(Value::$Type(value) => out.push_bind_param::<$SqlType, _>(value),)*
                     #[allow(unreachable_patterns)]
                     _ => Ok(()),
                 }
             }
+        }
 
+        #[cfg(feature = $feature)]
+        impl<const COLUMNS: usize> LoadKey<AnyTypes<COLUMNS>, $DB> for AnyKey<COLUMNS> {
             fn load<'a>(row: &impl Row<'a, $DB>) -> deserialize::Result<Self> {
                 let types = TYPES.with_borrow(Vec::clone);
                 let values = types.iter().enumerate().map(|(i, of_column)| {
                     let field = row.get(i).ok_or("a row has too few fields")?;
                     Ok(match of_column {
                         $(Type::$Type => {
-                            Value::$Type(KeyValue::<$SqlType, $DB>::load(field.value())?)
+                            Value::$Type(FromSql::<$SqlType, $DB>::from_nullable_sql(field.value())?)
                         })*
                         #[allow(unreachable_patterns)]
                         other => return Err(format!("there is no {other:?} here").into()),

@@ -23,7 +23,8 @@ use crate::output::{printable, progress_bar, thousands};
   diesel-counters compact article_counters --dry-run
   diesel-counters compact article_counters")]
 pub struct CompactArgs {
-    /// Merge the days before this one, such as 2026-01-31 [default: yesterday, in UTC].
+    /// Merge the days before this one, such as 2026-01-31 [default: yesterday, in UTC]. If the table
+    /// counts by week, month or year, give the first day of one.
     #[arg(long, value_name = "DATE")]
     before: Option<NaiveDate>,
     #[command(flatten)]
@@ -39,7 +40,8 @@ pub struct CompactArgs {
   diesel-counters fold article_counters --before 2026-01-01 --dry-run
   diesel-counters fold article_counters --before 2026-01-01")]
 pub struct FoldArgs {
-    /// Merge the days before this one, such as 2026-01-31.
+    /// Merge the days before this one, such as 2026-01-31. If the table counts by week, month or year,
+    /// give the first day of one.
     #[arg(long, value_name = "DATE")]
     before: NaiveDate,
     #[command(flatten)]

@@ -111,7 +111,7 @@ impl TableDeclaration {
         let today = self.today.as_ref().map(|path| {
             let call = quote_spanned!(path.span()=> #path());
             quote! {
-                fn today() -> ::diesel_counters::chrono::NaiveDate {
+                fn today() -> ::diesel_counters::__private::NaiveDate {
                     #call
                 }
             }
@@ -121,7 +121,7 @@ impl TableDeclaration {
             let value = quote_spanned!(counter.span()=> __diesel_counters_column);
             quote! {
                 match #table_name::#counter {
-                    #value => ::diesel_counters::name_of(#value),
+                    #value => ::diesel_counters::__private::name_of(#value),
                 }
             }
         });
@@ -136,12 +136,13 @@ impl TableDeclaration {
 
         quote! {
             impl ::diesel_counters::CounterSettings for #table {
+                const TABLE: &'static Self = &#table;
                 #slots
                 #period
                 const COUNTED_BY_DATABASE: &'static [&'static str] = &[#(#counted),*];
                 #today
             }
-            const _: () = ::diesel_counters::assert_counter_table::<#table>();
+            const _: () = ::diesel_counters::__private::assert_counter_table::<#table>();
             #first
             #(#parents)*
         }
@@ -191,14 +192,14 @@ impl ParentKey {
             where
                 C: ::diesel_counters::Counters<Table = #table>,
                 E: ::core::clone::Clone,
-                By: ::diesel_counters::dsl::RankBy<#table>,
+                By: ::diesel_counters::__private::RankBy<#table>,
             {
                 type FromClause =
-                    ::diesel::query_source::Alias<::diesel_counters::dsl::RankingTable<#ranking>>;
-                type OnClause = ::diesel_counters::dsl::IsParent<#parent, #ranking>;
+                    ::diesel::query_source::Alias<::diesel_counters::__private::RankingTable<#ranking>>;
+                type OnClause = ::diesel_counters::__private::IsParent<#parent, #ranking>;
 
                 fn join_target(ranking: #ranking) -> (Self::FromClause, Self::OnClause) {
-                    (ranking.alias(), ranking.is_parent())
+                    ::diesel_counters::__private::join_parent(&ranking)
                 }
             }
         }

@@ -37,7 +37,7 @@ fn has_counters(item: &DeriveInput, model: &Model) -> TokenStream {
         impl #impl_generics ::diesel_counters::HasCounters for #ident #ty_generics #where_clause {
             type Key = #key_type;
             type KeyRef<'__key> = #key_ref where Self: '__key;
-            type KeyColumns = ::diesel_counters::Columns<#columns>;
+            type KeyColumns = ::diesel_counters::__private::Columns<#columns>;
             type CounterTables = #tables;
 
             fn counter_key(&self) -> Self::KeyRef<'_> {
@@ -67,7 +67,7 @@ fn assert_keys(item: &DeriveInput, model: &Model) -> TokenStream {
     let (value, first) = (key(model, &quote!(model)), &model.key[0].ty);
     let asserts = model.tables.iter().map(|table_name| {
         quote_spanned! {first.span()=>
-            ::diesel_counters::assert_key::<#table_name::table, _, _>(#value);
+            ::diesel_counters::__private::assert_key::<#table_name::table, _, _>(#value);
         }
     });
 

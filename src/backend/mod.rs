@@ -82,7 +82,7 @@ pub trait CounterBackend: Binds {
 macro_rules! counter_backend {
     ($Backend:ident { $($(#[$attribute:meta])* $Variant:ident: $Dialect:ident),+ $(,)? }) => {
         impl $crate::CounterBackend for $Backend {
-            type ManyRows = $crate::ListedRows;
+            type ManyRows = $crate::__private::ListedRows;
 
             fn dialect(&self) -> $crate::Dialect {
                 match self {

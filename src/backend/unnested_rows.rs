@@ -108,7 +108,12 @@ impl WalkRows<Pg> for UnnestedRows {
         // A subquery runs once, and an expression once for each row.
         out.push_sql(", (SELECT ");
         Dialect::PostgreSql.push_slot(rows.slots, true, &mut out)?;
-        out.push_sql("), row.* FROM unnest(");
+        out.push_sql(")");
+        if C::NUMBER == 0 && rows.amounts.is_empty() {
+            // One row, of nothing else.
+            return Ok(());
+        }
+        out.push_sql(", row.* FROM unnest(");
         rows.columns.walk_binds(rows.rows.clone(), out.reborrow())?;
         for (i, amounts) in rows.amounts.iter().enumerate() {
             out.push_sql(if C::NUMBER + i == 0 { "" } else { ", " });

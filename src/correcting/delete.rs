@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::marker::PhantomData;
 
 use diesel::connection::Connection;
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::sql_types::BigInt;
 use diesel::{QueryResult, RunQueryDsl};
@@ -14,13 +14,11 @@ use crate::backend::{
 };
 use crate::correcting::recount::lock_entities;
 use crate::counter::NoCounters;
-use crate::counting::increment::Increment;
 use crate::counting::increment_many::AddRows;
 use crate::day::{Day, UNDATED};
-use crate::key::{BindColumns, Entities, KeyOf, KeyTypes, Keys, Part, PrefixId, PrefixOf, Whole};
+use crate::key::{BindColumns, Entities, KeyOf, KeyTypes, Keys, Part, Prefix, PrefixOf, Whole};
 use crate::layout::{ColumnNames, counters_of};
-use crate::model::HasCounters;
-use crate::table::{CounterTable, EntityTable, TableName};
+use crate::table::{CounterTable, EntityTable};
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
 /// Removes all counters of an entity from a counter table.
@@ -82,118 +80,73 @@ use crate::transaction::{is_in_a_lasting_transaction, transaction};
 /// - It deletes rows until there are none. While a `DELETE` waits for a merge, the merge can move counts
 ///   to a new row, which only the next `DELETE` finds.
 pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
-    DeleteCounters {
-        entity: (),
-        table: PhantomData,
-    }
+    DeleteCounters::new(())
 }
 
-/// Removes the counters of the entity `E`; made by [`delete_counters`].
+/// Removes the counters of the entities `E`; made by [`delete_counters`].
 #[must_use = "counters are not removed until this is executed"]
 #[derive(Debug, Clone)]
 pub struct DeleteCounters<T, E = ()> {
-    entity: E,
-    table: PhantomData<T>,
-}
-
-/// Removes the counters of many entities; made by [`DeleteCounters::of_many`].
-#[must_use = "counters are not removed until this is executed"]
-#[derive(Debug, Clone)]
-pub struct DeleteManyCounters<T, K> {
-    ids: Vec<K>,
-    table: PhantomData<T>,
-}
-
-impl<T: CounterTable> DeleteCounters<T> {
-    /// Sets the entity, by its key.
-    pub fn of<K: KeyOf<T::KeyType>>(self, id: K) -> DeleteCounters<T, K::Id> {
-        DeleteCounters {
-            entity: id.into_id(),
-            table: PhantomData,
-        }
-    }
-
-    /// Sets many entities, by their keys, owned or borrowed.
-    pub fn of_many<K: KeyOf<T::KeyType>>(
-        self,
-        ids: impl IntoIterator<Item = K>,
-    ) -> DeleteManyCounters<T, K>
-    where
-        T: EntityTable,
-    {
-        DeleteManyCounters {
-            ids: ids.into_iter().collect(),
-            table: PhantomData,
-        }
-    }
-
-    /// Sets the entities whose keys begin with these values: all versions of a crate, with
-    /// `.under(crate_id)`. It first reads their keys, and removes the counters of these entities.
-    pub fn under<K, N>(self, id: K) -> DeleteCountersUnder<T, PrefixId<K, T::KeyType, N>>
-    where
-        K: PrefixOf<T::KeyType, N>,
-    {
-        DeleteCountersUnder {
-            entities: id.into_id(),
-            table: PhantomData,
-        }
-    }
-}
-
-/// Removes the counters of all entities whose keys begin with some values; made by
-/// [`DeleteCounters::under`].
-#[must_use = "counters are not removed until this is executed"]
-#[derive(Debug, Clone)]
-pub struct DeleteCountersUnder<T, E> {
     entities: E,
     table: PhantomData<T>,
 }
 
-impl<T: CounterTable, E> DeleteCountersUnder<T, E> {
-    /// Removes the counters. Returns the number of entities that had counts.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`DeleteCounters::execute`].
-    pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<usize>
-    where
-        Self: DeleteOn<'a, Conn>,
-    {
-        self.delete(conn)
+/// Entities, by their keys: in order, and each once.
+#[derive(Debug, Clone)]
+pub struct Listed<K>(Vec<K>);
+
+/// The entities whose keys begin with the values `E`.
+#[derive(Debug, Clone)]
+pub struct Under<E>(E);
+
+impl<K: Ord> Listed<K> {
+    fn sorted(ids: impl IntoIterator<Item = K>) -> Self {
+        let mut ids: Vec<K> = ids.into_iter().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        Listed(ids)
     }
 }
 
-impl<'a, T, E, K, Conn> DeleteOn<'a, Conn> for DeleteCountersUnder<T, E>
-where
-    T: CounterTable<KeyType: StoredKeys<Keys = K>>,
-    K: KeyOf<T::KeyType>,
-    Conn: Connection<Backend: CounterBackend>,
-    StartWriting<T>: ExecuteDsl<Conn>,
-    FindEntities<T, E>: LoadQuery<'a, Conn, K>,
-    DeleteManyCounters<T, K>: DeleteManyOn<'a, Conn>,
-{
-    fn delete(self, conn: &mut Conn) -> QueryResult<usize> {
-        let latest = is_in_a_lasting_transaction(conn)?;
-        transaction(conn, |conn| {
-            StartWriting::<T>::new(()).execute(conn)?;
-            let find = FindEntities::<T, E> {
-                table: TableName::new(),
-                entities: self.entities,
-                latest,
-            };
-            let ids = find.load(conn)?;
-            let these = DeleteManyCounters {
-                ids,
-                table: self.table,
-            };
-            these.delete_many(latest, conn)
-        })
+impl<T, E> DeleteCounters<T, E> {
+    fn new(entities: E) -> Self {
+        DeleteCounters {
+            entities,
+            table: PhantomData,
+        }
+    }
+}
+
+impl<T: CounterTable> DeleteCounters<T> {
+    /// Sets the entity, by its key.
+    pub fn of<K: KeyOf<T::KeyType>>(self, id: K) -> DeleteCounters<T, Listed<K>> {
+        DeleteCounters::new(Listed(vec![id]))
+    }
+
+    /// Sets many entities, by their keys, owned or borrowed. Their counters are removed in the order of
+    /// the keys, so that two deletions do not deadlock. They can if they spell a key of text in two ways
+    /// that the collation takes as equal.
+    pub fn of_many<K>(self, ids: impl IntoIterator<Item = K>) -> DeleteCounters<T, Listed<K>>
+    where
+        T: EntityTable,
+        K: KeyOf<T::KeyType> + Ord,
+    {
+        DeleteCounters::new(Listed::sorted(ids))
+    }
+
+    /// Sets the entities whose keys begin with these values: all versions of a crate, with
+    /// `.under(crate_id)`. It first reads their keys, and removes the counters of these entities.
+    pub fn under<K, N>(self, id: K) -> DeleteCounters<T, Under<Prefix<K, N>>>
+    where
+        K: PrefixOf<T::KeyType, N>,
+    {
+        DeleteCounters::new(Under(Prefix::new(id)))
     }
 }
 
 impl<T: CounterTable, E> DeleteCounters<T, E> {
-    /// Removes the counters. Returns 1 if the entity had counts, and 0 if it had none. A row of zeros
-    /// that corrections lock is not a count.
+    /// Removes the counters. Returns the number of entities that had counts. A row of zeros that
+    /// corrections lock is not a count.
     ///
     /// # Errors
     ///
@@ -208,7 +161,7 @@ impl<T: CounterTable, E> DeleteCounters<T, E> {
     }
 }
 
-/// A [`DeleteCounters`], or a [`DeleteManyCounters`], that runs on the connection `Conn`.
+/// A [`DeleteCounters`] that runs on the connection `Conn`.
 #[diagnostic::on_unimplemented(
     message = "these counters cannot be removed on a `{Conn}`",
     label = "this requires a connection of Diesel's, and the key of an entity: `.of(id)`"
@@ -218,145 +171,119 @@ pub trait DeleteOn<'a, Conn> {
     fn delete(self, conn: &mut Conn) -> QueryResult<usize>;
 }
 
-impl<'a, T, E, Conn> DeleteOn<'a, Conn> for DeleteCounters<T, E>
+impl<'a, T, K, Conn> DeleteOn<'a, Conn> for DeleteCounters<T, Listed<K>>
 where
     T: CounterTable,
-    E: Clone,
     Conn: Connection<Backend: CounterBackend>,
-    StartWriting<T>: ExecuteDsl<Conn>,
-    CountRows<T, E>: LoadQuery<'a, Conn, i64>,
-    CountCounts<T, E>: LoadQuery<'a, Conn, i64>,
-    Increment<NoCounters<T>, E>: ExecuteDsl<Conn>,
-    DeleteRows<T, E>: ExecuteDsl<Conn>,
-    DeleteLocks<T, E>: ExecuteDsl<Conn>,
+    Listed<K>: DeleteListed<'a, T, Conn>,
+    DeleteRows<T, ()>: ExecuteDsl<Conn>,
 {
     fn delete(self, conn: &mut Conn) -> QueryResult<usize> {
-        let latest = is_in_a_lasting_transaction(conn)?;
-        transaction(conn, |conn| {
-            StartWriting::<T>::new(()).execute(conn)?;
-            let count = CountRows::new(self.entity.clone()).latest(latest);
-            // Nothing is locked yet, so nothing is deleted: another correction can have read a count
-            // that commits now.
-            if count.get_result(conn)? == 0_i64 {
-                return Ok(0);
-            }
-            let lock = Increment::<NoCounters<T>, E>::lock(self.entity.clone());
-            ExecuteDsl::execute(lock, conn)?;
-            // Another deletion can have removed them while this one waited.
-            let counts = CountCounts::new(self.entity.clone()).latest(latest);
-            if counts.get_result(conn)? == 0_i64 {
-                // An increment that commits now stays.
-                DeleteLocks::<T, E>::new(self.entity).execute(conn)?;
-                return Ok(0);
-            }
-            delete_rows::<T, E, _>(self.entity, conn)?;
-            Ok(1)
+        write::<T, _>(conn, |latest, conn| self.entities.delete(latest, conn))
+    }
+}
+
+impl<'a, T, E, K, Conn> DeleteOn<'a, Conn> for DeleteCounters<T, Under<E>>
+where
+    T: CounterTable<KeyType: StoredKeys<Keys = K>>,
+    K: Ord,
+    Conn: Connection<Backend: CounterBackend>,
+    DeleteRows<T, ()>: ExecuteDsl<Conn>,
+    FindEntities<T, E>: LoadQuery<'a, Conn, K>,
+    Listed<K>: DeleteListed<'a, T, Conn>,
+{
+    fn delete(self, conn: &mut Conn) -> QueryResult<usize> {
+        write::<T, _>(conn, |latest, conn| {
+            let find = FindEntities::<T, E> {
+                entities: self.entities.0,
+                latest,
+                table: PhantomData,
+            };
+            Listed::sorted(find.load(conn)?).delete(latest, conn)
         })
     }
 }
 
-impl<T: CounterTable, K> DeleteManyCounters<T, K> {
-    /// Removes the counters. Returns the number of entities that had counts.
-    ///
-    /// It locks the entities in the order of their keys, so that two calls do not deadlock. This
-    /// is why a key is `Ord`. Two calls can deadlock if they spell a key of text in two ways that
-    /// the collation takes as equal.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`DeleteCounters::execute`].
-    pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<usize>
-    where
-        Self: DeleteOn<'a, Conn>,
-    {
-        self.delete(conn)
+impl<'a, T, Conn> DeleteOn<'a, Conn> for DeleteCounters<T>
+where
+    T: CounterTable<KeyType = ()>,
+    DeleteCounters<T, Listed<()>>: DeleteOn<'a, Conn>,
+{
+    fn delete(self, conn: &mut Conn) -> QueryResult<usize> {
+        self.of(()).delete(conn)
     }
 }
 
-impl<'a, T, K, Conn> DeleteOn<'a, Conn> for DeleteManyCounters<T, K>
+/// Runs `delete` in a transaction that has written. It is given whether its queries must read the
+/// latest rows.
+fn write<T, Conn>(
+    conn: &mut Conn,
+    delete: impl FnOnce(bool, &mut Conn) -> QueryResult<usize>,
+) -> QueryResult<usize>
 where
     T: CounterTable,
     Conn: Connection<Backend: CounterBackend>,
-    Self: DeleteManyOn<'a, Conn>,
-    StartWriting<T>: ExecuteDsl<Conn>,
+    DeleteRows<T, ()>: ExecuteDsl<Conn>,
 {
-    fn delete(self, conn: &mut Conn) -> QueryResult<usize> {
-        let latest = is_in_a_lasting_transaction(conn)?;
-        transaction(conn, |conn| {
-            StartWriting::<T>::new(()).execute(conn)?;
-            self.delete_many(latest, conn)
-        })
-    }
+    let latest = is_in_a_lasting_transaction(conn)?;
+    transaction(conn, |conn| {
+        DeleteRows::<T, ()>::new((), Rows::None).execute(conn)?;
+        delete(latest, conn)
+    })
 }
 
-/// A [`DeleteManyCounters`] that runs in a transaction of the connection `Conn`.
-pub trait DeleteManyOn<'a, Conn> {
-    /// Removes the counters. `latest` is that of [`EntityRows`].
-    fn delete_many(self, latest: bool, conn: &mut Conn) -> QueryResult<usize>;
+/// Keys of the table `T` whose counters the connection `Conn` can remove.
+pub trait DeleteListed<'a, T, Conn> {
+    fn delete(self, latest: bool, conn: &mut Conn) -> QueryResult<usize>;
 }
 
-impl<'a, T, K, Conn> DeleteManyOn<'a, Conn> for DeleteManyCounters<T, K>
+impl<'a, T, K, Conn> DeleteListed<'a, T, Conn> for Listed<K>
 where
     T: CounterTable,
-    K: KeyOf<T::KeyType> + Ord + Clone,
+    K: KeyOf<T::KeyType> + Clone,
     Conn: Connection<Backend: CounterBackend>,
     AddRows<T, K::Columns>: ExecuteDsl<Conn>,
     FindKeys<T, K::Columns>: LoadQuery<'a, Conn, i64>,
     DeleteRows<T, Keys<K::Columns>>: ExecuteDsl<Conn>,
-    DeleteLocks<T, Keys<K::Columns>>: ExecuteDsl<Conn>,
 {
-    fn delete_many(mut self, latest: bool, conn: &mut Conn) -> QueryResult<usize> {
-        self.ids.sort_unstable();
-        self.ids.dedup();
+    fn delete(self, latest: bool, conn: &mut Conn) -> QueryResult<usize> {
         let mut removed = 0;
         let size = <ManyRows<Conn> as WalkRows<Conn::Backend>>::NUMBERED_LIMIT;
-        for keys in self.ids.chunks(size) {
-            let find = |keys, counts_only| FindKeys::<T, K::Columns> {
-                table: TableName::new(),
+        for keys in self.0.chunks(size) {
+            let find = |keys: &[K], counts_only| FindKeys::<T, K::Columns> {
                 keys: Keys::numbered::<T::KeyType, K, Conn::Backend>(keys),
                 counts_only,
                 latest,
+                table: PhantomData,
+            };
+            let delete = |keys: &[K], rows| {
+                let keys = Keys::listed::<T::KeyType, _, Conn::Backend>(keys);
+                DeleteRows::<T, _>::new(keys, rows)
             };
             let numbers: Vec<i64> = find(keys, false).load(conn)?;
+            // Nothing is locked yet, so nothing is deleted where no row was found: another correction
+            // can have read a count that commits now.
             let (found, _) = split(keys, &numbers);
             if found.is_empty() {
                 continue;
             }
             lock_entities::<NoCounters<T>, _, _>(&found, conn)?;
+            // Another deletion can have removed them while this one waited.
             let numbers: Vec<i64> = find(&found, true).load(conn)?;
             let (counted, others) = split(&found, &numbers);
             removed += counted.len();
-            if !counted.is_empty() {
-                delete_rows::<T, _, _>(
-                    Keys::listed::<T::KeyType, _, Conn::Backend>(&counted),
-                    conn,
-                )?;
-            }
+            // On PostgreSQL, and on the other databases at READ COMMITTED, a `DELETE` that waits for a
+            // merge does not see the row of slot 0 that the merge inserts, and on MySQL and MariaDB it
+            // can see one of two rows that another transaction commits. The next `DELETE` sees them.
+            // This ends, because the rows that are deleted stay locked.
+            while !counted.is_empty() && delete(&counted, Rows::All).execute(conn)? > 0 {}
             if !others.is_empty() {
                 // An increment that commits now stays.
-                let others = Keys::listed::<T::KeyType, _, Conn::Backend>(&others);
-                DeleteLocks::<T, _>::new(others).execute(conn)?;
+                delete(&others, Rows::Locks).execute(conn)?;
             }
         }
         Ok(removed)
     }
-}
-
-/// Deletes all rows of these entities, which are already locked.
-///
-/// It deletes until nothing is left. On PostgreSQL, and on the other databases at READ COMMITTED, a
-/// `DELETE` that waits for a merge does not see the row of slot 0 that the merge inserts, and on MySQL
-/// and MariaDB it can see one of two rows that another transaction commits. The next `DELETE` sees
-/// them. This ends, because the rows that are deleted stay locked.
-fn delete_rows<T, E, Conn>(entities: E, conn: &mut Conn) -> QueryResult<()>
-where
-    T: CounterTable,
-    E: Clone,
-    Conn: Connection,
-    DeleteRows<T, E>: ExecuteDsl<Conn>,
-{
-    while DeleteRows::<T, E>::new(entities.clone()).execute(conn)? > 0 {}
-    Ok(())
 }
 
 /// Returns the keys with these numbers, from 1, and the others. The last key of a list is repeated to
@@ -370,117 +297,57 @@ fn split<K: Clone>(keys: &[K], numbers: &[i64]) -> (Vec<K>, Vec<K>) {
     (keys(found), keys(others))
 }
 
-/// A statement on rows of the entities `E`: it counts them, or deletes them.
-#[derive(Debug)]
-pub struct EntityRows<T: CounterTable, E, const COUNTS: bool, const ROWS: usize> {
-    table: TableName<T>,
+/// A statement that deletes rows of the entities `E`.
+#[derive(Debug, Clone)]
+pub struct DeleteRows<T, E> {
     entities: E,
-    /// Whether to count the latest committed rows. Otherwise MySQL and MariaDB can count those of the
-    /// first query of the transaction.
-    latest: bool,
+    rows: Rows,
+    table: PhantomData<T>,
+}
+statement!(DeleteRows(T, E));
+
+#[derive(Debug, Clone, Copy)]
+enum Rows {
+    /// No row. On SQLite it takes the write lock, before anything is read.
+    None,
+    All,
+    /// The rows that corrections lock.
+    Locks,
 }
 
-// Which rows of the entities. An enum cannot be a const parameter.
-const NONE: usize = 0;
-const ALL: usize = 1;
-const COUNTED: usize = 2;
-const LOCK: usize = 3;
-
-/// Deletes no rows. On SQLite it takes the write lock first, because a transaction that reads before
-/// it writes fails at once if another transaction has written in between.
-pub type StartWriting<T> = EntityRows<T, (), false, NONE>;
-
-/// Counts the rows.
-pub type CountRows<T, E> = EntityRows<T, E, true, ALL>;
-
-/// Counts the rows that have counts: all but the one of zeros that is the lock.
-pub type CountCounts<T, E> = EntityRows<T, E, true, COUNTED>;
-
-/// Deletes the rows.
-pub type DeleteRows<T, E> = EntityRows<T, E, false, ALL>;
-
-/// Deletes the rows that are the locks.
-pub type DeleteLocks<T, E> = EntityRows<T, E, false, LOCK>;
-
-impl<T: CounterTable, E, const COUNTS: bool, const ROWS: usize> EntityRows<T, E, COUNTS, ROWS> {
-    fn new(entities: E) -> Self {
-        EntityRows {
-            table: TableName::new(),
+impl<T, E> DeleteRows<T, E> {
+    fn new(entities: E, rows: Rows) -> Self {
+        DeleteRows {
             entities,
-            latest: false,
+            rows,
+            table: PhantomData,
         }
     }
-
-    fn latest(mut self, latest: bool) -> Self {
-        self.latest = latest;
-        self
-    }
 }
 
-impl<T, E, const COUNTS: bool, const ROWS: usize, Conn> RunQueryDsl<Conn>
-    for EntityRows<T, E, COUNTS, ROWS>
+impl<T, E, DB> QueryFragment<DB> for DeleteRows<T, E>
 where
-    T: CounterTable,
-{
-}
-
-impl<T: CounterTable, E, const ROWS: usize> Query for EntityRows<T, E, true, ROWS> {
-    type SqlType = BigInt;
-}
-
-impl<T, E, const COUNTS: bool, const ROWS: usize> QueryId for EntityRows<T, E, COUNTS, ROWS>
-where
-    T: CounterTable + QueryId,
-    E: QueryId,
-{
-    type QueryId = EntityRowsId<T::QueryId, E::QueryId, COUNTS, ROWS>;
-    const HAS_STATIC_QUERY_ID: bool = T::HAS_STATIC_QUERY_ID && E::HAS_STATIC_QUERY_ID;
-}
-
-/// The query id of [`EntityRows`].
-#[derive(Debug)]
-pub struct EntityRowsId<T, E, const COUNTS: bool, const ROWS: usize>(PhantomData<(T, E)>);
-
-impl<T, E, const COUNTS: bool, const ROWS: usize, DB> QueryFragment<DB>
-    for EntityRows<T, E, COUNTS, ROWS>
-where
-    T: CounterTable<FromClause: QueryFragment<DB>, AllColumns: ColumnNames>,
-    E: Entities<DB>,
+    T: CounterTable + QueryFragment<DB>,
+    E: Entities<T::KeyType, DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let dialect = Dialect::of(&out);
-        if COUNTS {
-            dialect.push_select(&mut out);
-            out.push_sql("COUNT(*)");
-        } else {
-            dialect.push_verb("DELETE", &mut out);
-        }
+        Dialect::of(&out).push_verb("DELETE", &mut out);
         out.push_sql(" FROM ");
-        self.table.walk_ast(out.reborrow())?;
-        if ROWS == NONE {
+        T::TABLE.walk_ast(out.reborrow())?;
+        if matches!(self.rows, Rows::None) {
             out.push_sql(" WHERE 1 = 0");
             return Ok(());
         }
-        if self.latest {
-            dialect.push_by_key(&mut out);
-        }
         let and = self.entities.walk_where(T::ENTITY, out.reborrow())?;
-        match ROWS {
-            COUNTED => walk_counted::<T, DB>(and, &mut out)?,
-            LOCK => {
-                out.push_sql(and);
-                out.push_identifier(T::DAY)?;
-                out.push_sql(" = ");
-                DB::push_bind(Bind::Day(const { &Day(UNDATED) }), &mut out)?;
-                out.push_sql(" AND ");
-                out.push_identifier(T::SLOT)?;
-                out.push_sql(" = 0");
-            }
-            _ => {}
-        }
-        if self.latest {
-            dialect.push_read_latest_to_delete(&mut out);
+        if matches!(self.rows, Rows::Locks) {
+            out.push_sql(and);
+            out.push_identifier(T::DAY)?;
+            out.push_sql(" = ");
+            DB::push_bind(Bind::Day(const { &Day(UNDATED) }), &mut out)?;
+            out.push_sql(" AND ");
+            out.push_identifier(T::SLOT)?;
+            out.push_sql(" = 0");
         }
         Ok(())
     }
@@ -509,45 +376,46 @@ where
 /// A query of the numbers, from 1, of the keys of a list that have rows. If the collation treats
 /// several keys of the list as equal, it returns the number of one.
 #[derive(Debug)]
-pub struct FindKeys<T: CounterTable, K> {
-    table: TableName<T>,
+pub struct FindKeys<T, K> {
     keys: Keys<K>,
     /// Whether the rows of zeros that are locks are left out.
     counts_only: bool,
-    /// As that of [`EntityRows`].
+    /// Whether it reads the latest rows on MySQL and MariaDB, and locks them, in a transaction that can
+    /// have an older snapshot.
     latest: bool,
+    table: PhantomData<T>,
 }
-
-impl<T: CounterTable, K, Conn> RunQueryDsl<Conn> for FindKeys<T, K> {}
-
-impl<T: CounterTable, K> Query for FindKeys<T, K> {
-    type SqlType = BigInt;
-}
-
-impl<T: CounterTable, K> QueryId for FindKeys<T, K> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
+statement!(FindKeys(T, K) -> BigInt);
 
 impl<T, K, DB> QueryFragment<DB> for FindKeys<T, K>
 where
-    T: CounterTable<FromClause: QueryFragment<DB>, AllColumns: ColumnNames>,
+    T: CounterTable<AllColumns: ColumnNames> + QueryFragment<DB>,
     K: BindColumns<DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
         dialect.push_select(&mut out);
-        out.push_sql("MIN(");
-        out.push_identifier(NUMBER)?;
-        out.push_sql(")");
-        let (columns, rows) = (self.keys.columns(), self.keys.len);
-        DB::ManyRows::walk_from_numbered(T::ENTITY, &self.table, columns, rows, out.reborrow())?;
-        if self.counts_only {
-            walk_counted::<T, DB>(" AND ", &mut out)?;
+        if K::NUMBER == 0 {
+            // The only key has the number 1.
+            out.push_sql("COUNT(DISTINCT 1) FROM ");
+            T::TABLE.walk_ast(out.reborrow())?;
+            dialect.push_by_key(&mut out);
+            if self.counts_only {
+                walk_counted::<T, DB>(" WHERE ", &mut out)?;
+            }
+        } else {
+            out.push_sql("MIN(");
+            out.push_identifier(NUMBER)?;
+            out.push_sql(")");
+            let (columns, rows) = (self.keys.columns(), self.keys.len);
+            DB::ManyRows::walk_from_numbered(T::ENTITY, T::TABLE, columns, rows, out.reborrow())?;
+            if self.counts_only {
+                walk_counted::<T, DB>(" AND ", &mut out)?;
+            }
+            out.push_sql(" GROUP BY ");
+            push_names(T::ENTITY, &mut out)?;
         }
-        out.push_sql(" GROUP BY ");
-        push_names(T::ENTITY, &mut out)?;
         if self.latest {
             dialect.push_read_latest_to_delete(&mut out);
         }
@@ -557,28 +425,17 @@ where
 
 /// A query of the keys of the entities `E` that have rows, in order.
 #[derive(Debug)]
-pub struct FindEntities<T: CounterTable, E> {
-    table: TableName<T>,
+pub struct FindEntities<T, E> {
     entities: E,
-    /// As that of [`EntityRows`].
     latest: bool,
+    table: PhantomData<T>,
 }
-
-impl<T: CounterTable, E, Conn> RunQueryDsl<Conn> for FindEntities<T, E> {}
-
-impl<T: CounterTable, E> Query for FindEntities<T, E> {
-    type SqlType = <T::KeyType as KeyTypes>::Row;
-}
-
-impl<T: CounterTable, E> QueryId for FindEntities<T, E> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
+statement!(FindEntities(T, E) -> <T::KeyType as KeyTypes>::Row where T: CounterTable);
 
 impl<T, E, DB> QueryFragment<DB> for FindEntities<T, E>
 where
-    T: CounterTable<FromClause: QueryFragment<DB>>,
-    E: Entities<DB>,
+    T: CounterTable + QueryFragment<DB>,
+    E: Entities<T::KeyType, DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
@@ -587,7 +444,7 @@ where
         out.push_sql("DISTINCT ");
         push_names(T::ENTITY, &mut out)?;
         out.push_sql(" FROM ");
-        self.table.walk_ast(out.reborrow())?;
+        T::TABLE.walk_ast(out.reborrow())?;
         if self.latest {
             dialect.push_by_key(&mut out);
         }
@@ -601,89 +458,43 @@ where
     }
 }
 
-/// The counter tables of the model `M`: `(article_counters::table, (votes::table, ()))`.
-pub trait DeleteFromEach<'a, M, Conn> {
-    fn delete(model: &'a M, conn: &mut Conn) -> QueryResult<usize>;
+/// The counter tables of a model: `(article_counters::table, (votes::table, ()))`. Removes from each the
+/// counters of these keys, which have the first `N` columns.
+pub trait DeleteFromEach<'a, K, N, Conn> {
+    fn delete(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize>;
 }
 
-impl<M, Conn> DeleteFromEach<'_, M, Conn> for () {
-    fn delete(_: &M, _: &mut Conn) -> QueryResult<usize> {
+impl<K, N, Conn> DeleteFromEach<'_, K, N, Conn> for () {
+    fn delete(_: Vec<K>, _: &mut Conn) -> QueryResult<usize> {
         Ok(0)
     }
 }
 
-impl<'a, T, Rest, M, Conn> DeleteFromEach<'a, M, Conn> for (T, Rest)
+impl<'a, T, Rest, K, N, Conn> DeleteFromEach<'a, K, N, Conn> for (T, Rest)
 where
     T: CounterTable,
-    Rest: DeleteFromEach<'a, M, Conn>,
-    M: HasCounters + 'a,
-    M::KeyRef<'a>: PrefixOf<
-            T::KeyType,
-            M::KeyColumns,
-            Extent: DeleteKeys<'a, T, M::KeyRef<'a>, M::KeyColumns, Conn>,
-        >,
+    Rest: DeleteFromEach<'a, K, N, Conn>,
+    K: PrefixOf<T::KeyType, N, Extent: DeleteKeys<'a, T, K, N, Conn>> + Clone,
 {
-    fn delete(model: &'a M, conn: &mut Conn) -> QueryResult<usize> {
-        let removed =
-            ExtentOf::<M::KeyRef<'a>, T, M::KeyColumns>::delete(model.counter_key(), conn)?;
-        Ok(removed + Rest::delete(model, conn)?)
-    }
-}
-
-type ExtentOf<K, T, N> = <K as PrefixOf<<T as CounterTable>::KeyType, N>>::Extent;
-
-/// The counter tables of the model `M`, for many entities.
-pub trait DeleteManyFromEach<'a, M: HasCounters, Conn> {
-    fn delete(ids: &[&'a M::Key], conn: &mut Conn) -> QueryResult<usize>;
-}
-
-impl<'a, M: HasCounters<Key: 'a>, Conn> DeleteManyFromEach<'a, M, Conn> for () {
-    fn delete(_: &[&'a M::Key], _: &mut Conn) -> QueryResult<usize> {
-        Ok(0)
-    }
-}
-
-impl<'a, T, Rest, M, Conn> DeleteManyFromEach<'a, M, Conn> for (T, Rest)
-where
-    T: EntityTable,
-    Rest: DeleteManyFromEach<'a, M, Conn>,
-    M: HasCounters<Key: 'a>,
-    &'a M::Key: PrefixOf<
-            T::KeyType,
-            M::KeyColumns,
-            Extent: DeleteKeys<'a, T, &'a M::Key, M::KeyColumns, Conn>,
-        >,
-{
-    fn delete(ids: &[&'a M::Key], conn: &mut Conn) -> QueryResult<usize> {
-        let removed = ExtentOf::<&'a M::Key, T, M::KeyColumns>::delete_many(ids.to_vec(), conn)?;
+    fn delete(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize> {
+        let removed = K::Extent::delete(ids.clone(), conn)?;
         Ok(removed + Rest::delete(ids, conn)?)
     }
 }
 
-/// Removes the counters of entities by keys `K`, which are whole keys of the table `T`, or the values
-/// of its first `Columns`.
-pub trait DeleteKeys<'a, T, K, Columns, Conn> {
-    fn delete(id: K, conn: &mut Conn) -> QueryResult<usize>;
-    fn delete_many(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize>;
+/// Removes the counters of keys of one extent: whole keys, or the first `N` columns of keys.
+pub trait DeleteKeys<'a, T, K, N, Conn> {
+    fn delete(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize>;
 }
 
 impl<'a, T, K, N, Conn> DeleteKeys<'a, T, K, N, Conn> for Whole
 where
     T: CounterTable,
     K: KeyOf<T::KeyType>,
-    DeleteCounters<T, K::Id>: DeleteOn<'a, Conn>,
-    DeleteManyCounters<T, K>: DeleteOn<'a, Conn>,
+    DeleteCounters<T, Listed<K>>: DeleteOn<'a, Conn>,
 {
-    fn delete(id: K, conn: &mut Conn) -> QueryResult<usize> {
-        delete_counters(T::table()).of(id).execute(conn)
-    }
-
-    fn delete_many(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize> {
-        let these = DeleteManyCounters {
-            ids,
-            table: PhantomData,
-        };
-        these.execute(conn)
+    fn delete(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize> {
+        DeleteCounters::<T, _>::new(Listed(ids)).execute(conn)
     }
 }
 
@@ -691,14 +502,13 @@ impl<'a, T, K, N, Conn> DeleteKeys<'a, T, K, N, Conn> for Part
 where
     T: CounterTable,
     K: PrefixOf<T::KeyType, N>,
-    DeleteCountersUnder<T, PrefixId<K, T::KeyType, N>>: DeleteOn<'a, Conn>,
+    DeleteCounters<T, Under<Prefix<K, N>>>: DeleteOn<'a, Conn>,
 {
-    fn delete(id: K, conn: &mut Conn) -> QueryResult<usize> {
-        delete_counters(T::table()).under(id).execute(conn)
-    }
-
-    fn delete_many(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize> {
-        let removed = ids.into_iter().map(|id| Self::delete(id, conn));
+    fn delete(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize> {
+        let removed = ids.into_iter().map(|id| {
+            let these = DeleteCounters::<T, _>::new(Under(Prefix::new(id)));
+            these.execute(conn)
+        });
         removed.sum()
     }
 }

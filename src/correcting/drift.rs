@@ -3,22 +3,22 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::QueryResult;
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::result::Error;
 use diesel::sql_types::Date;
-use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, numbered, push_names};
 use crate::correcting::stored::walk_where_locked;
-use crate::counter::{Counters, TableOf};
+use crate::counter::Counters;
 use crate::key::{Entities, KeyType, KeyTypes};
 use crate::reading::sums::{ByDay, Ungrouped};
-use crate::table::{CounterTable, TableName};
+use crate::settings::CounterSettings;
+use crate::table::KeyNames;
 
 /// A query of the stored and the true counts of the entities `E`, grouped by `By`.
 #[derive(Debug)]
-pub struct DriftQuery<C: Counters, Source, E, By> {
-    table: TableOf<C>,
+pub struct DriftQuery<C, Source, E, By> {
     source: Arc<Source>,
     entities: E,
     /// Whether these entities have been locked.
@@ -26,13 +26,13 @@ pub struct DriftQuery<C: Counters, Source, E, By> {
     /// Whether the caller's transaction was open before the lock that this query relies on. Then
     /// the query could read a snapshot from before the lock.
     may_be_stale: bool,
-    by: PhantomData<By>,
+    by: PhantomData<(C, By)>,
 }
+statement!(DriftQuery(C, Source, E, By) -> By::Rows where C: Counters, By: DriftBy<C>);
 
-impl<C: Counters, Source, E, By> DriftQuery<C, Source, E, By> {
+impl<C, Source, E, By> DriftQuery<C, Source, E, By> {
     pub(super) fn new(source: &Arc<Source>, entities: E) -> Self {
         DriftQuery {
-            table: TableName::new(),
             source: Arc::clone(source),
             entities,
             locked: false,
@@ -65,11 +65,11 @@ pub trait DriftBy<C: Counters> {
 type KeyRow<C> = <KeyType<C> as KeyTypes>::Row;
 
 /// A row for each entity.
-#[derive(Debug, Clone, Copy, QueryId)]
+#[derive(Debug, Clone, Copy)]
 pub struct ByEntity;
 
 /// A row for each entity and day.
-#[derive(Debug, Clone, Copy, QueryId)]
+#[derive(Debug, Clone, Copy)]
 pub struct ByEntityAndDay;
 
 impl<C: Counters> DriftBy<C> for Ungrouped {
@@ -92,27 +92,6 @@ impl<C: Counters> DriftBy<C> for ByEntityAndDay {
     const DAY: bool = true;
 }
 
-impl<C: Counters, Source, E, B: DriftBy<C>> Query for DriftQuery<C, Source, E, B> {
-    type SqlType = B::Rows;
-}
-
-impl<C: Counters, Source, E, By, Conn> RunQueryDsl<Conn> for DriftQuery<C, Source, E, By> {}
-
-// Whether the entities are locked is not part of it: all are never locked, and others always are.
-impl<C, Source, E, By> QueryId for DriftQuery<C, Source, E, By>
-where
-    C: Counters + QueryId,
-    Source: QueryId,
-    E: QueryId,
-    By: QueryId,
-{
-    type QueryId = (C::QueryId, Source::QueryId, E::QueryId, By::QueryId);
-    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID
-        && Source::HAS_STATIC_QUERY_ID
-        && E::HAS_STATIC_QUERY_ID
-        && By::HAS_STATIC_QUERY_ID;
-}
-
 // These names are long, because the source can read a table of any name.
 const SOURCE: &str = "diesel_counters_source";
 const ENTITY: &str = "diesel_counters_entity";
@@ -122,9 +101,9 @@ impl<C, Source, E, B, DB> QueryFragment<DB> for DriftQuery<C, Source, E, B>
 where
     C: Counters,
     Source: QueryFragment<DB>,
-    E: Entities<DB>,
+    E: Entities<KeyType<C>, DB>,
     B: DriftBy<C>,
-    TableOf<C>: QueryFragment<DB>,
+    C::Table: QueryFragment<DB>,
     DB: CounterBackend,
 {
     // In the statement, each name below begins with `diesel_counters_`.
@@ -213,9 +192,9 @@ where
             out.push_identifier(actual)?;
         }
         out.push_sql(" FROM ");
-        self.table.walk_ast(out.reborrow())?;
+        C::Table::TABLE.walk_ast(out.reborrow())?;
         if self.locked {
-            walk_where_locked(&self.table, &self.entities, out.reborrow())?;
+            walk_where_locked::<C::Table, _, _>(&self.entities, out.reborrow())?;
         } else {
             self.entities.walk_where(entity, out.reborrow())?;
         }

@@ -19,9 +19,7 @@ use crate::counter::{Counters, can_be_beyond, difference, sum};
 use crate::counting::increment::{DaySlots, Increment, is_zero};
 use crate::counting::increment_many::{AddRows, add_rows};
 use crate::day::{Day, UNDATED};
-use crate::key::{
-    KeyColumns, KeyExpression, KeyOf, KeyType, KeyTypes, Keys, PrefixExpression, PrefixOf,
-};
+use crate::key::{KeyColumns, KeyOf, KeyType, KeyTypes, Keys, One, Prefix, PrefixOf};
 use crate::settings::CounterSettings;
 use crate::table::{CounterTable, EntityTable};
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
@@ -183,8 +181,9 @@ pub struct RecountOne<C: Counters, Source, Id, By = ByEntity> {
     by: PhantomData<By>,
 }
 
-/// The greatest number of columns of keys in a statement. It has each key twice, filled up to a power
-/// of two, and SQLite allows 32,766 bind values: half of them are left for the source.
+/// The greatest number of keys in a statement, times their columns. It has each key twice, filled up to
+/// a power of two: up to 20,480 bind values for keys of five columns. SQLite allows 32,766, and the
+/// source has the rest.
 const MAX_BATCH: usize = 8_192;
 
 /// An entity, or a day of an entity, whose stored count was not the true count; returned by
@@ -202,11 +201,11 @@ pub struct Drift<K, V = i64> {
 
 impl<C: Counters, Source, By> Recount<C, Source, By> {
     /// Recounts only the entity with this key.
-    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> RecountOne<C, Source, KeyExpression<K, C>, By> {
-        self.of_id(id.into_id())
+    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> RecountOne<C, Source, K, By> {
+        self.of_id(id)
     }
 
-    pub(crate) fn of_id<Id>(self, id: Id) -> RecountOne<C, Source, Id, By> {
+    pub(crate) fn of_id<K>(self, id: K) -> RecountOne<C, Source, K, By> {
         RecountOne {
             increment: self.increment.of_id(id),
             source: self.source,
@@ -216,14 +215,14 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
 
     /// Recounts only the entities whose keys begin with these values: all versions of a crate, with
     /// `.under(crate_id)`.
-    pub fn under<K, N>(self, id: K) -> Recount<C, Source, By, PrefixExpression<K, C, N>>
+    pub fn under<K, N>(self, id: K) -> Recount<C, Source, By, Prefix<K, N>>
     where
         K: PrefixOf<KeyType<C>, N>,
     {
         Recount {
             increment: self.increment,
             source: self.source,
-            entities: id.into_id(),
+            entities: Prefix::new(id),
             batch: self.batch,
             by: PhantomData,
         }
@@ -437,21 +436,21 @@ pub trait RecountOn<'a, Conn, Returned> {
     fn recount(self, conn: &mut Conn) -> QueryResult<Returned>;
 }
 
-impl<'a, C, Source, Id, By, Conn> RecountOn<'a, Conn, C::Value> for RecountOne<C, Source, Id, By>
+impl<'a, C, Source, K, By, Conn> RecountOn<'a, Conn, C::Value> for RecountOne<C, Source, K, By>
 where
     C: Counters,
-    Id: Clone,
+    K: Clone,
     By: OfOne<C>,
     Conn: Connection<Backend: CounterBackend>,
-    Increment<C, Id>: ExecuteDsl<Conn>,
-    TakeBack<C, Id>: ExecuteDsl<Conn>,
-    DriftQuery<C, Source, Id, By::OfOne>: LoadQuery<'a, Conn, By::Row>,
+    Increment<C, K>: ExecuteDsl<Conn>,
+    TakeBack<C, One<K>>: ExecuteDsl<Conn>,
+    DriftQuery<C, Source, One<K>, By::OfOne>: LoadQuery<'a, Conn, By::Row>,
 {
     fn recount(self, conn: &mut Conn) -> QueryResult<C::Value> {
         let in_a_transaction = is_in_a_lasting_transaction(conn)?;
         transaction(conn, |conn| {
-            let id = self.increment.id();
-            ExecuteDsl::execute(Increment::<C, Id>::lock(id.clone()), conn)?;
+            let id = One(self.increment.id.clone());
+            ExecuteDsl::execute(Increment::<C, K>::lock(id.0.clone()), conn)?;
             let mut added = Vec::new();
             let mut is_second = false;
             'again: loop {
@@ -471,7 +470,7 @@ where
                         Err(_) => can_be_beyond(&stored),
                     };
                     if is_clamped {
-                        TakeBack::<C, Id>::new(id.clone()).execute(conn)?;
+                        TakeBack::<C, _>::new(id.clone()).execute(conn)?;
                         added.clear();
                         is_second = false;
                         continue 'again;

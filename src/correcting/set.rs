@@ -1,5 +1,7 @@
 //! Setting counters to a value.
 
+use std::marker::PhantomData;
+
 use diesel::connection::Connection;
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::{QueryResult, RunQueryDsl};
@@ -8,9 +10,8 @@ use crate::backend::CounterBackend;
 use crate::correcting::stored::{StoredRows, TakeBack};
 use crate::counter::{Counters, difference, nearest_sum, sum};
 use crate::counting::increment::Increment;
-use crate::key::{KeyExpression, KeyOf, KeyType};
+use crate::key::{KeyOf, KeyType, One};
 use crate::settings::assert_program_counts;
-use crate::table::TableName;
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
 /// Sets one or more counters of an entity to a value.
@@ -65,11 +66,11 @@ pub struct SetCounter<C: Counters, Id = ()> {
 
 impl<C: Counters> SetCounter<C> {
     /// Sets the entity, by its key.
-    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> SetCounter<C, KeyExpression<K, C>> {
-        self.of_id(id.into_id())
+    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> SetCounter<C, K> {
+        self.of_id(id)
     }
 
-    pub(crate) fn of_id<Id>(self, id: Id) -> SetCounter<C, Id> {
+    pub(crate) fn of_id<K>(self, id: K) -> SetCounter<C, K> {
         SetCounter {
             increment: self.increment.of_id(id),
             value: self.value,
@@ -120,27 +121,27 @@ pub trait SetOn<'a, Conn, Returned> {
     fn set(self, conn: &mut Conn) -> QueryResult<Returned>;
 }
 
-impl<'a, C, Id, Conn> SetOn<'a, Conn, C::Value> for SetCounter<C, Id>
+impl<'a, C, K, Conn> SetOn<'a, Conn, C::Value> for SetCounter<C, K>
 where
     C: Counters,
-    Id: Clone,
+    K: Clone,
     Conn: Connection<Backend: CounterBackend>,
-    Increment<C, Id>: ExecuteDsl<Conn>,
-    StoredRows<C, Id>: LoadQuery<'a, Conn, C::Value>,
-    TakeBack<C, Id>: ExecuteDsl<Conn>,
+    Increment<C, K>: ExecuteDsl<Conn>,
+    StoredRows<C, One<K>>: LoadQuery<'a, Conn, C::Value>,
+    TakeBack<C, One<K>>: ExecuteDsl<Conn>,
 {
     fn set(self, conn: &mut Conn) -> QueryResult<C::Value> {
         let latest = is_in_a_lasting_transaction(conn)?;
         transaction(conn, |conn| {
-            let id = self.increment.id();
-            ExecuteDsl::execute(Increment::<C, Id>::lock(id.clone()), conn)?;
+            let id = One(self.increment.id.clone());
+            ExecuteDsl::execute(Increment::<C, K>::lock(id.0.clone()), conn)?;
             let mut before = None;
             loop {
-                let rows = read_rows::<C, Id, Conn>(id, latest, conn)?;
+                let rows = read_rows::<C, _, Conn>(&id, latest, conn)?;
                 let rows: Vec<_> = rows.into_iter().map(C::amounts).collect();
                 let nearest = *before.get_or_insert_with(|| nearest_sum::<C>(rows.iter().copied()));
                 let Ok(stored) = sum::<C>(rows) else {
-                    TakeBack::<C, Id>::new(id.clone()).execute(conn)?;
+                    TakeBack::<C, _>::new(id.clone()).execute(conn)?;
                     continue;
                 };
                 let difference = difference::<C>(self.value, stored)?;
@@ -165,7 +166,7 @@ where
     let mut number = None;
     loop {
         let rows = StoredRows::<C, Id> {
-            table: TableName::new(),
+            of: PhantomData,
             id: id.clone(),
             latest,
         };

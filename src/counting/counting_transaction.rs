@@ -15,7 +15,7 @@ use crate::backend::CounterBackend;
 use crate::counter::Counters;
 use crate::counting::increment::{DaySlots, Increment};
 use crate::counting::increment_many::{AddRows, IncrementMany, add_rows, in_range};
-use crate::key::{Entity, KeyOf, KeyType};
+use crate::key::{KeyOf, KeyType};
 use crate::settings::CounterSettings;
 use crate::slot::Slot;
 use crate::table::module_name;
@@ -246,10 +246,10 @@ pub trait Countable<Conn> {
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>);
 }
 
-impl<C, Id, K, Conn> Countable<Conn> for Increment<C, Id>
+#[diagnostic::do_not_recommend]
+impl<C, K, Conn> Countable<Conn> for Increment<C, K>
 where
     C: Counters<Table: 'static>,
-    Id: Entity<KeyType<C>, Value = K>,
     K: KeyOf<KeyType<C>> + Ord + 'static,
     Conn: Connection<Backend: CounterBackend>,
     AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
@@ -257,7 +257,7 @@ where
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
         let (day, slot) = self.day_and_slot();
         let sums = sums::<C>(self.amounts.as_ref().iter().copied());
-        let row = ((day, self.id.into_value(), slot), sums);
+        let row = ((day, self.id, slot), sums);
         tx.add::<C, K>([row].into(), write_rows::<C, K, Conn>);
     }
 }

@@ -7,12 +7,12 @@ use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{Bind, CounterBackend, Dialect, push_names};
-use crate::counter::{Counters, TableOf};
+use crate::counter::Counters;
 use crate::day::{Day, UNDATED};
-use crate::key::{Entity, KeyExpression, KeyOf, KeyType, Parts};
+use crate::key::{BindKey, KeyOf, KeyType, KeyTypes};
 use crate::settings::{CounterSettings, assert_counter_table, assert_program_counts};
 use crate::slot::{Slot, SlotRange};
-use crate::table::{CounterTable, TableName};
+use crate::table::KeyNames;
 
 /// Adds to one or more counters of an entity.
 ///
@@ -50,21 +50,20 @@ use crate::table::{CounterTable, TableName};
 ///
 /// - an [overflow](crate::is_overflow()), if the count in the row would be out of the range of an
 ///   `i64`;
-/// - a [`SerializationError`](diesel::result::Error::SerializationError), if the day is outside of
-///   1000-01-01 to 9999-12-31, or if the `index` of a [`Slot::Partition`] is not less than its `of`
+/// - a [`SerializationError`](diesel::result::Error::SerializationError), if the day that the count is
+///   stored under is outside of 1000-01-01 to 9999-12-31, or if the `index` of a [`Slot::Partition`] is not less than its `of`
 ///   (not on SQLite, which does not use the slot).
 pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
     const { assert_program_counts::<C>() }
     Increment::new()
 }
 
-/// An increment of the counters `C` of the entity `Id`; made by [`increment`].
+/// An increment of the counters `C` of the entity with the key `K`; made by [`increment`].
 #[must_use = "an increment adds nothing until it is executed"]
 #[derive(Debug)]
-pub struct Increment<C: Counters, Id = ()> {
-    table: TableOf<C>,
+pub struct Increment<C: Counters, K = ()> {
     pub(crate) place: DaySlots,
-    pub(crate) id: Id,
+    pub(crate) id: K,
     pub(crate) amounts: C::Amounts,
     slot: Slot,
 }
@@ -91,10 +90,9 @@ impl DaySlots {
     }
 }
 
-impl<C: Counters, Id: Clone> Clone for Increment<C, Id> {
+impl<C: Counters, K: Clone> Clone for Increment<C, K> {
     fn clone(&self) -> Self {
         Increment {
-            table: self.table.clone(),
             id: self.id.clone(),
             ..*self
         }
@@ -107,7 +105,6 @@ impl<C: Counters> Increment<C> {
         let slot = Slot::chosen();
         let today = C::Table::PERIOD.start(C::Table::today());
         Increment {
-            table: TableName::new(),
             place: DaySlots::chosen(today, slot, C::Table::SLOTS),
             id: (),
             amounts: C::ONE_EACH,
@@ -116,13 +113,12 @@ impl<C: Counters> Increment<C> {
     }
 
     /// Sets the entity, by its key.
-    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> Increment<C, KeyExpression<K, C>> {
-        self.of_id(id.into_id())
+    pub fn of<K: KeyOf<KeyType<C>>>(self, id: K) -> Increment<C, K> {
+        self.of_id(id)
     }
 
-    pub(crate) fn of_id<Id>(self, id: Id) -> Increment<C, Id> {
+    pub(crate) fn of_id<K>(self, id: K) -> Increment<C, K> {
         Increment {
-            table: self.table,
             place: self.place,
             id,
             amounts: self.amounts,
@@ -131,12 +127,12 @@ impl<C: Counters> Increment<C> {
     }
 }
 
-impl<C: Counters, Id> Increment<C, Id> {
+impl<C: Counters, K> Increment<C, K> {
     /// Sets the amount to add, which may be negative: an `i64` for one counter, or a tuple of `i64`
     /// for a tuple of counters. Defaults to 1 for each counter. Give the entity first.
     pub fn by(self, amount: C::Value) -> Self
     where
-        Id: Entity<KeyType<C>>,
+        K: KeyOf<KeyType<C>>,
     {
         self.amounts(C::amounts(amount))
     }
@@ -146,18 +142,13 @@ impl<C: Counters, Id> Increment<C, Id> {
     ///
     /// The lock is the entity's row of 1970-01-01 in slot 0. If the row does not exist, it is
     /// inserted. Run it with [`ExecuteDsl::execute`], which sends an increment by 0 too.
-    pub(crate) fn lock(id: Id) -> Self {
+    pub(crate) fn lock(id: K) -> Self {
         Increment {
-            table: TableName::new(),
             place: DaySlots::LOCK,
             id,
             amounts: C::ZERO,
             slot: Slot::Connection,
         }
-    }
-
-    pub(crate) fn id(&self) -> &Id {
-        &self.id
     }
 
     pub(crate) fn day_and_slot(&self) -> (NaiveDate, Slot) {
@@ -185,7 +176,7 @@ impl<C: Counters, Id> Increment<C, Id> {
     }
 }
 
-impl<C: Counters, Id, Conn> RunQueryDsl<Conn> for Increment<C, Id> {
+impl<C: Counters, K, Conn> RunQueryDsl<Conn> for Increment<C, K> {
     // Diesel's `execute` would send an increment by 0. On MySQL it would return 2 for a row that
     // already exists.
     fn execute(self, conn: &mut Conn) -> QueryResult<usize>
@@ -211,7 +202,7 @@ pub trait CountOn<Conn> {
     fn count(self, conn: &mut Conn) -> QueryResult<usize>;
 }
 
-impl<C: Counters, Id, Conn: Connection> CountOn<Conn> for Increment<C, Id>
+impl<C: Counters, K, Conn: Connection> CountOn<Conn> for Increment<C, K>
 where
     Self: ExecuteDsl<Conn>,
 {
@@ -224,33 +215,30 @@ where
 #[derive(Debug)]
 pub struct Upsert;
 
-impl<C, Id> QueryId for Increment<C, Id>
-where
-    C: Counters + QueryId,
-    Id: QueryId,
-{
-    type QueryId = (Upsert, C::QueryId, Id::QueryId);
-    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID && Id::HAS_STATIC_QUERY_ID;
+// The SQL does not depend on the Rust type of the key.
+impl<C: Counters + QueryId, K> QueryId for Increment<C, K> {
+    type QueryId = (Upsert, C::QueryId);
+    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
 }
 
-impl<C, Id, DB> QueryFragment<DB> for Increment<C, Id>
+impl<C, K, DB> QueryFragment<DB> for Increment<C, K>
 where
     C: Counters,
-    Id: Entity<KeyType<C>> + Parts<DB>,
-    TableOf<C>: QueryFragment<DB>,
+    K: BindKey<KeyType<C>, DB>,
+    C::Table: QueryFragment<DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
-        dialect.push_insert_into(&self.table, &mut out)?;
+        dialect.push_insert_into(C::Table::TABLE, &mut out)?;
         push_names(C::Table::KEY, &mut out)?;
         for name in C::NAMES {
             out.push_sql(", ");
             out.push_identifier(name)?;
         }
         out.push_sql(") VALUES (");
-        for part in 0..Id::NUMBER {
-            self.id.walk_part(part, out.reborrow())?;
+        for column in 0..KeyType::<C>::COLUMNS {
+            self.id.walk_column(column, out.reborrow())?;
             out.push_sql(", ");
         }
         DB::push_bind(Bind::Day(&self.place.day), &mut out)?;

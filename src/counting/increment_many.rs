@@ -1,13 +1,14 @@
 //! Adding to the counters of many entities in few statements.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
 use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::Connection;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::query_dsl::methods::ExecuteDsl;
 
 use crate::backend::{AddedRows, CounterBackend, Dialect, ManyRows, WalkRows};
@@ -16,7 +17,7 @@ use crate::counting::increment::{CountOn, DaySlots, Increment, increment};
 use crate::error::overflow;
 use crate::key::{BindColumns, KeyOf, KeyType};
 use crate::slot::Slot;
-use crate::table::{CounterTable, TableName};
+use crate::table::CounterTable;
 
 /// Adds to one or more counters of many entities. `counts` has the key of each entity and the
 /// amount to add, in any order. Returns the number of entities that were incremented.
@@ -177,8 +178,7 @@ pub(crate) fn in_range(sums: impl IntoIterator<Item = i128>) -> QueryResult<Vec<
 
 /// Adds to several rows of the table `T`.
 #[derive(Debug)]
-pub struct AddRows<T: CounterTable, Columns> {
-    table: TableName<T>,
+pub struct AddRows<T, Columns> {
     place: DaySlots,
     counters: Vec<&'static str>,
     /// The keys, and for each counter an amount for each key.
@@ -187,7 +187,9 @@ pub struct AddRows<T: CounterTable, Columns> {
     rows: Range<usize>,
     /// Whether an amount is out of range.
     overflows: bool,
+    table: PhantomData<T>,
 }
+statement!(AddRows(T, Columns));
 
 impl<T: CounterTable, Columns: Default> AddRows<T, Columns> {
     fn new<K, A>(place: DaySlots, counters: &[&'static str], rows: Vec<(K, A)>) -> Self
@@ -205,20 +207,19 @@ impl<T: CounterTable, Columns: Default> AddRows<T, Columns> {
             }
         }
         AddRows {
-            table: TableName::new(),
             place,
             counters: counters.to_vec(),
             added: Arc::new((columns, amounts)),
             rows: 0..number,
             overflows: false,
+            table: PhantomData,
         }
     }
 }
 
-impl<T: CounterTable, Columns> Clone for AddRows<T, Columns> {
+impl<T, Columns> Clone for AddRows<T, Columns> {
     fn clone(&self) -> Self {
         AddRows {
-            table: self.table.clone(),
             counters: self.counters.clone(),
             added: Arc::clone(&self.added),
             rows: self.rows.clone(),
@@ -227,17 +228,9 @@ impl<T: CounterTable, Columns> Clone for AddRows<T, Columns> {
     }
 }
 
-// Without a static id Diesel caches a statement by its text, which can have the number of rows in
-// it. There are few texts.
-impl<T: CounterTable, Columns> QueryId for AddRows<T, Columns> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
 impl<T, Columns, DB> QueryFragment<DB> for AddRows<T, Columns>
 where
-    T: CounterTable,
-    TableName<T>: QueryFragment<DB>,
+    T: CounterTable + QueryFragment<DB>,
     Columns: BindColumns<DB>,
     DB: CounterBackend,
 {
@@ -256,7 +249,7 @@ where
             amounts,
             rows: self.rows.clone(),
         };
-        dialect.push_insert_into(&self.table, &mut out)?;
+        dialect.push_insert_into(T::TABLE, &mut out)?;
         DB::ManyRows::walk_added(&rows, out.reborrow())?;
         dialect.push_on_conflict_add(T::KEY, &self.counters, &mut out)
     }

@@ -16,7 +16,7 @@ use crate::table::CounterTable;
 /// Merges the slots of past days: each entity then has one row for each of these days.
 ///
 /// Totals, and the counts of each day, do not change, not even while it runs. It merges the days
-/// before yesterday in UTC, or the days before the day given with [`before`](Compact::before).
+/// before yesterday, or the days before the day given with [`before`](Compact::before).
 /// Merged rows have slot 0, which no increment writes except on SQLite.
 ///
 /// ```
@@ -120,29 +120,15 @@ use crate::table::CounterTable;
 /// A run reads the table three times: to count the rows to merge, to find them, and to count the
 /// rows that are left.
 ///
-/// The tables show the merge of 480,000 rows into 30,000: 1,000 entities with 30 days of 16 slots.
-/// Meanwhile, four threads incremented today's counts, on two processors for them and the database.
-/// The last two columns are the median and the 99th percentile of the duration of an increment, as
-/// a multiple of the same without a merge.
-///
-/// | batches of 100 | rows a second | longest transaction | increment, p50 | increment, p99 |
-/// | --- | --- | --- | --- | --- |
-/// | PostgreSQL 15 | 26,500 | 55 ms | 1.07 | 1.55 |
-/// | MariaDB 10.11 | 20,600 | 16 ms | 1.14 | 1.58 |
-/// | MySQL 9.7 | 11,300 | 109 ms | 1.65 | 2.00 |
-///
-/// | batches of 500 | rows a second | longest transaction | increment, p50 | increment, p99 |
-/// | --- | --- | --- | --- | --- |
-/// | PostgreSQL 15 | 34,300 | 24 ms | 1.15 | 3.75 |
-/// | MariaDB 10.11 | 36,200 | 26 ms | 1.33 | 2.31 |
-/// | MySQL 9.7 | 18,500 | 121 ms | 1.83 | 2.64 |
-pub fn compact<T>(_table: T) -> Compact<'static, T::FromClause, T::KeyType, T::StoredKey>
+/// With batches of 100, 11,000 to 26,000 rows were merged a second, and increments took 1.1 to 1.7 times
+/// as long meanwhile; `docs/performance.md` has the measurements.
+pub fn compact<T>(_table: T) -> Compact<'static, T, T::KeyType, T::StoredKey>
 where
     T: StoredTable,
 {
     let yesterday = yesterday(T::today());
-    let compact = Compact::new(Layout::of::<T>());
-    compact.of_period(T::PERIOD).before(yesterday)
+    let compact = Compact::new(Layout::of_table());
+    compact.period(T::PERIOD).before(yesterday)
 }
 
 /// Folds old days: merges all rows of an entity before a given day into one row without a day.
@@ -257,7 +243,7 @@ const MAX_BATCH: usize = 1_000;
 
 impl<F, ST, K> Compact<'static, F, ST, K> {
     /// Merges the slots of past days, as [`compact`](crate::dsl::compact()), in a table that is
-    /// known only at run time.
+    /// known only at run time. If it does not count by day, set its [`period`](Compact::period).
     pub fn new(layout: Layout<F>) -> Self {
         Compact::of_rows(
             layout,
@@ -294,18 +280,15 @@ pub struct Fold<T>(PhantomData<T>);
 
 impl<T: StoredTable> Fold<T> {
     /// Sets the day before which days are folded.
-    pub fn before(
-        self,
-        day: NaiveDate,
-    ) -> Compact<'static, T::FromClause, T::KeyType, T::StoredKey> {
-        let fold = Compact::folding(Layout::of::<T>(), day);
-        fold.of_period(T::PERIOD).before(day)
+    pub fn before(self, day: NaiveDate) -> Compact<'static, T, T::KeyType, T::StoredKey> {
+        let fold = Compact::folding(Layout::of_table(), day);
+        fold.period(T::PERIOD)
     }
 }
 
 impl<F, ST, K> Compact<'static, F, ST, K> {
     /// Folds the days before `day`, as [`fold`](crate::dsl::fold()), in a table that is known only
-    /// at run time.
+    /// at run time. If it does not count by day, set its [`period`](Compact::period).
     pub fn folding(layout: Layout<F>, day: NaiveDate) -> Self {
         let range = MergeRange {
             first: Day(UNDATED.succ_opt().unwrap_or(UNDATED)),
@@ -318,9 +301,13 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
 }
 
 impl<'p, F, ST, K> Compact<'p, F, ST, K> {
-    fn of_period(mut self, period: Period) -> Self {
+    /// Sets the period that the table counts by, so that only whole periods are merged. Defaults to
+    /// that of its [`counter_table!`](crate::counter_table), and in a table that is known only at run
+    /// time to the day.
+    pub fn period(mut self, period: Period) -> Self {
         self.period = period;
-        self
+        let before = self.range.before.0;
+        self.before(before)
     }
 
     /// Sets the day before which days are merged. Defaults to yesterday, so that transactions that

@@ -11,7 +11,6 @@ use diesel::connection::Connection;
 use diesel::r2d2::{ManageConnection, Pool, PoolError};
 use diesel::result::Error;
 
-use crate::day::utc_today;
 use crate::maintaining::compact::{Compact, Compacted, StoredTable, compact, fold};
 use crate::maintaining::merge::MergeOn;
 
@@ -202,8 +201,6 @@ impl Compactor {
     }
 }
 
-type FromClause<T> = <T as diesel::QuerySource>::FromClause;
-
 impl Drop for Compactor {
     fn drop(&mut self) {
         self.end(|stop| stop.has_ended_within(GRACE));
@@ -214,25 +211,25 @@ impl<M> CompactorBuilder<M>
 where
     M: ManageConnection<Connection: Connection>,
 {
-    /// Merges the slots of this table's days before yesterday in UTC, with
+    /// Merges the slots of this table's days before yesterday, with
     /// [`compact`](crate::dsl::compact()).
     pub fn compact<T>(self, _table: T) -> Self
     where
         T: StoredTable + 'static,
-        for<'s> Compact<'s, FromClause<T>, T::KeyType, T::StoredKey>: MergeOn<M::Connection>,
+        for<'s> Compact<'s, T, T::KeyType, T::StoredKey>: MergeOn<M::Connection>,
     {
         self.merge(|| compact(T::table()))
     }
 
-    /// Folds this table's days that are more than `days` days ago, in UTC, with
+    /// Folds this table's days that are more than `days` days ago, with
     /// [`fold`](crate::dsl::fold()). This cannot be undone.
     pub fn fold<T>(self, _table: T, days: u64) -> Self
     where
         T: StoredTable + 'static,
-        for<'s> Compact<'s, FromClause<T>, T::KeyType, T::StoredKey>: MergeOn<M::Connection>,
+        for<'s> Compact<'s, T, T::KeyType, T::StoredKey>: MergeOn<M::Connection>,
     {
         self.merge(move || {
-            let today = utc_today();
+            let today = T::today();
             // If there is no date so long ago, nothing is folded: the default is 1970-01-01.
             let before = today.checked_sub_days(Days::new(days));
             fold(T::table()).before(before.unwrap_or_default())

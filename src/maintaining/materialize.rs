@@ -8,10 +8,9 @@ use std::sync::Arc;
 use diesel::associations::HasTable;
 use diesel::backend::Backend;
 use diesel::connection::Connection;
-use diesel::deserialize::{self, QueryableByName};
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::deserialize::{self, FromSql, QueryableByName};
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
-use diesel::query_source::QuerySource;
 use diesel::result::Error;
 use diesel::row::NamedRow;
 use diesel::sql_types::{BigInt, Nullable, Untyped};
@@ -19,7 +18,7 @@ use diesel::{Column, Expression, QueryResult, RunQueryDsl};
 
 use crate::backend::{Bind, CounterBackend, Dialect, numbered, push_compare, push_names};
 use crate::counter::Counters;
-use crate::key::{KeyType, KeyTypes, KeyValue, StoredValues, field};
+use crate::key::{BindKey, KeyType, KeyTypes, LoadKey, field};
 use crate::layout::Layout;
 use crate::settings::{ChildOf, ParentColumns};
 use crate::transaction::{begin_read_committed, is_in_a_transaction};
@@ -99,9 +98,9 @@ where
     Into: Column<Table: HasTable<Table = Into::Table>>,
 {
     Materialize::of_layout(
-        Layout::of_counters::<C>(),
+        Layout::of_counters(C::NAMES),
         TotalColumn {
-            table: Into::Table::table().from_clause(),
+            table: Into::Table::table(),
             key: <ParentKey<C, Into> as ParentColumns<KeyType<C>>>::NAMES
                 .iter()
                 .copied()
@@ -117,8 +116,8 @@ type ParentKey<C, Into> = <<C as Counters>::Table as ChildOf<<Into as Column>::T
 /// The [`Materialize`] of a counter `C` into a column `Into` of a parent table that has keys `K`.
 pub type MaterializeOf<C, Into, K> = Materialize<
     'static,
-    <<C as Counters>::Table as QuerySource>::FromClause,
-    <<Into as Column>::Table as QuerySource>::FromClause,
+    <C as Counters>::Table,
+    <Into as Column>::Table,
     <ParentKey<C, Into> as Expression>::SqlType,
     K,
 >;
@@ -307,9 +306,9 @@ impl<ST, K, DB> QueryableByName<DB> for Difference<ST, K>
 where
     DB: Backend,
     ST: KeyTypes,
-    K: StoredValues<ST, DB>,
-    Option<i64>: KeyValue<Nullable<BigInt>, DB>,
-    i64: KeyValue<BigInt, DB>,
+    K: LoadKey<ST, DB>,
+    Option<i64>: FromSql<Nullable<BigInt>, DB>,
+    i64: FromSql<BigInt, DB>,
 {
     fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
         let (held, total) = (field(row, ST::COLUMNS)?, field(row, ST::COLUMNS + 1)?);
@@ -327,7 +326,7 @@ pub struct KeyRow<ST, K> {
 impl<ST, K, DB> QueryableByName<DB> for KeyRow<ST, K>
 where
     DB: Backend,
-    K: StoredValues<ST, DB>,
+    K: LoadKey<ST, DB>,
 {
     fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
         Ok(KeyRow {
@@ -371,7 +370,7 @@ impl<F, P, ST, K> KeyRange<F, P, ST, K> {
     /// ` WHERE key > ? AND key <= ?`
     fn walk_where<'b, DB>(&'b self, key: &[&str], mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
     where
-        K: StoredValues<ST, DB>,
+        K: BindKey<ST, DB>,
         DB: CounterBackend,
     {
         let ends = [(" > ", &self.after), (" <= ", &self.last)];
@@ -397,7 +396,7 @@ statement!(RangeEnd(F, P, ST, K) -> Untyped);
 impl<F, P, ST, K, DB> QueryFragment<DB> for RangeEnd<F, P, ST, K>
 where
     P: QueryFragment<DB>,
-    K: StoredValues<ST, DB>,
+    K: BindKey<ST, DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
@@ -425,7 +424,7 @@ statement!(CountRange(F, P, ST, K) -> BigInt);
 impl<F, P, ST, K, DB> QueryFragment<DB> for CountRange<F, P, ST, K>
 where
     P: QueryFragment<DB>,
-    K: StoredValues<ST, DB>,
+    K: BindKey<ST, DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
@@ -472,7 +471,7 @@ where
     F: QueryFragment<DB>,
     P: QueryFragment<DB>,
     ST: KeyTypes,
-    K: StoredValues<ST, DB>,
+    K: BindKey<ST, DB>,
     DB: CounterBackend,
 {
     // SELECT key, held, total FROM (
@@ -564,7 +563,7 @@ statement!(WriteTotals(F, P, ST, K));
 impl<F, P, ST, K, DB> QueryFragment<DB> for WriteTotals<F, P, ST, K>
 where
     P: QueryFragment<DB>,
-    K: StoredValues<ST, DB>,
+    K: BindKey<ST, DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {

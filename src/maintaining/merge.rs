@@ -18,8 +18,7 @@ use crate::maintaining::compact::{Compact, Compacted};
 use crate::maintaining::range::RowKey;
 use crate::maintaining::skipped::Skipped;
 use crate::maintaining::statements::{
-    Add, CountOtherDays, CountRows, Delete, LoadedRow, Lock, NextRows, OpenTargets, Rows, TryLock,
-    Unlock,
+    Add, CountRows, Delete, LoadedRow, Lock, NextRows, OpenTargets, Rows, SessionLock,
 };
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
@@ -57,7 +56,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
                 format!("`{}` has no counter to merge", self.layout.name).into(),
             ));
         }
-        if !self.try_lock(conn)? {
+        if !self.lock(true, conn)? {
             return Ok(Compacted {
                 already_running: true,
                 ..Compacted::default()
@@ -66,7 +65,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
         // The lock belongs to the session, and a pool keeps the session. So it is released after a
         // panic too.
         let merged = catch_unwind(AssertUnwindSafe(|| self.merge(conn)));
-        let unlocked = self.unlock(conn);
+        let unlocked = self.lock(false, conn);
         let merged = merged.unwrap_or_else(|panic| resume_unwind(panic))?;
         if !unlocked? {
             return Err(Error::QueryBuilderError(
@@ -80,45 +79,42 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
 }
 
 /// A merge that a connection `Conn` can run, because its backend has the types of the keys.
-pub trait MergeOn<Conn> {
-    #[doc(hidden)]
-    fn try_lock(&self, conn: &mut Conn) -> QueryResult<bool>;
-    #[doc(hidden)]
+pub trait MergeOn<Conn>: Merge<Conn> {}
+impl<M: Merge<Conn>, Conn> MergeOn<Conn> for M {}
+
+/// The steps of a merge.
+pub trait Merge<Conn> {
+    /// Takes the advisory lock of the table, or releases it. Returns whether it did.
+    fn lock(&self, takes: bool, conn: &mut Conn) -> QueryResult<bool>;
+    /// Counts the rows to merge.
     fn count(&self, conn: &mut Conn) -> QueryResult<u64>;
-    #[doc(hidden)]
     fn merge(&mut self, conn: &mut Conn) -> QueryResult<Compacted>;
-    #[doc(hidden)]
-    fn unlock(&self, conn: &mut Conn) -> QueryResult<bool>;
 }
 
-impl<F, ST, K, Conn> MergeOn<Conn> for Compact<'_, F, ST, K>
+impl<F, ST, K, Conn> Merge<Conn> for Compact<'_, F, ST, K>
 where
     K: Clone + Ord + Debug,
     Conn: Connection<Backend: CounterBackend>,
-    for<'a> TryLock<F>: LoadQuery<'a, Conn, i64>,
-    for<'a> Unlock<F>: LoadQuery<'a, Conn, i64>,
+    for<'a> SessionLock<F>: LoadQuery<'a, Conn, i64>,
     for<'a> CountRows<F>: LoadQuery<'a, Conn, i64>,
-    for<'a> CountOtherDays<F>: LoadQuery<'a, Conn, i64>,
     for<'a> NextRows<F, ST, K>: LoadQuery<'a, Conn, LoadedRow<ST, K>>,
     for<'a> Lock<F, ST, K>: LoadQuery<'a, Conn, LoadedRow<ST, K>>,
     OpenTargets<F, ST, K>: ExecuteDsl<Conn>,
     Add<F, ST, K>: ExecuteDsl<Conn>,
     Delete<F, ST, K>: ExecuteDsl<Conn>,
 {
-    fn try_lock(&self, conn: &mut Conn) -> QueryResult<bool> {
-        let locked = TryLock(Arc::clone(&self.layout)).get_result::<i64>(conn)?;
-        Ok(locked != 0)
-    }
-
-    fn unlock(&self, conn: &mut Conn) -> QueryResult<bool> {
-        let unlocked = Unlock(Arc::clone(&self.layout)).get_result::<i64>(conn)?;
-        Ok(unlocked != 0)
+    fn lock(&self, takes: bool, conn: &mut Conn) -> QueryResult<bool> {
+        let lock = SessionLock {
+            layout: Arc::clone(&self.layout),
+            takes,
+        };
+        Ok(lock.get_result::<i64>(conn)? != 0)
     }
 
     fn count(&self, conn: &mut Conn) -> QueryResult<u64> {
         let count = CountRows {
             layout: Arc::clone(&self.layout),
-            range: self.range,
+            range: Some(self.range),
         };
         let rows: i64 = count.get_result(conn)?;
         Ok(rows.unsigned_abs())
@@ -144,7 +140,10 @@ where
             let keys: Vec<RowKey<K>> = keys.into_iter().map(|row| row.key).collect();
             let Some(last) = keys.last() else {
                 so_far.left = self.count(conn)?;
-                let other_days = CountOtherDays(Arc::clone(&self.layout));
+                let other_days = CountRows {
+                    layout: Arc::clone(&self.layout),
+                    range: None,
+                };
                 skipped.other_days = other_days.get_result(conn)?;
                 return skipped.report(&self.layout, so_far);
             };

@@ -4,59 +4,48 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use chrono::NaiveDate;
+use diesel::QueryResult;
 use diesel::backend::Backend;
-use diesel::deserialize::{self, QueryableByName};
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::deserialize::{self, FromSql, QueryableByName};
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::row::{Field, NamedRow, Row};
 use diesel::sql_types::{BigInt, Date, SmallInt, Untyped};
-use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{Bind, CounterBackend, Dialect, push_compare, push_names};
 use crate::day::Day;
-use crate::key::{KeyTypes, KeyValue, StoredValues, field};
+use crate::key::{BindKey, KeyTypes, LoadKey, field};
 use crate::layout::Layout;
 use crate::maintaining::range::{MergeRange, RowKey};
 
-/// Takes the table's advisory lock, without waiting for it. Returns 1, or 0 if another session
-/// has it.
+/// Takes the table's advisory lock, without waiting for it, or releases it. Returns 1, or 0 if another
+/// session has it.
 ///
 /// The lock lets one merge of a table run at a time. Two merges would be exact too, because each
 /// merges only rows that it has locked, but they would wait for each other.
 #[derive(Debug)]
-pub struct TryLock<F>(pub(super) Arc<Layout<F>>);
+pub struct SessionLock<F> {
+    pub(super) layout: Arc<Layout<F>>,
+    pub(super) takes: bool,
+}
+statement!(SessionLock(F) -> BigInt);
 
-/// Releases the table's advisory lock. Returns 1, or 0 if this session does not have it.
-#[derive(Debug)]
-pub struct Unlock<F>(pub(super) Arc<Layout<F>>);
-
-statement!(TryLock(F) -> BigInt);
-statement!(Unlock(F) -> BigInt);
-
-impl<F, DB> QueryFragment<DB> for TryLock<F>
+impl<F, DB> QueryFragment<DB> for SessionLock<F>
 where
     F: QueryFragment<DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Dialect::of(&out).push_try_lock(&self.0.table, &self.0.name, &mut out)
+        let Layout { table, name, .. } = &*self.layout;
+        Dialect::of(&out).push_session_lock(self.takes, table, name, &mut out)
     }
 }
 
-impl<F, DB> QueryFragment<DB> for Unlock<F>
-where
-    F: QueryFragment<DB>,
-    DB: CounterBackend,
-{
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Dialect::of(&out).push_unlock(&self.0.table, &self.0.name, &mut out)
-    }
-}
-
-/// A query of the number of rows to merge.
+/// A query of the number of rows to merge, or of the rows whose day SQLite stores as another text than
+/// `YYYY-MM-DD`.
 #[derive(Debug)]
 pub struct CountRows<F> {
     pub(super) layout: Arc<Layout<F>>,
-    pub(super) range: MergeRange,
+    pub(super) range: Option<MergeRange>,
 }
 statement!(CountRows(F) -> BigInt);
 
@@ -66,33 +55,18 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Dialect::of(&out).push_select(&mut out);
-        out.push_sql("COUNT(*) FROM ");
-        self.layout.table.walk_ast(out.reborrow())?;
-        out.push_sql(" WHERE ");
-        self.range.walk_condition(&self.layout, out.reborrow())
-    }
-}
-
-/// A query of the number of rows whose day SQLite stores as another text than `YYYY-MM-DD`.
-#[derive(Debug)]
-pub struct CountOtherDays<F>(pub(super) Arc<Layout<F>>);
-statement!(CountOtherDays(F) -> BigInt);
-
-impl<F, DB> QueryFragment<DB> for CountOtherDays<F>
-where
-    F: QueryFragment<DB>,
-    DB: CounterBackend,
-{
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
         dialect.push_select(&mut out);
         out.push_sql("COUNT(*) FROM ");
-        self.0.table.walk_ast(out.reborrow())?;
-        out.push_sql(" WHERE NOT (1 = 1");
-        dialect.push_and_is_day(&self.0.day, &mut out)?;
-        out.push_sql(")");
-        Ok(())
+        self.layout.table.walk_ast(out.reborrow())?;
+        out.push_sql(" WHERE ");
+        let Some(range) = &self.range else {
+            out.push_sql("NOT (1 = 1");
+            dialect.push_and_is_day(&self.layout.day, &mut out)?;
+            out.push_sql(")");
+            return Ok(());
+        };
+        range.walk_condition(&self.layout, out.reborrow())
     }
 }
 
@@ -111,7 +85,7 @@ statement!(NextRows(F, ST, K) -> Untyped);
 impl<F, ST, K, DB> QueryFragment<DB> for NextRows<F, ST, K>
 where
     F: QueryFragment<DB>,
-    K: StoredValues<ST, DB>,
+    K: BindKey<ST, DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
@@ -143,7 +117,7 @@ fn walk_row_value<'b, F, ST, K, DB>(
     mut out: AstPass<'_, 'b, DB>,
 ) -> QueryResult<()>
 where
-    K: StoredValues<ST, DB>,
+    K: BindKey<ST, DB>,
     DB: CounterBackend,
 {
     match column.checked_sub(layout.entity.len()) {
@@ -170,7 +144,7 @@ statement!(OpenTargets(F, ST, K));
 impl<F, ST, K, DB> QueryFragment<DB> for OpenTargets<F, ST, K>
 where
     F: QueryFragment<DB>,
-    K: StoredValues<ST, DB>,
+    K: BindKey<ST, DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
@@ -248,7 +222,7 @@ impl<F, ST, K> Clone for Rows<F, ST, K> {
 impl<F, ST, K, DB> QueryFragment<DB> for Rows<F, ST, K>
 where
     F: QueryFragment<DB>,
-    K: StoredValues<ST, DB>,
+    K: BindKey<ST, DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
@@ -303,9 +277,9 @@ impl<ST, K, DB> QueryableByName<DB> for LoadedRow<ST, K>
 where
     DB: Backend,
     ST: KeyTypes,
-    K: StoredValues<ST, DB>,
-    NaiveDate: KeyValue<Date, DB>,
-    i16: KeyValue<SmallInt, DB>,
+    K: LoadKey<ST, DB>,
+    NaiveDate: FromSql<Date, DB>,
+    i16: FromSql<SmallInt, DB>,
 {
     fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
         let name = |i| {

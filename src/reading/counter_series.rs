@@ -15,11 +15,9 @@ use diesel::{QueryResult, RunQueryDsl};
 use crate::backend::CounterBackend;
 use crate::counter::{Counters, sum};
 use crate::day::{DayRange, Period, UNDATED};
-use crate::key::{
-    AnyOf, FirstType, KeyType, PrefixColumns, PrefixExpression, PrefixOf, SelectedKeys,
-};
-use crate::reading::counter_value::{ReadOn, read_numbered};
-use crate::reading::sums::{ByDay, NumberedSums, Sums};
+use crate::key::{AnyOf, Entities, KeyType, NotEmpty, Prefix, PrefixColumns, PrefixOf, StartOf};
+use crate::reading::counter_value::ReadOn;
+use crate::reading::sums::{ByDay, Many, NumberedSums, Sums};
 use crate::settings::CounterSettings;
 
 /// Reads the count of each day, or of each longer period, oldest first. A period in which nothing
@@ -89,35 +87,26 @@ pub struct Series<C, Id = ()> {
     counters: PhantomData<C>,
 }
 
-/// A query of the counters `C` of many entities over time; made by [`Series::of_many`].
-#[must_use = "a query reads nothing until it is loaded"]
-#[derive(Debug, Clone)]
-pub struct SeriesOfMany<C, K, N> {
-    ids: Vec<K>,
-    axis: Axis,
-    counters: PhantomData<(C, N)>,
-}
-
 /// The first day and the count of each period.
 pub type Counts<C> = Vec<(NaiveDate, <C as Counters>::Value)>;
 
 impl<C: Counters> Series<C> {
     /// Sets the entity, by its key. With fewer values than the key has columns, reads one series over
     /// all entities whose keys begin with them. Defaults to all entities.
-    pub fn of<K, N>(self, id: K) -> Series<C, PrefixExpression<K, C, N>>
+    pub fn of<K, N>(self, id: K) -> Series<C, Prefix<K, N>>
     where
         K: PrefixOf<KeyType<C>, N>,
     {
-        self.of_id(id.into_id())
+        self.of_id(Prefix::new(id))
     }
 
     /// Sets the entities to those whose keys `query` selects, as
     /// [`Sums::of_any`](crate::dsl::Sums::of_any). It reads one series over all of them.
-    pub fn of_any<Q>(self, query: Q) -> Series<C, AnyOf<Q::Query, KeyType<C>>>
+    pub fn of_any<Q>(self, query: Q) -> Series<C, AnyOf<Q::Query>>
     where
-        Q: AsQuery<SqlType: SelectedKeys<KeyType<C>>>,
+        Q: AsQuery<SqlType: StartOf<KeyType<C>>>,
     {
-        self.of_id(AnyOf::new(query.as_query()))
+        self.of_id(AnyOf(query.as_query()))
     }
 
     pub(crate) fn of_id<Id>(self, id: Id) -> Series<C, Id> {
@@ -130,15 +119,11 @@ impl<C: Counters> Series<C> {
 
     /// Sets many entities, by their keys, owned or borrowed. Their series all have the same
     /// periods.
-    pub fn of_many<K, N>(self, ids: impl IntoIterator<Item = K>) -> SeriesOfMany<C, K, N>
+    pub fn of_many<K, N>(self, ids: impl IntoIterator<Item = K>) -> Series<C, Many<K, N>>
     where
-        K: PrefixOf<KeyType<C>, N, Types: FirstType>,
+        K: PrefixOf<KeyType<C>, N, Types: NotEmpty>,
     {
-        SeriesOfMany {
-            ids: ids.into_iter().collect(),
-            axis: self.axis,
-            counters: PhantomData,
-        }
+        self.of_id(Many::new(ids))
     }
 }
 
@@ -167,14 +152,15 @@ impl<C: Counters, Id> Series<C, Id> {
         self
     }
 
-    /// Runs the query. Returns the first day and the count of each period.
+    /// Runs the query. Returns the first day and the count of each period. For many entities, returns a
+    /// series for each key, in the order of the keys, all with the same periods.
     ///
     /// # Errors
     ///
     /// Those of [`counter_series`].
-    pub fn load<'a, Conn>(self, conn: &mut Conn) -> QueryResult<Counts<C>>
+    pub fn load<'a, R, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<R>>
     where
-        Self: ReadOn<'a, Conn, Counts<C>>,
+        Self: ReadOn<'a, Conn, Vec<R>>,
     {
         self.read(conn)
     }
@@ -183,6 +169,8 @@ impl<C: Counters, Id> Series<C, Id> {
 impl<'a, C, Id, Conn> ReadOn<'a, Conn, Counts<C>> for Series<C, Id>
 where
     C: Counters,
+    Id: Entities<KeyType<C>, Conn::Backend>,
+    Conn: Connection,
     Sums<C, Id, ByDay, DayRange>: LoadQuery<'a, Conn, (NaiveDate, C::Value)>,
 {
     fn read(self, conn: &mut Conn) -> QueryResult<Counts<C>> {
@@ -201,49 +189,22 @@ where
     }
 }
 
-impl<C: Counters, K, N> SeriesOfMany<C, K, N> {
-    /// Sets the period of each series, as [`Series::per`].
-    pub fn per(mut self, period: Period) -> Self {
-        self.axis.period = period;
-        self
-    }
-
-    /// Sets the range of days, as [`Series::between`].
-    pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
-        self.axis = self.axis.between(days);
-        self
-    }
-
-    /// Runs the query. Returns a series for each key, in the order of the keys, all with the same
-    /// periods.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`counter_series`].
-    pub fn load<'a, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<Counts<C>>>
-    where
-        Self: ReadOn<'a, Conn, Vec<Counts<C>>>,
-    {
-        self.read(conn)
-    }
-}
-
-impl<'a, C, K, N, Conn> ReadOn<'a, Conn, Vec<Counts<C>>> for SeriesOfMany<C, K, N>
+impl<'a, C, K, N, Conn> ReadOn<'a, Conn, Vec<Counts<C>>> for Series<C, Many<K, N>>
 where
     C: Counters,
     K: PrefixOf<KeyType<C>, N> + Clone,
     Conn: Connection<Backend: CounterBackend>,
     NumberedSums<C, PrefixColumns<K, C, N>, ByDay, DayRange>:
-        LoadQuery<'a, Conn, (i64, NaiveDate, C::Value)>,
+        LoadQuery<'a, Conn, (i64, (NaiveDate, C::Value))>,
 {
     fn read(self, conn: &mut Conn) -> QueryResult<Vec<Counts<C>>> {
         let days = self.axis.days()?;
-        let mut rows = vec![Vec::new(); self.ids.len()];
+        let mut rows = vec![Vec::new(); self.entity.ids.len()];
         if days.is_empty() {
             return Ok(rows.iter().map(|_: &Vec<_>| Vec::new()).collect());
         }
-        let query = Sums::<C, _, _, _>::new((), ByDay, days);
-        for (key, (_, day, value)) in read_numbered(&self.ids, query, conn)? {
+        let query = Sums::<C, _, _, _>::new(self.entity, ByDay, days);
+        for (key, (day, value)) in query.read_numbered::<(NaiveDate, C::Value), _>(conn)? {
             if day != UNDATED {
                 rows[key].push((day, C::amounts(value)));
             }

@@ -1,6 +1,5 @@
 //! Reading the counters of one entity, or of many.
 
-use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
@@ -13,11 +12,9 @@ use diesel::{QueryResult, RunQueryDsl, SelectableExpression};
 use crate::backend::{CounterBackend, ManyRows, WalkRows};
 use crate::counter::Counters;
 use crate::day::DayRange;
-use crate::key::{
-    AnyOf, FirstType, KeyType, Keys, PrefixColumns, PrefixExpression, PrefixOf, SelectedKeys,
-};
+use crate::key::{AnyOf, KeyType, Keys, NotEmpty, Prefix, PrefixColumns, PrefixOf, StartOf};
 use crate::reading::days::AllDays;
-use crate::reading::sums::{Grouped, NumberedSums, Sums, Ungrouped};
+use crate::reading::sums::{Grouped, Many, NumberedSums, Sums, Ungrouped};
 use crate::settings::CounterSettings;
 
 /// Reads the total of one or more counters of an entity.
@@ -59,29 +56,8 @@ use crate::settings::CounterSettings;
 /// - count by a longer period, with `period = Month` or `Total`;
 /// - [materialize](crate::HasCounters::materialize) the counter.
 ///
-/// The table shows the duration of a read, as a multiple of the time to read one `BIGINT` of one row
-/// by its primary key, on the same connection in the same run. "Merged" means that each day before
-/// today has one row.
-///
-/// | days | slots | rows | PostgreSQL | MySQL | MariaDB | SQLite |
-/// | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-/// | 1 | 1 | 1 | 1.08 | 1.22 | 1.25 | 3.30 |
-/// | 1 | 16 | 16 | 1.36 | 1.31 | 1.34 | 6.56 |
-/// | 1 | 32 | 32 | 1.66 | 1.33 | 1.35 | 10.1 |
-/// | 30 | 1 | 30 | 1.58 | 1.32 | 1.36 | 9.48 |
-/// | 30 | 16 | 480 | 5.06 | 2.33 | 2.18 | 96.7 |
-/// | 30 | 32 | 960 | 6.85 | 3.21 | 3.06 | 224 |
-/// | 30 | 16, merged | 45 | 1.70 | 1.37 | 1.43 | 12.6 |
-/// | 30 | 32, merged | 61 | 1.75 | 1.42 | 1.43 | 15.9 |
-/// | 365 | 1 | 365 | 3.79 | 1.90 | 1.91 | 86.1 |
-/// | 365 | 16 | 5,840 | 43.7 | 10.4 | 9.45 | 1643 |
-/// | 365 | 32 | 11,680 | 90.3 | 17.5 | 20.7 | 3821 |
-/// | 365 | 16, merged | 380 | 4.20 | 1.87 | 2.01 | 83.9 |
-/// | 365 | 32, merged | 396 | 4.33 | 1.89 | 1.99 | 88.9 |
-///
-/// Measured with `bench/` on two cores, with client and server together: PostgreSQL 15.18,
-/// MySQL 9.7, MariaDB 10.11, SQLite 3.53 in a file. SQLite always has one slot. It reads a row by
-/// its key in 3 µs, because it has no server. The others take 100 µs.
+/// One row takes about 1.1 times as long as to read a `BIGINT` of a row by its primary key on PostgreSQL,
+/// 60 rows 1.8 times, and 12,000 rows 90 times; `docs/performance.md` has the table for each database.
 ///
 /// # Errors
 ///
@@ -101,11 +77,11 @@ pub type CounterValue<C, Id = (), Days = AllDays> = Sums<C, Id, Ungrouped, Days>
 impl<C: Counters, By, Days> Sums<C, (), By, Days> {
     /// Sets the entity, by its key. With fewer values than the key has columns, reads all entities whose
     /// keys begin with them: `crate_id` for all versions of a crate. Defaults to all entities.
-    pub fn of<K, N>(self, id: K) -> Sums<C, PrefixExpression<K, C, N>, By, Days>
+    pub fn of<K, N>(self, id: K) -> Sums<C, Prefix<K, N>, By, Days>
     where
         K: PrefixOf<KeyType<C>, N>,
     {
-        self.of_id(id.into_id())
+        self.of_id(Prefix::new(id))
     }
 
     pub(crate) fn of_id<Id>(self, id: Id) -> Sums<C, Id, By, Days> {
@@ -115,24 +91,35 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
     /// Sets the entities to those whose keys `query` selects, or the first columns of their keys, such
     /// as `articles::table.filter(articles::author_id.eq(7)).select(articles::id)`. It reads one sum
     /// over all of them.
-    pub fn of_any<Q>(self, query: Q) -> Sums<C, AnyOf<Q::Query, KeyType<C>>, By, Days>
+    pub fn of_any<Q>(self, query: Q) -> Sums<C, AnyOf<Q::Query>, By, Days>
     where
-        Q: AsQuery<SqlType: SelectedKeys<KeyType<C>>>,
+        Q: AsQuery<SqlType: StartOf<KeyType<C>>>,
     {
-        self.of_id(AnyOf::new(query.as_query()))
+        self.of_id(AnyOf(query.as_query()))
     }
 
     /// Sets many entities, by their keys, owned or borrowed, or by the values of the first columns of
     /// their keys.
+    ///
+    /// ```
+    /// # include!("../doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// use diesel_counters::prelude::*;
+    /// use schema::article_counters::views;
+    ///
+    /// increment_many(views, [(1_i64, 10), (2, 20)], conn)?;
+    ///
+    /// let totals: Vec<i64> = counter_value(views).of_many([2_i64, 7, 1, 2]).load(conn)?;
+    /// assert_eq!(totals, [20, 0, 10, 20]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn of_many<K, N>(self, ids: impl IntoIterator<Item = K>) -> CounterValues<C, K, N, Days, By>
     where
-        K: PrefixOf<KeyType<C>, N, Types: FirstType>,
+        K: PrefixOf<KeyType<C>, N, Types: NotEmpty>,
     {
-        CounterValues {
-            ids: ids.into_iter().collect(),
-            query: self,
-            columns: PhantomData,
-        }
+        self.of_id(Many::new(ids))
     }
 }
 
@@ -207,68 +194,13 @@ impl<C: Counters, Id, By, Days> Sums<C, Id, By, Days> {
     }
 }
 
-/// A query of the counters `C` of many entities; made by
-/// [`counter_value(…).of_many(…)`](Sums::of_many).
-///
-/// ```
-/// # include!("../doctest_setup.rs");
-/// # fn main() -> diesel::QueryResult<()> {
-/// # let conn = &mut establish_connection();
-/// use diesel_counters::prelude::*;
-/// use schema::article_counters::views;
-///
-/// increment_many(views, [(1_i64, 10), (2, 20)], conn)?;
-///
-/// let totals: Vec<i64> = counter_value(views).of_many([2_i64, 7, 1, 2]).load(conn)?;
-/// assert_eq!(totals, [20, 0, 10, 20]);
-/// # Ok(())
-/// # }
-/// ```
-#[must_use = "a query reads nothing until it is loaded"]
-#[derive(Debug, Clone)]
-pub struct CounterValues<C: Counters, K, N, Days = AllDays, By = Ungrouped> {
-    ids: Vec<K>,
-    query: Sums<C, (), By, Days>,
-    columns: PhantomData<N>,
-}
+/// A query of the counters `C` of many entities; made by [`Sums::of_many`].
+pub type CounterValues<C, K, N, Days = AllDays, By = Ungrouped> = Sums<C, Many<K, N>, By, Days>;
 
 impl<C: Counters, K, N, Days, By> CounterValues<C, K, N, Days, By> {
-    /// Reads only the counts that are stored under `day`, as [`Sums::on`].
-    pub fn on(self, day: NaiveDate) -> CounterValues<C, K, N, DayRange, By> {
-        self.query(|query| query.on(day))
-    }
-
-    /// Reads only the counts that are stored under a range of days, as [`Sums::between`].
-    pub fn between(
-        self,
-        days: impl RangeBounds<NaiveDate>,
-    ) -> CounterValues<C, K, N, DayRange, By> {
-        self.query(|query| query.between(days))
-    }
-
-    fn query<D, B>(
-        self,
-        change: impl FnOnce(Sums<C, (), By, Days>) -> Sums<C, (), B, D>,
-    ) -> CounterValues<C, K, N, D, B> {
-        CounterValues {
-            ids: self.ids,
-            query: change(self.query),
-            columns: PhantomData,
-        }
-    }
-}
-
-impl<C: Counters, K, N, Days> CounterValues<C, K, N, Days> {
-    /// Reads rows for each value of these columns of the counter table, as [`Sums::group_by`].
-    pub fn group_by<G>(self, columns: G) -> CounterValues<C, K, N, Days, Grouped<G>>
-    where
-        G: SelectableExpression<C::Table> + ValidGrouping<(), IsAggregate = is_aggregate::No>,
-    {
-        self.query(|query| query.group_by(columns))
-    }
-
-    /// Runs the query. Returns a value for each key, in the order of the keys. A key can be given
-    /// more than once. An entity that was never counted has 0.
+    /// Runs the query. Returns a value for each key, in the order of the keys. If the query has
+    /// [`group_by`](Sums::group_by), it returns [`GroupedCounts`] for each key. A key can be given more
+    /// than once. An entity that was never counted has 0, or no grouped counts.
     ///
     /// On PostgreSQL, it is one query for any number of keys. On the other databases, it is one
     /// query for each 1,000 keys. There the number of keys in a query is a power of two or 1,000, so
@@ -277,9 +209,9 @@ impl<C: Counters, K, N, Days> CounterValues<C, K, N, Days> {
     /// # Errors
     ///
     /// Those of [`counter_value`].
-    pub fn load<'a, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<C::Value>>
+    pub fn load<'a, R, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<R>>
     where
-        Self: ReadOn<'a, Conn, Vec<C::Value>>,
+        Self: ReadOn<'a, Conn, Vec<R>>,
     {
         self.read(conn)
     }
@@ -287,21 +219,6 @@ impl<C: Counters, K, N, Days> CounterValues<C, K, N, Days> {
 
 /// The values of the columns that sums of the counters `C` are grouped by, each with the sums.
 pub type GroupedCounts<R, C> = Vec<(R, <C as Counters>::Value)>;
-
-impl<C: Counters, K, N, Days, G> CounterValues<C, K, N, Days, Grouped<G>> {
-    /// Runs the query. Returns, for each key in the order of the keys, the values of the columns with
-    /// their counts. An entity that was never counted has none.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`counter_value`].
-    pub fn load<'a, R, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<GroupedCounts<R, C>>>
-    where
-        Self: ReadOn<'a, Conn, Vec<GroupedCounts<R, C>>>,
-    {
-        self.read(conn)
-    }
-}
 
 /// A query that runs on the connection `Conn`, and returns `Returned`: counts of many entities, or a
 /// series.
@@ -323,9 +240,8 @@ where
     NumberedSums<C, PrefixColumns<K, C, N>, Ungrouped, Days>: LoadQuery<'a, Conn, (i64, C::Value)>,
 {
     fn read(self, conn: &mut Conn) -> QueryResult<Vec<C::Value>> {
-        let mut values = vec![C::ZERO; self.ids.len()];
-        let rows = read_numbered(&self.ids, self.query, conn)?;
-        for (key, (_, value)) in rows {
+        let mut values = vec![C::ZERO; self.entities.ids.len()];
+        for (key, value) in self.read_numbered(conn)? {
             values[key] = C::amounts(value);
         }
         Ok(values.into_iter().map(C::value).collect())
@@ -341,63 +257,40 @@ where
     Conn: Connection<Backend: CounterBackend>,
     Days: Copy,
     NumberedSums<C, PrefixColumns<K, C, N>, Grouped<G>, Days>:
-        LoadQuery<'a, Conn, (i64, R, C::Value)>,
+        LoadQuery<'a, Conn, (i64, (R, C::Value))>,
 {
     fn read(self, conn: &mut Conn) -> QueryResult<Vec<GroupedCounts<R, C>>> {
-        let mut values: Vec<Vec<_>> = self.ids.iter().map(|_| Vec::new()).collect();
-        let rows = read_numbered(&self.ids, self.query, conn)?;
-        for (key, (_, column, value)) in rows {
-            values[key].push((column, value));
+        let mut values: Vec<Vec<_>> = self.entities.ids.iter().map(|_| Vec::new()).collect();
+        for (key, group) in self.read_numbered(conn)? {
+            values[key].push(group);
         }
         Ok(values)
     }
 }
 
-/// Reads rows that begin with the number of a key. Returns each row, with the index of its key in
-/// `ids`.
-pub(crate) fn read_numbered<'a, C, K, N, By, Days, R, Conn>(
-    ids: &[K],
-    query: Sums<C, (), By, Days>,
-    conn: &mut Conn,
-) -> QueryResult<Vec<(usize, R)>>
-where
-    C: Counters,
-    K: PrefixOf<KeyType<C>, N> + Clone,
-    By: Clone,
-    Days: Copy,
-    R: Numbered,
-    Conn: Connection<Backend: CounterBackend>,
-    NumberedSums<C, PrefixColumns<K, C, N>, By, Days>: LoadQuery<'a, Conn, R>,
-{
-    let mut rows = Vec::new();
-    let size = <ManyRows<Conn> as WalkRows<Conn::Backend>>::NUMBERED_LIMIT;
-    for (chunk, keys) in ids.chunks(size).enumerate() {
-        let listed = Keys::numbered::<_, _, Conn::Backend>(keys);
-        let query = NumberedSums::<C, _, _, _>::new(listed, query.by.clone(), query.days);
-        for row in query.load::<R>(conn)? {
-            // The keys that fill up the list have greater numbers.
-            let number = row.number() as usize - 1;
-            if number < keys.len() {
-                rows.push((chunk * size + number, row));
+impl<C: Counters, K, N, By, Days> CounterValues<C, K, N, Days, By> {
+    /// Returns each row, with the index of its key.
+    pub(crate) fn read_numbered<'a, R, Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<(usize, R)>>
+    where
+        K: PrefixOf<KeyType<C>, N> + Clone,
+        By: Clone,
+        Days: Copy,
+        Conn: Connection<Backend: CounterBackend>,
+        NumberedSums<C, PrefixColumns<K, C, N>, By, Days>: LoadQuery<'a, Conn, (i64, R)>,
+    {
+        let mut rows = Vec::new();
+        let size = <ManyRows<Conn> as WalkRows<Conn::Backend>>::NUMBERED_LIMIT;
+        for (chunk, keys) in self.entities.ids.chunks(size).enumerate() {
+            let listed = Keys::numbered::<_, _, Conn::Backend>(keys);
+            let query = NumberedSums::<C, _, _, _>::new(listed, self.by.clone(), self.days);
+            for (number, row) in query.load::<(i64, R)>(conn)? {
+                // The keys that fill up the list have greater numbers.
+                let number = number as usize - 1;
+                if number < keys.len() {
+                    rows.push((chunk * size + number, row));
+                }
             }
         }
-    }
-    Ok(rows)
-}
-
-/// A row that begins with the number of a key, from 1.
-pub(crate) trait Numbered {
-    fn number(&self) -> i64;
-}
-
-impl<V> Numbered for (i64, V) {
-    fn number(&self) -> i64 {
-        self.0
-    }
-}
-
-impl<R, V> Numbered for (i64, R, V) {
-    fn number(&self) -> i64 {
-        self.0
+        Ok(rows)
     }
 }

@@ -1,6 +1,5 @@
 //! The entities with the greatest totals.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
@@ -20,15 +19,14 @@ use diesel::sql_types::{BigInt, Bool, SingleValue};
 use diesel::{AppearsOnTable, JoinOnDsl, QueryResult, RunQueryDsl, SelectableExpression};
 
 use crate::backend::{Bind, CounterBackend, Dialect, numbered, push_names};
-use crate::counter::{Counters, TableOf};
+use crate::counter::Counters;
 use crate::day::DayRange;
-use crate::key::{
-    AnyOf, Columns, Entities, KeyTypes, Parts, PrefixId, PrefixOf, SelectedKeys, StartsWith,
-};
+use crate::key::{AnyOf, Columns, Entities, KeyTypes, Prefix, PrefixOf, StartOf, StartsWith};
 use crate::reading::days::Days;
 use crate::reading::sums::Grouped;
+use crate::reading::total::Parts;
 use crate::settings::{ChildOf, ParentColumns};
-use crate::table::{CounterTable, EntityTable, TableName};
+use crate::table::{CounterTable, EntityTable};
 
 /// Reads the entities that have the greatest totals of a counter, greatest first. Entities with
 /// equal totals are in the order of their keys.
@@ -106,12 +104,11 @@ use crate::table::{CounterTable, EntityTable, TableName};
 ///
 /// The query fails with an [overflow](crate::is_overflow()) if the total of any entity is out of
 /// the range of an `i64`. `docs/operations.md` has a query that finds this entity.
-pub fn ranking<C>(_counter: C) -> Ranking<C>
+pub fn ranking<C>(_counter: C) -> Ranking<C, C::Table>
 where
     C: Counters<Value = i64, Table: EntityTable>,
 {
     Ranking {
-        table: TableName::new(),
         entities: (),
         days: DayRange::ALL,
         limit: i64::MAX,
@@ -120,10 +117,10 @@ where
 }
 
 /// A query of the entities with the greatest totals of the counter `C`, which can be joined to the
-/// model's table; made by [`ranking`](crate::dsl::ranking()). It ranks the entities `E` by `By`.
+/// parent table; made by [`ranking`](crate::dsl::ranking()). It ranks the entities `E` by `By`.
 #[must_use = "a query reads nothing until it is loaded"]
-pub struct Ranking<C: Counters, T = <C as Counters>::Table, E = (), By = WholeKey> {
-    table: TableOf<C>,
+#[derive(Debug, QueryId)]
+pub struct Ranking<C, T, E = (), By = WholeKey> {
     entities: E,
     days: DayRange,
     limit: i64,
@@ -158,24 +155,23 @@ where
 
 impl<C: Counters<Table = T>, T: EntityTable, By> Ranking<C, T, (), By> {
     /// Ranks only the entities whose keys begin with these values.
-    pub fn of<K, N>(self, id: K) -> Ranking<C, T, PrefixId<K, T::KeyType, N>, By>
+    pub fn of<K, N>(self, id: K) -> Ranking<C, T, Prefix<K, N>, By>
     where
         K: PrefixOf<T::KeyType, N>,
     {
-        self.entities(id.into_id())
+        self.entities(Prefix::new(id))
     }
 
     /// Ranks only the entities whose keys `query` selects, or the first columns of their keys.
-    pub fn of_any<Q>(self, query: Q) -> Ranking<C, T, AnyOf<Q::Query, T::KeyType>, By>
+    pub fn of_any<Q>(self, query: Q) -> Ranking<C, T, AnyOf<Q::Query>, By>
     where
-        Q: AsQuery<SqlType: SelectedKeys<T::KeyType>>,
+        Q: AsQuery<SqlType: StartOf<T::KeyType>>,
     {
-        self.entities(AnyOf::new(query.as_query()))
+        self.entities(AnyOf(query.as_query()))
     }
 
     fn entities<E>(self, entities: E) -> Ranking<C, T, E, By> {
         Ranking {
-            table: self.table,
             entities,
             days: self.days,
             limit: self.limit,
@@ -201,7 +197,6 @@ impl<C: Counters<Table = T>, T: EntityTable, E> Ranking<C, T, E> {
 
     pub(crate) fn by<By>(self) -> Ranking<C, T, E, By> {
         Ranking {
-            table: self.table,
             entities: self.entities,
             days: self.days,
             limit: self.limit,
@@ -250,37 +245,44 @@ impl<C: Counters<Table = T>, T: EntityTable, E: Clone, By: RankBy<T>> Ranking<C,
         self.alias().on(condition)
     }
 
-    #[doc(hidden)]
-    pub fn alias(&self) -> Alias<RankingTable<Self>> {
+    fn alias(&self) -> Alias<RankingTable<Self>> {
         Alias::new(RankingTable(self.clone()))
     }
+}
 
-    #[doc(hidden)]
-    pub fn is_parent<P>(&self) -> IsParent<P, Self>
-    where
-        T: ChildOf<P>,
-    {
-        const {
-            let (ranked, key) = (By::NAMES, T::ENTITY);
-            let mut i = 0;
-            while i < ranked.len() {
-                assert!(
-                    crate::counter::same(ranked[i], key[i]),
-                    "this ranking cannot be joined to the parent table: it is not grouped by the first \
-                     column of the key"
-                );
-                i += 1;
-            }
+/// What a ranking `R`, and its condition, are in a join to the parent table `P`.
+pub type Joined<P, R> = (Alias<RankingTable<R>>, IsParent<P, R>);
+
+/// Joins a ranking to the parent table `P`.
+pub fn join_parent<P, C, T, E, By>(
+    ranking: &Ranking<C, T, E, By>,
+) -> Joined<P, Ranking<C, T, E, By>>
+where
+    C: Counters<Table = T>,
+    T: ChildOf<P>,
+    E: Clone,
+    By: RankBy<T>,
+{
+    const {
+        let (ranked, key) = (By::NAMES, T::ENTITY);
+        let mut i = 0;
+        while i < ranked.len() {
+            assert!(
+                crate::counter::same(ranked[i], key[i]),
+                "this ranking cannot be joined to the parent table: it is not grouped by the first \
+                 column of the key"
+            );
+            i += 1;
         }
-        IsParent(PhantomData)
     }
+    (ranking.alias(), IsParent(PhantomData))
 }
 
 impl<C: Counters<Table = T>, T: EntityTable, E, By: RankBy<T>> Query for Ranking<C, T, E, By> {
     type SqlType = (By::SqlType, BigInt);
 }
 
-impl<C: Counters, T, E, By, Conn> RunQueryDsl<Conn> for Ranking<C, T, E, By> {}
+impl<C, T, E, By, Conn> RunQueryDsl<Conn> for Ranking<C, T, E, By> {}
 
 // Diesel's `first` requires it.
 impl<C: Counters<Table = T>, T: EntityTable, E, By> LimitDsl for Ranking<C, T, E, By> {
@@ -291,18 +293,6 @@ impl<C: Counters<Table = T>, T: EntityTable, E, By> LimitDsl for Ranking<C, T, E
     }
 }
 
-impl<C, T, E, By> QueryId for Ranking<C, T, E, By>
-where
-    C: Counters + QueryId,
-    T: 'static,
-    E: QueryId,
-    By: QueryId,
-{
-    type QueryId = RankingKey<(C::QueryId, E::QueryId, By::QueryId)>;
-    const HAS_STATIC_QUERY_ID: bool =
-        C::HAS_STATIC_QUERY_ID && E::HAS_STATIC_QUERY_ID && By::HAS_STATIC_QUERY_ID;
-}
-
 const RANKING: &str = "diesel_counters_ranking";
 const ENTITY: &str = "diesel_counters_entity";
 const TOTAL: &str = "diesel_counters_total";
@@ -310,10 +300,9 @@ const TOTAL: &str = "diesel_counters_total";
 impl<C, T, E, By, DB> QueryFragment<DB> for Ranking<C, T, E, By>
 where
     C: Counters<Table = T>,
-    T: EntityTable,
-    E: Entities<DB>,
+    T: EntityTable + QueryFragment<DB>,
+    E: Entities<T::KeyType, DB>,
     By: RankBy<T>,
-    TableOf<C>: QueryFragment<DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
@@ -329,7 +318,7 @@ where
         out.push_sql(" AS ");
         out.push_identifier(TOTAL)?;
         out.push_sql(" FROM ");
-        self.table.walk_ast(out.reborrow())?;
+        T::TABLE.walk_ast(out.reborrow())?;
         let and = self.entities.walk_where(T::ENTITY, out.reborrow())?;
         self.days.walk_where(and, T::DAY, out.reborrow())?;
         out.push_sql(" GROUP BY ");
@@ -344,26 +333,16 @@ where
     }
 }
 
-impl<C: Counters, T, E, By> fmt::Debug for Ranking<C, T, E, By> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ranking")
-            .field("table", &self.table)
-            .field("days", &self.days)
-            .field("limit", &self.limit)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<C: Counters, T, E: Clone, By> Clone for Ranking<C, T, E, By> {
+// Whatever the types of the columns are, which are not part of the value.
+impl<C, T, E: Clone, By> Clone for Ranking<C, T, E, By> {
     fn clone(&self) -> Self {
         Ranking {
-            table: self.table.clone(),
             entities: self.entities.clone(),
             ..*self
         }
     }
 }
-impl<C: Counters, T, E: Copy, By> Copy for Ranking<C, T, E, By> where TableOf<C>: Copy {}
+impl<C, T, E: Copy, By> Copy for Ranking<C, T, E, By> {}
 
 /// The type of a [`Ranking`], for the types that are made of it.
 pub trait Ranked {
@@ -377,7 +356,6 @@ impl<C: Counters<Table = T>, T: EntityTable, E, By: RankBy<T>> Ranked for Rankin
 
 /// The ranking `R` as a table of two columns. A query joins it under an alias, because each table of
 /// `table!` can be in one query with each alias, in whichever crates they are.
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct RankingTable<R>(R);
 
@@ -462,7 +440,6 @@ where
 
 macro_rules! ranking_column {
     ($Column:ident, $SqlType:ty, $name:expr) => {
-        #[doc(hidden)]
         #[derive(Debug, Clone, Copy, QueryId)]
         pub struct $Column<R>(PhantomData<R>);
 
@@ -525,7 +502,6 @@ impl<R, DB: CounterBackend> QueryFragment<DB> for RankedTotal<R> {
 }
 
 /// The condition of a join of the ranking `R` to the parent table of the counters `C`.
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct IsParent<P, R>(PhantomData<(P, R)>);
 

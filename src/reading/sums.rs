@@ -1,32 +1,53 @@
 //! Sums of counters over the rows of their table.
 
+use std::marker::PhantomData;
+
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Date};
 use diesel::{Expression, QueryResult, RunQueryDsl};
 
 use crate::backend::{CounterBackend, Dialect, NUMBER, WalkRows};
-use crate::counter::{Counters, TableOf};
-use crate::key::{BindColumns, Entities, Keys};
+use crate::counter::Counters;
+use crate::key::{BindColumns, Entities, KeyType, Keys};
 use crate::reading::days::{AllDays, Days};
-use crate::table::{CounterTable, TableName};
+use crate::settings::CounterSettings;
+use crate::table::KeyNames;
 
 /// A query of the sums of the counters `C` of the entities `E` over some days, grouped by `By`.
+///
+/// For several entities, `E` is [`Many`], and the query is not a Diesel query.
 #[must_use = "a query reads nothing until it is loaded"]
-#[derive(Debug, Clone)]
-pub struct Sums<C: Counters, E = (), By = Ungrouped, Days = AllDays> {
-    table: TableOf<C>,
+#[derive(Debug, Clone, QueryId)]
+pub struct Sums<C, E = (), By = Ungrouped, Days = AllDays> {
     pub(crate) entities: E,
     pub(crate) days: Days,
     pub(crate) by: By,
+    of: PhantomData<C>,
 }
 
-impl<C: Counters, E, By, Days> Sums<C, E, By, Days> {
+impl<C, E, By, Days> Sums<C, E, By, Days> {
     pub(crate) fn new(entities: E, by: By, days: Days) -> Self {
         Sums {
-            table: TableName::new(),
             entities,
             days,
             by,
+            of: PhantomData,
+        }
+    }
+}
+
+/// Several entities, by their keys `K`, each of which has the first `N` columns.
+#[derive(Debug, Clone)]
+pub struct Many<K, N> {
+    pub(crate) ids: Vec<K>,
+    columns: PhantomData<N>,
+}
+
+impl<K, N> Many<K, N> {
+    pub(crate) fn new(ids: impl IntoIterator<Item = K>) -> Self {
+        Many {
+            ids: ids.into_iter().collect(),
+            columns: PhantomData,
         }
     }
 }
@@ -34,8 +55,6 @@ impl<C: Counters, E, By, Days> Sums<C, E, By, Days> {
 /// The columns that sums of `C` are grouped by. A row has these columns, and then the sums.
 pub trait GroupBy<C: Counters> {
     type SqlType;
-    /// The SQL type of a row of the sums of many entities, which begins with a number.
-    type Numbered;
     const IS_ONE: bool = false;
 }
 
@@ -50,7 +69,6 @@ pub struct Ungrouped;
 
 impl<C: Counters> GroupBy<C> for Ungrouped {
     type SqlType = <C as Expression>::SqlType;
-    type Numbered = (BigInt, <C as Expression>::SqlType);
     const IS_ONE: bool = true;
 }
 
@@ -66,7 +84,6 @@ pub struct ByDay;
 
 impl<C: Counters> GroupBy<C> for ByDay {
     type SqlType = (Date, <C as Expression>::SqlType);
-    type Numbered = (BigInt, Date, <C as Expression>::SqlType);
 }
 
 impl<DB: CounterBackend> Columns<DB> for ByDay {
@@ -81,7 +98,6 @@ pub struct Grouped<Columns>(pub(crate) Columns);
 
 impl<C: Counters, G: Expression> GroupBy<C> for Grouped<G> {
     type SqlType = (G::SqlType, <C as Expression>::SqlType);
-    type Numbered = (BigInt, G::SqlType, <C as Expression>::SqlType);
 }
 
 impl<G: QueryFragment<DB>, DB: CounterBackend> Columns<DB> for Grouped<G> {
@@ -90,38 +106,18 @@ impl<G: QueryFragment<DB>, DB: CounterBackend> Columns<DB> for Grouped<G> {
     }
 }
 
-impl<C: Counters, E, By, Days, Conn> RunQueryDsl<Conn> for Sums<C, E, By, Days> {}
+impl<C, E, By, Days, Conn> RunQueryDsl<Conn> for Sums<C, E, By, Days> {}
 
 impl<C: Counters, E, B: GroupBy<C>, Days> Query for Sums<C, E, B, Days> {
     type SqlType = B::SqlType;
 }
 
-impl<C, E, By, Days> QueryId for Sums<C, E, By, Days>
-where
-    C: Counters + QueryId,
-    E: QueryId,
-    By: QueryId,
-    Days: QueryId,
-{
-    type QueryId = (
-        Ungrouped,
-        C::QueryId,
-        E::QueryId,
-        By::QueryId,
-        Days::QueryId,
-    );
-    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID
-        && E::HAS_STATIC_QUERY_ID
-        && By::HAS_STATIC_QUERY_ID
-        && Days::HAS_STATIC_QUERY_ID;
-}
-
 impl<C, E, B, D, DB> QueryFragment<DB> for Sums<C, E, B, D>
 where
     C: Counters,
-    E: Entities<DB>,
+    E: Entities<KeyType<C>, DB>,
     B: GroupBy<C> + Columns<DB>,
-    TableOf<C>: QueryFragment<DB>,
+    C::Table: QueryFragment<DB>,
     D: Days<DB>,
     DB: CounterBackend,
 {
@@ -134,7 +130,7 @@ where
         }
         push_sums(C::NAMES, &mut out)?;
         out.push_sql(" FROM ");
-        self.table.walk_ast(out.reborrow())?;
+        C::Table::TABLE.walk_ast(out.reborrow())?;
         let and = self.entities.walk_where(C::Table::ENTITY, out.reborrow())?;
         self.days.walk_where(and, day, out.reborrow())?;
         if !B::IS_ONE {
@@ -147,36 +143,26 @@ where
     }
 }
 
-/// A query of the sums of the counters `C` of several entities. It has a row for each entity: the
-/// number of its key in the list, from 1, and the sums. It has a row for each value of the columns `By`.
+/// A query of the sums of the counters `C` of several entities. Each row begins with the number of its
+/// key in the list, from 1. It has a row for each value of the columns `By`.
 #[derive(Debug, Clone)]
-pub struct NumberedSums<C: Counters, K, By = Ungrouped, Days = AllDays> {
-    table: TableOf<C>,
+pub struct NumberedSums<C, K, By = Ungrouped, Days = AllDays> {
     keys: Keys<K>,
     days: Days,
     by: By,
+    of: PhantomData<C>,
 }
+statement!(NumberedSums(C, K, By, Days) -> (BigInt, By::SqlType) where C: Counters, By: GroupBy<C>);
 
-impl<C: Counters, K, By, Days> NumberedSums<C, K, By, Days> {
+impl<C, K, By, Days> NumberedSums<C, K, By, Days> {
     pub(crate) fn new(keys: Keys<K>, by: By, days: Days) -> Self {
         NumberedSums {
-            table: TableName::new(),
             keys,
             days,
             by,
+            of: PhantomData,
         }
     }
-}
-
-impl<C: Counters, K, By, Days, Conn> RunQueryDsl<Conn> for NumberedSums<C, K, By, Days> {}
-
-impl<C: Counters, K, By: GroupBy<C>, Days> Query for NumberedSums<C, K, By, Days> {
-    type SqlType = By::Numbered;
-}
-
-impl<C: Counters, K, By, Days> QueryId for NumberedSums<C, K, By, Days> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
 }
 
 impl<C, K, B, D, DB> QueryFragment<DB> for NumberedSums<C, K, B, D>
@@ -184,7 +170,7 @@ where
     C: Counters,
     K: BindColumns<DB>,
     B: GroupBy<C> + Columns<DB>,
-    TableOf<C>: QueryFragment<DB>,
+    C::Table: QueryFragment<DB>,
     D: Days<DB>,
     DB: CounterBackend,
 {
@@ -200,7 +186,7 @@ where
         push_by(&mut out)?;
         out.push_sql(", ");
         push_sums(C::NAMES, &mut out)?;
-        DB::ManyRows::walk_from_numbered(key, &self.table, columns, rows, out.reborrow())?;
+        DB::ManyRows::walk_from_numbered(key, C::Table::TABLE, columns, rows, out.reborrow())?;
         self.days.walk_where(" AND ", day, out.reborrow())?;
         out.push_sql(" GROUP BY ");
         push_by(&mut out)?;

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
+use diesel::backend::Backend;
 use diesel::expression::{AsExpression, Expression, TypedExpressionType, ValidGrouping};
 use diesel::internal::table_macro::ops;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
@@ -12,12 +13,12 @@ use diesel::sql_types::{BigInt, Nullable, SqlType};
 use diesel::{AppearsOnTable, QueryResult, SelectableExpression};
 
 use crate::backend::{CounterBackend, Dialect};
-use crate::counter::{Counters, TableOf};
+use crate::counter::Counters;
 use crate::day::DayRange;
-use crate::key::{Columns, KeyType, Parts};
+use crate::key::{Columns, KeyType};
 use crate::reading::days::{AllDays, Days};
 use crate::settings::{ChildOf, CounterSettings, HasParent};
-use crate::table::{CounterTable, TableName};
+use crate::table::KeyNames;
 
 /// Returns a counter's total as a Diesel expression, for queries of the parent table.
 ///
@@ -82,7 +83,11 @@ use crate::table::{CounterTable, TableName};
 /// [`ranking`](crate::dsl::ranking()) instead, or
 /// [`materialize`](crate::HasCounters::materialize) the totals into a column with an index.
 pub fn total<C: Counters<Value = i64>>(_counter: C) -> Total<C> {
-    Total::new()
+    Total {
+        days: AllDays,
+        entity: ParentRow(PhantomData),
+        of: PhantomData,
+    }
 }
 
 /// The return type of [`total`](crate::dsl::total()), under the name that Diesel's `auto_type`
@@ -93,24 +98,11 @@ pub type total<C> = Total<C>;
 /// An expression for the total of the counter `C` of the entity `Id` over `Days`; made by
 /// [`total`](crate::dsl::total()).
 #[must_use = "an expression does nothing until it is part of a query"]
-#[derive(Debug)]
-pub struct Total<C, Days = AllDays, Id = ParentRow<C>>
-where
-    C: Counters,
-{
-    table: TableOf<C>,
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct Total<C, Days = AllDays, Id = ParentRow<C>> {
     days: Days,
     entity: Id,
-}
-
-impl<C: Counters> Total<C> {
-    pub(crate) fn new() -> Self {
-        Total {
-            table: TableName::new(),
-            days: AllDays,
-            entity: ParentRow(PhantomData),
-        }
-    }
+    of: PhantomData<C>,
 }
 
 impl<C: Counters, Days, Id> Total<C, Days, Id> {
@@ -129,9 +121,9 @@ impl<C: Counters, Days, Id> Total<C, Days, Id> {
 
     fn days(self, days: DayRange) -> Total<C, DayRange, Id> {
         Total {
-            table: self.table,
             days,
             entity: self.entity,
+            of: PhantomData,
         }
     }
 }
@@ -141,8 +133,8 @@ impl<C: Counters, Days> Total<C, Days> {
     /// If the key is NULL, the total is 0. For `sql`, name the type: `sql::<BigInt>("…")`.
     ///
     /// For a key of several columns, give a tuple of expressions and values, such as
-    /// `(articles::id, "👍")`, none of which can be NULL. With fewer than the key has columns, it is the total of all entities whose
-    /// keys begin with them.
+    /// `(articles::id, "👍")`, none of which can be NULL. With fewer than the key has columns, it is the
+    /// total of all entities whose keys begin with them.
     ///
     /// ```
     /// # include!("../doctest_setup.rs");
@@ -169,11 +161,40 @@ impl<C: Counters, Days> Total<C, Days> {
         Id: TotalOf<KeyType<C>, N>,
     {
         Total {
-            table: self.table,
             days: self.days,
             entity: id.into_parts(),
+            of: PhantomData,
         }
     }
+}
+
+/// Expressions for the first columns of a key, as SQL.
+pub trait Parts<DB: Backend> {
+    const NUMBER: usize;
+    /// Writes the expression for one column.
+    fn walk_part<'b>(&'b self, part: usize, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+}
+
+macro_rules! parts {
+    ($($number:literal: $($i:tt $K:ident),*;)*) => {$(
+        impl<$($K: QueryFragment<DB>,)* DB: Backend> Parts<DB> for ($($K,)*) {
+            const NUMBER: usize = $number;
+            fn walk_part<'b>(&'b self, part: usize, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+                match part {
+                    $($i => self.$i.walk_ast(out),)*
+                    _ => Ok(()),
+                }
+            }
+        }
+    )*};
+}
+
+parts! {
+    1: 0 A;
+    2: 0 A, 1 B;
+    3: 0 A, 1 B, 2 C;
+    4: 0 A, 1 B, 2 C, 3 D;
+    5: 0 A, 1 B, 2 C, 3 D, 4 E;
 }
 
 /// An expression for the key of a [`Total`], which has the SQL types `Key`, or for its first columns.
@@ -258,7 +279,7 @@ impl<C, D, Id, DB> QueryFragment<DB> for Total<C, D, Id>
 where
     C: Counters,
     Id: Parts<DB>,
-    TableOf<C>: QueryFragment<DB>,
+    C::Table: QueryFragment<DB>,
     D: Days<DB>,
     DB: CounterBackend,
 {
@@ -268,7 +289,7 @@ where
         dialect.push_select(&mut out);
         dialect.push_sum(C::NAMES[0], &mut out)?;
         out.push_sql(" FROM ");
-        self.table.walk_ast(out.reborrow())?;
+        C::Table::TABLE.walk_ast(out.reborrow())?;
         out.push_sql(" AS ");
         out.push_identifier(COUNTED)?;
         let mut and = " WHERE ";
@@ -286,28 +307,6 @@ where
         Ok(())
     }
 }
-
-impl<C, Days, Id> QueryId for Total<C, Days, Id>
-where
-    C: Counters + QueryId,
-    Days: QueryId,
-    Id: QueryId,
-{
-    type QueryId = (ParentRow<C::QueryId>, Days::QueryId, Id::QueryId);
-    const HAS_STATIC_QUERY_ID: bool =
-        C::HAS_STATIC_QUERY_ID && Days::HAS_STATIC_QUERY_ID && Id::HAS_STATIC_QUERY_ID;
-}
-
-impl<C: Counters, Days: Clone, Id: Clone> Clone for Total<C, Days, Id> {
-    fn clone(&self) -> Self {
-        Total {
-            table: self.table.clone(),
-            days: self.days.clone(),
-            entity: self.entity.clone(),
-        }
-    }
-}
-impl<C: Counters, Days: Copy, Id: Copy> Copy for Total<C, Days, Id> where TableOf<C>: Copy {}
 
 // `total(a) + total(b)`. Diesel's `numeric_expr!` writes such impls only for types without
 // parameters.
@@ -348,9 +347,9 @@ impl<C: Counters, Days, Id: AppearsOnTable<QS>, QS: ?Sized> SelectableExpression
 {
 }
 
-/// An expression for the primary key of a row of the model's table. It is the default entity of a
+/// An expression for the primary key of a row of the parent table. It is the default entity of a
 /// [`Total`].
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, QueryId)]
 pub struct ParentRow<C>(PhantomData<C>);
 
 type ParentKey<C> = <<C as Counters>::Table as ChildOf<ParentOf<C>>>::ParentKey;
@@ -367,11 +366,6 @@ where
     fn walk_part<'b>(&'b self, part: usize, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         C::Table::PARENT_KEY.walk_part(part, out)
     }
-}
-
-impl<C: QueryId> QueryId for ParentRow<C> {
-    type QueryId = ParentRow<C::QueryId>;
-    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
 }
 
 // A total is the expression; the key is a part of it.

@@ -144,6 +144,18 @@ mod counted_by_database {
         }
     }
 
+    diesel::table! {
+        odd_counters (id, day, slot) {
+            id -> BigInt,
+            day -> Date,
+            slot -> SmallInt,
+            #[sql_name = "größe"]
+            gr_e -> BigInt,
+            r#type -> BigInt,
+        }
+    }
+    counter_table!(odd_counters { counted_by_database = (gr_e, r#type) });
+
     #[derive(HasCounters)]
     #[counters(table_name = post_counters)]
     struct Post {
@@ -154,6 +166,8 @@ mod counted_by_database {
     fn they_are_named_as_in_the_database() {
         let of_posts = post_counters::table::COUNTED_BY_DATABASE;
         assert_eq!(of_posts, ["likes", "comments"]);
+        let of_odd = odd_counters::table::COUNTED_BY_DATABASE;
+        assert_eq!(of_odd, ["größe", "type"]);
         assert!(article_counters::table::COUNTED_BY_DATABASE.is_empty());
     }
 

@@ -45,6 +45,19 @@ diesel_counters::counter_table! {
 }
 
 diesel::table! {
+    /// The same table, whose only parent has the first column of the key.
+    #[sql_name = "version_counters"]
+    crate_counters (crate_id, number, day, slot) {
+        crate_id -> Integer,
+        number -> Text,
+        day -> Date,
+        slot -> SmallInt,
+        downloads -> BigInt,
+    }
+}
+diesel_counters::counter_table!(crate_counters { parent = crates::id });
+
+diesel::table! {
     reactions (id) {
         id -> BigInt,
         article_id -> BigInt,
@@ -429,19 +442,31 @@ fn a_parent_has_the_whole_key_or_the_first_columns() {
         .load(conn)
         .unwrap();
     assert_eq!(of_versions, [(2, text("2.0"), 4000), (2, text("1.0"), 300)]);
-    let of_crates: Vec<(Crate, i64)> = crates::table
+    let of_crates: Vec<(Crate, i64, i64)> = crates::table
         .order(crates::id)
-        .select((Crate::as_select(), total(downloads).of(crates::id)))
+        .select((
+            Crate::as_select(),
+            total(downloads).of(crates::id),
+            total(crate_counters::downloads),
+        ))
         .load(conn)
         .unwrap();
     assert_eq!(
         of_crates,
         [
-            (Crate { id: 1 }, 21),
-            (Crate { id: 2 }, 4300),
-            (Crate { id: 3 }, 0)
+            (Crate { id: 1 }, 21, 21),
+            (Crate { id: 2 }, 4300, 4300),
+            (Crate { id: 3 }, 0, 0)
         ]
     );
+    let top = ranking(crate_counters::downloads).group_by(crate_counters::crate_id);
+    let most: Vec<(i32, i64)> = crates::table
+        .inner_join(top)
+        .order(crates::id)
+        .select((crates::id, top.total()))
+        .load(conn)
+        .unwrap();
+    assert_eq!(most, [(1, 21), (2, 4300)]);
 
     let top = ranking(downloads).limit(1);
     let most: Vec<(i32, String, i64)> = versions::table

@@ -220,9 +220,10 @@ fn a_prefix_of_a_key_of_two_columns_is_a_range_of_the_primary_key() {
             .unwrap();
     });
     let reads_a_range = |query: &&String| {
-        let is_of_table = query.contains("version_counters") && !query.contains("WHERE 1 = 0");
+        let is_of_table = query.contains("version_counters");
+        let has_no_row = query.contains("WHERE 1 = 0 -- binds");
         let is_insert = query.contains("INSERT INTO");
-        is_of_table && !is_insert
+        is_of_table && !has_no_row && !is_insert
     };
     let mut number = 0;
     for query in watched.queries.iter().filter(reads_a_range) {
@@ -231,5 +232,5 @@ fn a_prefix_of_a_key_of_two_columns_is_a_range_of_the_primary_key() {
         crate::assert_reads_a_range(&plan, "version_counters");
         number += 1;
     }
-    assert!(number >= 15, "{number}");
+    assert!(number >= 22, "{number}");
 }

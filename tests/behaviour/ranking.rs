@@ -121,7 +121,7 @@ fn commented() -> (TestDatabase, Conn) {
     (database, conn)
 }
 
-// The tables and their `has_parent!` are in another crate than this.
+// The tables and their `counter_table!` are in another crate than this.
 #[test]
 fn a_ranking_is_joined_beside_a_table_with_counters_of_its_own() {
     let (_database, mut conn) = commented();

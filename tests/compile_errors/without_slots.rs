@@ -14,6 +14,7 @@ diesel::table! {
 }
 
 impl CounterSettings for article_counters::table {
+    const TABLE: &'static Self = &article_counters::table;
     const SLOTS: i16 = 0;
 }
 

@@ -6,6 +6,14 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    site_counters (day, slot) {
+        day -> Date,
+        slot -> SmallInt,
+        hits -> BigInt,
+    }
+}
+
 macro_rules! article_counters {
     ($name:ident) => {
         diesel::table! {
@@ -21,12 +29,15 @@ macro_rules! article_counters {
     };
 }
 article_counters!(of_users);
+article_counters!(of_no_column);
 article_counters!(misspelt);
 article_counters!(not_a_counter);
 article_counters!(not_a_day);
 article_counters!(declared_twice);
 
 diesel_counters::counter_table!(of_users { parent = users::id });
+diesel_counters::counter_table!(of_no_column { parent = users::name });
+diesel_counters::counter_table!(site_counters { parent = users::id });
 diesel_counters::counter_table!(misspelt { counted_by_database = (views, lieks) });
 diesel_counters::counter_table!(not_a_counter { counted_by_database = (likes, note) });
 diesel_counters::counter_table!(not_a_day { today = a_text });

@@ -15,6 +15,7 @@ diesel_counters::counter_table!(article_counters, slots = 32);
 diesel_counters::counter_table!(article_counters { shards = 32 });
 diesel_counters::counter_table!(article_counters { slots = 0 });
 diesel_counters::counter_table!(article_counters { slots = 32768 });
+diesel_counters::counter_table!(article_counters { slots = -1 });
 diesel_counters::counter_table!(article_counters { slots = "32" });
 diesel_counters::counter_table!(article_counters { period = "week" });
 diesel_counters::counter_table!(article_counters { period = Fortnight });

@@ -92,10 +92,11 @@ impl Dialect {
         }
     }
 
-    /// Writes a query that takes the table's advisory lock for the session, without waiting for it.
-    /// The query returns 1, or 0 if another session has the lock.
-    pub(crate) fn push_try_lock<'b, DB, T>(
+    /// Writes a query that takes the table's advisory lock for the session, without waiting for it, or
+    /// releases it. The query returns 1, or 0 if another session has the lock.
+    pub(crate) fn push_session_lock<'b, DB, T>(
         self,
+        takes: bool,
         table: &'b T,
         name: &'b str,
         out: &mut AstPass<'_, 'b, DB>,
@@ -104,40 +105,10 @@ impl Dialect {
         DB: CounterBackend,
         T: QueryFragment<DB>,
     {
-        self.push_session_lock(
-            ["pg_try_advisory_lock", "GET_LOCK", ", 0"],
-            table,
-            name,
-            out,
-        )
-    }
-
-    /// Writes a query that releases the lock of [`push_try_lock`](Dialect::push_try_lock). The query
-    /// returns 1, or 0 if this session does not have the lock.
-    pub(crate) fn push_unlock<'b, DB, T>(
-        self,
-        table: &'b T,
-        name: &'b str,
-        out: &mut AstPass<'_, 'b, DB>,
-    ) -> QueryResult<()>
-    where
-        DB: CounterBackend,
-        T: QueryFragment<DB>,
-    {
-        self.push_session_lock(["pg_advisory_unlock", "RELEASE_LOCK", ""], table, name, out)
-    }
-
-    fn push_session_lock<'b, DB, T>(
-        self,
-        [postgres, mysql, mysql_arguments]: [&str; 3],
-        table: &'b T,
-        name: &'b str,
-        out: &mut AstPass<'_, 'b, DB>,
-    ) -> QueryResult<()>
-    where
-        DB: CounterBackend,
-        T: QueryFragment<DB>,
-    {
+        let [postgres, mysql, mysql_arguments] = match takes {
+            true => ["pg_try_advisory_lock", "GET_LOCK", ", 0"],
+            false => ["pg_advisory_unlock", "RELEASE_LOCK", ""],
+        };
         self.push_select(out);
         match self {
             // Advisory locks belong to the database. The table's oid is part of the lock, so that

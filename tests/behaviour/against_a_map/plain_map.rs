@@ -576,10 +576,7 @@ impl Map {
                 let only = (Bound::Included(on), Bound::Included(on));
                 one(self.sums(of, |day| is_read(day, only, period)))
             }
-            &Read::ValueOn(of, on) => match stored(on, period).answer {
-                Some(start) => one(self.sums(of, |day| day == start)),
-                None => Expected::failure(Fault::NoSuchDay),
-            },
+            Read::ValueOn(..) => Expected::failure(Fault::NoSuchDay),
             &Read::ValueBetween(of, days) => one(self.sums(of, |day| is_read(day, days, period))),
             Read::Values(of) => many(of, &|_| true),
             Read::ValuesBetween(of, days) => many(of, &|day| is_read(day, *days, period)),
