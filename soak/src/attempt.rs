@@ -17,6 +17,7 @@ use crate::fault::Fault;
 use crate::history::{Isolation, Step};
 use crate::record::{Cell, Kind, Seen, Time, Value, now};
 use crate::tables::article_counters::dsl::{comments, views};
+use crate::tables::label_counters::dsl::given;
 use crate::tables::{self, Article, article_likes, counted, day, number_of};
 
 /// Why a transaction ends without a commit.
@@ -303,7 +304,8 @@ pub fn transaction<T>(
     })
 }
 
-/// Inserts the row by which it is known later whether this transaction has committed.
+/// Inserts the rows by which it is known later whether this transaction has committed, and what it has
+/// counted. Counts the same views once more, by label.
 pub fn write_counted(
     id: i64,
     views_of: impl IntoIterator<Item = (i64, u8, i64)>,
@@ -313,7 +315,7 @@ pub fn write_counted(
     for (article, day, amount) in views_of {
         *sums.entry((article, day)).or_default() += amount;
     }
-    let rows = sums.into_iter().map(|((article, number), amount)| {
+    let rows = sums.iter().map(|(&(article, number), &amount)| {
         (
             counted::transaction_id.eq(id),
             counted::article_id.eq(article),
@@ -321,6 +323,11 @@ pub fn write_counted(
             counted::views.eq(amount),
         )
     });
+    for (&(article, number), &amount) in &sums {
+        let label = (article, tables::label_of(number));
+        let count = increment(given).on(day(number));
+        count.of_many([(label, amount)]).execute(conn)?;
+    }
     for row in rows {
         diesel::insert_into(counted::table)
             .values(row)

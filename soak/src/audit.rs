@@ -1,5 +1,6 @@
 //! What the tables have, read without this crate, when nothing else runs.
 
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
@@ -12,7 +13,9 @@ use diesel::sql_types::BigInt;
 use super::{Conn, DROP_FOREIGN_KEYS, OTHER_SESSIONS, REFERENCE, SETTINGS, TIDY, TRIGGERS};
 use crate::record::{CELLS, Cell, Kind};
 use crate::tables::article_counters::dsl as counters;
-use crate::tables::{self, article_likes, articles, comments, counted, number_of};
+use crate::tables::{
+    self, article_likes, articles, comments, counted, label_counters, label_of, number_of, today,
+};
 
 /// Creates the tables. On a cluster they have no foreign keys, because these make the transactions of
 /// several nodes conflict.
@@ -76,8 +79,21 @@ pub fn compare(
     let cells = cells(conn)?;
     let rows = counted::table.select((counted::article_id, counted::day, counted::views));
     let mut sums = vec![0; CELLS];
+    let mut labels = BTreeMap::<_, i64>::new();
     for (article, day, views) in rows.load::<(i64, NaiveDate, i64)>(conn)? {
         sums[Cell::new(article, Kind::Views, number_of(day)).0] += views;
+        let number = (today() - day).num_days() as u8;
+        *labels
+            .entry((article, label_of(number).to_owned()))
+            .or_default() += views;
+    }
+    let given = label_counters::table.select((
+        label_counters::article_id,
+        label_counters::label,
+        label_counters::given,
+    ));
+    for (article, label, given) in given.load::<(i64, String, i64)>(conn)? {
+        *labels.entry((article, label)).or_default() -= given;
     }
     for article in articles {
         for cell in Cell::of(article, Kind::Views) {
@@ -87,6 +103,13 @@ pub fn compare(
                     "{cell} is {is}; the transactions that committed counted {counted}"
                 )));
             }
+        }
+        let of_article = labels.range((article, String::new())..(article + 1, String::new()));
+        if let Some(((_, label), lost)) = of_article.clone().find(|(_, lost)| **lost != 0) {
+            return Ok(Err(format!(
+                "the views of article {article} with the label {label} are {lost} less than the \
+                 transactions that committed counted"
+            )));
         }
         let total = |kind| {
             Cell::of(article, kind)
@@ -128,6 +151,7 @@ pub fn clear(conn: &mut Conn) -> QueryResult<()> {
     diesel::delete(comments::table).execute(conn)?;
     diesel::delete(counted::table).execute(conn)?;
     diesel::delete(counters::article_counters).execute(conn)?;
+    diesel::delete(label_counters::table).execute(conn)?;
     diesel::update(articles::table)
         .set(articles::total_views.eq(0))
         .execute(conn)?;

@@ -124,6 +124,12 @@ pub fn day(number: u8) -> NaiveDate {
     today() - Days::new(number.into())
 }
 
+/// Returns the label under which the views of this day are counted too, in the table with a key of two
+/// columns.
+pub fn label_of(number: u8) -> &'static str {
+    ["even", "odd"][usize::from(number % 2)]
+}
+
 pub fn compacted_before() -> NaiveDate {
     day(COMPACTED - 1)
 }

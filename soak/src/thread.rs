@@ -20,6 +20,7 @@ use crate::history::{Isolation, Transaction, Work};
 use crate::record::{Cell, Change, Kind, Seen, Time, Value, now};
 use crate::run::{Failure, PATIENCE, Run};
 use crate::tables::article_counters::dsl::{article_counters, comments};
+use crate::tables::label_counters::table as label_counters;
 use crate::tables::{self, Article, KEPT, compacted_before, counted, folded_before};
 
 pub type Pool = diesel::r2d2::Pool<ConnectionManager<Conn>>;
@@ -114,11 +115,15 @@ impl Thread<'_> {
                 }
                 _ => self.retried(by, |conn, _, _| {
                     let merge = compact(article_counters).before(compacted_before());
+                    merge.batch(20).execute(conn)?;
+                    let merge = compact(label_counters).before(compacted_before());
                     Ok(merge.batch(20).execute(conn).map(drop)?)
                 }),
             },
             Work::Fold => self.retried(by, |conn, _, _| {
                 let merge = fold(article_counters).before(folded_before());
+                merge.batch(20).execute(conn)?;
+                let merge = fold(label_counters).before(folded_before());
                 Ok(merge.batch(20).execute(conn).map(drop)?)
             }),
         }
