@@ -8,7 +8,7 @@ use diesel_counters::{Layout, Materialized, TotalColumn};
 use serde::Serialize;
 
 use crate::any_key::with_key;
-use crate::catalogue::{Column, CounterTable, Kind, Table, counter_table, table};
+use crate::catalogue::{Column, CounterTable, Kind, Parent, Table, counter_table, table};
 use crate::connection::AnyConnection;
 use crate::layout::{TableName, layout};
 use crate::options::Options;
@@ -56,10 +56,13 @@ pub fn run(args: Materialize, options: &Options) -> Result<()> {
     let key = key_of(&parent, &counters)?;
     let into = TotalColumn {
         table: TableName::of(&parent),
-        key: vec![key.name.clone().into()],
+        key: key
+            .iter()
+            .map(|column| column.name.clone().into())
+            .collect(),
         column: column.into(),
     };
-    let done = with_key!(std::slice::from_ref(key), conn, copy(layout, into, &args))?;
+    let done = with_key!(&*key, conn, copy(layout, into, &args))?;
     let report = Report {
         table: counters.table.to_string(),
         counter: args.counter,
@@ -110,7 +113,8 @@ fn into(name: &str, counters: &CounterTable, conn: &mut AnyConnection) -> Result
         bail!("{parent} has no column {column_name}");
     };
     if let Some(counted) = &counters.parent {
-        if (&counted.in_schema, &counted.table) != (&parent.in_schema, &parent.name) {
+        // A table with a key of several columns can be another parent.
+        if !is_of(&parent, counted) && parent.primary_key.len() < 2 {
             bail!(
                 "the foreign key of {} refers to {}, not to {parent}",
                 counters.table,
@@ -132,29 +136,38 @@ fn into(name: &str, counters: &CounterTable, conn: &mut AnyConnection) -> Result
     Ok((parent, column_name.to_owned()))
 }
 
+/// Whether a foreign key refers to this table.
+fn is_of(parent: &Table, counted: &Parent) -> bool {
+    (&counted.in_schema, &counted.table) == (&parent.in_schema, &parent.name)
+}
+
 /// The column that the foreign key refers to, or else the primary key of the parent table, if its
-/// values can be those of the entity's column.
-fn key_of<'t>(parent: &'t Table, counters: &CounterTable) -> Result<&'t Column> {
-    let [entity, ..] = counters.of_entities()? else {
+/// values can be those of the first columns of the entity's key.
+fn key_of(parent: &Table, counters: &CounterTable) -> Result<Vec<Column>> {
+    let entity = counters.of_entities()?;
+    let [first, ..] = entity else {
         bail!("{} has no entity", counters.table);
     };
-    let name = match (&counters.parent, &*parent.primary_key) {
-        (Some(counted), _) => Some(&counted.column),
-        (None, [key]) => Some(key),
-        (None, _) => None,
+    let names = match &counters.parent {
+        Some(counted) if is_of(parent, counted) => std::slice::from_ref(&counted.column),
+        _ => &*parent.primary_key,
     };
     // MySQL can know the column in another case, as a migration wrote it after REFERENCES.
     let same = |name: &str| {
         let mut columns = parent.columns.iter();
         columns.find(|column| column.name.eq_ignore_ascii_case(name))
     };
-    let key = name.and_then(|name| parent.column(name).or_else(|| same(name)));
     let is_never_null = |key: &Column| !key.nullable || parent.primary_key == [&*key.name];
-    let key = key.filter(|key| key.kind.is_like(entity.kind) && is_never_null(key));
+    let columns = entity.iter().zip(names).map(|(entity, name)| {
+        let column = parent.column(name).or_else(|| same(name))?;
+        (column.kind.is_like(entity.kind) && is_never_null(column)).then(|| column.clone())
+    });
+    let key: Option<Vec<Column>> = columns.collect();
+    let key = key.filter(|key| !key.is_empty() && key.len() == names.len());
     key.with_context(|| {
         format!(
-            "{}.{} is {}, and {parent} has no key of one column like it that is NOT NULL",
-            counters.table, entity.name, entity.sql_type
+            "{}.{} is {}, and {parent} has no key that begins like it and is NOT NULL",
+            counters.table, first.name, first.sql_type
         )
     })
 }

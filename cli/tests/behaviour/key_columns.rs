@@ -119,6 +119,30 @@ fn a_table_is_created_checked_shown_merged_and_copied() {
     let total = |id| format!("SELECT total FROM articles WHERE id = {id}");
     let totals = [1, 2, 3].map(|id| number(&total(id), conn));
     assert_eq!(totals, [321, 4000, 0]);
+
+    // A table whose key is the whole key; the foreign key refers to another one.
+    let key = "SELECT DISTINCT article_id, emoji FROM reaction_counters";
+    let columns = "total BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (article_id, emoji)";
+    database.execute(&match BACKEND {
+        // With the collation of the counter table.
+        "mysql" => format!("CREATE TABLE kinds ({columns}) {key}"),
+        _ => format!(
+            "CREATE TABLE kinds (article_id BIGINT NOT NULL, emoji TEXT NOT NULL, {columns});
+             INSERT INTO kinds (article_id, emoji) {key}"
+        ),
+    });
+    let into = [
+        "materialize",
+        "reaction_counters",
+        "given",
+        "--into",
+        "kinds.total",
+    ];
+    let copied = database.run(&into);
+    assert_eq!(copied.code, 0, "{copied:?}");
+    let total = |id| format!("SELECT total FROM kinds WHERE article_id = {id} AND emoji = '👍'");
+    let totals = [1, 2].map(|id| number(&total(id), conn));
+    assert_eq!(totals, [21, 4000]);
 }
 
 /// Rows, and counters by two of their columns. The texts of both have one collation.
