@@ -60,10 +60,10 @@ use crate::table::{CounterTable, EntityTable};
 /// # let _ = most_read;
 /// ```
 ///
-/// - `parent = articles::id`: the parent table, whose rows are the entities, by the column that the
-///   first column of the counter table's key refers to. If it has several columns, they are a tuple:
-///   `parent = (versions::crate_id, versions::number)`. A parent can refer to fewer columns than the
-///   key has: with `parent = crates::id`, the count of a crate is that of all its versions. Write
+/// - `parent = articles::id`: the key of the parent table, whose rows are the entities. The first column
+///   of the counter table's key refers to it. A key of several columns is a tuple:
+///   `parent = (versions::crate_id, versions::number)`. It can have fewer columns than the counter
+///   table's key: with `parent = crates::id`, the count of a crate is that of all its versions. Write
 ///   `parent` once for each parent table. A [`total`](crate::dsl::total()), a
 ///   [`ranking`](crate::dsl::ranking()) in a join, and
 ///   [`materialize`](crate::HasCounters::materialize) require it. Other operations do not.
@@ -76,9 +76,9 @@ use crate::table::{CounterTable, EntityTable};
 /// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that returns the day to count on.
 ///   Defaults to today in UTC.
 /// - `counted_by_database = (likes, comments)`: the counters that triggers of the database count. The
-///   command `diesel-counters generate trigger` writes such a trigger. To increment or set them in the
-///   program is then a compile error of `cargo build`, because each row would be counted twice. To
-///   read, recount, materialize or delete them works as for other counters.
+///   command `diesel-counters generate trigger` writes such a trigger. A program that increments or sets
+///   them does not compile with `cargo build`, because each row would be counted twice. (`cargo check`
+///   does not find it.) Reads, recounts, `materialize` and deletions work as for other counters.
 pub use diesel_counters_derive::counter_table;
 
 /// The settings of a counter table. Declare them with [`counter_table!`].
