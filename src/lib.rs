@@ -71,6 +71,7 @@
 //! | set a counter to a value, or to 0 | [`set_counter`](HasCounters::set_counter), [`reset_counter`](HasCounters::reset_counter) |
 //! | correct a model's counter from the rows that it counts | [`recount`](HasCounters::recount) |
 //! | correct the counters of all models, report drift, or import counts | [`recount_all`](HasCounters::recount_all), [`recount`](dsl::recount()) |
+//! | correct all counters of triggers | [`recount_triggers`](dsl::recount_triggers()) (feature `triggers`) |
 //! | remove a model's counters | [`delete_counters`](HasCounters::delete_counters) |
 //!
 //! Other transactions can count at the same time.
@@ -140,6 +141,7 @@
 //! - `postgres`, `mysql`, `sqlite`: the backends, through Diesel's. `postgres` and `mysql` link no
 //!   client library; `sqlite` links libsqlite3, as Diesel's own does.
 //! - `r2d2`: [`ClaimSlots`] and the [`Compactor`], for Diesel's pool.
+//! - `triggers`: [`recount_triggers`](dsl::recount_triggers()), which corrects the counters of triggers.
 //!
 //! [`increment`]: dsl::increment()
 //! [`counter_value`]: dsl::counter_value()
@@ -178,6 +180,8 @@ pub use backend::{CounterBackend, Dialect};
 #[cfg(feature = "r2d2")]
 pub use claim::ClaimSlots;
 pub use correcting::recount::Drift;
+#[cfg(feature = "triggers")]
+pub use correcting::recount_triggers::{RecountConnection, RecountedTable, WrongCount};
 pub use counter::Counters;
 #[cfg(feature = "postgres")]
 pub use counting::counting_statement::{CountingDsl, StatementIncrement};
@@ -189,7 +193,7 @@ pub use key::{KeyOf, PrefixOf};
 pub use layout::Layout;
 pub use maintaining::compact::{Compact, Compacted};
 #[cfg(feature = "r2d2")]
-pub use maintaining::compactor::{Compactor, Run, RunError};
+pub use maintaining::compactor::{Compactor, Done, Run, RunError};
 pub use maintaining::materialize::{Materialize, Materialized, TotalColumn};
 pub use model::{CountersOf, HasCounters};
 pub use retry::{Retry, retry, retry_if};
@@ -202,6 +206,10 @@ pub use with_key::WithKey;
 #[doc(hidden)]
 pub mod __private {
     pub use crate::backend::ListedRows;
+    #[cfg(feature = "triggers")]
+    pub use crate::correcting::recount_triggers::stored_triggers;
+    #[cfg(feature = "triggers")]
+    pub use crate::correcting::trigger_statements::{CountedTable, StoredTriggers};
     pub use crate::counter::name_of;
     pub use crate::key::{BindKey, Columns, KeyTypes, LoadKey, assert_key};
     pub use crate::reading::ranking::{IsParent, RankBy, RankingTable, join_parent};
@@ -218,6 +226,8 @@ pub mod dsl {
     pub use crate::claim::{ClaimSlot, claim_slot};
     pub use crate::correcting::delete::{DeleteCounters, DeleteOn, Listed, Under, delete_counters};
     pub use crate::correcting::recount::{Recount, RecountOn, RecountOne, recount};
+    #[cfg(feature = "triggers")]
+    pub use crate::correcting::recount_triggers::{RecountTriggers, recount_triggers};
     pub use crate::correcting::set::{SetCounter, SetOn, set_counter};
     pub use crate::correcting::true_counts::{RecountBy, TrueCounts};
     #[cfg(feature = "postgres")]

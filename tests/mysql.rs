@@ -11,6 +11,9 @@ pub use server::{TestDatabase, write_transaction};
 pub type Conn = MysqlConnection;
 
 pub const TEST_TABLES: EmbeddedMigrations = embed_migrations!("migrations/mysql");
+/// Triggers that count the rows of `article_likes`.
+pub const LIKES_TRIGGERS: &str =
+    include_str!("../migrations/triggers/mysql/00000000000002_count_article_likes/up.sql");
 pub const REFERENCE: EmbeddedMigrations = embed_migrations!("../migrations/mysql");
 
 /// Makes the schema that a qualified table of the tests is in, and removes it.

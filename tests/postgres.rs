@@ -15,6 +15,9 @@ pub use server::{TestDatabase, write_transaction};
 pub type Conn = PgConnection;
 
 pub const TEST_TABLES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+/// Triggers that count the rows of `article_likes`.
+pub const LIKES_TRIGGERS: &str =
+    include_str!("../migrations/triggers/postgres/00000000000002_count_article_likes/up.sql");
 pub const REFERENCE: EmbeddedMigrations = embed_migrations!("../migrations/postgres");
 
 /// Makes the schema that a qualified table of the tests is in, and removes it.

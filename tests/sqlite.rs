@@ -10,6 +10,9 @@ use tempfile::TempDir;
 pub type Conn = SqliteConnection;
 
 pub const TEST_TABLES: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
+/// Triggers that count the rows of `article_likes`.
+pub const LIKES_TRIGGERS: &str =
+    include_str!("../migrations/triggers/sqlite/00000000000002_count_article_likes/up.sql");
 pub const REFERENCE: EmbeddedMigrations = embed_migrations!("../migrations/sqlite");
 
 /// Makes the schema that a qualified table of the tests is in, and removes it.

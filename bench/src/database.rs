@@ -71,6 +71,8 @@ pub trait Database: R2D2Connection + Send + 'static {
     const INTEGER: &'static str = "BIGINT";
     /// The triggers of reference, and what drops them.
     const TRIGGERS: [&'static str; 2];
+    /// Those that count in a column.
+    const COLUMN_TRIGGERS: [&'static str; 2];
 
     /// What Diesel's `on_conflict` takes for the counter table's primary key.
     type ConflictTarget;
@@ -114,6 +116,19 @@ macro_rules! reference_triggers {
     };
 }
 
+macro_rules! column_triggers {
+    ($database:literal) => {
+        [
+            include_str!(concat!("../columns/", $database, "/bench_count_hot/up.sql")),
+            include_str!(concat!(
+                "../columns/",
+                $database,
+                "/bench_count_hot/down.sql"
+            )),
+        ]
+    };
+}
+
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod conflict {
     use crate::schema::bench_article_counters::{article_id, day, slot};
@@ -126,6 +141,7 @@ mod conflict {
 impl Database for PgConnection {
     const AUTO_ID: &'static str = "BIGSERIAL PRIMARY KEY";
     const TRIGGERS: [&'static str; 2] = reference_triggers!("postgres");
+    const COLUMN_TRIGGERS: [&'static str; 2] = column_triggers!("postgres");
     // The vacuum is one that autovacuum would otherwise begin during the measurement.
     const AFTER_LOADING: &'static str = "VACUUM (ANALYZE) bench_articles, bench_article_counters";
     const VERSION: &'static str = "'PostgreSQL ' || current_setting('server_version')";
@@ -158,6 +174,7 @@ impl Database for PgConnection {
 impl Database for MysqlConnection {
     const AUTO_ID: &'static str = "BIGINT AUTO_INCREMENT PRIMARY KEY";
     const TRIGGERS: [&'static str; 2] = reference_triggers!("mysql");
+    const COLUMN_TRIGGERS: [&'static str; 2] = column_triggers!("mysql");
     const AFTER_LOADING: &'static str = "ANALYZE TABLE bench_articles, bench_article_counters";
     const VERSION: &'static str =
         "concat(if(version() LIKE '%MariaDB%', 'MariaDB ', 'MySQL '), version())";
@@ -183,6 +200,7 @@ impl Database for SqliteConnection {
         "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
     const AUTO_ID: &'static str = "INTEGER PRIMARY KEY";
     const TRIGGERS: [&'static str; 2] = reference_triggers!("sqlite");
+    const COLUMN_TRIGGERS: [&'static str; 2] = column_triggers!("sqlite");
     // After this, the SQLite that libsqlite3-sys bundles plans each read of a total again, as it does
     // any statement whose best plan could depend on a value that was bound (SQLITE_ENABLE_STAT4).
     const AFTER_LOADING: &'static str =

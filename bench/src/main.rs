@@ -70,6 +70,9 @@ enum Command {
         /// Measure the workloads whose names contain this, such as "1 connection, no hold".
         #[arg(long, value_name = "TEXT", default_value = "")]
         only: String,
+        /// Measure the ways whose names contain one of these, such as "INSERT alone".
+        #[arg(long, value_name = "TEXT")]
+        way: Vec<String>,
         /// How often each way is measured under each workload.
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
         rounds: u16,
@@ -152,9 +155,10 @@ fn main() -> Result<()> {
         Some(Command::Count {
             databases,
             only,
+            way,
             rounds,
             seconds,
-        }) => (databases, Plan::count(only, rounds, seconds), None),
+        }) => (databases, Plan::count(only, way, rounds, seconds), None),
         Some(Command::Read { databases, rounds }) => (databases, Plan::read(rounds), None),
         Some(Command::Merge { databases, batch }) => (databases, Plan::merge(batch), None),
         Some(Command::Tagging {

@@ -34,6 +34,8 @@ pub struct Rounds {
     pub quick: bool,
     /// Only workloads whose names contain this.
     pub only: String,
+    /// Only ways whose names contain one of these.
+    pub ways: Vec<String>,
 }
 
 impl Rounds {
@@ -57,19 +59,21 @@ impl Plan {
                 seconds: seconds.unwrap_or(default_seconds),
                 quick,
                 only: String::new(),
+                ways: Vec::new(),
             }),
             read: Some(if quick { read::QUICK } else { read::FULL }),
             merge: Some(if quick { merge::QUICK } else { merge::FULL }),
         }
     }
 
-    pub fn count(only: String, rounds: u16, seconds: f64) -> Self {
+    pub fn count(only: String, ways: Vec<String>, rounds: u16, seconds: f64) -> Self {
         Plan {
             ways: Some(Rounds {
                 rounds: rounds.into(),
                 seconds,
                 quick: false,
                 only,
+                ways,
             }),
             read: None,
             merge: None,
@@ -158,6 +162,7 @@ fn measure<C: Describe + Merge + Read>(engine: Engine, url: &str, plan: &Plan) -
             engine,
             url,
             workloads: ways.workloads(engine),
+            ways: ways.ways.clone(),
             rounds: ways.rounds,
             seconds: ways.seconds,
         }

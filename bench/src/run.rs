@@ -23,6 +23,8 @@ pub struct Run<'a> {
     pub engine: Engine,
     pub url: &'a str,
     pub workloads: Vec<Workload>,
+    /// Only ways whose names contain one of these.
+    pub ways: Vec<String>,
     pub rounds: usize,
     /// The length of a cell.
     pub seconds: f64,
@@ -37,6 +39,11 @@ impl Run<'_> {
             .map(|workload| {
                 let mut ways = workload.ways(self.engine);
                 ways.retain(|&way| way != Way::Pgbench || has_pgbench);
+                let is_named = |way: &Way| {
+                    let mut names = self.ways.iter();
+                    self.ways.is_empty() || names.any(|name| way.name().contains(name))
+                };
+                ways.retain(is_named);
                 ways
             })
             .collect();

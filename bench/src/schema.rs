@@ -31,6 +31,14 @@ diesel::table! {
 }
 
 diesel::table! {
+    bench_hot_comments (id) {
+        id -> BigInt,
+        article_id -> BigInt,
+        body -> Text,
+    }
+}
+
+diesel::table! {
     bench_article_counters (article_id, day, slot) {
         article_id -> BigInt,
         day -> Date,
@@ -62,6 +70,8 @@ const DROP: &str = "DROP TABLE IF EXISTS bench_articles;
      DROP TABLE IF EXISTS bench_comments;
      DROP TABLE IF EXISTS bench_counted_comments;
      DROP TABLE IF EXISTS bench_article_counters;
+     DROP TABLE IF EXISTS bench_hot_comments;
+     DROP TABLE IF EXISTS bench_hot_articles;
      DROP TABLE IF EXISTS bench_hits;
      DROP TABLE IF EXISTS bench_slotted_counters;
      DROP TABLE IF EXISTS bench_sessions;";
@@ -91,6 +101,16 @@ const CREATE: &str = "CREATE TABLE bench_articles (
          comments BIGINT NOT NULL DEFAULT 0,
          PRIMARY KEY (article_id, day, slot)
      );
+     CREATE TABLE bench_hot_articles (
+         id BIGINT NOT NULL PRIMARY KEY,
+         comments BIGINT NOT NULL DEFAULT 0
+     );
+     INSERT INTO bench_hot_articles (id) VALUES (1), (2), (3), (4), (5);
+     CREATE TABLE bench_hot_comments (
+         id AUTO_ID,
+         article_id BIGINT NOT NULL,
+         body TEXT NOT NULL
+     );
      CREATE TABLE bench_hits (
          article_id BIGINT NOT NULL PRIMARY KEY,
          views BIGINT NOT NULL
@@ -117,11 +137,13 @@ pub fn create_tables<C: Database>(conn: &mut C) -> QueryResult<()> {
 
 /// Lets the database count the rows of `bench_counted_comments`.
 pub fn create_triggers<C: Database>(conn: &mut C) -> QueryResult<()> {
-    conn.batch_execute(&of_comments(C::TRIGGERS[0]))
+    conn.batch_execute(&of_comments(C::TRIGGERS[0]))?;
+    conn.batch_execute(C::COLUMN_TRIGGERS[0])
 }
 
 pub fn drop_tables<C: Database>(conn: &mut C) -> QueryResult<()> {
     conn.batch_execute(&of_comments(C::TRIGGERS[1]))?;
+    conn.batch_execute(C::COLUMN_TRIGGERS[1])?;
     conn.batch_execute(DROP)
 }
 

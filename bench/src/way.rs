@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::database::{Database, for_each_connection};
 use crate::schema::{
-    bench_article_counters, bench_comments, bench_counted_comments, bench_hits, increment_views,
+    bench_article_counters, bench_comments, bench_counted_comments, bench_hits, bench_hot_comments,
+    increment_views,
 };
 
 /// What a transaction does next to the insert of its business row, or instead of it.
@@ -36,6 +37,8 @@ pub enum Way {
     InsertAlone,
     /// `InsertAlone`, into a table with the triggers of `diesel-counters generate trigger`.
     Trigger,
+    /// The same, with triggers that count in a column of the article.
+    Column,
     /// The insert and the count in one statement, without BEGIN and COMMIT.
     OneStatement,
 }
@@ -55,6 +58,7 @@ impl Way {
             Way::Pgbench => "this crate's SQL in pgbench",
             Way::InsertAlone => "no counter, INSERT alone",
             Way::Trigger => "this crate's triggers, INSERT alone",
+            Way::Column => "this crate's triggers in a column, INSERT alone",
             Way::OneStatement => "this crate, one statement alone",
         }
     }
@@ -66,13 +70,17 @@ impl Way {
             Way::OneRow => Some(("views", "bench_hits")),
             Way::PublishedLayout => Some(("count", "bench_slotted_counters")),
             Way::Trigger => Some(("comments", "bench_article_counters")),
+            Way::Column => Some(("comments", "bench_hot_articles")),
             _ => Some(("views", "bench_article_counters")),
         }
     }
 
     /// Whether a transaction is one statement, which the server commits by itself.
     pub fn is_alone(self) -> bool {
-        matches!(self, Way::InsertAlone | Way::Trigger | Way::OneStatement)
+        matches!(
+            self,
+            Way::InsertAlone | Way::Trigger | Way::Column | Way::OneStatement
+        )
     }
 }
 
@@ -114,7 +122,7 @@ for_each_connection!(
         fn count(&mut self, counting: Counting, id: i64) -> QueryResult<()> {
             let increment = increment_views(counting.connections).of(id);
             match counting.way {
-                Way::NoCounter | Way::InsertAlone | Way::Trigger => Ok(0),
+                Way::NoCounter | Way::InsertAlone | Way::Trigger | Way::Column => Ok(0),
                 Way::OneRow => {
                     use bench_hits::views;
                     diesel::update(bench_hits::table.find(id))
@@ -168,6 +176,13 @@ for_each_connection!(
             match counting.way {
                 Way::Trigger => {
                     use bench_counted_comments::{article_id, body, table};
+                    diesel::insert_into(table)
+                        .values((article_id.eq(id), body.eq(BODY)))
+                        .execute(self)
+                        .map(drop)
+                }
+                Way::Column => {
+                    use bench_hot_comments::{article_id, body, table};
                     diesel::insert_into(table)
                         .values((article_id.eq(id), body.eq(BODY)))
                         .execute(self)

@@ -120,7 +120,7 @@ impl Workload {
             ways.push(Way::HundredAtOnce);
         }
         if one && self.hold.is_zero() {
-            ways.extend([Way::InsertAlone, Way::Trigger]);
+            ways.extend([Way::InsertAlone, Way::Trigger, Way::Column]);
             if engine == Engine::Postgres {
                 ways.push(Way::OneStatement);
             }

@@ -1,6 +1,8 @@
 -- Posts and their tags, as liamw1/oxibooru has them.
 CREATE TABLE bench_posts (
-    id BIGINT NOT NULL PRIMARY KEY
+    id BIGINT NOT NULL PRIMARY KEY,
+    -- This crate's triggers count in it.
+    tag_count BIGINT NOT NULL DEFAULT 0
 );
 CREATE TABLE bench_tags (
     id BIGINT NOT NULL PRIMARY KEY
@@ -29,14 +31,6 @@ CREATE TABLE bench_site_statistics (
 );
 
 -- The counter tables of this crate.
-CREATE TABLE bench_post_counters (
-    post_id BIGINT NOT NULL,
-    day DATE NOT NULL,
-    slot SMALLINT NOT NULL,
-    tag_count BIGINT NOT NULL DEFAULT 0,
-    PRIMARY KEY (post_id, day, slot),
-    FOREIGN KEY (post_id) REFERENCES bench_posts (id) ON DELETE CASCADE
-);
 CREATE TABLE bench_tag_counters (
     tag_id BIGINT NOT NULL,
     day DATE NOT NULL,

@@ -29,8 +29,6 @@ use crate::options::Options;
 
 #[doc(hidden)]
 pub use crate::connection::AnyConnection;
-#[doc(hidden)]
-pub use crate::recount::Recounts;
 
 /// Inspect, check and maintain the counter tables of diesel_counters.
 ///

@@ -84,7 +84,7 @@ where
     Conn: Connection,
     for<'p> diesel_counters::Materialize<'p, TableName, TableName, ST, K>: MaterializeOn<Conn>,
 {
-    let bar = progress_bar();
+    let bar = progress_bar("rows");
     let mut done = Materialized::default();
     let copy = diesel_counters::Materialize::<'_, _, _, ST, K>::of_layout(layout, into)
         .batch(args.batch.into());

@@ -131,7 +131,7 @@ where
     Conn: Connection,
     for<'p> Compact<'p, TableName, ST, K>: MergeOn<Conn>,
 {
-    let bar = progress_bar();
+    let bar = progress_bar("rows");
     let compact: Compact<'_, TableName, ST, K> = match keep {
         Keep::Days => Compact::new(layout).before(before),
         Keep::Totals => Compact::folding(layout, before),

@@ -10,10 +10,10 @@ pub fn width() -> usize {
 }
 
 /// The progress of a long run, on a terminal only.
-pub fn progress_bar() -> ProgressBar {
-    let style = ProgressStyle::with_template(
-        "{wide_bar} {percent:>3}%  {human_pos} of {human_len} rows  {eta} left",
-    );
+pub fn progress_bar(of: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(&format!(
+        "{{wide_bar}} {{percent:>3}}%  {{human_pos}} of {{human_len}} {of}  {{eta}} left"
+    ));
     // Without its own style it has the library's.
     ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

@@ -2,23 +2,18 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use diesel::connection::{Connection, SimpleConnection};
-use diesel::sql_types::{BigInt, Text};
-use diesel::{QueryResult, RunQueryDsl};
+use diesel_counters::RecountedTable;
+use diesel_counters::dsl::recount_triggers;
 use serde::Serialize;
 
-use crate::connection::AnyConnection;
 use crate::options::Options;
-use crate::output::{printable, thousands};
-use crate::sql::sql;
-use crate::trigger::{Counting, Definition, Target, WRONG, definitions};
+use crate::output::{printable, progress_bar, thousands};
+use crate::trigger::definitions;
 
 /// Correct the counters of triggers by counting their rows again.
 ///
 /// It compares the counters with the rows that `generate trigger` was told to count, and adds what
-/// is missing. Programs can write the rows and count at the same time. It finds the entities with
-/// wrong counts, locks them against other corrections, and corrects all counters of a table in one
-/// transaction.
+/// is missing. Programs can write the rows and count at the same time.
 #[derive(Args)]
 #[command(after_help = "Examples:
   diesel-counters recount --dry-run
@@ -46,7 +41,7 @@ struct Recounted {
 }
 
 /// A count that is not that of the rows.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Serialize)]
 struct Wrong {
     counter: String,
     /// Empty if the table counts for one thing only.
@@ -59,14 +54,34 @@ struct Wrong {
 
 pub fn run(args: Recount, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
+    let known: Vec<_> = definitions(conn)?.into_iter().map(|one| one.name).collect();
+    if known.is_empty() {
+        bail!(
+            "this database has no triggers that count rows: `diesel-counters generate trigger` writes them"
+        );
+    }
+    if let Some(name) = args.names.iter().find(|name| !known.contains(name)) {
+        bail!(
+            "there are no triggers {name}; there are {}",
+            known.join(", ")
+        );
+    }
+    let named = known.into_iter();
+    let named = named.filter(|name| args.names.is_empty() || args.names.contains(name));
     let (mut triggers, mut failed) = (Vec::new(), Vec::new());
-    for definition in named(&args.names, conn)? {
-        let name = definition.name.clone();
-        match recount(definition, args.dry_run, conn) {
-            Ok(recounted) => triggers.push(recounted),
-            Err(error) => failed.push(format!("{name}: {error:#}")),
+    let bar = progress_bar("triggers");
+    for name in bar.wrap_iter(named.collect::<Vec<_>>().into_iter()) {
+        let recount = recount_triggers().of(&name);
+        let tables = match args.dry_run {
+            true => recount.dry_run(conn),
+            false => recount.execute(conn),
+        };
+        match tables {
+            Ok(tables) => triggers.push(recounted(name, tables)),
+            Err(error) => failed.push(format!("{name}: {error}")),
         }
     }
+    bar.finish_and_clear();
     let report = Report {
         dry_run: args.dry_run,
         triggers,
@@ -78,123 +93,26 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     }
 }
 
-/// The recount of all triggers, for a program that runs it often: it reads the catalogue once.
-pub struct Recounts(Vec<Counting>);
-
-impl Recounts {
-    /// Reads what the triggers count.
-    pub fn new(conn: &mut AnyConnection) -> Result<Self> {
-        let definitions = named(&[], conn)?.into_iter();
-        let counting = definitions.map(|definition| Counting::new(definition, conn));
-        Ok(Recounts(counting.collect::<Result<_>>()?))
-    }
-
-    /// Corrects the counters. Returns the number of wrong counts.
-    pub fn correct(&self, conn: &mut AnyConnection) -> Result<usize> {
-        let mut wrong = 0;
-        for counting in &self.0 {
-            for target in &counting.targets {
-                wrong += correct(counting, target, conn)?.len();
-            }
-        }
-        Ok(wrong)
+fn recounted(name: String, tables: Vec<RecountedTable>) -> Recounted {
+    let rows = tables
+        .first()
+        .map_or(String::new(), |table| table.rows.clone());
+    let wrong = tables.into_iter().flat_map(|table| {
+        let wrong = table.wrong.into_iter();
+        wrong.map(move |wrong| Wrong {
+            counter: format!("{}.{}", table.table, wrong.counter),
+            entity: wrong.entity,
+            day: wrong.day.unwrap_or_default().to_string(),
+            stored: wrong.stored,
+            actual: wrong.actual,
+        })
+    });
+    Recounted {
+        name,
+        rows,
+        wrong: wrong.collect(),
     }
 }
-
-fn recount(definition: Definition, dry_run: bool, conn: &mut AnyConnection) -> Result<Recounted> {
-    let counting = Counting::new(definition, conn)?;
-    let mut wrong = Vec::new();
-    for target in &counting.targets {
-        wrong.extend(match dry_run {
-            true => find(&counting, target, false, conn)?,
-            false => correct(&counting, target, conn)?,
-        });
-    }
-    Ok(Recounted {
-        name: counting.definition.name,
-        rows: counting.rows.to_string(),
-        wrong,
-    })
-}
-
-fn named(names: &[String], conn: &mut AnyConnection) -> Result<Vec<Definition>> {
-    let mut all = definitions(conn)?;
-    if all.is_empty() {
-        bail!(
-            "this database has no triggers that count rows: `diesel-counters generate trigger` writes them"
-        );
-    }
-    let known: Vec<_> = all
-        .iter()
-        .map(|definition| definition.name.clone())
-        .collect();
-    if let Some(name) = names.iter().find(|name| !known.contains(name)) {
-        bail!(
-            "there are no triggers {name}; there are {}",
-            known.join(", ")
-        );
-    }
-    all.retain(|definition| names.is_empty() || names.contains(&definition.name));
-    Ok(all)
-}
-
-/// Corrects the counters of one table. It finds the entities with wrong counts, and locks them against
-/// other corrections, as the library does. A statement reads one snapshot, in which a row and its
-/// count are both there or both not. Whatever commits later adds the same to both.
-fn correct(counting: &Counting, target: &Target, conn: &mut AnyConnection) -> Result<Vec<Wrong>> {
-    let database = counting.database;
-    let sql_of = &database.facts().trigger;
-    let begin = sql_of
-        .begin_recount
-        .replace("{table}", &database.table_name(&target.counters.table))
-        .replace("{key}", &counting.key_of_wrong(target))
-        .replace("{wrong}", &counting.wrong_entities(target));
-    batch(sql_of.before_recount, conn)?;
-    conn.transaction(|conn| {
-        batch(&begin, conn)?;
-        let number = sql(format!("SELECT COUNT(*) FROM {WRONG}")).typed::<BigInt>();
-        if number.get_result::<i64>(conn)? == 0 {
-            return Ok(Vec::new());
-        }
-        sql(counting.lock_wrong(target)).execute(conn)?;
-        let wrong = find(counting, target, true, conn)?;
-        if !wrong.is_empty() {
-            sql(counting.correct_wrong(target)).execute(conn)?;
-        }
-        Ok(wrong)
-    })
-}
-
-fn batch(statements: &str, conn: &mut AnyConnection) -> QueryResult<()> {
-    match statements {
-        "" => Ok(()),
-        statements => conn.batch_execute(statements),
-    }
-}
-
-fn find(
-    counting: &Counting,
-    target: &Target,
-    locked: bool,
-    conn: &mut AnyConnection,
-) -> Result<Vec<Wrong>> {
-    let mut all = Vec::new();
-    // One query a counter, so that the rows have the same columns.
-    for (i, name) in target.names.iter().enumerate() {
-        let query = sql(counting.drift(target, i, locked)).typed::<(Text, Text, BigInt, BigInt)>();
-        let rows: Vec<(String, String, i64, i64)> = query.load(conn)?;
-        let counter = format!("{}.{name}", target.counters.table);
-        all.extend(rows.into_iter().map(|(entity, day, stored, actual)| Wrong {
-            counter: counter.clone(),
-            entity,
-            day,
-            stored,
-            actual,
-        }));
-    }
-    Ok(all)
-}
-
 /// The wrong counts that are printed for each trigger.
 const SHOWN: usize = 20;
 

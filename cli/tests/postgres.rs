@@ -803,63 +803,28 @@ mod triggers {
         );
     }
 
-    /// The statistics of a real application, with triggers of its own, move to slotted counters.
+    /// The statistics of a real application, with triggers of its own, move to columns and slots.
     #[test]
     fn statistics_of_other_triggers_become_counters() {
         let database = TestDatabase::create();
         database.execute(include_str!("statistics/before.sql"));
         let folder = tempfile::tempdir().unwrap();
-        let definitions: [&[&str]; 4] = [
-            &[
-                "count_comments_of_all",
-                "--rows",
-                "comments",
-                "--count",
-                "post_id:post_counters.comments",
-                "--count",
-                "user_id:user_counters.comments",
-                "--count",
-                "site_counters.comments",
-            ],
-            &[
-                "count_post_scores",
-                "--rows",
-                "post_scores",
-                "--count",
-                "post_id:post_counters.score=score",
-            ],
-            &[
-                "count_post_tags",
-                "--rows",
-                "post_tags",
-                "--count",
-                "post_id:post_counters.tags",
-                "--count",
-                "tag_id:tag_counters.usages",
-            ],
-            &[
-                "count_posts",
-                "--rows",
-                "posts",
-                "--count",
-                "user_id:user_counters.uploads",
-                "--count",
-                "site_counters.posts",
-                "--count",
-                "site_counters.disk_usage=file_size + thumbnail_size",
-            ],
+        let file = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/statistics/counters.toml"
+        );
+        let folder_name = folder.path().to_str().unwrap();
+        let args = [
+            "generate",
+            "trigger",
+            "count_rows",
+            "--file",
+            file,
+            "--migration-dir",
+            folder_name,
         ];
-        for definition in definitions {
-            let options = [
-                "--period",
-                "total",
-                "--migration-dir",
-                folder.path().to_str().unwrap(),
-            ];
-            let args = [&["generate", "trigger"], definition, &options].concat();
-            let ran = database.run(&args);
-            assert_eq!(ran.code, 0, "{}", ran.stderr);
-        }
+        let ran = database.run(&args);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
         database.execute(
             "DROP TRIGGER count_comments ON comments; DROP TRIGGER count_tags ON post_tags",
         );
@@ -884,6 +849,10 @@ mod triggers {
         then("DELETE FROM posts WHERE id IN (1, 5, 12)");
         then("UPDATE posts SET file_size = 7, user_id = 1");
         then("DELETE FROM tags WHERE id = 3");
+        then(
+            "DELETE FROM pools WHERE id = 1; INSERT INTO pool_posts VALUES (2, 4), (3, 4) ON CONFLICT DO NOTHING",
+        );
+        then("INSERT INTO post_favorites SELECT 4, id FROM users ON CONFLICT DO NOTHING");
         then("DELETE FROM posts");
     }
 

@@ -37,7 +37,7 @@ enum Command {
 #[derive(Parser)]
 struct Trigger {
     #[command(flatten)]
-    definition: Definition,
+    trigger: generate::Trigger,
 }
 
 pub struct Arguments {
@@ -59,10 +59,10 @@ impl Arguments {
     /// A definition is the same when it is read again from where a migration stores it.
     pub fn check_definition(&mut self, arguments: &[String]) {
         let all = ["trigger".to_owned()].into_iter();
-        let Ok(Trigger { definition }) = Trigger::try_parse_from(all.chain(arguments.to_vec()))
-        else {
+        let Ok(Trigger { trigger }) = Trigger::try_parse_from(all.chain(arguments.to_vec())) else {
             return;
         };
+        let definition = trigger.definition();
         for count in &definition.counts {
             assert_eq!(count.to_string().parse().as_ref(), Ok(count));
         }

@@ -7,7 +7,6 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool};
-use diesel_counters_cli::AnyConnection;
 
 use crate::interleave::operation::Database;
 use crate::tables::article_likes;
@@ -19,8 +18,7 @@ pub const IS_SQLITE: bool = false;
 pub const SETTINGS: &str = "";
 pub const REFERENCE: &str =
     include_str!("../../migrations/mysql/00000000000001_create_article_counters/up.sql");
-pub const TRIGGERS: &str =
-    include_str!("../../migrations/triggers/mysql/00000000000002_count_article_likes/up.sql");
+pub const TRIGGERS: &str = include_str!("../triggers/mysql/count_article_likes/up.sql");
 pub const DROP_FOREIGN_KEYS: &str = "
     ALTER TABLE article_counters DROP FOREIGN KEY article_counters_ibfk_1;
     ALTER TABLE label_counters DROP FOREIGN KEY label_counters_ibfk_1;
@@ -160,18 +158,6 @@ fn waiting_on_mariadb(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool
         .iter()
         .map(|one| all_wait || named.contains(one))
         .collect())
-}
-
-pub fn into_any(conn: Conn) -> AnyConnection {
-    AnyConnection::Mysql(conn)
-}
-
-pub fn out_of_any(any: AnyConnection) -> Conn {
-    match any {
-        AnyConnection::Mysql(conn) => conn,
-        #[allow(unreachable_patterns)]
-        _ => unreachable!("it was made of this one"),
-    }
 }
 
 #[path = "attempt.rs"]

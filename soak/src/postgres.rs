@@ -7,7 +7,6 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool};
 use diesel_counters::prelude::*;
-use diesel_counters_cli::AnyConnection;
 
 use crate::interleave::operation::Database;
 use crate::tables::{article_counters, article_likes, comments, today};
@@ -19,8 +18,7 @@ pub const IS_SQLITE: bool = false;
 pub const SETTINGS: &str = "";
 pub const REFERENCE: &str =
     include_str!("../../migrations/postgres/00000000000001_create_article_counters/up.sql");
-pub const TRIGGERS: &str =
-    include_str!("../../migrations/triggers/postgres/00000000000002_count_article_likes/up.sql");
+pub const TRIGGERS: &str = include_str!("../triggers/postgres/count_article_likes/up.sql");
 pub const DROP_FOREIGN_KEYS: &str = "
     ALTER TABLE article_counters DROP CONSTRAINT article_counters_article_id_fkey;
     ALTER TABLE label_counters DROP CONSTRAINT label_counters_article_id_fkey;
@@ -124,18 +122,6 @@ pub fn waiting(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
         list.join(",")
     );
     diesel::select(sql::<Bool>(&query)).load(conn)
-}
-
-pub fn into_any(conn: Conn) -> AnyConnection {
-    AnyConnection::Postgres(conn)
-}
-
-pub fn out_of_any(any: AnyConnection) -> Conn {
-    match any {
-        AnyConnection::Postgres(conn) => conn,
-        #[allow(unreachable_patterns)]
-        _ => unreachable!("it was made of this one"),
-    }
 }
 
 #[path = "attempt.rs"]

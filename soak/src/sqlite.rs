@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use diesel::prelude::*;
-use diesel_counters_cli::AnyConnection;
 
 use crate::interleave::operation::Database;
 use crate::tables::article_likes;
@@ -16,8 +15,7 @@ pub const SETTINGS: &str = "PRAGMA busy_timeout = 60000; PRAGMA journal_mode = W
     PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON;";
 pub const REFERENCE: &str =
     include_str!("../../migrations/sqlite/00000000000001_create_article_counters/up.sql");
-pub const TRIGGERS: &str =
-    include_str!("../../migrations/triggers/sqlite/00000000000002_count_article_likes/up.sql");
+pub const TRIGGERS: &str = include_str!("../triggers/sqlite/count_article_likes/up.sql");
 pub const DROP_FOREIGN_KEYS: &str = "";
 pub const OTHER_SESSIONS: &str = "SELECT 0";
 /// Run on emptied tables.
@@ -91,18 +89,6 @@ pub fn levels(_: &mut Conn) -> QueryResult<Vec<(String, String)>> {
 /// Which of these sessions wait: none, see `levels`.
 pub fn waiting(sessions: &[i64], _: &mut Conn) -> QueryResult<Vec<bool>> {
     Ok(vec![false; sessions.len()])
-}
-
-pub fn into_any(conn: Conn) -> AnyConnection {
-    AnyConnection::Sqlite(conn)
-}
-
-pub fn out_of_any(any: AnyConnection) -> Conn {
-    match any {
-        AnyConnection::Sqlite(conn) => conn,
-        #[allow(unreachable_patterns)]
-        _ => unreachable!("it was made of this one"),
-    }
 }
 
 #[path = "attempt.rs"]

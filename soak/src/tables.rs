@@ -1,4 +1,4 @@
-//! The tables: the reference counter table and triggers, and the rows that they count.
+//! The tables: the reference counter table, and rows that triggers count in it and in a column.
 
 use std::sync::OnceLock;
 
@@ -148,7 +148,10 @@ pub fn number_of(day: NaiveDate) -> u8 {
 pub fn create(reference: &str, triggers: &str) -> String {
     let articles: Vec<_> = (1..=ARTICLES).map(|id| format!("({id})")).collect();
     format!(
-        "CREATE TABLE articles (id BIGINT PRIMARY KEY, total_views BIGINT NOT NULL DEFAULT 0);
+        "CREATE TABLE articles (
+             id BIGINT PRIMARY KEY, total_views BIGINT NOT NULL DEFAULT 0,
+             like_count BIGINT NOT NULL DEFAULT 0
+         );
          {reference}
          CREATE TABLE label_counters (
              article_id BIGINT NOT NULL REFERENCES articles (id) ON DELETE CASCADE,

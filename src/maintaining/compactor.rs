@@ -11,12 +11,15 @@ use diesel::connection::Connection;
 use diesel::r2d2::{ManageConnection, Pool, PoolError};
 use diesel::result::Error;
 
+#[cfg(feature = "triggers")]
+use crate::correcting::recount_triggers::{RecountConnection, RecountedTable, recount_triggers};
 use crate::maintaining::compact::{Compact, Compacted, StoredTable, compact, fold};
 use crate::maintaining::merge::MergeOn;
 
-/// A background thread that keeps counter tables small: it runs
-/// [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()) regularly, with connections of
-/// a pool.
+/// A background thread that keeps counter tables small and exact: it runs
+/// [`compact`](crate::dsl::compact()), [`fold`](crate::dsl::fold()) and
+/// [`recount_triggers`](crate::dsl::CompactorBuilder::recount_triggers) regularly, with connections
+/// of a pool.
 ///
 /// It runs at once and then every day, unless [`every`] or [`daily_at`] sets another schedule. It
 /// stops with [`stop`](Compactor::stop), or when it is dropped.
@@ -95,14 +98,45 @@ impl<M: ManageConnection> fmt::Debug for CompactorBuilder<M> {
     }
 }
 
-/// A run of a [`Compactor`] on one table.
+/// A run of a [`Compactor`] on one table, or on all triggers.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Run {
-    /// The table's name.
+    /// The table's name, or `triggers`.
     pub table: String,
-    /// The numbers of rows, or the error.
-    pub result: Result<Compacted, RunError>,
+    /// What was done, or the error.
+    pub result: Result<Done, RunError>,
+}
+
+/// The result of a [`Run`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Done {
+    /// The numbers of rows that were merged or folded.
+    Compacted(Compacted),
+    /// The tables that triggers count in, with the counts that were corrected.
+    #[cfg(feature = "triggers")]
+    Recounted(Vec<RecountedTable>),
+}
+
+impl fmt::Display for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Done::Compacted(done) => done.fmt(f),
+            #[cfg(feature = "triggers")]
+            Done::Recounted(tables) => {
+                let wrong: usize = tables.iter().map(|table| table.wrong.len()).sum();
+                let s = |number| if number == 1 { "" } else { "s" };
+                let tables = tables.len();
+                write!(
+                    f,
+                    "{wrong} count{} corrected, {tables} table{}",
+                    s(wrong),
+                    s(tables)
+                )
+            }
+        }
+    }
 }
 
 /// The error of a [`Compactor`]'s run. Its [`source`](std::error::Error::source) is the error of the
@@ -112,15 +146,15 @@ pub struct Run {
 pub enum RunError {
     /// The pool did not return a connection.
     Pool(PoolError),
-    /// The merge failed. The batches before the error stay merged.
-    Merge(Error),
+    /// The database returned an error. The batches and tables before it stay as they are.
+    Database(Error),
 }
 
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunError::Pool(_) => f.write_str("could not get a connection from the pool"),
-            RunError::Merge(_) => f.write_str("the merge failed"),
+            RunError::Database(_) => f.write_str("the run failed"),
         }
     }
 }
@@ -129,7 +163,7 @@ impl std::error::Error for RunError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             RunError::Pool(error) => Some(error),
-            RunError::Merge(error) => Some(error),
+            RunError::Database(error) => Some(error),
         }
     }
 }
@@ -148,7 +182,7 @@ impl fmt::Display for Run {
     }
 }
 
-type Work<Conn> = dyn FnMut(&mut Conn, &Stop) -> Result<Compacted, Error> + Send;
+type Work<Conn> = dyn FnMut(&mut Conn, &Stop) -> Result<Done, Error> + Send;
 
 struct Task<Conn> {
     table: String,
@@ -248,7 +282,27 @@ where
     {
         self.tasks.push(Task {
             table: merge().table_name().to_owned(),
-            run: Box::new(move |conn, stop| merge().stop_when(|| stop.is_now()).execute(conn)),
+            run: Box::new(move |conn, stop| {
+                let merged = merge().stop_when(|| stop.is_now()).execute(conn)?;
+                Ok(Done::Compacted(merged))
+            }),
+        });
+        self
+    }
+
+    /// Corrects the counters of all triggers, with
+    /// [`recount_triggers`](crate::dsl::recount_triggers()).
+    #[cfg(feature = "triggers")]
+    pub fn recount_triggers(mut self) -> Self
+    where
+        M::Connection: RecountConnection,
+    {
+        self.tasks.push(Task {
+            table: "triggers".to_owned(),
+            run: Box::new(|conn, stop| {
+                let recount = recount_triggers().stop_when(|| stop.is_now());
+                Ok(Done::Recounted(recount.execute(conn)?))
+            }),
         });
         self
     }
@@ -305,7 +359,7 @@ where
             let mut failed = false;
             for task in &mut self.tasks {
                 let result = match self.pool.get() {
-                    Ok(mut conn) => (task.run)(&mut conn, stop).map_err(RunError::Merge),
+                    Ok(mut conn) => (task.run)(&mut conn, stop).map_err(RunError::Database),
                     Err(error) => Err(RunError::Pool(error)),
                 };
                 failed |= result.is_err();

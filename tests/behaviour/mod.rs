@@ -25,6 +25,7 @@ mod ranking;
 mod reading;
 mod recounting;
 mod recounting_by_day;
+mod recounting_triggers;
 mod retry;
 mod retrying;
 mod series;

@@ -70,12 +70,6 @@ impl CounterTable {
         })
     }
 
-    /// What the foreign keys of the entity's columns refer to, with the number of the column, from 0.
-    pub fn parents(&self) -> impl Iterator<Item = (usize, &Parent)> {
-        let columns = self.entity.iter().enumerate();
-        columns.filter_map(|(i, column)| Some((i, column.refers_to.as_ref()?)))
-    }
-
     /// The columns of the entity's key.
     ///
     /// # Errors

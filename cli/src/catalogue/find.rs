@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, anyhow, bail};
 
 use super::{CounterTable, Table};
 use crate::connection::AnyConnection;
@@ -31,6 +31,28 @@ pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
     bail!("there is no table {name}; {}", which_there_are(conn)?)
 }
 
+/// The table of this name, whose rows are counted.
+///
+/// # Errors
+///
+/// If there is none. The error names the tables that have rows to count.
+pub fn rows_table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
+    let Err(error) = table(conn, name) else {
+        return table(conn, name);
+    };
+    let all = conn.database().tables(None, conn)?.into_iter();
+    let all = all.filter(|table| CounterTable::try_from(table.clone()).is_err());
+    let names: Vec<_> = all.map(|table| table.to_string()).collect();
+    let is = match conn.database().other((None, name), conn)? {
+        Some(other) => format!("{name} is {other}, whose rows no trigger counts"),
+        None => format!("there is no table {name}"),
+    };
+    match &*names {
+        [] => Err(error),
+        names => bail!("{is}; the tables are {}", names.join(", ")),
+    }
+}
+
 /// The counter tables of the database, by name.
 pub fn counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
     let tables = conn.database().tables(None, conn)?.into_iter();
@@ -45,12 +67,17 @@ pub fn counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
 pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTable> {
     match CounterTable::try_from(table(conn, name)?) {
         Ok(table) => Ok(table),
-        Err(table) => bail!(
-            "{table} is not a counter table: its primary key is not (entity, day DATE, slot SMALLINT), \
-             with up to five columns for the entity, or (day, slot). `diesel-counters check {table}` says what is wrong with it; {}",
-            which_there_are(conn)?
-        ),
+        Err(table) => Err(not_a_counter_table(&table, conn)?),
     }
+}
+
+/// The error about a table that is none.
+pub fn not_a_counter_table(table: &Table, conn: &mut AnyConnection) -> Result<Error> {
+    Ok(anyhow!(
+        "{table} is not a counter table: its primary key is not (entity, day DATE, slot SMALLINT), \
+         with up to five columns for the entity, or (day, slot). `diesel-counters check {table}` says what is wrong with it; {}",
+        which_there_are(conn)?
+    ))
 }
 
 /// `the counter tables are a, b`

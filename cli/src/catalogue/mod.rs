@@ -7,7 +7,7 @@ mod shape;
 use std::fmt;
 
 pub use counter_table::{CounterTable, MAX_COLUMNS};
-pub use find::{counter_table, table};
+pub use find::{counter_table, not_a_counter_table, rows_table, table};
 pub use shape::{Shape, is_meant_to_count, is_zero};
 
 /// A table's schema, if it is known, and its name.

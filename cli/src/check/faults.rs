@@ -50,6 +50,7 @@ faults! {
         "Somebody changed it, or another version of diesel-counters wrote it. It may not count what its \
          definition says.";
     TRIGGER_OTHER = Wrong, "trigger_other": "Rows are counted twice, if both count the same.";
+    TRIGGER_OWN = Note, "trigger_own": "If it counts the same elsewhere, it only costs time.";
     TRIGGER_TWICE = Wrong, "trigger_twice":
         "The counter has the rows of both, and a recount sets it to the rows of one.";
     TRIGGER_DEFINITION = Wrong, "trigger_definition":

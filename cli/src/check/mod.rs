@@ -64,20 +64,24 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
         let named = args.tables.iter().map(|name| table(conn, name));
         named.collect::<Result<_>>()?
     };
-    if found.is_empty() {
+    let mut triggers = Triggers::load(conn)?;
+    if found.is_empty() && triggers.is_empty() {
         bail!(
             "this database has no counter table: is it the right database? \
              `diesel-counters generate migration` creates one"
         );
     }
-    let mut triggers = Triggers::load(conn)?;
     let checked = found
         .into_iter()
         .map(|table| check(table, &mut triggers, conn));
     let mut tables = checked.collect::<Result<Vec<_>>>()?;
-    if let (Some(last), true) = (tables.last_mut(), args.tables.is_empty()) {
-        last.faults.extend(triggers.left());
-        last.good = last.faults.iter().all(|fault| fault.severity.is_good());
+    if args.tables.is_empty() {
+        tables.extend(triggers.left().into_iter().map(|(table, faults)| Checked {
+            table,
+            good: faults.iter().all(|fault| fault.severity.is_good()),
+            faults,
+            rebuild: Rebuild::default(),
+        }));
     }
     let good = tables.iter().all(|table| table.good);
     let report = Report { good, tables };

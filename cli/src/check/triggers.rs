@@ -4,12 +4,14 @@ use anyhow::Result;
 
 use super::faults::{
     TRIGGER_CHANGED, TRIGGER_DEFINITION, TRIGGER_DISABLED, TRIGGER_MISSING, TRIGGER_OTHER,
-    TRIGGER_TWICE,
+    TRIGGER_OWN, TRIGGER_TWICE,
 };
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
 use crate::database::Fault;
-use crate::trigger::{Counting, Definition, LiveTrigger, Trigger, definitions, live_triggers};
+use crate::trigger::{
+    Counting, Definition, FUNCTION, LiveTrigger, Trigger, VIEW, definitions, live_triggers,
+};
 
 /// All triggers of the database, and what they should be.
 pub struct Triggers {
@@ -33,7 +35,7 @@ impl Triggers {
         for definition in definitions(conn)? {
             let counting = Counting::new(definition.clone(), conn);
             let one = counting.and_then(|counting| {
-                let triggers = (conn.database().facts().trigger.triggers)(&counting)?;
+                let triggers = counting.triggers()?;
                 all.extend(triggers.clone());
                 Ok(Known { counting, triggers })
             });
@@ -44,6 +46,10 @@ impl Triggers {
             definitions: known,
             all,
         })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.definitions.is_empty()
     }
 
     /// The faults of the triggers that count in a table. A definition with several tables is
@@ -66,11 +72,12 @@ impl Triggers {
         self.of_definitions(here)
     }
 
-    /// The faults of definitions that count in no table that exists.
-    pub fn left(&mut self) -> Vec<Fault> {
-        let left = self.definitions.drain(..);
-        let left = left.filter(|(_, known)| known.is_err()).collect();
-        self.of_definitions(left)
+    /// The faults of definitions that count in no counter table, by the table that they count.
+    pub fn left(&mut self) -> Vec<(String, Vec<Fault>)> {
+        let left: Vec<_> = self.definitions.drain(..).collect();
+        let of =
+            |one: (Definition, Result<Known>)| (one.0.rows.clone(), self.of_definitions(vec![one]));
+        left.into_iter().map(of).collect()
     }
 
     fn of_definitions(&self, definitions: Vec<(Definition, Result<Known>)>) -> Vec<Fault> {
@@ -129,29 +136,35 @@ impl Triggers {
         // The one that is there can be another one.
         let function =
             function.map(|function| function.create.replacen("CREATE", "CREATE OR REPLACE", 1));
+        let protect = trigger
+            .function
+            .as_ref()
+            .map(|function| function.protect.clone());
         let create = [
             Some(trigger.drop.clone()),
             function,
+            protect,
             Some(trigger.create.clone()),
         ];
         let create = create
             .into_iter()
             .flatten()
             .map(|sql| sql.trim_end().to_owned());
-        let noun = if trigger.event == "RULE" {
-            "rule"
-        } else {
-            "trigger"
+        let missing = match &*trigger.event {
+            VIEW | FUNCTION => format!(
+                "There is no {} {}.",
+                trigger.event.to_lowercase(),
+                trigger.name
+            ),
+            "RULE" => format!("{} has no rule {}.", trigger.table[1], trigger.name),
+            _ => format!("{} has no trigger {}.", trigger.table[1], trigger.name),
         };
         let fault = match of_table.iter().find(|live| live.name == trigger.name) {
             Some(live) => TRIGGER_CHANGED
                 .found(changed(live, counting))
                 .remedy(format!("Create it again; {then}")),
             None => TRIGGER_MISSING
-                .found(format!(
-                    "{} has no {noun} {}.",
-                    trigger.table[1], trigger.name
-                ))
+                .found(missing)
                 .remedy(format!("Create it; {then}")),
         };
         Some(Fault {
@@ -182,7 +195,17 @@ impl Triggers {
             let counters = counting.counters_that(|table, counter| {
                 names(&other.body, &table.name) && names(&other.body, counter)
             });
-            if !counters.is_empty() {
+            // Triggers that set the row's own columns write nothing.
+            let writes = ["insert", "update", "delete"]
+                .iter()
+                .any(|word| names(&other.body, word));
+            if counters.is_empty() && writes {
+                let fault = TRIGGER_OWN.found(format!(
+                    "The trigger {} of {} is the application's own, and writes other tables.",
+                    other.name, counting.rows
+                ));
+                faults.push(fault.remedy("If it counts what these triggers count, drop it."));
+            } else if !counters.is_empty() {
                 let fault = TRIGGER_OTHER.found(format!(
                     "The trigger {} of {} counts in {} too.",
                     other.name, counting.rows, counters

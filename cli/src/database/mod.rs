@@ -10,7 +10,6 @@ mod postgres;
 mod replace;
 mod rows;
 mod sqlite;
-mod trigger_sql;
 
 use std::time::Duration;
 
@@ -30,7 +29,7 @@ pub use create_table::{CreateTable, Entity, KeyColumn, KeyType, Parts, qualified
 pub(crate) use fault::faults;
 pub use fault::{Change, Fault, Known, Rebuild, Replaces, Script, Severity};
 pub use rows::Catalogue;
-pub use trigger_sql::TriggerSql;
+pub use {mysql::Mysql, postgres::Postgres, sqlite::Sqlite};
 
 /// The answers that the command needs from a database.
 pub trait Database: Sync {
@@ -252,7 +251,6 @@ pub struct Facts {
     pub end_session: &'static str,
     /// What a connection needs before its slot is certain to be its own.
     pub claim_slots: &'static str,
-    pub trigger: TriggerSql,
 }
 
 /// All databases, as `--backend` lists them.

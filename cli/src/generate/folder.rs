@@ -18,12 +18,14 @@ pub struct Folder {
         value_name = "FOLDER"
     )]
     migration_dir: PathBuf,
+    /// The folder of this migration, which a loader with names of its own finds. It gets up.sql and
+    /// down.sql.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "migration_dir")]
+    into: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
 pub struct Written {
-    /// The table that the migration is about.
-    pub table: String,
     pub migration: PathBuf,
     pub up: PathBuf,
     pub down: PathBuf,
@@ -31,18 +33,27 @@ pub struct Written {
 
 impl Folder {
     /// Writes a migration.
-    pub fn write(&self, name: &str, table: &str, up_sql: &str, down_sql: &str) -> Result<Written> {
+    pub fn write(&self, name: &str, up_sql: &str, down_sql: &str) -> Result<Written> {
         let is_plain = |c: char| c.is_alphanumeric() || "_-".contains(c);
         if name.is_empty() || !name.chars().all(is_plain) {
             bail!("a migration's name has letters, digits, _ and - only, and {name:?} has others");
         }
-        let migration = new_folder(&self.migration_dir, name)?;
+        let migration = match &self.into {
+            None => new_folder(&self.migration_dir, name)?,
+            Some(folder) => {
+                let cannot = || format!("cannot create {}", folder.display());
+                fs::create_dir_all(folder).with_context(cannot)?;
+                folder.clone()
+            }
+        };
         let (up, down) = (migration.join("up.sql"), migration.join("down.sql"));
+        if let Some(there) = [&up, &down].into_iter().find(|file| file.exists()) {
+            bail!("there is {} already: give another folder", there.display());
+        }
         for (file, sql) in [(&up, up_sql), (&down, down_sql)] {
             fs::write(file, sql).with_context(|| format!("cannot write {}", file.display()))?;
         }
         Ok(Written {
-            table: table.to_owned(),
             migration,
             up,
             down,

@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use serde::Serialize;
 
 use super::entity;
 use super::folder::{Folder, Written};
@@ -47,10 +48,19 @@ pub struct Migration {
 const DAY: &str = "day";
 const SLOT: &str = "slot";
 
+#[derive(Serialize)]
+struct Report {
+    table: String,
+    #[serde(flatten)]
+    written: Written,
+}
+
 pub fn run(migration: Migration, options: &Options) -> Result<()> {
     let has_entity = !migration.entity.is_empty();
-    let written = write(migration, options)?;
-    options.print(&written, || {
+    let (table, written) = write(migration, options)?;
+    let report = Report { table, written };
+    let written = &report.written;
+    options.print(&report, || {
         let model = match has_entity {
             true => "the model that is counted for",
             false => "a unit struct, such as `struct Site;`",
@@ -61,13 +71,13 @@ pub fn run(migration: Migration, options: &Options) -> Result<()> {
              #[counters(table_name = {table})] on {model}\n",
             written.up.display(),
             written.down.display(),
-            table = written.table.rsplit('.').next().unwrap_or(&written.table),
+            table = report.table.rsplit('.').next().unwrap_or(&report.table),
         )
     })?;
     Ok(())
 }
 
-fn write(args: Migration, options: &Options) -> Result<Written> {
+fn write(args: Migration, options: &Options) -> Result<(String, Written)> {
     let table = match (&args.table, args.name.strip_prefix("create_")) {
         (Some(table), _) => table.clone(),
         (None, Some(table)) if !table.is_empty() => table.to_owned(),
@@ -100,7 +110,8 @@ fn write(args: Migration, options: &Options) -> Result<Written> {
     let create = create.statement();
     let create = format!("-- A counter table: the counts of {of}, by day.\n{heading}{create}");
 
-    args.folder.write(&args.name, &table, &create, &drop)
+    let written = args.folder.write(&args.name, &create, &drop)?;
+    Ok((table, written))
 }
 
 fn database(option: Option<&str>, options: &Options) -> Result<&'static dyn Database> {

@@ -3,7 +3,10 @@
 mod entity;
 mod folder;
 mod migration;
+mod refuse;
 mod trigger;
+
+pub use trigger::Trigger;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -20,7 +23,7 @@ pub struct Generate {
 #[derive(Subcommand)]
 enum What {
     Migration(migration::Migration),
-    Trigger(trigger::Trigger),
+    Trigger(Trigger),
 }
 
 pub fn run(args: Generate, options: &Options) -> Result<()> {

@@ -3,59 +3,46 @@
 use std::fmt;
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 /// The rows to count, and the counters to count them in.
-#[derive(Debug, Clone, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Definition {
-    /// The name of the migration and of the triggers, such as count_article_likes.
+    /// The name of the triggers.
     pub name: String,
-    /// The table whose rows are counted, such as article_likes.
-    #[arg(long, value_name = "TABLE")]
     pub rows: String,
-    /// A counter, and the column of the row that names its entity, such as
-    /// article_id:article_counters.likes. A row whose column is NULL counts for no entity. A key of
-    /// several columns takes as many, as in article_id,emoji:article_reactions.given. A counter
-    /// table without an entity takes no column, as in site_counters.likes. A weight of its own can
-    /// follow, as in article_id:article_counters.stars=stars. Repeat it for more counters.
-    #[arg(
-        long = "count",
-        required = true,
-        value_name = "[COLUMN,…:]TABLE.COUNTER[=WEIGHT]"
-    )]
     #[serde(rename = "count")]
     pub counts: Vec<Count>,
-    /// What a row adds to a counter: an integer column, or an SQL expression of the row's columns.
-    #[arg(
-        long,
-        value_name = "WEIGHT",
-        default_value = "1",
-        allow_hyphen_values = true
-    )]
+    #[serde(default = "one")]
     pub by: String,
-    /// Count only the rows for which this is true: a column, or an SQL expression of the row's
-    /// columns, such as "status = 'approved'".
-    #[arg(long, value_name = "CONDITION")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// The date or time column with the day that a row counts on [default: the day of the change, in
-    /// UTC: a deleted row is taken off on the day on which it is deleted].
-    #[arg(long, value_name = "COLUMN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
-    /// The period of the counters, as in counter_table!.
-    #[arg(long, value_name = "PERIOD", default_value = "day")]
+    #[serde(default)]
     pub period: Period,
-    /// The number of slots, as in counter_table!.
-    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=32767))]
+    #[serde(default = "slots")]
     pub slots: u16,
 }
 
+fn one() -> String {
+    "1".to_owned()
+}
+
+fn slots() -> u16 {
+    SLOTS
+}
+
+/// The number of slots, as in `counter_table!`.
+pub const SLOTS: u16 = 32;
+
 /// The period of a counter, as in `counter_table!`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Period {
+    #[default]
     Day,
     Week,
     Month,

@@ -9,8 +9,9 @@ use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
-use crate::catalogue::Table;
+use crate::catalogue::{Column, Table};
 use crate::database::Database;
+use crate::trigger::TriggerSql;
 
 /// An expression that depends on the columns of one row only, so that it has the same value when
 /// the row is inserted, deleted and counted again.
@@ -65,13 +66,28 @@ impl Expression {
         })
     }
 
+    /// The same, whose value does not depend on the session.
+    pub fn of_rows(text: &str, rows: &Table, sql: &TriggerSql, dialect: Dialect) -> Result<Self> {
+        let expression = Expression::parse(text, rows, dialect)?;
+        let mut columns = expression.values().filter_map(|name| rows.column(name));
+        let zoned = columns.find(|column| Some(&*plain_type(column)) == sql.zoned);
+        if let Some(column) = zoned {
+            bail!(
+                "the SQL expression {text:?} has {}, whose value depends on the time zone of the session",
+                column.name
+            );
+        }
+        drop(columns);
+        Ok(expression)
+    }
+
     /// The expression of the row `row`, as SQL. It is the text itself, but for the columns.
     pub fn of(&self, row: &str, database: &(impl Database + ?Sized)) -> String {
         let text: Vec<char> = self.text.chars().collect();
         let (mut sql, mut end) = (String::new(), 0);
         for (first, after, name) in &self.columns {
             sql.extend(&text[end..*first]);
-            sql += &format!("{row}.{}", database.quoted(name));
+            sql += &column(row, &database.quoted(name));
             end = *after;
         }
         sql.extend(&text[end..]);
@@ -96,6 +112,28 @@ impl Expression {
     pub fn values(&self) -> impl Iterator<Item = &str> {
         self.values.iter().map(|name| &**name)
     }
+}
+
+/// A column of the row `row`, or of the only row that it can be of.
+pub fn column(row: &str, quoted: &str) -> String {
+    match row {
+        "" => quoted.to_owned(),
+        row => format!("{row}.{quoted}"),
+    }
+}
+
+/// `timestamp without time zone` of `timestamp(3) without time zone`.
+pub fn plain_type(column: &Column) -> String {
+    let mut sql_type = column.sql_type.to_lowercase();
+    if let (Some(begin), Some(end)) = (sql_type.find('('), sql_type.find(')')) {
+        sql_type.replace_range(begin..=end, "");
+    }
+    sql_type
+}
+
+fn is_aggregate(function: &str) -> bool {
+    const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
+    AGGREGATES.contains(&&*function.to_lowercase())
 }
 
 fn is_comment(token: &Token) -> bool {
@@ -159,6 +197,10 @@ impl Visitor for Columns<'_> {
             Expr::CompoundIdentifier(_) | Expr::CompoundFieldAccess { .. } => {
                 format!("names {expression}: write columns only, and without their table")
             }
+            Expr::Function(function) if is_aggregate(&function.name.to_string()) => format!(
+                "has {}, which is of many rows: a counter adds up what each row adds. Read it by a subquery",
+                function.name
+            ),
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => {
                 "has a subquery: a row can only be counted by its own columns".to_owned()
             }

@@ -2,22 +2,45 @@
 
 mod counting;
 mod definition;
+mod drift;
 mod expression;
+mod migration;
+mod mysql;
+mod postgres;
+mod sql;
+mod sqlite;
 mod statement;
 mod stored;
+mod target;
 
-pub use counting::{Counting, ParentTable, Source, Target};
-pub use definition::Definition;
-pub use statement::{DayOf, Entities, Rows, WRONG, in_lines};
+use diesel_counters::Dialect;
+
+pub use counting::Counting;
+pub use definition::{Count, Definition, Period, SLOTS};
+pub use migration::{Plan, migration};
+pub use mysql::FOREIGN_KEYS;
+pub use sql::TriggerSql;
+pub use statement::{Entities, Rows, in_lines};
 pub use stored::{COLUMN, definitions, live_triggers};
+pub use target::{ParentTable, Source, Target};
+
+/// What a database differs in.
+pub fn of(dialect: Dialect) -> &'static TriggerSql {
+    match dialect {
+        Dialect::PostgreSql => &postgres::SQL,
+        Dialect::MySql => &mysql::SQL,
+        Dialect::Sqlite => &sqlite::SQL,
+    }
+}
 
 /// A trigger, or what it should be.
 #[derive(Debug, Clone)]
 pub struct Trigger {
     pub name: String,
-    /// The schema and the name of the table it belongs to.
+    /// The schema and the name of the table it belongs to. What is no trigger has no schema, and its
+    /// own name.
     pub table: [String; 2],
-    /// When it runs, such as `AFTER INSERT`.
+    /// When it runs, such as `AFTER INSERT`; or [`VIEW`] or [`FUNCTION`].
     pub event: String,
     /// What it runs.
     pub body: String,
@@ -29,10 +52,43 @@ pub struct Trigger {
     pub drop: String,
 }
 
+/// The event of what triggers need, and is no trigger.
+pub const VIEW: &str = "VIEW";
+pub const FUNCTION: &str = "FUNCTION";
+
+impl Trigger {
+    /// A view that triggers need.
+    fn view(name: &str, query: &str, counting: &Counting) -> Self {
+        let quoted = counting.database.quoted(name);
+        let or_replace = if counting.sql.keeps_half {
+            "OR REPLACE "
+        } else {
+            ""
+        };
+        Trigger {
+            name: name.to_owned(),
+            table: [String::new(), name.to_owned()],
+            event: VIEW.to_owned(),
+            body: String::new(),
+            function: None,
+            create: format!("CREATE {or_replace}VIEW {quoted} AS {query};\n"),
+            drop: format!("DROP VIEW IF EXISTS {quoted};\n"),
+        }
+    }
+
+    /// The views of the wrong counts.
+    fn drifts(counting: &Counting) -> impl Iterator<Item = Self> {
+        let targets = counting.targets.iter();
+        targets.map(|target| Self::view(&target.drift, &counting.drift(target), counting))
+    }
+}
+
 /// What all triggers of a definition call on PostgreSQL.
 #[derive(Debug, Clone)]
 pub struct Function {
     pub create: String,
+    /// Nobody else can call it, and its names are those of the migration.
+    pub protect: String,
     pub drop: String,
 }
 

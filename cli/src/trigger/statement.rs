@@ -1,19 +1,17 @@
-//! The statement that adds rows to counters: in triggers, in the migration, and in a recount.
+//! The SQL that adds rows to counters.
 
 use super::definition::Period;
+use super::expression::column;
 use super::{Counting, Source, Target};
-use crate::catalogue::Column;
-use crate::database::Database;
 
 /// Rows to add to the counters, or to take from them.
 pub struct Rows<'a> {
-    /// The name of a row in expressions.
+    /// The name of a row in expressions, or nothing.
     pub name: &'a str,
-    /// ` FROM …`, or nothing.
+    /// `FROM …`, or nothing.
     pub from: &'a str,
     /// Take them from the counters.
     pub minus: bool,
-    pub day: DayOf,
     pub entities: Entities,
 }
 
@@ -29,348 +27,293 @@ pub enum Entities {
     ExistingOrMoved,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum DayOf {
-    /// The row's own day, or else today.
-    Today,
-    /// The row's own day, or else no day.
-    Undated,
-}
-
-/// The temporary table of the entities that a recount has locked.
-pub const WRONG: &str = "diesel_counters_wrong";
-
-const ENTITY: &str = "entity";
-const DAY: &str = "day";
-
 impl Counting {
-    /// A query of rows: their entity, their day, and what they add to each counter.
+    /// A query of rows: their entity, their own day if they have one, and what they add to each
+    /// counter.
     pub fn query(&self, target: &Target, source: &Source, rows: &Rows<'_>, more: &str) -> String {
-        let key = self.key(source, rows).into_iter();
-        let names = target.names_of_entity().chain([DAY.to_owned()]);
-        let key = key
-            .zip(names)
-            .map(|(value, name)| format!("{value} AS {name}"));
-        let counts = self.counts(source, rows).into_iter().enumerate();
-        let counts = counts.map(|(i, value)| format!("{value} AS {}", count(i)));
-        let columns: Vec<_> = key.chain(counts).collect();
-        let conditions = conditions(self.conditions(target, source, rows));
-        format!(
-            "SELECT {}{more}{}{conditions}",
-            columns.join(", "),
-            rows.from
-        )
+        let values = self.key(target, source, rows).into_iter();
+        let values = values.chain(self.counts(source, rows));
+        let names = self.group(target).into_iter();
+        let names = names.chain(self.counter_names(target));
+        let columns = values.zip(names).map(|(value, name)| {
+            match value == name || value == column(rows.name, &name) {
+                true => value,
+                false => format!("{value} AS {name}"),
+            }
+        });
+        let columns = columns.collect::<Vec<_>>().join(", ") + more;
+        let conditions = match &*self.conditions(target, source, rows).join(" AND ") {
+            "" => String::new(),
+            conditions => format!(" WHERE {conditions}"),
+        };
+        format!("SELECT {columns} {}{conditions}", rows.from)
     }
 
-    /// The entity and the day of a row.
-    fn key(&self, source: &Source, rows: &Rows<'_>) -> Vec<String> {
-        let (database, sql) = (self.database, &self.database.facts().trigger);
-        let column = |name: &str| format!("{}.{}", rows.name, database.quoted(name));
-        let day = match &self.day {
-            Some(day) => {
-                let day = self.start_of(&day.in_utc.replace("{}", &column(&day.column)));
-                format!("COALESCE({day}, {})", sql.undated)
-            }
-            None if rows.day == DayOf::Undated => sql.undated.to_owned(),
-            None => self.start_of(sql.today),
+    /// The entity of a row, and its own day.
+    pub(super) fn key(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
+        let entity = self.entity_of(source, rows.name).into_iter();
+        let has_day = self.day.is_some() && target.slots.is_some();
+        let day = has_day.then(|| self.day_of(rows.name));
+        entity.chain(day).collect()
+    }
+
+    pub fn entity_of(&self, source: &Source, row: &str) -> Vec<String> {
+        let entity = source.entity.iter();
+        let entity = entity.map(|entity| column(row, &self.database.quoted(&entity.name)));
+        entity.collect()
+    }
+
+    /// The day on which a row counts.
+    pub fn day_of(&self, row: &str) -> String {
+        let Some(day) = &self.day else {
+            return self.start_of(self.sql.today);
         };
-        let entity = source.entity.iter().map(|entity| column(&entity.name));
-        entity.chain([day]).collect()
+        let value = column(row, &self.database.quoted(&day.column));
+        let start = self.start_of(&day.in_utc.replace("{}", &value));
+        format!("COALESCE({start}, {})", self.sql.undated)
     }
 
     /// What a row adds to each counter.
-    fn counts(&self, source: &Source, rows: &Rows<'_>) -> Vec<String> {
-        let sql = &self.database.facts().trigger;
+    pub(super) fn counts(&self, source: &Source, rows: &Rows<'_>) -> Vec<String> {
         let sign = if rows.minus { "-" } else { "" };
         let counts = source.weights.iter().map(|weight| match weight {
             None => "0".to_owned(),
             Some(weight) if weight.is_one() => format!("{sign}1"),
             Some(weight) => {
                 let value = weight.of(rows.name, self.database);
-                sign.to_owned() + &sql.weight.replace("{}", &value)
+                sign.to_owned() + &self.sql.weight.replace("{}", &value)
             }
         });
         counts.collect()
     }
 
     /// The conditions on which a row counts.
-    fn conditions(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
-        let database = self.database;
-        let mut conditions = Vec::new();
-        let columns = source
-            .entity
-            .iter()
-            .map(|column| database.quoted(&column.name));
-        let columns: Vec<_> = columns.collect();
-        let of_row = |row: &str| -> Vec<_> {
-            columns
-                .iter()
-                .map(|column| format!("{row}.{column}"))
-                .collect()
-        };
-        let entity = of_row(rows.name);
-        conditions.extend(entity.iter().map(|column| format!("{column} IS NOT NULL")));
-        let exists = target.exists(source, &entity, database);
+    pub(super) fn conditions(
+        &self,
+        target: &Target,
+        source: &Source,
+        rows: &Rows<'_>,
+    ) -> Vec<String> {
+        let entity = self.entity_of(source, rows.name);
+        let nullable = source.entity.iter().zip(&entity);
+        let nullable = nullable.filter(|(column, _)| column.nullable);
+        let mut conditions: Vec<_> = nullable
+            .map(|(_, value)| format!("{value} IS NOT NULL"))
+            .collect();
+        let exists = self.exists(target, &entity);
         match rows.entities {
+            Entities::All => {}
             Entities::Existing => conditions.extend(exists),
             Entities::ExistingOrMoved => {
-                let differs = database.facts().trigger.differs;
-                let old = of_row("OLD");
+                let old = self.entity_of(source, "OLD");
                 let parents = target.parents.iter().zip(exists);
                 conditions.extend(parents.map(|(parent, exists)| {
-                    let moved = differs(&entity[parent.column], &old[parent.column]);
+                    let moved = (self.sql.differs)(&entity[parent.column], &old[parent.column]);
                     format!("({exists} OR {moved})")
                 }));
             }
-            _ => {}
         }
-        conditions.extend(self.when.as_ref().map(|when| when.of(rows.name, database)));
+        let when = self.when.as_ref();
+        conditions.extend(when.map(|when| when.of(rows.name, self.database)));
         conditions
     }
 
-    /// What all rows of the table add to the counters. It is grouped by the row's own day, or not
-    /// by day.
-    pub fn actual(&self, target: &Target, more: &str) -> String {
-        let queries = target.sources.iter().map(|source| {
-            let (table, alias) = (self.database.table_name(&self.rows), source.alias());
-            let rows = Rows {
-                name: &alias,
-                from: &format!("\nFROM {table} AS {alias}"),
-                minus: false,
-                day: DayOf::Undated,
-                entities: source.entities(),
-            };
-            self.query(target, source, &rows, more)
+    /// Conditions that are true if an entity exists. `entity` has an expression for each column of its
+    /// key.
+    pub fn exists(&self, target: &Target, entity: &[String]) -> Vec<String> {
+        let of = |table: &str, keys: Vec<String>| {
+            let keys = keys.join(" AND ");
+            format!("EXISTS (SELECT 1 FROM {table} AS parent WHERE {keys})")
+        };
+        let is = |key: &str, value: &str| format!("parent.{} = {value}", self.database.quoted(key));
+        if target.slots.is_none() {
+            let keys = target.entity.iter().zip(entity);
+            let keys = keys.map(|(key, value)| is(&key.name, value)).collect();
+            return vec![of(&self.database.table_name(&target.table), keys)];
+        }
+        let parents = target.parents.iter().map(|parent| {
+            let key = is(&parent.key, &entity[parent.column]);
+            of(&self.database.table_name(&parent.table), vec![key])
         });
-        queries.collect::<Vec<_>>().join(UNION)
+        parents.collect()
     }
 
-    /// What is stored in the counters, to be taken from `actual`.
-    pub fn stored(&self, target: &Target, more: &str) -> String {
-        let (database, alias) = (self.database, target.stored_alias());
-        let column = |name: &str| format!("{alias}.{}", database.quoted(name));
-        let entity = target
-            .counters
-            .entity
-            .iter()
-            .map(|entity| column(&entity.name));
-        let day = match &self.day {
-            Some(_) => column(&target.counters.day.name),
-            None => database.facts().trigger.undated.to_owned(),
-        };
-        let counts = target.names.iter().map(|name| format!("-{}", column(name)));
-        let columns: Vec<_> = entity.chain([day]).chain(counts).collect();
-        let table = database.table_name(&target.counters.table);
-        format!(
-            "SELECT {}{more}\nFROM {table} AS {alias}",
-            columns.join(", ")
-        )
-    }
-
-    /// The statements of a trigger that runs for each row. Of an update, those of the old row come
-    /// first. They write nothing if no column that matters has changed, or if the row is not
-    /// `updated`.
-    pub fn each_row(
-        &self,
-        rows: &[&str],
-        from: &str,
-        slot: &str,
-        entities: impl Fn(&str, &Source) -> Entities,
-        updated: impl Fn(&Source) -> Option<String>,
-    ) -> Vec<String> {
-        let mut statements = Vec::new();
-        for target in &self.targets {
-            for name in rows {
-                for source in &target.sources {
-                    let rows_of = Rows {
-                        name,
-                        from,
-                        minus: *name == "OLD",
-                        day: DayOf::Today,
-                        entities: entities(name, source),
-                    };
-                    let add = |changed| self.add_row(target, source, &rows_of, slot, changed);
-                    let changed = (rows.len() > 1).then(|| self.changed(source));
-                    statements.push(match (changed, updated(source)) {
-                        // An IF evaluates the first condition first.
-                        (Some(changed), Some(updated)) => format!(
-                            "IF {changed}\n    AND {updated} THEN\n{};\nEND IF",
-                            in_lines(&add(None), 4)
-                        ),
-                        (changed, _) => add(changed),
-                    });
-                }
-            }
-        }
-        statements
-    }
-
-    /// Whether an update has changed what a row adds.
-    fn changed(&self, source: &Source) -> String {
-        let (database, sql) = (self.database, &self.database.facts().trigger);
-        let values = |row: &str| {
-            let column = |name: &str| format!("{row}.{}", database.quoted(name));
-            let entity = source.entity.iter().map(|entity| column(&entity.name));
-            let day = self.day.iter();
-            let day = day.map(|day| day.in_utc.replace("{}", &column(&day.column)));
-            let weights = source.weights.iter().flatten().chain(&self.when);
-            let weights = weights.filter(|weight| !weight.is_one());
-            let weights = weights.map(|weight| weight.of(row, database));
-            entity.chain(day).chain(weights).collect::<Vec<_>>()
-        };
-        let values = values("NEW").into_iter().zip(values("OLD"));
-        let differ = values.map(|(new, old)| (sql.differs)(&new, &old));
-        match differ.collect::<Vec<_>>().join(" OR ") {
-            none if none.is_empty() => "1 = 0".to_owned(),
-            differ => format!("({differ})"),
-        }
-    }
-
-    /// Adds one row to the counters.
-    fn add_row(
+    /// The statements of a trigger that runs for each row: they add it, or take it off. They write
+    /// nothing unless all of these conditions are true, too.
+    pub fn add_row(
         &self,
         target: &Target,
         source: &Source,
         rows: &Rows<'_>,
         slot: &str,
-        changed: Option<String>,
+        more: Option<String>,
     ) -> String {
-        let sql = &self.database.facts().trigger;
-        let counts = self.counts(source, rows);
-        let all = target.names.iter().zip(counts).zip(&source.weights);
-        let counted = all.filter(|(_, weight)| weight.is_some());
+        let names = target.names.iter().zip(self.counts(source, rows));
+        let counted = names.zip(&source.weights);
+        let counted = counted.filter(|(_, weight)| weight.is_some());
         let counted = counted.map(|((name, value), _)| (self.database.quoted(name), value));
         let (names, values): (Vec<_>, Vec<_>) = counted.unzip();
         let mut all = self.conditions(target, source, rows);
-        let mut weights = source.weights.iter().flatten();
-        if weights.all(|weight| !weight.is_one()) {
+        if !source
+            .weights
+            .iter()
+            .flatten()
+            .any(|weight| weight.is_one())
+        {
             let not_0 = values.iter().map(|value| format!("{value} <> 0"));
             all.push(format!("({})", not_0.collect::<Vec<_>>().join(" OR ")));
         }
-        all.extend(changed);
-        let key = self.key(source, rows);
-        let query = format!(
-            "SELECT {}, {slot}, {}{}{}",
-            key.join(", "),
-            values.join(", "),
-            rows.from,
-            conditions(all)
-        );
+        all.extend(more);
+        let entity = self.entity_of(source, rows.name);
+        if target.slots.is_none() {
+            let updates = names.iter().zip(&values);
+            let updates = updates.map(|(name, value)| (self.sql.update)(name, name, value));
+            let keys = target.entity.iter().zip(&entity);
+            let keys =
+                keys.map(|(key, value)| format!("{} = {value}", self.database.quoted(&key.name)));
+            return format!(
+                "UPDATE {} SET {}{}",
+                self.database.table_name(&target.table),
+                updates.collect::<Vec<_>>().join(", "),
+                conditions(keys.chain(all).collect())
+            );
+        }
+        let row = entity
+            .into_iter()
+            .chain([self.day_of(rows.name), slot.to_owned()]);
+        let row = row
+            .chain(values.iter().cloned())
+            .collect::<Vec<_>>()
+            .join(", ");
         let new = names.iter().zip(&values);
-        let new = new.map(|(name, value)| match sql.is_new_value_of_table {
-            true => value.clone(),
-            false => sql.new_value.replace("{}", name),
-        });
-        self.upsert(target, &names, &query, &new.collect::<Vec<_>>())
-    }
-
-    /// Adds up the queries by entity and day, and adds the sums that are not 0 to the counters. The
-    /// entities are in order, so that two statements that share a slot do not deadlock.
-    pub fn add(&self, target: &Target, queries: &[String], slot: &str) -> String {
-        self.add_if("", target, queries, slot)
-    }
-
-    /// The same, for the entities for which a condition of `moved.entity` is true.
-    pub fn add_if(
-        &self,
-        condition: &str,
-        target: &Target,
-        queries: &[String],
-        slot: &str,
-    ) -> String {
-        let sql = &self.database.facts().trigger;
-        let group = target.group();
-        let sums = (0..target.names.len()).map(|i| sql.sum.replace("{}", &count(i)));
-        let query = format!(
-            "SELECT {group}, {slot}, {}\nFROM (\n{}\n) AS moved\nGROUP BY {group}\nHAVING {}\n\
-             ORDER BY {group}",
-            sums.collect::<Vec<_>>().join(", "),
-            in_lines(&queries.join(UNION), 4),
-            match condition {
-                "" => target.is_moved(),
-                condition => format!("({})\n    AND {condition}", target.is_moved()),
-            },
-        );
-        let names = target.names.iter().map(|name| self.database.quoted(name));
-        let names: Vec<_> = names.collect();
-        let new = names.iter().map(|name| sql.new_value.replace("{}", name));
-        self.upsert(target, &names, &query, &new.collect::<Vec<_>>())
-    }
-
-    /// A query of the entities whose counts are wrong.
-    pub fn wrong_entities(&self, target: &Target) -> String {
-        let queries = [self.actual(target, ""), self.stored(target, "")];
-        format!(
-            "SELECT DISTINCT {}\nFROM (\n{}\n) AS moved\nGROUP BY {}\nHAVING {}",
-            self.key_of_wrong(target),
-            in_lines(&queries.join(UNION), 4),
-            target.group(),
-            target.is_moved(),
-        )
-    }
-
-    /// The columns of [`WRONG`].
-    pub fn key_of_wrong(&self, target: &Target) -> String {
-        match target.counters.entity.is_empty() {
-            true => DAY.to_owned(),
-            false => target.entity(),
+        let new: Vec<_> = new
+            .map(|(name, value)| match self.sql.is_new_value_of_table {
+                true => value.clone(),
+                false => self.sql.new_value.replace("{}", name),
+            })
+            .collect();
+        let insert = |query: &str| self.upsert(target, &names, query, &new);
+        match (&*all, self.sql.has_if) {
+            ([], _) => insert(&format!("VALUES ({row})")),
+            (_, false) => insert(&format!("SELECT {row}{}", conditions(all))),
+            (_, true) => format!(
+                "IF {} THEN\n{};\nEND IF",
+                all.join("\n    AND "),
+                in_lines(&insert(&format!("VALUES ({row})")), 4)
+            ),
         }
     }
 
-    /// Locks the entities in [`WRONG`] as corrections of the library do: it adds nothing to the row of
-    /// 1970-01-01 in slot 0. An entity that was deleted meanwhile is left out.
-    pub fn lock_wrong(&self, target: &Target) -> String {
-        let undated = self.database.facts().trigger.undated;
-        let query = match target.counters.entity.is_empty() {
-            false => {
-                let entity = target.entity();
-                let of_wrong = target.names_of_entity();
-                let of_wrong: Vec<_> = of_wrong.map(|name| format!("{WRONG}.{name}")).collect();
-                let exists = target.sources.first().map_or(Vec::new(), |source| {
-                    target.exists(source, &of_wrong, self.database)
-                });
-                let exists = conditions(exists);
-                format!("SELECT {entity}, {undated}, 0, 0\nFROM {WRONG}{exists}\nORDER BY {entity}")
-            }
-            true => format!("SELECT {undated}, 0, 0\nWHERE 1 = 1"),
+    /// Whether an update has changed what a row adds.
+    pub fn changed(&self, source: &Source) -> String {
+        let values = |row: &str| {
+            let entity = self.entity_of(source, row).into_iter();
+            let day = self.day.iter();
+            let day = day.map(|day| {
+                let value = column(row, &self.database.quoted(&day.column));
+                day.in_utc.replace("{}", &value)
+            });
+            let weights = source.weights.iter().flatten().chain(&self.when);
+            let weights = weights.filter(|weight| !weight.is_one());
+            let weights = weights.map(|weight| weight.of(row, self.database));
+            entity.chain(day).chain(weights).collect::<Vec<_>>()
         };
-        let name = self.database.quoted(&target.names[0]);
-        self.upsert(target, &[name], &query, &["0".to_owned()])
+        let values = values("NEW").into_iter().zip(values("OLD"));
+        let differ = values.map(|(new, old)| (self.sql.differs)(&new, &old));
+        match &*differ.collect::<Vec<_>>() {
+            [] => "1 = 0".to_owned(),
+            [one] => one.clone(),
+            several => format!("({})", several.join(" OR ")),
+        }
     }
 
-    /// Adds what is missing to the counters of the entities in [`WRONG`].
-    pub fn correct_wrong(&self, target: &Target) -> String {
-        let query = self.of_wrong(target, [self.actual(target, ""), self.stored(target, "")]);
-        self.add(target, &[query], "0")
-    }
-
-    /// The rows of these queries whose entity is in [`WRONG`].
-    fn of_wrong(&self, target: &Target, queries: [String; 2]) -> String {
-        let queries = queries.join(UNION);
-        let entity = target.entity();
-        let (before, after) = match target.counters.entity.len() {
-            0 => return queries,
-            1 => ("", ""),
-            _ => ("(", ")"),
+    /// The sums of these queries by entity and day, as rows to add to the counters. The entities are in
+    /// order, so that two statements that share a slot do not deadlock. Without a slot there are only
+    /// the key and the counts.
+    pub fn sums(
+        &self,
+        target: &Target,
+        queries: &[String],
+        slot: Option<&str>,
+        more: &[String],
+    ) -> String {
+        let group = self.group(target).join(", ");
+        let names = self.counter_names(target);
+        let sums = names.iter().map(|name| self.sql.sum.replace("{}", name));
+        let day = (self.day.is_none() && slot.is_some()).then(|| self.day_of(""));
+        let columns: Vec<_> = (!group.is_empty())
+            .then(|| group.clone())
+            .into_iter()
+            .chain(day)
+            .chain(slot.map(str::to_owned))
+            .chain(match slot {
+                Some(_) => sums.collect::<Vec<_>>(),
+                None => sums
+                    .zip(&names)
+                    .map(|(sum, name)| format!("{sum} AS {name}"))
+                    .collect(),
+            })
+            .collect();
+        let is_moved = names.iter().map(|name| format!("SUM({name}) <> 0"));
+        let is_moved = is_moved.collect::<Vec<_>>().join(" OR ");
+        let having = match (more, &*names) {
+            ([], _) => is_moved,
+            (more, [_]) => format!("{is_moved} AND {}", more.join(" AND ")),
+            (more, _) => format!("({is_moved}) AND {}", more.join(" AND ")),
         };
         format!(
-            "SELECT *\nFROM (\n{}\n) AS counted\nWHERE {before}{entity}{after} IN (SELECT {entity} FROM \
-             {WRONG})",
-            in_lines(&queries, 4)
+            "SELECT {} FROM (\n{}\n) AS moved{}\nHAVING {having}{}",
+            columns.join(", "),
+            union(queries),
+            by("GROUP", &group),
+            by("ORDER", &group),
         )
+    }
+
+    /// Adds the rows of a query to the counters.
+    pub fn add(&self, target: &Target, query: &str) -> String {
+        let names = self.counter_names(target);
+        let new = names
+            .iter()
+            .map(|name| self.sql.new_value.replace("{}", name));
+        let new: Vec<_> = new.collect();
+        self.upsert(target, &names, query, &new)
+    }
+
+    /// Adds the rows of a query, or of a view, to an ordinary column. `row` is the name of a row.
+    pub fn add_to_column(
+        &self,
+        target: &Target,
+        from: &str,
+        row: &str,
+        value: impl Fn(&str) -> String,
+    ) -> String {
+        let table = self.database.table_name(&target.table);
+        let updates = target.names.iter().map(|counter| {
+            let name = self.database.quoted(counter);
+            let set = self.sql.set.replace("{table}", &table).replace("{}", &name);
+            (self.sql.update)(&set, &format!("{table}.{name}"), &value(counter))
+        });
+        let keys = target.entity.iter();
+        let keys = keys.map(|key| self.database.quoted(&key.name));
+        let keys = keys.map(|key| format!("{table}.{key} = {row}.{key}"));
+        let updates: Vec<_> = updates.collect();
+        let keys: Vec<_> = keys.collect();
+        (self.sql.update_from)(&table, from, &keys.join(" AND "), &updates.join(", "))
     }
 
     /// Adds the rows of a query to the counters `names`. `new` is what a row adds to an existing one.
     fn upsert(&self, target: &Target, names: &[String], query: &str, new: &[String]) -> String {
-        let (database, sql) = (self.database, &self.database.facts().trigger);
-        let table = &target.counters;
-        let key = table.entity.iter().chain([&table.day, &table.slot]);
+        let (database, sql) = (self.database, self.sql);
+        let table = database.table_name(&target.table);
+        let key = target.entity.iter().chain(target.slots.iter().flatten());
         let key: Vec<_> = key.map(|column| database.quoted(&column.name)).collect();
-        let updates = names.iter().zip(new);
-        let updates = updates.map(|(name, value)| (sql.update)(name, value));
+        let updates = names.iter().zip(new).map(|(name, value)| {
+            let old = sql.kept.replace("{table}", &table).replace("{}", name);
+            (sql.update)(name, &old, value)
+        });
         format!(
-            "INSERT INTO {}{} ({}, {})\n{query}\n{} {}",
-            database.table_name(&table.table),
+            "INSERT INTO {table}{} ({}, {})\n{query}\n{} {}",
             sql.alias,
             key.join(", "),
             names.join(", "),
@@ -379,45 +322,24 @@ impl Counting {
         )
     }
 
-    /// A query of the entities and days whose count is wrong: the entity and the day as text, what is
-    /// stored, and what it should be. If they are `locked`, of the entities in [`WRONG`] only.
-    pub fn drift(&self, target: &Target, counter: usize, locked: bool) -> String {
-        let (facts, sql) = (self.database.facts(), &self.database.facts().trigger);
-        let entity = target.counters.entity.iter().zip(target.names_of_entity());
-        let entity = entity.map(|(column, name)| Column {
-            name,
-            ..column.clone()
-        });
-        let entity: Vec<_> = entity.collect();
-        let entity = match entity.is_empty() {
-            false => self.database.key_as_text(&entity),
-            true => facts.text.replace("{}", "''"),
-        };
-        let one = target.of_counter(counter);
-        let kept = format!(
-            ", {}.{}",
-            one.stored_alias(),
-            self.database.quoted(&one.names[0])
-        );
-        let queries = [self.actual(&one, ", 0 AS kept"), self.stored(&one, &kept)];
-        let queries = match locked {
-            true => self.of_wrong(target, queries),
-            false => queries.join(UNION),
-        };
-        let group = one.group();
-        format!(
-            "SELECT {entity}, {}, {}, {}\nFROM (\n{}\n) AS moved\nGROUP BY {group}\nHAVING {}\n\
-             ORDER BY {group}",
-            facts.text.replace("{}", DAY),
-            sql.total.replace("{}", "kept"),
-            sql.total.replace("{}", &format!("kept + {}", count(0))),
-            in_lines(&queries, 4),
-            one.is_moved(),
-        )
+    /// The columns of an entity's key, and of the day of a row.
+    pub fn group(&self, target: &Target) -> Vec<String> {
+        let entity = target
+            .entity
+            .iter()
+            .map(|entity| self.database.quoted(&entity.name));
+        let day = target.slots.iter().filter(|_| self.day.is_some());
+        let day = day.map(|[day, _]| self.database.quoted(&day.name));
+        entity.chain(day).collect()
+    }
+
+    pub fn counter_names(&self, target: &Target) -> Vec<String> {
+        let names = target.names.iter();
+        names.map(|name| self.database.quoted(name)).collect()
     }
 
     fn start_of(&self, day: &str) -> String {
-        let sql = &self.database.facts().trigger;
+        let sql = self.sql;
         match self.definition.period {
             Period::Day => day.to_owned(),
             Period::Week => sql.week.replace("{}", day),
@@ -439,60 +361,33 @@ impl Source {
 }
 
 impl Target {
-    /// Conditions that are true if an entity exists, if the counters require that. `entity` has an
-    /// expression for each column of its key.
-    pub fn exists(
-        &self,
-        source: &Source,
-        entity: &[String],
-        database: &dyn Database,
-    ) -> Vec<String> {
-        let parents = self.parents.iter().map(|parent| {
-            let (table, key) = (
-                database.table_name(&parent.table),
-                database.quoted(&parent.key),
-            );
-            let alias = source.parent_alias(parent.column);
-            let entity = &entity[parent.column];
-            format!("EXISTS (SELECT 1 FROM {table} AS {alias} WHERE {alias}.{key} = {entity})")
-        });
-        parents.collect()
-    }
-
-    /// The names of the columns of the entity's key in queries of rows: `entity`, `entity_2`.
-    pub fn names_of_entity(&self) -> impl Iterator<Item = String> {
-        (1..=self.counters.entity.len()).map(|number| match number {
-            1 => ENTITY.to_owned(),
-            _ => format!("{ENTITY}_{number}"),
-        })
-    }
-
-    /// The same, as a list.
-    fn entity(&self) -> String {
-        self.names_of_entity().collect::<Vec<_>>().join(", ")
-    }
-
-    fn group(&self) -> String {
-        let names = self.names_of_entity().chain([DAY.to_owned()]);
-        names.collect::<Vec<_>>().join(", ")
-    }
-
-    fn is_moved(&self) -> String {
-        let sums = (0..self.names.len()).map(|i| format!("SUM({}) <> 0", count(i)));
-        sums.collect::<Vec<_>>().join(" OR ")
+    /// Of which entities a trigger counts rows. An UPDATE of an ordinary column finds no row of an
+    /// entity that is gone.
+    pub fn entities(&self, source: &Source) -> Entities {
+        match self.slots {
+            Some(_) => source.entities(),
+            None => Entities::All,
+        }
     }
 }
 
-const UNION: &str = "\nUNION ALL\n";
-
-fn count(i: usize) -> String {
-    format!("count_{}", i + 1)
-}
-
-fn conditions(all: Vec<String>) -> String {
+pub fn conditions(all: Vec<String>) -> String {
     match all.is_empty() {
         true => String::new(),
         false => format!("\nWHERE {}", all.join("\n    AND ")),
+    }
+}
+
+/// All rows of these queries.
+pub fn union(queries: &[String]) -> String {
+    in_lines(&queries.join("\nUNION ALL "), 4)
+}
+
+/// `GROUP BY …` or `ORDER BY …`, unless there is nothing to group or order by.
+pub fn by(clause: &str, columns: &str) -> String {
+    match columns {
+        "" => String::new(),
+        columns => format!(" {clause} BY {columns}"),
     }
 }
 

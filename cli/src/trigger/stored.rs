@@ -4,6 +4,7 @@
 use anyhow::{Context, Result};
 use diesel::RunQueryDsl;
 use diesel::sql_types::{Nullable, Text};
+use diesel_counters::__private::stored_triggers;
 
 use super::{Definition, LiveTrigger};
 use crate::connection::AnyConnection;
@@ -14,28 +15,23 @@ pub const COLUMN: &str = "diesel_counters_trigger";
 
 /// The definitions of all triggers, by name.
 pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Definition>> {
-    let database = conn.database();
-    let views = sql(database.facts().trigger.views)
-        .bind(COLUMN)
-        .sql(" ORDER BY 1, 2");
-    let views: Vec<(String, String)> = views.typed::<(Text, Text)>().load(conn)?;
-    let read = |(schema, view): (String, String)| {
-        let view = database.quoted_in(Some(&schema), &view);
-        let text = format!(
-            "SELECT {} FROM {view}",
-            database.facts().text.replace("{}", COLUMN)
-        );
-        let text: String = sql(text).typed::<Text>().get_result(conn)?;
-        let cannot = || format!("cannot read the definition of triggers in {view}: {text}");
-        serde_json::from_str(&text).with_context(cannot)
-    };
-    views.into_iter().map(read).collect()
+    let stored = stored_triggers(conn)?.into_iter();
+    let read = stored.map(|stored| {
+        let cannot = || {
+            format!(
+                "cannot read the definition of triggers {}",
+                stored.definition
+            )
+        };
+        serde_json::from_value(stored.definition.clone()).with_context(cannot)
+    });
+    read.collect()
 }
 
 /// All triggers, of all tables.
 pub fn live_triggers(conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
     type Row = (String, String, String, String, String, Option<String>);
-    let live = sql(conn.database().facts().trigger.live);
+    let live = sql(super::of(conn.dialect()).live);
     let rows = live.typed::<(Text, Text, Text, Text, Text, Nullable<Text>)>();
     let rows: Vec<Row> = rows.load(conn)?;
     let live = |(schema, table, name, event, body, disabled)| LiveTrigger {

@@ -2,6 +2,7 @@
 
 mod broken;
 pub mod cascades;
+mod columns;
 mod random;
 mod recipes;
 mod writers;
@@ -377,7 +378,12 @@ fn what_cannot_be_counted_is_refused() {
             },
             "the database refuses",
         ),
-        ("--when", "stars < COUNT(*)", "the database refuses"),
+        (
+            "--when",
+            "stars < COUNT(*)",
+            "has COUNT, which is of many rows",
+        ),
+        ("--by", "max(created_at)", "Read it by a subquery"),
         (
             "--by",
             "stars + ?",
@@ -666,35 +672,88 @@ fn the_triggers_of_reference_and_of_the_blog_are_what_it_writes() {
     assert_kept(&ran, blog, |sql| sql.replace("user_id", "visitor"));
 }
 
+/// They count in slots and in a column.
+#[test]
+fn the_triggers_of_the_enumerator_are_what_it_writes() {
+    let database = TestDatabase::with_article_counters();
+    database.execute(
+        "ALTER TABLE articles ADD COLUMN like_count BIGINT NOT NULL DEFAULT 0;
+         CREATE TABLE article_likes (
+             article_id BIGINT NOT NULL, user_id BIGINT NOT NULL,
+             PRIMARY KEY (article_id, user_id),
+             FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE
+         )",
+    );
+    let folder = tempdir().unwrap();
+    let folder = folder.path().to_str().unwrap();
+    let ran = database.run(&[
+        "generate",
+        "trigger",
+        "count_article_likes",
+        "--rows",
+        "article_likes",
+        "--count",
+        "article_id:article_counters.likes",
+        "--count",
+        "article_id:articles.like_count",
+        "--migration-dir",
+        folder,
+        "--json",
+    ]);
+    assert_kept(&ran, "soak/triggers/{db}/count_article_likes", |sql| sql);
+}
+
 #[test]
 fn the_triggers_of_the_benchmark_are_what_it_writes() {
     let database = TestDatabase::create();
     database.execute(include_str!("../../../bench/tagging/tables.sql"));
-    let definitions: [&[&str]; 2] = [
-        &[
-            "bench_count_posts",
-            "--rows",
-            "bench_posts",
-            "--count",
-            "bench_site_counters.post_count",
-        ],
-        &[
-            "bench_count_post_tags",
-            "--rows",
-            "bench_post_tags",
-            "--count",
-            "post_id:bench_post_counters.tag_count",
-            "--count",
-            "tag_id:bench_tag_counters.usage_count",
-        ],
+    database.execute(
+        "CREATE TABLE bench_hot_articles (
+             id BIGINT NOT NULL PRIMARY KEY, comments BIGINT NOT NULL DEFAULT 0
+         );
+         CREATE TABLE bench_hot_comments (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT NOT NULL)",
+    );
+    let definitions: [(&str, &[&str]); 3] = [
+        (
+            "columns",
+            &[
+                "bench_count_hot",
+                "--rows",
+                "bench_hot_comments",
+                "--count",
+                "article_id:bench_hot_articles.comments",
+            ],
+        ),
+        (
+            "tagging",
+            &[
+                "bench_count_posts",
+                "--rows",
+                "bench_posts",
+                "--count",
+                "bench_site_counters.post_count",
+            ],
+        ),
+        (
+            "tagging",
+            &[
+                "bench_count_post_tags",
+                "--rows",
+                "bench_post_tags",
+                "--count",
+                "post_id:bench_posts.tag_count",
+                "--count",
+                "tag_id:bench_tag_counters.usage_count",
+            ],
+        ),
     ];
-    for definition in definitions {
+    for (folder_of, definition) in definitions {
         let folder = tempdir().unwrap();
         let options = ["--migration-dir", folder.path().to_str().unwrap(), "--json"];
         let ran = database.run(&[&["generate", "trigger"], definition, &options].concat());
         assert_kept(
             &ran,
-            &format!("bench/tagging/{{db}}/{}", definition[0]),
+            &format!("bench/{folder_of}/{{db}}/{}", definition[0]),
             |sql| sql,
         );
     }

@@ -324,6 +324,7 @@ fn read_all() -> String {
         ("article_id", "day", "likes", "article_counters"),
         ("article_id", "day", "comments", "article_counters"),
         ("id", UNDATED, "total_views", "articles"),
+        ("id", UNDATED, "like_count", "articles"),
         ("article_id", UNDATED, "1", "article_likes"),
         ("article_id", "day", "1", "comments"),
         // A label is an entity of its own. One that has only zeros is the same as one without rows.

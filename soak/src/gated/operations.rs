@@ -175,8 +175,8 @@ fn operation(
                 .execute(conn)?;
             Ok(rows.to_string())
         }
-        // It takes the connection itself.
-        Operation::CommandRecount => nothing(),
+        // They read the definitions once for a connection.
+        Operation::RecountTriggers | Operation::RecountColumn => nothing(),
         Operation::Label => {
             label.incr_counter_by(given, amount, conn)?;
             nothing()

@@ -11,10 +11,11 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
 use diesel::result::Error;
+use diesel_counters::__private::{StoredTriggers, stored_triggers};
+use diesel_counters::dsl::recount_triggers;
 use diesel_counters::{is_overflow, is_retryable};
-use diesel_counters_cli::{AnyConnection, Recounts};
 
-use super::super::{Conn, IS_SQLITE, into_any, out_of_any, session_id, slot_number};
+use super::super::{Conn, IS_SQLITE, session_id, slot_number};
 use super::operations;
 use crate::interleave::case::Script;
 use crate::interleave::gate::{Event, Gate};
@@ -39,8 +40,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Connects, and starts the thread. `set_up` is run on the connection, and again after what
-    /// changes the session.
+    /// Connects, and starts the thread. `set_up` is run on the connection.
     pub fn start(
         connection: usize,
         url: &str,
@@ -63,10 +63,9 @@ impl Worker {
         let (set_slot, slots) = channel();
         let mut thread = Thread {
             connection,
-            set_up,
             is_closed: Arc::clone(&is_closed),
             events,
-            recounts: None,
+            stored: None,
         };
         thread::spawn(move || thread.run(conn, to_do, slots));
         Ok(Worker {
@@ -103,15 +102,13 @@ impl Worker {
 
 struct Thread {
     connection: usize,
-    set_up: String,
     is_closed: Arc<AtomicBool>,
     events: Sender<Event>,
-    recounts: Option<Recounts>,
+    stored: Option<Vec<StoredTriggers>>,
 }
 
 impl Thread {
-    fn run(&mut self, conn: Conn, jobs: Receiver<Job>, slots: Receiver<i64>) {
-        let mut conn = Some(conn);
+    fn run(&mut self, mut conn: Conn, jobs: Receiver<Job>, slots: Receiver<i64>) {
         for job in jobs {
             let mut ended = Vec::new();
             for transaction in job.transactions.clone() {
@@ -139,36 +136,38 @@ impl Thread {
         job: &Job,
         transaction: usize,
         slot: Option<i64>,
-        conn: &mut Option<Conn>,
+        conn: &mut Conn,
     ) -> Result<String> {
-        let own = conn.as_mut().context("the connection was lost")?;
         if let Some(slot) = slot {
-            self.unheld(own, |conn| slot_number(slot, conn))?;
+            self.unheld(conn, |conn| slot_number(slot, conn))?;
         }
-        if job.script.operation != Operation::CommandRecount {
-            let run = operations::run(job.script, transaction, self.connection, own);
-            return run.map_err(anyhow::Error::from);
+        match job.script.operation {
+            Operation::RecountTriggers => Ok(self.recount(true, conn)?.to_string()),
+            Operation::RecountColumn => Ok(self.recount(false, conn)?.to_string()),
+            _ => Ok(operations::run(
+                job.script,
+                transaction,
+                self.connection,
+                conn,
+            )?),
         }
-        let mut any = into_any(conn.take().context("the connection was lost")?);
-        let wrong = self.recount(&mut any);
-        // The command's session ends with it.
-        let own = conn.insert(out_of_any(any));
-        self.unheld(own, |conn| conn.batch_execute(&self.set_up))?;
-        Ok(wrong?.to_string())
     }
 
-    /// Runs the command's recount. The statements that read the catalogue are not held, and run once.
-    fn recount(&mut self, conn: &mut AnyConnection) -> Result<usize> {
-        let recounts = match self.recounts.take() {
-            Some(recounts) => recounts,
-            None => {
-                let was_closed = self.is_closed.swap(false, Relaxed);
-                let recounts = Recounts::new(conn);
-                self.is_closed.store(was_closed, Relaxed);
-                recounts?
-            }
-        };
-        self.recounts.insert(recounts).correct(conn)
+    /// Corrects the counters of triggers, in slots or in a column: each table is a transaction. The
+    /// statements that read the definitions are not held, and run once.
+    fn recount(&mut self, in_slots: bool, conn: &mut Conn) -> Result<usize> {
+        if self.stored.is_none() {
+            self.stored = Some(self.unheld(conn, stored_triggers)?);
+        }
+        let mut stored = self.stored.clone().unwrap_or_default();
+        for triggers in &mut stored {
+            triggers
+                .targets
+                .retain(|table| table.slots.is_some() == in_slots);
+        }
+        let recount = recount_triggers().of_stored(Arc::new(stored));
+        let tables = recount.execute(conn)?;
+        Ok(tables.iter().map(|table| table.wrong.len()).sum())
     }
 
     /// Runs statements that are not held.

@@ -57,8 +57,10 @@ pub enum Operation {
     DeleteArticle,
     /// Deletes article 1, and inserts it again
     ReplaceArticle,
-    /// Runs `diesel-counters recount`
-    CommandRecount,
+    /// Corrects what the triggers count in slots
+    RecountTriggers,
+    /// Corrects what the triggers count in a column
+    RecountColumn,
     /// Increments label a of article 1
     Label,
     /// Increments labels a and b of article 1 in one statement
@@ -144,7 +146,9 @@ impl Operation {
     pub fn contexts(self) -> &'static [Context] {
         match self {
             // They begin their own and end it.
-            Compact | Fold | CommandRecount | CountThenSet | CompactLabels => &[Context::Own],
+            Compact | Fold | RecountTriggers | RecountColumn | CountThenSet | CompactLabels => {
+                &[Context::Own]
+            }
             // They are the caller's transactions.
             Comment | Uncomment | ReplaceArticle => &[Context::Caller, Context::Read],
             planted if planted >= PlantedCommandRecount => &[Context::Own],
@@ -170,7 +174,8 @@ impl Operation {
                 | Materialize
                 | RecountAll
                 | RecountAllByDay
-                | CommandRecount
+                | RecountTriggers
+                | RecountColumn
                 | DeleteLabels
                 | RecountLabels
                 | CompactLabels

@@ -38,17 +38,19 @@ pub enum Kind {
     Likes,
     Comments,
     Column,
+    LikeCount,
     LikeRows,
     CommentRows,
     Given,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] = [
+    pub const ALL: [Kind; 8] = [
         Kind::Views,
         Kind::Likes,
         Kind::Comments,
         Kind::Column,
+        Kind::LikeCount,
         Kind::LikeRows,
         Kind::CommentRows,
         Kind::Given,
@@ -60,6 +62,7 @@ impl Kind {
             Kind::Likes => "likes",
             Kind::Comments => "comments",
             Kind::Column => "column",
+            Kind::LikeCount => "column of likes",
             Kind::LikeRows => "rows of likes",
             Kind::CommentRows => "rows of comments",
             Kind::Given => "given",
@@ -175,7 +178,7 @@ impl Outcome {
             };
             let values = values.iter().map(|((kind, day), value)| {
                 let on = match kind {
-                    Kind::Column | Kind::LikeRows => String::new(),
+                    Kind::Column | Kind::LikeCount | Kind::LikeRows => String::new(),
                     _ => format!(" on {day}"),
                 };
                 format!("{}{on} {value}", kind.name())

@@ -83,8 +83,16 @@ impl State {
 
     /// The statements that make its counters and its column, if everything else is as it was.
     pub fn counters_sql(self) -> String {
-        let empty = "DELETE FROM article_counters; DELETE FROM label_counters;
-            UPDATE articles SET total_views = 0 WHERE total_views <> 0;";
+        let likes = match self {
+            State::Empty => 0,
+            State::Drift => 5,
+            _ => 1,
+        };
+        let empty = format!(
+            "DELETE FROM article_counters; DELETE FROM label_counters;
+             UPDATE articles SET total_views = 0, like_count = CASE id WHEN 3 THEN 0 ELSE {likes} END
+             WHERE total_views <> 0 OR like_count <> CASE id WHEN 3 THEN 0 ELSE {likes} END;"
+        );
         let rows = self.rows().iter();
         let rows = rows.map(|(article, on, slot, views, likes, comments)| {
             let on = on.map_or_else(|| "1970-01-01".to_owned(), |on| day(on).to_string());
@@ -97,7 +105,7 @@ impl State {
         });
         let (rows, of_labels): (Vec<_>, Vec<_>) = rows.unzip();
         match rows.len() {
-            0 => empty.to_owned(),
+            0 => empty,
             _ => format!(
                 "{empty} INSERT INTO article_counters (article_id, day, slot, views, likes, comments)
                  VALUES {};

@@ -1,6 +1,8 @@
 //! The SQL that differs by database.
 
 mod lock;
+#[cfg(feature = "triggers")]
+mod recount;
 mod rows;
 mod slot;
 mod upsert;

@@ -36,14 +36,21 @@ impl Dialect {
         }
     }
 
-    /// Returns an SQL expression for the slot of a connection that has claimed a number. It is NULL if
-    /// the connection has none, and has no subquery, so that PL/pgSQL evaluates it quickly.
+    /// Returns an SQL expression for the slot of the current connection on PostgreSQL, which calls
+    /// `claim` if the connection has no number. It has no subquery, so that PL/pgSQL evaluates it
+    /// quickly.
     #[doc(hidden)]
-    pub fn claimed_slot(self, slots: u16) -> String {
-        match self {
-            Dialect::PostgreSql if slots > 1 => format!("1 + {POSTGRES_NUMBER} % {slots}"),
-            _ => self.connection_slot(slots),
+    pub fn slot_or_claim(slots: u16, claim: &str) -> String {
+        match slots {
+            0 | 1 => "1".to_owned(),
+            _ => format!("1 + COALESCE({POSTGRES_NUMBER}, {claim}) % {slots}"),
         }
+    }
+
+    /// Returns an SQL expression that claims a number for the connection on PostgreSQL.
+    #[doc(hidden)]
+    pub fn claim() -> String {
+        format!("COALESCE({POSTGRES_CLAIM}, pg_backend_pid())")
     }
 
     /// Writes the slot of a row: one of `slots`, chosen by the number of the connection. The first

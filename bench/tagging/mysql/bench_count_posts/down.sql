@@ -1,4 +1,4 @@
-DROP TRIGGER IF EXISTS `bench_count_posts_insert`;
-DROP TRIGGER IF EXISTS `bench_count_posts_update`;
 DROP TRIGGER IF EXISTS `bench_count_posts_delete`;
+DROP TRIGGER IF EXISTS `bench_count_posts_insert`;
+DROP VIEW IF EXISTS `bench_count_posts_drift`;
 DROP VIEW IF EXISTS `bench_count_posts`;

@@ -1,187 +1,85 @@
--- Counts the rows of bench_post_tags in bench_post_counters.tag_count, bench_tag_counters.usage_count.
-
-DO $diesel_counters$ BEGIN
+DO $diesel_counters$ DECLARE counting RECORD; BEGIN
 IF current_setting('transaction_isolation') <> 'read committed' THEN
-    RAISE EXCEPTION 'run this migration at READ COMMITTED, to count all rows that are committed';
+    RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
 END IF;
--- Until the migration ends, others can read bench_post_tags, but not write it.
+-- Until the migration ends, others can read these tables, but not write them.
 LOCK TABLE "bench_post_tags" IN SHARE ROW EXCLUSIVE MODE;
+-- Claims a number for the connection, by which it has slots of its own.
+IF to_regprocedure('diesel_counters_number()') IS NULL THEN
+    CREATE FUNCTION diesel_counters_number() RETURNS INTEGER LANGUAGE sql AS $number$
+        SELECT COALESCE((SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid());
+    $number$;
+END IF;
 
--- The definition of the triggers, for `diesel-counters check` and `recount`.
-CREATE VIEW "bench_count_post_tags" AS
-SELECT '{"name":"bench_count_post_tags","rows":"bench_post_tags","count":["post_id:bench_post_counters.tag_count","tag_id:bench_tag_counters.usage_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
-
+-- Counts the rows of bench_post_tags in bench_posts.tag_count, bench_tag_counters.usage_count.
+CREATE VIEW "bench_count_post_tags" AS SELECT '{"definition":{"by":"1","count":["post_id:bench_posts.tag_count","tag_id:bench_tag_counters.usage_count"],"name":"bench_count_post_tags","period":"day","rows":"bench_post_tags","slots":32},"targets":[{"view":"bench_count_post_tags_drift","table":"bench_posts","key":["id"],"counters":["tag_count"]},{"view":"bench_count_post_tags_drift_2","table":"bench_tag_counters","key":["tag_id"],"slots":["day","slot"],"counters":["usage_count"]}]}' AS diesel_counters_trigger;
+CREATE VIEW "bench_count_post_tags_new" AS SELECT "post_id", "tag_id" FROM "bench_post_tags" WHERE false;
+CREATE VIEW "bench_count_post_tags_drift" AS SELECT "id", SUM("tag_count") AS "tag_count", SUM("stored_tag_count") AS "stored_tag_count" FROM (
+    SELECT counted."post_id" AS "id", 1 AS "tag_count", 0 AS "stored_tag_count" FROM "bench_post_tags" AS counted
+    UNION ALL SELECT "id", 0, "tag_count" FROM "bench_posts"
+) AS moved GROUP BY "id" HAVING SUM("tag_count") <> SUM("stored_tag_count");
+CREATE VIEW "bench_count_post_tags_drift_2" AS SELECT "tag_id", SUM("usage_count") AS "usage_count", SUM("stored_usage_count") AS "stored_usage_count" FROM (
+    SELECT counted."tag_id", 1 AS "usage_count", 0 AS "stored_usage_count" FROM "bench_post_tags" AS counted
+    UNION ALL SELECT "tag_id", 0, "usage_count" FROM "bench_tag_counters"
+) AS moved GROUP BY "tag_id" HAVING SUM("usage_count") <> SUM("stored_usage_count");
 CREATE FUNCTION "bench_count_post_tags"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $counting$
-DECLARE
-    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
+DECLARE counting_path TEXT := CASE WHEN current_schema() IS DISTINCT FROM TG_TABLE_SCHEMA -- renamed
+        THEN set_config('search_path', concat(quote_ident(TG_TABLE_SCHEMA), ', ', current_setting('search_path')), true) END;
+    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), diesel_counters_number()) % 32;
+    counting_sums RECORD;
 BEGIN
-    -- The schema of the rows, if it has been renamed or is not the first.
-    IF current_schema() IS DISTINCT FROM TG_TABLE_SCHEMA THEN
-        PERFORM set_config('search_path', concat(quote_ident(TG_TABLE_SCHEMA), ', ', current_setting('search_path')), true);
-    END IF;
-    IF counting_slot IS NULL THEN
-        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
-    END IF;
     IF TG_OP = 'INSERT' THEN
-        INSERT INTO "bench_post_counters" AS kept ("post_id", "day", "slot", "tag_count")
-        SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT counted_1."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-            FROM new_rows AS counted_1
-            WHERE counted_1."post_id" IS NOT NULL
-        ) AS moved
-        GROUP BY entity, day
-        HAVING SUM(count_1) <> 0
-        ORDER BY entity, day
-        ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_count" + excluded."tag_count";
+        FOR counting_sums IN
+            SELECT "post_id" AS "id", COUNT(*) AS "tag_count" FROM "bench_count_post_tags_new" GROUP BY 1 ORDER BY 1
+        LOOP
+            UPDATE "bench_posts" AS kept SET "tag_count" = kept."tag_count" + counting_sums."tag_count" WHERE kept."id" = counting_sums."id";
+        END LOOP;
         INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
-        SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT counted_2."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-            FROM new_rows AS counted_2
-            WHERE counted_2."tag_id" IS NOT NULL
-        ) AS moved
-        GROUP BY entity, day
-        HAVING SUM(count_1) <> 0
-        ORDER BY entity, day
-        ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = kept."usage_count" + excluded."usage_count";
-    ELSIF TG_OP = 'UPDATE' THEN
-        INSERT INTO "bench_post_counters" AS kept ("post_id", "day", "slot", "tag_count")
-        SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT counted_1."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-            FROM old_rows AS counted_1
-            WHERE counted_1."post_id" IS NOT NULL
-            UNION ALL
-            SELECT counted_1."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-            FROM new_rows AS counted_1
-            WHERE counted_1."post_id" IS NOT NULL
-        ) AS moved
-        GROUP BY entity, day
-        HAVING (SUM(count_1) <> 0)
-            AND EXISTS (SELECT 1 FROM "bench_posts" AS parent_1 WHERE parent_1."id" = moved.entity)
-        ORDER BY entity, day
-        ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_count" + excluded."tag_count";
-        INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
-        SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT counted_2."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-            FROM old_rows AS counted_2
-            WHERE counted_2."tag_id" IS NOT NULL
-            UNION ALL
-            SELECT counted_2."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-            FROM new_rows AS counted_2
-            WHERE counted_2."tag_id" IS NOT NULL
-        ) AS moved
-        GROUP BY entity, day
-        HAVING (SUM(count_1) <> 0)
-            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_2 WHERE parent_2."id" = moved.entity)
-        ORDER BY entity, day
-        ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = kept."usage_count" + excluded."usage_count";
-    ELSIF TG_OP = 'DELETE' THEN
-        INSERT INTO "bench_post_counters" AS kept ("post_id", "day", "slot", "tag_count")
-        SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT counted_1."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-            FROM old_rows AS counted_1
-            WHERE counted_1."post_id" IS NOT NULL
-        ) AS moved
-        GROUP BY entity, day
-        HAVING (SUM(count_1) <> 0)
-            AND EXISTS (SELECT 1 FROM "bench_posts" AS parent_1 WHERE parent_1."id" = moved.entity)
-        ORDER BY entity, day
-        ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_count" + excluded."tag_count";
-        INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
-        SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT counted_2."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-            FROM old_rows AS counted_2
-            WHERE counted_2."tag_id" IS NOT NULL
-        ) AS moved
-        GROUP BY entity, day
-        HAVING (SUM(count_1) <> 0)
-            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_2 WHERE parent_2."id" = moved.entity)
-        ORDER BY entity, day
-        ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = kept."usage_count" + excluded."usage_count";
-    ELSIF current_setting('transaction_isolation') = 'read committed' THEN
-        INSERT INTO "bench_post_counters" AS kept ("post_id", "day", "slot", "tag_count")
-        SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT counted_1."post_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-            FROM "bench_post_tags" AS counted_1
-            WHERE counted_1."post_id" IS NOT NULL
-        ) AS moved
-        GROUP BY entity, day
-        HAVING (SUM(count_1) <> 0)
-            AND EXISTS (SELECT 1 FROM "bench_posts" AS parent_1 WHERE parent_1."id" = moved.entity)
-        ORDER BY entity, day
-        ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_count" + excluded."tag_count";
-        INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
-        SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT counted_2."tag_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-            FROM "bench_post_tags" AS counted_2
-            WHERE counted_2."tag_id" IS NOT NULL
-        ) AS moved
-        GROUP BY entity, day
-        HAVING (SUM(count_1) <> 0)
-            AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_2 WHERE parent_2."id" = moved.entity)
-        ORDER BY entity, day
+        SELECT "tag_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, COUNT(*) FROM "bench_count_post_tags_new" GROUP BY 1 ORDER BY 1
         ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = kept."usage_count" + excluded."usage_count";
     ELSE
-        RAISE EXCEPTION '%: TRUNCATE at % cannot see all rows, so they cannot be counted',
-            TG_TABLE_NAME, current_setting('transaction_isolation')
-            USING HINT = 'Use READ COMMITTED, or DELETE.';
+        IF TG_OP = 'TRUNCATE' AND current_setting('transaction_isolation') <> 'read committed' THEN
+            RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE', current_setting('transaction_isolation'); END IF;
+        FOR counting_sums IN
+            SELECT "id", CAST(SUM("tag_count") AS BIGINT) AS "tag_count" FROM (
+                SELECT "post_id" AS "id", -1 AS "tag_count" FROM "bench_post_tags"
+                UNION ALL SELECT "post_id" AS "id", 1 AS "tag_count" FROM "bench_count_post_tags_new"
+            ) AS moved GROUP BY "id"
+            HAVING SUM("tag_count") <> 0 ORDER BY "id"
+        LOOP
+            UPDATE "bench_posts" AS kept SET "tag_count" = kept."tag_count" + counting_sums."tag_count" WHERE kept."id" = counting_sums."id";
+        END LOOP;
+        INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
+        SELECT "tag_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, CAST(SUM("usage_count") AS BIGINT) FROM (
+            SELECT "tag_id", -1 AS "usage_count" FROM "bench_post_tags"
+            UNION ALL SELECT "tag_id", 1 AS "usage_count" FROM "bench_count_post_tags_new"
+        ) AS moved GROUP BY "tag_id"
+        HAVING SUM("usage_count") <> 0 AND EXISTS (SELECT 1 FROM "bench_tags" AS parent WHERE parent."id" = moved."tag_id") ORDER BY "tag_id"
+        ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = kept."usage_count" + excluded."usage_count";
     END IF;
-    RETURN NULL;
-END
-$counting$;
-REVOKE EXECUTE ON FUNCTION "bench_count_post_tags"() FROM PUBLIC;
-DO $path$ BEGIN
-    -- Otherwise a temporary table could take the place of the counters.
-    EXECUTE $alter$ALTER FUNCTION "bench_count_post_tags"() SET search_path = $alter$
-        || current_setting('search_path') || ', pg_temp';
-END $path$;
-
-CREATE TRIGGER "bench_count_post_tags_insert" AFTER INSERT ON "bench_post_tags"
-    REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags"();
-
-CREATE TRIGGER "bench_count_post_tags_update" AFTER UPDATE ON "bench_post_tags"
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags"();
-
-CREATE TRIGGER "bench_count_post_tags_delete" AFTER DELETE ON "bench_post_tags"
-    REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags"();
-
-CREATE TRIGGER "bench_count_post_tags_truncate" BEFORE TRUNCATE ON "bench_post_tags"
-    FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_post_tags"();
-
--- Counts the existing rows: adds the difference between the rows and the counters.
-INSERT INTO "bench_post_counters" AS kept ("post_id", "day", "slot", "tag_count")
-SELECT entity, day, 0, CAST(SUM(count_1) AS BIGINT)
-FROM (
-    SELECT counted_1."post_id" AS entity, DATE '1970-01-01' AS day, 1 AS count_1
-    FROM "bench_post_tags" AS counted_1
-    WHERE counted_1."post_id" IS NOT NULL
-    UNION ALL
-    SELECT stored_1."post_id", DATE '1970-01-01', -stored_1."tag_count"
-    FROM "bench_post_counters" AS stored_1
-) AS moved
-GROUP BY entity, day
-HAVING SUM(count_1) <> 0
-ORDER BY entity, day
-ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = kept."tag_count" + excluded."tag_count";
+    RETURN NULL; END $counting$;
+UPDATE "bench_posts" SET "tag_count" = "bench_posts"."tag_count" + "bench_count_post_tags_drift"."tag_count" - "bench_count_post_tags_drift"."stored_tag_count"
+FROM "bench_count_post_tags_drift" WHERE "bench_posts"."id" = "bench_count_post_tags_drift"."id";
 INSERT INTO "bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
-SELECT entity, day, 0, CAST(SUM(count_1) AS BIGINT)
-FROM (
-    SELECT counted_2."tag_id" AS entity, DATE '1970-01-01' AS day, 1 AS count_1
-    FROM "bench_post_tags" AS counted_2
-    WHERE counted_2."tag_id" IS NOT NULL
-    UNION ALL
-    SELECT stored_2."tag_id", DATE '1970-01-01', -stored_2."usage_count"
-    FROM "bench_tag_counters" AS stored_2
-) AS moved
-GROUP BY entity, day
-HAVING SUM(count_1) <> 0
-ORDER BY entity, day
+SELECT "tag_id", DATE '1970-01-01', 0, "usage_count" - "stored_usage_count" FROM "bench_count_post_tags_drift_2" ORDER BY "tag_id"
 ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = kept."usage_count" + excluded."usage_count";
+
+FOR counting IN SELECT * FROM (VALUES
+    ('bench_count_post_tags', '"bench_post_tags"', 'bench_post_tags', 'bench_count_post_tags_new', true)
+) AS counting (name, rows, old, new, has_updates) LOOP
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE format('ALTER FUNCTION %I() SET search_path = %s, pg_temp', counting.name, current_setting('search_path'));
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION %I() FROM PUBLIC', counting.name);
+    -- In a trigger, the names of these tables are those of the rows of the statement.
+    EXECUTE format('CREATE TRIGGER %I AFTER INSERT ON %s REFERENCING NEW TABLE AS %I
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_insert', counting.rows, counting.new, counting.name);
+    IF counting.has_updates THEN
+    EXECUTE format('CREATE TRIGGER %I AFTER UPDATE ON %s REFERENCING OLD TABLE AS %I NEW TABLE AS %I
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_update', counting.rows, counting.old, counting.new, counting.name);
+    END IF;
+    EXECUTE format('CREATE TRIGGER %I AFTER DELETE ON %s REFERENCING OLD TABLE AS %I
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_delete', counting.rows, counting.old, counting.name);
+    EXECUTE format('CREATE TRIGGER %I BEFORE TRUNCATE ON %s
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_truncate', counting.rows, counting.name);
+END LOOP;
 END $diesel_counters$;

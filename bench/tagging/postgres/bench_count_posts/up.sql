@@ -1,113 +1,64 @@
--- Counts the rows of bench_posts in bench_site_counters.post_count.
-
-DO $diesel_counters$ BEGIN
+DO $diesel_counters$ DECLARE counting RECORD; BEGIN
 IF current_setting('transaction_isolation') <> 'read committed' THEN
-    RAISE EXCEPTION 'run this migration at READ COMMITTED, to count all rows that are committed';
+    RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
 END IF;
--- Until the migration ends, others can read bench_posts, but not write it.
+-- Until the migration ends, others can read these tables, but not write them.
 LOCK TABLE "bench_posts" IN SHARE ROW EXCLUSIVE MODE;
+-- Claims a number for the connection, by which it has slots of its own.
+IF to_regprocedure('diesel_counters_number()') IS NULL THEN
+    CREATE FUNCTION diesel_counters_number() RETURNS INTEGER LANGUAGE sql AS $number$
+        SELECT COALESCE((SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid());
+    $number$;
+END IF;
 
--- The definition of the triggers, for `diesel-counters check` and `recount`.
-CREATE VIEW "bench_count_posts" AS
-SELECT '{"name":"bench_count_posts","rows":"bench_posts","count":["bench_site_counters.post_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
-
+-- Counts the rows of bench_posts in bench_site_counters.post_count.
+CREATE VIEW "bench_count_posts" AS SELECT '{"definition":{"by":"1","count":["bench_site_counters.post_count"],"name":"bench_count_posts","period":"day","rows":"bench_posts","slots":32},"targets":[{"view":"bench_count_posts_drift","table":"bench_site_counters","key":[],"slots":["day","slot"],"counters":["post_count"]}]}' AS diesel_counters_trigger;
+CREATE VIEW "bench_count_posts_new" AS SELECT  FROM "bench_posts" WHERE false;
+CREATE VIEW "bench_count_posts_drift" AS SELECT SUM("post_count") AS "post_count", SUM("stored_post_count") AS "stored_post_count" FROM (
+    SELECT 1 AS "post_count", 0 AS "stored_post_count" FROM "bench_posts" AS counted
+    UNION ALL SELECT 0, "post_count" FROM "bench_site_counters"
+) AS moved HAVING SUM("post_count") <> SUM("stored_post_count");
 CREATE FUNCTION "bench_count_posts"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $counting$
-DECLARE
-    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
+DECLARE counting_path TEXT := CASE WHEN current_schema() IS DISTINCT FROM TG_TABLE_SCHEMA -- renamed
+        THEN set_config('search_path', concat(quote_ident(TG_TABLE_SCHEMA), ', ', current_setting('search_path')), true) END;
+    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), diesel_counters_number()) % 32;
 BEGIN
-    -- The schema of the rows, if it has been renamed or is not the first.
-    IF current_schema() IS DISTINCT FROM TG_TABLE_SCHEMA THEN
-        PERFORM set_config('search_path', concat(quote_ident(TG_TABLE_SCHEMA), ', ', current_setting('search_path')), true);
-    END IF;
-    IF counting_slot IS NULL THEN
-        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
-    END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-        SELECT day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-            FROM new_rows AS counted_1
-        ) AS moved
-        GROUP BY day
-        HAVING SUM(count_1) <> 0
-        ORDER BY day
-        ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = kept."post_count" + excluded."post_count";
-    ELSIF TG_OP = 'UPDATE' THEN
-        INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-        SELECT day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-            FROM old_rows AS counted_1
-            UNION ALL
-            SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-            FROM new_rows AS counted_1
-        ) AS moved
-        GROUP BY day
-        HAVING SUM(count_1) <> 0
-        ORDER BY day
-        ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = kept."post_count" + excluded."post_count";
-    ELSIF TG_OP = 'DELETE' THEN
-        INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-        SELECT day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-            FROM old_rows AS counted_1
-        ) AS moved
-        GROUP BY day
-        HAVING SUM(count_1) <> 0
-        ORDER BY day
-        ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = kept."post_count" + excluded."post_count";
-    ELSIF current_setting('transaction_isolation') = 'read committed' THEN
-        INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-        SELECT day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-            FROM "bench_posts" AS counted_1
-        ) AS moved
-        GROUP BY day
-        HAVING SUM(count_1) <> 0
-        ORDER BY day
+        SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, COUNT(*) FROM "bench_count_posts_new" HAVING COUNT(*) <> 0
         ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = kept."post_count" + excluded."post_count";
     ELSE
-        RAISE EXCEPTION '%: TRUNCATE at % cannot see all rows, so they cannot be counted',
-            TG_TABLE_NAME, current_setting('transaction_isolation')
-            USING HINT = 'Use READ COMMITTED, or DELETE.';
+        IF TG_OP = 'TRUNCATE' AND current_setting('transaction_isolation') <> 'read committed' THEN
+            RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE', current_setting('transaction_isolation'); END IF;
+        INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
+        SELECT CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, CAST(SUM("post_count") AS BIGINT) FROM (
+            SELECT -1 AS "post_count" FROM "bench_posts"
+            UNION ALL SELECT 1 AS "post_count" FROM "bench_count_posts_new"
+        ) AS moved
+        HAVING SUM("post_count") <> 0
+        ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = kept."post_count" + excluded."post_count";
     END IF;
-    RETURN NULL;
-END
-$counting$;
-REVOKE EXECUTE ON FUNCTION "bench_count_posts"() FROM PUBLIC;
-DO $path$ BEGIN
-    -- Otherwise a temporary table could take the place of the counters.
-    EXECUTE $alter$ALTER FUNCTION "bench_count_posts"() SET search_path = $alter$
-        || current_setting('search_path') || ', pg_temp';
-END $path$;
-
-CREATE TRIGGER "bench_count_posts_insert" AFTER INSERT ON "bench_posts"
-    REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_posts"();
-
-CREATE TRIGGER "bench_count_posts_update" AFTER UPDATE ON "bench_posts"
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_posts"();
-
-CREATE TRIGGER "bench_count_posts_delete" AFTER DELETE ON "bench_posts"
-    REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_posts"();
-
-CREATE TRIGGER "bench_count_posts_truncate" BEFORE TRUNCATE ON "bench_posts"
-    FOR EACH STATEMENT EXECUTE FUNCTION "bench_count_posts"();
-
--- Counts the existing rows: adds the difference between the rows and the counters.
+    RETURN NULL; END $counting$;
 INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-SELECT day, 0, CAST(SUM(count_1) AS BIGINT)
-FROM (
-    SELECT DATE '1970-01-01' AS day, 1 AS count_1
-    FROM "bench_posts" AS counted_1
-    UNION ALL
-    SELECT DATE '1970-01-01', -stored_1."post_count"
-    FROM "bench_site_counters" AS stored_1
-) AS moved
-GROUP BY day
-HAVING SUM(count_1) <> 0
-ORDER BY day
+SELECT DATE '1970-01-01', 0, "post_count" - "stored_post_count" FROM "bench_count_posts_drift" WHERE true
 ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = kept."post_count" + excluded."post_count";
+
+FOR counting IN SELECT * FROM (VALUES
+    ('bench_count_posts', '"bench_posts"', 'bench_posts', 'bench_count_posts_new', false)
+) AS counting (name, rows, old, new, has_updates) LOOP
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE format('ALTER FUNCTION %I() SET search_path = %s, pg_temp', counting.name, current_setting('search_path'));
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION %I() FROM PUBLIC', counting.name);
+    -- In a trigger, the names of these tables are those of the rows of the statement.
+    EXECUTE format('CREATE TRIGGER %I AFTER INSERT ON %s REFERENCING NEW TABLE AS %I
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_insert', counting.rows, counting.new, counting.name);
+    IF counting.has_updates THEN
+    EXECUTE format('CREATE TRIGGER %I AFTER UPDATE ON %s REFERENCING OLD TABLE AS %I NEW TABLE AS %I
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_update', counting.rows, counting.old, counting.new, counting.name);
+    END IF;
+    EXECUTE format('CREATE TRIGGER %I AFTER DELETE ON %s REFERENCING OLD TABLE AS %I
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_delete', counting.rows, counting.old, counting.name);
+    EXECUTE format('CREATE TRIGGER %I BEFORE TRUNCATE ON %s
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_truncate', counting.rows, counting.name);
+END LOOP;
 END $diesel_counters$;

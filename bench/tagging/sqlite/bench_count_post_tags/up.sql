@@ -1,94 +1,58 @@
--- Counts the rows of bench_post_tags in bench_post_counters.tag_count, bench_tag_counters.usage_count.
-
--- The definition of the triggers, for `diesel-counters check` and `recount`.
-CREATE VIEW "bench_count_post_tags" AS
-SELECT '{"name":"bench_count_post_tags","rows":"bench_post_tags","count":["post_id:bench_post_counters.tag_count","tag_id:bench_tag_counters.usage_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
+-- Counts the rows of bench_post_tags in bench_posts.tag_count, bench_tag_counters.usage_count.
+CREATE VIEW "bench_count_post_tags" AS SELECT '{"definition":{"by":"1","count":["post_id:bench_posts.tag_count","tag_id:bench_tag_counters.usage_count"],"name":"bench_count_post_tags","period":"day","rows":"bench_post_tags","slots":32},"targets":[{"view":"bench_count_post_tags_drift","table":"bench_posts","key":["id"],"counters":["tag_count"]},{"view":"bench_count_post_tags_drift_2","table":"bench_tag_counters","key":["tag_id"],"slots":["day","slot"],"counters":["usage_count"]}]}' AS diesel_counters_trigger;
+CREATE VIEW "bench_count_post_tags_drift" AS SELECT "id", SUM("tag_count") AS "tag_count", SUM("stored_tag_count") AS "stored_tag_count" FROM (
+    SELECT counted."post_id" AS "id", 1 AS "tag_count", 0 AS "stored_tag_count" FROM "bench_post_tags" AS counted
+    UNION ALL SELECT "id", 0, "tag_count" FROM "bench_posts"
+) AS moved GROUP BY "id" HAVING SUM("tag_count") <> SUM("stored_tag_count");
+CREATE VIEW "bench_count_post_tags_drift_2" AS SELECT "tag_id", SUM("usage_count") AS "usage_count", SUM("stored_usage_count") AS "stored_usage_count" FROM (
+    SELECT counted."tag_id", 1 AS "usage_count", 0 AS "stored_usage_count" FROM "bench_post_tags" AS counted
+    UNION ALL SELECT "tag_id", 0, "usage_count" FROM "bench_tag_counters"
+) AS moved GROUP BY "tag_id" HAVING SUM("usage_count") <> SUM("stored_usage_count");
 
 CREATE TRIGGER "bench_count_post_tags_insert" AFTER INSERT ON "bench_post_tags" FOR EACH ROW BEGIN
-    INSERT INTO "bench_post_counters" ("post_id", "day", "slot", "tag_count")
-    SELECT NEW."post_id", date('now'), 0, 1
-    WHERE NEW."post_id" IS NOT NULL
-    ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = CASE typeof("tag_count" + 1) WHEN 'integer' THEN "tag_count" + 1 ELSE abs(-9223372036854775807 - 1) END;
+    UPDATE "bench_posts" SET "tag_count" = CASE typeof("tag_count" + 1) WHEN 'integer' THEN "tag_count" + 1 ELSE abs(-9223372036854775807 - 1) END
+    WHERE "id" = NEW."post_id";
     INSERT INTO "bench_tag_counters" ("tag_id", "day", "slot", "usage_count")
-    SELECT NEW."tag_id", date('now'), 0, 1
-    WHERE NEW."tag_id" IS NOT NULL
+    VALUES (NEW."tag_id", date('now'), 0, 1)
     ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = CASE typeof("usage_count" + 1) WHEN 'integer' THEN "usage_count" + 1 ELSE abs(-9223372036854775807 - 1) END;
 END;
-
 CREATE TRIGGER "bench_count_post_tags_update" AFTER UPDATE ON "bench_post_tags" FOR EACH ROW BEGIN
-    INSERT INTO "bench_post_counters" ("post_id", "day", "slot", "tag_count")
-    SELECT OLD."post_id", date('now'), 0, -1
-    WHERE OLD."post_id" IS NOT NULL
-        AND EXISTS (SELECT 1 FROM "bench_posts" AS parent_1 WHERE parent_1."id" = OLD."post_id")
-        AND (NEW."post_id" COLLATE BINARY IS NOT OLD."post_id")
-    ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = CASE typeof("tag_count" + -1) WHEN 'integer' THEN "tag_count" + -1 ELSE abs(-9223372036854775807 - 1) END;
-    INSERT INTO "bench_post_counters" ("post_id", "day", "slot", "tag_count")
-    SELECT NEW."post_id", date('now'), 0, 1
-    WHERE NEW."post_id" IS NOT NULL
-        AND (NEW."post_id" COLLATE BINARY IS NOT OLD."post_id")
-    ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = CASE typeof("tag_count" + 1) WHEN 'integer' THEN "tag_count" + 1 ELSE abs(-9223372036854775807 - 1) END;
+    UPDATE "bench_posts" SET "tag_count" = CASE typeof("tag_count" + -1) WHEN 'integer' THEN "tag_count" + -1 ELSE abs(-9223372036854775807 - 1) END
+    WHERE "id" = OLD."post_id"
+        AND NEW."post_id" COLLATE BINARY IS NOT OLD."post_id";
+    UPDATE "bench_posts" SET "tag_count" = CASE typeof("tag_count" + 1) WHEN 'integer' THEN "tag_count" + 1 ELSE abs(-9223372036854775807 - 1) END
+    WHERE "id" = NEW."post_id"
+        AND NEW."post_id" COLLATE BINARY IS NOT OLD."post_id";
     INSERT INTO "bench_tag_counters" ("tag_id", "day", "slot", "usage_count")
     SELECT OLD."tag_id", date('now'), 0, -1
-    WHERE OLD."tag_id" IS NOT NULL
-        AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_2 WHERE parent_2."id" = OLD."tag_id")
-        AND (NEW."tag_id" COLLATE BINARY IS NOT OLD."tag_id")
+    WHERE EXISTS (SELECT 1 FROM "bench_tags" AS parent WHERE parent."id" = OLD."tag_id")
+        AND NEW."tag_id" COLLATE BINARY IS NOT OLD."tag_id"
     ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = CASE typeof("usage_count" + -1) WHEN 'integer' THEN "usage_count" + -1 ELSE abs(-9223372036854775807 - 1) END;
     INSERT INTO "bench_tag_counters" ("tag_id", "day", "slot", "usage_count")
     SELECT NEW."tag_id", date('now'), 0, 1
-    WHERE NEW."tag_id" IS NOT NULL
-        AND (NEW."tag_id" COLLATE BINARY IS NOT OLD."tag_id")
+    WHERE NEW."tag_id" COLLATE BINARY IS NOT OLD."tag_id"
     ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = CASE typeof("usage_count" + 1) WHEN 'integer' THEN "usage_count" + 1 ELSE abs(-9223372036854775807 - 1) END;
 END;
-
 CREATE TRIGGER "bench_count_post_tags_delete" AFTER DELETE ON "bench_post_tags" FOR EACH ROW BEGIN
-    INSERT INTO "bench_post_counters" ("post_id", "day", "slot", "tag_count")
-    SELECT OLD."post_id", date('now'), 0, -1
-    WHERE OLD."post_id" IS NOT NULL
-        AND EXISTS (SELECT 1 FROM "bench_posts" AS parent_1 WHERE parent_1."id" = OLD."post_id")
-    ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = CASE typeof("tag_count" + -1) WHEN 'integer' THEN "tag_count" + -1 ELSE abs(-9223372036854775807 - 1) END;
+    UPDATE "bench_posts" SET "tag_count" = CASE typeof("tag_count" + -1) WHEN 'integer' THEN "tag_count" + -1 ELSE abs(-9223372036854775807 - 1) END
+    WHERE "id" = OLD."post_id";
     INSERT INTO "bench_tag_counters" ("tag_id", "day", "slot", "usage_count")
     SELECT OLD."tag_id", date('now'), 0, -1
-    WHERE OLD."tag_id" IS NOT NULL
-        AND EXISTS (SELECT 1 FROM "bench_tags" AS parent_2 WHERE parent_2."id" = OLD."tag_id")
+    WHERE EXISTS (SELECT 1 FROM "bench_tags" AS parent WHERE parent."id" = OLD."tag_id")
     ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = CASE typeof("usage_count" + -1) WHEN 'integer' THEN "usage_count" + -1 ELSE abs(-9223372036854775807 - 1) END;
 END;
-
 CREATE TRIGGER "bench_count_post_tags_replace_by_insert" BEFORE INSERT ON "bench_post_tags" FOR EACH ROW WHEN (EXISTS (SELECT 1 FROM "bench_post_tags" AS other WHERE other."post_id" = NEW."post_id" AND other."tag_id" = NEW."tag_id"))
     AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
     SELECT RAISE(ABORT, 'bench_post_tags has this row, and SQLite would not count that it is replaced: run PRAGMA recursive_triggers = ON on this connection');
 END;
-
 CREATE TRIGGER "bench_count_post_tags_replace_by_update" BEFORE UPDATE ON "bench_post_tags" FOR EACH ROW WHEN ((NEW."post_id", NEW."tag_id") IS NOT (OLD."post_id", OLD."tag_id") AND EXISTS (SELECT 1 FROM "bench_post_tags" AS other WHERE other."post_id" = NEW."post_id" AND other."tag_id" = NEW."tag_id"))
     AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
     SELECT RAISE(ABORT, 'bench_post_tags has this row, and SQLite would not count that it is replaced: run PRAGMA recursive_triggers = ON on this connection');
 END;
 
 -- Counts the existing rows: adds the difference between the rows and the counters.
-INSERT INTO "bench_post_counters" ("post_id", "day", "slot", "tag_count")
-SELECT entity, day, 0, CASE typeof(SUM(count_1)) WHEN 'integer' THEN SUM(count_1) ELSE abs(-9223372036854775807 - 1) END
-FROM (
-    SELECT counted_1."post_id" AS entity, '1970-01-01' AS day, 1 AS count_1
-    FROM "bench_post_tags" AS counted_1
-    WHERE counted_1."post_id" IS NOT NULL
-    UNION ALL
-    SELECT stored_1."post_id", '1970-01-01', -stored_1."tag_count"
-    FROM "bench_post_counters" AS stored_1
-) AS moved
-GROUP BY entity, day
-HAVING SUM(count_1) <> 0
-ORDER BY entity, day
-ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "tag_count" = CASE typeof("tag_count" + excluded."tag_count") WHEN 'integer' THEN "tag_count" + excluded."tag_count" ELSE abs(-9223372036854775807 - 1) END;
+UPDATE "bench_posts" SET "tag_count" = CASE typeof("bench_posts"."tag_count" + CASE typeof("bench_count_post_tags_drift"."tag_count" - "bench_count_post_tags_drift"."stored_tag_count") WHEN 'integer' THEN "bench_count_post_tags_drift"."tag_count" - "bench_count_post_tags_drift"."stored_tag_count" ELSE abs(-9223372036854775807 - 1) END) WHEN 'integer' THEN "bench_posts"."tag_count" + CASE typeof("bench_count_post_tags_drift"."tag_count" - "bench_count_post_tags_drift"."stored_tag_count") WHEN 'integer' THEN "bench_count_post_tags_drift"."tag_count" - "bench_count_post_tags_drift"."stored_tag_count" ELSE abs(-9223372036854775807 - 1) END ELSE abs(-9223372036854775807 - 1) END
+FROM "bench_count_post_tags_drift" WHERE "bench_posts"."id" = "bench_count_post_tags_drift"."id";
 INSERT INTO "bench_tag_counters" ("tag_id", "day", "slot", "usage_count")
-SELECT entity, day, 0, CASE typeof(SUM(count_1)) WHEN 'integer' THEN SUM(count_1) ELSE abs(-9223372036854775807 - 1) END
-FROM (
-    SELECT counted_2."tag_id" AS entity, '1970-01-01' AS day, 1 AS count_1
-    FROM "bench_post_tags" AS counted_2
-    WHERE counted_2."tag_id" IS NOT NULL
-    UNION ALL
-    SELECT stored_2."tag_id", '1970-01-01', -stored_2."usage_count"
-    FROM "bench_tag_counters" AS stored_2
-) AS moved
-GROUP BY entity, day
-HAVING SUM(count_1) <> 0
-ORDER BY entity, day
+SELECT "tag_id", '1970-01-01', 0, CASE typeof("usage_count" - "stored_usage_count") WHEN 'integer' THEN "usage_count" - "stored_usage_count" ELSE abs(-9223372036854775807 - 1) END FROM "bench_count_post_tags_drift_2" ORDER BY "tag_id"
 ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = CASE typeof("usage_count" + excluded."usage_count") WHEN 'integer' THEN "usage_count" + excluded."usage_count" ELSE abs(-9223372036854775807 - 1) END;

@@ -1,37 +1,24 @@
 -- Counts the rows of bench_posts in bench_site_counters.post_count.
-
--- The definition of the triggers, for `diesel-counters check` and `recount`.
-CREATE VIEW "bench_count_posts" AS
-SELECT '{"name":"bench_count_posts","rows":"bench_posts","count":["bench_site_counters.post_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
+CREATE VIEW "bench_count_posts" AS SELECT '{"definition":{"by":"1","count":["bench_site_counters.post_count"],"name":"bench_count_posts","period":"day","rows":"bench_posts","slots":32},"targets":[{"view":"bench_count_posts_drift","table":"bench_site_counters","key":[],"slots":["day","slot"],"counters":["post_count"]}]}' AS diesel_counters_trigger;
+CREATE VIEW "bench_count_posts_drift" AS SELECT SUM("post_count") AS "post_count", SUM("stored_post_count") AS "stored_post_count" FROM (
+    SELECT 1 AS "post_count", 0 AS "stored_post_count" FROM "bench_posts" AS counted
+    UNION ALL SELECT 0, "post_count" FROM "bench_site_counters"
+) AS moved HAVING SUM("post_count") <> SUM("stored_post_count");
 
 CREATE TRIGGER "bench_count_posts_insert" AFTER INSERT ON "bench_posts" FOR EACH ROW BEGIN
     INSERT INTO "bench_site_counters" ("day", "slot", "post_count")
-    SELECT date('now'), 0, 1
+    VALUES (date('now'), 0, 1)
     ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = CASE typeof("post_count" + 1) WHEN 'integer' THEN "post_count" + 1 ELSE abs(-9223372036854775807 - 1) END;
 END;
-
-CREATE TRIGGER "bench_count_posts_update" AFTER UPDATE ON "bench_posts" FOR EACH ROW BEGIN
-    INSERT INTO "bench_site_counters" ("day", "slot", "post_count")
-    SELECT date('now'), 0, -1
-    WHERE 1 = 0
-    ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = CASE typeof("post_count" + -1) WHEN 'integer' THEN "post_count" + -1 ELSE abs(-9223372036854775807 - 1) END;
-    INSERT INTO "bench_site_counters" ("day", "slot", "post_count")
-    SELECT date('now'), 0, 1
-    WHERE 1 = 0
-    ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = CASE typeof("post_count" + 1) WHEN 'integer' THEN "post_count" + 1 ELSE abs(-9223372036854775807 - 1) END;
-END;
-
 CREATE TRIGGER "bench_count_posts_delete" AFTER DELETE ON "bench_posts" FOR EACH ROW BEGIN
     INSERT INTO "bench_site_counters" ("day", "slot", "post_count")
-    SELECT date('now'), 0, -1
+    VALUES (date('now'), 0, -1)
     ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = CASE typeof("post_count" + -1) WHEN 'integer' THEN "post_count" + -1 ELSE abs(-9223372036854775807 - 1) END;
 END;
-
 CREATE TRIGGER "bench_count_posts_replace_by_insert" BEFORE INSERT ON "bench_posts" FOR EACH ROW WHEN (EXISTS (SELECT 1 FROM "bench_posts" AS other WHERE other."id" = NEW."id"))
     AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
     SELECT RAISE(ABORT, 'bench_posts has this row, and SQLite would not count that it is replaced: run PRAGMA recursive_triggers = ON on this connection');
 END;
-
 CREATE TRIGGER "bench_count_posts_replace_by_update" BEFORE UPDATE ON "bench_posts" FOR EACH ROW WHEN ((NEW."id") IS NOT (OLD."id") AND EXISTS (SELECT 1 FROM "bench_posts" AS other WHERE other."id" = NEW."id"))
     AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
     SELECT RAISE(ABORT, 'bench_posts has this row, and SQLite would not count that it is replaced: run PRAGMA recursive_triggers = ON on this connection');
@@ -39,15 +26,5 @@ END;
 
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "bench_site_counters" ("day", "slot", "post_count")
-SELECT day, 0, CASE typeof(SUM(count_1)) WHEN 'integer' THEN SUM(count_1) ELSE abs(-9223372036854775807 - 1) END
-FROM (
-    SELECT '1970-01-01' AS day, 1 AS count_1
-    FROM "bench_posts" AS counted_1
-    UNION ALL
-    SELECT '1970-01-01', -stored_1."post_count"
-    FROM "bench_site_counters" AS stored_1
-) AS moved
-GROUP BY day
-HAVING SUM(count_1) <> 0
-ORDER BY day
+SELECT '1970-01-01', 0, CASE typeof("post_count" - "stored_post_count") WHEN 'integer' THEN "post_count" - "stored_post_count" ELSE abs(-9223372036854775807 - 1) END FROM "bench_count_posts_drift" WHERE true
 ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = CASE typeof("post_count" + excluded."post_count") WHEN 'integer' THEN "post_count" + excluded."post_count" ELSE abs(-9223372036854775807 - 1) END;

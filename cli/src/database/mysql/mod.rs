@@ -7,7 +7,6 @@ mod lock_data;
 mod locks;
 mod remedies;
 mod replaces;
-mod triggers;
 
 use std::time::Duration;
 
@@ -55,7 +54,6 @@ const FACTS: Facts = Facts {
     table_locks: "performance_schema.metadata_locks shows which one",
     end_session: "KILL {}",
     claim_slots: " Run claim_slot() on each new connection, as ClaimSlots does in a pool.",
-    trigger: triggers::SQL,
 };
 
 impl Database for Mysql {
@@ -139,7 +137,7 @@ impl Database for Mysql {
         rows: &Table,
         conn: &mut AnyConnection,
     ) -> Result<Option<String>> {
-        let query = sql(triggers::FOREIGN_KEYS).bind(&*rows.in_schema);
+        let query = sql(crate::trigger::FOREIGN_KEYS).bind(&*rows.in_schema);
         let query = query
             .sql(" AND r.table_name = ")
             .bind(&*rows.name)

@@ -4,7 +4,6 @@ mod catalogue;
 mod locks;
 mod partitions;
 mod remedies;
-mod triggers;
 
 use std::time::Duration;
 
@@ -50,7 +49,6 @@ const FACTS: Facts = Facts {
     table_locks: "pg_locks shows which one",
     end_session: "SELECT pg_terminate_backend({})",
     claim_slots: "",
-    trigger: triggers::SQL,
 };
 
 impl Database for Postgres {

@@ -4,7 +4,6 @@ mod catalogue;
 mod locks;
 mod rebuild;
 mod remedies;
-mod triggers;
 
 use anyhow::Result;
 use diesel::RunQueryDsl;
@@ -43,7 +42,6 @@ const FACTS: Facts = Facts {
     table_locks: "SQLite does not tell which one",
     end_session: "",
     claim_slots: "",
-    trigger: triggers::SQL,
 };
 
 impl Database for Sqlite {

@@ -139,6 +139,24 @@ fn another_trigger_counts_too() {
     assert_mended(&database);
 }
 
+/// One that an application had before.
+#[test]
+fn another_trigger_writes_elsewhere() {
+    let database = of_likes();
+    database.execute(&by_hand(
+        "mine",
+        "UPDATE users SET id = id WHERE id = OLD.user_id",
+    ));
+    let checked = database.run(&["check", "article_counters"]);
+    let says =
+        "The trigger mine of article_likes is the application's own, and writes other tables.";
+    let text: Vec<_> = checked.stdout.split_whitespace().collect();
+    assert!(
+        checked.code == 0 && text.join(" ").contains(says),
+        "{checked:?}"
+    );
+}
+
 #[test]
 fn another_trigger_counts_in_a_counter_whose_name_is_no_word() {
     let database = tables(true);
@@ -179,7 +197,7 @@ fn all_triggers_are_missing() {
 fn a_trigger_is_there_twice() {
     let database = of_likes();
     let copy = match BACKEND {
-        "postgres" => "CREATE TRIGGER again AFTER INSERT ON article_likes REFERENCING NEW TABLE AS new_rows
+        "postgres" => "CREATE TRIGGER again AFTER INSERT ON article_likes REFERENCING NEW TABLE AS count_likes_new
             FOR EACH STATEMENT EXECUTE FUNCTION count_likes()",
         "mysql" => "CREATE TRIGGER again AFTER INSERT ON article_likes FOR EACH ROW
             INSERT INTO article_counters (article_id, day, slot, likes) VALUES (NEW.article_id, UTC_DATE(), 1, 1)
@@ -236,9 +254,9 @@ fn a_counter_has_one_definition() {
             ran.stderr
         );
     }
-    let second = "CREATE VIEW second AS SELECT '{\"name\":\"second\",\"rows\":\"other_likes\",\
-        \"count\":[\"article_id:article_counters.likes\"],\"by\":\"1\",\"period\":\"day\",\"slots\":32}' \
-        AS diesel_counters_trigger";
+    let second = "CREATE VIEW second AS SELECT '{\"definition\":{\"name\":\"second\",\"rows\":\"other_likes\",\
+        \"count\":[\"article_id:article_counters.likes\"],\"by\":\"1\",\"period\":\"day\",\"slots\":32},\
+        \"targets\":[]}' AS diesel_counters_trigger";
     database.execute(second);
     let checked = database
         .run(&["check", "article_counters", "--json"])
@@ -262,6 +280,9 @@ fn the_counter_table_has_another_name() {
             .contains("The triggers count_likes count the rows"),
         "{}",
         checked.stdout
+    );
+    database.execute(
+        "INSERT INTO counters_of_articles (article_id, day, slot, likes) VALUES (1, '2026-03-01', 1, 5)",
     );
     let recounted = database.run(&["recount"]);
     assert_eq!(

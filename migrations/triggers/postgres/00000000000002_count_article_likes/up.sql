@@ -1,122 +1,64 @@
--- Counts the rows of article_likes in article_counters.likes.
-
-DO $diesel_counters$ BEGIN
+DO $diesel_counters$ DECLARE counting RECORD; BEGIN
 IF current_setting('transaction_isolation') <> 'read committed' THEN
-    RAISE EXCEPTION 'run this migration at READ COMMITTED, to count all rows that are committed';
+    RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
 END IF;
--- Until the migration ends, others can read article_likes, but not write it.
+-- Until the migration ends, others can read these tables, but not write them.
 LOCK TABLE "article_likes" IN SHARE ROW EXCLUSIVE MODE;
+-- Claims a number for the connection, by which it has slots of its own.
+IF to_regprocedure('diesel_counters_number()') IS NULL THEN
+    CREATE FUNCTION diesel_counters_number() RETURNS INTEGER LANGUAGE sql AS $number$
+        SELECT COALESCE((SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid());
+    $number$;
+END IF;
 
--- The definition of the triggers, for `diesel-counters check` and `recount`.
-CREATE VIEW "count_article_likes" AS
-SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
-
+-- Counts the rows of article_likes in article_counters.likes.
+CREATE VIEW "count_article_likes" AS SELECT '{"definition":{"by":"1","count":["article_id:article_counters.likes"],"name":"count_article_likes","period":"day","rows":"article_likes","slots":32},"targets":[{"view":"count_article_likes_drift","table":"article_counters","key":["article_id"],"slots":["day","slot"],"counters":["likes"]}]}' AS diesel_counters_trigger;
+CREATE VIEW "count_article_likes_new" AS SELECT "article_id" FROM "article_likes" WHERE false;
+CREATE VIEW "count_article_likes_drift" AS SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
+    SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes" FROM "article_likes" AS counted
+    UNION ALL SELECT "article_id", 0, "likes" FROM "article_counters"
+) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes");
 CREATE FUNCTION "count_article_likes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $counting$
-DECLARE
-    counting_slot SMALLINT := 1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % 32;
+DECLARE counting_path TEXT := CASE WHEN current_schema() IS DISTINCT FROM TG_TABLE_SCHEMA -- renamed
+        THEN set_config('search_path', concat(quote_ident(TG_TABLE_SCHEMA), ', ', current_setting('search_path')), true) END;
+    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), diesel_counters_number()) % 32;
 BEGIN
-    -- The schema of the rows, if it has been renamed or is not the first.
-    IF current_schema() IS DISTINCT FROM TG_TABLE_SCHEMA THEN
-        PERFORM set_config('search_path', concat(quote_ident(TG_TABLE_SCHEMA), ', ', current_setting('search_path')), true);
-    END IF;
-    IF counting_slot IS NULL THEN
-        counting_slot := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid()) % 32;
-    END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT counted_1."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-            FROM new_rows AS counted_1
-            WHERE counted_1."article_id" IS NOT NULL
-        ) AS moved
-        GROUP BY entity, day
-        HAVING SUM(count_1) <> 0
-        ORDER BY entity, day
-        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
-    ELSIF TG_OP = 'UPDATE' THEN
-        INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT counted_1."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-            FROM old_rows AS counted_1
-            WHERE counted_1."article_id" IS NOT NULL
-            UNION ALL
-            SELECT counted_1."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, 1 AS count_1
-            FROM new_rows AS counted_1
-            WHERE counted_1."article_id" IS NOT NULL
-        ) AS moved
-        GROUP BY entity, day
-        HAVING (SUM(count_1) <> 0)
-            AND EXISTS (SELECT 1 FROM "articles" AS parent_1 WHERE parent_1."id" = moved.entity)
-        ORDER BY entity, day
-        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
-    ELSIF TG_OP = 'DELETE' THEN
-        INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT counted_1."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-            FROM old_rows AS counted_1
-            WHERE counted_1."article_id" IS NOT NULL
-        ) AS moved
-        GROUP BY entity, day
-        HAVING (SUM(count_1) <> 0)
-            AND EXISTS (SELECT 1 FROM "articles" AS parent_1 WHERE parent_1."id" = moved.entity)
-        ORDER BY entity, day
-        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
-    ELSIF current_setting('transaction_isolation') = 'read committed' THEN
-        INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT entity, day, counting_slot, CAST(SUM(count_1) AS BIGINT)
-        FROM (
-            SELECT counted_1."article_id" AS entity, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE) AS day, -1 AS count_1
-            FROM "article_likes" AS counted_1
-            WHERE counted_1."article_id" IS NOT NULL
-        ) AS moved
-        GROUP BY entity, day
-        HAVING (SUM(count_1) <> 0)
-            AND EXISTS (SELECT 1 FROM "articles" AS parent_1 WHERE parent_1."id" = moved.entity)
-        ORDER BY entity, day
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, COUNT(*) FROM "count_article_likes_new" GROUP BY 1 ORDER BY 1
         ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
     ELSE
-        RAISE EXCEPTION '%: TRUNCATE at % cannot see all rows, so they cannot be counted',
-            TG_TABLE_NAME, current_setting('transaction_isolation')
-            USING HINT = 'Use READ COMMITTED, or DELETE.';
+        IF TG_OP = 'TRUNCATE' AND current_setting('transaction_isolation') <> 'read committed' THEN
+            RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE', current_setting('transaction_isolation'); END IF;
+        INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, CAST(SUM("likes") AS BIGINT) FROM (
+            SELECT "article_id", -1 AS "likes" FROM "article_likes"
+            UNION ALL SELECT "article_id", 1 AS "likes" FROM "count_article_likes_new"
+        ) AS moved GROUP BY "article_id"
+        HAVING SUM("likes") <> 0 AND EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY "article_id"
+        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
     END IF;
-    RETURN NULL;
-END
-$counting$;
-REVOKE EXECUTE ON FUNCTION "count_article_likes"() FROM PUBLIC;
-DO $path$ BEGIN
-    -- Otherwise a temporary table could take the place of the counters.
-    EXECUTE $alter$ALTER FUNCTION "count_article_likes"() SET search_path = $alter$
-        || current_setting('search_path') || ', pg_temp';
-END $path$;
-
-CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "article_likes"
-    REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes"();
-
-CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "article_likes"
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes"();
-
-CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "article_likes"
-    REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes"();
-
-CREATE TRIGGER "count_article_likes_truncate" BEFORE TRUNCATE ON "article_likes"
-    FOR EACH STATEMENT EXECUTE FUNCTION "count_article_likes"();
-
--- Counts the existing rows: adds the difference between the rows and the counters.
+    RETURN NULL; END $counting$;
 INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-SELECT entity, day, 0, CAST(SUM(count_1) AS BIGINT)
-FROM (
-    SELECT counted_1."article_id" AS entity, DATE '1970-01-01' AS day, 1 AS count_1
-    FROM "article_likes" AS counted_1
-    WHERE counted_1."article_id" IS NOT NULL
-    UNION ALL
-    SELECT stored_1."article_id", DATE '1970-01-01', -stored_1."likes"
-    FROM "article_counters" AS stored_1
-) AS moved
-GROUP BY entity, day
-HAVING SUM(count_1) <> 0
-ORDER BY entity, day
+SELECT "article_id", DATE '1970-01-01', 0, "likes" - "stored_likes" FROM "count_article_likes_drift" ORDER BY "article_id"
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
+
+FOR counting IN SELECT * FROM (VALUES
+    ('count_article_likes', '"article_likes"', 'article_likes', 'count_article_likes_new', true)
+) AS counting (name, rows, old, new, has_updates) LOOP
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE format('ALTER FUNCTION %I() SET search_path = %s, pg_temp', counting.name, current_setting('search_path'));
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION %I() FROM PUBLIC', counting.name);
+    -- In a trigger, the names of these tables are those of the rows of the statement.
+    EXECUTE format('CREATE TRIGGER %I AFTER INSERT ON %s REFERENCING NEW TABLE AS %I
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_insert', counting.rows, counting.new, counting.name);
+    IF counting.has_updates THEN
+    EXECUTE format('CREATE TRIGGER %I AFTER UPDATE ON %s REFERENCING OLD TABLE AS %I NEW TABLE AS %I
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_update', counting.rows, counting.old, counting.new, counting.name);
+    END IF;
+    EXECUTE format('CREATE TRIGGER %I AFTER DELETE ON %s REFERENCING OLD TABLE AS %I
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_delete', counting.rows, counting.old, counting.name);
+    EXECUTE format('CREATE TRIGGER %I BEFORE TRUNCATE ON %s
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_truncate', counting.rows, counting.name);
+END LOOP;
 END $diesel_counters$;

@@ -3,13 +3,12 @@
 use anyhow::{Result, bail};
 use diesel_counters::Dialect;
 
-use super::Sqlite;
-use crate::database::{Database, TriggerSql};
-use crate::trigger::{Counting, Entities, Source, Trigger, in_lines};
+use super::{Counting, Entities, Plan, Rows, Source, Target, Trigger, TriggerSql, VIEW, in_lines};
+use crate::database::{Database, Sqlite};
 
 pub const SQL: TriggerSql = TriggerSql {
     triggers,
-    without_writers,
+    up,
     not_counted,
     today: "date('now')",
     undated: "'1970-01-01'",
@@ -29,18 +28,18 @@ pub const SQL: TriggerSql = TriggerSql {
     weight: "COALESCE(CAST({} AS INTEGER), 0)",
     // SUM of integers fails when it overflows. `-` of the least integer is no integer.
     sum: "CASE typeof(SUM({})) WHEN 'integer' THEN SUM({}) ELSE abs(-9223372036854775807 - 1) END",
-    total: "SUM({})",
+    minus: |one, other| whole(&format!("{one} - {other}")),
     alias: "",
     on_conflict: "ON CONFLICT ({}) DO UPDATE SET",
-    // `abs` of the least integer fails with "integer overflow".
-    update: |name, value| {
-        let sum = format!("{name} + {value}");
-        format!(
-            "{name} = CASE typeof({sum}) WHEN 'integer' THEN {sum} ELSE abs(-9223372036854775807 - 1) END"
-        )
+    kept: "{}",
+    update: |name, old, value| format!("{name} = {}", whole(&format!("{old} + {value}"))),
+    set: "{}",
+    update_from: |table, from, on, set| {
+        format!("UPDATE {table} SET {set}\nFROM {from} WHERE {on}")
     },
     new_value: "excluded.{}",
     is_new_value_of_table: true,
+    has_if: false,
     differs: |new, old| format!("{new} COLLATE BINARY IS NOT {old}"),
     // An index requires that. Functions of time are checked when they are called.
     try_expression: [
@@ -50,27 +49,29 @@ pub const SQL: TriggerSql = TriggerSql {
         "",
     ],
     keeps_half: false,
-    before_recount: "",
-    // The first statement waits for the write lock, and deletes nothing.
-    begin_recount: "DELETE FROM {table} WHERE 0; \
-                    DROP TABLE IF EXISTS temp.diesel_counters_wrong; \
-                    CREATE TEMPORARY TABLE diesel_counters_wrong AS {wrong}",
-    // SQLite cannot tell the columns of a view of a table that does not exist.
-    views: "SELECT 'main', name FROM sqlite_schema WHERE type = 'view' AND sql LIKE '% AS ' || ",
     live: "SELECT 'main', tbl_name, name, '',
             -- Its text without `CREATE TRIGGER name `.
             CASE WHEN sql LIKE 'CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" %'
                 THEN substr(sql, length('CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" ') + 1)
                 ELSE sql END, NULL
-        FROM sqlite_schema WHERE type = 'trigger' ORDER BY 2, 3",
+        FROM sqlite_schema WHERE type = 'trigger'
+        UNION ALL SELECT '', name, name, 'VIEW', '', NULL FROM sqlite_schema WHERE type = 'view'
+        ORDER BY 2, 3",
 };
 
+/// An integer, or an error. `abs` of the least integer fails with "integer overflow".
+fn whole(value: &str) -> String {
+    format!(
+        "CASE typeof({value}) WHEN 'integer' THEN {value} ELSE abs(-9223372036854775807 - 1) END"
+    )
+}
+
 fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
-    let mut triggers = vec![
-        after(counting, "INSERT", &[NEW]),
-        after(counting, "UPDATE", &[OLD, NEW]),
-        after(counting, "DELETE", &[OLD]),
-    ];
+    let mut triggers: Vec<_> = Trigger::drifts(counting).collect();
+    triggers.push(after(counting, "INSERT", &[NEW]));
+    let has_updates = counting.has_updates();
+    triggers.extend(has_updates.then(|| after(counting, "UPDATE", &[OLD, NEW])));
+    triggers.push(after(counting, "DELETE", &[OLD]));
     for event in ["INSERT", "UPDATE"] {
         triggers.extend(replace(counting, event)?);
     }
@@ -82,19 +83,38 @@ const OLD: &str = "OLD";
 
 fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
     let slot = Dialect::Sqlite.connection_slot(counting.definition.slots);
-    let entities = |row: &str, source: &Source| match row {
+    let entities = |row: &str, target: &Target, source: &Source| match row {
+        _ if target.slots.is_none() => target.entities(source),
         OLD => Entities::Existing,
         // A cascade changes the row after its entity.
         _ if source.exists && event == "UPDATE" && counting.columns(source).len() > 1 => {
             Entities::ExistingOrMoved
         }
-        _ => source.entities(),
+        _ => target.entities(source),
     };
-    let statements = counting.each_row(rows, "", &slot, entities, |_| None);
-    let statements = statements.iter().map(|one| in_lines(one, 4) + ";\n");
-    let head = format!("AFTER {event}");
-    let body = statements.collect::<String>();
-    trigger(counting, &event.to_lowercase(), &head, "", &body)
+    let mut body = String::new();
+    for target in &counting.targets {
+        for name in rows {
+            for source in &target.sources {
+                let rows_of = Rows {
+                    name,
+                    from: "",
+                    minus: *name == OLD,
+                    entities: entities(name, target, source),
+                };
+                let changed = (rows.len() > 1).then(|| counting.changed(source));
+                let statement = counting.add_row(target, source, &rows_of, &slot, changed);
+                body += &(in_lines(&statement, 4) + ";\n");
+            }
+        }
+    }
+    trigger(
+        counting,
+        &event.to_lowercase(),
+        &format!("AFTER {event}"),
+        "",
+        &body,
+    )
 }
 
 /// Refuses a row that could replace another one. SQLite runs no trigger for the row that is
@@ -171,14 +191,25 @@ fn trigger(counting: &Counting, what: &str, head: &str, when: &str, statements: 
 }
 
 /// The migration's transaction is the only one that writes, from its first statement on.
-fn without_writers(_: &Counting, first: &str, statements: &str) -> String {
-    format!("{first}{statements}")
+fn up(plans: &[Plan]) -> String {
+    let all = plans.iter().map(|plan| {
+        format!(
+            "{}{}{}\n{}\n\
+             -- Counts the existing rows: adds the difference between the rows and the counters.\n{}",
+            plan.heading(),
+            plan.definition,
+            plan.create(|trigger| trigger.event == VIEW),
+            plan.create(|trigger| trigger.event != VIEW),
+            plan.existing(),
+        )
+    });
+    all.collect::<Vec<_>>().join("\n")
 }
 
-fn not_counted(counting: &Counting, _: &[Trigger]) -> Vec<String> {
+fn not_counted(plan: &Plan) -> Vec<String> {
     vec![format!(
         "On a connection without PRAGMA recursive_triggers = ON, an INSERT into {} that meets an \
          existing row is refused, because INSERT OR REPLACE would not be counted.",
-        counting.rows
+        plan.counting.rows
     )]
 }

@@ -2,16 +2,18 @@
 
 use anyhow::Result;
 
-use crate::trigger::{Counting, Trigger};
+use super::migration::Plan;
+use super::{Counting, Trigger};
 
 /// The triggers that count rows, and the SQL in their statements. `{}` is a value, or a name.
 pub struct TriggerSql {
-    /// The triggers. It fails if triggers of this database could not count the rows.
+    /// The triggers, and what they need. It fails if triggers of this database could not count the
+    /// rows.
     pub triggers: fn(&Counting) -> Result<Vec<Trigger>>,
-    /// The statements of a migration. While the second ones run, others do not write rows.
-    pub without_writers: fn(&Counting, first: &str, statements: &str) -> String,
+    /// A migration that creates them. While it counts the existing rows, others do not write rows.
+    pub up: fn(&[Plan]) -> String,
     /// What these triggers do not count, and what to do about it.
-    pub not_counted: fn(&Counting, &[Trigger]) -> Vec<String>,
+    pub not_counted: fn(&Plan) -> Vec<String>,
     /// Today in UTC.
     pub today: &'static str,
     /// The day of counts without a day: 1970-01-01.
@@ -30,19 +32,27 @@ pub struct TriggerSql {
     pub weight: &'static str,
     /// A sum of integers, which is an error out of the range of a BIGINT.
     pub sum: &'static str,
-    /// The same, of the type BIGINT.
-    pub total: &'static str,
+    /// The difference of two sums.
+    pub minus: fn(one: &str, other: &str) -> String,
     /// After the name of the table of an upsert.
     pub alias: &'static str,
     /// Before the updates of an upsert; `{}` is its key.
     pub on_conflict: &'static str,
-    /// Adds a value to the counter of a name.
-    pub update: fn(name: &str, value: &str) -> String,
+    /// The counter `{}` of the row of the table `{table}` that is there already.
+    pub kept: &'static str,
+    /// Sets a counter to the sum of the old value and another one.
+    pub update: fn(name: &str, old: &str, value: &str) -> String,
+    /// The column to set in such an update.
+    pub set: &'static str,
+    /// Updates the rows of a table from others.
+    pub update_from: fn(table: &str, from: &str, on: &str, set: &str) -> String,
     /// The value in the row that an upsert could not insert.
     pub new_value: &'static str,
     /// A trigger that runs for each row adds the value itself. When SQLite renames the table, it
     /// changes `excluded` in triggers to the name of the table.
     pub is_new_value_of_table: bool,
+    /// Triggers have an IF.
+    pub has_if: bool,
     /// Whether the new value is another one than the old one.
     pub differs: fn(new: &str, old: &str) -> String,
     /// Statements that fail for an expression `{expression}` of the table `{rows}` that has not the
@@ -51,15 +61,7 @@ pub struct TriggerSql {
     pub try_expression: [&'static str; 3],
     /// Whether a migration that fails leaves what it created before. Then it replaces it.
     pub keeps_half: bool,
-    /// What a session runs before the transaction of a recount.
-    pub before_recount: &'static str,
-    /// What it runs first in the transaction: it stores the entities that the query `{wrong}` returns
-    /// in the temporary table `diesel_counters_wrong`, whose column is `{key}`. `{table}` is the
-    /// counter table.
-    pub begin_recount: &'static str,
-    /// A query of the schema and the name of each view that has a column of the name that follows.
-    pub views: &'static str,
     /// A query of all triggers: the schema, the table, the name, the event, the body, and why it
-    /// does not run, if that is so.
+    /// does not run, if that is so. It has the views and functions that they need, too.
     pub live: &'static str,
 }

@@ -3,14 +3,13 @@
 use anyhow::{Result, bail};
 use diesel_counters::Dialect;
 
-use super::Mysql;
+use super::{Counting, Plan, Rows, Source, Target, Trigger, TriggerSql, VIEW, in_lines};
 use crate::catalogue::{Column, Parent};
-use crate::database::{Database, TriggerSql};
-use crate::trigger::{Counting, DayOf, Rows, Source, Target, Trigger, in_lines};
+use crate::database::{Database, Mysql};
 
 pub const SQL: TriggerSql = TriggerSql {
     triggers,
-    without_writers,
+    up,
     not_counted,
     today: "UTC_DATE()",
     undated: "DATE '1970-01-01'",
@@ -31,12 +30,16 @@ pub const SQL: TriggerSql = TriggerSql {
     // A CAST AS SIGNED of a greater number would wrap.
     weight: "COALESCE(CAST({} AS DECIMAL(65, 0)), 0)",
     sum: "SUM({})",
-    total: "CAST(SUM({}) AS SIGNED)",
+    minus: |one, other| format!("{one} - {other}"),
     alias: "",
     on_conflict: "ON DUPLICATE KEY UPDATE",
-    update: |name, value| format!("{name} = {name} + {value}"),
+    kept: "{table}.{}",
+    update: |name, old, value| format!("{name} = {old} + {value}"),
+    set: "{table}.{}",
+    update_from: |table, from, on, set| format!("UPDATE {table} JOIN {from} ON {on} SET {set}"),
     new_value: "VALUES({})",
     is_new_value_of_table: false,
+    has_if: true,
     differs: |new, old| format!("NOT (CAST({new} AS BINARY) <=> CAST({old} AS BINARY))"),
     // A stored column requires that.
     try_expression: [
@@ -45,18 +48,13 @@ pub const SQL: TriggerSql = TriggerSql {
         "DROP TEMPORARY TABLE IF EXISTS diesel_counters_try",
     ],
     keeps_half: true,
-    // At READ COMMITTED, an INSERT reads a snapshot of its own, and locks none of the rows.
-    before_recount: "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-    begin_recount: "DROP TEMPORARY TABLE IF EXISTS diesel_counters_wrong; \
-                    CREATE TEMPORARY TABLE diesel_counters_wrong (PRIMARY KEY ({key})) AS {wrong}",
-    views: "SELECT CAST(c.table_schema AS CHAR), CAST(c.table_name AS CHAR)
-        FROM information_schema.columns c JOIN information_schema.views v
-          ON v.table_schema = c.table_schema AND v.table_name = c.table_name
-        WHERE c.table_schema = DATABASE() AND c.column_name = ",
     live: "SELECT CAST(event_object_schema AS CHAR), CAST(event_object_table AS CHAR),
             CAST(trigger_name AS CHAR), CONCAT_WS(' ', action_timing, event_manipulation),
             CAST(action_statement AS CHAR), NULL
-        FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY 1, 2, 3",
+        FROM information_schema.triggers WHERE trigger_schema = DATABASE()
+        UNION ALL
+        SELECT '', CAST(table_name AS CHAR), CAST(table_name AS CHAR), 'VIEW', '', NULL
+        FROM information_schema.views WHERE table_schema = DATABASE() ORDER BY 1, 2, 3",
 };
 
 /// The foreign keys of several columns that delete or change rows.
@@ -76,11 +74,26 @@ fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
              the counter table with its database"
         );
     }
-    let mut triggers = vec![
-        after(counting, "INSERT", &[NEW]),
-        after(counting, "UPDATE", &[OLD, NEW]),
-        after(counting, "DELETE", &[OLD]),
-    ];
+    let mut columns = counting
+        .targets
+        .iter()
+        .filter(|target| target.slots.is_none());
+    if columns.any(|target| target.table.name == rows.name) {
+        bail!(
+            "a trigger of MySQL and MariaDB cannot change the table of its own row: count the rows of {rows} \
+             in a counter table"
+        );
+    }
+    let mut triggers: Vec<_> = Trigger::drifts(counting).collect();
+    triggers.extend(
+        ["INSERT", "UPDATE"]
+            .into_iter()
+            .filter_map(|event| lock(counting, event)),
+    );
+    triggers.push(after(counting, "INSERT", &[NEW]));
+    let has_updates = counting.has_updates();
+    triggers.extend(has_updates.then(|| after(counting, "UPDATE", &[OLD, NEW])));
+    triggers.push(after(counting, "DELETE", &[OLD]));
     triggers.extend(cascades(counting)?);
     Ok(triggers)
 }
@@ -90,18 +103,79 @@ const OLD: &str = "OLD";
 
 fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
     let slot = Dialect::MySql.connection_slot(counting.definition.slots);
-    let updated = |source: &Source| {
-        (event == "UPDATE")
-            .then(|| updated(counting, source))
-            .flatten()
-    };
-    let entities = |_: &str, source: &Source| source.entities();
-    let statements = counting.each_row(rows, " FROM DUAL", &slot, entities, updated);
-    let body = block(&statements);
+    let sources = counting.targets.iter();
+    let sources =
+        sources.flat_map(|target| target.sources.iter().map(move |source| (target, source)));
+    let statements = sources.map(|(target, source)| {
+        let add = |name: &&str| {
+            let rows = Rows {
+                name,
+                from: "",
+                minus: *name == OLD,
+                entities: target.entities(source),
+            };
+            counting.add_row(target, source, &rows, &slot, None)
+        };
+        let statements: Vec<_> = rows.iter().map(add).collect();
+        if let [one] = &*statements {
+            return one.clone();
+        }
+        // An IF evaluates the first condition first.
+        let mut is_changed = counting.changed(source);
+        if let Some(updated) = updated(counting, source) {
+            is_changed += &format!("\n    AND {updated}");
+        }
+        let statements = statements.iter().map(|one| in_lines(one, 4) + ";\n");
+        format!(
+            "IF {is_changed} THEN\n{}END IF",
+            statements.collect::<String>()
+        )
+    });
+    let body = block(&statements.collect::<Vec<_>>());
     let name = format!("{}_{}", counting.definition.name, event.to_lowercase());
     let table = [&counting.rows.in_schema, &counting.rows.name].map(Clone::clone);
     let sql = Mysql.table_name(&counting.rows);
     trigger(name, (table, &sql), &format!("AFTER {event}"), body)
+}
+
+/// Locks the rows that an AFTER trigger will update. Otherwise the foreign key share-locks them first,
+/// and two statements that wait for each other to end that deadlock.
+fn lock(counting: &Counting, event: &str) -> Option<Trigger> {
+    let targets = counting
+        .targets
+        .iter()
+        .filter(|target| target.slots.is_none());
+    let sources =
+        targets.flat_map(|target| target.sources.iter().map(move |source| (target, source)));
+    let locks = sources.filter(|(_, source)| source.exists).map(|(target, source)| {
+        let keys = target.entity.iter().map(|key| Mysql.quoted(&key.name));
+        let row = |row| format!("({})", counting.entity_of(source, row).join(", "));
+        let (rows, when) = match event {
+            "UPDATE" => (format!("{}, {}", row(OLD), row(NEW)), Some(counting.changed(source))),
+            _ => (row(NEW), None),
+        };
+        let lock = format!(
+            "SET @diesel_counters_locked = (SELECT COUNT(*) FROM {} WHERE ({}) IN ({rows}) FOR UPDATE)",
+            Mysql.table_name(&target.table),
+            keys.collect::<Vec<_>>().join(", "),
+        );
+        match when {
+            Some(when) => format!("IF {when} THEN\n    {lock};\nEND IF"),
+            None => lock,
+        }
+    });
+    let locks: Vec<_> = locks.collect();
+    let name = format!("{}_lock_{}", counting.definition.name, event.to_lowercase());
+    let table = [&counting.rows.in_schema, &counting.rows.name].map(Clone::clone);
+    let sql = Mysql.table_name(&counting.rows);
+    (!locks.is_empty()).then(|| {
+        trigger(
+            name,
+            (table, &sql),
+            &format!("BEFORE {event}"),
+            block(&locks),
+        )
+    })
 }
 
 /// Whether the row is no longer what it was. MariaDB also runs the trigger for a row that UPDATE
@@ -228,10 +302,10 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
         .map(|one| format!(" AND NOT ({})", refers(one)))
         .collect();
     // It reads what is committed, as the foreign keys do.
-    let from = |columns: &str, and: &str, alias: &str| {
+    let from = |columns: &str, and: &str| {
         format!(
-            "\nFROM (SELECT {columns} FROM {table} WHERE ({}){and} AND @@foreign_key_checks FOR UPDATE) \
-             AS {alias}",
+            "FROM (SELECT {columns} FROM {table} WHERE ({}){and} AND @@foreign_key_checks FOR UPDATE) \
+             AS counted",
             all.join(" OR ")
         )
     };
@@ -242,24 +316,29 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
     });
     let statements = targets.map(|target| {
         let queries = target.sources.iter().flat_map(|source| {
-            let alias = source.alias();
             let query = |from: &str, minus: bool| {
                 let rows = Rows {
-                    name: &alias,
+                    name: "counted",
                     from,
                     minus,
-                    day: DayOf::Today,
-                    entities: source.entities(),
+                    entities: target.entities(source),
                 };
                 counting.query(target, source, &rows, "")
             };
-            let was = query(&from("*", "", &alias), is_before);
-            let becomes = (!changed.is_empty())
-                .then(|| query(&from(&values, &kept.concat(), &alias), !is_before));
+            let was = query(&from("*", ""), is_before);
+            let becomes =
+                (!changed.is_empty()).then(|| query(&from(&values, &kept.concat()), !is_before));
             [was].into_iter().chain(becomes)
         });
         let queries: Vec<_> = queries.collect();
-        counting.add(target, &queries, &slot)
+        match target.slots {
+            Some(_) => counting.add(target, &counting.sums(target, &queries, Some(&slot), &[])),
+            None => {
+                let sums = in_lines(&counting.sums(target, &queries, None, &[]), 4);
+                let value = |counter: &str| format!("moved.{}", Mysql.quoted(counter));
+                counting.add_to_column(target, &format!("(\n{sums}\n) AS moved"), "moved", value)
+            }
+        }
     });
     block(&statements.collect::<Vec<_>>())
 }
@@ -281,12 +360,12 @@ fn acts(action: &str) -> bool {
 
 /// Whether the counts of these rows are deleted with their entity.
 fn goes_with(target: &Target, column: &Column, parent: &Parent) -> bool {
-    let mut counters = target.counters.parents();
+    let mut counters = target.parents();
     counters.any(|(i, counters)| {
         let mut sources = target.sources.iter();
         sources.all(|source| source.entity[i] == *column)
             && counters.cascades()
-            && counters.is_same(parent)
+            && parent.is_same(&counters)
     })
 }
 
@@ -304,42 +383,55 @@ fn trigger(name: String, (table, sql): ([String; 2], &str), event: &str, body: S
 }
 
 /// Statements that change a schema commit, so that a transaction would end at the first of them.
-fn without_writers(counting: &Counting, first: &str, statements: &str) -> String {
-    let rows = Mysql.table_name(&counting.rows);
-    let mut locks = vec![format!("{rows} WRITE")];
-    for target in &counting.targets {
-        let table = Mysql.table_name(&target.counters.table);
-        locks.extend([
-            format!("{table} WRITE"),
-            format!("{table} AS {} READ", target.stored_alias()),
-        ]);
-        for source in &target.sources {
-            locks.push(format!("{rows} AS {} READ", source.alias()));
-            let parents = target.parents.iter().filter(|_| !source.exists);
-            locks.extend(parents.map(|parent| {
-                let (table, alias) = (&parent.table, source.parent_alias(parent.column));
-                format!("{} AS {alias} READ", Mysql.table_name(table))
-            }));
-        }
-    }
-    locks.sort();
+fn up(plans: &[Plan]) -> String {
+    let headings: String = plans.iter().map(Plan::heading).collect();
+    let tables = plans.iter().flat_map(|plan| {
+        let counting = &plan.counting;
+        let names = counting.targets.iter().flat_map(|target| {
+            let name = Mysql.table_name(&target.table);
+            [name + " WRITE", Mysql.quoted(&target.drift) + " READ"]
+        });
+        let rows = Mysql.table_name(&counting.rows) + " WRITE";
+        names.chain([rows]).collect::<Vec<_>>()
+    });
+    let mut tables: Vec<_> = tables.collect();
+    tables.sort();
+    tables.dedup();
+    let create = |is: &dyn Fn(&Plan, &Trigger) -> bool| {
+        let create = plans.iter().flat_map(|plan| {
+            let triggers = plan.triggers.iter().filter(|trigger| is(plan, trigger));
+            triggers.map(|trigger| match trigger.event == VIEW {
+                true => trigger.create.clone(),
+                // A migration that failed half way can have left it.
+                false => trigger.drop.clone() + &trigger.create,
+            })
+        });
+        create.collect::<String>()
+    };
+    let is_of_rows = |plan: &Plan, trigger: &Trigger| trigger.table[1] == plan.counting.rows.name;
+    let views: String = plans.iter().map(|plan| &*plan.definition).collect();
+    let first = create(&|plan, trigger| !is_of_rows(plan, trigger));
+    let triggers = create(&is_of_rows);
+    let existing: String = plans.iter().map(Plan::existing).collect();
     format!(
-        "{first}-- If the server has a binary log, creating triggers requires SUPER, or\n\
+        "{headings}\n{views}{first}\n\
+         -- If the server has a binary log, creating triggers requires SUPER, or\n\
          -- log_bin_trust_function_creators = ON.\n\
-         -- Until UNLOCK TABLES, other sessions wait for these tables.\nLOCK TABLES\n    {};\n\n\
-         {statements}\nUNLOCK TABLES;\n",
-        locks.join(",\n    ")
+         -- Until UNLOCK TABLES, other sessions wait for these tables.\n\
+         LOCK TABLES\n    {};\n\n\
+         -- Counts the existing rows: adds the difference between the rows and the counters.\n\
+         {existing}\n{triggers}\nUNLOCK TABLES;\n",
+        tables.join(",\n    ")
     )
 }
 
-fn not_counted(counting: &Counting, triggers: &[Trigger]) -> Vec<String> {
-    let rows = &counting.rows;
+fn not_counted(plan: &Plan) -> Vec<String> {
+    let rows = &plan.counting.rows;
     let mut all = vec![format!(
         "TRUNCATE TABLE {rows}: run `diesel-counters recount` after it."
     )];
-    let parents = triggers
-        .iter()
-        .filter(|trigger| trigger.event == "BEFORE DELETE");
+    let triggers = plan.triggers.iter();
+    let parents = triggers.filter(|trigger| trigger.event == "BEFORE DELETE");
     for trigger in parents {
         let parent = &trigger.table[1];
         all.push(format!(

@@ -1,0 +1,35 @@
+-- Counts the rows of bench_hot_comments in bench_hot_articles.comments.
+CREATE VIEW "bench_count_hot" AS SELECT '{"definition":{"by":"1","count":["article_id:bench_hot_articles.comments"],"name":"bench_count_hot","period":"day","rows":"bench_hot_comments","slots":32},"targets":[{"view":"bench_count_hot_drift","table":"bench_hot_articles","key":["id"],"counters":["comments"]}]}' AS diesel_counters_trigger;
+CREATE VIEW "bench_count_hot_drift" AS SELECT "id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
+    SELECT counted."article_id" AS "id", 1 AS "comments", 0 AS "stored_comments" FROM "bench_hot_comments" AS counted WHERE EXISTS (SELECT 1 FROM "bench_hot_articles" AS parent WHERE parent."id" = counted."article_id")
+    UNION ALL SELECT "id", 0, "comments" FROM "bench_hot_articles"
+) AS moved GROUP BY "id" HAVING SUM("comments") <> SUM("stored_comments");
+
+CREATE TRIGGER "bench_count_hot_insert" AFTER INSERT ON "bench_hot_comments" FOR EACH ROW BEGIN
+    UPDATE "bench_hot_articles" SET "comments" = CASE typeof("comments" + 1) WHEN 'integer' THEN "comments" + 1 ELSE abs(-9223372036854775807 - 1) END
+    WHERE "id" = NEW."article_id";
+END;
+CREATE TRIGGER "bench_count_hot_update" AFTER UPDATE ON "bench_hot_comments" FOR EACH ROW BEGIN
+    UPDATE "bench_hot_articles" SET "comments" = CASE typeof("comments" + -1) WHEN 'integer' THEN "comments" + -1 ELSE abs(-9223372036854775807 - 1) END
+    WHERE "id" = OLD."article_id"
+        AND NEW."article_id" COLLATE BINARY IS NOT OLD."article_id";
+    UPDATE "bench_hot_articles" SET "comments" = CASE typeof("comments" + 1) WHEN 'integer' THEN "comments" + 1 ELSE abs(-9223372036854775807 - 1) END
+    WHERE "id" = NEW."article_id"
+        AND NEW."article_id" COLLATE BINARY IS NOT OLD."article_id";
+END;
+CREATE TRIGGER "bench_count_hot_delete" AFTER DELETE ON "bench_hot_comments" FOR EACH ROW BEGIN
+    UPDATE "bench_hot_articles" SET "comments" = CASE typeof("comments" + -1) WHEN 'integer' THEN "comments" + -1 ELSE abs(-9223372036854775807 - 1) END
+    WHERE "id" = OLD."article_id";
+END;
+CREATE TRIGGER "bench_count_hot_replace_by_insert" BEFORE INSERT ON "bench_hot_comments" FOR EACH ROW WHEN (EXISTS (SELECT 1 FROM "bench_hot_comments" AS other WHERE other."id" = NEW."id"))
+    AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
+    SELECT RAISE(ABORT, 'bench_hot_comments has this row, and SQLite would not count that it is replaced: run PRAGMA recursive_triggers = ON on this connection');
+END;
+CREATE TRIGGER "bench_count_hot_replace_by_update" BEFORE UPDATE ON "bench_hot_comments" FOR EACH ROW WHEN ((NEW."id") IS NOT (OLD."id") AND EXISTS (SELECT 1 FROM "bench_hot_comments" AS other WHERE other."id" = NEW."id"))
+    AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
+    SELECT RAISE(ABORT, 'bench_hot_comments has this row, and SQLite would not count that it is replaced: run PRAGMA recursive_triggers = ON on this connection');
+END;
+
+-- Counts the existing rows: adds the difference between the rows and the counters.
+UPDATE "bench_hot_articles" SET "comments" = CASE typeof("bench_hot_articles"."comments" + CASE typeof("bench_count_hot_drift"."comments" - "bench_count_hot_drift"."stored_comments") WHEN 'integer' THEN "bench_count_hot_drift"."comments" - "bench_count_hot_drift"."stored_comments" ELSE abs(-9223372036854775807 - 1) END) WHEN 'integer' THEN "bench_hot_articles"."comments" + CASE typeof("bench_count_hot_drift"."comments" - "bench_count_hot_drift"."stored_comments") WHEN 'integer' THEN "bench_count_hot_drift"."comments" - "bench_count_hot_drift"."stored_comments" ELSE abs(-9223372036854775807 - 1) END ELSE abs(-9223372036854775807 - 1) END
+FROM "bench_count_hot_drift" WHERE "bench_hot_articles"."id" = "bench_count_hot_drift"."id";

@@ -1,0 +1,315 @@
+//! Counts in ordinary columns, beside counts in slots.
+
+use diesel::connection::SimpleConnection;
+use diesel_migrations::{FileBasedMigrations, MigrationHarness};
+use tempfile::tempdir;
+
+use super::{integer, migrate, number, open};
+use crate::{BACKEND, Conn, TestDatabase};
+
+/// Tags of posts. Their users count them too, in a column that a foreign key does not refer to.
+const TABLES: &str = "
+    CREATE TABLE users (
+        id BIGINT NOT NULL PRIMARY KEY, tag_count BIGINT NOT NULL DEFAULT 0,
+        post_count BIGINT NOT NULL DEFAULT 0
+    );
+    CREATE TABLE posts (
+        id BIGINT NOT NULL PRIMARY KEY, user_id BIGINT, tag_count BIGINT NOT NULL DEFAULT 0,
+        weight BIGINT NOT NULL DEFAULT 0, views INTEGER NOT NULL DEFAULT 0, likes BIGINT DEFAULT 0,
+        FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE SET NULL
+    );
+    CREATE TABLE tags (id BIGINT NOT NULL PRIMARY KEY);
+    CREATE TABLE post_tags (
+        post_id BIGINT NOT NULL, tag_id BIGINT NOT NULL, user_id BIGINT, weight INTEGER DEFAULT 1,
+        PRIMARY KEY (post_id, tag_id),
+        FOREIGN KEY (post_id) REFERENCES posts (id) ON DELETE CASCADE,
+        FOREIGN KEY (tag_id) REFERENCES tags (id) ON DELETE CASCADE
+    );
+    CREATE TABLE tag_counters (
+        tag_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+        usages BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (tag_id, day, slot),
+        FOREIGN KEY (tag_id) REFERENCES tags (id) ON DELETE CASCADE
+    );
+    INSERT INTO users (id) VALUES (1), (2), (3);
+    INSERT INTO posts (id, user_id) VALUES (1, 1), (2, 2), (3, NULL), (4, 1);
+    INSERT INTO tags VALUES (1), (2), (3), (4);
+    INSERT INTO post_tags VALUES (1, 1, 1, 3), (1, 2, 9, 0), (2, 1, 2, NULL);
+    UPDATE posts SET tag_count = 7 WHERE id = 3";
+
+const DEFINITIONS: &str = r#"
+    [[trigger]]
+    name = "count_post_tags"
+    rows = "post_tags"
+    count = [
+        "post_id:posts.tag_count", "post_id:posts.weight=weight", "tag_id:tag_counters.usages",
+        "user_id:users.tag_count",
+    ]
+    when = "weight IS NULL OR weight <> 5"
+    period = "total"
+
+    [[trigger]]
+    name = "count_posts"
+    rows = "posts"
+    count = ["user_id:users.post_count"]
+"#;
+
+/// How many counts are not those of the rows.
+fn wrong() -> String {
+    let tags = |key: &str, of: &str, sum: &str| {
+        format!(
+            "(SELECT COALESCE(SUM({sum}), 0) FROM post_tags t WHERE t.{key} = {of}.id \
+             AND (t.weight IS NULL OR t.weight <> 5))"
+        )
+    };
+    let usages = "(SELECT COALESCE(SUM(usages), 0) FROM tag_counters WHERE tag_id = tags.id)";
+    let wrong = [
+        format!("posts WHERE tag_count <> {}", tags("post_id", "posts", "1")),
+        format!(
+            "posts WHERE weight <> {}",
+            tags("post_id", "posts", "t.weight")
+        ),
+        format!("tags WHERE {usages} <> {}", tags("tag_id", "tags", "1")),
+        format!("users WHERE tag_count <> {}", tags("user_id", "users", "1")),
+        "users WHERE post_count <> (SELECT COUNT(*) FROM posts WHERE user_id = users.id)"
+            .to_owned(),
+    ];
+    let wrong = wrong.map(|from| format!("(SELECT COUNT(*) FROM {from})"));
+    format!("SELECT CAST({} AS {})", wrong.join(" + "), integer())
+}
+
+/// The tables, whose existing rows have been counted by one migration.
+fn counted() -> TestDatabase {
+    let database = TestDatabase::create();
+    database.execute(TABLES);
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("counters.toml");
+    std::fs::write(&file, DEFINITIONS).unwrap();
+    let into = folder.path().join("migrations/0007_count");
+    let file = file.to_str().unwrap();
+    let ran = database.run(&[
+        "generate",
+        "trigger",
+        "count_all",
+        "--file",
+        file,
+        "--into",
+        into.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let then = "Then: name tag_counters.usages in counted_by_database";
+    assert_eq!(ran.stdout.matches(then).count(), 1, "{}", ran.stdout);
+    let up = std::fs::read_to_string(into.join("up.sql")).unwrap();
+    let printed = |part| {
+        database
+            .run(&["generate", "trigger", "count_all", "--file", file, part])
+            .stdout
+    };
+    assert_eq!(printed("--stdout"), up);
+    let down = std::fs::read_to_string(into.join("down.sql")).unwrap();
+    assert_eq!(printed("--stdout=down"), down);
+    let migrations = FileBasedMigrations::from_path(folder.path().join("migrations")).unwrap();
+    let conn = &mut open(&database);
+    conn.run_pending_migrations(migrations.clone()).unwrap();
+    conn.revert_last_migration(migrations.clone()).unwrap();
+    conn.run_pending_migrations(migrations).unwrap();
+    database
+}
+
+#[test]
+fn a_row_counts_in_slots_and_in_columns() {
+    let database = counted();
+    let conn = &mut open(&database);
+    let mut then = |statement: &str| {
+        conn.batch_execute(statement).unwrap();
+        assert_eq!(number(&wrong(), conn), 0, "{statement}");
+    };
+    then("SELECT 1");
+    then("INSERT INTO post_tags VALUES (3, 1, NULL, 2), (4, 1, 1, 2), (1, 3, 2, 5), (1, 4, 3, -2)");
+    then("UPDATE post_tags SET post_id = 2 WHERE post_id = 1 AND tag_id > 1");
+    then("UPDATE post_tags SET weight = 5 WHERE tag_id = 1");
+    then("UPDATE post_tags SET weight = weight + 1");
+    then("UPDATE post_tags SET weight = 2 WHERE weight = 5");
+    then("UPDATE post_tags SET user_id = 3, weight = NULL WHERE tag_id = 1");
+    then("UPDATE posts SET user_id = 3 - user_id WHERE user_id < 3");
+    then("DELETE FROM post_tags WHERE post_id = 4");
+    then("DELETE FROM posts WHERE id = 2");
+    then("DELETE FROM tags WHERE id = 1");
+    then("DELETE FROM users WHERE id = 1");
+    then("INSERT INTO post_tags VALUES (1, 3, 9, 1), (4, 2, 2, 1), (3, 4, 2, 1)");
+    then("BEGIN; DELETE FROM post_tags; ROLLBACK");
+    if BACKEND == "postgres" {
+        then("BEGIN; TRUNCATE post_tags; ROLLBACK");
+        then("TRUNCATE post_tags");
+    }
+    then("DELETE FROM post_tags; DELETE FROM posts");
+    let checked = database.run(&["check", "--json"]).stdout;
+    assert!(!checked.contains("\"trigger_"), "{checked}");
+    let recounted = database.run(&["recount", "--dry-run"]).stdout;
+    assert_eq!(
+        recounted,
+        "count_post_tags: all counts agree with post_tags\ncount_posts: all counts agree with posts\n"
+    );
+}
+
+#[test]
+fn a_recount_corrects_columns() {
+    let database = counted();
+    let conn = &mut open(&database);
+    conn.batch_execute(
+        "UPDATE posts SET tag_count = 40, weight = 0; UPDATE users SET post_count = 1;
+         UPDATE tag_counters SET usages = usages + 1 WHERE tag_id = 2",
+    )
+    .unwrap();
+    let dry = database.run(&["recount", "--dry-run"]).stdout;
+    assert!(
+        dry.contains("posts.tag_count of 1: stored 40, rows 2\n"),
+        "{dry}"
+    );
+    assert!(
+        dry.contains("users.post_count of 1: stored 1, rows 2\n"),
+        "{dry}"
+    );
+    let ran = database.run(&["recount"]);
+    assert_eq!(
+        ran.stdout,
+        dry.replace("would be corrected", "corrected"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(number(&wrong(), conn), 0);
+}
+
+#[test]
+fn a_missing_trigger_of_a_column_is_found() {
+    let database = counted();
+    let conn: &mut Conn = &mut open(&database);
+    let of = if BACKEND == "postgres" {
+        " ON posts"
+    } else {
+        ""
+    };
+    conn.batch_execute(&format!("DROP TRIGGER count_posts_insert{of}"))
+        .unwrap();
+    let checked = database.run(&["check"]);
+    let text: Vec<_> = checked.stdout.split_whitespace().collect();
+    assert!(
+        checked.code == 3
+            && text
+                .join(" ")
+                .contains("posts has no trigger count_posts_insert."),
+        "{checked:?}"
+    );
+}
+
+#[test]
+fn a_column_that_cannot_be_counted_in_is_refused() {
+    let database = TestDatabase::create();
+    database.execute(TABLES);
+    for (count, why) in [
+        (
+            "post_id:posts.views",
+            "a column that is counted in is BIGINT NOT NULL DEFAULT 0",
+        ),
+        ("post_id:posts.likes", "and may be NULL"),
+        (
+            "post_id:posts.loves",
+            "posts has no column loves to count in",
+        ),
+        ("post_id,tag_id:posts.tag_count", "counts for each id"),
+    ] {
+        let ran = database.run(&[
+            "generate",
+            "trigger",
+            "count_it",
+            "--rows",
+            "post_tags",
+            "--count",
+            count,
+            "--stdout",
+        ]);
+        assert!(
+            ran.code == 1 && ran.stderr.contains(why),
+            "{count}: {ran:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_table_is_told_by_what_there_is() {
+    let database = TestDatabase::create();
+    database.execute(TABLES);
+    database.execute("CREATE VIEW post_statistics AS SELECT id, tag_count FROM posts");
+    let run = |rows, count| {
+        let args = [
+            "generate", "trigger", "count_it", "--rows", rows, "--count", count, "--stdout",
+        ];
+        database.run(&args).stderr
+    };
+    let rows = run("post_tag", "post_id:posts.tag_count");
+    let tables = "there is no table post_tag; the tables are post_tags, posts, tags, users";
+    assert!(rows.contains(tables), "{rows}");
+    let rows = run("post_statistics", "post_id:posts.tag_count");
+    assert!(
+        rows.contains("post_statistics is a view, whose rows no trigger counts"),
+        "{rows}"
+    );
+    let view = run("post_tags", "post_id:post_statistics.tag_count");
+    assert!(
+        view.contains("post_statistics is a view: count in a table that it reads"),
+        "{view}"
+    );
+}
+
+/// Replies are rows of the table whose column counts them.
+#[test]
+fn rows_can_count_in_their_own_table() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE comments (
+             id BIGINT NOT NULL PRIMARY KEY, reply_to BIGINT, replies BIGINT NOT NULL DEFAULT 0,
+             FOREIGN KEY (reply_to) REFERENCES comments (id)
+         )",
+    );
+    let folder = tempdir().unwrap();
+    let ran = database.run(&[
+        "generate",
+        "trigger",
+        "count_replies",
+        "--rows",
+        "comments",
+        "--count",
+        "reply_to:comments.replies",
+        "--migration-dir",
+        folder.path().to_str().unwrap(),
+    ]);
+    if BACKEND == "mysql" {
+        assert!(
+            ran.stderr
+                .contains("cannot change the table of its own row"),
+            "{ran:?}"
+        );
+        return;
+    }
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    migrate(&database, &folder);
+    let conn = &mut open(&database);
+    conn.batch_execute(
+        "INSERT INTO comments (id, reply_to) VALUES (1, NULL);
+         INSERT INTO comments (id, reply_to) VALUES (2, 1), (3, 1);
+         INSERT INTO comments (id, reply_to) VALUES (4, 2);
+         UPDATE comments SET reply_to = 3 WHERE id = 4;
+         DELETE FROM comments WHERE id = 2",
+    )
+    .unwrap();
+    let replies = |id: i64, conn: &mut Conn| {
+        number(
+            &format!("SELECT replies FROM comments WHERE id = {id}"),
+            conn,
+        )
+    };
+    assert_eq!([1, 3, 4].map(|id| replies(id, conn)), [1, 1, 0]);
+    assert_eq!(
+        database.run(&["recount"]).stdout,
+        "count_replies: all counts agree with comments\n"
+    );
+}
