@@ -41,7 +41,7 @@ impl<const COLUMNS: usize> KeyTypes for AnyTypes<COLUMNS> {
 /// # Errors
 ///
 /// If the command does not take keys of the type of one of them.
-pub fn set_columns(key: &[Column], database: &dyn Database) -> Result<()> {
+pub fn set_columns(key: &[Column], database: Database) -> Result<()> {
     let types = key.iter().map(|column| {
         Ok(match database.stored_as(column.kind) {
             Kind::SmallInt => Type::SmallInt,
@@ -50,7 +50,7 @@ pub fn set_columns(key: &[Column], database: &dyn Database) -> Result<()> {
             Kind::Text => Type::Text,
             Kind::Binary => Type::Binary,
             #[cfg(feature = "postgres")]
-            Kind::Uuid if database.facts().option == "postgres" => Type::Uuid,
+            Kind::Uuid if database == crate::database::POSTGRES => Type::Uuid,
             #[cfg(feature = "mysql")]
             Kind::Unsigned if column.sql_type.starts_with("int") => Type::UnsignedInteger,
             #[cfg(feature = "mysql")]

@@ -8,8 +8,6 @@ use anyhow::{Result, anyhow, bail};
 use diesel::{Connection, ConnectionError};
 use diesel_counters::Dialect;
 
-use crate::database;
-
 /// A connection to one of the databases that this command is built for.
 #[derive(diesel::MultiConnection)]
 pub enum AnyConnection {
@@ -106,7 +104,7 @@ fn open_any(url: &str) -> Result<AnyConnection> {
         dialect => bail!(
             "this diesel-counters was built without {0}: build it with \
              `cargo install diesel_counters_cli --features {0}`",
-            database::of(dialect).facts().option
+            option(dialect)
         ),
     }
 }
@@ -140,6 +138,15 @@ fn refuse_pooler(url: &str) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// The feature of a database, and the value of `--backend`.
+pub fn option(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::PostgreSql => "postgres",
+        Dialect::MySql => "mysql",
+        Dialect::Sqlite => "sqlite",
+    }
 }
 
 /// The SQL dialect of the database at a URL. Anything but a URL is a file of SQLite.

@@ -8,7 +8,7 @@ use crate::database::Database;
 use crate::sql::{Sql, sql};
 
 /// `key = text`, bound as the type of the column.
-pub fn equal(database: &dyn Database, key: &Column, text: &str) -> Result<Sql> {
+pub fn equal(database: Database, key: &Column, text: &str) -> Result<Sql> {
     let is_not = |what| format!("{} is {what}, and {text} is not", key.name);
     let equals = sql(format!("{} = ", database.quoted(&key.name)));
     Ok(match database.stored_as(key.kind) {

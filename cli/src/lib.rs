@@ -10,6 +10,7 @@ mod doctor;
 mod entity;
 mod generate;
 mod layout;
+mod locks;
 mod materialize;
 mod merge;
 mod options;
@@ -17,8 +18,9 @@ mod output;
 mod recount;
 mod show;
 mod sql;
+mod table;
 mod top;
-mod trigger;
+mod triggers;
 
 use std::process::ExitCode;
 

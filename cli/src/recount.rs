@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
-use crate::trigger::definitions;
+use crate::triggers::definitions;
 
 /// Correct the counters of triggers by counting their rows again.
 ///

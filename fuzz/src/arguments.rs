@@ -8,8 +8,8 @@ use diesel::sql_types::Text;
 use diesel::{RunQueryDsl, SqliteConnection};
 use diesel_counters::Dialect;
 
-use crate::trigger::Definition;
-use crate::{check, connection, database, doctor, generate, generate_entity, materialize, merge};
+use crate::triggers::Definition;
+use crate::{check, connection, database, doctor, generate, materialize, merge};
 use crate::{options, recount, show, top};
 
 /// As in `main.rs`.
@@ -74,7 +74,7 @@ impl Arguments {
         {
             return;
         }
-        let literal = database::of(Dialect::Sqlite).literal(&json);
+        let literal = database::SQLITE.literal(&json);
         let stored = diesel::dsl::sql::<Text>("SELECT ").sql(&literal);
         let stored: String = stored.get_result(&mut self.conn).unwrap();
         let read: Definition = serde_json::from_str(&stored).unwrap();
@@ -83,7 +83,7 @@ impl Arguments {
 
     /// `--entity` is read or refused, and loses nothing.
     pub fn check_entity(&self, text: &str) {
-        let Ok(entity) = generate_entity::parse(text) else {
+        let Ok(entity) = generate::parse_entity(text) else {
             return;
         };
         let key = entity

@@ -8,8 +8,8 @@ use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 
 use crate::catalogue::{Column, Kind, Table};
-use crate::database;
-use crate::trigger_expression::Expression;
+use crate::database::Database;
+use crate::triggers::Expression;
 
 const COLUMNS: [&str; 6] = ["a", "b", "status", "Mixed", "two words", "ü"];
 
@@ -23,7 +23,7 @@ pub fn check(text: &str, dialect: Dialect) {
     let Ok(expression) = Expression::parse(text, &table(), dialect) else {
         return;
     };
-    let database = database::of(dialect);
+    let database = Database(dialect);
     let of_row = expression.of("NEW", database);
     let (mut written, mut read) = (parsed(text, dialect), parsed(&of_row, dialect));
     let mut columns = Columns {

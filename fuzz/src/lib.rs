@@ -10,11 +10,12 @@ modules! {
     "../../cli/src/catalogue/mod.rs" catalogue
     "../../cli/src/check/mod.rs" check
     "../../cli/src/connection.rs" connection
-    "../../cli/src/database/mod.rs" database
+    "../../cli/src/database.rs" database
     "../../cli/src/doctor/mod.rs" doctor
     "../../cli/src/entity.rs" entity
     "../../cli/src/generate/mod.rs" generate
     "../../cli/src/layout.rs" layout
+    "../../cli/src/locks/mod.rs" locks
     "../../cli/src/materialize.rs" materialize
     "../../cli/src/merge.rs" merge
     "../../cli/src/options.rs" options
@@ -22,13 +23,9 @@ modules! {
     "../../cli/src/recount.rs" recount
     "../../cli/src/show/mod.rs" show
     "../../cli/src/sql.rs" sql
+    "../../cli/src/table.rs" table
     "../../cli/src/top.rs" top
-    "../../cli/src/trigger/mod.rs" trigger
-    // These are private in the modules above.
-    "../../cli/src/trigger/expression.rs" trigger_expression
-    "../../cli/src/generate/entity.rs" generate_entity
-    "../../cli/src/database/mysql/lock_data.rs" lock_data
-    "../../cli/src/database/replace.rs" replace
+    "../../cli/src/triggers/mod.rs" triggers
 }
 
 pub mod arguments;

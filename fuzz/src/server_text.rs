@@ -1,8 +1,8 @@
 //! Texts of a server, which the command reads.
 
-use crate::catalogue::{Kind, Parent, is_zero};
+use crate::catalogue::{Kind, is_zero};
 use crate::output::{columns, printable, wrapped};
-use crate::{lock_data, replace};
+use crate::locks::lock_row;
 
 /// A text is read or not, and what is shown of it cannot steer a terminal.
 pub fn check(text: &str) {
@@ -15,23 +15,8 @@ pub fn check(text: &str) {
         &[Kind::Uuid],
         &[Kind::BigInt, Kind::Text],
     ] {
-        let _ = lock_data::row(text, kind);
-        let _ = lock_data::row_of_fields(&text.split(';').collect::<Vec<_>>(), kind);
+        let _ = lock_row(text, kind);
     }
-    let parent = Parent {
-        in_schema: "blog".to_owned(),
-        table: "articles".to_owned(),
-        column: "id".to_owned(),
-        on_delete: "CASCADE".to_owned(),
-        on_update: "NO ACTION".to_owned(),
-        deferrable: "NOT DEFERRABLE".to_owned(),
-    };
-    replace::replaces(text, "blog", &parent);
-    replace::replaces_on_conflict(text);
-    // A comment before a statement changes nothing.
-    let replaces = replace::replaces(text, "blog", &parent);
-    let commented = format!("/* replace */ {text}");
-    assert_eq!(replace::replaces(&commented, "blog", &parent), replaces);
     is_zero(text);
 
     assert!(!printable(text).contains(char::is_control));
@@ -46,7 +31,7 @@ pub fn check_key(key: &str, day: u32, slot: i16) {
     let day = day / 9999 / 12 % 28 + 1;
     let packed = year << 9 | month << 5 | day;
     let data = format!("'{}', {packed}, {slot}", key.replace('\'', "''"));
-    let row = lock_data::row(&data, &[Kind::Text]).unwrap();
+    let row = lock_row(&data, &[Kind::Text]).unwrap();
     assert_eq!(row.entity.as_deref(), Some(key));
     assert_eq!(row.day, format!("{year:04}-{month:02}-{day:02}"));
     assert_eq!(row.slot, i64::from(slot));

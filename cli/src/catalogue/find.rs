@@ -4,7 +4,7 @@ use std::iter;
 
 use anyhow::{Error, Result, anyhow, bail};
 
-use super::{CounterTable, Table};
+use super::{CounterTable, Table, other, tables};
 use crate::connection::AnyConnection;
 
 /// The table of this name, which may be `schema.table`.
@@ -13,17 +13,16 @@ use crate::connection::AnyConnection;
 ///
 /// If there is none. The error names the counter tables, and what else has the name.
 pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
-    let database = conn.database();
     let dots = name.match_indices('.');
     let in_schema = dots.map(|(dot, _)| (Some(&name[..dot]), &name[dot + 1..]));
     let names = iter::once((None, name)).chain(in_schema);
     for named in names.clone() {
-        if let Some(table) = database.table(named, conn)? {
+        if let Some(table) = super::named(named, conn)? {
             return Ok(table);
         }
     }
     for named in names {
-        if let Some(other) = database.other(named, conn)? {
+        if let Some(other) = other(named, conn)? {
             let which = which_there_are(conn)?;
             bail!("{name} is {other}, not an ordinary table; {which}");
         }
@@ -40,10 +39,10 @@ pub fn rows_table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
     let Err(error) = table(conn, name) else {
         return table(conn, name);
     };
-    let all = conn.database().tables(None, conn)?.into_iter();
+    let all = tables(conn)?.into_iter();
     let all = all.filter(|table| CounterTable::try_from(table.clone()).is_err());
     let names: Vec<_> = all.map(|table| table.to_string()).collect();
-    let is = match conn.database().other((None, name), conn)? {
+    let is = match other((None, name), conn)? {
         Some(other) => format!("{name} is {other}, whose rows no trigger counts"),
         None => format!("there is no table {name}"),
     };
@@ -55,7 +54,7 @@ pub fn rows_table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
 
 /// The counter tables of the database, by name.
 pub fn counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
-    let tables = conn.database().tables(None, conn)?.into_iter();
+    let tables = tables(conn)?.into_iter();
     Ok(tables.filter_map(|table| table.try_into().ok()).collect())
 }
 

@@ -1,163 +1,74 @@
-//! Tables, as the database's own catalogue describes them.
+//! Tables, as the database's own catalogue describes them: one file a database.
 
 mod counter_table;
 mod find;
+mod mysql;
+mod postgres;
+mod rows;
 mod shape;
+mod sqlite;
 
-use std::fmt;
+use anyhow::Result;
+use diesel::sql_types::Text;
+use diesel::{OptionalExtension, RunQueryDsl};
+use diesel_counters::Dialect;
 
+pub use crate::table::{Column, Index, Kind, Parent, Table};
 pub use counter_table::{CounterTable, MAX_COLUMNS};
 pub use find::{counter_table, not_a_counter_table, rows_table, table};
 pub use shape::{Shape, is_meant_to_count, is_zero};
 
-/// A table's schema, if it is known, and its name.
-pub type Named<'n> = (Option<&'n str>, &'n str);
+use crate::connection::AnyConnection;
+use crate::sql::sql;
+use crate::table::Named;
+use rows::Catalogue;
 
-/// A table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table {
-    /// `None` if the table is found without it.
-    pub schema: Option<String>,
-    /// The table's schema in any case. A schema of MySQL is a database.
-    pub in_schema: String,
-    pub name: String,
-    pub columns: Vec<Column>,
-    pub primary_key: Vec<String>,
-    /// With the primary key's.
-    pub indexes: Vec<Index>,
-    /// SQLite's `CREATE TABLE`, which has the checks.
-    pub definition: Option<String>,
-    /// A `STRICT` table of SQLite, which has no DATE, SMALLINT or BIGINT.
-    pub strict: bool,
-    /// A partitioned table of PostgreSQL.
-    pub partitioned: bool,
-    /// `UNLOGGED` on PostgreSQL; on MySQL an engine without transactions.
-    pub unsafe_storage: Option<String>,
-}
-
-/// A column.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    pub name: String,
-    /// As the database writes it.
-    pub sql_type: String,
-    pub kind: Kind,
-    pub nullable: bool,
-    /// As the database writes it; `None` also for NULL.
-    pub default: Option<String>,
-    pub auto_increment: bool,
-    /// Computed by the database, and read-only.
-    pub generated: bool,
-    /// Its collation, if that takes different texts as equal: 'Foo' and 'foo', or on MySQL
-    /// 'foo ' and 'foo'.
-    pub loose_collation: Option<String>,
-    /// The column that a foreign key of this column alone refers to.
-    pub refers_to: Option<Parent>,
-}
-
-/// A column that a foreign key refers to.
-#[derive(Debug, Clone, PartialEq, Eq, diesel::Queryable)]
-pub struct Parent {
-    pub in_schema: String,
-    pub table: String,
-    pub column: String,
-    /// The action of `ON DELETE`, such as `CASCADE` or `SET NULL`.
-    pub on_delete: String,
-    /// The action of `ON UPDATE`.
-    pub on_update: String,
-    /// `NOT DEFERRABLE`, `DEFERRABLE` or `DEFERRABLE INITIALLY DEFERRED`. SQLite's catalogue does not
-    /// have it.
-    pub deferrable: String,
-}
-
-/// The types of columns, as far as they matter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    SmallInt,
-    Integer,
-    BigInt,
-    /// MySQL's TINYINT and MEDIUMINT.
-    OtherInteger,
-    /// MySQL's integers of any size without a sign.
-    Unsigned,
-    Text,
-    Binary,
-    /// On SQLite these are bytes.
-    Uuid,
-    Date,
-    /// Floating point of any size.
-    Real,
-    Other,
-}
-
-/// An index.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Index {
-    pub name: String,
-    /// An expression is here as it is written.
-    pub columns: Vec<String>,
-    /// PostgreSQL's `INCLUDE`.
-    pub included: Vec<String>,
-    pub unique: bool,
-    /// Neither partial, nor invalid, nor deferrable, as ON CONFLICT requires.
-    pub whole: bool,
-    pub primary: bool,
-    /// The index of a `UNIQUE` or `PRIMARY KEY` constraint, which is removed with it.
-    pub of_constraint: bool,
-}
-
-impl Parent {
-    pub fn cascades(&self) -> bool {
-        self.on_delete == "CASCADE"
-    }
-
-    pub fn is_deferrable(&self) -> bool {
-        self.deferrable != "NOT DEFERRABLE"
-    }
-
-    /// Whether both are the same column.
-    pub fn is_same(&self, other: &Parent) -> bool {
-        let name =
-            |parent: &Parent| [&parent.in_schema, &parent.table, &parent.column].map(Clone::clone);
-        name(self) == name(other)
+fn of(dialect: Dialect) -> &'static Catalogue {
+    match dialect {
+        Dialect::PostgreSql => &postgres::CATALOGUE,
+        Dialect::MySql => &mysql::CATALOGUE,
+        Dialect::Sqlite => &sqlite::CATALOGUE,
     }
 }
 
-impl Kind {
-    /// Whether a key of the other kind can have the same values.
-    pub fn is_like(self, other: Kind) -> bool {
-        self == other || self.is_integer() && other.is_integer()
-    }
-
-    /// Whether a key of the other kind can have each of its values.
-    pub fn fits(self, other: Kind) -> bool {
-        use Kind::{BigInt, Integer, SmallInt};
-        let is_wider = match other {
-            SmallInt => [Integer, BigInt].contains(&self),
-            Integer => self == BigInt,
-            _ => false,
-        };
-        self.is_like(other) && !is_wider
-    }
-
-    pub fn is_integer(self) -> bool {
-        use Kind::{BigInt, Integer, OtherInteger, SmallInt, Unsigned};
-        matches!(self, SmallInt | Integer | BigInt | OtherInteger | Unsigned)
-    }
+/// All tables but the database's own.
+pub fn tables(conn: &mut AnyConnection) -> Result<Vec<Table>> {
+    of(conn.dialect()).tables(None, conn)
 }
 
-impl Table {
-    pub fn column(&self, name: &str) -> Option<&Column> {
-        self.columns.iter().find(|column| column.name == name)
-    }
+/// The table of a name. Some databases have tables whose names differ in case only.
+fn named(name: Named<'_>, conn: &mut AnyConnection) -> Result<Option<Table>> {
+    let tables = of(conn.dialect()).tables(Some(name), conn)?;
+    let exact = tables.iter().position(|table| table.name == name.1);
+    Ok(tables.into_iter().nth(exact.unwrap_or(0)))
 }
 
-/// As it is named on the command line.
-impl fmt::Display for Table {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.schema {
-            Some(schema) => write!(f, "{schema}.{}", self.name),
-            None => f.write_str(&self.name),
-        }
+/// What has this name and is no table, such as `a view`.
+pub fn other(name: Named<'_>, conn: &mut AnyConnection) -> Result<Option<String>> {
+    of(conn.dialect()).other(name, conn)
+}
+
+/// The table that a foreign key refers to, if the user may see it.
+pub fn parent(parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Table>> {
+    named((Some(&parent.in_schema), &parent.table), conn)
+}
+
+/// A foreign key of several columns, some of which a counter table's key has. Tables have only foreign
+/// keys of one column.
+pub fn wide_foreign_key(table: &Table, conn: &mut AnyConnection) -> Result<Option<String>> {
+    let names = sql(of(conn.dialect()).wide_foreign_keys);
+    let names = names.bind(&*table.in_schema).sql(" AND of_table = ");
+    let names: Vec<String> = names.bind(&*table.name).typed::<Text>().load(conn)?;
+    Ok(names.into_iter().next())
+}
+
+/// A foreign key of several columns that changes rows without running triggers.
+pub fn uncounted_foreign_key(rows: &Table, conn: &mut AnyConnection) -> Result<Option<String>> {
+    if conn.dialect() != Dialect::MySql {
+        return Ok(None);
     }
+    let query = sql(mysql::UNCOUNTED_FOREIGN_KEYS).bind(&*rows.in_schema);
+    let query = query.sql(" AND r.table_name = ").bind(&*rows.name);
+    let query = query.sql(" LIMIT 1").typed::<Text>();
+    Ok(query.get_result(conn).optional()?)
 }

@@ -1,15 +1,32 @@
-//! The counters and the indexes on them.
+//! The counters: their types, NULL and defaults.
 
 use anyhow::Result;
 
-use super::faults::{COUNTER_WITHOUT_DEFAULT, DEFAULT_NOT_0, NO_COUNTER, NULL_COUNTER};
-use super::faults::{INTEGER_COUNTER, OTHER_COUNTER, REAL_COUNTER, SMALLINT_COUNTER};
+use super::change::Change;
+use super::fault::{Fault, faults};
 use crate::catalogue::{Column, Kind, Shape, is_zero};
 use crate::connection::AnyConnection;
-use crate::database::{Change, Database, Fault, Known, Severity};
+use crate::database::Database;
 use crate::output::thousands;
 
-pub fn faults(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+faults! {
+    REAL_COUNTER = Wrong, "counter_type":
+        "A large floating-point number does not count by ones, and diesel_counters counts in \
+         BIGINT columns only.";
+    SMALLINT_COUNTER = Wrong, "counter_type":
+        "Increments fail from 32,767 on, and diesel_counters counts in BIGINT columns only.";
+    INTEGER_COUNTER = Wrong, "counter_type":
+        "Increments fail from 2,147,483,647 on, and diesel_counters counts in BIGINT columns only.";
+    OTHER_COUNTER = Wrong, "counter_type": "diesel_counters counts in BIGINT columns only.";
+    NO_COUNTER = Hint, "no_counter": "Nothing can be counted in it.";
+    NULL_COUNTER = Wrong, "null_counter": "NULL + 1 is NULL: the counts of such a row are lost.";
+    COUNTER_WITHOUT_DEFAULT = Wrong, "no_default":
+        "An increment of other counters that adds a row fails.";
+    DEFAULT_NOT_0 = Wrong, "default_not_0":
+        "An increment of other counters that adds a row adds this much to it.";
+}
+
+pub fn check(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
     if shape.counters.is_empty() {
         let fault = NO_COUNTER.found("It has no counter.");
@@ -37,8 +54,8 @@ fn of_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -> 
         not_null: counter.nullable,
     };
     let change = |fault: Fault, remedy| {
-        let mut fault = fault.change(remedy, database.change(&change, table));
-        if counter.nullable && !fault.needs_rebuild {
+        let mut fault = fault.change(remedy, super::change::change(&change, table, database));
+        if counter.nullable && !fault.sql.is_empty() {
             let table = database.table_name(table);
             let zero = format!("UPDATE {table} SET {name} = 0 WHERE {name} IS NULL;");
             fault.sql.insert(0, zero);
@@ -81,7 +98,7 @@ fn of_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -> 
         faults.push(change(fault, "Set its default to 0."));
     }
     for fault in faults.iter_mut().skip(1) {
-        if !fault.needs_rebuild {
+        if !fault.sql.is_empty() {
             fault.remedy = "The change of its type corrects this too.".to_owned();
             fault.sql = Vec::new();
         }
@@ -89,7 +106,7 @@ fn of_counter(shape: &Shape<'_>, counter: &Column, conn: &mut AnyConnection) -> 
     Ok(faults)
 }
 
-fn counter_type(counter: &Column, database: &dyn Database) -> Fault {
+fn counter_type(counter: &Column, database: Database) -> Fault {
     let fault = match database.stored_as(counter.kind) {
         Kind::Real => REAL_COUNTER,
         Kind::SmallInt => SMALLINT_COUNTER,
@@ -98,31 +115,4 @@ fn counter_type(counter: &Column, database: &dyn Database) -> Fault {
     };
     let (name, sql_type) = (&counter.name, &counter.sql_type);
     fault.found(format!("{name} is {sql_type}, not BIGINT."))
-}
-
-/// The faults of the indexes besides the primary key's.
-pub fn of_indexes(shape: &Shape<'_>, database: &dyn Database) -> Vec<Fault> {
-    let facts = database.facts();
-    let mut faults = Vec::new();
-    for index in shape.table.indexes.iter().filter(|index| !index.primary) {
-        let (name, columns) = (&index.name, index.columns.join(", "));
-        let drop = || database.change(&Change::DropIndex(index), shape.table);
-        if index.conflicts_besides(shape.key()) {
-            let what = format!("{name} is a unique index on ({columns}).");
-            let fault = Known(Severity::Wrong, "unique_index", facts.unique_index).found(what);
-            let remedy =
-                "Drop it, or replace it by an index that is not unique and holds no counter.";
-            faults.push(fault.change(remedy, drop()));
-        }
-        let is_counter = |name: &&str| shape.counters.iter().any(|counter| counter.name == *name);
-        let counters: Vec<_> = index.holds().filter(is_counter).collect();
-        if !counters.is_empty() {
-            let what = format!("The index {name} holds {}.", counters.join(", "));
-            let fault = Known(Severity::Slow, "counter_index", facts.counter_index).found(what);
-            let remedy =
-                "Drop it: to sort by a count, materialize it into a column of the entity's table.";
-            faults.push(fault.change(remedy, drop()));
-        }
-    }
-    faults
 }

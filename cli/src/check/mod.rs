@@ -1,11 +1,22 @@
 //! `check`: compares live tables with the shape of a counter table.
 
-mod columns;
+mod cascade;
+mod change;
+mod collation;
 mod counters;
-mod faults;
-mod key;
+mod day_and_slot;
+mod fault;
+mod fixed_width;
+mod indexes;
+mod integers;
+mod no_default;
+mod null_key;
+mod partitions;
+mod primary_key;
+mod storage;
 mod text;
 mod triggers;
+mod words;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -13,14 +24,31 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::BigInt;
 use serde::Serialize;
 
-use crate::catalogue::{Shape, Table, is_meant_to_count, table};
+use crate::catalogue::{self, Shape, Table, is_meant_to_count, table};
 use crate::connection::AnyConnection;
-use crate::database::{Fault, Rebuild};
 use crate::options::Options;
 use crate::sql::sql;
 
-use faults::{CASCADE, REPLACED};
+use fault::Fault;
 use triggers::Triggers;
+
+/// What a table is checked for, in the order of the output.
+const CHECKS: [FindFaults; 12] = [
+    primary_key::check,
+    null_key::check,
+    day_and_slot::check,
+    collation::check,
+    no_default::check,
+    counters::check,
+    storage::check,
+    partitions::check,
+    fixed_width::check,
+    integers::check,
+    indexes::check,
+    cascade::check,
+];
+
+type FindFaults = fn(&Shape<'_>, &mut AnyConnection) -> Result<Vec<Fault>>;
 
 /// Find what is wrong or slow about counter tables, and print the SQL that corrects it.
 ///
@@ -49,16 +77,13 @@ struct Checked {
     table: String,
     good: bool,
     faults: Vec<Fault>,
-    /// If a fault needs that.
-    #[serde(flatten)]
-    rebuild: Rebuild,
 }
 
 /// Returns whether it found a fault.
 pub fn run(args: Check, options: &Options) -> Result<bool> {
     let conn = &mut options.connect()?;
     let found: Vec<_> = if args.tables.is_empty() {
-        let all = conn.database().tables(None, conn)?.into_iter();
+        let all = catalogue::tables(conn)?.into_iter();
         all.filter(is_meant_to_count).collect()
     } else {
         let named = args.tables.iter().map(|name| table(conn, name));
@@ -80,7 +105,6 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
             table,
             good: faults.iter().all(|fault| fault.severity.is_good()),
             faults,
-            rebuild: Rebuild::default(),
         }));
     }
     let good = tables.iter().all(|table| table.good);
@@ -91,54 +115,20 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
 
 fn check(table: Table, triggers: &mut Triggers, conn: &mut AnyConnection) -> Result<Checked> {
     let mut faults = Vec::new();
-    let mut rebuild = Rebuild::default();
     match Shape::guess(&table) {
         Some(shape) => {
-            let database = conn.database();
-            faults.extend(key::faults(&shape, conn)?);
-            faults.extend(columns::faults(&shape, conn)?);
-            faults.extend(counters::faults(&shape, conn)?);
-            faults.extend(database.faults(&shape, conn)?);
-            faults.extend(counters::of_indexes(&shape, database));
-            faults.extend(cascade(&shape, conn)?);
-            if faults.iter().any(|fault| fault.needs_rebuild) {
-                rebuild = database.rebuild(&shape, conn)?;
+            for check in CHECKS {
+                faults.extend(check(&shape, conn)?);
             }
         }
-        None => faults.push(key::no_key(&table)),
+        None => faults.push(primary_key::no_key(&table)),
     }
     faults.extend(triggers.faults(&table));
     Ok(Checked {
         table: table.to_string(),
         good: faults.iter().all(|fault| fault.severity.is_good()),
         faults,
-        rebuild,
     })
-}
-
-/// `REPLACE INTO` deletes the row that it replaces, and a cascade deletes the counts with it.
-fn cascade(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Option<Fault>> {
-    let parent = shape.entity.first().and_then(|key| key.refers_to.as_ref());
-    let Some(parent) = parent.filter(|parent| parent.cascades()) else {
-        return Ok(None);
-    };
-    let Some(replaces) = conn.database().replaces(parent, conn)? else {
-        return Ok(None);
-    };
-    let table = &parent.table;
-    let instead = format!(
-        "Write {table} with {} instead: on_conflict(…).do_update() in Diesel, not replace_into.",
-        replaces.upsert
-    );
-    Ok(Some(match replaces.found.is_empty() {
-        true => CASCADE
-            .found(format!("REPLACE INTO {table} can delete counts."))
-            .remedy(instead),
-        false => {
-            let fault = REPLACED.found(replaces.found.join(" "));
-            fault.remedy(format!("{instead} {}", replaces.remedy))
-        }
-    }))
 }
 
 /// Whether several rows have the same key, with the SQL `day` in place of the day.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::Checked;
-use crate::database::{Fault, Severity};
+use super::fault::{Fault, Severity};
 use crate::output::{printable, width, wrapped};
 
 pub fn of(tables: &[Checked]) -> String {
@@ -35,13 +35,6 @@ fn push_table(checked: &Checked, text: &mut String) {
     for fault in &checked.faults {
         text.push('\n');
         push_fault(fault, text);
-    }
-    if let Some(note) = &checked.rebuild.note {
-        text.push('\n');
-        for line in wrapped(note, width().saturating_sub(2)) {
-            push_line(text, "  ", &line);
-        }
-        push_sql(&checked.rebuild.sql, "    ", text);
     }
 }
 

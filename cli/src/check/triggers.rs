@@ -2,16 +2,28 @@
 
 use anyhow::Result;
 
-use super::faults::{
-    TRIGGER_CHANGED, TRIGGER_DEFINITION, TRIGGER_DISABLED, TRIGGER_MISSING, TRIGGER_OTHER,
-    TRIGGER_OWN, TRIGGER_TWICE,
-};
+use super::fault::{Fault, faults};
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
-use crate::database::Fault;
-use crate::trigger::{
+use crate::triggers::{
     Counting, Definition, FUNCTION, LiveTrigger, Trigger, VIEW, definitions, live_triggers,
+    triggers,
 };
+
+faults! {
+    TRIGGER_MISSING = Wrong, "trigger_missing": "The rows that it should count are not counted.";
+    TRIGGER_DISABLED = Wrong, "trigger_disabled":
+        "Rows that are written meanwhile are not counted, or counted twice.";
+    TRIGGER_CHANGED = Wrong, "trigger_changed":
+        "Somebody changed it, or another version of diesel-counters wrote it. It may not count what its \
+         definition says.";
+    TRIGGER_OTHER = Wrong, "trigger_other": "Rows are counted twice, if both count the same.";
+    TRIGGER_OWN = Note, "trigger_own": "If it counts the same elsewhere, it only costs time.";
+    TRIGGER_TWICE = Wrong, "trigger_twice":
+        "The counter has the rows of both, and a recount sets it to the rows of one.";
+    TRIGGER_DEFINITION = Wrong, "trigger_definition":
+        "They fail, or they do not count these rows.";
+}
 
 /// All triggers of the database, and what they should be.
 pub struct Triggers {
@@ -35,7 +47,7 @@ impl Triggers {
         for definition in definitions(conn)? {
             let counting = Counting::new(definition.clone(), conn);
             let one = counting.and_then(|counting| {
-                let triggers = counting.triggers()?;
+                let triggers = triggers(&counting)?;
                 all.extend(triggers.clone());
                 Ok(Known { counting, triggers })
             });

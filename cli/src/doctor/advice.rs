@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use diesel_counters::DEFAULT_SLOTS;
 
-use super::looks::WHO_WAITS;
 use super::print;
-use super::report::{Activity, Advice, Deadlock, Report, Row, Wait};
-use crate::database::Facts;
+use super::report::{Advice, Report};
+use super::words::Words;
+use crate::locks::{Activity, Deadlock, Row, WHO_WAITS, Wait};
 
 /// Whether this is the row that corrections lock, and increments do not.
 fn is_of_corrections(row: &Row) -> bool {
@@ -18,15 +18,15 @@ fn is_of_corrections(row: &Row) -> bool {
 /// a session that still runs statements is at work.
 const FORGOTTEN_SECONDS: f64 = 10.0;
 
-pub fn advice(report: &Report, facts: &Facts) -> Vec<Advice> {
+pub fn advice(report: &Report, words: &Words) -> Vec<Advice> {
     let advice = [
         correction(report),
         count_last(report),
         foreign_key(report),
-        end_holder(report, facts),
-        slots(report, facts),
-        deadlock(report, facts),
-        table_lock(report, facts),
+        end_holder(report, words),
+        slots(report, words),
+        deadlock(report, words),
+        table_lock(report, words),
         short_transactions(report),
         none(report),
     ];
@@ -65,7 +65,7 @@ fn foreign_key(report: &Report) -> Option<Advice> {
     Some(Advice::new("foreign_key", what, why))
 }
 
-fn end_holder(report: &Report, facts: &Facts) -> Option<Advice> {
+fn end_holder(report: &Report, words: &Words) -> Option<Advice> {
     let mut holders = report.look.waits.iter().flat_map(|wait| &wait.holders);
     let is_forgotten = |seconds: &f64| *seconds >= FORGOTTEN_SECONDS;
     let (id, idle) =
@@ -77,19 +77,19 @@ fn end_holder(report: &Report, facts: &Facts) -> Option<Advice> {
     let idle = print::duration(idle);
     let why = format!("it has run nothing for {idle}, and others wait");
     Some(Advice {
-        sql: vec![facts.end_session.replace("{}", &id.to_string())],
+        sql: vec![words.end_session.replace("{}", &id.to_string())],
         ..Advice::new("end_holder", what, why)
     })
 }
 
-fn slots(report: &Report, facts: &Facts) -> Option<Advice> {
+fn slots(report: &Report, words: &Words) -> Option<Advice> {
     let watch = &report.watch;
     let rows = watch.rows.iter().map(|seen| &seen.value);
     let rows = rows.filter(|row| !is_of_corrections(row));
     let waited_for: BTreeSet<i64> = rows.map(|row| row.slot).collect();
     let is_one_of_several = |wait: &Wait| watch.rows.is_empty() && !wait.rows.is_empty();
     let clients = report.look.clients.clients.unwrap_or(0);
-    let claim_slots = facts.claim_slots;
+    let claim_slots = words.claim_slots;
     let used = report.slots.iter().map(|slot| slot.slot.into());
     let highest: i64 = used.max().unwrap_or(0);
     let several = waited_for.len();
@@ -117,22 +117,22 @@ fn slots(report: &Report, facts: &Facts) -> Option<Advice> {
     waits.then(|| Advice::new("more_slots", what, why))
 }
 
-fn deadlock(report: &Report, facts: &Facts) -> Option<Advice> {
+fn deadlock(report: &Report, words: &Words) -> Option<Advice> {
     report.recent_deadlock()?;
     let what = format!(
         "Count in one slot a transaction: use Slot::Connection, not Slot::Random, and more slots \
          than connections.{} Or count several entities in one statement, which sorts them: \
          increment(…).of_many(…). Run again, as a whole, a transaction that was rolled back.",
-        facts.claim_slots
+        words.claim_slots
     );
     let why = "two transactions waited for each other's rows";
     Some(Advice::new("deadlock", what, why))
 }
 
-fn table_lock(report: &Report, facts: &Facts) -> Option<Advice> {
+fn table_lock(report: &Report, words: &Words) -> Option<Advice> {
     let now = report.look.clients.table_waits;
     let waits = now.max(report.watch.most_table_waits);
-    let which = facts.table_locks;
+    let which = words.table_locks;
     let what = format!("Look for the session that has locked the table; {which}.");
     let why = format!("sessions wait for the whole table, as behind ALTER TABLE: {waits}");
     (waits > 0).then(|| Advice::new("table_lock", what, why))

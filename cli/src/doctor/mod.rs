@@ -1,12 +1,11 @@
 //! `doctor`: who waits for a counter's row, who holds it, and what to do.
 
 mod advice;
-pub mod looks;
 mod print;
-pub mod report;
+mod report;
 mod slots;
-pub mod waits;
 mod watch;
+mod words;
 
 use anyhow::{Result, bail};
 use diesel::RunQueryDsl;
@@ -15,10 +14,11 @@ use diesel::sql_types::Text;
 
 use crate::catalogue;
 use crate::connection::{AnyConnection, who_locks};
+use crate::locks::{self, Looks};
 use crate::options::Options;
 use catalogue::CounterTable;
-use looks::Looks;
 use report::Report;
+use words::Words;
 
 /// Show who waits for rows of a counter table, who holds them, and what to do.
 ///
@@ -45,18 +45,18 @@ pub struct Doctor {
 /// Returns whether it found contention.
 pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
     let conn = &mut options.connect()?;
-    let facts = conn.database().facts();
+    let words = words::of(conn.dialect());
     let counters = match catalogue::counter_table(conn, &doctor.table) {
         // Even the catalogue waits for a session that has locked the whole table.
         Err(error) if !who_locks(&error).is_empty() => bail!(
             "another session has locked the whole table {}; {}",
             doctor.table,
-            facts.table_locks
+            words.table_locks
         ),
         counters => counters?,
     };
-    let report = report(conn, &counters, doctor.watch)?;
-    options.print(&report, || print::text(&report, facts))?;
+    let report = report(conn, &counters, doctor.watch, &words)?;
+    options.print(&report, || print::text(&report, &words))?;
     Ok(report.contention)
 }
 
@@ -64,13 +64,13 @@ fn report(
     conn: &mut AnyConnection,
     counters: &CounterTable,
     seconds: Option<u64>,
+    words: &Words,
 ) -> Result<Report> {
-    let database = conn.database();
     let looks = &mut Looks::at(counters, conn);
-    let (mut look, watch) = watch::watch(seconds, || (database.facts().look)(looks))?;
-    let version = dsl::sql::<Text>(database.facts().version);
+    let (mut look, watch) = watch::watch(seconds, || locks::look(looks))?;
+    let version = dsl::sql::<Text>(words.version);
     let version = diesel::select(version).get_result(looks.conn)?;
-    let last_deadlock = database.last_deadlock(looks)?;
+    let last_deadlock = locks::last_deadlock(looks)?;
     let slots = slots::of_last_day(counters, looks.conn);
     let (day, slots) = slots.unwrap_or_else(|error| {
         // This command waits for the whole table, too.
@@ -91,6 +91,6 @@ fn report(
         advice: Vec::new(),
     };
     report.contention |= report.recent_deadlock().is_some();
-    report.advice = advice::advice(&report, database.facts());
+    report.advice = advice::advice(&report, words);
     Ok(report)
 }

@@ -1,9 +1,8 @@
 //! The report for people.
 
-use super::report::{
-    Activity, Advice, Deadlock, NotSeen, Report, Row, Seen, Session, Slot, Wait, Watch,
-};
-use crate::database::Facts;
+use super::report::{Advice, Report, Seen, Slot, Watch};
+use super::words::Words;
+use crate::locks::{Activity, Deadlock, NotSeen, Row, Session, Wait};
 use crate::output::{bar, columns, printable, wrapped};
 
 /// How many slots are shown.
@@ -12,16 +11,16 @@ const BAR_WIDTH: usize = 30;
 const ADVICE_WIDTH: usize = 92;
 const STATEMENT_WIDTH: usize = 160;
 
-pub fn text(report: &Report, facts: &Facts) -> String {
+pub fn text(report: &Report, words: &Words) -> String {
     let watched = Some(&report.watch).filter(|watch| watch.seconds > 0);
     let watched = watched.map(self::watched);
     let day = report.day.map_or(String::new(), |day| format!(" of {day}"));
     let not_seen = report.not_seen.iter().flat_map(not_seen);
     let advice = report.advice.iter().enumerate().flat_map(advice);
     let sections = [
-        ("now", now(report, facts)),
+        ("now", now(report, words)),
         ("watched", watched.unwrap_or_default()),
-        ("last deadlock", last_deadlock(report, facts)),
+        ("last deadlock", last_deadlock(report, words)),
         (&format!("slots{day}"), slots(&report.slots)),
         ("not seen", not_seen.collect()),
         ("what to do", advice.collect()),
@@ -34,7 +33,7 @@ pub fn text(report: &Report, facts: &Facts) -> String {
     text
 }
 
-fn now(report: &Report, facts: &Facts) -> Vec<String> {
+fn now(report: &Report, words: &Words) -> Vec<String> {
     let look = &report.look;
     let mut lines: Vec<_> = look.waits.iter().flat_map(wait).collect();
     let quiet = match look.write_lock_held {
@@ -44,7 +43,7 @@ fn now(report: &Report, facts: &Facts) -> Vec<String> {
         None => "no session waits for a row of this table",
     };
     if look.clients.table_waits > 0 {
-        let (waits, which) = (look.clients.table_waits, facts.table_locks);
+        let (waits, which) = (look.clients.table_waits, words.table_locks);
         lines.push(format!(
             "sessions wait for the whole table: {waits}; {which}"
         ));
@@ -150,31 +149,17 @@ fn counted<T>(seen: &[Seen<T>], text: fn(&T) -> String) -> impl Iterator<Item = 
         .map(move |seen| format!("  {:>5}  {}", seen.waits, text(&seen.value)))
 }
 
-fn last_deadlock(report: &Report, facts: &Facts) -> Vec<String> {
-    let Some(Deadlock {
-        at, transactions, ..
-    }) = &report.last_deadlock
-    else {
-        return facts
+fn last_deadlock(report: &Report, words: &Words) -> Vec<String> {
+    let Some(Deadlock { at, status, .. }) = &report.last_deadlock else {
+        return words
             .no_deadlock
             .iter()
             .map(|line| line.to_string())
             .collect();
     };
-    let mut lines = vec![format!("of this table, at {at} by the server's clock")];
-    for transaction in transactions {
-        let id = transaction.id.unwrap_or_default();
-        let row = transaction.waited_for.as_ref();
-        let row = row.map_or("a lock".to_owned(), self::row);
-        let end = if transaction.rolled_back {
-            ", and was rolled back"
-        } else {
-            ""
-        };
-        lines.push(format!("session {id} waited for {row}{end}"));
-        lines.extend(statement("  ran", &transaction.statement));
-    }
-    lines
+    let first = format!("of this table, at {at} by the server's clock:");
+    let lines = status.iter().map(|line| format!("  {line}"));
+    [first].into_iter().chain(lines).collect()
 }
 
 fn slots(slots: &[Slot]) -> Vec<String> {

@@ -11,6 +11,7 @@ use super::report::Slot;
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::layout::layout;
+use crate::locks::limit_statements;
 
 /// The key begins with the entity, so that a day is found by reading the whole table.
 const AT_MOST: Duration = Duration::from_secs(10);
@@ -21,7 +22,7 @@ pub fn of_last_day(
     counters: &CounterTable,
     conn: &mut AnyConnection,
 ) -> Result<(Option<NaiveDate>, Vec<Slot>)> {
-    conn.database().limit_statements(AT_MOST, conn)?;
+    limit_statements(AT_MOST, conn)?;
     let layout = layout(counters, &counters.counters);
     let table: LayoutSum = layout.sums().get_result(conn)?;
     if table.rows == 0 {

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::report::{Look, Seen, Wait, Watch};
+use super::report::{Seen, Watch};
+use crate::locks::{Look, Wait};
 
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 

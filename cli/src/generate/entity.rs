@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use crate::database::{Entity, KeyType};
+use super::create_table::{Entity, KeyType};
 
 const HELP: &str =
     "write COLUMN:TYPE or COLUMN:TYPE:TABLE.COLUMN, such as article_id:bigint:articles.id";

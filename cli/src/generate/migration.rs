@@ -3,13 +3,14 @@
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use diesel_counters::Dialect;
 use serde::Serialize;
 
-use super::entity;
+use super::create_table::{Entity, create_table};
 use super::folder::{Folder, Written};
+use super::parse_entity;
 use crate::catalogue::MAX_COLUMNS;
-use crate::connection::dialect_of;
-use crate::database::{self, CreateTable, Database, Entity, KeyColumn, qualified};
+use crate::connection::{self, dialect_of, option};
 use crate::options::Options;
 
 /// Write a Diesel migration that creates a counter table.
@@ -29,7 +30,7 @@ pub struct Migration {
     /// article_id:bigint:articles.id. The types are smallint, integer, bigint, text,
     /// binary and uuid. Repeat it for a key of several columns, in their order. Without it, the table
     /// counts for one thing, such as a whole site.
-    #[arg(long, value_name = "COLUMN:TYPE[:TABLE.COLUMN]", value_parser = entity::parse)]
+    #[arg(long, value_name = "COLUMN:TYPE[:TABLE.COLUMN]", value_parser = parse_entity)]
     entity: Vec<Entity>,
     /// Count for one thing, which is the default without --entity.
     #[arg(long, conflicts_with = "entity")]
@@ -38,11 +39,13 @@ pub struct Migration {
     #[arg(long)]
     table: Option<String>,
     /// The database, where mysql includes MariaDB [default: that of DATABASE_URL].
-    #[arg(long, value_parser = PossibleValuesParser::new(database::ALL.map(|one| one.facts().option)))]
+    #[arg(long, value_parser = PossibleValuesParser::new(ALL.map(option)))]
     backend: Option<String>,
     #[command(flatten)]
     folder: Folder,
 }
+
+const ALL: [Dialect; 3] = [Dialect::PostgreSql, Dialect::MySql, Dialect::Sqlite];
 
 /// The names of the columns.
 const DAY: &str = "day";
@@ -84,42 +87,25 @@ fn write(args: Migration, options: &Options) -> Result<(String, Written)> {
         _ => bail!("which table is it? Call the migration create_TABLE, or give --table TABLE"),
     };
     validate(&args, &table)?;
-    let database = database(args.backend.as_deref(), options)?;
+    let dialect = dialect(args.backend.as_deref(), options)?;
     let names: Vec<_> = args.entity.iter().map(|entity| &*entity.column).collect();
     let of = match &*names {
         [] => "one thing".to_owned(),
         names => format!("each {}", names.join(", ")),
     };
-    let key = args.entity.iter().map(|entity| KeyColumn {
-        name: &entity.column,
-        sql_type: database.facts().key_types[entity.key_type as usize],
-        parts: database.of_entity(entity),
-    });
-    let key: Vec<_> = key.collect();
-    let heading: String = key.iter().map(|column| &*column.parts.heading).collect();
-    let create = CreateTable {
-        database,
-        table: &qualified(database, &table),
-        entity: key,
-        foreign_keys: String::new(),
-        day: DAY,
-        slot: SLOT,
-        counters: &args.counters,
-    };
-    let drop = format!("DROP TABLE {};\n", create.table);
-    let create = create.statement();
-    let create = format!("-- A counter table: the counts of {of}, by day.\n{heading}{create}");
-
+    let columns = [DAY, SLOT];
+    let [create, drop] = create_table(&table, &args.entity, columns, &args.counters, dialect);
+    let create = format!("-- A counter table: the counts of {of}, by day.\n{create}");
     let written = args.folder.write(&args.name, &create, &drop)?;
     Ok((table, written))
 }
 
-fn database(option: Option<&str>, options: &Options) -> Result<&'static dyn Database> {
-    let mut all = database::ALL.into_iter();
-    let named = all.find(|one| Some(one.facts().option) == option);
+fn dialect(option: Option<&str>, options: &Options) -> Result<Dialect> {
+    let mut all = ALL.into_iter();
+    let named = all.find(|dialect| Some(connection::option(*dialect)) == option);
     match (named, options.url()) {
-        (Some(database), _) => Ok(database),
-        (None, Some(url)) => Ok(database::of(dialect_of(url)?)),
+        (Some(dialect), _) => Ok(dialect),
+        (None, Some(url)) => dialect_of(url),
         (None, None) => {
             bail!("which database? Give --backend postgres, mysql or sqlite, or set DATABASE_URL")
         }

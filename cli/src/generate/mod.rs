@@ -1,11 +1,13 @@
 //! `generate`: Diesel migrations.
 
+mod create_table;
 mod entity;
 mod folder;
 mod migration;
 mod refuse;
 mod trigger;
 
+pub use entity::parse as parse_entity;
 pub use trigger::Trigger;
 
 use anyhow::Result;

@@ -5,16 +5,17 @@ use diesel::connection::{Connection, SimpleConnection};
 use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
+use crate::catalogue::tables;
 use crate::connection::AnyConnection;
 use crate::sql::sql;
-use crate::trigger::{Counting, Plan, definitions};
+use crate::triggers::{Counting, Plan, definitions};
 
 /// The longest name of a trigger on PostgreSQL.
 const NAME: usize = 63;
 
 pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     let known = definitions(conn)?;
-    let tables = conn.database().tables(None, conn)?;
+    let tables = tables(conn)?;
     for (i, plan) in plans.iter().enumerate() {
         let mut names = plan.triggers.iter().map(|trigger| &trigger.name);
         if let Some(name) = names.find(|name| name.len() > NAME) {

@@ -15,7 +15,9 @@ use crate::connection::AnyConnection;
 use crate::options::Options;
 use crate::output::thousands;
 use crate::sql::sql;
-use crate::trigger::{Count, Counting, Definition, Period, Plan, SLOTS, migration};
+use crate::triggers::{
+    self, Count, Counting, Definition, Period, Plan, SLOTS, migration, not_counted,
+};
 
 /// Write a Diesel migration with triggers that count the rows of tables.
 ///
@@ -144,7 +146,7 @@ pub fn run(args: Trigger, options: &Options) -> Result<()> {
         }
         None => vec![args.definition()],
     };
-    let plan = |definition| Plan::new(Counting::new(definition, conn)?);
+    let plan = |definition| triggers::plan(Counting::new(definition, conn)?);
     let plans = definitions.into_iter().map(plan);
     let plans: Vec<_> = plans.collect::<Result<_>>()?;
     if plans.is_empty() {
@@ -184,7 +186,7 @@ fn counted(plan: &Plan, conn: &mut AnyConnection) -> Result<Counted> {
         table: counting.rows.to_string(),
         rows,
         seconds: begun.elapsed().as_secs_f64(),
-        not_counted: (counting.sql.not_counted)(plan),
+        not_counted: not_counted(plan),
         counters: counting.counters_that(|table, _| {
             let mut targets = counting.targets.iter();
             targets.any(|target| target.slots.is_some() && target.table.name == table.name)

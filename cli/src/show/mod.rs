@@ -1,5 +1,6 @@
 //! `show`: what is in a counter table, or of one entity.
 
+mod size;
 mod text;
 
 use std::collections::HashMap;
@@ -16,7 +17,6 @@ use serde::Serialize;
 use crate::any_key::with_key;
 use crate::catalogue::{CounterTable, counter_table};
 use crate::connection::AnyConnection;
-use crate::database::Size;
 use crate::entity;
 use crate::layout::{TableName, layout};
 use crate::options::Options;
@@ -43,7 +43,7 @@ struct Shown {
     table: String,
     entity: Option<String>,
     /// Of the whole table.
-    size: Option<Size>,
+    size: Option<size::Size>,
     rows: i64,
     entities: Option<i64>,
     slots: Option<i64>,
@@ -116,7 +116,7 @@ fn look(args: Show, options: &Options) -> Result<Shown> {
     Ok(Shown {
         counters: counters.collect(),
         size: match is_whole {
-            true => conn.database().size(&table.table, conn)?,
+            true => size::size(&table.table, conn)?,
             false => None,
         },
         // Not for keys of types that the command does not merge.

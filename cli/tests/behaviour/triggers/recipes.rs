@@ -6,7 +6,7 @@ use std::process::Command;
 use diesel::connection::SimpleConnection;
 
 use super::{OTHER_COUNTERS, PARENTS, integer, likes_of, migrate, number, open};
-use crate::{BACKEND, REFERENCE, TestDatabase};
+use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
 
 const DOCS: &str = include_str!("../../../../docs/triggers.md");
 
@@ -24,11 +24,17 @@ fn run(heading: &str, database: &TestDatabase) {
         .split("\n## ")
         .find(|section| section.starts_with(heading));
     let mut blocks = section.unwrap().split("\n```").skip(1).step_by(2);
-    let folder = tempfile::tempdir().unwrap();
+    let (folder, files) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     blocks
         .by_ref()
         .for_each(|block| match block.split_once('\n').unwrap() {
-            ("sql", sql) => database.execute(sql),
+            (language, sql) if is_here(language) => database.execute(&match BACKEND {
+                "mysql" => sql.replace("AS BIGINT", "AS SIGNED"),
+                _ => sql.to_owned(),
+            }),
+            ("toml", definitions) => {
+                std::fs::write(files.path().join("counters.toml"), definitions).unwrap();
+            }
             ("sh", commands) => {
                 let commands = commands.replace("diesel migration run", "");
                 let command = Path::new(env!("CARGO_BIN_EXE_diesel-counters"));
@@ -39,6 +45,7 @@ fn run(heading: &str, database: &TestDatabase) {
                         "PATH",
                         format!("{}:{path}", command.parent().unwrap().display()),
                     )
+                    .current_dir(&files)
                     .env("DATABASE_URL", database.url())
                     .env("MIGRATION_DIRECTORY", folder.path())
                     .output()
@@ -52,6 +59,12 @@ fn run(heading: &str, database: &TestDatabase) {
             }
             _ => {}
         });
+}
+
+/// Whether it is SQL of this database: of all, or of those that follow `sql`.
+fn is_here(language: &str) -> bool {
+    let mut words = language.split(' ');
+    words.next() == Some("sql") && (language == "sql" || words.any(|word| word == BACKEND))
 }
 
 fn do_nothing() -> &'static str {
@@ -149,4 +162,138 @@ fn a_comment_counts_for_its_article_its_writer_and_the_site() {
     assert_eq!(counts(), [2, 2, 130, 4]);
     database.execute("UPDATE comments SET deleted_at = '2026-02-01 00:00:00' WHERE id = 1");
     assert_eq!(counts(), [1, 2, 120, 3]);
+}
+
+const LIKES: &str = "
+    CREATE TABLE article_likes (
+        article_id BIGINT NOT NULL, user_id BIGINT NOT NULL, PRIMARY KEY (article_id, user_id),
+        FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE
+    );
+    INSERT INTO article_likes VALUES (1, 1), (1, 2), (2, 1)";
+
+fn likes_in(column: &str, conn: &mut Conn) -> [i64; 3] {
+    let (table, column) = column.split_once('.').unwrap();
+    let key = if table == "articles" {
+        "id"
+    } else {
+        "article_id"
+    };
+    [1, 2, 3].map(|id| {
+        number(
+            &format!("SELECT {column} FROM {table} WHERE {key} = {id}"),
+            conn,
+        )
+    })
+}
+
+fn write_likes(conn: &mut Conn) {
+    conn.batch_execute(
+        "INSERT INTO article_likes VALUES (3, 1), (3, 2); DELETE FROM article_likes WHERE article_id = 2",
+    )
+    .unwrap();
+}
+
+#[test]
+fn a_column_that_was_counted_in_becomes_exact() {
+    let database = blog();
+    database.execute(LIKES);
+    database.execute("ALTER TABLE articles ADD COLUMN like_count BIGINT NOT NULL DEFAULT 7");
+    run("From a column", &database);
+    let conn = &mut open(&database);
+    assert_eq!(likes_in("articles.like_count", conn), [2, 1, 0]);
+    write_likes(conn);
+    assert_eq!(likes_in("articles.like_count", conn), [2, 0, 2]);
+}
+
+#[test]
+fn a_view_takes_the_place_of_a_statistics_table() {
+    let database = blog();
+    database.execute(LIKES);
+    database.execute(
+        "CREATE TABLE article_statistics (article_id BIGINT NOT NULL PRIMARY KEY, like_count BIGINT NOT NULL)",
+    );
+    run("From a statistics table", &database);
+    let conn = &mut open(&database);
+    assert_eq!(likes_in("article_statistics.like_count", conn), [2, 1, 0]);
+    write_likes(conn);
+    assert_eq!(likes_in("article_statistics.like_count", conn), [2, 0, 2]);
+}
+
+#[test]
+fn triggers_of_ones_own_are_replaced() {
+    let database = blog();
+    database.execute(LIKES);
+    database.execute("ALTER TABLE articles ADD COLUMN like_count BIGINT NOT NULL DEFAULT 0");
+    let update = "UPDATE articles SET like_count = like_count + 1 WHERE id = NEW.article_id";
+    database.execute(&match BACKEND {
+        "postgres" => format!(
+            "CREATE FUNCTION count_like() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN {update}; RETURN NULL; END $$;
+             CREATE TRIGGER count_like AFTER INSERT ON article_likes FOR EACH ROW EXECUTE FUNCTION count_like()"
+        ),
+        _ => format!(
+            "CREATE TRIGGER count_like AFTER INSERT ON article_likes FOR EACH ROW BEGIN {update}; END"
+        ),
+    });
+    run("From triggers of your own", &database);
+    let conn = &mut open(&database);
+    write_likes(conn);
+    assert_eq!(likes_in("articles.like_count", conn), [2, 0, 2]);
+    let checked = database.run(&["check"]);
+    assert_eq!(checked.code, 0, "{}", checked.stdout);
+}
+
+#[test]
+fn a_maximum_stays_a_subquery() {
+    let database = blog();
+    database.execute(
+        "CREATE TABLE comments (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT NOT NULL, created_at TIMESTAMP NOT NULL);
+         INSERT INTO comments VALUES (1, 1, '2026-01-01 10:00:00'), (2, 1, '2026-01-02 10:00:00')",
+    );
+    run("A maximum", &database);
+    let refused = database.run(&[
+        "generate",
+        "trigger",
+        "count_last",
+        "--rows",
+        "comments",
+        "--count",
+        "article_id:article_counters.comments=max(created_at)",
+    ]);
+    assert!(refused.stderr.contains("subquery"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_file_of_definitions_is_one_migration() {
+    let database = blog();
+    database.execute(
+        "CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, tag_count BIGINT NOT NULL DEFAULT 0);
+         CREATE TABLE tags (id BIGINT NOT NULL PRIMARY KEY);
+         CREATE TABLE post_tags (post_id BIGINT NOT NULL, tag_id BIGINT NOT NULL, PRIMARY KEY (post_id, tag_id),
+             FOREIGN KEY (post_id) REFERENCES posts (id) ON DELETE CASCADE,
+             FOREIGN KEY (tag_id) REFERENCES tags (id) ON DELETE CASCADE);
+         CREATE TABLE tag_counters (tag_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             usages BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (tag_id, day, slot));
+         CREATE TABLE site_counters (day DATE NOT NULL, slot SMALLINT NOT NULL,
+             comments BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (day, slot));
+         CREATE TABLE comments (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT NOT NULL, approved BOOLEAN NOT NULL,
+             created_at TIMESTAMP NOT NULL, FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE);
+         INSERT INTO posts VALUES (1, 0);
+         INSERT INTO tags VALUES (1), (2)",
+    );
+    run("Several tables", &database);
+    let conn = &mut open(&database);
+    conn.batch_execute(
+        "INSERT INTO post_tags VALUES (1, 1), (1, 2);
+         INSERT INTO comments VALUES (1, 1, TRUE, '2026-01-01 10:00:00'), (2, 1, FALSE, '2026-01-01 10:00:00')",
+    )
+    .unwrap();
+    let mut count = |counter: &str, table: &str| {
+        let sum = format!("SELECT CAST(SUM({counter}) AS {}) FROM {table}", integer());
+        number(&sum, conn)
+    };
+    assert_eq!(count("tag_count", "posts"), 2);
+    assert_eq!(count("usages", "tag_counters"), 2);
+    assert_eq!(count("comments", "site_counters"), 1);
+    assert_eq!(count("comments", "article_counters"), 1);
 }

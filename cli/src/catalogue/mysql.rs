@@ -1,0 +1,132 @@
+//! The catalogue of MySQL and MariaDB.
+
+use super::rows::Catalogue;
+use crate::sql::{Sql, sql};
+use crate::table::{Kind, Named};
+
+pub const CATALOGUE: Catalogue = Catalogue {
+    // MariaDB's catalogue compares the names of tables without case.
+    columns: "
+    SELECT CASE WHEN t.table_schema = DATABASE() THEN NULL
+                ELSE CAST(t.table_schema AS CHAR) END AS schema_name,
+           CAST(t.table_schema AS CHAR) AS in_schema,
+           CAST(t.table_name AS CHAR) AS table_name, CAST(NULL AS CHAR) AS definition,
+           FALSE AS is_strict, FALSE AS is_partitioned,
+           (SELECT CAST(e.engine AS CHAR) FROM information_schema.engines e
+            WHERE e.engine = t.engine AND COALESCE(e.transactions, 'NO') <> 'YES') AS unsafe_storage,
+           CAST(c.column_name AS CHAR) AS column_name,
+           CAST(c.column_type AS CHAR) AS column_type,
+           c.is_nullable = 'YES' AS is_nullable,
+           CAST(COALESCE(c.column_default, NULLIF(c.generation_expression, '')) AS CHAR)
+               AS column_default,
+           c.extra LIKE '%auto_increment%' AS is_auto_increment,
+           COALESCE(c.generation_expression, '') <> '' AS is_generated,
+           -- Those that ignore case, and those that ignore spaces at the end.
+           CASE WHEN c.collation_name LIKE '%\\_ci' OR c.collation_name NOT LIKE '%nopad\\_%'
+                     AND c.collation_name NOT LIKE '%\\_0900\\_%'
+                THEN CAST(c.collation_name AS CHAR) END AS loose_collation
+    FROM information_schema.tables t
+    JOIN information_schema.columns c
+      ON c.table_schema = t.table_schema AND c.table_name = t.table_name
+     AND CAST(c.table_name AS BINARY) = CAST(t.table_name AS BINARY)
+    WHERE {where}
+    ORDER BY t.table_schema, CAST(t.table_name AS BINARY), c.ordinal_position",
+    indexes: "
+    SELECT CAST(t.table_schema AS CHAR) AS in_schema,
+           CAST(t.table_name AS CHAR) AS table_name, CAST(s.index_name AS CHAR) AS index_name,
+           s.non_unique = 0 AS is_unique, TRUE AS is_whole,
+           s.index_name = 'PRIMARY' AS is_primary,
+           FALSE AS is_of_constraint,
+           COALESCE(CAST(s.column_name AS CHAR), '(expression)') AS column_name,
+           FALSE AS is_included
+    FROM information_schema.tables t
+    JOIN information_schema.statistics s
+      ON s.table_schema = t.table_schema AND s.table_name = t.table_name
+     AND CAST(s.table_name AS BINARY) = CAST(t.table_name AS BINARY)
+    WHERE {where}
+    ORDER BY t.table_schema, CAST(t.table_name AS BINARY), is_primary DESC, s.index_name,
+             s.seq_in_index",
+    foreign_keys: "
+    SELECT CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
+           CAST(k.column_name AS CHAR) AS column_name,
+           CAST(k.referenced_table_schema AS CHAR) AS parent_schema,
+           CAST(k.referenced_table_name AS CHAR) AS parent_table,
+           CAST(k.referenced_column_name AS CHAR) AS parent_column,
+           CAST(r.delete_rule AS CHAR) AS on_delete, CAST(r.update_rule AS CHAR) AS on_update,
+           'NOT DEFERRABLE' AS is_deferrable
+    FROM information_schema.tables t
+    JOIN information_schema.key_column_usage k
+      ON k.table_schema = t.table_schema AND k.table_name = t.table_name
+     AND CAST(k.table_name AS BINARY) = CAST(t.table_name AS BINARY)
+     AND k.referenced_table_name IS NOT NULL AND k.ordinal_position = 1
+     AND NOT EXISTS (SELECT 1 FROM information_schema.key_column_usage o
+                     WHERE o.table_schema = k.table_schema AND o.table_name = k.table_name
+                       AND o.constraint_name = k.constraint_name AND o.ordinal_position > 1)
+    JOIN information_schema.referential_constraints r
+      ON r.constraint_schema = k.table_schema AND r.table_name = k.table_name
+     AND r.constraint_name = k.constraint_name
+    WHERE {where}
+    ORDER BY k.constraint_name",
+    wide_foreign_keys: "SELECT name FROM (SELECT constraint_name AS name,
+            table_schema AS of_schema, table_name AS of_table
+            FROM information_schema.key_column_usage
+            WHERE referenced_table_name IS NOT NULL AND ordinal_position > 1) AS all_keys WHERE of_schema = ",
+    named,
+    other,
+    kind_of,
+};
+
+fn named(name: Option<Named<'_>>) -> Sql {
+    let tables = sql("t.table_type = 'BASE TABLE' AND ");
+    match name {
+        Some(name) => tables.then(is_named(name)),
+        None => tables.sql("t.table_schema = DATABASE()"),
+    }
+}
+
+fn other(name: Named<'_>) -> Sql {
+    sql(
+        "SELECT CASE t.table_type WHEN 'SYSTEM VERSIONED' THEN 'a system-versioned table' \
+             WHEN 'TEMPORARY' THEN 'a temporary table' \
+             ELSE CAST(CONCAT('a ', LOWER(t.table_type)) AS CHAR) END \
+         FROM information_schema.tables t WHERE ",
+    )
+    .then(is_named(name))
+}
+
+fn is_named((schema, name): Named<'_>) -> Sql {
+    let tables = sql("t.table_name = ")
+        .bind(name)
+        .sql(" AND t.table_schema = ");
+    match schema {
+        Some(schema) => tables.bind(schema),
+        None => tables.sql("DATABASE()"),
+    }
+}
+
+/// MySQL before 8.0.19 and MariaDB write `bigint(20)`.
+fn kind_of(column_type: &str) -> Kind {
+    match column_type.split(['(', ' ']).next().unwrap_or_default() {
+        name if name.ends_with("int") && column_type.contains("unsigned") => Kind::Unsigned,
+        "tinyint" | "mediumint" => Kind::OtherInteger,
+        _ if column_type.contains("unsigned") => Kind::Other,
+        "smallint" => Kind::SmallInt,
+        "int" => Kind::Integer,
+        "bigint" => Kind::BigInt,
+        "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => Kind::Text,
+        "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => Kind::Binary,
+        "uuid" => Kind::Uuid,
+        "date" => Kind::Date,
+        "float" | "double" => Kind::Real,
+        _ => Kind::Other,
+    }
+}
+
+/// The foreign keys of several columns that delete or change rows.
+pub const UNCOUNTED_FOREIGN_KEYS: &str = "
+    SELECT CAST(r.constraint_name AS CHAR) FROM information_schema.referential_constraints r
+    WHERE (r.delete_rule IN ('CASCADE', 'SET NULL') OR r.update_rule IN ('CASCADE', 'SET NULL'))
+        AND (SELECT COUNT(*) FROM information_schema.key_column_usage k
+            WHERE k.constraint_schema = r.constraint_schema AND k.table_name = r.table_name
+                AND k.constraint_name = r.constraint_name) > 1
+        AND r.constraint_schema = ";

@@ -1,0 +1,115 @@
+//! PostgreSQL's catalogue.
+
+use super::rows::Catalogue;
+use crate::database::POSTGRES;
+use crate::sql::{Sql, sql};
+use crate::table::{Kind, Named};
+
+pub const CATALOGUE: Catalogue = Catalogue {
+    columns: "
+    SELECT CASE WHEN pg_table_is_visible(c.oid) THEN NULL ELSE n.nspname::text END AS schema_name,
+           n.nspname::text AS in_schema, c.relname::text AS table_name,
+           NULL::text AS definition, false AS is_strict,
+           c.relkind = 'p' AS is_partitioned,
+           CASE WHEN c.relpersistence = 'u' THEN 'UNLOGGED' END AS unsafe_storage,
+           a.attname::text AS column_name,
+           format_type(a.atttypid, a.atttypmod) AS column_type,
+           NOT a.attnotnull AS is_nullable,
+           pg_get_expr(d.adbin, d.adrelid) AS column_default,
+           a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false)
+               AS is_auto_increment,
+           a.attgenerated <> '' AS is_generated,
+           (SELECT l.collname::text FROM pg_collation l
+            WHERE l.oid = a.attcollation AND NOT l.collisdeterministic) AS loose_collation
+    FROM pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+    WHERE {where}
+    ORDER BY n.nspname, c.relname, a.attnum",
+    indexes: "
+    SELECT n.nspname::text AS in_schema,
+           c.relname::text AS table_name, i.relname::text AS index_name,
+           x.indisunique AS is_unique,
+           x.indisvalid AND x.indimmediate AND x.indpred IS NULL AS is_whole,
+           x.indisprimary AS is_primary,
+           EXISTS (SELECT FROM pg_constraint o WHERE o.conindid = x.indexrelid AND o.contype IN ('p', 'u'))
+               AS is_of_constraint,
+           coalesce(a.attname::text, pg_get_indexdef(x.indexrelid, k.position::int, true))
+               AS column_name,
+           k.position > x.indnkeyatts AS is_included
+    FROM pg_index x
+    JOIN pg_class c ON c.oid = x.indrelid
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_class i ON i.oid = x.indexrelid
+    CROSS JOIN LATERAL unnest(x.indkey::int2[]) WITH ORDINALITY AS k (attnum, position)
+    LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum AND k.attnum <> 0
+    WHERE {where}
+    ORDER BY n.nspname, c.relname, x.indisprimary DESC, i.relname, k.position",
+    // A foreign key to a partitioned table is listed once more for each of the partitions.
+    foreign_keys: "
+    SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
+           a.attname::text AS column_name, pn.nspname::text AS parent_schema,
+           p.relname::text AS parent_table, pa.attname::text AS parent_column,
+           CASE o.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL'
+               WHEN 'd' THEN 'SET DEFAULT' ELSE 'NO ACTION' END AS on_delete,
+           CASE o.confupdtype WHEN 'c' THEN 'CASCADE' ELSE 'NO ACTION' END AS on_update,
+           CASE WHEN o.condeferred THEN 'DEFERRABLE INITIALLY DEFERRED'
+               WHEN o.condeferrable THEN 'DEFERRABLE' ELSE 'NOT DEFERRABLE' END AS is_deferrable
+    FROM pg_constraint o
+    JOIN pg_class c ON c.oid = o.conrelid AND o.contype = 'f' AND cardinality(o.conkey) = 1
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = o.conkey[1]
+    JOIN pg_class p ON p.oid = o.confrelid
+    JOIN pg_namespace pn ON pn.oid = p.relnamespace
+    JOIN pg_attribute pa ON pa.attrelid = p.oid AND pa.attnum = o.confkey[1]
+    WHERE {where}
+    ORDER BY n.nspname, c.relname, o.conparentid <> 0, o.conname",
+    wide_foreign_keys: "SELECT name FROM (SELECT conname::text AS name, n.nspname AS of_schema,
+            r.relname AS of_table FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid
+            JOIN pg_namespace n ON n.oid = r.relnamespace
+            WHERE contype = 'f' AND cardinality(conkey) > 1) AS keys WHERE of_schema = ",
+    named,
+    other,
+    kind_of,
+};
+
+/// PostgreSQL itself looks for a name without a schema.
+fn named(name: Option<Named<'_>>) -> Sql {
+    let tables = sql("c.relkind IN ('r', 'p') AND ");
+    match name {
+        Some((schema, name)) => {
+            let name = POSTGRES.quoted_in(schema, name);
+            tables.sql("c.oid = to_regclass(").bind(&*name).sql(")")
+        }
+        None => tables.sql(
+            "n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' \
+             AND NOT c.relispartition",
+        ),
+    }
+}
+
+fn other((schema, name): Named<'_>) -> Sql {
+    sql(
+        "SELECT CASE c.relkind WHEN 'v' THEN 'a view' WHEN 'm' THEN 'a materialized view' \
+             WHEN 'f' THEN 'a foreign table' WHEN 'S' THEN 'a sequence' WHEN 'c' THEN 'a type' \
+             ELSE 'an index' END FROM pg_class c WHERE c.oid = to_regclass(",
+    )
+    .bind(&*POSTGRES.quoted_in(schema, name))
+    .sql(")")
+}
+
+fn kind_of(formatted: &str) -> Kind {
+    match formatted.split('(').next().unwrap_or_default() {
+        "smallint" => Kind::SmallInt,
+        "integer" => Kind::Integer,
+        "bigint" => Kind::BigInt,
+        // Not `character`, which ignores spaces at the end.
+        "text" | "character varying" => Kind::Text,
+        "bytea" => Kind::Binary,
+        "uuid" => Kind::Uuid,
+        "date" => Kind::Date,
+        "real" | "double precision" => Kind::Real,
+        _ => Kind::Other,
+    }
+}

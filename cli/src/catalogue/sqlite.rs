@@ -1,0 +1,103 @@
+//! SQLite's catalogue.
+
+use super::rows::Catalogue;
+use crate::sql::{Sql, sql};
+use crate::table::{Kind, Named};
+
+pub const CATALOGUE: Catalogue = Catalogue {
+    columns: "
+    SELECT NULL AS schema_name, t.schema AS in_schema, t.name AS table_name,
+           -- A trigger can have the same name.
+           (SELECT sql FROM sqlite_schema s WHERE s.type = 'table' AND s.name = t.name) AS definition,
+           t.strict AS is_strict, 0 AS is_partitioned, NULL AS unsafe_storage,
+           c.name AS column_name, c.type AS column_type,
+           c.\"notnull\" = 0 AS is_nullable, c.dflt_value AS column_default,
+           -- It is the row's number, unless the table is WITHOUT ROWID.
+           c.pk = 1 AND upper(c.type) = 'INTEGER' AND t.wr = 0
+               AND NOT EXISTS (SELECT * FROM pragma_table_info(t.name) o WHERE o.pk > 1)
+               AS is_auto_increment,
+           c.hidden IN (2, 3) AS is_generated,
+           (SELECT x.coll FROM pragma_index_list(t.name) l, pragma_index_xinfo(l.name) x
+            WHERE l.\"unique\" AND x.key AND x.cid = c.cid AND x.coll <> 'BINARY' LIMIT 1)
+               AS loose_collation
+    FROM pragma_table_list t, pragma_table_xinfo(t.name) c
+    WHERE {where}
+    ORDER BY t.name, c.cid",
+    indexes: "
+    SELECT t.schema AS in_schema, t.name AS table_name, 'PRIMARY KEY' AS index_name,
+           1 AS is_unique, 1 AS is_whole, 1 AS is_primary, 1 AS is_of_constraint,
+           c.name AS column_name, 0 AS is_included, c.pk AS position
+    FROM pragma_table_list t JOIN pragma_table_info(t.name) c ON c.pk > 0
+    WHERE {where}
+    UNION ALL
+    SELECT t.schema, t.name, l.name, l.\"unique\", NOT l.partial, 0, l.origin <> 'c',
+           coalesce(x.name, '(expression)'), 0, x.seqno
+    FROM pragma_table_list t
+    JOIN pragma_index_list(t.name) l ON l.origin <> 'pk'
+    JOIN pragma_index_info(l.name) x
+    WHERE {where}
+    ORDER BY table_name, is_primary DESC, index_name, position",
+    foreign_keys: "
+    SELECT t.schema AS in_schema, t.name AS table_name, f.\"from\" AS column_name,
+           t.schema AS parent_schema, COALESCE(p.name, f.\"table\") AS parent_table,
+           -- Without a column it refers to the primary key.
+           COALESCE((SELECT c.name FROM pragma_table_info(p.name) c
+                     WHERE CASE WHEN f.\"to\" IS NULL THEN c.pk = 1 ELSE c.name = f.\"to\" COLLATE NOCASE END),
+                    f.\"to\", 'rowid') AS parent_column,
+           f.on_delete, f.on_update, 'NOT DEFERRABLE' AS is_deferrable
+    FROM pragma_table_list t
+    JOIN pragma_foreign_key_list(t.name) f
+      ON NOT EXISTS (SELECT * FROM pragma_foreign_key_list(t.name) o WHERE o.id = f.id AND o.seq > 0)
+    -- It is kept as it was written, in any case.
+    LEFT JOIN pragma_table_list p ON p.schema = t.schema AND p.name = f.\"table\" COLLATE NOCASE
+    WHERE {where}
+    ORDER BY t.name, f.id",
+    wide_foreign_keys: "SELECT name FROM (SELECT 'to ' || k.\"table\" AS name,
+            'main' AS of_schema, m.name AS of_table
+            FROM sqlite_schema m, pragma_foreign_key_list(m.name) k WHERE k.seq > 0) WHERE of_schema = ",
+    named,
+    other,
+    kind_of,
+};
+
+fn named(name: Option<Named<'_>>) -> Sql {
+    let tables = sql("t.type = 'table' AND ");
+    match name {
+        Some(name) => tables.then(is_named(name)),
+        None => tables.sql("t.schema = 'main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"),
+    }
+}
+
+fn other(name: Named<'_>) -> Sql {
+    // A view, or a virtual table and the tables behind it.
+    sql(
+        "SELECT CASE t.type WHEN 'view' THEN 'a view' ELSE 'a ' || t.type || ' table' END \
+         FROM pragma_table_list t WHERE ",
+    )
+    .then(is_named(name))
+}
+
+fn is_named((schema, name): Named<'_>) -> Sql {
+    let tables = sql("t.schema = ").bind(schema.unwrap_or("main"));
+    tables
+        .sql(" AND t.name = ")
+        .bind(name)
+        .sql(" COLLATE NOCASE")
+}
+
+/// As `diesel print-schema` reads them.
+fn kind_of(declared: &str) -> Kind {
+    let declared = declared.to_ascii_lowercase();
+    let is_any = |parts: &[&str]| parts.iter().any(|part| declared.contains(part));
+    match declared.split('(').next().unwrap_or_default().trim() {
+        "smallint" | "int2" | "int16" => Kind::SmallInt,
+        "bigint" | "int8" | "int64" => Kind::BigInt,
+        "date" => Kind::Date,
+        "uuid" => Kind::Uuid,
+        _ if is_any(&["char", "clob", "text"]) => Kind::Text,
+        _ if is_any(&["blob", "binary"]) || declared.is_empty() => Kind::Binary,
+        _ if is_any(&["real", "float", "double", "numeric", "decimal"]) => Kind::Real,
+        _ if is_any(&["int"]) => Kind::Integer,
+        _ => Kind::Other,
+    }
+}

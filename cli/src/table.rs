@@ -1,0 +1,155 @@
+//! Tables, with their columns, indexes and foreign keys.
+
+use std::fmt;
+
+/// A table's schema, if it is known, and its name.
+pub type Named<'n> = (Option<&'n str>, &'n str);
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// `None` if the table is found without it.
+    pub schema: Option<String>,
+    /// The table's schema in any case. A schema of MySQL is a database.
+    pub in_schema: String,
+    pub name: String,
+    pub columns: Vec<Column>,
+    pub primary_key: Vec<String>,
+    /// With the primary key's.
+    pub indexes: Vec<Index>,
+    /// SQLite's `CREATE TABLE`, which has the checks.
+    pub definition: Option<String>,
+    /// A `STRICT` table of SQLite, which has no DATE, SMALLINT or BIGINT.
+    pub strict: bool,
+    /// A partitioned table of PostgreSQL.
+    pub partitioned: bool,
+    /// `UNLOGGED` on PostgreSQL; on MySQL an engine without transactions.
+    pub unsafe_storage: Option<String>,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    pub name: String,
+    /// As the database writes it.
+    pub sql_type: String,
+    pub kind: Kind,
+    pub nullable: bool,
+    /// As the database writes it; `None` also for NULL.
+    pub default: Option<String>,
+    pub auto_increment: bool,
+    /// Computed by the database, and read-only.
+    pub generated: bool,
+    /// Its collation, if that takes different texts as equal: 'Foo' and 'foo', or on MySQL
+    /// 'foo ' and 'foo'.
+    pub loose_collation: Option<String>,
+    /// The column that a foreign key of this column alone refers to.
+    pub refers_to: Option<Parent>,
+}
+
+/// A column that a foreign key refers to.
+#[derive(Debug, Clone, PartialEq, Eq, diesel::Queryable)]
+pub struct Parent {
+    pub in_schema: String,
+    pub table: String,
+    pub column: String,
+    /// The action of `ON DELETE`, such as `CASCADE` or `SET NULL`.
+    pub on_delete: String,
+    /// The action of `ON UPDATE`.
+    pub on_update: String,
+    /// `NOT DEFERRABLE`, `DEFERRABLE` or `DEFERRABLE INITIALLY DEFERRED`. SQLite's catalogue does not
+    /// have it.
+    pub deferrable: String,
+}
+
+/// The types of columns, as far as they matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    SmallInt,
+    Integer,
+    BigInt,
+    /// MySQL's TINYINT and MEDIUMINT.
+    OtherInteger,
+    /// MySQL's integers of any size without a sign.
+    Unsigned,
+    Text,
+    Binary,
+    /// On SQLite these are bytes.
+    Uuid,
+    Date,
+    /// Floating point of any size.
+    Real,
+    Other,
+}
+
+/// An index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Index {
+    pub name: String,
+    /// An expression is here as it is written.
+    pub columns: Vec<String>,
+    /// PostgreSQL's `INCLUDE`.
+    pub included: Vec<String>,
+    pub unique: bool,
+    /// Neither partial, nor invalid, nor deferrable, as ON CONFLICT requires.
+    pub whole: bool,
+    pub primary: bool,
+    /// The index of a `UNIQUE` or `PRIMARY KEY` constraint, which is removed with it.
+    pub of_constraint: bool,
+}
+
+impl Parent {
+    pub fn cascades(&self) -> bool {
+        self.on_delete == "CASCADE"
+    }
+
+    pub fn is_deferrable(&self) -> bool {
+        self.deferrable != "NOT DEFERRABLE"
+    }
+
+    /// Whether both are the same column.
+    pub fn is_same(&self, other: &Parent) -> bool {
+        let name =
+            |parent: &Parent| [&parent.in_schema, &parent.table, &parent.column].map(Clone::clone);
+        name(self) == name(other)
+    }
+}
+
+impl Kind {
+    /// Whether a key of the other kind can have the same values.
+    pub fn is_like(self, other: Kind) -> bool {
+        self == other || self.is_integer() && other.is_integer()
+    }
+
+    /// Whether a key of the other kind can have each of its values.
+    pub fn fits(self, other: Kind) -> bool {
+        use Kind::{BigInt, Integer, SmallInt};
+        let is_wider = match other {
+            SmallInt => [Integer, BigInt].contains(&self),
+            Integer => self == BigInt,
+            _ => false,
+        };
+        self.is_like(other) && !is_wider
+    }
+
+    pub fn is_integer(self) -> bool {
+        use Kind::{BigInt, Integer, OtherInteger, SmallInt, Unsigned};
+        matches!(self, SmallInt | Integer | BigInt | OtherInteger | Unsigned)
+    }
+}
+
+impl Table {
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+}
+
+/// As it is named on the command line.
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.schema {
+            Some(schema) => write!(f, "{schema}.{}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}

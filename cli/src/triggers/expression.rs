@@ -1,0 +1,221 @@
+//! SQL expressions of the columns of a row.
+
+use std::ops::ControlFlow;
+
+use anyhow::{Context, Result, bail};
+use diesel_counters::Dialect;
+use sqlparser::ast::{Expr, Ident, TypedString, Value, Visit, Visitor};
+use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
+
+use crate::catalogue::{Column, Table};
+use crate::database::Database;
+use crate::triggers::sql::TriggerSql;
+
+/// An expression that depends on the columns of one row only, so that it has the same value when
+/// the row is inserted, deleted and counted again.
+#[derive(Debug, Clone)]
+pub struct Expression {
+    text: String,
+    /// The columns in it: the first character, the one after the last, and the name.
+    columns: Vec<(usize, usize, String)>,
+    /// The columns whose values matter, and not only whether they are NULL.
+    values: Vec<String>,
+}
+
+impl Expression {
+    /// Parses an expression of a table's columns.
+    pub fn parse(text: &str, table: &Table, dialect: Dialect) -> Result<Self> {
+        let parser: &dyn dialect::Dialect = match dialect {
+            Dialect::PostgreSql => &PostgreSqlDialect {},
+            Dialect::MySql => &MySqlDialect {},
+            Dialect::Sqlite => &SQLiteDialect {},
+        };
+        let cannot = || format!("cannot read the SQL expression {text:?}");
+        let tokens = Tokenizer::new(parser, text).tokenize_with_location();
+        let tokens = tokens.with_context(cannot)?;
+        // A comment could go on after the expression, or MySQL could run it.
+        if tokens.iter().any(|token| is_comment(&token.token)) {
+            bail!("the SQL expression {text:?} has a comment: write it without");
+        }
+        let mut parser = Parser::new(parser).with_tokens_with_locations(tokens);
+        let parsed = parser.parse_expr().and_then(|expression| {
+            parser.expect_token(&Token::EOF)?;
+            Ok(expression)
+        });
+        let parsed = parsed.with_context(cannot)?;
+        let mut columns = Columns {
+            table,
+            dialect,
+            found: Vec::new(),
+            tested: Vec::new(),
+        };
+        if let ControlFlow::Break(why) = parsed.visit(&mut columns) {
+            bail!("the SQL expression {text:?} {why}");
+        }
+        let Columns { found, tested, .. } = columns;
+        let mut columns = found;
+        columns.sort();
+        let values = columns.iter().filter(|(first, ..)| !tested.contains(first));
+        let values = values.map(|(.., name)| name.clone()).collect();
+        Ok(Expression {
+            text: text.to_owned(),
+            columns,
+            values,
+        })
+    }
+
+    /// The same, whose value does not depend on the session.
+    pub fn of_rows(text: &str, rows: &Table, sql: &TriggerSql, dialect: Dialect) -> Result<Self> {
+        let expression = Expression::parse(text, rows, dialect)?;
+        let mut columns = expression.values().filter_map(|name| rows.column(name));
+        let zoned = columns.find(|column| Some(&*plain_type(column)) == sql.zoned);
+        if let Some(column) = zoned {
+            bail!(
+                "the SQL expression {text:?} has {}, whose value depends on the time zone of the session",
+                column.name
+            );
+        }
+        drop(columns);
+        Ok(expression)
+    }
+
+    /// The expression of the row `row`, as SQL. It is the text itself, but for the columns.
+    pub fn of(&self, row: &str, database: Database) -> String {
+        let text: Vec<char> = self.text.chars().collect();
+        let (mut sql, mut end) = (String::new(), 0);
+        for (first, after, name) in &self.columns {
+            sql.extend(&text[end..*first]);
+            sql += &column(row, &database.quoted(name));
+            end = *after;
+        }
+        sql.extend(&text[end..]);
+        let is_one_word = self.text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if is_one_word { sql } else { format!("({sql})") }
+    }
+
+    /// As the user wrote it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn is_one(&self) -> bool {
+        self.text == "1"
+    }
+
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|(.., name)| &**name)
+    }
+
+    /// The columns whose values matter, and not only whether they are NULL.
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        self.values.iter().map(|name| &**name)
+    }
+}
+
+/// A column of the row `row`, or of the only row that it can be of.
+pub fn column(row: &str, quoted: &str) -> String {
+    match row {
+        "" => quoted.to_owned(),
+        row => format!("{row}.{quoted}"),
+    }
+}
+
+/// `timestamp without time zone` of `timestamp(3) without time zone`.
+pub fn plain_type(column: &Column) -> String {
+    let mut sql_type = column.sql_type.to_lowercase();
+    if let (Some(begin), Some(end)) = (sql_type.find('('), sql_type.find(')')) {
+        sql_type.replace_range(begin..=end, "");
+    }
+    sql_type
+}
+
+fn is_aggregate(function: &str) -> bool {
+    const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
+    AGGREGATES.contains(&&*function.to_lowercase())
+}
+
+fn is_comment(token: &Token) -> bool {
+    use Whitespace::{MultiLineComment, SingleLineComment};
+    matches!(
+        token,
+        Token::Whitespace(SingleLineComment { .. } | MultiLineComment(_))
+    )
+}
+
+/// Finds the columns, and refuses what is not of the row.
+struct Columns<'t> {
+    table: &'t Table,
+    dialect: Dialect,
+    found: Vec<(usize, usize, String)>,
+    /// The first characters of columns in `IS NULL` and `IS NOT NULL`.
+    tested: Vec<usize>,
+}
+
+impl Columns<'_> {
+    /// A name without quotes can be written in any case; PostgreSQL takes it in lower case.
+    fn find(&self, name: &Ident) -> Option<String> {
+        let is_named = |column: &str| match (self.dialect, name.quote_style) {
+            (Dialect::PostgreSql, Some(_)) => column == name.value,
+            (Dialect::PostgreSql, None) => column == name.value.to_lowercase(),
+            _ => column.eq_ignore_ascii_case(&name.value),
+        };
+        let mut columns = self.table.columns.iter();
+        let column = columns.find(|column| is_named(&column.name));
+        column.map(|column| column.name.clone())
+    }
+}
+
+impl Visitor for Columns<'_> {
+    type Break = String;
+
+    fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<String> {
+        const MOMENTS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
+        if let Expr::IsNull(tested) | Expr::IsNotNull(tested) = expression {
+            let mut tested = &**tested;
+            while let Expr::Nested(inner) = tested {
+                tested = inner;
+            }
+            if let Expr::Identifier(name) = tested {
+                self.tested
+                    .push((name.span.start.column as usize).saturating_sub(1));
+            }
+        }
+        let refused = match expression {
+            Expr::Identifier(name) => match self.find(name) {
+                // Places count from 1; it is one line.
+                Some(column) if name.span.start.column > 0 => {
+                    let place = [name.span.start, name.span.end];
+                    let [first, after] = place.map(|place| place.column as usize - 1);
+                    self.found.push((first, after, column));
+                    return ControlFlow::Continue(());
+                }
+                Some(_) => format!("has {name} in a place that cannot be read"),
+                None => format!("names {name}, and {} has no such column", self.table),
+            },
+            Expr::CompoundIdentifier(_) | Expr::CompoundFieldAccess { .. } => {
+                format!("names {expression}: write columns only, and without their table")
+            }
+            Expr::Function(function) if is_aggregate(&function.name.to_string()) => format!(
+                "has {}, which is of many rows: a counter adds up what each row adds. Read it by a subquery",
+                function.name
+            ),
+            Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => {
+                "has a subquery: a row can only be counted by its own columns".to_owned()
+            }
+            Expr::Value(value) | Expr::TypedString(TypedString { value, .. }) => match &value.value
+            {
+                Value::Placeholder(_) => "has a placeholder".to_owned(),
+                Value::SingleQuotedString(text)
+                    if MOMENTS.contains(&&*text.trim().to_lowercase()) =>
+                {
+                    format!("has '{text}', whose value changes")
+                }
+                _ => return ControlFlow::Continue(()),
+            },
+            _ => return ControlFlow::Continue(()),
+        };
+        ControlFlow::Break(refused)
+    }
+}

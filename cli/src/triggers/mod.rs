@@ -1,0 +1,58 @@
+//! Triggers that count the rows of a table: a definition and the tables in, triggers out. One file a
+//! database.
+
+mod counting;
+mod definition;
+mod drift;
+mod expression;
+mod migration;
+mod mysql;
+mod plan;
+mod postgres;
+mod sql;
+mod sqlite;
+mod statement;
+mod stored;
+mod target;
+mod targets;
+mod trigger;
+mod upsert;
+
+use anyhow::Result;
+use diesel_counters::Dialect;
+
+pub use counting::Counting;
+pub use definition::{Count, Definition, Period, SLOTS};
+pub use expression::Expression;
+pub use migration::migration;
+pub use plan::Plan;
+pub use stored::{definitions, live_triggers};
+pub use trigger::{FUNCTION, LiveTrigger, Trigger, VIEW};
+
+/// The triggers of a definition, and what they need.
+///
+/// # Errors
+///
+/// If triggers of this database could not count the rows.
+pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
+    match counting.database.0 {
+        Dialect::PostgreSql => Ok(postgres::triggers(counting)?),
+        Dialect::MySql => mysql::triggers(counting),
+        Dialect::Sqlite => sqlite::triggers(counting),
+    }
+}
+
+/// A definition with its triggers, for a migration.
+pub fn plan(counting: Counting) -> Result<Plan> {
+    let triggers = triggers(&counting)?;
+    Plan::new(counting, triggers)
+}
+
+/// What the triggers do not count, and what to do about it.
+pub fn not_counted(plan: &Plan) -> Vec<String> {
+    match plan.counting.database.0 {
+        Dialect::PostgreSql => postgres::not_counted(plan),
+        Dialect::MySql => mysql::not_counted(plan),
+        Dialect::Sqlite => sqlite::not_counted(plan),
+    }
+}

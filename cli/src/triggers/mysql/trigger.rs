@@ -1,0 +1,34 @@
+//! A trigger of MySQL and MariaDB.
+
+use crate::database::MYSQL;
+use crate::triggers::statement::in_lines;
+use crate::triggers::trigger::Trigger;
+
+/// The body of a trigger.
+pub fn block(statements: &[String]) -> String {
+    match statements {
+        [one] => one.clone(),
+        several => {
+            let lines = several.iter().map(|one| in_lines(one, 4) + ";\n");
+            format!("BEGIN\n{}END", lines.collect::<String>())
+        }
+    }
+}
+
+pub fn trigger(
+    name: String,
+    (table, sql): ([String; 2], &str),
+    event: &str,
+    body: String,
+) -> Trigger {
+    let quoted = MYSQL.quoted(&name);
+    Trigger {
+        create: format!("CREATE TRIGGER {quoted} {event} ON {sql} FOR EACH ROW\n{body};\n"),
+        drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
+        table,
+        event: event.to_owned(),
+        function: None,
+        body,
+        name,
+    }
+}

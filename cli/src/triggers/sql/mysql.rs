@@ -1,0 +1,50 @@
+//! The SQL of triggers on MySQL and MariaDB.
+
+use super::TriggerSql;
+
+pub const SQL: TriggerSql = TriggerSql {
+    today: "UTC_DATE()",
+    undated: "DATE '1970-01-01'",
+    days: &[
+        ("date", "{}"),
+        ("datetime", "DATE({})"),
+        // It is read in the time zone of the session, but for this function.
+        (
+            "timestamp",
+            "(DATE '1970-01-01' + INTERVAL UNIX_TIMESTAMP({}) DIV 86400 DAY)",
+        ),
+    ],
+    week: "({} - INTERVAL WEEKDAY({}) DAY)",
+    month: "({} - INTERVAL DAYOFMONTH({}) - 1 DAY)",
+    year: "({} - INTERVAL DAYOFYEAR({}) - 1 DAY)",
+    integer: "SIGNED",
+    zoned: Some("timestamp"),
+    // A CAST AS SIGNED of a greater number would wrap.
+    weight: "COALESCE(CAST({} AS DECIMAL(65, 0)), 0)",
+    sum: "SUM({})",
+    minus: |one, other| format!("{one} - {other}"),
+    alias: "",
+    on_conflict: "ON DUPLICATE KEY UPDATE",
+    kept: "{table}.{}",
+    update: |name, old, value| format!("{name} = {old} + {value}"),
+    set: "{table}.{}",
+    update_from: |table, from, on, set| format!("UPDATE {table} JOIN {from} ON {on} SET {set}"),
+    new_value: "VALUES({})",
+    is_new_value_of_table: false,
+    has_if: true,
+    differs: |new, old| format!("NOT (CAST({new} AS BINARY) <=> CAST({old} AS BINARY))"),
+    // A stored column requires that.
+    try_expression: [
+        "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} WHERE 1 = 0",
+        "ALTER TABLE diesel_counters_try ADD COLUMN diesel_counters_try VARCHAR(100) AS ({expression}) STORED",
+        "DROP TEMPORARY TABLE IF EXISTS diesel_counters_try",
+    ],
+    keeps_half: true,
+    live: "SELECT CAST(event_object_schema AS CHAR), CAST(event_object_table AS CHAR),
+            CAST(trigger_name AS CHAR), CONCAT_WS(' ', action_timing, event_manipulation),
+            CAST(action_statement AS CHAR), NULL
+        FROM information_schema.triggers WHERE trigger_schema = DATABASE()
+        UNION ALL
+        SELECT '', CAST(table_name AS CHAR), CAST(table_name AS CHAR), 'VIEW', '', NULL
+        FROM information_schema.views WHERE table_schema = DATABASE() ORDER BY 1, 2, 3",
+};

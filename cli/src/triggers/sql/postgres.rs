@@ -1,0 +1,68 @@
+//! The SQL of triggers on PostgreSQL.
+
+use super::TriggerSql;
+
+pub const SQL: TriggerSql = TriggerSql {
+    today: "CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE)",
+    undated: "DATE '1970-01-01'",
+    days: &[
+        ("date", "{}"),
+        ("timestamp without time zone", "CAST({} AS DATE)"),
+        ("timestamp with time zone", "CAST({} AT TIME ZONE 'UTC' AS DATE)"),
+    ],
+    week: "CAST(date_trunc('week', CAST({} AS TIMESTAMP)) AS DATE)",
+    month: "CAST(date_trunc('month', CAST({} AS TIMESTAMP)) AS DATE)",
+    year: "CAST(date_trunc('year', CAST({} AS TIMESTAMP)) AS DATE)",
+    integer: "BIGINT",
+    zoned: Some("timestamp with time zone"),
+    weight: "COALESCE(CAST({} AS BIGINT), 0)",
+    sum: "CAST(SUM({}) AS BIGINT)",
+    minus: |one, other| format!("{one} - {other}"),
+    alias: " AS kept",
+    on_conflict: "ON CONFLICT ({}) DO UPDATE SET",
+    kept: "kept.{}",
+    update: |name, old, value| format!("{name} = {old} + {value}"),
+    set: "{}",
+    update_from: |table, from, on, set| {
+        format!("UPDATE {table} SET {set}\nFROM {from} WHERE {on}")
+    },
+    new_value: "excluded.{}",
+    is_new_value_of_table: false,
+    has_if: true,
+    differs: |new, old| format!("{new} IS DISTINCT FROM {old}"),
+    // An index requires that.
+    try_expression: [
+        "CREATE TEMPORARY TABLE diesel_counters_try (LIKE {rows})",
+        "CREATE INDEX ON pg_temp.diesel_counters_try (({expression}))",
+        "",
+    ],
+    keeps_half: false,
+    live: "SELECT n.nspname::text, c.relname::text, t.tgname::text,
+            concat_ws(' ', CASE WHEN t.tgtype & 2 <> 0 THEN 'BEFORE' ELSE 'AFTER' END,
+                CASE WHEN t.tgtype & 4 <> 0 THEN 'INSERT' END,
+                CASE WHEN t.tgtype & 8 <> 0 THEN 'DELETE' END,
+                CASE WHEN t.tgtype & 16 <> 0 THEN 'UPDATE' END,
+                CASE WHEN t.tgtype & 32 <> 0 THEN 'TRUNCATE' END,
+                CASE WHEN t.tgtype & 1 <> 0 THEN 'ROW' END,
+                t.tgoldtable, t.tgnewtable, NULLIF(t.tgattr::text, ''), pg_get_expr(t.tgqual, t.tgrelid),
+                CASE WHEN NOT p.prosecdef THEN 'SECURITY INVOKER' END,
+                CASE WHEN NOT EXISTS (SELECT FROM unnest(p.proconfig) setting
+                    WHERE setting LIKE 'search_path=%pg_temp') THEN 'without a search_path' END),
+            p.prosrc,
+            CASE t.tgenabled WHEN 'D' THEN 'it is disabled'
+                WHEN 'R' THEN 'it runs on replicas only'
+                WHEN 'A' THEN 'it also runs on replicas, which then count twice' END
+        FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+        JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE NOT t.tgisinternal
+        UNION ALL
+        SELECT n.nspname::text, c.relname::text, r.rulename::text, 'RULE', '', NULL
+        FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE c.relkind = 'p'
+        UNION ALL
+        SELECT '', relname::text, relname::text, 'VIEW', '', NULL
+        FROM pg_class WHERE relkind = 'v' AND pg_table_is_visible(oid)
+        UNION ALL
+        SELECT '', proname::text, proname::text, 'FUNCTION', prosrc, NULL FROM pg_proc
+        WHERE proname = 'diesel_counters_number' AND pg_function_is_visible(oid) ORDER BY 1, 2, 3",
+};

@@ -1,0 +1,60 @@
+//! The SQL of triggers on SQLite.
+
+use super::TriggerSql;
+
+pub const SQL: TriggerSql = TriggerSql {
+    today: "date('now')",
+    undated: "'1970-01-01'",
+    days: &[
+        ("date", "date({})"),
+        ("timestamp", "date({})"),
+        ("timestamptz", "date({})"),
+        ("timestamptzsqlite", "date({})"),
+        ("datetime", "date({})"),
+        ("text", "date({})"),
+    ],
+    week: "date({}, 'weekday 0', '-6 days')",
+    month: "date({}, 'start of month')",
+    year: "date({}, 'start of year')",
+    integer: "INTEGER",
+    zoned: None,
+    weight: "COALESCE(CAST({} AS INTEGER), 0)",
+    // SUM of integers fails when it overflows. `-` of the least integer is no integer.
+    sum: "CASE typeof(SUM({})) WHEN 'integer' THEN SUM({}) ELSE abs(-9223372036854775807 - 1) END",
+    minus: |one, other| whole(&format!("{one} - {other}")),
+    alias: "",
+    on_conflict: "ON CONFLICT ({}) DO UPDATE SET",
+    kept: "{}",
+    update: |name, old, value| format!("{name} = {}", whole(&format!("{old} + {value}"))),
+    set: "{}",
+    update_from: |table, from, on, set| {
+        format!("UPDATE {table} SET {set}\nFROM {from} WHERE {on}")
+    },
+    new_value: "excluded.{}",
+    is_new_value_of_table: true,
+    has_if: false,
+    differs: |new, old| format!("{new} COLLATE BINARY IS NOT {old}"),
+    // An index requires that. Functions of time are checked when they are called.
+    try_expression: [
+        "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} LIMIT 1;
+         INSERT INTO temp.diesel_counters_try DEFAULT VALUES",
+        "CREATE INDEX temp.diesel_counters_try_index ON diesel_counters_try ({expression})",
+        "",
+    ],
+    keeps_half: false,
+    live: "SELECT 'main', tbl_name, name, '',
+            -- Its text without `CREATE TRIGGER name `.
+            CASE WHEN sql LIKE 'CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" %'
+                THEN substr(sql, length('CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" ') + 1)
+                ELSE sql END, NULL
+        FROM sqlite_schema WHERE type = 'trigger'
+        UNION ALL SELECT '', name, name, 'VIEW', '', NULL FROM sqlite_schema WHERE type = 'view'
+        ORDER BY 2, 3",
+};
+
+/// An integer, or an error. `abs` of the least integer fails with "integer overflow".
+fn whole(value: &str) -> String {
+    format!(
+        "CASE typeof({value}) WHEN 'integer' THEN {value} ELSE abs(-9223372036854775807 - 1) END"
+    )
+}

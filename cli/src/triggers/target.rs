@@ -1,0 +1,97 @@
+//! The counters of one table that rows are counted in, and the columns that name their entities.
+
+use super::expression::Expression;
+use crate::catalogue::{Column, Parent, Table};
+
+/// The counters of one table that a row is counted in.
+#[derive(Clone)]
+pub struct Target {
+    pub table: Table,
+    /// The columns of the entity's key.
+    pub entity: Vec<Column>,
+    /// The day and the slot of a counter table. Otherwise the table has one row for each entity.
+    pub slots: Option<[Column; 2]>,
+    /// The counters.
+    pub names: Vec<String>,
+    pub sources: Vec<Source>,
+    /// The rows that an entity requires. A counter table's foreign keys refuse counts without them.
+    pub parents: Vec<ParentTable>,
+    /// The view of the counts that are wrong.
+    pub drift: String,
+}
+
+/// What the foreign key of a column of a counter table's key refers to.
+#[derive(Clone)]
+pub struct ParentTable {
+    /// The number of the column in the key, from 0.
+    pub column: usize,
+    pub table: Table,
+    /// The column of the table.
+    pub key: String,
+}
+
+/// Columns of the row that name an entity. A row that names two of them counts for both.
+#[derive(Clone)]
+pub struct Source {
+    /// A column for each column of the entity's key.
+    pub entity: Vec<Column>,
+    /// What a row adds to each counter of the target, or `None` for nothing.
+    pub weights: Vec<Option<Expression>>,
+    /// Whether a foreign key of the rows makes sure that the entity exists.
+    pub exists: bool,
+}
+
+impl Target {
+    /// What the foreign keys of the entity's columns refer to, with the number of the column, from 0.
+    /// An ordinary column is in the row itself.
+    pub fn parents(&self) -> impl Iterator<Item = (usize, Parent)> {
+        let columns = self.entity.iter().enumerate();
+        columns.filter_map(|(i, column)| match self.slots {
+            Some(_) => Some((i, column.refers_to.clone()?)),
+            None => Some((
+                i,
+                Parent {
+                    in_schema: self.table.in_schema.clone(),
+                    table: self.table.name.clone(),
+                    column: column.name.clone(),
+                    on_delete: "CASCADE".to_owned(),
+                    on_update: "NO ACTION".to_owned(),
+                    deferrable: "NOT DEFERRABLE".to_owned(),
+                },
+            )),
+        })
+    }
+
+    pub fn is_of(&self, other: &Table) -> bool {
+        (&self.table.in_schema, &self.table.name) == (&other.in_schema, &other.name)
+    }
+
+    /// Returns whether the entity was not counted in this counter before.
+    pub fn add(&mut self, counter: String, entity: Vec<Column>, weight: Expression) -> bool {
+        let name = self.names.iter().position(|name| *name == counter);
+        let name = name.unwrap_or_else(|| {
+            self.names.push(counter);
+            for source in &mut self.sources {
+                source.weights.push(None);
+            }
+            self.names.len() - 1
+        });
+        let mut sources = self.sources.iter();
+        let source = sources.position(|source| source.entity == entity);
+        let source = source.unwrap_or_else(|| {
+            let parents: Vec<_> = self.parents().collect();
+            let mut are_same = parents.iter().map(|(i, counted)| {
+                let parent = entity[*i].refers_to.as_ref();
+                parent.is_some_and(|parent| parent.is_same(counted))
+            });
+            let exists = !parents.is_empty() && are_same.all(|is_same| is_same);
+            self.sources.push(Source {
+                weights: vec![None; self.names.len()],
+                exists,
+                entity,
+            });
+            self.sources.len() - 1
+        });
+        self.sources[source].weights[name].replace(weight).is_none()
+    }
+}

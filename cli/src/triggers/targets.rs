@@ -1,0 +1,249 @@
+//! The targets of a definition, and what cannot be one.
+
+use anyhow::{Context, Result, bail};
+use diesel_counters::Dialect;
+
+use super::definition::{Count, Definition};
+use super::expression::{Expression, plain_type};
+use super::sql;
+use super::target::{ParentTable, Target};
+use crate::catalogue::{
+    self, Column, CounterTable, Kind, Table, not_a_counter_table, other, table, wide_foreign_key,
+};
+use crate::connection::AnyConnection;
+use crate::database::Database;
+
+/// The targets of a definition, ordered by table, so that statements of one trigger lock in the same
+/// order.
+pub fn targets(
+    definition: &Definition,
+    rows: &Table,
+    dialect: Dialect,
+    conn: &mut AnyConnection,
+) -> Result<Vec<Target>> {
+    let database = conn.database();
+    let mut targets: Vec<Target> = Vec::new();
+    for count in &definition.counts {
+        let (mut found, counter) = find(&count.table, &count.counter, conn)?;
+        if let (Some(_), Some(name)) = (&found.slots, wide_foreign_key(&found.table, conn)?) {
+            bail!(
+                "the foreign key {name} of {} has several columns. Triggers count only beside foreign keys of \
+                 one column: replace it with one for each column, or drop it and delete the counters in the \
+                 program",
+                found.table
+            );
+        }
+        let entity = entity(count, &found, rows, database)?;
+        refuse_early_rows(&entity, &found, rows)?;
+        let text = count.weight.as_ref().unwrap_or(&definition.by);
+        let weight = weight(text, rows, dialect)?;
+        let mut places = targets.iter();
+        let place = match places.position(|target| target.is_of(&found.table)) {
+            Some(place) => place,
+            None => {
+                for (column, parent) in found.parents().collect::<Vec<_>>() {
+                    let table = catalogue::parent(&parent, conn)?;
+                    found.parents.extend(table.map(|table| ParentTable {
+                        column,
+                        table,
+                        key: parent.column.clone(),
+                    }));
+                }
+                targets.push(found);
+                targets.len() - 1
+            }
+        };
+        if !targets[place].add(counter, entity, weight) {
+            bail!("--count {count} is there twice");
+        }
+    }
+    targets.sort_by_key(|target| target.table.to_string());
+    for (i, target) in targets.iter_mut().enumerate() {
+        let drift = format!("{}_drift", definition.name);
+        target.drift = match i {
+            0 => drift,
+            _ => format!("{drift}_{}", i + 1),
+        };
+    }
+    Ok(targets)
+}
+
+fn weight(text: &str, rows: &Table, dialect: Dialect) -> Result<Expression> {
+    let sql = sql::of(dialect);
+    let weight = Expression::of_rows(text, rows, sql, dialect)?;
+    let column = rows.column(text);
+    let has_fraction = |column: &&Column| {
+        let sql_type = plain_type(column);
+        column.kind == Kind::Real || ["numeric", "decimal"].contains(&&*sql_type)
+    };
+    if let Some(column) = column.filter(has_fraction) {
+        bail!(
+            "{rows}.{text} is {}, and a counter has whole numbers. Give it whole numbers, such as \
+             \"CAST({text} * 100 AS {})\"",
+            column.sql_type,
+            sql.integer
+        );
+    }
+    Ok(weight)
+}
+/// The columns of the row that name the entity.
+fn entity(count: &Count, target: &Target, rows: &Table, database: Database) -> Result<Vec<Column>> {
+    let (names, table, key) = (&count.columns, &target.table, &target.entity);
+    if key.is_empty() && !names.is_empty() {
+        bail!(
+            "{table} counts for one thing only: write --count {table}.COUNTER, without {}",
+            names.join(",")
+        );
+    }
+    if key.len() != names.len() {
+        let columns: Vec<_> = key.iter().map(|column| &*column.name).collect();
+        bail!(
+            "{table} counts for each {}: write --count {}:{table}.COUNTER, with the column{} of {rows} that \
+             name{} it",
+            columns.join(", "),
+            vec!["COLUMN"; key.len()].join(","),
+            if key.len() == 1 { "" } else { "s" },
+            if key.len() == 1 { "s" } else { "" },
+        );
+    }
+    if target.slots.is_some() && target.is_of(rows) {
+        bail!("{rows} is the counter table itself");
+    }
+    let columns = names.iter().zip(key);
+    columns
+        .map(|(name, key)| column_of_entity(name, key, target, rows, database))
+        .collect()
+}
+
+/// The column of the row that has the values of a column of the counter table's key.
+fn column_of_entity(
+    name: &str,
+    key: &Column,
+    target: &Target,
+    rows: &Table,
+    database: Database,
+) -> Result<Column> {
+    let (table, is_slotted) = (&target.table, target.slots.is_some());
+    let column = rows
+        .column(name)
+        .with_context(|| format!("{rows} has no column {name}"))?;
+    let [of_rows, of_key] = [column, key].map(|column| database.stored_as(column.kind));
+    if !of_rows.fits(of_key) {
+        bail!(
+            "{rows}.{name} is {}, and {table}.{} is {}: it cannot have the same values",
+            column.sql_type,
+            key.name,
+            key.sql_type
+        );
+    }
+    if column.loose_collation != key.loose_collation {
+        bail!(
+            "{rows}.{name} and {table}.{} have different collations: a text could be one entity in \
+             the one, and two in the other. Give them the same collation first",
+            key.name
+        );
+    }
+    // A trigger cannot tell such an update of the rows from one that moves a count.
+    let moves = key.refers_to.as_ref().filter(|_| is_slotted);
+    if let Some(parent) = moves.filter(|parent| parent.on_update == "CASCADE") {
+        bail!(
+            "the foreign key of {table}.{} has ON UPDATE CASCADE: an update of {}.{} would count its \
+             rows twice. Remove ON UPDATE CASCADE first",
+            key.name,
+            parent.table,
+            parent.column
+        );
+    }
+    Ok(column.clone())
+}
+
+/// A row that can be there before its entity is counted before it, too.
+fn refuse_early_rows(entity: &[Column], target: &Target, rows: &Table) -> Result<()> {
+    for (column, counted) in target.parents() {
+        let (of_rows, key) = (&entity[column], &target.entity[column]);
+        let Some(parent) = &of_rows.refers_to else {
+            continue;
+        };
+        let is_early = parent.is_deferrable() && parent.deferrable != counted.deferrable;
+        if !(parent.is_same(&counted) && is_early) {
+            continue;
+        }
+        let (table, deferrable) = (&target.table, &parent.deferrable);
+        if target.slots.is_none() {
+            bail!(
+                "the foreign key of {rows}.{} is {deferrable}: a row that is there before its row of {table} \
+                 would not be counted in it. Make it NOT DEFERRABLE, or count in a counter table",
+                of_rows.name
+            );
+        }
+        bail!(
+            "the foreign key of {rows}.{} is {deferrable}, and that of {table}.{} is {}: it would refuse \
+             the count of a row that is there before its row of {}. Make it {deferrable} too, with ALTER \
+             TABLE {table} ALTER CONSTRAINT",
+            of_rows.name,
+            key.name,
+            counted.deferrable,
+            parent.table
+        );
+    }
+    Ok(())
+}
+
+/// The counters of the table of this name.
+fn find(name: &str, counter: &str, conn: &mut AnyConnection) -> Result<(Target, String)> {
+    let target = |table, entity, slots| Target {
+        table,
+        entity,
+        slots,
+        names: Vec::new(),
+        sources: Vec::new(),
+        parents: Vec::new(),
+        drift: String::new(),
+    };
+    let found = match table(conn, name) {
+        Ok(found) => found,
+        Err(error) => match other((None, name), conn)? {
+            None => return Err(error),
+            Some(other) => bail!(
+                "{name} is {other}: count in a table that it reads, or in a new one, which \
+                 `diesel-counters generate migration` creates"
+            ),
+        },
+    };
+    let table = match CounterTable::try_from(found) {
+        Ok(counters) => {
+            let counter = counters.counter(counter)?.name.clone();
+            let slots = Some([counters.day, counters.slot]);
+            return Ok((target(counters.table, counters.entity, slots), counter));
+        }
+        Err(table) => table,
+    };
+    let column = table.column(counter);
+    let Some(column) = column.filter(|column| !table.primary_key.contains(&column.name)) else {
+        return Err(not_a_counter_table(&table, conn)?.context(format!(
+            "{table} has no column {counter} to count in, besides its key"
+        )));
+    };
+    if !table.holds_counts(column) || column.nullable {
+        bail!(
+            "{table}.{counter} is {}{}: a column that is counted in is BIGINT NOT NULL DEFAULT 0",
+            column.sql_type,
+            if column.nullable {
+                ", and may be NULL"
+            } else {
+                ""
+            }
+        );
+    }
+    let key: Option<Vec<_>> = table
+        .primary_key
+        .iter()
+        .map(|key| table.column(key))
+        .collect();
+    let key: Vec<_> = key.unwrap_or_default().into_iter().cloned().collect();
+    if key.is_empty() {
+        bail!("{table} has no primary key: {counter} cannot be counted in it");
+    }
+    let counter = column.name.clone();
+    Ok((target(table, key, None), counter))
+}
