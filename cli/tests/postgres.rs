@@ -658,6 +658,7 @@ mod triggers {
     use crate::behaviour::triggers::{
         LIKES_OF_ARTICLES, cascades, counted, generate, likes_of, migrate, number, open, tables,
     };
+    use crate::hot_row::wait_until;
 
     diesel::table! {
         article_likes (id) {
@@ -801,6 +802,55 @@ mod triggers {
             "{}",
             ran.stderr
         );
+    }
+
+    /// A writer of the column that has not committed, and one that deadlocks with a migration that locks
+    /// the rows first.
+    #[test]
+    fn a_migration_waits_for_writers_of_its_column() {
+        let database = TestDatabase::create();
+        database.execute(
+            "CREATE TABLE posts (id BIGINT PRIMARY KEY, likes BIGINT NOT NULL DEFAULT 0);
+             CREATE TABLE article_likes (post_id BIGINT NOT NULL REFERENCES posts, who TEXT NOT NULL);
+             INSERT INTO posts VALUES (1, 0); INSERT INTO article_likes VALUES (1, 'a'), (1, 'b')",
+        );
+        let (ran, folder) = generate(&database, &["--count", "post_id:posts.likes"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let writer = &mut open(&database);
+        writer
+            .batch_execute("BEGIN; UPDATE posts SET likes = likes + 1")
+            .unwrap();
+        std::thread::scope(|scope| {
+            let migrates = scope.spawn(|| migrate(&database, &folder));
+            let conn = &mut open(&database);
+            wait_until("the migration does not wait", || {
+                let waits =
+                    "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                    WHERE NOT l.granted AND d.datname = current_database()";
+                number(waits, conn) > 0
+            });
+            writer
+                .batch_execute("INSERT INTO article_likes VALUES (1, 'c'); COMMIT")
+                .unwrap();
+            migrates.join().unwrap();
+        });
+        assert_eq!(number("SELECT likes FROM posts", writer), 3);
+    }
+
+    /// Rows without an entity are there in spite of the foreign key.
+    #[test]
+    fn a_foreign_key_that_was_not_validated_is_none() {
+        let database = TestDatabase::create();
+        database.execute(
+            "CREATE TABLE posts (id BIGINT PRIMARY KEY, likes BIGINT NOT NULL DEFAULT 0);
+             CREATE TABLE article_likes (post_id BIGINT NOT NULL, who TEXT NOT NULL);
+             INSERT INTO posts VALUES (1, 0); INSERT INTO article_likes VALUES (1, 'a'), (77, 'b');
+             ALTER TABLE article_likes ADD FOREIGN KEY (post_id) REFERENCES posts NOT VALID",
+        );
+        let definition = ["--count", "post_id:posts.likes"];
+        counted(&database, &definition);
+        let recounted = database.run(&["recount"]).stdout;
+        assert!(recounted.contains("all counts agree"), "{recounted}");
     }
 
     /// The statistics of a real application, with triggers of its own, move to columns and slots.

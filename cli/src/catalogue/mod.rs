@@ -15,7 +15,7 @@ use diesel_counters::Dialect;
 
 pub use crate::table::{Column, Index, Kind, Parent, Table};
 pub use counter_table::{CounterTable, MAX_COLUMNS};
-pub use find::{counter_table, not_a_counter_table, rows_table, table};
+pub use find::{counter_table, rows_table, table};
 pub use shape::{Shape, is_meant_to_count, is_zero};
 
 use crate::connection::AnyConnection;

@@ -58,6 +58,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
                WHEN o.condeferrable THEN 'DEFERRABLE' ELSE 'NOT DEFERRABLE' END AS is_deferrable
     FROM pg_constraint o
     JOIN pg_class c ON c.oid = o.conrelid AND o.contype = 'f' AND cardinality(o.conkey) = 1
+        AND o.convalidated
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = o.conkey[1]
     JOIN pg_class p ON p.oid = o.confrelid

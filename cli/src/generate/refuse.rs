@@ -8,7 +8,7 @@ use diesel::{QueryResult, RunQueryDsl};
 use crate::catalogue::tables;
 use crate::connection::AnyConnection;
 use crate::sql::sql;
-use crate::triggers::{Counting, Plan, definitions};
+use crate::triggers::{Counting, Plan, VIEW, definitions};
 
 /// The longest name of a trigger on PostgreSQL.
 const NAME: usize = 63;
@@ -16,6 +16,7 @@ const NAME: usize = 63;
 pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     let known = definitions(conn)?;
     let tables = tables(conn)?;
+    let mut taken: Vec<&str> = Vec::new();
     for (i, plan) in plans.iter().enumerate() {
         let mut names = plan.triggers.iter().map(|trigger| &trigger.name);
         if let Some(name) = names.find(|name| name.len() > NAME) {
@@ -31,14 +32,19 @@ pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
                 "there are triggers {name} already: choose another name, or revert their migration"
             );
         }
-        let is_table = tables.iter().any(|table| table.name == name);
-        // MySQL would replace a view.
-        let view = plan.counting.database.quoted(name);
-        let view = sql(format!("SELECT 1 FROM {view} WHERE 1 = 0"));
-        if is_table || view.execute(conn).is_ok() {
-            bail!(
-                "there is a table {name} already, or a view: choose another name, such as count_{name}"
-            );
+        let views = plan.triggers.iter().filter(|trigger| trigger.event == VIEW);
+        let names: Vec<_> = views.map(|view| &*view.name).chain([name]).collect();
+        for name in names {
+            let is_table = tables.iter().any(|table| table.name == name);
+            // MySQL would replace a view.
+            let view = plan.counting.database.quoted(name);
+            let view = sql(format!("SELECT 1 FROM {view} WHERE 1 = 0"));
+            if is_table || view.execute(conn).is_ok() || taken.contains(&name) {
+                bail!(
+                    "there is a table {name} already, or a view: choose another name, such as count_{name}"
+                );
+            }
+            taken.push(name);
         }
     }
     Ok(())

@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::output::thousands;
 use crate::sql::sql;
 use crate::triggers::{
-    self, Count, Counting, Definition, Period, Plan, SLOTS, migration, not_counted,
+    self, Count, Counting, Definition, Period, Plan, SLOTS, in_order, migration, not_counted,
 };
 
 /// Write a Diesel migration with triggers that count the rows of tables.
@@ -29,7 +29,7 @@ use crate::triggers::{
   diesel-counters generate trigger count_article_likes \\
       --rows article_likes --count article_id:article_counters.likes
   diesel-counters generate trigger count_comments --rows comments --when approved --day created_at \\
-      --count article_id:article_counters.comments --count articles.comment_count
+      --count article_id:article_counters.comments --count article_id:articles.comment_count
   diesel-counters generate trigger count_all --file counters.toml, which has for each table:
       [[trigger]]
       name = \"count_post_tags\"
@@ -148,7 +148,7 @@ pub fn run(args: Trigger, options: &Options) -> Result<()> {
     };
     let plan = |definition| triggers::plan(Counting::new(definition, conn)?);
     let plans = definitions.into_iter().map(plan);
-    let plans: Vec<_> = plans.collect::<Result<_>>()?;
+    let plans = in_order(plans.collect::<Result<_>>()?)?;
     if plans.is_empty() {
         bail!("the file has no [[trigger]]");
     }

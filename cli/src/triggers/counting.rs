@@ -115,6 +115,11 @@ impl Counting {
         sources.any(|source| !self.columns(source).is_empty())
     }
 
+    /// Whether one of the counters is in this table.
+    pub fn counts_in(&self, table: &Table) -> bool {
+        self.targets.iter().any(|target| target.is_of(table))
+    }
+
     /// A counter of both.
     pub fn shared_counter(&self, other: &Counting) -> Option<(&Table, &str)> {
         let is_same = |a: &Table, b: &Table| (&a.in_schema, &a.name) == (&b.in_schema, &b.name);

@@ -24,7 +24,7 @@ use diesel_counters::Dialect;
 pub use counting::Counting;
 pub use definition::{Count, Definition, Period, SLOTS};
 pub use expression::Expression;
-pub use migration::migration;
+pub use migration::{in_order, migration};
 pub use plan::Plan;
 pub use stored::{definitions, live_triggers};
 pub use trigger::{FUNCTION, LiveTrigger, Trigger, VIEW};

@@ -343,7 +343,7 @@ fn what_cannot_be_counted_is_refused() {
         ),
         (
             ["--count", "article_id:articles.id"],
-            "is not a counter table",
+            "has no column id to count in",
         ),
     ] {
         let (ran, _) = generate(&database, &args);

@@ -3,7 +3,7 @@ IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
 END IF;
 -- Until the migration ends, others can read these tables, but not write them.
-LOCK TABLE "bench_hot_comments" IN SHARE ROW EXCLUSIVE MODE;
+LOCK TABLE "bench_hot_articles", "bench_hot_comments" IN SHARE ROW EXCLUSIVE MODE;
 
 -- Counts the rows of bench_hot_comments in bench_hot_articles.comments.
 CREATE VIEW "bench_count_hot" AS SELECT '{"definition":{"by":"1","count":["article_id:bench_hot_articles.comments"],"name":"bench_count_hot","period":"day","rows":"bench_hot_comments","slots":32},"targets":[{"view":"bench_count_hot_drift","table":"bench_hot_articles","key":["id"],"counters":["comments"]}]}' AS diesel_counters_trigger;

@@ -3,7 +3,7 @@ IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
 END IF;
 -- Until the migration ends, others can read these tables, but not write them.
-LOCK TABLE "bench_post_tags" IN SHARE ROW EXCLUSIVE MODE;
+LOCK TABLE "bench_posts", "bench_post_tags" IN SHARE ROW EXCLUSIVE MODE;
 -- Claims a number for the connection, by which it has slots of its own.
 IF to_regprocedure('diesel_counters_number()') IS NULL THEN
     CREATE FUNCTION diesel_counters_number() RETURNS INTEGER LANGUAGE sql AS $number$

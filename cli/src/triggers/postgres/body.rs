@@ -141,7 +141,7 @@ impl Counting {
         rows: &Rows<'_>,
         slot: Option<&str>,
     ) -> String {
-        let conditions = conditions(self.conditions(target, source, rows)).replace('\n', " ");
+        let conditions = conditions(self.conditions(target, source, rows)).replace("\n    ", " ");
         let weights = source.weights.iter().flatten();
         let sums = weights.zip(self.counts(source, rows));
         let sums: Vec<_> = sums
@@ -158,7 +158,7 @@ impl Counting {
                 .weights
                 .iter()
                 .flatten()
-                .all(|weight| weight.is_one());
+                .any(|weight| weight.is_one());
         let having = match is_counted {
             true => String::new(),
             false => {

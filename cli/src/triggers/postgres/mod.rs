@@ -74,10 +74,24 @@ fn trigger(counting: &Counting, event: &str, when: &str, runs: &str, referencing
 
 /// One statement keeps its lock to its end, also outside of a transaction.
 pub fn up(plans: &[Plan]) -> String {
-    let rows = plans
-        .iter()
-        .map(|plan| POSTGRES.table_name(&plan.counting.rows));
-    let rows = rows.collect::<Vec<_>>().join(", ");
+    // The tables of entities come first, as in a program that writes an entity, and then its rows.
+    let columns = plans.iter().flat_map(|plan| {
+        let targets = plan.counting.targets.iter();
+        targets.filter(|target| target.slots.is_none())
+    });
+    let mut tables: Vec<_> = columns
+        .map(|target| &target.table)
+        .chain(plans.iter().map(|plan| &plan.counting.rows))
+        .map(|table| POSTGRES.table_name(table))
+        .collect();
+    let mut seen = Vec::new();
+    tables.retain(|table| {
+        !seen.contains(table) && {
+            seen.push(table.clone());
+            true
+        }
+    });
+    let rows = tables.join(", ");
     let number = plans.iter().any(|plan| has_slots(&plan.counting)).then(|| {
         format!(
             "-- Claims a number for the connection, by which it has slots of its own.\n\

@@ -205,12 +205,14 @@ fn a_missing_trigger_of_a_column_is_found() {
 fn a_column_that_cannot_be_counted_in_is_refused() {
     let database = TestDatabase::create();
     database.execute(TABLES);
+    database.execute("ALTER TABLE posts ADD COLUMN stars BIGINT NOT NULL DEFAULT 5");
     for (count, why) in [
+        ("post_id:posts.stars", "posts.stars has the default"),
         (
             "post_id:posts.views",
             "a column that is counted in is BIGINT NOT NULL DEFAULT 0",
         ),
-        ("post_id:posts.likes", "and may be NULL"),
+        ("post_id:posts.likes", "posts.likes may be NULL"),
         (
             "post_id:posts.loves",
             "posts has no column loves to count in",
@@ -311,5 +313,68 @@ fn rows_can_count_in_their_own_table() {
     assert_eq!(
         database.run(&["recount"]).stdout,
         "count_replies: all counts agree with comments\n"
+    );
+}
+
+/// Comments have likes, and a post's score is the likes of its comments.
+#[test]
+fn a_column_that_is_counted_in_can_be_a_weight() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, score BIGINT NOT NULL DEFAULT 0);
+         CREATE TABLE comments (id BIGINT NOT NULL PRIMARY KEY, post_id BIGINT NOT NULL,
+             likes BIGINT NOT NULL DEFAULT 0, FOREIGN KEY (post_id) REFERENCES posts (id) ON DELETE CASCADE);
+         CREATE TABLE comment_likes (comment_id BIGINT NOT NULL, user_id BIGINT NOT NULL,
+             PRIMARY KEY (comment_id, user_id),
+             FOREIGN KEY (comment_id) REFERENCES comments (id) ON DELETE CASCADE);
+         INSERT INTO posts VALUES (1, 0), (2, 0);
+         INSERT INTO comments VALUES (1, 1, 0), (2, 1, 0), (3, 2, 0);
+         INSERT INTO comment_likes VALUES (1, 1), (1, 2), (2, 1), (3, 1)",
+    );
+    let folder = tempdir().unwrap();
+    let definitions = |likes: &str| {
+        let file = folder.path().join("counters.toml");
+        let definitions = format!(
+            "[[trigger]]\nname = \"count_scores\"\nrows = \"comments\"\ncount = [\"post_id:posts.score=likes\"]\n\
+             [[trigger]]\nname = \"{likes}\"\nrows = \"comment_likes\"\ncount = [\"comment_id:comments.likes\"]"
+        );
+        std::fs::write(&file, definitions).unwrap();
+        let migrations = folder.path().join("migrations");
+        database.run(&[
+            "generate",
+            "trigger",
+            "count_all",
+            "--file",
+            file.to_str().unwrap(),
+            "--migration-dir",
+            migrations.to_str().unwrap(),
+        ])
+    };
+    // The views of both would have one name.
+    let taken = definitions("count_scores_drift");
+    assert!(taken.stderr.contains("already"), "{taken:?}");
+    let ran = definitions("count_likes");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let migrations = FileBasedMigrations::from_path(folder.path().join("migrations")).unwrap();
+    let conn = &mut open(&database);
+    conn.run_pending_migrations(migrations).unwrap();
+    let mut scores = |statement: &str| {
+        conn.batch_execute(statement).unwrap();
+        [1, 2].map(|id| number(&format!("SELECT score FROM posts WHERE id = {id}"), conn))
+    };
+    assert_eq!(scores("SELECT 1"), [3, 1]);
+    assert_eq!(
+        scores("INSERT INTO comment_likes VALUES (3, 2), (2, 2)"),
+        [4, 2]
+    );
+    assert_eq!(
+        scores("UPDATE comments SET post_id = 2 WHERE id = 1"),
+        [2, 4]
+    );
+    let recounted = database.run(&["recount", "--dry-run"]).stdout;
+    assert_eq!(
+        recounted.matches("all counts agree").count(),
+        2,
+        "{recounted}"
     );
 }

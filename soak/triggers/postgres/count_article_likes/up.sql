@@ -3,7 +3,7 @@ IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
 END IF;
 -- Until the migration ends, others can read these tables, but not write them.
-LOCK TABLE "article_likes" IN SHARE ROW EXCLUSIVE MODE;
+LOCK TABLE "articles", "article_likes" IN SHARE ROW EXCLUSIVE MODE;
 -- Claims a number for the connection, by which it has slots of its own.
 IF to_regprocedure('diesel_counters_number()') IS NULL THEN
     CREATE FUNCTION diesel_counters_number() RETURNS INTEGER LANGUAGE sql AS $number$
@@ -11,17 +11,17 @@ IF to_regprocedure('diesel_counters_number()') IS NULL THEN
     $number$;
 END IF;
 
--- Counts the rows of article_likes in article_counters.likes, articles.like_count.
-CREATE VIEW "count_article_likes" AS SELECT '{"definition":{"by":"1","count":["article_id:article_counters.likes","article_id:articles.like_count"],"name":"count_article_likes","period":"day","rows":"article_likes","slots":32},"targets":[{"view":"count_article_likes_drift","table":"article_counters","key":["article_id"],"slots":["day","slot"],"counters":["likes"]},{"view":"count_article_likes_drift_2","table":"articles","key":["id"],"counters":["like_count"]}]}' AS diesel_counters_trigger;
+-- Counts the rows of article_likes in articles.like_count, article_counters.likes.
+CREATE VIEW "count_article_likes" AS SELECT '{"definition":{"by":"1","count":["article_id:article_counters.likes","article_id:articles.like_count"],"name":"count_article_likes","period":"day","rows":"article_likes","slots":32},"targets":[{"view":"count_article_likes_drift","table":"articles","key":["id"],"counters":["like_count"]},{"view":"count_article_likes_drift_2","table":"article_counters","key":["article_id"],"slots":["day","slot"],"counters":["likes"]}]}' AS diesel_counters_trigger;
 CREATE VIEW "count_article_likes_new" AS SELECT "article_id" FROM "article_likes" WHERE false;
-CREATE VIEW "count_article_likes_drift" AS SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
-    SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes" FROM "article_likes" AS counted
-    UNION ALL SELECT "article_id", 0, "likes" FROM "article_counters"
-) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes");
-CREATE VIEW "count_article_likes_drift_2" AS SELECT "id", SUM("like_count") AS "like_count", SUM("stored_like_count") AS "stored_like_count" FROM (
+CREATE VIEW "count_article_likes_drift" AS SELECT "id", SUM("like_count") AS "like_count", SUM("stored_like_count") AS "stored_like_count" FROM (
     SELECT counted."article_id" AS "id", 1 AS "like_count", 0 AS "stored_like_count" FROM "article_likes" AS counted
     UNION ALL SELECT "id", 0, "like_count" FROM "articles"
 ) AS moved GROUP BY "id" HAVING SUM("like_count") <> SUM("stored_like_count");
+CREATE VIEW "count_article_likes_drift_2" AS SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
+    SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes" FROM "article_likes" AS counted
+    UNION ALL SELECT "article_id", 0, "likes" FROM "article_counters"
+) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes");
 CREATE FUNCTION "count_article_likes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $counting$
 DECLARE counting_path TEXT := CASE WHEN current_schema() IS DISTINCT FROM TG_TABLE_SCHEMA -- renamed
         THEN set_config('search_path', concat(quote_ident(TG_TABLE_SCHEMA), ', ', current_setting('search_path')), true) END;
@@ -29,24 +29,17 @@ DECLARE counting_path TEXT := CASE WHEN current_schema() IS DISTINCT FROM TG_TAB
     counting_sums RECORD;
 BEGIN
     IF TG_OP = 'INSERT' THEN
-        INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, COUNT(*) FROM "count_article_likes_new" GROUP BY 1 ORDER BY 1
-        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
         FOR counting_sums IN
             SELECT "article_id" AS "id", COUNT(*) AS "like_count" FROM "count_article_likes_new" GROUP BY 1 ORDER BY 1
         LOOP
             UPDATE "articles" AS kept SET "like_count" = kept."like_count" + counting_sums."like_count" WHERE kept."id" = counting_sums."id";
         END LOOP;
+        INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, COUNT(*) FROM "count_article_likes_new" GROUP BY 1 ORDER BY 1
+        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
     ELSE
         IF TG_OP = 'TRUNCATE' AND current_setting('transaction_isolation') <> 'read committed' THEN
             RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE', current_setting('transaction_isolation'); END IF;
-        INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, CAST(SUM("likes") AS BIGINT) FROM (
-            SELECT "article_id", -1 AS "likes" FROM "article_likes"
-            UNION ALL SELECT "article_id", 1 AS "likes" FROM "count_article_likes_new"
-        ) AS moved GROUP BY "article_id"
-        HAVING SUM("likes") <> 0 AND EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY "article_id"
-        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
         FOR counting_sums IN
             SELECT "id", CAST(SUM("like_count") AS BIGINT) AS "like_count" FROM (
                 SELECT "article_id" AS "id", -1 AS "like_count" FROM "article_likes"
@@ -56,13 +49,20 @@ BEGIN
         LOOP
             UPDATE "articles" AS kept SET "like_count" = kept."like_count" + counting_sums."like_count" WHERE kept."id" = counting_sums."id";
         END LOOP;
+        INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, CAST(SUM("likes") AS BIGINT) FROM (
+            SELECT "article_id", -1 AS "likes" FROM "article_likes"
+            UNION ALL SELECT "article_id", 1 AS "likes" FROM "count_article_likes_new"
+        ) AS moved GROUP BY "article_id"
+        HAVING SUM("likes") <> 0 AND EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY "article_id"
+        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
     END IF;
     RETURN NULL; END $counting$;
+UPDATE "articles" SET "like_count" = "articles"."like_count" + "count_article_likes_drift"."like_count" - "count_article_likes_drift"."stored_like_count"
+FROM "count_article_likes_drift" WHERE "articles"."id" = "count_article_likes_drift"."id";
 INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-SELECT "article_id", DATE '1970-01-01', 0, "likes" - "stored_likes" FROM "count_article_likes_drift" ORDER BY "article_id"
+SELECT "article_id", DATE '1970-01-01', 0, "likes" - "stored_likes" FROM "count_article_likes_drift_2" ORDER BY "article_id"
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
-UPDATE "articles" SET "like_count" = "articles"."like_count" + "count_article_likes_drift_2"."like_count" - "count_article_likes_drift_2"."stored_like_count"
-FROM "count_article_likes_drift_2" WHERE "articles"."id" = "count_article_likes_drift_2"."id";
 
 FOR counting IN SELECT * FROM (VALUES
     ('count_article_likes', '"article_likes"', 'article_likes', 'count_article_likes_new', true)
