@@ -236,8 +236,9 @@ impl<DB: CounterBackend> QueryFragment<DB> for RecountStep {
                     out.push_identifier(&counted.view)?;
                     out.push_sql(" IN ACCESS SHARE MODE");
                 }
-                // It does nothing.
-                Dialect::MySql | Dialect::Sqlite => out.push_sql("SELECT 1"),
+                // They do nothing. On MySQL and MariaDB, a query would leave a row to read.
+                Dialect::MySql => out.push_sql("DO 0"),
+                Dialect::Sqlite => out.push_sql("SELECT 1"),
             },
             Step::StoreEntities => {
                 push_all(&["CREATE TEMPORARY TABLE ", LOCKED], &mut out);
