@@ -21,7 +21,7 @@ pub trait Counters: Expression {
     /// The type of an amount and of a count: `i64`, or a tuple with an `i64` for each counter.
     type Value: 'static;
     #[doc(hidden)]
-    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug;
+    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug + Send + 'static;
     #[doc(hidden)]
     const NAMES: &'static [&'static str];
     #[doc(hidden)]
@@ -114,7 +114,7 @@ where
 pub trait CounterType<C> {
     type Table: CounterTable;
     type Value: 'static;
-    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug;
+    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug + Send + 'static;
     const NAMES: &'static [&'static str];
     const ONE_EACH: Self::Amounts;
     const ZERO: Self::Amounts;

@@ -1,5 +1,7 @@
 //! Errors that a program can handle: errors to retry, and overflows.
 
+#[cfg(feature = "r2d2")]
+use diesel::result::DatabaseErrorKind::{CheckViolation, ForeignKeyViolation, NotNullViolation};
 use diesel::result::DatabaseErrorKind::{SerializationFailure, UniqueViolation, Unknown};
 use diesel::result::Error;
 
@@ -71,6 +73,23 @@ pub fn is_overflow(error: &Error) -> bool {
     }
 }
 
+/// Returns whether one row of the statement is at fault, and will be again.
+#[cfg(feature = "r2d2")]
+pub(crate) fn is_of_one_row(error: &Error) -> bool {
+    match error {
+        // A value that cannot be bound, such as a day that no database stores.
+        Error::SerializationError(_) => true,
+        Error::DatabaseError(
+            ForeignKeyViolation | CheckViolation | NotNullViolation | UniqueViolation,
+            _,
+        ) => true,
+        Error::DatabaseError(_, info) => {
+            is_overflow(error) || has_one_of(info.message(), OF_ONE_ROW)
+        }
+        _ => false,
+    }
+}
+
 /// The error of a sum that the library adds up, not the database.
 pub(crate) fn overflow() -> Error {
     Error::DatabaseError(Unknown, Box::new(OVERFLOW.to_owned()))
@@ -83,6 +102,21 @@ const OVERFLOWS: &[&str] = &[
     "bigint out of range",          // PostgreSQL
     "BIGINT value is out of range", // MySQL, MariaDB
     "integer overflow",             // SQLite
+];
+
+#[cfg(feature = "r2d2")]
+const OF_ONE_ROW: &[&str] = &[
+    // PostgreSQL: 22001, 22021
+    "value too long for type",
+    "invalid byte sequence for encoding",
+    // MySQL and MariaDB: 1264, 1366, 1406, 1526; MariaDB: 4025, the violation of a CHECK
+    "Out of range value for column",
+    "Incorrect string value",
+    "Data too long for column",
+    "no partition for value",
+    "CONSTRAINT `",
+    // SQLite: SQLITE_CONSTRAINT_DATATYPE
+    "cannot store",
 ];
 
 const RETRYABLE: &[&str] = &[

@@ -158,6 +158,10 @@
 mod statement;
 
 mod backend;
+#[cfg(feature = "r2d2")]
+mod background;
+#[cfg(feature = "r2d2")]
+mod buffering;
 mod claim;
 mod correcting;
 mod counter;
@@ -177,6 +181,10 @@ mod transaction;
 mod with_key;
 
 pub use backend::{CounterBackend, Dialect};
+#[cfg(feature = "r2d2")]
+pub use buffering::counter_buffer::{Bufferable, CounterBuffer};
+#[cfg(feature = "r2d2")]
+pub use buffering::write::{BufferError, IfUnknown, Pending, Refused, Write, WriteError};
 #[cfg(feature = "r2d2")]
 pub use claim::ClaimSlots;
 pub use correcting::recount::Drift;
@@ -223,6 +231,8 @@ pub mod __private {
 /// generic code has to name the types.
 pub mod dsl {
     pub use crate::backend::StoredKey;
+    #[cfg(feature = "r2d2")]
+    pub use crate::buffering::counter_buffer::CounterBufferBuilder;
     pub use crate::claim::{ClaimSlot, claim_slot};
     pub use crate::correcting::delete::{DeleteCounters, DeleteOn, Listed, Under, delete_counters};
     pub use crate::correcting::recount::{Recount, RecountOn, RecountOne, recount};

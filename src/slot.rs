@@ -132,12 +132,14 @@ fn no_such_partition(index: u16, of: u16, f: &mut impl fmt::Write) -> fmt::Resul
 
 impl Slot {
     /// The default of this process.
+    #[inline]
     pub(crate) fn chosen() -> Self {
         DEFAULT.get().copied().unwrap_or_default()
     }
 
     /// The slots to choose from, within 1 to `slots`. Merged rows have slot 0, which no increment
     /// writes, so that a merge never waits for an increment.
+    #[inline]
     pub(crate) fn range(self, slots: i16) -> SlotRange {
         let range = match self {
             Slot::Connection => 0..slots as u32,

@@ -1,5 +1,6 @@
 //! What counting with this crate costs, beside the other ways to count, on each database.
 
+mod buffer;
 mod counter;
 mod database;
 mod figures;
@@ -110,6 +111,15 @@ enum Command {
         #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
         seconds: f64,
     },
+    /// Only measure counting in memory, beside a map of atomic counters that all threads share.
+    Buffer {
+        /// How often each is measured.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+        rounds: u16,
+        /// How many seconds that takes each time.
+        #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
+        seconds: f64,
+    },
     /// Only measure how many transactions fail at each isolation level, and are run again.
     Isolation {
         /// The databases to measure [default: the available ones of postgres, mariadb and mysql].
@@ -166,6 +176,7 @@ fn main() -> Result<()> {
             rounds,
             seconds,
         }) => return tagging::run(&databases, rounds, seconds),
+        Some(Command::Buffer { rounds, seconds }) => return buffer::run(rounds, seconds),
         Some(Command::Isolation {
             databases,
             transactions,

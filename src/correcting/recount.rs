@@ -357,7 +357,7 @@ impl<C: Counters, Source, By, E> Recount<C, Source, By, E> {
         for (day, differences) in differences {
             let place = DaySlots {
                 day: Day(day),
-                ..self.increment.place
+                slots: self.increment.slots,
             };
             add_rows::<C::Table, _, _, _>(place, C::NAMES, differences, conn)?;
         }
@@ -481,7 +481,7 @@ where
                 }
                 for (day, difference) in corrections {
                     let mut increment = self.increment.clone().amounts(difference);
-                    increment.place.day = Day(day);
+                    increment.day = Day(day).into();
                     increment.execute(conn)?;
                     added.push(difference);
                 }
@@ -499,7 +499,7 @@ impl<C: Counters, Id> Increment<C, Id> {
     /// if the source does not select days.
     fn day_of_counts(&self, day: Option<NaiveDate>, actual: C::Amounts) -> QueryResult<NaiveDate> {
         let Some(day) = day else {
-            return Ok(self.place.day.0);
+            return Ok(self.day().0);
         };
         // A true count of 0 removes counts that were stored under this day when the table had
         // another period.

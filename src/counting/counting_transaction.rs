@@ -1,11 +1,9 @@
 //! Gathering the increments of a transaction, and writing them at its end.
 
-use std::any::{Any, TypeId, type_name};
-use std::collections::BTreeSet;
+use std::any::Any;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::{fmt, mem};
 
-use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::Connection;
 use diesel::query_dsl::methods::ExecuteDsl;
@@ -13,12 +11,10 @@ use diesel::result::Error;
 
 use crate::backend::CounterBackend;
 use crate::counter::Counters;
-use crate::counting::increment::{DaySlots, Increment};
-use crate::counting::increment_many::{AddRows, IncrementMany, add_rows, in_range};
+use crate::counting::gathered::{Rows, TableId, add_sums, sums, table_id, write_rows};
+use crate::counting::increment::Increment;
+use crate::counting::increment_many::{AddRows, IncrementMany};
 use crate::key::{KeyOf, KeyType};
-use crate::settings::CounterSettings;
-use crate::slot::Slot;
-use crate::table::module_name;
 use crate::transaction::Conflict;
 
 /// Runs `work` in a transaction, gathers the increments that it counts, and writes them as the last
@@ -195,11 +191,7 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
         C: Counters<Table: 'static>,
         K: Ord + 'static,
     {
-        let table = (
-            module_name::<C::Table>(),
-            type_name::<(C::Table, K)>(),
-            TypeId::of::<(C::Table, K)>(),
-        );
+        let table = table_id::<C::Table, K>();
         let counts = TableCounts {
             rows: Box::new(rows),
             append: append::<K>,
@@ -208,7 +200,7 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
         self.merge(table, counts);
     }
 
-    fn merge(&mut self, table: Table, counts: TableCounts<Conn>) {
+    fn merge(&mut self, table: TableId, counts: TableCounts<Conn>) {
         match self.gathered.entry(table) {
             Entry::Vacant(none) => drop(none.insert(counts)),
             Entry::Occupied(earlier) => (counts.append)(&mut earlier.into_mut().rows, counts.rows),
@@ -255,10 +247,10 @@ where
     AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
-        let (day, slot) = self.day_and_slot();
+        let (day, slot) = (self.day().0, self.slot);
         let sums = sums::<C>(self.amounts.as_ref().iter().copied());
         let row = ((day, self.id, slot), sums);
-        tx.add::<C, K>([row].into(), write_rows::<C, K, Conn>);
+        tx.add::<C, K>([row].into(), write_all::<C, K, Conn>);
     }
 }
 
@@ -270,24 +262,15 @@ where
     AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
-        let (day, slot) = self.increment.day_and_slot();
+        let (day, slot) = (self.increment.day().0, self.increment.slot);
         let counts = self.counts.into_iter();
         let rows = counts.map(|(key, amounts)| ((day, key, slot), sums::<C>(amounts)));
-        tx.add::<C, K>(rows.collect(), write_rows::<C, K, Conn>);
+        tx.add::<C, K>(rows.collect(), write_all::<C, K, Conn>);
     }
 }
 
-fn sums<C: Counters>(amounts: impl IntoIterator<Item: Into<i128>>) -> Sums {
-    let amounts = amounts.into_iter().map(Into::into);
-    C::NAMES.iter().copied().zip(amounts).collect()
-}
-
 /// What was gathered, in the order in which all transactions write it.
-type Gathered<Conn> = BTreeMap<Table, TableCounts<Conn>>;
-
-/// The name of a counter table, and the name and the id of the type of the table and of its keys. A
-/// `TypeId` alone would be in another order in another program.
-type Table = (&'static str, &'static str, TypeId);
+type Gathered<Conn> = BTreeMap<TableId, TableCounts<Conn>>;
 
 /// What was gathered for one table: its [`Rows`].
 struct TableCounts<Conn> {
@@ -298,12 +281,6 @@ struct TableCounts<Conn> {
 
 type Write<Conn> = fn(Box<dyn Any>, &mut Conn) -> QueryResult<()>;
 
-type Rows<K> = BTreeMap<(NaiveDate, K, Slot), Sums>;
-
-/// The sum for each counter, by its name. In an `i128`, so that it does not overflow because of the
-/// order of the amounts.
-type Sums = BTreeMap<&'static str, i128>;
-
 fn rows_of<K: 'static>(rows: &mut Box<dyn Any>) -> &mut Rows<K> {
     let rows = rows.downcast_mut();
     rows.expect("the rows were gathered for this type of key")
@@ -311,57 +288,16 @@ fn rows_of<K: 'static>(rows: &mut Box<dyn Any>) -> &mut Rows<K> {
 
 fn append<K: Ord + 'static>(rows: &mut Box<dyn Any>, mut later: Box<dyn Any>) {
     for (row, sums) in mem::take(rows_of::<K>(&mut later)) {
-        let earlier = rows_of(rows).entry(row).or_default();
-        for (counter, sum) in sums {
-            *earlier.entry(counter).or_default() += sum;
-        }
+        add_sums(rows_of(rows).entry(row).or_default(), sums);
     }
 }
 
-fn write_rows<C, K, Conn>(rows: Box<dyn Any>, conn: &mut Conn) -> QueryResult<()>
+fn write_all<C, K, Conn>(mut rows: Box<dyn Any>, conn: &mut Conn) -> QueryResult<()>
 where
     C: Counters,
     K: KeyOf<KeyType<C>> + Ord + 'static,
     Conn: Connection<Backend: CounterBackend>,
     AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
-    for_each_run(rows, C::Table::SLOTS, |place, counters, rows| {
-        add_rows::<C::Table, K, _, _>(place, counters, rows, conn)
-    })
-}
-
-/// Calls `write` for each run of rows that have the same day and the same [`Slot`], with
-/// the counters of all of them, and the amounts for each key. Leaves out sums of 0.
-fn for_each_run<K: Ord + 'static>(
-    mut rows: Box<dyn Any>,
-    slots: i16,
-    mut write: impl FnMut(DaySlots, &[&'static str], Vec<(K, Vec<i64>)>) -> QueryResult<()>,
-) -> QueryResult<()> {
-    let mut rows = mem::take(rows_of::<K>(&mut rows));
-    // Also those whose sums are 0, so that the text of the statement depends on what the program
-    // counts, and not on the amounts.
-    let counters: BTreeSet<_> = rows
-        .values()
-        .flat_map(|sums| sums.keys().copied())
-        .collect();
-    let counters = Vec::from_iter(counters);
-    rows.retain(|_, sums| sums.values().any(|sum| *sum != 0));
-    let mut rows = rows.into_iter().peekable();
-    while let Some(((day, key, slot), sums)) = rows.next() {
-        let mut run = vec![(key, sums)];
-        while let Some(((_, key, _), sums)) =
-            rows.next_if(|((other, _, others), _)| (*other, *others) == (day, slot))
-        {
-            run.push((key, sums));
-        }
-        let run = run.into_iter().map(|(key, sums)| {
-            let sums = counters
-                .iter()
-                .map(|counter| sums.get(counter).copied().unwrap_or(0));
-            Ok((key, in_range(sums)?))
-        });
-        let place = DaySlots::chosen(day, slot, slots);
-        write(place, &counters, run.collect::<QueryResult<_>>()?)?;
-    }
-    Ok(())
+    write_rows::<C::Table, K, Conn>(mem::take(rows_of(&mut rows)), conn)
 }

@@ -1,5 +1,7 @@
 //! Adding to the counters of one entity, in one statement.
 
+use std::sync::OnceLock;
+
 use chrono::NaiveDate;
 use diesel::connection::Connection;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
@@ -12,7 +14,7 @@ use crate::day::{Day, UNDATED};
 use crate::key::{BindKey, KeyOf, KeyType, KeyTypes};
 use crate::settings::{CounterSettings, assert_counter_table, assert_program_counts};
 use crate::slot::{Slot, SlotRange};
-use crate::table::KeyNames;
+use crate::table::{CounterTable, KeyNames};
 
 /// Adds to one or more counters of an entity.
 ///
@@ -62,10 +64,12 @@ pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
 #[must_use = "an increment adds nothing until it is executed"]
 #[derive(Debug)]
 pub struct Increment<C: Counters, K = ()> {
-    pub(crate) place: DaySlots,
+    /// Unset until a statement needs it, so that the clock is read once, or not at all.
+    pub(crate) day: OnceLock<Day>,
+    pub(crate) slots: SlotRange,
     pub(crate) id: K,
     pub(crate) amounts: C::Amounts,
-    slot: Slot,
+    pub(crate) slot: Slot,
 }
 
 /// The day of a row to write, and the slots to choose from.
@@ -93,6 +97,7 @@ impl DaySlots {
 impl<C: Counters, K: Clone> Clone for Increment<C, K> {
     fn clone(&self) -> Self {
         Increment {
+            day: self.day.clone(),
             id: self.id.clone(),
             ..*self
         }
@@ -103,9 +108,9 @@ impl<C: Counters> Increment<C> {
     pub(crate) fn new() -> Self {
         const { assert_counter_table::<C::Table>() }
         let slot = Slot::chosen();
-        let today = C::Table::PERIOD.start(C::Table::today());
         Increment {
-            place: DaySlots::chosen(today, slot, C::Table::SLOTS),
+            day: OnceLock::new(),
+            slots: slot.range(C::Table::SLOTS),
             id: (),
             amounts: C::ONE_EACH,
             slot,
@@ -119,7 +124,8 @@ impl<C: Counters> Increment<C> {
 
     pub(crate) fn of_id<K>(self, id: K) -> Increment<C, K> {
         Increment {
-            place: self.place,
+            day: self.day,
+            slots: self.slots,
             id,
             amounts: self.amounts,
             slot: self.slot,
@@ -144,15 +150,24 @@ impl<C: Counters, K> Increment<C, K> {
     /// inserted. Run it with [`ExecuteDsl::execute`], which sends an increment by 0 too.
     pub(crate) fn lock(id: K) -> Self {
         Increment {
-            place: DaySlots::LOCK,
+            day: DaySlots::LOCK.day.into(),
+            slots: DaySlots::LOCK.slots,
             id,
             amounts: C::ZERO,
             slot: Slot::Connection,
         }
     }
 
-    pub(crate) fn day_and_slot(&self) -> (NaiveDate, Slot) {
-        (self.place.day.0, self.slot)
+    /// The day to count on. It stays the same from the first call on.
+    pub(crate) fn day(&self) -> &Day {
+        self.day.get_or_init(|| Day(today::<C::Table>()))
+    }
+
+    pub(crate) fn place(&self) -> DaySlots {
+        DaySlots {
+            day: *self.day(),
+            slots: self.slots,
+        }
     }
 
     pub(crate) fn amounts(mut self, amounts: C::Amounts) -> Self {
@@ -163,7 +178,7 @@ impl<C: Counters, K> Increment<C, K> {
     /// Sets the day to count on. Defaults to today. If the table counts by another
     /// [`Period`](crate::Period) than the day, it counts in the period that contains `day`.
     pub fn on(mut self, day: NaiveDate) -> Self {
-        self.place.day = Day(C::Table::PERIOD.start(day));
+        self.day = Day(C::Table::PERIOD.start(day)).into();
         self
     }
 
@@ -171,7 +186,7 @@ impl<C: Counters, K> Increment<C, K> {
     /// [`set_default_slot`](crate::set_default_slot()).
     pub fn slot(mut self, slot: Slot) -> Self {
         self.slot = slot;
-        self.place.slots = slot.range(C::Table::SLOTS);
+        self.slots = slot.range(C::Table::SLOTS);
         self
     }
 }
@@ -241,9 +256,9 @@ where
             self.id.walk_column(column, out.reborrow())?;
             out.push_sql(", ");
         }
-        DB::push_bind(Bind::Day(&self.place.day), &mut out)?;
+        DB::push_bind(Bind::Day(self.day()), &mut out)?;
         out.push_sql(", ");
-        dialect.push_slot(&self.place.slots, true, &mut out)?;
+        dialect.push_slot(&self.slots, true, &mut out)?;
         for amount in self.amounts.as_ref() {
             out.push_sql(", ");
             DB::push_bind(Bind::Amount(amount), &mut out)?;
@@ -251,6 +266,11 @@ where
         out.push_sql(")");
         dialect.push_on_conflict_add(C::Table::KEY, C::NAMES, &mut out)
     }
+}
+
+/// The first day of the period that the table counts today in.
+pub(crate) fn today<T: CounterTable>() -> NaiveDate {
+    T::PERIOD.start(T::today())
 }
 
 pub(crate) fn is_zero(amounts: &impl AsRef<[i64]>) -> bool {

@@ -130,7 +130,7 @@ where
     fn count(self, conn: &mut Conn) -> QueryResult<usize> {
         let rows = to_add(self.counts)?;
         let number = rows.len();
-        add_rows::<C::Table, _, _, _>(self.increment.place, C::NAMES, rows, conn)?;
+        add_rows::<C::Table, _, _, _>(self.increment.place(), C::NAMES, rows, conn)?;
         Ok(number)
     }
 }
@@ -264,7 +264,7 @@ impl<C: Counters, K: KeyOf<KeyType<C>>> IncrementMany<C, K> {
         let overflows = rows.is_err();
         AddRows {
             overflows,
-            ..AddRows::new(self.increment.place, C::NAMES, rows.unwrap_or_default())
+            ..AddRows::new(self.increment.place(), C::NAMES, rows.unwrap_or_default())
         }
     }
 }

@@ -2,8 +2,6 @@
 
 use std::error::Error as _;
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
@@ -11,6 +9,7 @@ use diesel::connection::Connection;
 use diesel::r2d2::{ManageConnection, Pool, PoolError};
 use diesel::result::Error;
 
+use crate::background::{Background, Stop};
 #[cfg(feature = "triggers")]
 use crate::correcting::recount_triggers::{RecountConnection, RecountedTable, recount_triggers};
 use crate::maintaining::compact::{Compact, Compacted, StoredTable, compact, fold};
@@ -75,8 +74,7 @@ use crate::maintaining::merge::MergeOn;
 #[must_use = "a compactor stops when it is dropped"]
 #[derive(Debug)]
 pub struct Compactor {
-    stop: Arc<Stop>,
-    thread: Option<JoinHandle<()>>,
+    thread: Background,
 }
 
 /// The tables and the schedule of a [`Compactor`]; made by [`Compactor::of`].
@@ -218,26 +216,13 @@ impl Compactor {
     /// Stops the thread, and waits until it has ended. Dropping the compactor stops the thread too, but
     /// waits for two seconds at most; see [stopping](#stopping).
     pub fn stop(mut self) {
-        self.end(|_| true);
-    }
-
-    /// Tells the thread to end, and waits until it has ended if `waits` returns `true`.
-    fn end(&mut self, waits: impl FnOnce(&Stop) -> bool) {
-        self.stop.now();
-        let thread = self.thread.take();
-        let another = |thread: &JoinHandle<()>| thread.thread().id() != thread::current().id();
-        if let Some(thread) = thread.filter(another) {
-            if waits(&self.stop) {
-                // If `on_run` panicked, the panic was already printed.
-                let _ = thread.join();
-            }
-        }
+        self.thread.stop();
     }
 }
 
 impl Drop for Compactor {
     fn drop(&mut self) {
-        self.end(|stop| stop.has_ended_within(GRACE));
+        self.thread.stop_within(GRACE);
     }
 }
 
@@ -334,18 +319,8 @@ where
     ///
     /// It returns an error if the operating system cannot create a thread.
     pub fn start(self) -> std::io::Result<Compactor> {
-        let stop = Arc::new(Stop::default());
-        let until = Arc::clone(&stop);
-        let thread = thread::Builder::new()
-            .name("compactor".into())
-            .spawn(move || {
-                let _ended = Ended(&until);
-                self.run(&until);
-            })?;
-        Ok(Compactor {
-            stop,
-            thread: Some(thread),
-        })
+        let thread = Background::start("compactor", |stop| self.run(stop))?;
+        Ok(Compactor { thread })
     }
 
     fn run(mut self, stop: &Stop) {
@@ -418,66 +393,6 @@ impl Schedule {
     }
 }
 
-/// Tells the thread to stop, and whether it has ended.
-#[derive(Debug, Default)]
-struct Stop {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    stops: bool,
-    has_ended: bool,
-}
-
-/// Tells that the thread has ended, when this is dropped: also if it panics.
-struct Ended<'a>(&'a Stop);
-
-impl Drop for Ended<'_> {
-    fn drop(&mut self) {
-        self.0.lock().has_ended = true;
-        self.0.changed.notify_all();
-    }
-}
-
-impl Stop {
-    fn now(&self) {
-        self.lock().stops = true;
-        self.changed.notify_all();
-    }
-
-    fn is_now(&self) -> bool {
-        self.lock().stops
-    }
-
-    /// Waits until this moment, or until the thread has to stop.
-    fn wait_until(&self, moment: DateTime<Utc>) {
-        let time = (moment - Utc::now()).to_std().unwrap_or_default();
-        drop(self.wait_while(time, |state| !state.stops));
-    }
-
-    /// Waits for the end of the thread, and returns whether it has ended.
-    fn has_ended_within(&self, time: Duration) -> bool {
-        self.wait_while(time, |state| !state.has_ended).has_ended
-    }
-
-    fn wait_while(
-        &self,
-        time: Duration,
-        condition: impl Fn(&State) -> bool,
-    ) -> MutexGuard<'_, State> {
-        let waited = self
-            .changed
-            .wait_timeout_while(self.lock(), time, |state| condition(state));
-        waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -539,28 +454,5 @@ mod tests {
             assert_eq!(retry_at(failures, now), retry, "{failures}");
         }
         assert_eq!(retry_at(0, now), DateTime::<Utc>::MAX_UTC);
-    }
-
-    #[test]
-    fn a_wait_ends_when_the_thread_has_to_stop() {
-        let stop = Stop::default();
-        let (waiting, waits) = std::sync::mpsc::channel();
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                waiting.send(()).unwrap();
-                stop.wait_until(Utc::now() + A_DAY);
-                assert!(stop.is_now());
-            });
-            waits.recv().unwrap();
-            stop.now();
-        });
-    }
-
-    #[test]
-    fn the_longest_time_between_runs_is_no_overflow() {
-        let never = Schedule::Every(TimeDelta::MAX);
-        let stop = Stop::default();
-        stop.now();
-        stop.wait_until(never.next(Utc::now()));
     }
 }

@@ -62,7 +62,10 @@ fn it_can_be_counted_in_as_print_schema_prints_it() {
 #[test]
 fn it_goes_down_and_up_again() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
-    conn.revert_last_migration(REFERENCE).unwrap();
+    // That of the buffers is newer.
+    for _ in 0..2 {
+        conn.revert_last_migration(REFERENCE).unwrap();
+    }
     assert_eq!(columns(&mut conn), []);
     conn.run_pending_migrations(REFERENCE).unwrap();
     assert_eq!(columns(&mut conn).len(), 6);
@@ -74,7 +77,7 @@ fn it_goes_down_and_up_again() {
 fn it_is_older_than_any_migration_of_an_application() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let applied = conn.applied_migrations().unwrap();
-    assert_eq!(applied.len(), 2);
+    assert_eq!(applied.len(), 3);
     assert!(
         applied
             .iter()

@@ -2,6 +2,7 @@
 //! crate root, and says which it is.
 
 mod against_a_map;
+mod buffering;
 mod compacting;
 mod compactor;
 mod counting_transaction;

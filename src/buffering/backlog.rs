@@ -1,0 +1,275 @@
+//! What is to be written, added up by table and row.
+
+use std::any::{Any, TypeId};
+use std::collections::{BTreeMap, VecDeque};
+use std::marker::PhantomData;
+use std::time::Instant;
+
+use diesel::QueryResult;
+use diesel::connection::Connection;
+use diesel::query_dsl::methods::ExecuteDsl;
+use diesel::result::Error;
+
+use crate::backend::CounterBackend;
+use crate::buffering::shards::BufferKey;
+use crate::buffering::write::Refused;
+use crate::counting::gathered::{RowKey, Rows, Sums, TableId, add_sums, table_id, write_rows};
+use crate::counting::increment_many::AddRows;
+use crate::key::KeyOf;
+use crate::table::{CounterTable, module_name};
+
+/// The number of rows of a transaction. Others can wait for these rows.
+const BATCH: usize = 1_000;
+
+/// The rows to write, by table. A row stays here until it is written.
+pub(crate) struct Backlog<Conn> {
+    tables: BTreeMap<TableId, Box<dyn BacklogTable<Conn>>>,
+    oldest: Option<Instant>,
+}
+
+/// The rows of one table, with keys of one type.
+trait BacklogTable<Conn>: Any + Send {
+    fn keys(&self) -> usize;
+    fn held(&self) -> usize;
+    fn amount(&self) -> i128;
+    fn first(&self) -> Option<Box<dyn Batch<Conn>>>;
+    fn next_held(&mut self) -> Option<Box<dyn Batch<Conn>>>;
+    fn add_pending(&self, key: &dyn Any, to: &mut Sums);
+}
+
+/// Rows of one table to write in one transaction.
+pub(crate) trait Batch<Conn>: Send {
+    fn len(&self) -> usize;
+    fn write(&self, conn: &mut Conn) -> QueryResult<()>;
+    /// Returns this number of parts of the batch, the last one first.
+    fn split(&self, parts: usize) -> Vec<Box<dyn Batch<Conn>>>;
+    /// Removes the rows from the backlog.
+    fn remove_from(&self, backlog: &mut Backlog<Conn>);
+    /// Sets the rows aside, to be written one by one after others.
+    fn hold_in(&self, backlog: &mut Backlog<Conn>);
+    fn refused(&self, error: Error) -> Refused;
+}
+
+struct Pending<T, K> {
+    rows: Rows<K>,
+    /// Rows that failed alone, for a reason that may pass.
+    held: Rows<K>,
+    /// The order in which to try them.
+    turns: VecDeque<RowKey<K>>,
+    table: PhantomData<fn() -> T>,
+}
+
+impl<Conn> Default for Backlog<Conn> {
+    fn default() -> Self {
+        Backlog {
+            tables: BTreeMap::new(),
+            oldest: None,
+        }
+    }
+}
+
+impl<Conn: 'static> Backlog<Conn> {
+    pub(crate) fn append<T, K>(&mut self, rows: impl Iterator<Item = (RowKey<K>, Sums)>)
+    where
+        T: CounterTable + 'static,
+        K: BufferKey + KeyOf<T::KeyType, Columns: 'static>,
+        Conn: Connection<Backend: CounterBackend>,
+        AddRows<T, K::Columns>: ExecuteDsl<Conn>,
+    {
+        let pending = self.pending::<T, K>();
+        for (row, sums) in rows {
+            match pending.held.get_mut(&row) {
+                Some(held) => add_sums(held, sums),
+                None => add_sums(pending.rows.entry(row).or_default(), sums),
+            }
+        }
+    }
+
+    fn pending<T, K>(&mut self) -> &mut Pending<T, K>
+    where
+        T: CounterTable + 'static,
+        K: BufferKey + KeyOf<T::KeyType, Columns: 'static>,
+        Conn: Connection<Backend: CounterBackend>,
+        AddRows<T, K::Columns>: ExecuteDsl<Conn>,
+    {
+        let tables = self.tables.entry(table_id::<T, K>());
+        let table = tables.or_insert_with(|| {
+            Box::new(Pending::<T, K> {
+                rows: Rows::new(),
+                held: Rows::new(),
+                turns: VecDeque::new(),
+                table: PhantomData,
+            })
+        });
+        let table: &mut dyn Any = &mut **table;
+        let table = table.downcast_mut();
+        table.expect("a table is found by the id of its type")
+    }
+
+    pub(crate) fn keys(&self) -> usize {
+        self.tables.values().map(|table| table.keys()).sum()
+    }
+
+    pub(crate) fn amount(&self) -> i128 {
+        self.tables.values().map(|table| table.amount()).sum()
+    }
+
+    pub(crate) fn oldest(&self) -> Option<Instant> {
+        self.oldest.filter(|_| self.keys() > 0)
+    }
+
+    /// Rows that were first counted at this moment are appended.
+    pub(crate) fn is_older(&mut self, oldest: Option<Instant>) {
+        self.oldest = [self.oldest(), oldest].into_iter().flatten().min();
+    }
+
+    /// Returns the next rows to write.
+    pub(crate) fn first(&self) -> Option<Box<dyn Batch<Conn>>> {
+        self.tables.values().find_map(|table| table.first())
+    }
+
+    /// Returns the number of rows that were set aside, by table.
+    pub(crate) fn held(&self) -> Vec<(TableId, usize)> {
+        let tables = self.tables.iter();
+        tables.map(|(id, table)| (*id, table.held())).collect()
+    }
+
+    /// Returns the next row of this table that was set aside.
+    pub(crate) fn next_held(&mut self, table: TableId) -> Option<Box<dyn Batch<Conn>>> {
+        self.tables.get_mut(&table)?.next_held()
+    }
+
+    pub(crate) fn add_pending(&self, table: TypeId, key: &dyn Any, to: &mut Sums) {
+        for ((_, _, id), pending) in &self.tables {
+            if *id == table {
+                pending.add_pending(key, to);
+            }
+        }
+    }
+}
+
+impl<T, K, Conn> BacklogTable<Conn> for Pending<T, K>
+where
+    T: CounterTable + 'static,
+    K: BufferKey + KeyOf<T::KeyType, Columns: 'static>,
+    Conn: Connection<Backend: CounterBackend> + 'static,
+    AddRows<T, K::Columns>: ExecuteDsl<Conn>,
+{
+    fn keys(&self) -> usize {
+        self.rows.len() + self.held.len()
+    }
+
+    fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    fn amount(&self) -> i128 {
+        let rows = self.rows.values().chain(self.held.values());
+        rows.flat_map(|sums| sums.values()).sum()
+    }
+
+    fn first(&self) -> Option<Box<dyn Batch<Conn>>> {
+        let rows = self.rows.iter().take(BATCH);
+        let rows: Rows<K> = rows
+            .map(|(row, sums)| (row.clone(), sums.clone()))
+            .collect();
+        (!rows.is_empty()).then(|| RowBatch::<T, K>::boxed(rows))
+    }
+
+    fn next_held(&mut self) -> Option<Box<dyn Batch<Conn>>> {
+        let row = self.turns.pop_front()?;
+        let sums = self.held.get(&row)?.clone();
+        self.turns.push_back(row.clone());
+        Some(RowBatch::<T, K>::boxed([(row, sums)].into()))
+    }
+
+    fn add_pending(&self, key: &dyn Any, to: &mut Sums) {
+        for rows in [&self.rows, &self.held] {
+            for ((_, other, _), sums) in rows {
+                if key.downcast_ref() == Some(other) {
+                    add_sums(to, sums.clone());
+                }
+            }
+        }
+    }
+}
+
+struct RowBatch<T, K> {
+    rows: Rows<K>,
+    table: PhantomData<fn() -> T>,
+}
+
+impl<T, K> RowBatch<T, K>
+where
+    T: CounterTable + 'static,
+    K: BufferKey + KeyOf<T::KeyType, Columns: 'static>,
+{
+    fn boxed<Conn>(rows: Rows<K>) -> Box<dyn Batch<Conn>>
+    where
+        Conn: Connection<Backend: CounterBackend> + 'static,
+        AddRows<T, K::Columns>: ExecuteDsl<Conn>,
+    {
+        Box::new(RowBatch::<T, K> {
+            rows,
+            table: PhantomData,
+        })
+    }
+}
+
+impl<T, K, Conn> Batch<Conn> for RowBatch<T, K>
+where
+    T: CounterTable + 'static,
+    K: BufferKey + KeyOf<T::KeyType, Columns: 'static>,
+    Conn: Connection<Backend: CounterBackend> + 'static,
+    AddRows<T, K::Columns>: ExecuteDsl<Conn>,
+{
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn write(&self, conn: &mut Conn) -> QueryResult<()> {
+        write_rows::<T, K, Conn>(self.rows.clone(), conn)
+    }
+
+    fn split(&self, parts: usize) -> Vec<Box<dyn Batch<Conn>>> {
+        let size = self.rows.len().div_ceil(parts);
+        let rows: Vec<_> = self.rows.iter().collect();
+        let parts = rows.chunks(size).rev();
+        let part = |part: &[(&RowKey<K>, &Sums)]| {
+            let rows = part.iter().map(|&(row, sums)| (row.clone(), sums.clone()));
+            RowBatch::<T, K>::boxed(rows.collect())
+        };
+        parts.map(part).collect()
+    }
+
+    fn remove_from(&self, backlog: &mut Backlog<Conn>) {
+        let pending = backlog.pending::<T, K>();
+        for row in self.rows.keys() {
+            if pending.rows.remove(row).is_none() && pending.held.remove(row).is_some() {
+                pending.turns.retain(|other| other != row);
+            }
+        }
+    }
+
+    fn hold_in(&self, backlog: &mut Backlog<Conn>) {
+        let pending = backlog.pending::<T, K>();
+        for row in self.rows.keys() {
+            if let Some(sums) = pending.rows.remove(row) {
+                pending.held.insert(row.clone(), sums);
+                pending.turns.push_back(row.clone());
+            }
+        }
+    }
+
+    fn refused(&self, error: Error) -> Refused {
+        let row = self.rows.first_key_value();
+        let ((day, key, _), sums) = row.expect("a batch has rows");
+        Refused {
+            table: module_name::<T>(),
+            key: format!("{key:?}"),
+            day: *day,
+            amounts: sums.iter().map(|(name, sum)| (*name, *sum)).collect(),
+            error,
+        }
+    }
+}

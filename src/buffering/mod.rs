@@ -1,0 +1,8 @@
+//! Counting in memory, and writing the counts from a background thread.
+
+mod backlog;
+mod batches;
+pub(crate) mod counter_buffer;
+mod shards;
+pub(crate) mod write;
+mod writer;

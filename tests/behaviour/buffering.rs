@@ -1,0 +1,515 @@
+//! Counting in memory, and writing from a thread.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::r2d2::{Error as ConnectError, ManageConnection, Pool};
+use diesel_counters::dsl::CounterBufferBuilder;
+use diesel_counters::prelude::*;
+use diesel_counters::{BufferError, CounterBuffer, IfUnknown, WriteError, is_overflow};
+use diesel_counters_tests::schema::article_counters::{comments, likes, views};
+use diesel_counters_tests::schema::page_counters::{self, hits};
+use diesel_counters_tests::schema::{articles, site_counters};
+
+use super::{PATIENCE, day, wait_until};
+use crate::{Conn, TestDatabase};
+
+/// A database that can be away.
+struct Manager {
+    database: Arc<TestDatabase>,
+    is_away: Arc<AtomicBool>,
+}
+
+impl ManageConnection for Manager {
+    type Connection = Conn;
+    type Error = ConnectError;
+
+    fn connect(&self) -> Result<Conn, ConnectError> {
+        if self.is_away.load(SeqCst) {
+            return Err(ConnectError::ConnectionError(
+                diesel::ConnectionError::BadConnection("it is away".into()),
+            ));
+        }
+        Ok(self.database.connect())
+    }
+
+    fn is_valid(&self, conn: &mut Conn) -> Result<(), ConnectError> {
+        conn.batch_execute("SELECT 1")
+            .map_err(ConnectError::QueryError)
+    }
+
+    fn has_broken(&self, _conn: &mut Conn) -> bool {
+        self.is_away.load(SeqCst)
+    }
+}
+
+struct Test {
+    conn: Conn,
+    is_away: Arc<AtomicBool>,
+    pool: Pool<Manager>,
+    database: Arc<TestDatabase>,
+}
+
+const SHORT: Duration = Duration::from_millis(200);
+const NEVER: Duration = Duration::from_secs(1_000_000);
+
+impl Test {
+    fn new() -> Self {
+        Self::with_timeout(PATIENCE)
+    }
+
+    /// Whose pool waits for this time for a connection.
+    fn with_timeout(time: Duration) -> Self {
+        let database = Arc::new(TestDatabase::with_tables());
+        let is_away = Arc::<AtomicBool>::default();
+        let manager = Manager {
+            database: Arc::clone(&database),
+            is_away: Arc::clone(&is_away),
+        };
+        let pool = Pool::builder()
+            .max_size(1)
+            .min_idle(Some(0))
+            .connection_timeout(time)
+            .error_handler(Box::new(diesel::r2d2::NopErrorHandler))
+            .build_unchecked(manager);
+        Test {
+            conn: database.connect(),
+            is_away,
+            pool,
+            database,
+        }
+    }
+
+    /// Which writes only what `flush` writes.
+    fn builder(&self) -> CounterBufferBuilder<Conn> {
+        CounterBuffer::of(self.pool.clone()).every(NEVER)
+    }
+
+    fn buffer(&self) -> CounterBuffer<Conn> {
+        self.builder().start().unwrap()
+    }
+
+    fn views(&mut self, id: i64) -> i64 {
+        counter_value(views)
+            .of(id)
+            .get_result(&mut self.conn)
+            .unwrap()
+    }
+
+    /// Flushes until the busy machine had a connection in time.
+    fn flush(&self, buffer: &CounterBuffer<Conn>) -> diesel_counters::Write {
+        loop {
+            let write = buffer.flush();
+            if !matches!(write.error, Some(WriteError::Pool(_))) {
+                return write;
+            }
+        }
+    }
+}
+
+#[test]
+fn counts_of_all_kinds_are_written_once() {
+    let mut test = Test::new();
+    let buffer = test.buffer();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for i in 0..100 {
+                    buffer.count(increment(views).of(1 + i % 2)).unwrap();
+                    let both = increment((likes, comments)).of(1_i64).by((2, -1));
+                    buffer.count(both).unwrap();
+                }
+            });
+        }
+    });
+    let long_ago = day(2020, 2, 29);
+    buffer
+        .count(increment(views).of(3_i64).on(long_ago).by(7))
+        .unwrap();
+    buffer
+        .count(increment(views).of_many([(3_i64, 1), (4, 2), (3, 1)]))
+        .unwrap();
+    buffer
+        .count(increment(hits).of("/a".to_owned()).by(2))
+        .unwrap();
+    buffer.count(increment(hits).of("/a").by(3)).unwrap();
+    buffer.count(increment(site_counters::hits)).unwrap();
+    buffer.count(increment(views).of(5_i64).by(0)).unwrap();
+    assert_eq!(test.views(1), 0);
+
+    let write = test.flush(&buffer);
+    assert!(write.error.is_none() && write.refused.is_empty(), "{write}");
+    // Of article 3 a row for each day; of the others one, for all counters.
+    assert_eq!(write.written, 7, "{write}");
+    assert_eq!((write.pending.keys, write.pending.amount), (0, 0));
+    let n = counter_value((views, likes, comments))
+        .of(1_i64)
+        .get_result::<(i64, i64, i64)>(&mut test.conn);
+    assert_eq!(n, Ok((200, 800, -400)));
+    assert_eq!([2, 3, 4, 5].map(|id| test.views(id)), [200, 9, 2, 0]);
+    let conn = &mut test.conn;
+    let then = counter_value(views).of(3_i64).on(long_ago);
+    assert_eq!(then.get_result::<i64>(conn), Ok(7));
+    let page = counter_value(hits).of("/a").get_result::<i64>(conn);
+    assert_eq!(page, Ok(5));
+    let site = counter_value(site_counters::hits).get_result::<i64>(conn);
+    assert_eq!(site, Ok(1));
+
+    assert_eq!(test.flush(&buffer).written, 0);
+    drop(buffer);
+    assert_eq!(test.views(1), 200);
+}
+
+#[test]
+fn what_is_pending_can_be_read() {
+    let test = Test::with_timeout(SHORT);
+    let buffer = test.buffer();
+    buffer.count(increment(views).of(1_i64).by(3)).unwrap();
+    buffer
+        .count(increment((views, likes)).of(1_i64).by((1, 5)))
+        .unwrap();
+    buffer
+        .count(increment(views).of(1_i64).by(2).on(day(2020, 1, 1)))
+        .unwrap();
+    assert_eq!(buffer.pending_of(views, &1_i64), 6);
+    assert_eq!(buffer.pending_of((likes, views), &1_i64), (5, 6));
+    assert_eq!(buffer.pending_of(views, &2_i64), 0);
+    assert_eq!(buffer.pending_of(hits, &"1".to_owned()), 0);
+
+    // What waits in the backlog is pending too.
+    test.is_away.store(true, SeqCst);
+    let write = buffer.flush();
+    assert!(matches!(write.error, Some(WriteError::Pool(_))), "{write}");
+    assert_eq!((write.pending.keys, write.pending.amount), (2, 11));
+    assert_eq!(write.pending.failures, 1);
+    assert!(write.pending.oldest.is_some() && write.pending.last_write.is_none());
+    buffer.count(increment(views).of(1_i64)).unwrap();
+    assert_eq!(buffer.pending_of(views, &1_i64), 7);
+
+    test.is_away.store(false, SeqCst);
+    let pending = test.flush(&buffer).pending;
+    assert_eq!((pending.keys, pending.amount, pending.failures), (0, 0, 0));
+    assert!(pending.oldest.is_none() && pending.last_write.is_some());
+    assert_eq!(buffer.pending_of(views, &1_i64), 0);
+}
+
+#[test]
+fn a_thread_writes_and_reports_it() {
+    let mut test = Test::new();
+    let (reports, report) = std::sync::mpsc::channel();
+    let reports = Mutex::new(reports);
+    let buffer = CounterBuffer::of(test.pool.clone())
+        .every(Duration::from_millis(1))
+        .on_write(move |write| {
+            // A busy machine has no connection by then; the next write may have one.
+            if write.error.is_none() {
+                let _ = reports.lock().unwrap().send(write.written);
+            }
+        })
+        .start()
+        .unwrap();
+    buffer.count(increment(views).of(1_i64)).unwrap();
+    assert_eq!(report.recv(), Ok(1));
+    assert_eq!(test.views(1), 1);
+}
+
+#[test]
+fn the_end_writes() {
+    let mut test = Test::new();
+    let buffer = test.buffer();
+    buffer.count(increment(views).of(1_i64)).unwrap();
+    drop(buffer);
+    assert_eq!(test.views(1), 1);
+    let buffer = test.buffer();
+    buffer.count(increment(views).of(1_i64)).unwrap();
+    assert_eq!(buffer.stop().written, 1);
+    assert_eq!(test.views(1), 2);
+}
+
+#[test]
+fn a_full_buffer_refuses_new_keys_and_says_so() {
+    let mut test = Test::with_timeout(SHORT);
+    test.is_away.store(true, SeqCst);
+    let buffer = test.builder().max_keys(2).start().unwrap();
+    let count = |id: i64| buffer.count(increment(views).of(id));
+    assert_eq!([count(1), count(2)], [Ok(()), Ok(())]);
+    let full = Err(BufferError::Full { max_keys: 2 });
+    assert_eq!([count(3), count(1)], [full, Ok(())]);
+    let many = buffer.count(increment(views).of_many([(1_i64, 1), (4, 1), (5, 1)]));
+    assert_eq!(many, full);
+    let pending = buffer.flush().pending;
+    assert_eq!((pending.keys, pending.refused), (2, 2));
+    // They have moved to the backlog, and still take room.
+    assert_eq!([count(3), count(1)], [full, full]);
+
+    test.is_away.store(false, SeqCst);
+    let write = test.flush(&buffer);
+    assert_eq!((write.written, write.pending.refused), (2, 4), "{write}");
+    assert_eq!(count(3), Ok(()));
+    test.flush(&buffer);
+    assert_eq!([1, 2, 3, 4].map(|id| test.views(id)), [2, 1, 1, 0]);
+}
+
+/// Article 6 does not exist, article 2 would overflow, and no database stores the day.
+#[test]
+fn keys_that_cannot_be_written_fail_alone() {
+    let mut test = Test::new();
+    let buffer = test.buffer();
+    buffer
+        .count(increment(views).of(2_i64).by(i64::MAX))
+        .unwrap();
+    assert_eq!(test.flush(&buffer).written, 1);
+    let ids = (100..1_100).collect::<Vec<i64>>();
+    let rows: Vec<_> = ids
+        .iter()
+        .map(|id| (articles::id.eq(*id), articles::title.eq("")))
+        .collect();
+    diesel::insert_into(articles::table)
+        .values(&rows[..500])
+        .execute(&mut test.conn)
+        .unwrap();
+    diesel::insert_into(articles::table)
+        .values(&rows[500..])
+        .execute(&mut test.conn)
+        .unwrap();
+
+    for id in ids.iter().copied().chain([1, 2, 3, 6]) {
+        buffer.count(increment(views).of(id).by(4)).unwrap();
+    }
+    buffer
+        .count(increment(views).of(3_i64).on(day(999, 1, 1)))
+        .unwrap();
+    let too_large = increment(views).of_many([(4_i64, i64::MAX), (4, i64::MAX)]);
+    buffer.count(too_large).unwrap();
+    let write = test.flush(&buffer);
+    assert!(write.error.is_none(), "{write}");
+    let mut refused: Vec<_> = write
+        .refused
+        .iter()
+        .map(|refused| (refused.key.as_str(), refused.amounts.clone()))
+        .collect();
+    refused.sort();
+    let twice = 2 * i128::from(i64::MAX);
+    let expected = [
+        ("2", vec![("views", 4)]),
+        ("3", vec![("views", 1)]),
+        ("4", vec![("views", twice)]),
+        ("6", vec![("views", 4)]),
+    ];
+    assert_eq!(refused, expected);
+    assert!(write.refused.iter().all(|r| r.table == "article_counters"));
+    let overflow = write.refused.iter().find(|r| r.key == "2").unwrap();
+    assert!(is_overflow(&overflow.error), "{overflow}");
+    assert_eq!((write.written, write.pending.keys), (1_002, 0));
+    let written = ids.iter().chain(&[1, 3]).filter(|id| test.views(**id) == 4);
+    assert_eq!(written.count(), 1_002);
+    assert_eq!(test.views(2), i64::MAX);
+    // The buffer goes on.
+    buffer.count(increment(views).of(1_i64)).unwrap();
+    assert_eq!(test.flush(&buffer).written, 1);
+    assert_eq!(test.views(1), 5);
+}
+
+/// On SQLite, any writer would make all others wait.
+#[test]
+fn a_locked_row_is_written_after_the_others() {
+    if !crate::HAS_SLOTS {
+        return;
+    }
+    let mut test = Test::new();
+    let buffer = test.buffer();
+    // Rows that exist have no gaps beside them, which MySQL would lock too.
+    let all = increment(views).of_many((1..=4_i64).map(|id| (id, 1)));
+    buffer.count(all).unwrap();
+    assert_eq!(test.flush(&buffer).written, 4);
+    let article_2 = articles::table.find(2_i64);
+    test.database
+        .connect()
+        .transaction(|conn| {
+            diesel::delete(article_2).execute(conn)?;
+            for id in 1..=3_i64 {
+                buffer.count(increment(views).of(id)).unwrap();
+            }
+            let write = test.flush(&buffer);
+            assert_eq!((write.written, write.pending.keys), (2, 1), "{write}");
+            assert!(write.error.is_some() && write.refused.is_empty());
+            assert_eq!([1, 2, 3].map(|id| test.views(id)), [2, 1, 2]);
+            // What is counted meanwhile waits with it.
+            buffer.count(increment(views).of(2_i64)).unwrap();
+            buffer.count(increment(views).of(4_i64)).unwrap();
+            let write = test.flush(&buffer);
+            assert_eq!((write.written, write.pending.keys), (1, 1), "{write}");
+            assert_eq!(buffer.pending_of(views, &2_i64), 2);
+            Err::<(), _>(diesel::result::Error::RollbackTransaction)
+        })
+        .unwrap_err();
+    let write = test.flush(&buffer);
+    assert_eq!((write.written, write.pending.keys), (1, 0), "{write}");
+    assert_eq!([1, 2, 3, 4].map(|id| test.views(id)), [2, 3, 2, 2]);
+}
+
+#[test]
+fn nothing_is_refused_for_a_reason_that_passes() {
+    let mut test = Test::new();
+    test.conn
+        .batch_execute("ALTER TABLE page_counters RENAME TO other_counters")
+        .unwrap();
+    let buffer = test.buffer();
+    for i in 0..100 {
+        buffer.count(increment(hits).of(i.to_string())).unwrap();
+    }
+    for _ in 0..3 {
+        let write = test.flush(&buffer);
+        assert!(matches!(write.error, Some(WriteError::Database(_))));
+        assert_eq!((write.written, write.refused.len()), (0, 0));
+        assert_eq!(write.pending.keys, 100);
+    }
+    test.conn
+        .batch_execute("ALTER TABLE other_counters RENAME TO page_counters")
+        .unwrap();
+    let write = test.flush(&buffer);
+    assert_eq!((write.written, write.pending.keys), (100, 0), "{write}");
+    let stored = page_counters::table.count().get_result(&mut test.conn);
+    assert_eq!(stored, Ok(100_i64));
+}
+
+#[test]
+fn the_table_of_batches_is_required_or_declined() {
+    let mut test = Test::new();
+    test.conn
+        .batch_execute("DROP TABLE counter_buffers")
+        .unwrap();
+    let buffer = test.buffer();
+    buffer.count(increment(views).of(1_i64)).unwrap();
+    let write = test.flush(&buffer);
+    assert!(
+        matches!(write.error, Some(WriteError::Batches(_))),
+        "{write}"
+    );
+    assert!(
+        write.to_string().contains("create_counter_buffers"),
+        "{write}"
+    );
+    assert_eq!((write.pending.keys, test.views(1)), (1, 0));
+
+    let without = test.builder().without_table(IfUnknown::Discard);
+    let without = without.start().unwrap();
+    without.count(increment(views).of(1_i64)).unwrap();
+    assert_eq!(test.flush(&without).written, 1);
+    assert_eq!(test.views(1), 1);
+}
+
+#[test]
+fn a_buffer_has_one_row_while_it_runs() {
+    let mut test = Test::new();
+    let stored = |conn: &mut Conn| {
+        diesel::dsl::sql::<diesel::sql_types::BigInt>("SELECT COUNT(*) FROM counter_buffers")
+            .get_result::<i64>(conn)
+    };
+    let buffers = [test.buffer(), test.buffer()];
+    for i in 1..=3 {
+        for buffer in &buffers {
+            buffer.count(increment(views).of(1_i64)).unwrap();
+            assert_eq!(test.flush(buffer).written, 1);
+        }
+        assert_eq!((test.views(1), stored(&mut test.conn)), (2 * i, Ok(2)));
+    }
+    // Somebody deletes the rows. The error says so, and the next write has a new row.
+    test.conn
+        .batch_execute("DELETE FROM counter_buffers")
+        .unwrap();
+    for buffer in &buffers {
+        buffer.count(increment(views).of(1_i64)).unwrap();
+        let write = test.flush(buffer);
+        assert!(
+            matches!(write.error, Some(WriteError::Batches(_))),
+            "{write}"
+        );
+        assert_eq!(test.flush(buffer).written, 1);
+    }
+    assert_eq!((test.views(1), stored(&mut test.conn)), (8, Ok(2)));
+    drop(buffers);
+    assert_eq!(stored(&mut test.conn), Ok(0));
+}
+
+mod ticking {
+    use std::sync::atomic::AtomicI32;
+    use std::sync::atomic::Ordering::SeqCst;
+
+    use chrono::NaiveDate;
+
+    /// Days since 1970-01-01, which no other test reads.
+    pub static DAY: AtomicI32 = AtomicI32::new(20_000);
+
+    pub fn day_of(number: i32) -> NaiveDate {
+        NaiveDate::from_num_days_from_ce_opt(719_163 + number).unwrap()
+    }
+
+    pub fn today() -> NaiveDate {
+        day_of(DAY.load(SeqCst))
+    }
+
+    diesel::table! {
+        #[sql_name = "article_counters"]
+        ticking_counters (article_id, day, slot) {
+            article_id -> BigInt,
+            day -> Date,
+            slot -> SmallInt,
+            views -> BigInt,
+        }
+    }
+    diesel_counters::counter_table!(ticking_counters { today = today });
+}
+
+/// Each count has the day on which it was counted, however late it is written.
+#[test]
+fn the_day_is_that_of_the_count() {
+    use ticking::ticking_counters::views;
+
+    let mut test = Test::new();
+    let buffer = test.buffer();
+    for number in 20_000..20_003 {
+        ticking::DAY.store(number, SeqCst);
+        // The thread reads the day every second. The key has a row more then.
+        let rows = 1 + (number - 20_000) as usize;
+        assert!(wait_until(|| {
+            buffer.count(increment(views).of(1_i64)).unwrap();
+            buffer.pending().keys == rows
+        }));
+    }
+    let pending = buffer.pending_of(views, &1_i64);
+    test.flush(&buffer);
+    let series = [20_000, 20_001, 20_002].map(|number| {
+        let on = counter_value(views).of(1_i64).on(ticking::day_of(number));
+        on.get_result::<i64>(&mut test.conn).unwrap()
+    });
+    assert_eq!(series.iter().sum::<i64>(), pending);
+    assert!(series.iter().all(|n| *n > 0), "{series:?}");
+}
+
+#[test]
+fn a_panic_of_the_application_is_an_error_of_the_next_count() {
+    let test = Test::new();
+    let buffer = CounterBuffer::of(test.pool.clone())
+        .every(Duration::from_millis(1))
+        .on_write(|_| panic!("as the test wants"))
+        .start()
+        .unwrap();
+    let stopped = wait_until(|| {
+        let counted = buffer.count(increment(views).of(1_i64));
+        counted == Err(BufferError::Stopped)
+    });
+    assert!(stopped);
+    std::mem::forget(buffer);
+}
+
+#[test]
+fn it_can_be_shared() {
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<CounterBuffer<Conn>>();
+}
