@@ -1,6 +1,7 @@
 //! The behaviour tests on MySQL or MariaDB, at MYSQL_URL.
 
 mod behaviour;
+mod commits;
 mod server;
 
 use diesel::prelude::*;

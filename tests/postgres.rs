@@ -1,6 +1,7 @@
 //! The behaviour tests on PostgreSQL, at POSTGRES_URL.
 
 mod behaviour;
+mod commits;
 mod counting;
 #[cfg(unix)]
 mod pooler;

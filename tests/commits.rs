@@ -1,0 +1,304 @@
+//! Batches whose COMMIT is not answered. A proxy between the buffer and the server cuts the connection
+//! at the COMMIT.
+
+use std::io::{Read, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel::r2d2::{ConnectionManager, Pool};
+use diesel_counters::prelude::*;
+use diesel_counters::{CounterBuffer, IfUnknown, Write};
+use diesel_counters_tests::schema::article_counters::views;
+
+use crate::behaviour::{PATIENCE, wait_until};
+use crate::{Conn, TestDatabase};
+
+/// What happens to the next COMMIT. The client's connection is closed in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// The server does not get it, and its connection is closed.
+    Lost,
+    /// The server executes it, and the answer is lost.
+    Unanswered,
+    /// The server waits for it. [`Proxy::deliver`] and [`Proxy::lose`] end that.
+    Late,
+}
+
+#[derive(Default)]
+struct State {
+    fate: Option<Fate>,
+    /// The server's connection, and the message that it waits for.
+    late: Option<(TcpStream, Vec<u8>)>,
+}
+
+struct Proxy {
+    port: u16,
+    state: Arc<Mutex<State>>,
+}
+
+impl Proxy {
+    fn start(server: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let state = Arc::<Mutex<State>>::default();
+        let shared = Arc::clone(&state);
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let server = TcpStream::connect(&server).unwrap();
+                let state = Arc::clone(&shared);
+                thread::spawn(move || serve(client, server, &state));
+            }
+        });
+        Proxy { port, state }
+    }
+
+    fn cut(&self, fate: Fate) {
+        self.state.lock().unwrap().fate = Some(fate);
+    }
+
+    fn late(&self) -> (TcpStream, Vec<u8>) {
+        self.state.lock().unwrap().late.take().unwrap()
+    }
+
+    /// Gives the server the COMMIT that it waits for, and nothing after that.
+    fn deliver(&self) {
+        let (mut server, message) = self.late();
+        server.write_all(&message).unwrap();
+        server.shutdown(Shutdown::Write).unwrap();
+    }
+
+    /// Ends the server's connection.
+    fn lose(&self) {
+        drop(self.late().0.shutdown(Shutdown::Both));
+    }
+}
+
+/// Passes on what the client and the server send, until a COMMIT meets its fate.
+fn serve(mut client: TcpStream, mut server: TcpStream, state: &Mutex<State>) {
+    let (mut to_client, mut from_server) =
+        (client.try_clone().unwrap(), server.try_clone().unwrap());
+    let answers = thread::spawn(move || {
+        let _ = std::io::copy(&mut from_server, &mut to_client);
+        let _ = to_client.shutdown(Shutdown::Both);
+    });
+    let mut buffer = [0; 100_000];
+    while let Ok(length @ 1..) = client.read(&mut buffer) {
+        let message = &buffer[..length];
+        // PostgreSQL's text ends with a zero.
+        let is_commit = message.ends_with(b"COMMIT") || message.ends_with(b"COMMIT\0");
+        let fate = is_commit
+            .then(|| state.lock().unwrap().fate.take())
+            .flatten();
+        if fate.is_some() {
+            // No answer can reach the client from here on.
+            client.shutdown(Shutdown::Both).unwrap();
+        }
+        match fate {
+            None if server.write_all(message).is_ok() => continue,
+            None | Some(Fate::Lost) => {}
+            Some(Fate::Unanswered) => {
+                server.write_all(message).unwrap();
+                // The server closes it once it has done what was sent.
+                server.shutdown(Shutdown::Write).unwrap();
+                let _ = answers.join();
+                return;
+            }
+            Some(Fate::Late) => {
+                state.lock().unwrap().late = Some((server, message.to_vec()));
+                return;
+            }
+        }
+        break;
+    }
+    let _ = server.shutdown(Shutdown::Both);
+}
+
+struct Test {
+    conn: Conn,
+    proxy: Proxy,
+    database: TestDatabase,
+}
+
+impl Test {
+    fn new() -> Self {
+        let database = TestDatabase::with_tables();
+        let url = database.url();
+        let proxy = Proxy::start(address(&url));
+        let conn = database.connect();
+        Test {
+            conn,
+            proxy,
+            database,
+        }
+    }
+
+    fn buffer(&self, if_unknown: Option<IfUnknown>) -> CounterBuffer<Conn> {
+        let url = self.database.url();
+        let at_proxy = format!("127.0.0.1:{}", self.proxy.port);
+        // Neither client library may encrypt what the proxy reads.
+        let options = match url.starts_with("mysql") {
+            true => "?ssl_mode=disabled",
+            false => "?sslmode=disable",
+        };
+        let url = url.replacen(&address(&url), &at_proxy, 1) + options;
+        let pool = Pool::builder()
+            .max_size(1)
+            .min_idle(Some(0))
+            .connection_timeout(PATIENCE)
+            .build_unchecked(ConnectionManager::<Conn>::new(url));
+        let buffer = CounterBuffer::of(pool).every(Duration::from_secs(1_000_000));
+        match if_unknown {
+            None => buffer,
+            Some(if_unknown) => buffer.without_table(if_unknown),
+        }
+        .start()
+        .unwrap()
+    }
+
+    fn views(&mut self) -> i64 {
+        let value = counter_value(views).of(1_i64);
+        value.get_result(&mut self.conn).unwrap()
+    }
+}
+
+/// The host and the port of a database.
+fn address(url: &str) -> String {
+    let (_, rest) = url.split_once("://").unwrap();
+    let (server, _) = rest.split_once('/').unwrap();
+    let (_, address) = server.rsplit_once('@').unwrap_or(("", server));
+    match address.contains(':') {
+        true => address.to_owned(),
+        false if url.starts_with("mysql") => format!("{address}:3306"),
+        false => format!("{address}:5432"),
+    }
+}
+
+fn count(buffer: &CounterBuffer<Conn>) {
+    buffer.count(increment(views).of(1_i64)).unwrap();
+}
+
+/// With all fates of the first batch, whose number is inserted, and of a later one, whose number
+/// is updated.
+#[test]
+fn a_batch_whose_commit_is_not_answered_is_written_once() {
+    for earlier in [0, 1, 2] {
+        for fate in [Fate::Lost, Fate::Unanswered] {
+            let mut test = Test::new();
+            let buffer = test.buffer(None);
+            for _ in 0..earlier {
+                count(&buffer);
+                assert_eq!(buffer.flush().written, 1);
+            }
+            count(&buffer);
+            test.proxy.cut(fate);
+            let write = buffer.flush();
+            assert!(write.error.is_some(), "{fate:?}: {write}");
+            assert_eq!((write.written, write.pending.keys), (0, 1), "{write}");
+            assert_eq!(buffer.pending_of(views, &1_i64), 1);
+            // It is not mixed with what is counted meanwhile.
+            count(&buffer);
+            let write = flush(&buffer);
+            assert_eq!(write.pending.keys, 0, "{fate:?}: {write}");
+            let expected = earlier + 2;
+            assert_eq!(test.views(), expected, "{fate:?}, {earlier} earlier");
+            count(&buffer);
+            assert_eq!(buffer.flush().written, 1);
+            assert_eq!(test.views(), expected + 1);
+        }
+    }
+}
+
+/// Until the server has ended the transaction, nobody knows.
+#[test]
+fn a_commit_that_may_still_come_is_waited_for() {
+    for earlier in [0, 1] {
+        for comes in [true, false] {
+            let mut test = Test::new();
+            let buffer = test.buffer(None);
+            for _ in 0..earlier {
+                count(&buffer);
+                assert_eq!(buffer.flush().written, 1);
+            }
+            count(&buffer);
+            test.proxy.cut(Fate::Late);
+            assert!(buffer.flush().error.is_some());
+            count(&buffer);
+            let write = buffer.flush();
+            assert!(write.error.is_some(), "{write}");
+            assert_eq!((write.written, test.views()), (0, earlier), "{write}");
+            match comes {
+                true => test.proxy.deliver(),
+                false => test.proxy.lose(),
+            }
+            flush(&buffer);
+            assert_eq!(test.views(), earlier + 2, "comes: {comes}");
+        }
+    }
+}
+
+/// While the buffer waits for the transaction, it ends.
+#[test]
+fn a_commit_that_comes_while_it_is_waited_for_counts() {
+    for earlier in [0, 1] {
+        for comes in [true, false] {
+            let mut test = Test::new();
+            let buffer = test.buffer(None);
+            for _ in 0..earlier {
+                count(&buffer);
+                assert_eq!(buffer.flush().written, 1);
+            }
+            count(&buffer);
+            test.proxy.cut(Fate::Late);
+            assert!(buffer.flush().error.is_some());
+            thread::scope(|scope| {
+                let flushed = scope.spawn(|| flush(&buffer));
+                match comes {
+                    true => test.proxy.deliver(),
+                    false => test.proxy.lose(),
+                }
+                flushed.join().unwrap();
+            });
+            assert_eq!(test.views(), earlier + 1, "comes: {comes}");
+        }
+    }
+}
+
+/// Without the table, the caller chooses.
+#[test]
+fn without_the_table_a_batch_is_written_again_or_discarded() {
+    for (if_unknown, fate, written, refused) in [
+        (IfUnknown::WriteAgain, Fate::Lost, 1, 0),
+        (IfUnknown::WriteAgain, Fate::Unanswered, 2, 0),
+        (IfUnknown::Discard, Fate::Lost, 0, 1),
+        (IfUnknown::Discard, Fate::Unanswered, 1, 1),
+    ] {
+        let mut test = Test::new();
+        let buffer = test.buffer(Some(if_unknown));
+        count(&buffer);
+        test.proxy.cut(fate);
+        let write = buffer.flush();
+        assert!(write.error.is_some(), "{write}");
+        assert_eq!(write.refused.len(), refused, "{write}");
+        flush(&buffer);
+        // The server may still be executing it.
+        let is_written = wait_until(|| test.views() == written);
+        assert!(is_written, "{if_unknown:?}, {fate:?}: {}", test.views());
+    }
+}
+
+/// Flushes until nothing is pending: the server may not have noticed yet that a client has gone.
+fn flush(buffer: &CounterBuffer<Conn>) -> Write {
+    let mut last = None;
+    let is_written = wait_until(|| {
+        let write = buffer.flush();
+        let is_written = write.pending.keys == 0;
+        last = Some(write);
+        is_written
+    });
+    let write = last.unwrap();
+    assert!(is_written, "{write}");
+    write
+}
