@@ -51,6 +51,8 @@
 //! On PostgreSQL, one statement can write a row and count it, without a transaction: see
 //! [`CountingDsl`].
 //!
+//! A [`CounterBuffer`] counts in memory and writes every second, for page views and downloads.
+//!
 //! # Reading
 //!
 //! | to read | use |
@@ -140,7 +142,7 @@
 //!
 //! - `postgres`, `mysql`, `sqlite`: the backends, through Diesel's. `postgres` and `mysql` link no
 //!   client library; `sqlite` links libsqlite3, as Diesel's own does.
-//! - `r2d2`: [`ClaimSlots`] and the [`Compactor`], for Diesel's pool.
+//! - `r2d2`: the [`CounterBuffer`], [`ClaimSlots`] and the [`Compactor`], for Diesel's pool.
 //! - `triggers`: [`recount_triggers`](dsl::recount_triggers()), which corrects the counters of triggers.
 //!
 //! [`increment`]: dsl::increment()

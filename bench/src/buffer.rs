@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
+use clap::ValueEnum;
 use dashmap::DashMap;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -14,11 +15,14 @@ use diesel::r2d2::{ConnectionManager, Pool};
 use diesel_counters::CounterBuffer;
 use diesel_counters::prelude::*;
 
+use crate::database::{Database, Engine, for_each_connection, with_connection};
 use crate::figures::median;
+use crate::server::Server;
 
 const KEYS: usize = 10_000;
 
 diesel::table! {
+    #[sql_name = "bench_version_downloads"]
     version_downloads (version_id, day, slot) {
         version_id -> BigInt,
         day -> Date,
@@ -29,6 +33,7 @@ diesel::table! {
 diesel_counters::counter_table!(version_downloads);
 
 diesel::table! {
+    #[sql_name = "bench_path_views"]
     path_views (path, day, slot) {
         path -> Text,
         day -> Date,
@@ -67,8 +72,32 @@ impl<K: Eq + Hash> SharedMap<K> {
     }
 }
 
-pub fn run(rounds: u16, seconds: f64) -> Result<()> {
-    let time = Duration::from_secs_f64(seconds);
+/// Prints the speed and the memory of counting, and for each database, or for all, the cost of a write.
+pub fn run(engines: &[Engine], rounds: u16, seconds: f64) -> Result<()> {
+    counting(rounds, Duration::from_secs_f64(seconds))?;
+    memory()?;
+    println!("\n| a write of {KEYS} keys, as a multiple of `increment_many` in a transaction | |");
+    println!("| --- | ---: |");
+    for &engine in engines_or_all(engines) {
+        match Server::start(engine) {
+            Ok(server) => {
+                let ratio = with_connection!(engine, writing(&server.url, rounds))?;
+                println!("| {} | {ratio:.2} |", engine.name());
+            }
+            Err(error) => eprintln!("{} is skipped: {error:#}", engine.name()),
+        }
+    }
+    Ok(())
+}
+
+fn engines_or_all(engines: &[Engine]) -> &[Engine] {
+    match engines {
+        [] => Engine::value_variants(),
+        engines => engines,
+    }
+}
+
+fn counting(rounds: u16, time: Duration) -> Result<()> {
     println!("| million counts a second | shared map | `CounterBuffer` | ratio |");
     println!("| --- | ---: | ---: | ---: |");
     for threads in [2, 16] {
@@ -145,6 +174,97 @@ fn report(
     Ok(())
 }
 
+/// Counts a million keys once.
+fn memory() -> Result<()> {
+    const MANY: i64 = 1_000_000;
+    let resident = || -> Result<f64> {
+        let pages = std::fs::read_to_string("/proc/self/statm")?;
+        let pages = pages.split(' ').nth(1).unwrap_or_default();
+        Ok(pages.parse::<f64>()? * 4096.0)
+    };
+    println!("\n| bytes of memory for a pending key | |");
+    println!("| --- | ---: |");
+    for key in ["`i64`", "`String` of 20 bytes"] {
+        let pool = Pool::builder()
+            .min_idle(Some(0))
+            .build_unchecked(ConnectionManager::<SqliteConnection>::new(":memory:"));
+        let buffer = CounterBuffer::of(pool)
+            .every(Duration::from_secs(1_000_000))
+            .max_keys(usize::MAX)
+            .start()?;
+        let before = resident()?;
+        for i in 0..MANY {
+            match key {
+                "`i64`" => buffer.count(increment(version_downloads::downloads).of(i))?,
+                _ => buffer.count(increment(path_views::views).of(format!("/articles/{i:010}")))?,
+            }
+        }
+        println!("| {key} | {:.0} |", (resident()? - before) / MANY as f64);
+        // It has no tables to write to.
+        std::mem::forget(buffer);
+    }
+    Ok(())
+}
+
+trait Buffered: Database {
+    /// Returns how long a write of the buffer takes, divided by the time of `increment_many` of the same
+    /// keys, round by round.
+    fn writes(url: &str, rounds: u16) -> Result<Vec<f64>>;
+}
+
+for_each_connection!(
+    impl Buffered {
+        fn writes(url: &str, rounds: u16) -> Result<Vec<f64>> {
+            let pool = Pool::builder().max_size(1).build(ConnectionManager::<Self>::new(url))?;
+            let buffer = CounterBuffer::of(pool.clone())
+                .every(Duration::from_secs(1_000_000))
+                .start()?;
+            let counts = || (0..KEYS as i64).map(|id| (id, 1));
+            let mut ratios = Vec::new();
+            for _ in 0..rounds {
+                let begun = Instant::now();
+                pool.get()?.transaction(|conn| {
+                    increment_many(version_downloads::downloads, counts(), conn)
+                })?;
+                let alone = begun.elapsed();
+                buffer.count(increment(version_downloads::downloads).of_many(counts()))?;
+                let write = buffer.flush();
+                ensure!(write.written == KEYS, "{write}");
+                ratios.push(write.took.as_secs_f64() / alone.as_secs_f64());
+            }
+            Ok(ratios)
+        }
+    }
+);
+
+fn writing<C: Buffered>(url: &str, rounds: u16) -> Result<f64> {
+    let conn = &mut C::connect(url)?;
+    let buffers =
+        include_str!("../../migrations/sqlite/00000000000003_create_counter_buffers/up.sql");
+    let create = format!(
+        "{CREATE}{}",
+        buffers.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS")
+    );
+    conn.batch_execute(&format!("{DROP}{create}"))?;
+    // The first round inserts the rows.
+    let ratios = C::writes(url, rounds + 1)?.split_off(1);
+    conn.batch_execute(DROP)?;
+    Ok(median(ratios).unwrap_or(f64::NAN))
+}
+
+const CREATE: &str = "
+    CREATE TABLE bench_version_downloads (
+        version_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+        downloads BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (version_id, day, slot)
+    );
+    CREATE TABLE bench_path_views (
+        path VARCHAR(100) NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+        views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (path, day, slot)
+    );";
+
+const DROP: &str =
+    "DROP TABLE IF EXISTS bench_version_downloads; DROP TABLE IF EXISTS bench_path_views;";
+
 /// With a buffer that writes into SQLite every second. At the end, all counts are there.
 fn with_buffer(
     count: impl Fn(&CounterBuffer<SqliteConnection>) -> Result<(u64, f64)>,
@@ -156,21 +276,7 @@ fn with_buffer(
     ))?;
     let conn = &mut pool.get()?;
     conn.batch_execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")?;
-    for (table, key) in [
-        ("version_downloads", "version_id BIGINT"),
-        ("path_views", "path TEXT"),
-    ] {
-        let name = key.split(' ').next().unwrap_or_default();
-        let counter = if table == "path_views" {
-            "views"
-        } else {
-            "downloads"
-        };
-        conn.batch_execute(&format!(
-            "CREATE TABLE {table} ({key} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL, \
-             {counter} BIGINT NOT NULL DEFAULT 0, PRIMARY KEY ({name}, day, slot))"
-        ))?;
-    }
+    conn.batch_execute(CREATE)?;
     conn.batch_execute(include_str!(
         "../../migrations/sqlite/00000000000003_create_counter_buffers/up.sql"
     ))?;

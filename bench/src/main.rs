@@ -113,6 +113,9 @@ enum Command {
     },
     /// Only measure counting in memory, beside a map of atomic counters that all threads share.
     Buffer {
+        /// The databases to write to [default: all that are available].
+        #[arg(value_name = "DATABASE")]
+        databases: Vec<Engine>,
         /// How often each is measured.
         #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
         rounds: u16,
@@ -176,7 +179,11 @@ fn main() -> Result<()> {
             rounds,
             seconds,
         }) => return tagging::run(&databases, rounds, seconds),
-        Some(Command::Buffer { rounds, seconds }) => return buffer::run(rounds, seconds),
+        Some(Command::Buffer {
+            databases,
+            rounds,
+            seconds,
+        }) => return buffer::run(&databases, rounds, seconds),
         Some(Command::Isolation {
             databases,
             transactions,

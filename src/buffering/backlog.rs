@@ -19,7 +19,7 @@ use crate::key::KeyOf;
 use crate::table::{CounterTable, module_name};
 
 /// The number of rows of a transaction. Others can wait for these rows.
-const BATCH: usize = 1_000;
+const BATCH: usize = 2_500;
 
 /// The rows to write, by table. A row stays here until it is written.
 pub(crate) struct Backlog<Conn> {
@@ -79,8 +79,8 @@ impl<Conn: 'static> Backlog<Conn> {
         let pending = self.pending::<T, K>();
         for (row, sums) in rows {
             match pending.held.get_mut(&row) {
-                Some(held) => add_sums(held, sums),
-                None => add_sums(pending.rows.entry(row).or_default(), sums),
+                Some(held) => add_sums(held, &sums),
+                None => add_sums(pending.rows.entry(row).or_default(), &sums),
             }
         }
     }
@@ -165,12 +165,12 @@ where
 
     fn amount(&self) -> i128 {
         let rows = self.rows.values().chain(self.held.values());
-        rows.flat_map(|sums| sums.values()).sum()
+        rows.flatten().map(|(_, sum)| sum).sum()
     }
 
     fn first(&self) -> Option<Box<dyn Batch<Conn>>> {
         let rows = self.rows.iter().take(BATCH);
-        let rows: Rows<K> = rows
+        let rows: Vec<_> = rows
             .map(|(row, sums)| (row.clone(), sums.clone()))
             .collect();
         (!rows.is_empty()).then(|| RowBatch::<T, K>::boxed(rows))
@@ -180,14 +180,14 @@ where
         let row = self.turns.pop_front()?;
         let sums = self.held.get(&row)?.clone();
         self.turns.push_back(row.clone());
-        Some(RowBatch::<T, K>::boxed([(row, sums)].into()))
+        Some(RowBatch::<T, K>::boxed(vec![(row, sums)]))
     }
 
     fn add_pending(&self, key: &dyn Any, to: &mut Sums) {
         for rows in [&self.rows, &self.held] {
             for ((_, other, _), sums) in rows {
                 if key.downcast_ref() == Some(other) {
-                    add_sums(to, sums.clone());
+                    add_sums(to, sums);
                 }
             }
         }
@@ -195,7 +195,7 @@ where
 }
 
 struct RowBatch<T, K> {
-    rows: Rows<K>,
+    rows: Vec<(RowKey<K>, Sums)>,
     table: PhantomData<fn() -> T>,
 }
 
@@ -204,7 +204,7 @@ where
     T: CounterTable + 'static,
     K: BufferKey + KeyOf<T::KeyType, Columns: 'static>,
 {
-    fn boxed<Conn>(rows: Rows<K>) -> Box<dyn Batch<Conn>>
+    fn boxed<Conn>(rows: Vec<(RowKey<K>, Sums)>) -> Box<dyn Batch<Conn>>
     where
         Conn: Connection<Backend: CounterBackend> + 'static,
         AddRows<T, K::Columns>: ExecuteDsl<Conn>,
@@ -228,23 +228,20 @@ where
     }
 
     fn write(&self, conn: &mut Conn) -> QueryResult<()> {
-        write_rows::<T, K, Conn>(self.rows.clone(), conn)
+        let rows = self.rows.iter().map(|(row, sums)| (row.clone(), sums));
+        write_rows::<T, K, Conn>(rows, conn)
     }
 
     fn split(&self, parts: usize) -> Vec<Box<dyn Batch<Conn>>> {
-        let size = self.rows.len().div_ceil(parts);
-        let rows: Vec<_> = self.rows.iter().collect();
-        let parts = rows.chunks(size).rev();
-        let part = |part: &[(&RowKey<K>, &Sums)]| {
-            let rows = part.iter().map(|&(row, sums)| (row.clone(), sums.clone()));
-            RowBatch::<T, K>::boxed(rows.collect())
-        };
-        parts.map(part).collect()
+        let parts = self.rows.chunks(self.rows.len().div_ceil(parts)).rev();
+        parts
+            .map(|part| RowBatch::<T, K>::boxed(part.to_vec()))
+            .collect()
     }
 
     fn remove_from(&self, backlog: &mut Backlog<Conn>) {
         let pending = backlog.pending::<T, K>();
-        for row in self.rows.keys() {
+        for (row, _) in &self.rows {
             if pending.rows.remove(row).is_none() && pending.held.remove(row).is_some() {
                 pending.turns.retain(|other| other != row);
             }
@@ -253,7 +250,7 @@ where
 
     fn hold_in(&self, backlog: &mut Backlog<Conn>) {
         let pending = backlog.pending::<T, K>();
-        for row in self.rows.keys() {
+        for (row, _) in &self.rows {
             if let Some(sums) = pending.rows.remove(row) {
                 pending.held.insert(row.clone(), sums);
                 pending.turns.push_back(row.clone());
@@ -262,13 +259,12 @@ where
     }
 
     fn refused(&self, error: Error) -> Refused {
-        let row = self.rows.first_key_value();
-        let ((day, key, _), sums) = row.expect("a batch has rows");
+        let ((day, key, _), sums) = self.rows.first().expect("a batch has rows");
         Refused {
             table: module_name::<T>(),
             key: format!("{key:?}"),
             day: *day,
-            amounts: sums.iter().map(|(name, sum)| (*name, *sum)).collect(),
+            amounts: sums.clone(),
             error,
         }
     }

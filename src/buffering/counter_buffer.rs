@@ -18,7 +18,7 @@ use crate::buffering::shards::{BufferKey, OwnedKey, Shards, lock};
 use crate::buffering::write::{BufferError, IfUnknown, Pending, Write, WriteError};
 use crate::buffering::writer::{Done, Writer};
 use crate::counter::Counters;
-use crate::counting::gathered::Sums;
+use crate::counting::gathered::{Sums, sum_of};
 use crate::counting::increment::{Increment, is_zero};
 use crate::counting::increment_many::{AddRows, IncrementMany};
 use crate::key::{KeyOf, KeyType, LoadKey};
@@ -90,7 +90,7 @@ use crate::key::{KeyOf, KeyType, LoadKey};
 ///
 /// # Concurrency
 ///
-/// Several processes can have buffers of the same tables. A transaction of a buffer writes up to 1,000
+/// Several processes can have buffers of the same tables. A transaction of a buffer writes up to 2,500
 /// rows, in the slot of its connection, as [`increment_many`](crate::dsl::increment_many()) does.
 ///
 /// # Reading
@@ -211,7 +211,7 @@ where
         drop(backlog);
         let mut amounts = C::ZERO;
         for (amount, name) in amounts.as_mut().iter_mut().zip(C::NAMES) {
-            *amount = nearest(sums.get(name).copied().unwrap_or(0));
+            *amount = nearest(sum_of(&sums, name));
         }
         C::value(amounts)
     }

@@ -18,7 +18,7 @@ use crate::backend::CounterBackend;
 use crate::buffering::backlog::Backlog;
 use crate::buffering::write::BufferError;
 use crate::counter::Counters;
-use crate::counting::gathered::{Sums, sums};
+use crate::counting::gathered::{Sums, add_sums, sums};
 use crate::counting::increment::today;
 use crate::counting::increment_many::AddRows;
 use crate::key::{KeyOf, KeyType};
@@ -426,9 +426,7 @@ where
         };
         let others = self.others.get(key).into_iter().flatten();
         for sum in self.sums.get(key).into_iter().chain(others) {
-            for (name, amount) in C::NAMES.iter().zip(sum.amounts.as_ref()) {
-                *to.entry(name).or_default() += i128::from(*amount);
-            }
+            add_sums(to, &sums::<C>(sum.amounts.as_ref().iter().copied()));
         }
     }
 }

@@ -288,7 +288,7 @@ fn rows_of<K: 'static>(rows: &mut Box<dyn Any>) -> &mut Rows<K> {
 
 fn append<K: Ord + 'static>(rows: &mut Box<dyn Any>, mut later: Box<dyn Any>) {
     for (row, sums) in mem::take(rows_of::<K>(&mut later)) {
-        add_sums(rows_of(rows).entry(row).or_default(), sums);
+        add_sums(rows_of(rows).entry(row).or_default(), &sums);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Increments that were gathered, and the order in which they are written.
 
 use std::any::{TypeId, type_name};
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
@@ -34,26 +35,39 @@ pub(crate) type RowKey<K> = (NaiveDate, K, Slot);
 /// What was gathered for one table.
 pub(crate) type Rows<K> = BTreeMap<RowKey<K>, Sums>;
 
-/// The sum for each counter, by its name. In an `i128`, so that it does not overflow because of the
-/// order of the amounts.
-pub(crate) type Sums = BTreeMap<&'static str, i128>;
+/// The sum for each counter, by its name, in the order of the names. In an `i128`, so that it does not
+/// overflow because of the order of the amounts.
+pub(crate) type Sums = Vec<(&'static str, i128)>;
 
 pub(crate) fn sums<C: Counters>(amounts: impl IntoIterator<Item: Into<i128>>) -> Sums {
     let amounts = amounts.into_iter().map(Into::into);
-    C::NAMES.iter().copied().zip(amounts).collect()
+    let mut sums: Sums = C::NAMES.iter().copied().zip(amounts).collect();
+    sums.sort_unstable();
+    sums
 }
 
-pub(crate) fn add_sums(to: &mut Sums, later: Sums) {
+pub(crate) fn add_sums(to: &mut Sums, later: &[(&'static str, i128)]) {
     for (counter, sum) in later {
-        *to.entry(counter).or_default() += sum;
+        match to.binary_search_by_key(counter, |(name, _)| name) {
+            Ok(at) => to[at].1 += sum,
+            Err(at) => to.insert(at, (counter, *sum)),
+        }
     }
+}
+
+pub(crate) fn sum_of(sums: &Sums, counter: &str) -> i128 {
+    let at = sums.binary_search_by_key(&counter, |(name, _)| name);
+    at.map_or(0, |at| sums[at].1)
 }
 
 /// Writes the rows in their order. Leaves out sums of 0.
 ///
 /// It runs a statement for each run of rows that have the same day and the same [`Slot`], with the
 /// counters of all of them.
-pub(crate) fn write_rows<T, K, Conn>(mut rows: Rows<K>, conn: &mut Conn) -> QueryResult<()>
+pub(crate) fn write_rows<T, K, Conn>(
+    rows: impl IntoIterator<Item = (RowKey<K>, impl Borrow<Sums>)>,
+    conn: &mut Conn,
+) -> QueryResult<()>
 where
     T: CounterTable,
     K: KeyOf<T::KeyType> + Ord,
@@ -62,13 +76,16 @@ where
 {
     // Also those whose sums are 0, so that the text of the statement depends on what the program
     // counts, and not on the amounts.
-    let counters: BTreeSet<_> = rows
-        .values()
-        .flat_map(|sums| sums.keys().copied())
-        .collect();
+    let mut counters = BTreeSet::new();
+    let mut all = Vec::new();
+    for (row, sums) in rows {
+        counters.extend(sums.borrow().iter().map(|(counter, _)| *counter));
+        if sums.borrow().iter().any(|(_, sum)| *sum != 0) {
+            all.push((row, sums));
+        }
+    }
     let counters = Vec::from_iter(counters);
-    rows.retain(|_, sums| sums.values().any(|sum| *sum != 0));
-    let mut rows = rows.into_iter().peekable();
+    let mut rows = all.into_iter().peekable();
     while let Some(((day, key, slot), sums)) = rows.next() {
         let mut run = vec![(key, sums)];
         while let Some(((_, key, _), sums)) =
@@ -79,7 +96,7 @@ where
         let run = run.into_iter().map(|(key, sums)| {
             let sums = counters
                 .iter()
-                .map(|counter| sums.get(counter).copied().unwrap_or(0));
+                .map(|counter| sum_of(sums.borrow(), counter));
             Ok((key, in_range(sums)?))
         });
         let run = run.collect::<QueryResult<_>>()?;

@@ -24,7 +24,7 @@ use crate::table::{CounterTable, KeyNames};
 /// transaction. `execute` returns the number of entities that were incremented. If all amounts are
 /// 0, it returns 0 and sends nothing to the database.
 ///
-/// It counts on the day, over the slots and by the period of the table's
+/// It counts on the day on which it is executed, over the slots and by the period of the table's
 /// [`counter_table!`](crate::counter_table). A counter that triggers of the database count does not
 /// compile if the declaration names it.
 ///
