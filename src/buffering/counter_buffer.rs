@@ -236,6 +236,15 @@ where
         self.end()
     }
 
+    /// As [`flush`](CounterBuffer::flush), on this connection. For the enumerator of the repository.
+    #[doc(hidden)]
+    pub fn flush_on(&self, conn: &mut Conn) -> Write {
+        self.shared.write_on(&mut |write| {
+            write(conn);
+            Ok(())
+        })
+    }
+
     fn end(&mut self) -> Write {
         let Some(threads) = self.threads.take() else {
             return self.shared.nothing_written();
@@ -322,17 +331,11 @@ where
     ///
     /// It returns an error if the operating system cannot create a thread.
     pub fn start(self) -> std::io::Result<CounterBuffer<Conn>> {
-        let shared = Arc::new(Shared {
-            shards: Shards::new(self.max_keys),
-            backlog: Mutex::default(),
-            writer: Mutex::new(Writer::new(self.if_unknown)),
-            last: Mutex::default(),
-            run: self.run,
-            on_write: self.on_write,
-        });
         let every = self.every;
-        let writes = Arc::clone(&shared);
-        let reads_days = Arc::clone(&shared);
+        let mut buffer = self.without_threads();
+        let shared = &buffer.shared;
+        let writes = Arc::clone(shared);
+        let reads_days = Arc::clone(shared);
         let threads = [
             Background::start("counter-buffer", move |stop| {
                 let _ended = Ended(&writes.shards);
@@ -348,10 +351,25 @@ where
                 }
             })?,
         ];
-        Ok(CounterBuffer {
-            shared,
-            threads: Some(threads),
-        })
+        buffer.threads = Some(threads);
+        Ok(buffer)
+    }
+
+    /// A buffer that writes only in [`CounterBuffer::flush_on`].
+    #[doc(hidden)]
+    pub fn without_threads(self) -> CounterBuffer<Conn> {
+        let shared = Shared {
+            shards: Shards::new(self.max_keys),
+            backlog: Mutex::default(),
+            writer: Mutex::new(Writer::new(self.if_unknown)),
+            last: Mutex::default(),
+            run: self.run,
+            on_write: self.on_write,
+        };
+        CounterBuffer {
+            shared: Arc::new(shared),
+            threads: None,
+        }
     }
 }
 
@@ -391,6 +409,14 @@ where
     }
 
     fn write(&self) -> Write {
+        self.write_on(&mut |write| (self.run)(write))
+    }
+
+    /// Writes with the connection that `run` gives.
+    fn write_on(
+        &self,
+        run: &mut dyn FnMut(&mut dyn FnMut(&mut Conn)) -> Result<(), PoolError>,
+    ) -> Write {
         let begun = Instant::now();
         let mut writer = lock(&self.writer);
         if self.is_empty() && !writer.is_unknown() {
@@ -405,10 +431,10 @@ where
                 // So that a key takes room once only, also if there is no connection.
                 self.shards.drain(&mut lock(&self.backlog));
             }
-            let run = (self.run)(&mut |conn| {
+            let ran = run(&mut |conn| {
                 result = writer.write(&self.shards, &self.backlog, conn, &mut done);
             });
-            if let Err(error) = run {
+            if let Err(error) = ran {
                 result = Err(WriteError::Pool(error));
             }
         }

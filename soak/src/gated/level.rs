@@ -9,7 +9,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use indicatif::{HumanCount, ProgressBar};
 
-use super::super::{Conn, IS_SQLITE, REFERENCE, SETTINGS, TRIGGERS, database, levels};
+use super::super::{BUFFERS, Conn, IS_SQLITE, REFERENCE, SETTINGS, TRIGGERS, database, levels};
 use super::driver::Driver;
 use crate::interleave::Interleave;
 use crate::interleave::case::{Case, cases, of};
@@ -49,7 +49,9 @@ pub fn run(args: &Interleave) -> Result<u64> {
 fn run_on(url: &str, args: &Interleave) -> Result<u64> {
     let conn = &mut Conn::establish(url)?;
     let create = tables::create(REFERENCE, TRIGGERS);
-    conn.batch_execute(&format!("{SETTINGS}{create}"))?;
+    conn.batch_execute(&format!(
+        "{SETTINGS}{create}DROP TABLE IF EXISTS counter_buffers;{BUFFERS}"
+    ))?;
     let wanted = args.level.to_lowercase().replace('-', " ");
     let levels = match wanted.contains(BESIDE.trim()) {
         true => different(&levels(conn)?),

@@ -1,12 +1,15 @@
 //! Runs the operations.
 
+use std::sync::LazyLock;
+
 use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
+use diesel::r2d2::{ConnectionManager, Pool};
 use diesel::result::Error;
 use diesel::sql_types::{BigInt, Text};
-use diesel_counters::counting_transaction;
 use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter};
 use diesel_counters::prelude::*;
+use diesel_counters::{CounterBuffer, WriteError, counting_transaction};
 
 use super::super::{Conn, counting, like, planted, truncate_likes, write};
 use super::planted_locks;
@@ -18,6 +21,12 @@ use crate::tables::label_counters::dsl::{given, label_counters};
 use crate::tables::{
     self, Article, Label, article_likes, articles, comments, day, like_counters, today,
 };
+
+/// A pool that no buffer uses.
+static NO_POOL: LazyLock<Pool<ConnectionManager<Conn>>> = LazyLock::new(|| {
+    let pool = Pool::builder().min_idle(Some(0));
+    pool.build_unchecked(ConnectionManager::new(""))
+});
 
 /// What a connection adds, so that it is known from a sum who has counted.
 fn amount(connection: usize) -> i64 {
@@ -174,6 +183,19 @@ fn operation(
                 .values((articles::id.eq(1_i64), articles::total_views.eq(0)))
                 .execute(conn)?;
             Ok(rows.to_string())
+        }
+        Operation::Buffer => {
+            let buffer = CounterBuffer::of(NO_POOL.clone()).without_threads();
+            let amounts = [(1_i64, amount), (2, amount)];
+            let count = buffer.count(increment(views).of_many(amounts));
+            count.expect("it is neither full nor stopped");
+            let write = buffer.flush_on(conn);
+            match (write.error, write.refused.into_iter().next()) {
+                (Some(WriteError::Database(error) | WriteError::Batches(error)), _) => Err(error),
+                (Some(error), _) => Err(Error::QueryBuilderError(error.into())),
+                (None, Some(refused)) => Err(refused.error),
+                (None, None) => nothing(),
+            }
         }
         // They read the definitions once for a connection.
         Operation::RecountTriggers | Operation::RecountColumn => nothing(),

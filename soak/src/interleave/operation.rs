@@ -13,6 +13,8 @@ pub enum Operation {
     Past,
     /// Increments views at the end of a `counting_transaction`
     CountingTransaction,
+    /// Increments the views of articles 1 and 2 through a `CounterBuffer`
+    Buffer,
     /// Inserts a comment and counts it in one statement, on PostgreSQL
     Counting,
     /// Inserts a comment, and counts it, in one transaction
@@ -146,9 +148,8 @@ impl Operation {
     pub fn contexts(self) -> &'static [Context] {
         match self {
             // They begin their own and end it.
-            Compact | Fold | RecountTriggers | RecountColumn | CountThenSet | CompactLabels => {
-                &[Context::Own]
-            }
+            Buffer | Compact | Fold | RecountTriggers | RecountColumn | CountThenSet
+            | CompactLabels => &[Context::Own],
             // They are the caller's transactions.
             Comment | Uncomment | ReplaceArticle => &[Context::Caller, Context::Read],
             planted if planted >= PlantedCommandRecount => &[Context::Own],
@@ -169,7 +170,8 @@ impl Operation {
     pub fn is_in_parts(self) -> bool {
         matches!(
             self,
-            Compact
+            Buffer
+                | Compact
                 | Fold
                 | Materialize
                 | RecountAll
