@@ -1,5 +1,7 @@
 //! What counting with this crate costs, beside the other ways to count, on each database.
 
+#[cfg(feature = "sqlite")]
+mod client;
 mod counter;
 mod database;
 mod figures;
@@ -136,6 +138,13 @@ enum Command {
         #[arg(value_name = "URL", required = true)]
         urls: Vec<String>,
     },
+    /// Only measure the client's own work, beside the same statements by hand. It requires valgrind.
+    #[cfg(feature = "sqlite")]
+    Client {
+        /// Run one operation, in a child of this program.
+        #[arg(hide = true, num_args = 3)]
+        operation: Vec<String>,
+    },
     /// Count, as one process of a run.
     #[command(hide = true)]
     Worker,
@@ -176,6 +185,8 @@ fn main() -> Result<()> {
         }) => return stress::stress_each(&databases, transactions),
         #[cfg(feature = "mysql")]
         Some(Command::Nodes { urls }) => return nodes::run(&urls),
+        #[cfg(feature = "sqlite")]
+        Some(Command::Client { operation }) => return client::run(&operation),
         None => {
             let plan = Plan::all(cli.quick, cli.rounds, cli.seconds);
             (cli.databases, plan, Some(cli.out))
