@@ -80,30 +80,32 @@ fn add(mut rows: Vec<(i64, i64)>, conn: &mut SqliteConnection) -> QueryResult<Ve
         });
     }
     let mut rows = &rows[..];
-    macro_rules! in_statements_of { ($($n:literal)*) => {$(
-        while let Some((now, later)) = rows.split_at_checked($n) {
-            Add::<$n> { day, rows: now }.execute(conn)?;
-            rows = later;
-        }
-    )*} }
-    in_statements_of!(256 128 64 32 16 8 4 2 1);
+    while let Some(log) = rows.len().checked_ilog2() {
+        let (now, later) = rows.split_at(1 << log.min(8));
+        match now.len() {
+            1 => Add::<false> { day, rows: now }.execute(conn)?,
+            _ => Add::<true> { day, rows: now }.execute(conn)?,
+        };
+        rows = later;
+    }
     Ok(vec![])
 }
 
-/// The statement that adds to `N` rows.
-struct Add<'a, const N: usize> {
+/// The statement that adds to one row, or to a list. A list can have any length, so Diesel caches its
+/// statement by the text, as it does its own `eq_any`.
+struct Add<'a, const LIST: bool> {
     day: NaiveDate,
     rows: &'a [(i64, i64)],
 }
 
-impl<const N: usize> QueryId for Add<'_, N> {
-    type QueryId = Add<'static, N>;
-    const HAS_STATIC_QUERY_ID: bool = true;
+impl<const LIST: bool> QueryId for Add<'_, LIST> {
+    type QueryId = Add<'static, LIST>;
+    const HAS_STATIC_QUERY_ID: bool = !LIST;
 }
 
-impl<const N: usize> RunQueryDsl<SqliteConnection> for Add<'_, N> {}
+impl<const LIST: bool> RunQueryDsl<SqliteConnection> for Add<'_, LIST> {}
 
-impl<const N: usize> QueryFragment<Sqlite> for Add<'_, N> {
+impl<const LIST: bool> QueryFragment<Sqlite> for Add<'_, LIST> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
         out.push_sql(
             "INSERT INTO `bench_article_counters` AS diesel_counters_stored \
@@ -152,10 +154,8 @@ impl QueryFragment<Sqlite> for Total {
 
 /// Returns the total of each of up to 1,000 entities, in the order of `ids`.
 fn totals(ids: &[i64], conn: &mut SqliteConnection) -> QueryResult<Vec<i64>> {
-    let rows: Vec<(i64, i64)> = match ids.len() {
-        ..=16 => Totals::<16>(ids).load(conn)?,
-        _ => Totals::<1_000>(ids).load(conn)?,
-    };
+    let rows = ids.len().next_power_of_two().min(1_000);
+    let rows: Vec<(i64, i64)> = Totals { ids, rows }.load(conn)?;
     let mut totals = vec![0; ids.len()];
     for (number, total) in rows {
         if let Some(of_id) = totals.get_mut(number as usize - 1) {
@@ -165,24 +165,27 @@ fn totals(ids: &[i64], conn: &mut SqliteConnection) -> QueryResult<Vec<i64>> {
     Ok(totals)
 }
 
-/// The query of `N` totals. The last key fills up the list.
-struct Totals<'a, const N: usize>(&'a [i64]);
-
-impl<const N: usize> QueryId for Totals<'_, N> {
-    type QueryId = Totals<'static, N>;
-    const HAS_STATIC_QUERY_ID: bool = true;
+/// The query of these totals. The last key fills up the list to so many `rows`.
+struct Totals<'a> {
+    ids: &'a [i64],
+    rows: usize,
 }
 
-impl<const N: usize> RunQueryDsl<SqliteConnection> for Totals<'_, N> {}
+impl QueryId for Totals<'_> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
 
-impl<const N: usize> Query for Totals<'_, N> {
+impl RunQueryDsl<SqliteConnection> for Totals<'_> {}
+
+impl Query for Totals<'_> {
     type SqlType = (BigInt, BigInt);
 }
 
 static NUMBERS: LazyLock<Vec<String>> =
     LazyLock::new(|| (1..=1_000).map(|number| format!(", {number}")).collect());
 
-impl<const N: usize> QueryFragment<Sqlite> for Totals<'_, N> {
+impl QueryFragment<Sqlite> for Totals<'_> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
         out.push_sql("SELECT `diesel_counters_number`, ");
         out.push_sql(SUM);
@@ -190,8 +193,8 @@ impl<const N: usize> QueryFragment<Sqlite> for Totals<'_, N> {
             " FROM (SELECT column1 AS diesel_counters_key, \
              CAST(column2 AS BIGINT) AS diesel_counters_number FROM ",
         );
-        let ids = self.0.iter().chain(self.0.last().into_iter().cycle());
-        for (i, (id, number)) in ids.zip(&NUMBERS[..N]).enumerate() {
+        let ids = self.ids.iter().chain(self.ids.last().into_iter().cycle());
+        for (i, (id, number)) in ids.zip(&NUMBERS[..self.rows]).enumerate() {
             out.push_sql(if i == 0 { "(VALUES (" } else { "), (" });
             out.push_bind_param::<BigInt, _>(id)?;
             out.push_sql(number);

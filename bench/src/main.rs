@@ -7,6 +7,7 @@ mod database;
 mod figures;
 mod isolation;
 mod machine;
+mod many;
 mod measure;
 mod merge;
 #[cfg(feature = "mysql")]
@@ -138,6 +139,15 @@ enum Command {
         #[arg(value_name = "URL", required = true)]
         urls: Vec<String>,
     },
+    /// Only measure `increment_many` of 1,000 entities, beside single increments in one transaction.
+    Many {
+        /// The databases to measure [default: all].
+        #[arg(value_name = "DATABASE")]
+        databases: Vec<Engine>,
+        /// How often each way is measured, with new rows and with rows that exist.
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..1000))]
+        rounds: u16,
+    },
     /// Only measure the client's own work, beside the same statements by hand. It requires valgrind.
     #[cfg(feature = "sqlite")]
     Client {
@@ -185,6 +195,7 @@ fn main() -> Result<()> {
         }) => return stress::stress_each(&databases, transactions),
         #[cfg(feature = "mysql")]
         Some(Command::Nodes { urls }) => return nodes::run(&urls),
+        Some(Command::Many { databases, rounds }) => return many::run(&databases, rounds),
         #[cfg(feature = "sqlite")]
         Some(Command::Client { operation }) => return client::run(&operation),
         None => {

@@ -14,7 +14,8 @@ use diesel::result::Error;
 use crate::backend::CounterBackend;
 use crate::counter::Counters;
 use crate::counting::increment::{DaySlots, Increment};
-use crate::counting::increment_many::{AddRows, IncrementMany, add_rows, in_range};
+use crate::counting::increment_many::{AddRows, IncrementMany, add_rows};
+use crate::error::overflow;
 use crate::key::{KeyOf, KeyType};
 use crate::settings::CounterSettings;
 use crate::slot::Slot;
@@ -256,7 +257,7 @@ where
 {
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
         let (day, slot) = self.day_and_slot();
-        let sums = sums::<C>(self.amounts.as_ref().iter().copied());
+        let sums = named::<C>(&C::sums(self.amounts));
         let row = ((day, self.id, slot), sums);
         tx.add::<C, K>([row].into(), write_rows::<C, K, Conn>);
     }
@@ -272,14 +273,14 @@ where
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
         let (day, slot) = self.increment.day_and_slot();
         let counts = self.counts.into_iter();
-        let rows = counts.map(|(key, amounts)| ((day, key, slot), sums::<C>(amounts)));
+        let rows = counts.map(|(key, sums)| ((day, key, slot), named::<C>(&sums)));
         tx.add::<C, K>(rows.collect(), write_rows::<C, K, Conn>);
     }
 }
 
-fn sums<C: Counters>(amounts: impl IntoIterator<Item: Into<i128>>) -> Sums {
-    let amounts = amounts.into_iter().map(Into::into);
-    C::NAMES.iter().copied().zip(amounts).collect()
+fn named<C: Counters>(sums: &C::Sums) -> Sums {
+    let sums = sums.as_ref().iter().copied();
+    C::NAMES.iter().copied().zip(sums).collect()
 }
 
 /// What was gathered, in the order in which all transactions write it.
@@ -357,8 +358,9 @@ fn for_each_run<K: Ord + 'static>(
         let run = run.into_iter().map(|(key, sums)| {
             let sums = counters
                 .iter()
-                .map(|counter| sums.get(counter).copied().unwrap_or(0));
-            Ok((key, in_range(sums)?))
+                .map(|counter| i64::try_from(sums.get(counter).copied().unwrap_or(0)));
+            let amounts = sums.collect::<Result<_, _>>().map_err(|_| overflow())?;
+            Ok((key, amounts))
         });
         let place = DaySlots::chosen(day, slot, slots);
         write(place, &counters, run.collect::<QueryResult<_>>()?)?;
