@@ -22,6 +22,10 @@ pub trait Counters: Expression {
     type Value: 'static;
     #[doc(hidden)]
     type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug + Send + 'static;
+    /// The sum for each counter. In an `i128`, so that it does not overflow because of the order of
+    /// the amounts.
+    #[doc(hidden)]
+    type Sums: AsRef<[i128]> + AsMut<[i128]> + Copy + std::fmt::Debug;
     #[doc(hidden)]
     const NAMES: &'static [&'static str];
     #[doc(hidden)]
@@ -32,15 +36,22 @@ pub trait Counters: Expression {
     fn amounts(value: Self::Value) -> Self::Amounts;
     #[doc(hidden)]
     fn value(amounts: Self::Amounts) -> Self::Value;
+    #[doc(hidden)]
+    fn sums(amounts: Self::Amounts) -> Self::Sums;
 }
 
 /// Returns the sum for each counter, or an overflow.
 pub(crate) fn sum<C: Counters>(
     all: impl IntoIterator<Item = C::Amounts>,
 ) -> QueryResult<C::Amounts> {
+    in_range::<C>(sums::<C>(all))
+}
+
+/// Returns the sums as amounts, or an overflow.
+pub(crate) fn in_range<C: Counters>(sums: C::Sums) -> QueryResult<C::Amounts> {
     let mut amounts = C::ZERO;
-    for (amount, sum) in amounts.as_mut().iter_mut().zip(sums::<C>(all)) {
-        *amount = i64::try_from(sum).map_err(|_| overflow())?;
+    for (amount, sum) in amounts.as_mut().iter_mut().zip(sums.as_ref()) {
+        *amount = i64::try_from(*sum).map_err(|_| overflow())?;
     }
     Ok(amounts)
 }
@@ -48,21 +59,26 @@ pub(crate) fn sum<C: Counters>(
 /// Returns the sum for each counter, or the nearest `i64`.
 pub(crate) fn nearest_sum<C: Counters>(all: impl IntoIterator<Item = C::Amounts>) -> C::Amounts {
     let mut amounts = C::ZERO;
-    for (amount, sum) in amounts.as_mut().iter_mut().zip(sums::<C>(all)) {
-        *amount = sum.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+    let sums = sums::<C>(all);
+    for (amount, sum) in amounts.as_mut().iter_mut().zip(sums.as_ref()) {
+        *amount = (*sum).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
     }
     amounts
 }
 
-// In an `i128`, so that a sum does not overflow because of the order of its amounts.
-fn sums<C: Counters>(all: impl IntoIterator<Item = C::Amounts>) -> Vec<i128> {
-    let mut sums = vec![0; C::NAMES.len()];
+fn sums<C: Counters>(all: impl IntoIterator<Item = C::Amounts>) -> C::Sums {
+    let mut sums = C::sums(C::ZERO);
     for amounts in all {
-        for (sum, amount) in sums.iter_mut().zip(amounts.as_ref()) {
-            *sum += i128::from(*amount);
-        }
+        add::<C>(&mut sums, &C::sums(amounts));
     }
     sums
+}
+
+/// Adds `more` to the sum of each counter.
+pub(crate) fn add<C: Counters>(sums: &mut C::Sums, more: &C::Sums) {
+    for (sum, more) in sums.as_mut().iter_mut().zip(more.as_ref()) {
+        *sum += more;
+    }
 }
 
 /// Returns the difference for each counter, or an overflow: the amount to add to `from` to get
@@ -94,6 +110,7 @@ where
     type Table = <C::SqlType as CounterType<C>>::Table;
     type Value = <C::SqlType as CounterType<C>>::Value;
     type Amounts = <C::SqlType as CounterType<C>>::Amounts;
+    type Sums = <C::SqlType as CounterType<C>>::Sums;
     const NAMES: &'static [&'static str] = <C::SqlType as CounterType<C>>::NAMES;
     const ONE_EACH: Self::Amounts = <C::SqlType as CounterType<C>>::ONE_EACH;
     const ZERO: Self::Amounts = <C::SqlType as CounterType<C>>::ZERO;
@@ -102,6 +119,9 @@ where
     }
     fn value(amounts: Self::Amounts) -> Self::Value {
         <C::SqlType as CounterType<C>>::value(amounts)
+    }
+    fn sums(amounts: Self::Amounts) -> Self::Sums {
+        <C::SqlType as CounterType<C>>::sums(amounts)
     }
 }
 
@@ -115,11 +135,13 @@ pub trait CounterType<C> {
     type Table: CounterTable;
     type Value: 'static;
     type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug + Send + 'static;
+    type Sums: AsRef<[i128]> + AsMut<[i128]> + Copy + std::fmt::Debug;
     const NAMES: &'static [&'static str];
     const ONE_EACH: Self::Amounts;
     const ZERO: Self::Amounts;
     fn amounts(value: Self::Value) -> Self::Amounts;
     fn value(amounts: Self::Amounts) -> Self::Value;
+    fn sums(amounts: Self::Amounts) -> Self::Sums;
 }
 
 impl<C> CounterType<C> for BigInt
@@ -130,6 +152,7 @@ where
     type Table = C::Table;
     type Value = i64;
     type Amounts = [i64; 1];
+    type Sums = [i128; 1];
     const NAMES: &'static [&'static str] = &[counter_name::<C>()];
     const ONE_EACH: [i64; 1] = [1];
     const ZERO: [i64; 1] = [0];
@@ -138,6 +161,9 @@ where
     }
     fn value([value]: [i64; 1]) -> i64 {
         value
+    }
+    fn sums(amounts: [i64; 1]) -> [i128; 1] {
+        amounts.map(i128::from)
     }
 }
 
@@ -159,6 +185,7 @@ impl<T: CounterTable> CounterType<NoCounters<T>> for NoCounterType {
     type Table = T;
     type Value = ();
     type Amounts = [i64; 0];
+    type Sums = [i128; 0];
     const NAMES: &'static [&'static str] = &[];
     const ONE_EACH: [i64; 0] = [];
     const ZERO: [i64; 0] = [];
@@ -166,6 +193,9 @@ impl<T: CounterTable> CounterType<NoCounters<T>> for NoCounterType {
         []
     }
     fn value([]: [i64; 0]) {}
+    fn sums([]: [i64; 0]) -> [i128; 0] {
+        []
+    }
 }
 
 /// Returns the column's name. Fails to compile if the column is part of the primary key.
@@ -249,6 +279,7 @@ macro_rules! counter_tuples {
             type Table = $First::Table;
             type Value = counter_tuples!(@values $First $($C)*);
             type Amounts = [i64; $n];
+            type Sums = [i128; $n];
             const NAMES: &'static [&'static str] =
                 different(&[counter_name::<$First>(), $(counter_name::<$C>()),*]);
             const ONE_EACH: [i64; $n] = [1; $n];
@@ -258,6 +289,9 @@ macro_rules! counter_tuples {
             }
             fn value([first, $($value),*]: [i64; $n]) -> Self::Value {
                 (first, $($value),*)
+            }
+            fn sums(amounts: [i64; $n]) -> [i128; $n] {
+                amounts.map(i128::from)
             }
         }
     )*};

@@ -545,7 +545,9 @@ macro_rules! key_tuples {
                 mut out: AstPass<'_, 'b, DB>,
             ) -> QueryResult<()> {
                 $(
-                    out.push_sql(if $i == 0 { "" } else { ", " });
+                    if $i > 0 {
+                        out.push_sql(", ");
+                    }
                     <DB::ManyRows as BindColumn<$S, $K, DB>>::walk_values(
                         &self.$i.values[rows.clone()],
                         out.reborrow(),

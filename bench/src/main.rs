@@ -1,11 +1,14 @@
 //! What counting with this crate costs, beside the other ways to count, on each database.
 
 mod buffer;
+#[cfg(feature = "sqlite")]
+mod client;
 mod counter;
 mod database;
 mod figures;
 mod isolation;
 mod machine;
+mod many;
 mod measure;
 mod merge;
 #[cfg(feature = "mysql")]
@@ -149,6 +152,22 @@ enum Command {
         #[arg(value_name = "URL", required = true)]
         urls: Vec<String>,
     },
+    /// Only measure `increment_many` of 1,000 entities, beside single increments in one transaction.
+    Many {
+        /// The databases to measure [default: all].
+        #[arg(value_name = "DATABASE")]
+        databases: Vec<Engine>,
+        /// How often each way is measured, with new rows and with rows that exist.
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..1000))]
+        rounds: u16,
+    },
+    /// Only measure the client's own work, beside the same statements by hand. It requires valgrind.
+    #[cfg(feature = "sqlite")]
+    Client {
+        /// Run one operation, in a child of this program.
+        #[arg(hide = true, num_args = 3)]
+        operation: Vec<String>,
+    },
     /// Count, as one process of a run.
     #[command(hide = true)]
     Worker,
@@ -194,6 +213,9 @@ fn main() -> Result<()> {
         }) => return stress::stress_each(&databases, transactions),
         #[cfg(feature = "mysql")]
         Some(Command::Nodes { urls }) => return nodes::run(&urls),
+        Some(Command::Many { databases, rounds }) => return many::run(&databases, rounds),
+        #[cfg(feature = "sqlite")]
+        Some(Command::Client { operation }) => return client::run(&operation),
         None => {
             let plan = Plan::all(cli.quick, cli.rounds, cli.seconds);
             (cli.databases, plan, Some(cli.out))

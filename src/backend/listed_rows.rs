@@ -86,9 +86,11 @@ impl<DB: CounterBackend> WalkRows<DB> for ListedRows {
         out.push_sql(") VALUES ");
         for row in rows.rows.clone() {
             let is_first = row == rows.rows.start;
-            out.push_sql(if is_first { "(" } else { ", (" });
+            out.push_sql(if is_first { "(" } else { "), (" });
             rows.columns.walk_binds(one(row), out.reborrow())?;
-            out.push_sql(if C::NUMBER == 0 { "" } else { ", " });
+            if C::NUMBER > 0 {
+                out.push_sql(", ");
+            }
             DB::push_bind(Bind::Day(rows.day), &mut out)?;
             out.push_sql(", ");
             dialect.push_slot(rows.slots, is_first, &mut out)?;
@@ -96,8 +98,8 @@ impl<DB: CounterBackend> WalkRows<DB> for ListedRows {
                 out.push_sql(", ");
                 DB::push_bind(Bind::Amount(&amounts[row]), &mut out)?;
             }
-            out.push_sql(")");
         }
+        out.push_sql(")");
         Ok(())
     }
 }

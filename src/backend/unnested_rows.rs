@@ -6,7 +6,7 @@ use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{Array, BigInt, HasSqlType, SingleValue};
 
-use super::sql::{NUMBER, WANTED, push_names, wanted};
+use super::sql::{NUMBER, WANTED, WANTED_KEY, push_names};
 use super::{AddedRows, Bind, BindColumn, Binds, Dialect, UnnestedRows, WalkRows};
 use crate::key::BindColumns;
 
@@ -62,13 +62,13 @@ impl WalkRows<Pg> for UnnestedRows {
         T: QueryFragment<Pg>,
         C: BindColumns<Pg>,
     {
-        let names: Vec<String> = (0..key.len()).map(wanted).collect();
+        let names = &WANTED_KEY[..key.len()];
         out.push_sql(" FROM unnest(");
         columns.walk_binds(0..rows, out.reborrow())?;
         out.push_sql(") WITH ORDINALITY AS ");
         out.push_sql(WANTED);
         out.push_sql(" (");
-        for name in &names {
+        for name in names {
             out.push_identifier(name)?;
             out.push_sql(", ");
         }
@@ -76,7 +76,7 @@ impl WalkRows<Pg> for UnnestedRows {
         out.push_sql(") JOIN ");
         table.walk_ast(out.reborrow())?;
         out.push_sql(" ON ");
-        for (i, (column, name)) in key.iter().zip(&names).enumerate() {
+        for (i, (column, name)) in key.iter().zip(names).enumerate() {
             out.push_sql(if i == 0 { "" } else { " AND " });
             out.push_identifier(column)?;
             out.push_sql(" = ");

@@ -571,9 +571,9 @@ where
         let mut counts = Vec::with_capacity(self.counts.len());
         for (key, mut sums) in self.counts {
             // A sum of many amounts can be out of the range of an `i64`.
-            while sums.iter().any(|sum| *sum != 0) {
+            while sums.as_ref().iter().any(|sum| *sum != 0) {
                 let mut amounts = C::ZERO;
-                for (amount, sum) in amounts.as_mut().iter_mut().zip(&mut sums) {
+                for (amount, sum) in amounts.as_mut().iter_mut().zip(sums.as_mut()) {
                     *amount = nearest(*sum);
                     *sum -= i128::from(*amount);
                 }

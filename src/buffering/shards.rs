@@ -396,8 +396,7 @@ where
         let rows = mem::take(&mut self.sums).into_iter().chain(others);
         let rows = rows.map(|(key, sum)| {
             let (day, slot) = sum.place;
-            let amounts = sum.amounts.as_ref().iter().copied();
-            ((day, key, slot), sums::<C>(amounts))
+            ((day, key, slot), sums::<C>(&C::sums(sum.amounts)))
         });
         backlog.append::<C::Table, K>(rows);
         keys
@@ -426,7 +425,7 @@ where
         };
         let others = self.others.get(key).into_iter().flatten();
         for sum in self.sums.get(key).into_iter().chain(others) {
-            add_sums(to, &sums::<C>(sum.amounts.as_ref().iter().copied()));
+            add_sums(to, &sums::<C>(&C::sums(sum.amounts)));
         }
     }
 }

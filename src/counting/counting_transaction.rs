@@ -248,7 +248,7 @@ where
 {
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
         let (day, slot) = (self.day().0, self.slot);
-        let sums = sums::<C>(self.amounts.as_ref().iter().copied());
+        let sums = sums::<C>(&C::sums(self.amounts));
         let row = ((day, self.id, slot), sums);
         tx.add::<C, K>([row].into(), write_all::<C, K, Conn>);
     }
@@ -264,7 +264,7 @@ where
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
         let (day, slot) = (self.increment.day().0, self.increment.slot);
         let counts = self.counts.into_iter();
-        let rows = counts.map(|(key, amounts)| ((day, key, slot), sums::<C>(amounts)));
+        let rows = counts.map(|(key, all)| ((day, key, slot), sums::<C>(&all)));
         tx.add::<C, K>(rows.collect(), write_all::<C, K, Conn>);
     }
 }

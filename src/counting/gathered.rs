@@ -12,7 +12,8 @@ use diesel::query_dsl::methods::ExecuteDsl;
 use crate::backend::CounterBackend;
 use crate::counter::Counters;
 use crate::counting::increment::DaySlots;
-use crate::counting::increment_many::{AddRows, add_rows, in_range};
+use crate::counting::increment_many::{AddRows, add_rows};
+use crate::error::overflow;
 use crate::key::KeyOf;
 use crate::slot::Slot;
 use crate::table::{CounterTable, module_name};
@@ -39,9 +40,10 @@ pub(crate) type Rows<K> = BTreeMap<RowKey<K>, Sums>;
 /// overflow because of the order of the amounts.
 pub(crate) type Sums = Vec<(&'static str, i128)>;
 
-pub(crate) fn sums<C: Counters>(amounts: impl IntoIterator<Item: Into<i128>>) -> Sums {
-    let amounts = amounts.into_iter().map(Into::into);
-    let mut sums: Sums = C::NAMES.iter().copied().zip(amounts).collect();
+/// Returns the sums with the names of their counters.
+pub(crate) fn sums<C: Counters>(sums: &C::Sums) -> Sums {
+    let sums = C::NAMES.iter().copied().zip(sums.as_ref().iter().copied());
+    let mut sums: Sums = sums.collect();
     sums.sort_unstable();
     sums
 }
@@ -97,7 +99,8 @@ where
             let sums = counters
                 .iter()
                 .map(|counter| sum_of(sums.borrow(), counter));
-            Ok((key, in_range(sums)?))
+            let amounts = sums.map(i64::try_from).collect::<Result<Vec<_>, _>>();
+            Ok((key, amounts.map_err(|_| overflow())?))
         });
         let run = run.collect::<QueryResult<_>>()?;
         let place = DaySlots::chosen(day, slot, T::SLOTS);

@@ -1,6 +1,5 @@
 //! Adding to the counters of many entities in few statements.
 
-use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::query_dsl::methods::ExecuteDsl;
 
 use crate::backend::{AddedRows, CounterBackend, Dialect, ManyRows, WalkRows};
-use crate::counter::Counters;
+use crate::counter::{Counters, add, in_range};
 use crate::counting::increment::{CountOn, DaySlots, Increment, increment};
 use crate::error::overflow;
 use crate::key::{BindColumns, KeyOf, KeyType};
@@ -74,12 +73,9 @@ where
 #[derive(Debug, Clone)]
 pub struct IncrementMany<C: Counters, K> {
     pub(crate) increment: Increment<C>,
-    pub(crate) counts: BTreeMap<K, Sums>,
+    /// The sums of each entity's amounts, in the order of the keys.
+    pub(crate) counts: Vec<(K, C::Sums)>,
 }
-
-/// The sum for each counter. In an `i128`, so that it does not overflow because of the order of the
-/// amounts.
-pub(crate) type Sums = Vec<i128>;
 
 impl<C: Counters> Increment<C> {
     /// Sets many entities, by their keys, and the amount to add to each. See [`increment_many`].
@@ -128,7 +124,7 @@ where
     AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
     fn count(self, conn: &mut Conn) -> QueryResult<usize> {
-        let rows = to_add(self.counts)?;
+        let rows = to_add::<C, K>(self.counts)?;
         let number = rows.len();
         add_rows::<C::Table, _, _, _>(self.increment.place(), C::NAMES, rows, conn)?;
         Ok(number)
@@ -162,27 +158,19 @@ where
 }
 
 /// Returns the keys whose sums are not all 0, in their order, and what to add to each.
-fn to_add<K>(counts: BTreeMap<K, Sums>) -> QueryResult<Vec<(K, Vec<i64>)>> {
+fn to_add<C: Counters, K>(counts: Vec<(K, C::Sums)>) -> QueryResult<Vec<(K, C::Amounts)>> {
     let counts = counts.into_iter();
     counts
-        .filter(|(_, sums)| sums.iter().any(|&sum| sum != 0))
-        .map(|(key, sums)| Ok((key, in_range(sums)?)))
+        .filter(|(_, sums)| sums.as_ref().iter().any(|&sum| sum != 0))
+        .map(|(key, sums)| Ok((key, in_range::<C>(sums)?)))
         .collect()
-}
-
-/// Returns the sums as counts, or an overflow.
-pub(crate) fn in_range(sums: impl IntoIterator<Item = i128>) -> QueryResult<Vec<i64>> {
-    let counts = sums.into_iter().map(i64::try_from);
-    counts.collect::<Result<_, _>>().map_err(|_| overflow())
 }
 
 /// Adds to several rows of the table `T`.
 #[derive(Debug)]
 pub struct AddRows<T, Columns> {
     place: DaySlots,
-    counters: Vec<&'static str>,
-    /// The keys, and for each counter an amount for each key.
-    added: Arc<(Columns, Vec<Vec<i64>>)>,
+    added: Arc<Added<Columns>>,
     /// The numbers of the rows that the statement adds.
     rows: Range<usize>,
     /// Whether an amount is out of range.
@@ -191,6 +179,14 @@ pub struct AddRows<T, Columns> {
 }
 statement!(AddRows(T, Columns));
 
+#[derive(Debug)]
+struct Added<Columns> {
+    counters: Vec<&'static str>,
+    keys: Columns,
+    /// For each counter, an amount for each key.
+    amounts: Vec<Vec<i64>>,
+}
+
 impl<T: CounterTable, Columns: Default> AddRows<T, Columns> {
     fn new<K, A>(place: DaySlots, counters: &[&'static str], rows: Vec<(K, A)>) -> Self
     where
@@ -198,18 +194,21 @@ impl<T: CounterTable, Columns: Default> AddRows<T, Columns> {
         A: AsRef<[i64]>,
     {
         let number = rows.len();
-        let mut columns = Columns::default();
+        let mut keys = Columns::default();
         let mut amounts = vec![Vec::with_capacity(number); counters.len()];
         for (key, of_key) in rows {
-            key.push_to(&mut columns);
+            key.push_to(&mut keys);
             for (amounts, amount) in amounts.iter_mut().zip(of_key.as_ref()) {
                 amounts.push(*amount);
             }
         }
         AddRows {
             place,
-            counters: counters.to_vec(),
-            added: Arc::new((columns, amounts)),
+            added: Arc::new(Added {
+                counters: counters.to_vec(),
+                keys,
+                amounts,
+            }),
             rows: 0..number,
             overflows: false,
             table: PhantomData,
@@ -220,7 +219,6 @@ impl<T: CounterTable, Columns: Default> AddRows<T, Columns> {
 impl<T, Columns> Clone for AddRows<T, Columns> {
     fn clone(&self) -> Self {
         AddRows {
-            counters: self.counters.clone(),
             added: Arc::clone(&self.added),
             rows: self.rows.clone(),
             ..*self
@@ -239,19 +237,23 @@ where
             return Err(overflow());
         }
         let dialect = Dialect::of(&out);
-        let (columns, amounts) = &*self.added;
+        let Added {
+            counters,
+            keys,
+            amounts,
+        } = &*self.added;
         let rows = AddedRows {
             key: T::KEY,
-            counters: &self.counters,
+            counters,
             day: &self.place.day,
             slots: &self.place.slots,
-            columns,
+            columns: keys,
             amounts,
             rows: self.rows.clone(),
         };
         dialect.push_insert_into(T::TABLE, &mut out)?;
         DB::ManyRows::walk_added(&rows, out.reborrow())?;
-        dialect.push_on_conflict_add(T::KEY, &self.counters, &mut out)
+        dialect.push_on_conflict_add(T::KEY, counters, &mut out)
     }
 }
 
@@ -260,7 +262,7 @@ impl<C: Counters, K: KeyOf<KeyType<C>>> IncrementMany<C, K> {
     /// The increment as one statement, for a backend that takes any number of rows. If an amount is
     /// out of range, the statement fails.
     pub(crate) fn into_statement(self) -> AddRows<C::Table, K::Columns> {
-        let rows = to_add(self.counts);
+        let rows = to_add::<C, K>(self.counts);
         let overflows = rows.is_err();
         AddRows {
             overflows,
@@ -269,17 +271,21 @@ impl<C: Counters, K: KeyOf<KeyType<C>>> IncrementMany<C, K> {
     }
 }
 
-/// Returns the sums of each entity's amounts.
+/// Returns the sums of each entity's amounts, in the order of the keys.
 fn add_up<C: Counters, K: Ord>(
     counts: impl IntoIterator<Item = (K, C::Value)>,
-) -> BTreeMap<K, Sums> {
-    let mut sums = BTreeMap::<K, Sums>::new();
-    for (id, value) in counts {
-        let amounts = C::amounts(value);
-        let sum = sums.entry(id).or_insert_with(|| vec![0; C::NAMES.len()]);
-        for (sum, amount) in sum.iter_mut().zip(amounts.as_ref()) {
-            *sum += i128::from(*amount);
+) -> Vec<(K, C::Sums)> {
+    let counts = counts.into_iter();
+    let mut counts: Vec<_> = counts
+        .map(|(id, value)| (id, C::sums(C::amounts(value))))
+        .collect();
+    counts.sort_by(|(a, _), (b, _)| a.cmp(b));
+    counts.dedup_by(|(id, more), (earlier, sums)| {
+        let is_same = id == earlier;
+        if is_same {
+            add::<C>(sums, more);
         }
-    }
-    sums
+        is_same
+    });
+    counts
 }

@@ -204,11 +204,11 @@ where
             return Ok(rows.iter().map(|_: &Vec<_>| Vec::new()).collect());
         }
         let query = Sums::<C, _, _, _>::new(self.entity, ByDay, days);
-        for (key, (day, value)) in query.read_numbered::<(NaiveDate, C::Value), _>(conn)? {
+        query.read_numbered(conn, |key, (day, value)| {
             if day != UNDATED {
                 rows[key].push((day, C::amounts(value)));
             }
-        }
+        })?;
         let empty = self
             .axis
             .bars::<C>(days, rows.iter().flatten().map(|(day, _)| *day));

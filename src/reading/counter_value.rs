@@ -241,9 +241,7 @@ where
 {
     fn read(self, conn: &mut Conn) -> QueryResult<Vec<C::Value>> {
         let mut values = vec![C::ZERO; self.entities.ids.len()];
-        for (key, value) in self.read_numbered(conn)? {
-            values[key] = C::amounts(value);
-        }
+        self.read_numbered(conn, |key, value| values[key] = C::amounts(value))?;
         Ok(values.into_iter().map(C::value).collect())
     }
 }
@@ -261,16 +259,18 @@ where
 {
     fn read(self, conn: &mut Conn) -> QueryResult<Vec<GroupedCounts<R, C>>> {
         let mut values: Vec<Vec<_>> = self.entities.ids.iter().map(|_| Vec::new()).collect();
-        for (key, group) in self.read_numbered(conn)? {
-            values[key].push(group);
-        }
+        self.read_numbered(conn, |key, group| values[key].push(group))?;
         Ok(values)
     }
 }
 
 impl<C: Counters, K, N, By, Days> CounterValues<C, K, N, Days, By> {
-    /// Returns each row, with the index of its key.
-    pub(crate) fn read_numbered<'a, R, Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<(usize, R)>>
+    /// Calls `each` with each row, and with the index of its key.
+    pub(crate) fn read_numbered<'a, R, Conn>(
+        &self,
+        conn: &mut Conn,
+        mut each: impl FnMut(usize, R),
+    ) -> QueryResult<()>
     where
         K: PrefixOf<KeyType<C>, N> + Clone,
         By: Clone,
@@ -278,7 +278,6 @@ impl<C: Counters, K, N, By, Days> CounterValues<C, K, N, Days, By> {
         Conn: Connection<Backend: CounterBackend>,
         NumberedSums<C, PrefixColumns<K, C, N>, By, Days>: LoadQuery<'a, Conn, (i64, R)>,
     {
-        let mut rows = Vec::new();
         let size = <ManyRows<Conn> as WalkRows<Conn::Backend>>::NUMBERED_LIMIT;
         for (chunk, keys) in self.entities.ids.chunks(size).enumerate() {
             let listed = Keys::numbered::<_, _, Conn::Backend>(keys);
@@ -287,10 +286,10 @@ impl<C: Counters, K, N, By, Days> CounterValues<C, K, N, Days, By> {
                 // The keys that fill up the list have greater numbers.
                 let number = number as usize - 1;
                 if number < keys.len() {
-                    rows.push((chunk * size + number, row));
+                    each(chunk * size + number, row);
                 }
             }
         }
-        Ok(rows)
+        Ok(())
     }
 }

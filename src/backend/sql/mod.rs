@@ -17,10 +17,14 @@ use super::{CounterBackend, Dialect};
 pub(crate) const WANTED: &str = "diesel_counters_wanted";
 pub(crate) const NUMBER: &str = "diesel_counters_number";
 
-/// Returns the name of a key's column in a list of keys.
-pub(crate) fn wanted(column: usize) -> String {
-    numbered("diesel_counters_key", column)
-}
+/// The names of a key's columns in a list of keys.
+pub(crate) const WANTED_KEY: [&str; 5] = [
+    "diesel_counters_key",
+    "diesel_counters_key_1",
+    "diesel_counters_key_2",
+    "diesel_counters_key_3",
+    "diesel_counters_key_4",
+];
 
 /// Returns a name for the column with the number `i`, from 0.
 pub(crate) fn numbered(name: &str, i: usize) -> String {

@@ -4,8 +4,13 @@ use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::{AstPass, QueryFragment};
 
-use super::{NUMBER, WANTED, push_names, wanted};
+use super::{NUMBER, WANTED, WANTED_KEY, push_names};
 use crate::backend::Dialect;
+
+/// The names that PostgreSQL and SQLite give to the columns of a `VALUES` list: of a key, and two more.
+const LISTED: [&str; 7] = [
+    "column1", "column2", "column3", "column4", "column5", "column6", "column7",
+];
 
 impl Dialect {
     /// Writes `UPDATE` or `DELETE`, for a statement that reads its rows by their keys.
@@ -161,13 +166,12 @@ impl Dialect {
         T: QueryFragment<DB>,
     {
         out.push_sql(" FROM ");
-        let names: Vec<String> = (0..key.len()).map(wanted).collect();
-        let of_key = key.iter().zip(&names);
-        let of_key = of_key.map(|(column, name)| (Some(*column), name.as_str()));
+        let of_key = key.iter().zip(WANTED_KEY);
+        let of_key = of_key.map(|(column, name)| (Some(*column), name));
         let columns: Vec<_> = of_key.chain([(None, NUMBER)]).collect();
         let push_row = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
             push_key(row, out)?;
-            out.push_sql(&format!(", {}", row + 1));
+            push_number(row + 1, out);
             Ok(())
         };
         self.push_list(table, &columns, keys, push_row, out)?;
@@ -177,7 +181,7 @@ impl Dialect {
         });
         table.walk_ast(out.reborrow())?;
         self.push_by_key(out);
-        for (i, (column, name)) in key.iter().zip(&names).enumerate() {
+        for (i, (column, name)) in key.iter().zip(WANTED_KEY).enumerate() {
             out.push_sql(if i == 0 { " ON " } else { " AND " });
             out.push_identifier(column)?;
             out.push_sql(" = ");
@@ -267,8 +271,12 @@ impl Dialect {
                 // rows gives the list its names and types, and with the types the collations.
                 (Dialect::MySql, Some(column)) => out.push_identifier(column)?,
                 (Dialect::MySql, None) => out.push_sql("0"),
-                (_, Some(_)) => out.push_sql(&format!("column{}", i + 1)),
-                (_, None) => out.push_sql(&format!("CAST(column{} AS BIGINT)", i + 1)),
+                (_, Some(_)) => out.push_sql(LISTED[i]),
+                (_, None) => {
+                    out.push_sql("CAST(");
+                    out.push_sql(LISTED[i]);
+                    out.push_sql(" AS BIGINT)");
+                }
             }
             out.push_sql(" AS ");
             out.push_sql(name);
@@ -292,4 +300,18 @@ impl Dialect {
         out.push_sql(WANTED);
         Ok(())
     }
+}
+
+/// Writes a number, after a comma. A list has one for each row, and `format!` would take longer than
+/// the rest of the row.
+fn push_number<DB: Backend>(number: usize, out: &mut AstPass<'_, '_, DB>) {
+    let mut text = [b' '; 22];
+    let (mut first, mut left) = (text.len(), number);
+    while left > 0 || first == text.len() {
+        first -= 1;
+        text[first] = b'0' + (left % 10) as u8;
+        left /= 10;
+    }
+    text[first - 2] = b',';
+    out.push_sql(std::str::from_utf8(&text[first - 2..]).unwrap_or_default());
 }
