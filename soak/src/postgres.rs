@@ -18,6 +18,8 @@ pub const IS_SQLITE: bool = false;
 pub const SETTINGS: &str = "";
 pub const REFERENCE: &str =
     include_str!("../../migrations/postgres/00000000000001_create_article_counters/up.sql");
+pub const BUFFERS: &str =
+    include_str!("../../migrations/postgres/00000000000003_create_counter_buffers/up.sql");
 pub const TRIGGERS: &str = include_str!("../triggers/postgres/count_article_likes/up.sql");
 pub const DROP_FOREIGN_KEYS: &str = "
     ALTER TABLE article_counters DROP CONSTRAINT article_counters_article_id_fkey;
@@ -128,6 +130,8 @@ pub fn waiting(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
 mod attempt;
 #[path = "audit.rs"]
 mod audit;
+#[path = "buffered/run.rs"]
+pub mod buffered;
 #[path = "gated/mod.rs"]
 pub mod gated;
 #[path = "planted.rs"]

@@ -15,6 +15,8 @@ pub const SETTINGS: &str = "PRAGMA busy_timeout = 60000; PRAGMA journal_mode = W
     PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON;";
 pub const REFERENCE: &str =
     include_str!("../../migrations/sqlite/00000000000001_create_article_counters/up.sql");
+pub const BUFFERS: &str =
+    include_str!("../../migrations/sqlite/00000000000003_create_counter_buffers/up.sql");
 pub const TRIGGERS: &str = include_str!("../triggers/sqlite/count_article_likes/up.sql");
 pub const DROP_FOREIGN_KEYS: &str = "";
 pub const OTHER_SESSIONS: &str = "SELECT 0";
@@ -95,6 +97,8 @@ pub fn waiting(sessions: &[i64], _: &mut Conn) -> QueryResult<Vec<bool>> {
 mod attempt;
 #[path = "audit.rs"]
 mod audit;
+#[path = "buffered/run.rs"]
+pub mod buffered;
 #[path = "gated/mod.rs"]
 pub mod gated;
 #[path = "planted.rs"]
