@@ -61,7 +61,7 @@ diesel::table! {
 }
 diesel_counters::counter_table!(buffered_counters { slots = 64 });
 
-/// Run after the migration of the reference.
+/// Run after the migration `create_counter_buffers`.
 pub const TABLE: &str = "CREATE TABLE buffered_counters (
     id BIGINT NOT NULL,
     day DATE NOT NULL,
@@ -87,10 +87,10 @@ pub fn key_of(client: i64, thread: usize, number: i64) -> i64 {
     key_of_all(client) - ((thread as i64 + 1) << 28) - number
 }
 
-/// What a process says, a line each.
+/// What a process prints, one on a line.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Line {
-    /// The thread counts the numbers up to this one from now on.
+    /// The thread begins to count the numbers up to this one.
     Begins(usize, i64),
     /// The numbers of each thread up to this one are written.
     Written([i64; THREADS]),
@@ -98,7 +98,7 @@ pub enum Line {
     Failed,
 }
 
-/// What a process has said, and how it ended.
+/// What a process has printed, and how it ended.
 #[derive(Debug, Default)]
 pub struct Ended {
     pub number: i64,
@@ -212,7 +212,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// The number below which so many percent are.
+/// Returns a percentile.
 fn nth(sorted: &[u64], percent: usize) -> u64 {
     let last = sorted.len().saturating_sub(1);
     sorted.get(last * percent / 100).copied().unwrap_or(0)

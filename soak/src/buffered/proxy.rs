@@ -15,7 +15,7 @@ pub struct Proxy {
     pub commits_cut: AtomicU64,
 }
 
-/// One in this number of COMMITs is cut.
+/// The connection is cut at one in this number of COMMITs.
 const ONE_IN: u32 = 10;
 
 impl Proxy {

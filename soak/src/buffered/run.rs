@@ -30,12 +30,13 @@ use crate::buffered::{
 use crate::run::PATIENCE;
 use crate::server::Server;
 
-/// How many processes are killed until all stop, and their counts are checked.
+/// The number of kills until all processes stop, and their counts are checked.
 const ROUND: u64 = 25;
-/// How many processes count at the same time, to be killed, and to be stopped.
+/// The number of processes that count at the same time: those that are killed and replaced, and those
+/// that live until the end of the round.
 const KILLED: usize = 2;
 const STOPPED: usize = 1;
-/// A process that has as many keys to write waits.
+/// A process waits while it has this number of keys to write.
 const PENDING: usize = 3_000;
 
 diesel::table! {
@@ -48,7 +49,7 @@ diesel::table! {
 pub fn client(args: &Client) -> Result<()> {
     let pool = Pool::builder()
         .max_size(2)
-        .connection_timeout(Duration::from_secs(1))
+        .connection_timeout(Duration::from_secs(3))
         .connection_customizer(Box::new(Session {
             claims: false,
             sql: SETTINGS.to_owned(),
@@ -103,7 +104,7 @@ pub fn client(args: &Client) -> Result<()> {
     Ok(())
 }
 
-/// Counts some numbers: mostly few, and sometimes more than a transaction writes.
+/// Counts the next numbers: mostly a few, and sometimes more than a transaction writes.
 fn count(buffer: &CounterBuffer<Conn>, client: i64, thread: usize, counted: &AtomicI64) {
     let most = match random_range(0..200) {
         0 => 3_000,
@@ -134,6 +135,7 @@ fn pause(milliseconds: u64) {
     thread::sleep(Duration::from_millis(random_range(0..milliseconds)));
 }
 
+/// Sets up a connection of the checker.
 fn set(conn: &mut Conn) -> QueryResult<()> {
     match SETTINGS {
         "" => Ok(()),
@@ -193,7 +195,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Kills some processes, stops the others, and checks all. Returns what is wrong.
+    /// Kills processes, stops the others, and checks all. Returns what is wrong.
     fn round(&mut self) -> Result<Option<String>> {
         self.cut(true);
         let mut clients = Vec::new();
@@ -239,7 +241,7 @@ impl Run<'_> {
         Process::start(&url, self.clients, self.args.fault)
     }
 
-    /// Kills processes and starts others. Returns those that were killed.
+    /// Kills processes, and starts another one for each. Returns those that were killed.
     fn kill(&mut self, clients: &mut [Process]) -> Result<Vec<Ended>> {
         let mut ended = Vec::new();
         let so_far = self.tally.windows.len() as u64;
