@@ -4,6 +4,7 @@
 // A file of statements is compiled once for each database's type of connection.
 #![allow(clippy::duplicate_mod)]
 
+mod buffered;
 mod check;
 mod fault;
 mod history;
@@ -31,6 +32,7 @@ use chrono::NaiveDate;
 use clap::{Parser, Subcommand};
 use indicatif::ProgressBar;
 
+use crate::buffered::{Buffered, Client};
 use crate::fault::Fault;
 use crate::interleave::Interleave;
 use crate::options::{Found, Options};
@@ -101,6 +103,9 @@ struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     Interleave(Interleave),
+    Buffered(Buffered),
+    #[command(hide = true)]
+    BufferedClient(Client),
 }
 
 impl Args {
@@ -148,10 +153,50 @@ fn interleave(args: &Interleave) -> Result<u8> {
     Ok(if wrong == 0 { RIGHT } else { WRONG })
 }
 
+/// Kills processes that count in a `CounterBuffer`. Returns the exit code.
+fn buffered(args: &Buffered) -> Result<u8> {
+    let began = Instant::now();
+    let run = match scheme_of(&args.url) {
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => postgres::buffered::run,
+        #[cfg(feature = "mysql")]
+        "mysql" => mysql::buffered::run,
+        #[cfg(feature = "sqlite")]
+        "sqlite" => sqlite::buffered::run,
+        scheme => bail!("no database for {scheme}://: build with --features postgres,mysql"),
+    };
+    let (tally, wrong) = run(args)?;
+    let name = args.name.as_deref().unwrap_or(scheme_of(&args.url));
+    let seconds = began.elapsed().as_secs();
+    let Some(wrong) = wrong else {
+        println!("{name}: {seconds} s, 0 lost or doubled but by kills of processes{tally}");
+        return Ok(RIGHT);
+    };
+    println!("{name}: WRONG, found after {seconds} s: {wrong}{tally}");
+    Ok(WRONG)
+}
+
+/// Counts in a `CounterBuffer`. Returns the exit code.
+fn buffered_client(args: &Client) -> Result<u8> {
+    match scheme_of(&args.url) {
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => postgres::buffered::client(args),
+        #[cfg(feature = "mysql")]
+        "mysql" => mysql::buffered::client(args),
+        #[cfg(feature = "sqlite")]
+        "sqlite" => sqlite::buffered::client(args),
+        scheme => bail!("no database for {scheme}://"),
+    }?;
+    Ok(RIGHT)
+}
+
 /// Returns the exit code.
 fn check(args: Args) -> Result<u8> {
-    if let Some(Command::Interleave(args)) = &args.command {
-        return interleave(args);
+    match &args.command {
+        Some(Command::Interleave(args)) => return interleave(args),
+        Some(Command::Buffered(args)) => return buffered(args),
+        Some(Command::BufferedClient(args)) => return buffered_client(args),
+        None => {}
     }
     let scheme = scheme_of(&args.urls[0]);
     let replay = match &args.replay {

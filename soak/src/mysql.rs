@@ -166,6 +166,8 @@ fn waiting_on_mariadb(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool
 mod attempt;
 #[path = "audit.rs"]
 mod audit;
+#[path = "buffered/run.rs"]
+pub mod buffered;
 #[path = "gated/mod.rs"]
 pub mod gated;
 #[path = "planted.rs"]

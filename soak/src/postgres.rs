@@ -130,6 +130,8 @@ pub fn waiting(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
 mod attempt;
 #[path = "audit.rs"]
 mod audit;
+#[path = "buffered/run.rs"]
+pub mod buffered;
 #[path = "gated/mod.rs"]
 pub mod gated;
 #[path = "planted.rs"]

@@ -34,9 +34,9 @@ const CLIENTS: usize = 3;
 
 /// What is run on each new connection.
 #[derive(Debug)]
-struct Session {
-    claims: bool,
-    sql: String,
+pub struct Session {
+    pub claims: bool,
+    pub sql: String,
 }
 
 impl CustomizeConnection<Conn, diesel::r2d2::Error> for Session {
@@ -65,7 +65,7 @@ struct Soak<'a> {
 }
 
 /// Connects, and waits while the server starts.
-fn connect(url: &str) -> Result<Conn> {
+pub fn connect(url: &str) -> Result<Conn> {
     let began = Instant::now();
     loop {
         match Conn::establish(url) {

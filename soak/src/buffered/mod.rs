@@ -1,0 +1,219 @@
+//! Kills processes that count in a `CounterBuffer`, servers and connections, and compares what the
+//! processes counted with what is stored.
+
+pub mod proxy;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use clap::{Args, ValueEnum};
+use indicatif::HumanCount;
+use serde::{Deserialize, Serialize};
+
+/// Kills processes that count in a CounterBuffer, and compares what they counted with what is stored
+#[derive(Debug, Args)]
+pub struct Buffered {
+    /// The URL of a server, or the path of an SQLite file to create
+    ///
+    /// On a server, a database is created for the run, and removed if all counts were right.
+    pub url: String,
+    /// The database's name in the output [default: the scheme of the URL]
+    #[arg(long)]
+    pub name: Option<String>,
+    /// How many processes are killed
+    #[arg(long, default_value_t = 1000)]
+    pub kills: u64,
+    /// The command that starts the server, which is then killed too
+    #[arg(long)]
+    pub server: Option<String>,
+    /// How often the server is killed
+    #[arg(long, default_value_t = 100)]
+    pub server_kills: u64,
+    /// Plants a fault, to see that it is found
+    #[arg(long)]
+    pub fault: Option<Planted>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Planted {
+    /// Buffers use no table of batches, and write a batch again if its COMMIT was not answered
+    WithoutTable,
+    /// A row that a process has written is missing
+    RowLost,
+}
+
+/// Counts until it is killed, or until its input ends.
+#[derive(Debug, Args)]
+pub struct Client {
+    pub url: String,
+    pub number: i64,
+    #[arg(long)]
+    pub fault: Option<Planted>,
+}
+
+diesel::table! {
+    buffered_counters (id, day, slot) {
+        id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+    }
+}
+diesel_counters::counter_table!(buffered_counters { slots = 64 });
+
+/// Run after the migration `create_counter_buffers`.
+pub const TABLE: &str = "CREATE TABLE buffered_counters (
+    id BIGINT NOT NULL,
+    day DATE NOT NULL,
+    slot SMALLINT NOT NULL,
+    views BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (id, day, slot)
+);";
+
+/// The number of threads of a process that count.
+pub const THREADS: usize = 2;
+
+/// The key that is counted beside the buffers, in transactions.
+pub const BESIDE: i64 = 0;
+
+/// The key that a process counts with each of its numbers.
+pub fn key_of_all(client: i64) -> i64 {
+    -(client << 32)
+}
+
+/// The key of a number, which counts from 1 on. It is counted once. Later keys are smaller: a merge goes
+/// through the keys in order, and would never end if others were added there.
+pub fn key_of(client: i64, thread: usize, number: i64) -> i64 {
+    key_of_all(client) - ((thread as i64 + 1) << 28) - number
+}
+
+/// What a process prints, one on a line.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Line {
+    /// The thread begins to count the numbers up to this one.
+    Begins(usize, i64),
+    /// The numbers of each thread up to this one are written.
+    Written([i64; THREADS]),
+    /// A write failed.
+    Failed,
+}
+
+/// What a process has printed, and how it ended.
+#[derive(Debug, Default)]
+pub struct Ended {
+    pub number: i64,
+    pub was_killed: bool,
+    pub begun: [i64; THREADS],
+    pub written: [i64; THREADS],
+    pub failed: u64,
+}
+
+impl Ended {
+    pub fn add(&mut self, line: Line) {
+        match line {
+            Line::Begins(thread, number) => self.begun[thread] = number,
+            Line::Written(numbers) => self.written = numbers,
+            Line::Failed => self.failed += 1,
+        }
+    }
+
+    /// Compares what is stored with what the process counted. Removes it from `stored`, and returns how
+    /// many counts were lost: those that a killed process had not written.
+    fn check(&self, stored: &mut BTreeMap<i64, i64>) -> Result<u64, String> {
+        let client = self.number;
+        let mut all = 0;
+        for thread in 0..THREADS {
+            for number in 1..=self.begun[thread] {
+                let what = || format!("process {client}, thread {thread}, number {number}");
+                match stored.remove(&key_of(client, thread, number)) {
+                    Some(1) => all += 1,
+                    Some(times) => return Err(format!("{} was counted {times} times", what())),
+                    None if !self.was_killed => return Err(format!("{} was lost", what())),
+                    None if number <= self.written[thread] => {
+                        return Err(format!("{} was written, and lost", what()));
+                    }
+                    None => {}
+                }
+            }
+        }
+        let sum = stored.remove(&key_of_all(client)).unwrap_or(0);
+        let (written, begun) = (self.written.iter().sum(), self.begun.iter().sum());
+        // A kill between two batches can have lost the numbers only, or this key only.
+        let is_right = match self.was_killed {
+            true => (written..=begun).contains(&sum),
+            false => sum == begun,
+        };
+        match is_right {
+            true => Ok((begun - all) as u64),
+            false => Err(format!(
+                "the key that process {client} counts each time has {sum}; it has written {written} \
+                 and counted {begun}, of which {all} are stored"
+            )),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Tally {
+    pub servers: u64,
+    pub counted: u64,
+    pub failed: u64,
+    pub commits_cut: u64,
+    pub merged: u64,
+    pub stopped: u64,
+    /// What each process that was killed has lost.
+    pub windows: Vec<u64>,
+}
+
+impl Tally {
+    /// Checks what processes have counted. `stored` is what is stored, by key.
+    pub fn check(&mut self, ended: &[Ended], mut stored: BTreeMap<i64, i64>) -> Result<(), String> {
+        for client in ended {
+            let lost = client.check(&mut stored)?;
+            self.counted += client.begun.iter().sum::<i64>() as u64 - lost;
+            self.failed += client.failed;
+            match client.was_killed {
+                true => self.windows.push(lost),
+                false => self.stopped += 1,
+            }
+        }
+        match stored.first_key_value() {
+            None => Ok(()),
+            Some((key, views)) => Err(format!("nobody has counted key {key}, but it has {views}")),
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut windows = self.windows.clone();
+        windows.sort_unstable();
+        let lost = windows.iter().filter(|lost| **lost > 0).count();
+        let lines = [
+            ("processes killed", windows.len() as u64),
+            ("servers killed", self.servers),
+            ("connections cut at a COMMIT", self.commits_cut),
+            ("writes that failed", self.failed),
+            ("counts written", self.counted),
+            ("rows merged meanwhile", self.merged),
+            ("processes that stopped, and lost nothing", self.stopped),
+            ("killed processes that lost counts", lost as u64),
+            (
+                "the median of what a killed process lost",
+                nth(&windows, 50),
+            ),
+            ("nine in ten lost at most", nth(&windows, 90)),
+            ("the most", nth(&windows, 100)),
+        ];
+        for (what, number) in lines {
+            write!(f, "\n  {what:<42} {:>11}", HumanCount(number).to_string())?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns a percentile.
+fn nth(sorted: &[u64], percent: usize) -> u64 {
+    let last = sorted.len().saturating_sub(1);
+    sorted.get(last * percent / 100).copied().unwrap_or(0)
+}

@@ -1,0 +1,414 @@
+//! A run: rounds of processes that count in a `CounterBuffer` and are killed.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use chrono::{Days, Utc};
+use clap::ValueEnum;
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::r2d2::ConnectionManager;
+use diesel_counters::dsl::{compact, increment};
+use diesel_counters::{CounterBuffer, IfUnknown};
+use rand::random_range;
+
+use super::soak::{Session, connect};
+use super::thread::Pool;
+use super::{BUFFERS, Conn, IS_SQLITE, SETTINGS, audit};
+use crate::FAILED;
+use crate::buffered::buffered_counters::dsl::{buffered_counters, id, views};
+use crate::buffered::proxy::Proxy;
+use crate::buffered::{
+    BESIDE, Buffered, Client, Ended, Line, Planted, TABLE, THREADS, Tally, key_of, key_of_all,
+};
+use crate::run::PATIENCE;
+use crate::server::Server;
+
+/// The number of kills until all processes stop, and their counts are checked.
+const ROUND: u64 = 25;
+/// The number of processes that count at the same time: those that are killed and replaced, and those
+/// that live until the end of the round.
+const KILLED: usize = 2;
+const STOPPED: usize = 1;
+/// A process waits while it has this number of keys to write.
+const PENDING: usize = 3_000;
+
+diesel::table! {
+    counter_buffers (id) {
+        id -> BigInt,
+    }
+}
+
+/// The work of a process.
+pub fn client(args: &Client) -> Result<()> {
+    let pool = Pool::builder()
+        .max_size(2)
+        .connection_timeout(Duration::from_secs(3))
+        .connection_customizer(Box::new(Session {
+            claims: false,
+            sql: SETTINGS.to_owned(),
+        }))
+        .build_unchecked(ConnectionManager::new(&args.url));
+    let buffer = CounterBuffer::of(pool)
+        .every(Duration::from_millis(2))
+        .on_write(|write| {
+            if write.error.is_some() {
+                say(&Line::Failed);
+            }
+            if !write.refused.is_empty() {
+                fail(write);
+            }
+        });
+    let buffer = match args.fault {
+        Some(Planted::WithoutTable) => buffer.without_table(IfUnknown::WriteAgain),
+        _ => buffer,
+    };
+    let buffer = buffer.start()?;
+    let has_ended = AtomicBool::new(false);
+    let counted = [const { AtomicI64::new(0) }; THREADS];
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let _ = std::io::stdin().read(&mut [0]);
+            has_ended.store(true, SeqCst);
+        });
+        for (thread, counted) in counted.iter().enumerate() {
+            let (buffer, has_ended) = (&buffer, &has_ended);
+            scope.spawn(move || {
+                while !has_ended.load(SeqCst) {
+                    if buffer.pending().keys < PENDING {
+                        count(buffer, args.number, thread, counted);
+                    }
+                    pause(40);
+                }
+            });
+        }
+        while !has_ended.load(SeqCst) {
+            let before = counted.each_ref().map(|counted| counted.load(SeqCst));
+            if buffer.flush().error.is_none() {
+                say(&Line::Written(before));
+            }
+            pause(30);
+        }
+    });
+    let write = buffer.stop();
+    ensure!(
+        write.error.is_none() && write.pending.keys == 0,
+        "the last write: {write}"
+    );
+    Ok(())
+}
+
+/// Counts the next numbers: mostly a few, and sometimes more than a transaction writes.
+fn count(buffer: &CounterBuffer<Conn>, client: i64, thread: usize, counted: &AtomicI64) {
+    let most = match random_range(0..200) {
+        0 => 3_000,
+        1..10 => 300,
+        _ => 20,
+    };
+    let from = counted.load(SeqCst) + 1;
+    let to = from + random_range(0..most);
+    say(&Line::Begins(thread, to));
+    for number in from..=to {
+        let keys = [key_of_all(client), key_of(client, thread, number)];
+        let count = increment(views).of_many(keys.map(|key| (key, 1)));
+        buffer.count(count).unwrap_or_else(|error| fail(error));
+        counted.store(number, SeqCst);
+    }
+}
+
+fn say(line: &Line) {
+    println!("{}", serde_json::to_string(line).expect("a line is JSON"));
+}
+
+fn fail(why: impl std::fmt::Display) -> ! {
+    eprintln!("soak: a process that counts: {why}");
+    std::process::exit(FAILED.into())
+}
+
+fn pause(milliseconds: u64) {
+    thread::sleep(Duration::from_millis(random_range(0..milliseconds)));
+}
+
+/// Sets up a connection of the checker.
+fn set(conn: &mut Conn) -> QueryResult<()> {
+    match SETTINGS {
+        "" => Ok(()),
+        settings => conn.batch_execute(settings),
+    }
+}
+
+/// Kills processes, and the server. Returns what is wrong.
+pub fn run(args: &Buffered) -> Result<(Tally, Option<String>)> {
+    let name = format!("buffered_{}", rand::random::<u32>());
+    let server = args.server.clone().map(Server::run).transpose()?;
+    let mut url = args.url.clone();
+    if !IS_SQLITE {
+        connect(&args.url)?.batch_execute(&format!("CREATE DATABASE {name}"))?;
+        let (to, _) = args
+            .url
+            .rsplit_once('/')
+            .context("the URL has no database")?;
+        url = format!("{to}/{name}");
+    }
+    connect(&url)?.batch_execute(&format!("{SETTINGS}{BUFFERS}{TABLE}"))?;
+    let proxy = (!IS_SQLITE).then(|| Proxy::start(&url)).transpose()?;
+    let mut run = Run {
+        args,
+        url,
+        proxy,
+        server,
+        clients: 0,
+        tally: Tally::default(),
+    };
+    let mut wrong = None;
+    while wrong.is_none() && (run.tally.windows.len() as u64) < args.kills {
+        wrong = run.round()?;
+        let killed = run.tally.windows.len();
+        eprintln!(
+            "{killed} of {} processes and {} servers killed",
+            args.kills, run.tally.servers
+        );
+    }
+    if let Some(proxy) = &run.proxy {
+        run.tally.commits_cut = proxy.commits_cut.load(SeqCst);
+    }
+    if !IS_SQLITE && wrong.is_none() {
+        connect(&args.url)?.batch_execute(&format!("DROP DATABASE {name}"))?;
+    }
+    Ok((run.tally, wrong))
+}
+
+struct Run<'a> {
+    args: &'a Buffered,
+    url: String,
+    proxy: Option<Arc<Proxy>>,
+    server: Option<Server>,
+    /// The number of processes that were started.
+    clients: i64,
+    tally: Tally,
+}
+
+impl Run<'_> {
+    /// Kills processes, stops the others, and checks all. Returns what is wrong.
+    fn round(&mut self) -> Result<Option<String>> {
+        self.cut(true);
+        let mut clients = Vec::new();
+        for _ in 0..KILLED + STOPPED {
+            clients.push(self.start()?);
+        }
+        let has_ended = AtomicBool::new(false);
+        let url = self.url.clone();
+        let (ended, beside) = thread::scope(|scope| {
+            let beside = scope.spawn(|| beside(&url, &has_ended));
+            let ended = self.kill(&mut clients);
+            has_ended.store(true, SeqCst);
+            (ended, beside.join())
+        });
+        let mut ended = ended?;
+        let Ok(beside) = beside else {
+            bail!("the thread that merges panicked")
+        };
+        let beside = beside.context("the thread that merges")?;
+        self.tally.merged += beside.merged;
+        self.cut(false);
+        for client in clients {
+            ended.push(client.stop()?);
+        }
+        let conn = &mut connect(&self.url)?;
+        set(conn)?;
+        audit::wait_until_alone(conn)?;
+        self.check(&ended, &beside, conn)
+    }
+
+    fn cut(&self, cuts: bool) {
+        if let Some(proxy) = &self.proxy {
+            proxy.cuts.store(cuts, SeqCst);
+        }
+    }
+
+    fn start(&mut self) -> Result<Process> {
+        self.clients += 1;
+        let url = match &self.proxy {
+            Some(proxy) => proxy.url(&self.url)?,
+            None => self.url.clone(),
+        };
+        Process::start(&url, self.clients, self.args.fault)
+    }
+
+    /// Kills processes, and starts another one for each. Returns those that were killed.
+    fn kill(&mut self, clients: &mut [Process]) -> Result<Vec<Ended>> {
+        let mut ended = Vec::new();
+        let so_far = self.tally.windows.len() as u64;
+        let (kills, server_kills) = (self.args.kills, self.args.server_kills);
+        for number in so_far..(so_far + ROUND).min(kills) {
+            pause(200);
+            let kills_server = (number + 1) * server_kills / kills > number * server_kills / kills;
+            if let Some(server) = self.server.as_ref().filter(|_| kills_server) {
+                server.kill()?;
+                self.tally.servers += 1;
+                pause(200);
+            }
+            let mut client = self.start()?;
+            std::mem::swap(&mut client, &mut clients[random_range(0..KILLED)]);
+            ended.push(client.kill()?);
+            self.wait_for_server()?;
+        }
+        Ok(ended)
+    }
+
+    /// Starts the server again, if it was killed.
+    fn wait_for_server(&self) -> Result<()> {
+        let Some(server) = &self.server else {
+            return Ok(());
+        };
+        let began = Instant::now();
+        while Conn::establish(&self.url).is_err() {
+            ensure!(began.elapsed() < PATIENCE, "the server did not start again");
+            server.start_again()?;
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    /// Compares what is stored, read without this crate, with what was counted, and empties the tables.
+    fn check(
+        &mut self,
+        ended: &[Ended],
+        beside: &Beside,
+        conn: &mut Conn,
+    ) -> Result<Option<String>> {
+        if self.args.fault == Some(Planted::RowLost) {
+            let written = ended.iter().find(|client| client.written[0] > 0);
+            let lost = written.map(|client| key_of(client.number, 0, 1));
+            diesel::delete(buffered_counters.filter(id.nullable().eq(lost))).execute(conn)?;
+        }
+        let mut stored = BTreeMap::<i64, i64>::new();
+        for (key, n) in buffered_counters
+            .select((id, views))
+            .load::<(i64, i64)>(conn)?
+        {
+            *stored.entry(key).or_default() += n;
+        }
+        let sum = stored.remove(&BESIDE).unwrap_or(0);
+        if !(beside.committed..=beside.tried).contains(&sum) {
+            return Ok(Some(format!(
+                "beside the processes, {sum} is stored: {beside:?}"
+            )));
+        }
+        if let Err(wrong) = self.tally.check(ended, stored) {
+            return Ok(Some(wrong));
+        }
+        let left = diesel::delete(counter_buffers::table).execute(conn)?;
+        let killed = ended.iter().filter(|client| client.was_killed).count();
+        if left > killed {
+            return Ok(Some(format!(
+                "{left} buffers left a row, but {killed} were killed"
+            )));
+        }
+        diesel::delete(buffered_counters).execute(conn)?;
+        Ok(None)
+    }
+}
+
+/// What was counted in transactions.
+#[derive(Debug, Default)]
+struct Beside {
+    tried: i64,
+    committed: i64,
+    merged: u64,
+}
+
+/// Merges all rows, and counts in transactions, while processes count and the server is killed.
+fn beside(url: &str, has_ended: &AtomicBool) -> Result<Beside> {
+    let mut beside = Beside::default();
+    while !has_ended.load(SeqCst) {
+        let conn = &mut connect(url)?;
+        // It fails if the server is killed, or with a deadlock.
+        let _ = merge(&mut beside, has_ended, conn);
+    }
+    Ok(beside)
+}
+
+fn merge(beside: &mut Beside, has_ended: &AtomicBool, conn: &mut Conn) -> QueryResult<()> {
+    set(conn)?;
+    while !has_ended.load(SeqCst) {
+        beside.tried += 1;
+        increment(views).of(BESIDE).execute(conn)?;
+        beside.committed += 1;
+        let tomorrow = Utc::now().date_naive() + Days::new(1);
+        beside.merged += compact(buffered_counters)
+            .before(tomorrow)
+            .execute(conn)?
+            .merged;
+    }
+    Ok(())
+}
+
+struct Process {
+    child: Child,
+    said: JoinHandle<Result<Ended>>,
+}
+
+impl Process {
+    /// Starts a process, and waits until it counts.
+    fn start(url: &str, number: i64, fault: Option<Planted>) -> Result<Self> {
+        let fault = fault.and_then(|fault| fault.to_possible_value());
+        let mut child = Command::new(std::env::current_exe()?)
+            .args(["buffered-client", url, &number.to_string()])
+            .args(fault.iter().flat_map(|fault| ["--fault", fault.get_name()]))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start a process that counts")?;
+        let output = child.stdout.take().expect("it is piped");
+        let mut lines = BufReader::new(output).lines();
+        let first = lines
+            .next()
+            .context("a process that counts ended by itself")?;
+        let said = thread::spawn(move || {
+            let mut ended = Ended {
+                number,
+                ..Ended::default()
+            };
+            for line in std::iter::once(first).chain(lines) {
+                ended.add(serde_json::from_str(&line?)?);
+            }
+            Ok(ended)
+        });
+        Ok(Process { child, said })
+    }
+
+    fn kill(mut self) -> Result<Ended> {
+        if let Some(status) = self.child.try_wait()? {
+            bail!("a process that counts ended by itself: {status}");
+        }
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(Ended {
+            was_killed: true,
+            ..self.said()?
+        })
+    }
+
+    /// Closes its input, and waits until it has stopped.
+    fn stop(mut self) -> Result<Ended> {
+        drop(self.child.stdin.take());
+        let status = self.child.wait()?;
+        ensure!(
+            status.success(),
+            "a process that counts did not stop as it should: {status}"
+        );
+        self.said()
+    }
+
+    fn said(self) -> Result<Ended> {
+        let said = self.said.join();
+        said.unwrap_or_else(|_| bail!("the thread that reads what a process says panicked"))
+    }
+}
