@@ -132,6 +132,8 @@ pub struct CounterBufferBuilder<Conn> {
 /// Runs a function with a connection of the pool.
 type Run<Conn> = dyn Fn(&mut dyn FnMut(&mut Conn)) -> Result<(), PoolError> + Send + Sync;
 
+type RunOnce<'a, Conn> = dyn FnMut(&mut dyn FnMut(&mut Conn)) -> Result<(), PoolError> + 'a;
+
 type OnWrite = dyn Fn(&Write) + Send + Sync;
 
 struct Shared<Conn> {
@@ -413,10 +415,7 @@ where
     }
 
     /// Writes with the connection that `run` gives.
-    fn write_on(
-        &self,
-        run: &mut dyn FnMut(&mut dyn FnMut(&mut Conn)) -> Result<(), PoolError>,
-    ) -> Write {
+    fn write_on(&self, run: &mut RunOnce<'_, Conn>) -> Write {
         let begun = Instant::now();
         let mut writer = lock(&self.writer);
         if self.is_empty() && !writer.is_unknown() {
