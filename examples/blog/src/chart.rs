@@ -27,10 +27,14 @@ pub struct Bar {
 }
 
 impl Chart {
-    pub fn of(article: &Article, conn: &mut AnyConnection) -> QueryResult<Self> {
+    /// Reads the views of the last days. Adds the `pending` ones to today's.
+    pub fn of(article: &Article, pending: i64, conn: &mut AnyConnection) -> QueryResult<Self> {
         let last = Utc::now().date_naive();
         let first = last - Days::new(DAYS - 1);
-        let views = article.daily_counts(article_counters::views, first..=last, conn)?;
+        let mut views = article.daily_counts(article_counters::views, first..=last, conn)?;
+        if let Some((_, today)) = views.last_mut() {
+            *today += pending;
+        }
 
         let most = views.iter().map(|&(_, views)| views).max().unwrap_or(0);
         Ok(Chart {

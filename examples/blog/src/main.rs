@@ -106,7 +106,7 @@ fn serve(database: Database, mut conn: AnyConnection, address: &str, limits: Lim
             format!("cannot serve on {address}; `blog serve --listen` chooses another address")
         })?;
         println!("blog: http://{}", listener.local_addr()?);
-        let app = App::new(database);
+        let app = App::new(database)?;
         // Runs until the server has stopped.
         let _compactor = maintain::in_background(app.writers.clone())?;
         server::serve(listener, app, limits).await?;

@@ -85,12 +85,6 @@ impl Article {
         })
     }
 
-    /// Counts a view.
-    pub fn count_view(id: i64, conn: &mut AnyConnection) -> QueryResult<()> {
-        let count = |conn: &mut _| increment(article_counters::views).of(id).execute(conn);
-        db::retry().run(conn, count).map(drop)
-    }
-
     /// Adds a comment and counts it, in one transaction.
     pub fn comment(&self, author: &str, body: &str, conn: &mut AnyConnection) -> QueryResult<()> {
         db::write(conn, |conn| {

@@ -1,5 +1,8 @@
 //! The pages, and the handler of each address.
 
+use std::io;
+use std::sync::Arc;
+
 use askama::Template;
 use axum::Router;
 use axum::extract::State;
@@ -14,6 +17,7 @@ use crate::errors::Error;
 use crate::forms::{ArticleForm, CommentForm, Form, ListQuery, Path, Query};
 use crate::list;
 use crate::models::{Article, Comment, Counts};
+use crate::schema::article_counters;
 use crate::sort::Sort;
 use crate::views::{self, Views};
 use crate::visitor::Visitor;
@@ -26,18 +30,18 @@ pub struct App {
     /// The connections that forms are stored on.
     pub writers: Pool,
     /// The views of the pages.
-    pub views: Views,
+    pub views: Arc<Views>,
 }
 
 impl App {
     /// Returns the app on this database. It does not connect yet.
-    pub fn new(database: Database) -> Self {
+    pub fn new(database: Database) -> io::Result<Self> {
         let writers = database.clone().writers();
-        App {
+        Ok(App {
             readers: database.readers(),
-            views: Views::new(writers.clone(), views::PATIENCE, views::WAITING),
+            views: Arc::new(views::buffer(writers.clone()).start()?),
             writers,
-        }
+        })
     }
 }
 
@@ -114,13 +118,19 @@ async fn show(
     let article = on_connection(app.readers.clone(), find).await?;
     // This also handles HEAD, which is not a view.
     if method == Method::GET {
-        app.views.count(id).await;
+        views::count(&app.views, id);
     }
     let page = on_connection(app.readers, move |conn| {
+        // Before the total, so that the page shows its own view.
+        let pending = app.views.pending_of(article_counters::views, &id);
+        let counts = article.counts(conn)?;
         Ok(ArticlePage {
-            counts: article.counts(conn)?,
+            counts: Counts {
+                views: counts.views + pending,
+                ..counts
+            },
             liked: article.is_liked_by(&visitor.id, conn)?,
-            chart: Chart::of(&article, conn)?,
+            chart: Chart::of(&article, pending, conn)?,
             comments: article.latest_comments(conn)?,
             most_read: Article::most_read(conn)?,
             article,

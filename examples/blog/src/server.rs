@@ -17,6 +17,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tokio_io_timeout::TimeoutStream;
 use tower_http::csrf::CsrfLayer;
@@ -91,12 +92,12 @@ pub async fn serve(mut listener: TcpListener, app: App, limits: Limits) -> io::R
     }
     drop(listener);
 
-    let finished = async {
-        open.shutdown().await;
-        views.all_counted().await;
-    };
-    if timeout(GRACE, finished).await.is_err() {
+    if timeout(GRACE, open.shutdown()).await.is_err() {
         tracing::warn!("stopped before all requests were finished");
+    }
+    let written = spawn_blocking(move || views.flush());
+    if timeout(GRACE, written).await.is_err() {
+        tracing::warn!("stopped before all views were written");
     }
     Ok(())
 }

@@ -1,74 +1,36 @@
-//! Counts page views beside the pages. A page neither fails nor waits for long because its view
-//! cannot be counted.
+//! Page views, counted in memory. A page neither fails nor waits because its view cannot be counted.
 
-use std::sync::Arc;
-use std::time::Duration;
+use diesel_counters::CounterBuffer;
+use diesel_counters::dsl::CounterBufferBuilder;
+use diesel_counters::prelude::*;
 
-use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
-use tokio::time::timeout;
+use crate::db::{AnyConnection, Pool};
+use crate::schema::article_counters;
 
-use crate::db::Pool;
-use crate::models::Article;
+/// The views that are not written yet.
+pub type Views = CounterBuffer<AnyConnection>;
 
-/// How long a page waits for its own view, which it shows.
-pub const PATIENCE: Duration = Duration::from_millis(100);
+/// The maximum number of articles whose views wait to be written.
+const WAITING: usize = 10_000;
 
-/// The maximum number of views that wait to be counted. Further views are not counted.
-pub const WAITING: u32 = 10_000;
-
-/// The number of views that are counted at the same time. While they wait for a lock, the other
-/// connections that write are free.
-const AT_ONCE: usize = 2;
-
-/// The views that are not counted yet. They are in memory only: those that wait when the program
-/// is killed are lost.
-#[derive(Clone)]
-pub struct Views {
-    pool: Pool,
-    patience: Duration,
-    most_waiting: u32,
-    waiting: Arc<Semaphore>,
-    at_once: Arc<Semaphore>,
+/// Builds a buffer that writes the views every second, with a connection of this pool.
+///
+/// A view has no row that it must commit with, and if the program is killed, nobody misses the views of
+/// a second. So views are counted in a buffer. A comment is counted in the transaction that inserts it,
+/// and a like by the triggers of its table: their counts must agree with their rows.
+pub fn buffer(pool: Pool) -> CounterBufferBuilder<AnyConnection> {
+    CounterBuffer::of(pool)
+        .max_keys(WAITING)
+        .on_write(|write| match write.error {
+            None if write.refused.is_empty() => tracing::debug!("views: {write}"),
+            _ => tracing::warn!("views: {write}"),
+        })
 }
 
-impl Views {
-    /// Counts on connections of this pool. A page waits for its own view for up to `patience`, and
-    /// up to `most_waiting` views wait to be counted.
-    pub fn new(pool: Pool, patience: Duration, most_waiting: u32) -> Self {
-        Views {
-            pool,
-            patience,
-            most_waiting,
-            waiting: Arc::new(Semaphore::new(most_waiting as usize)),
-            at_once: Arc::new(Semaphore::new(AT_ONCE)),
-        }
+/// Counts a view of an article.
+pub fn count(views: &Views, article: i64) {
+    let view = increment(article_counters::views).of(article);
+    if let Err(error) = views.count(view) {
+        tracing::warn!(article, "a view was not counted: {error}");
     }
-
-    /// Counts a view of an article. Returns when it is counted, or after `patience`, and leaves
-    /// the rest to the background.
-    pub async fn count(&self, article: i64) {
-        let Ok(waiting) = Arc::clone(&self.waiting).try_acquire_owned() else {
-            tracing::warn!(article, "a view was not counted: too many others wait");
-            return;
-        };
-        let (pool, at_once) = (self.pool.clone(), Arc::clone(&self.at_once));
-        let counted = tokio::spawn(async move {
-            let _turn = at_once.acquire().await;
-            if let Err(error) = count(article, pool).await {
-                tracing::warn!(article, "a view was not counted: {error:#}");
-            }
-            drop(waiting);
-        });
-        let _ = timeout(self.patience, counted).await;
-    }
-
-    /// Waits until no view waits.
-    pub async fn all_counted(&self) {
-        let _ = self.waiting.acquire_many(self.most_waiting).await;
-    }
-}
-
-async fn count(article: i64, pool: Pool) -> anyhow::Result<()> {
-    spawn_blocking(move || Ok(Article::count_view(article, &mut *pool.get()?)?)).await?
 }

@@ -1,15 +1,17 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderName, Method, Request, StatusCode, header};
-use blog::db::{Database, Pool};
+use blog::db::{AnyConnection, Database, Pool};
 use blog::models::{Article, Counts};
 use blog::schema::article_counters;
 use blog::server::{self, App};
 use blog::views::{self, Views};
 use chrono::{NaiveDate, Utc};
 use diesel::prelude::*;
+use diesel_counters::dsl::CounterBufferBuilder;
 use diesel_counters::prelude::*;
 use tower::ServiceExt;
 
@@ -19,7 +21,7 @@ use crate::database::{PATIENCE, TestDatabase};
 pub struct Blog {
     router: Router,
     pub pool: Pool,
-    pub views: Views,
+    pub views: Arc<Views>,
     // The last field: its drop takes the database away.
     pub database: TestDatabase,
 }
@@ -40,35 +42,38 @@ impl Blog {
         Blog::with_pool(|database| patient(connections, database))
     }
 
-    /// A page shows what is counted when it is asked for, and does not wait for its own view.
-    pub fn that_counts_later(most_waiting: u32) -> Self {
+    /// The views of up to so many articles can wait.
+    pub fn with_waiting(most_waiting: usize) -> Self {
         Blog::with_views(
             |database| patient(4, database),
-            |writers| Views::new(writers, Duration::ZERO, most_waiting),
+            |writers| views::buffer(writers).max_keys(most_waiting),
         )
     }
 
     pub fn with_pool(pool: impl Fn(Database) -> Pool) -> Self {
-        Blog::with_views(pool, |writers| {
-            Views::new(writers, PATIENCE, views::WAITING)
-        })
+        Blog::with_views(pool, views::buffer)
     }
 
     /// Counts the views on another database.
     pub fn that_counts_on(other: Database) -> Self {
         Blog::with_views(
             |database| patient(4, database),
-            |_| Views::new(other.writers(), PATIENCE, views::WAITING),
+            |_| views::buffer(other.writers()),
         )
     }
 
-    fn with_views(pool: impl Fn(Database) -> Pool, views: impl FnOnce(Pool) -> Views) -> Self {
+    /// Views are written only by `counts`.
+    fn with_views(
+        pool: impl Fn(Database) -> Pool,
+        views: impl FnOnce(Pool) -> CounterBufferBuilder<AnyConnection>,
+    ) -> Self {
         let database = TestDatabase::new();
         drop(database.connection());
         let writers = pool(database.database());
+        let never = Duration::from_secs(1_000_000);
         let app = App {
             readers: pool(database.database()),
-            views: views(writers.clone()),
+            views: Arc::new(views(writers.clone()).every(never).start().unwrap()),
             writers,
         };
         Blog {
@@ -100,6 +105,7 @@ impl Blog {
     }
 
     pub fn counts(&self, id: i64) -> Counts {
+        self.views.flush();
         let conn = &mut self.pool.get().unwrap();
         Article::find(id, conn).unwrap().counts(conn).unwrap()
     }
