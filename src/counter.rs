@@ -25,7 +25,7 @@ pub trait Counters: Expression {
     /// The sum for each counter. In an `i128`, so that it does not overflow because of the order of
     /// the amounts.
     #[doc(hidden)]
-    type Sums: AsRef<[i128]> + AsMut<[i128]> + Copy + std::fmt::Debug;
+    type Sums: AsRef<[i128]> + AsMut<[i128]> + Copy + Default + std::fmt::Debug;
     #[doc(hidden)]
     const NAMES: &'static [&'static str];
     #[doc(hidden)]
@@ -36,8 +36,6 @@ pub trait Counters: Expression {
     fn amounts(value: Self::Value) -> Self::Amounts;
     #[doc(hidden)]
     fn value(amounts: Self::Amounts) -> Self::Value;
-    #[doc(hidden)]
-    fn sums(amounts: Self::Amounts) -> Self::Sums;
 }
 
 /// Returns the sum for each counter, or an overflow.
@@ -67,9 +65,18 @@ pub(crate) fn nearest_sum<C: Counters>(all: impl IntoIterator<Item = C::Amounts>
 }
 
 fn sums<C: Counters>(all: impl IntoIterator<Item = C::Amounts>) -> C::Sums {
-    let mut sums = C::sums(C::ZERO);
+    let mut sums = C::Sums::default();
     for amounts in all {
-        add::<C>(&mut sums, &C::sums(amounts));
+        add::<C>(&mut sums, &wide::<C>(amounts));
+    }
+    sums
+}
+
+/// Returns the amounts as sums.
+pub(crate) fn wide<C: Counters>(amounts: C::Amounts) -> C::Sums {
+    let mut sums = C::Sums::default();
+    for (sum, amount) in sums.as_mut().iter_mut().zip(amounts.as_ref()) {
+        *sum = i128::from(*amount);
     }
     sums
 }
@@ -120,9 +127,6 @@ where
     fn value(amounts: Self::Amounts) -> Self::Value {
         <C::SqlType as CounterType<C>>::value(amounts)
     }
-    fn sums(amounts: Self::Amounts) -> Self::Sums {
-        <C::SqlType as CounterType<C>>::sums(amounts)
-    }
 }
 
 /// The SQL type of the counter or counters `C`.
@@ -135,13 +139,12 @@ pub trait CounterType<C> {
     type Table: CounterTable;
     type Value: 'static;
     type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug + Send + 'static;
-    type Sums: AsRef<[i128]> + AsMut<[i128]> + Copy + std::fmt::Debug;
+    type Sums: AsRef<[i128]> + AsMut<[i128]> + Copy + Default + std::fmt::Debug;
     const NAMES: &'static [&'static str];
     const ONE_EACH: Self::Amounts;
     const ZERO: Self::Amounts;
     fn amounts(value: Self::Value) -> Self::Amounts;
     fn value(amounts: Self::Amounts) -> Self::Value;
-    fn sums(amounts: Self::Amounts) -> Self::Sums;
 }
 
 impl<C> CounterType<C> for BigInt
@@ -161,9 +164,6 @@ where
     }
     fn value([value]: [i64; 1]) -> i64 {
         value
-    }
-    fn sums(amounts: [i64; 1]) -> [i128; 1] {
-        amounts.map(i128::from)
     }
 }
 
@@ -193,9 +193,6 @@ impl<T: CounterTable> CounterType<NoCounters<T>> for NoCounterType {
         []
     }
     fn value([]: [i64; 0]) {}
-    fn sums([]: [i64; 0]) -> [i128; 0] {
-        []
-    }
 }
 
 /// Returns the column's name. Fails to compile if the column is part of the primary key.
@@ -289,9 +286,6 @@ macro_rules! counter_tuples {
             }
             fn value([first, $($value),*]: [i64; $n]) -> Self::Value {
                 (first, $($value),*)
-            }
-            fn sums(amounts: [i64; $n]) -> [i128; $n] {
-                amounts.map(i128::from)
             }
         }
     )*};

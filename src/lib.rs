@@ -216,6 +216,8 @@ pub use with_key::WithKey;
 #[doc(hidden)]
 pub mod __private {
     pub use crate::backend::ListedRows;
+    #[cfg(feature = "r2d2")]
+    pub use crate::buffering::counter_buffer::write_once;
     #[cfg(feature = "triggers")]
     pub use crate::correcting::recount_triggers::stored_triggers;
     #[cfg(feature = "triggers")]

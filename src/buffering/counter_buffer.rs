@@ -238,15 +238,6 @@ where
         self.end()
     }
 
-    /// As [`flush`](CounterBuffer::flush), on this connection. For the enumerator of the repository.
-    #[doc(hidden)]
-    pub fn flush_on(&self, conn: &mut Conn) -> Write {
-        self.shared.write_on(&mut |write| {
-            write(conn);
-            Ok(())
-        })
-    }
-
     fn end(&mut self) -> Write {
         let Some(threads) = self.threads.take() else {
             return self.shared.nothing_written();
@@ -357,9 +348,7 @@ where
         Ok(buffer)
     }
 
-    /// A buffer that writes only in [`CounterBuffer::flush_on`].
-    #[doc(hidden)]
-    pub fn without_threads(self) -> CounterBuffer<Conn> {
+    fn without_threads(self) -> CounterBuffer<Conn> {
         let shared = Shared {
             shards: Shards::new(self.max_keys),
             backlog: Mutex::default(),
@@ -383,6 +372,28 @@ impl<Conn> fmt::Debug for CounterBufferBuilder<Conn> {
             .field("if_unknown", &self.if_unknown)
             .finish_non_exhaustive()
     }
+}
+
+/// Counts an increment, and writes it on this connection, for the enumerator of the repository.
+pub fn write_once<I, Of, Conn>(increment: I, conn: &mut Conn) -> Write
+where
+    I: Bufferable<Conn, Of>,
+    Conn: Connection<Backend: CounterBackend> + 'static,
+{
+    let builder = CounterBufferBuilder {
+        run: Box::new(|_| Ok(())),
+        every: A_SECOND,
+        max_keys: usize::MAX,
+        if_unknown: None,
+        on_write: Box::new(|_| ()),
+    };
+    let buffer = builder.without_threads();
+    // It is neither full nor stopped.
+    let _ = buffer.count(increment);
+    buffer.shared.write_on(&mut |write| {
+        write(conn);
+        Ok(())
+    })
 }
 
 /// Nothing is counted after the end of a thread, because nothing would be written.

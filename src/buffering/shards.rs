@@ -17,7 +17,7 @@ use foldhash::fast::RandomState;
 use crate::backend::CounterBackend;
 use crate::buffering::backlog::Backlog;
 use crate::buffering::write::BufferError;
-use crate::counter::Counters;
+use crate::counter::{Counters, wide};
 use crate::counting::gathered::{Sums, add_sums, sums};
 use crate::counting::increment::today;
 use crate::counting::increment_many::AddRows;
@@ -396,7 +396,7 @@ where
         let rows = mem::take(&mut self.sums).into_iter().chain(others);
         let rows = rows.map(|(key, sum)| {
             let (day, slot) = sum.place;
-            ((day, key, slot), sums::<C>(&C::sums(sum.amounts)))
+            ((day, key, slot), sums::<C>(&wide::<C>(sum.amounts)))
         });
         backlog.append::<C::Table, K>(rows);
         keys
@@ -425,7 +425,7 @@ where
         };
         let others = self.others.get(key).into_iter().flatten();
         for sum in self.sums.get(key).into_iter().chain(others) {
-            add_sums(to, &sums::<C>(&C::sums(sum.amounts)));
+            add_sums(to, &sums::<C>(&wide::<C>(sum.amounts)));
         }
     }
 }

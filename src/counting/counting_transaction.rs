@@ -10,7 +10,7 @@ use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::result::Error;
 
 use crate::backend::CounterBackend;
-use crate::counter::Counters;
+use crate::counter::{Counters, wide};
 use crate::counting::gathered::{Rows, TableId, add_sums, sums, table_id, write_rows};
 use crate::counting::increment::Increment;
 use crate::counting::increment_many::{AddRows, IncrementMany};
@@ -248,7 +248,7 @@ where
 {
     fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
         let (day, slot) = (self.day().0, self.slot);
-        let sums = sums::<C>(&C::sums(self.amounts));
+        let sums = sums::<C>(&wide::<C>(self.amounts));
         let row = ((day, self.id, slot), sums);
         tx.add::<C, K>([row].into(), write_all::<C, K, Conn>);
     }

@@ -11,7 +11,7 @@ use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::query_dsl::methods::ExecuteDsl;
 
 use crate::backend::{AddedRows, CounterBackend, Dialect, ManyRows, WalkRows};
-use crate::counter::{Counters, add, in_range};
+use crate::counter::{Counters, add, in_range, wide};
 use crate::counting::increment::{CountOn, DaySlots, Increment, increment};
 use crate::error::overflow;
 use crate::key::{BindColumns, KeyOf, KeyType};
@@ -277,7 +277,7 @@ fn add_up<C: Counters, K: Ord>(
 ) -> Vec<(K, C::Sums)> {
     let counts = counts.into_iter();
     let mut counts: Vec<_> = counts
-        .map(|(id, value)| (id, C::sums(C::amounts(value))))
+        .map(|(id, value)| (id, wide::<C>(C::amounts(value))))
         .collect();
     counts.sort_by(|(a, _), (b, _)| a.cmp(b));
     counts.dedup_by(|(id, more), (earlier, sums)| {

@@ -1,15 +1,13 @@
 //! Runs the operations.
 
-use std::sync::LazyLock;
-
 use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
-use diesel::r2d2::{ConnectionManager, Pool};
 use diesel::result::Error;
 use diesel::sql_types::{BigInt, Text};
+use diesel_counters::__private::write_once;
 use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter};
 use diesel_counters::prelude::*;
-use diesel_counters::{CounterBuffer, WriteError, counting_transaction};
+use diesel_counters::{WriteError, counting_transaction};
 
 use super::super::{Conn, counting, like, planted, truncate_likes, write};
 use super::planted_locks;
@@ -21,12 +19,6 @@ use crate::tables::label_counters::dsl::{given, label_counters};
 use crate::tables::{
     self, Article, Label, article_likes, articles, comments, day, like_counters, today,
 };
-
-/// A pool that no buffer uses.
-static NO_POOL: LazyLock<Pool<ConnectionManager<Conn>>> = LazyLock::new(|| {
-    let pool = Pool::builder().min_idle(Some(0));
-    pool.build_unchecked(ConnectionManager::new(""))
-});
 
 /// What a connection adds, so that it is known from a sum who has counted.
 fn amount(connection: usize) -> i64 {
@@ -185,11 +177,8 @@ fn operation(
             Ok(rows.to_string())
         }
         Operation::Buffer => {
-            let buffer = CounterBuffer::of(NO_POOL.clone()).without_threads();
             let amounts = [(1_i64, amount), (2, amount)];
-            let count = buffer.count(increment(views).of_many(amounts));
-            count.expect("it is neither full nor stopped");
-            let write = buffer.flush_on(conn);
+            let write = write_once(increment(views).of_many(amounts), conn);
             match (write.error, write.refused.into_iter().next()) {
                 (Some(WriteError::Database(error) | WriteError::Batches(error)), _) => Err(error),
                 (Some(error), _) => Err(Error::QueryBuilderError(error.into())),
