@@ -219,6 +219,9 @@ for_each_connection!(
             let buffer = CounterBuffer::of(pool.clone())
                 .every(Duration::from_secs(1_000_000))
                 .start()?;
+            if !Self::SETTINGS.is_empty() {
+                pool.get()?.batch_execute(Self::SETTINGS)?;
+            }
             let counts = || (0..KEYS as i64).map(|id| (id, 1));
             let mut ratios = Vec::new();
             for _ in 0..rounds {

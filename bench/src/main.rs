@@ -160,6 +160,9 @@ enum Command {
         /// How often each way is measured, with new rows and with rows that exist.
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..1000))]
         rounds: u16,
+        /// Delay the messages of the client and of the server by half of this each.
+        #[arg(long, value_name = "MICROSECONDS", default_value_t = 0)]
+        round_trip: u64,
     },
     /// Only measure the client's own work, beside the same statements by hand. It requires valgrind.
     #[cfg(feature = "sqlite")]
@@ -213,7 +216,11 @@ fn main() -> Result<()> {
         }) => return stress::stress_each(&databases, transactions),
         #[cfg(feature = "mysql")]
         Some(Command::Nodes { urls }) => return nodes::run(&urls),
-        Some(Command::Many { databases, rounds }) => return many::run(&databases, rounds),
+        Some(Command::Many {
+            databases,
+            rounds,
+            round_trip,
+        }) => return many::run(&databases, rounds, round_trip),
         #[cfg(feature = "sqlite")]
         Some(Command::Client { operation }) => return client::run(&operation),
         None => {

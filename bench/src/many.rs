@@ -1,8 +1,11 @@
 //! Counting 1,000 entities in one transaction: with `increment_many`, beside single increments.
 
-use std::time::Instant;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
 
@@ -37,7 +40,7 @@ for_each_connection!(
 );
 
 /// Measures each database, and prints how many times as many entities a second `increment_many` counts.
-pub fn run(databases: &[Engine], rounds: u16) -> Result<()> {
+pub fn run(databases: &[Engine], rounds: u16, round_trip: u64) -> Result<()> {
     let all = [
         Engine::Postgres,
         Engine::Mariadb,
@@ -51,7 +54,11 @@ pub fn run(databases: &[Engine], rounds: u16) -> Result<()> {
         databases
     } {
         let server = Server::start(engine)?;
-        let ratios = with_connection!(engine, measure(&server.url, rounds))?;
+        let url = match round_trip {
+            0 => server.url.clone(),
+            _ => delayed(&server.url, Duration::from_micros(round_trip) / 2)?,
+        };
+        let ratios = with_connection!(engine, measure(&url, rounds))?;
         let ratios = ratios.map(|ratio| format!("{}×", three_digits(ratio)));
         table.row([[engine.name().to_owned()].as_slice(), &ratios].concat());
     }
@@ -92,4 +99,37 @@ fn measure<C: Many>(url: &str, rounds: u16) -> Result<[f64; 2]> {
     drop_tables(conn)?;
     eprintln!("µs for an entity, at least, [one by one, at once]: {microseconds:.1?}");
     Ok(ratios.map(|ratios| median(ratios).unwrap_or_default()))
+}
+
+/// Returns the URL of a proxy that delays what either side sends. A file has no network.
+fn delayed(url: &str, delay: Duration) -> Result<String> {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return Ok(url.to_owned());
+    };
+    let (user, rest) = rest.split_once('@').context("the URL has no user")?;
+    let (address, database) = rest.split_once('/').context("the URL has no database")?;
+    let (listener, address) = (TcpListener::bind("127.0.0.1:0")?, address.to_owned());
+    let port = listener.local_addr()?.port();
+    thread::spawn(move || -> Result<()> {
+        for client in listener.incoming() {
+            let (client, server) = (client?, TcpStream::connect(&address)?);
+            for (from, to) in [(&client, &server), (&server, &client)] {
+                to.set_nodelay(true)?;
+                let (mut from, mut to) = (from.try_clone()?, to.try_clone()?);
+                thread::spawn(move || -> Result<()> {
+                    let mut message = vec![0; 1 << 20];
+                    loop {
+                        let length = from.read(&mut message)?;
+                        thread::sleep(delay);
+                        to.write_all(&message[..length])?;
+                        if length == 0 {
+                            return Ok(to.shutdown(std::net::Shutdown::Write)?);
+                        }
+                    }
+                });
+            }
+        }
+        Ok(())
+    });
+    Ok(format!("{scheme}://{user}@127.0.0.1:{port}/{database}"))
 }
