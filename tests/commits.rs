@@ -92,6 +92,11 @@ fn serve(mut client: TcpStream, mut server: TcpStream, state: &Mutex<State>) {
         let fate = is_commit
             .then(|| state.lock().unwrap().fate.take())
             .flatten();
+        if fate == Some(Fate::Late) {
+            // Before the client can know that its connection is closed.
+            let late = (server.try_clone().unwrap(), message.to_vec());
+            state.lock().unwrap().late = Some(late);
+        }
         if fate.is_some() {
             // No answer can reach the client from here on.
             client.shutdown(Shutdown::Both).unwrap();
@@ -106,10 +111,7 @@ fn serve(mut client: TcpStream, mut server: TcpStream, state: &Mutex<State>) {
                 let _ = answers.join();
                 return;
             }
-            Some(Fate::Late) => {
-                state.lock().unwrap().late = Some((server, message.to_vec()));
-                return;
-            }
+            Some(Fate::Late) => return,
         }
         break;
     }

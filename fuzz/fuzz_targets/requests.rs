@@ -58,7 +58,7 @@ fn new_blog() -> Blog {
             .enable_time()
             .build()
             .unwrap(),
-        router: server::router(App::new(database)),
+        router: server::router(App::new(database).expect("threads can be created")),
         conn,
         article,
     }
