@@ -97,6 +97,10 @@ impl Batches {
         }
     }
 
+    pub(crate) fn has_row(&self) -> bool {
+        self.stored.is_some()
+    }
+
     /// Removes the row.
     pub(crate) fn end<Conn>(&mut self, conn: &mut Conn) -> QueryResult<()>
     where

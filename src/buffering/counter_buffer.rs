@@ -251,11 +251,12 @@ where
             thread.stop();
         }
         let write = self.shared.write();
-        if write.error.is_none() {
-            let mut writer = lock(&self.shared.writer);
+        let mut writer = lock(&self.shared.writer);
+        if write.error.is_none() && writer.has_row() {
             // Without it, an old row stays in the table.
             let _ = (self.shared.run)(&mut |conn| drop(writer.end(conn)));
         }
+        drop(writer);
         write
     }
 }

@@ -248,6 +248,11 @@ where
         }
     }
 
+    /// Whether the table of batches has a row of this buffer.
+    pub(crate) fn has_row(&self) -> bool {
+        self.batches.as_ref().is_ok_and(Batches::has_row)
+    }
+
     /// Removes the buffer's row from the table of batches, if all is written.
     pub(crate) fn end(&mut self, conn: &mut Conn) -> QueryResult<()> {
         match &mut self.batches {
