@@ -2,10 +2,10 @@
 
 use anyhow::{Result, bail};
 use chrono::NaiveDate;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use diesel::connection::Connection;
 use diesel_counters::dsl::MergeOn;
-use diesel_counters::{Compact, Compacted, Layout};
+use diesel_counters::{Compact, Compacted, Layout, Period};
 use serde::Serialize;
 
 use crate::any_key::with_key;
@@ -31,21 +31,33 @@ pub struct CompactArgs {
     merge: MergeArgs,
 }
 
-/// Merge each entity's old days into one row without a day. This cannot be undone.
+/// Merge each entity's old days into months, or into one row without a day. This cannot be undone.
 ///
-/// Totals do not change, but the counts of each of these days are lost. Programs can count and read
+/// Totals do not change, but the counts of each of these days are lost. The count of a month, week or
+/// year is stored under its first day. Programs can count and read
 /// at the same time. The command can be stopped at any time, and run again.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  diesel-counters fold article_counters --before 2026-01-01 --dry-run
-  diesel-counters fold article_counters --before 2026-01-01")]
+  diesel-counters fold article_counters --before 2026-01-01 --into month --dry-run
+  diesel-counters fold article_counters --before 2026-01-01 --into month")]
 pub struct FoldArgs {
     /// Merge the days before this one, such as 2026-01-31. If the table counts by week, month or year,
     /// give the first day of one.
     #[arg(long, value_name = "DATE")]
     before: NaiveDate,
+    /// Keep one row for each of these periods. Those before that of --before are merged.
+    #[arg(long, value_enum, default_value_t = Into::Total)]
+    into: Into,
     #[command(flatten)]
     merge: MergeArgs,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Into {
+    Week,
+    Month,
+    Year,
+    Total,
 }
 
 #[derive(Args)]
@@ -65,24 +77,23 @@ struct MergeArgs {
 
 pub fn compact(args: CompactArgs, options: &Options) -> Result<()> {
     let before = args.before.unwrap_or(yesterday());
-    run(args.merge, Keep::Days, before, options)
+    run(args.merge, Period::Day, before, options)
 }
 
 pub fn fold(args: FoldArgs, options: &Options) -> Result<()> {
-    run(args.merge, Keep::Totals, args.before, options)
+    let into = match args.into {
+        Into::Week => Period::Week,
+        Into::Month => Period::Month,
+        Into::Year => Period::Year,
+        Into::Total => Period::Total,
+    };
+    run(args.merge, into, args.before, options)
 }
 
 /// In UTC.
 fn yesterday() -> NaiveDate {
     let today = chrono::Utc::now().date_naive();
     today.pred_opt().unwrap_or(today)
-}
-
-/// What can be read after the merge.
-#[derive(Clone, Copy)]
-enum Keep {
-    Days,
-    Totals,
 }
 
 #[derive(Serialize)]
@@ -96,7 +107,7 @@ struct Report {
     already_running: bool,
 }
 
-fn run(args: MergeArgs, keep: Keep, before: NaiveDate, options: &Options) -> Result<()> {
+fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> Result<()> {
     if before > yesterday() {
         bail!(
             "--before {before}: transactions can still count on {} and later days, in UTC; give \
@@ -107,7 +118,7 @@ fn run(args: MergeArgs, keep: Keep, before: NaiveDate, options: &Options) -> Res
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
     let layout = layout_to_merge(&table, &args.discard)?;
-    let done = with_key!(&table.entity, conn, merge(layout, keep, before, &args))?;
+    let done = with_key!(&table.entity, conn, merge(layout, into, before, &args))?;
     let report = Report {
         table: table.table.to_string(),
         before,
@@ -122,7 +133,7 @@ fn run(args: MergeArgs, keep: Keep, before: NaiveDate, options: &Options) -> Res
 
 fn merge<ST, K, Conn>(
     layout: Layout<TableName>,
-    keep: Keep,
+    into: Period,
     before: NaiveDate,
     args: &MergeArgs,
     conn: &mut Conn,
@@ -132,10 +143,7 @@ where
     for<'p> Compact<'p, TableName, ST, K>: MergeOn<Conn>,
 {
     let bar = progress_bar("rows");
-    let compact: Compact<'_, TableName, ST, K> = match keep {
-        Keep::Days => Compact::new(layout).before(before),
-        Keep::Totals => Compact::folding(layout, before),
-    };
+    let compact = Compact::<'_, TableName, ST, K>::folding(layout, into, before);
     let compact = compact.batch(args.batch.into()).on_progress(|so_far| {
         bar.set_length(so_far.merged + so_far.left);
         bar.set_position(so_far.merged);

@@ -1,8 +1,10 @@
 //! Reads of every kind, and what they show.
 
+use chrono::NaiveDate;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::result::Error;
+use diesel_counters::Period;
 use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 
@@ -60,14 +62,14 @@ pub fn read_values(read: Read, conn: &mut Conn) -> Result<Vec<Value>, Error> {
         }
         Read::Day { article, day: on } => {
             let value = Article { id: article }.counter_value_on(views, day(on), conn)?;
-            on_day(article, on, value).into_iter().collect()
+            on_day(article, day(on), value).into_iter().collect()
         }
         Read::Series { article } => {
             let series =
                 Article { id: article }.daily_counts(views, day(DAYS - 1)..=today(), conn)?;
             series
                 .into_iter()
-                .filter_map(|(on, value)| on_day(article, (today() - on).num_days() as u8, value))
+                .filter_map(|(on, value)| on_day(article, on, value))
                 .collect()
         }
         Read::Page => {
@@ -95,9 +97,9 @@ pub fn read_values(read: Read, conn: &mut Conn) -> Result<Vec<Value>, Error> {
 }
 
 /// A day that can be folded is checked in the totals alone.
-fn on_day(article: i64, on: u8, value: i64) -> Option<Value> {
-    let cell = Cell::new(article, Kind::Views, number_of(day(on)));
-    (number_of(day(on)) < FOLDED).then(|| Value::sum([cell], value))
+fn on_day(article: i64, on: NaiveDate, value: i64) -> Option<Value> {
+    let cell = Cell::new(article, Kind::Views, number_of(on));
+    (number_of(on) < FOLDED).then(|| Value::sum([cell], value))
 }
 
 fn everything(conn: &mut Conn) -> Result<Vec<Value>, Failed> {
@@ -114,9 +116,10 @@ fn everything(conn: &mut Conn) -> Result<Vec<Value>, Failed> {
     for (article, &(v, c)) in (1..).zip(&page) {
         let of = Article { id: article };
         same("counter_value", of.counter_value(views, conn)?, article, v)?;
-        let days = day(DAYS - 1)..=today();
+        // The folds have moved the counts of the first day to the beginning of its year.
+        let days = Period::Year.start(day(DAYS - 1))..=today();
         let series = of.daily_counts(views, days, conn)?;
-        let undated = chrono::NaiveDate::default();
+        let undated = NaiveDate::default();
         let undated = of.counter_value_on(views, undated, conn)?;
         let sum = series.iter().map(|(_, value)| value).sum::<i64>() + undated;
         same("the sum of the series", sum, article, v)?;
@@ -125,7 +128,7 @@ fn everything(conn: &mut Conn) -> Result<Vec<Value>, Failed> {
         values.extend(
             series
                 .into_iter()
-                .filter_map(|(on, value)| on_day(article, (today() - on).num_days() as u8, value)),
+                .filter_map(|(on, value)| on_day(article, on, value)),
         );
     }
     let top = Article::top(views, 100, .., conn)?;

@@ -104,7 +104,7 @@ pub const ARTICLES: i64 = 8;
 pub const DAYS: u8 = 8;
 /// `compact` merges this day and those before it.
 const COMPACTED: u8 = 2;
-/// `fold` merges this day and those before it.
+/// `fold` merges this day and those before it. They are of several months, all of them over.
 pub const FOLDED: u8 = 5;
 
 static TODAY: OnceLock<NaiveDate> = OnceLock::new();
@@ -121,7 +121,8 @@ pub fn set_today(day: NaiveDate) {
 
 /// Returns the day of this number.
 pub fn day(number: u8) -> NaiveDate {
-    today() - Days::new(number.into())
+    let days = if number < FOLDED { 1 } else { 10 };
+    today() - Days::new(u64::from(number) * days)
 }
 
 /// Returns the label under which the views of this day are counted too, in the table with a key of two

@@ -10,7 +10,7 @@ use diesel::r2d2::{ConnectionManager, PooledConnection, R2D2Connection};
 use diesel::result::Error;
 use diesel_counters::dsl::{Increment, compact, fold};
 use diesel_counters::prelude::*;
-use diesel_counters::{Counters, Drift, Slot, is_retryable};
+use diesel_counters::{Counters, Drift, Period, Slot, is_retryable};
 
 use super::attempt::{Attempt, Stop, transaction, write_counted};
 use super::reads::{Failed, materialized, snapshot};
@@ -121,10 +121,13 @@ impl Thread<'_> {
                 }),
             },
             Work::Fold => self.retried(by, |conn, _, _| {
-                let merge = fold(article_counters).before(folded_before());
-                merge.batch(20).execute(conn)?;
-                let merge = fold(label_counters).before(folded_before());
-                Ok(merge.batch(20).execute(conn).map(drop)?)
+                for into in [Period::Month, Period::Year, Period::Total] {
+                    let merge = fold(article_counters).into(into);
+                    merge.before(folded_before()).batch(20).execute(conn)?;
+                    let merge = fold(label_counters).into(into);
+                    merge.before(folded_before()).batch(20).execute(conn)?;
+                }
+                Ok(())
             }),
         }
     }

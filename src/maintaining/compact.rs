@@ -8,7 +8,7 @@ use std::time::Duration;
 use chrono::{Days, NaiveDate};
 
 use crate::backend::StoredKeys;
-use crate::day::{Day, DayRange, Period, UNDATED, utc_today};
+use crate::day::{Day, DayRange, Period, utc_today};
 use crate::layout::{ColumnNames, Layout};
 use crate::maintaining::range::MergeRange;
 use crate::table::CounterTable;
@@ -131,43 +131,83 @@ where
     compact.period(T::PERIOD).before(yesterday)
 }
 
-/// Folds old days: merges all rows of an entity before a given day into one row without a day.
+/// Folds old days: merges an entity's rows of the days before a given day, into one row for each
+/// month, week or year, or into one row without a day.
 ///
-/// Totals do not change. The counts of each single day are lost: their sum is stored under
-/// 1970-01-01, which no series reads. **This cannot be undone.** Keep as many days as you will ever
-/// want to show.
+/// Totals do not change, nor do series of the period or of a longer one. The counts of each single
+/// day are lost: the count of a month is stored under its first day, and a count without a day
+/// under 1970-01-01, which no series reads. **This cannot be undone.** Keep as many days as you will
+/// ever want to show.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
-/// # let new_year = chrono::NaiveDate::from_ymd_opt(2026, 1, 1).unwrap();
+/// # let day = |month, day| chrono::NaiveDate::from_ymd_opt(2026, month, day).unwrap();
+/// use diesel_counters::Period;
 /// use diesel_counters::dsl::fold;
 /// use diesel_counters::prelude::*;
 /// use schema::article_counters::views;
 ///
-/// for day in [new_year - chrono::Days::new(1), new_year] {
+/// for day in [day(1, 5), day(1, 31), day(2, 1), day(3, 1)] {
 ///     increment(views).of(1_i64).on(day).by(10).execute(conn)?;
 /// }
-/// fold(article_counters::table).before(new_year).execute(conn)?;
+/// let by_month = counter_series(views).of(1_i64).per(Period::Month).between(day(1, 1)..=day(3, 31));
 ///
-/// let total = counter_value(views).of(1_i64);
-/// assert_eq!(total.between(new_year..).get_result::<i64>(conn)?, 10);
-/// let total = counter_value(views).of(1_i64);
-/// assert_eq!(total.get_result::<i64>(conn)?, 20);
+/// fold(article_counters::table).into(Period::Month).before(day(3, 10)).execute(conn)?;
+/// assert_eq!(by_month.clone().load(conn)?, [(day(1, 1), 20), (day(2, 1), 10), (day(3, 1), 10)]);
+///
+/// fold(article_counters::table).before(day(2, 1)).execute(conn)?; // into one row without a day
+/// assert_eq!(by_month.load(conn)?, [(day(1, 1), 0), (day(2, 1), 10), (day(3, 1), 10)]);
+/// assert_eq!(counter_value(views).of(1_i64).get_result::<i64>(conn)?, 40);
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// Rows of the day given with [`before`](Fold::before), of later days, and of days before 1970 do
-/// not change. In a table that counts by week, month or year, that is the period of this day.
+/// Rows of the day given with [`before`](Compact::before), of later days, and of days before 1970 do
+/// not change. If the table counts by week, month or year, or is folded into them, that is the whole
+/// period of this day. Periods from 1970 on are folded, but for the one of 1970-01-01.
 ///
-/// A [partitioned table](crate::CounterTable#partitions) requires a partition for 1970-01-01.
+/// # What is left to read
+///
+/// A query of days reads a folded month as the count of its first day: a daily series has one high
+/// bar, and a [range](crate::dsl::CounterValue::between) that begins in the middle of the month does
+/// not contain it. Ask for whole months where only months are left.
+///
+/// Fold days into months, and months later into years; a week can lie in two months, so its count
+/// is that of the month in which it begins.
+///
+/// # Several steps
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// use chrono::{Days, Utc};
+/// use diesel_counters::Period;
+/// use diesel_counters::dsl::fold;
+///
+/// // 90 days by day, then two years by month, then by year.
+/// let ago = |days| Utc::now().date_naive() - Days::new(days);
+/// fold(article_counters::table).into(Period::Month).before(ago(90)).execute(conn)?;
+/// fold(article_counters::table).into(Period::Year).before(ago(730)).execute(conn)?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// [`CompactorBuilder::fold_into`](crate::dsl::CompactorBuilder::fold_into) (feature `r2d2`) and the
+/// command `diesel-counters fold --into month` do the same regularly.
+///
+/// A [partitioned table](crate::CounterTable#partitions) requires a partition for the first day of
+/// each period, or for 1970-01-01.
 ///
 /// See [`compact`](crate::dsl::compact()) for columns, concurrency, cost and errors, which are the
 /// same.
 pub fn fold<T: StoredTable>(_table: T) -> Fold<T> {
-    Fold(PhantomData)
+    Fold {
+        into: Period::Total,
+        table: PhantomData,
+    }
 }
 
 /// A counter table whose rows can be merged: the Rust types of its keys are known. See [`StoredKey`].
@@ -245,27 +285,7 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
     /// Merges the slots of past days, as [`compact`](crate::dsl::compact()), in a table that is
     /// known only at run time. If it does not count by day, set its [`period`](Compact::period).
     pub fn new(layout: Layout<F>) -> Self {
-        Compact::of_rows(
-            layout,
-            MergeRange {
-                first: DayRange::FIRST,
-                before: Day(yesterday(utc_today())),
-                above_slot: 0,
-                into: None,
-            },
-        )
-    }
-
-    pub(super) fn of_rows(layout: Layout<F>, range: MergeRange) -> Self {
-        Compact {
-            layout: Arc::new(layout),
-            range,
-            batch: 100,
-            on_progress: Box::new(|_| ()),
-            is_stopped: Box::new(|| false),
-            period: Period::Day,
-            of: PhantomData,
-        }
+        Compact::folding(layout, Period::Day, yesterday(utc_today()))
     }
 }
 
@@ -276,27 +296,42 @@ fn yesterday(today: NaiveDate) -> NaiveDate {
 /// A fold of the table `T` that requires a day; made by [`fold`](crate::dsl::fold()).
 #[must_use = "days are not folded until `before` sets the day, and the fold is executed"]
 #[derive(Debug, Clone)]
-pub struct Fold<T>(PhantomData<T>);
+pub struct Fold<T> {
+    into: Period,
+    table: PhantomData<T>,
+}
 
 impl<T: StoredTable> Fold<T> {
-    /// Sets the day before which days are folded.
+    /// Sets the period: each entity then has one row for each week, month or year. Defaults to
+    /// [`Period::Total`], one row for all. If it is shorter than the period that the table counts
+    /// by, that one is used.
+    pub fn into(mut self, period: Period) -> Self {
+        self.into = period;
+        self
+    }
+
+    /// Sets the day before which days are folded. The period that this day is in is not folded.
     pub fn before(self, day: NaiveDate) -> Compact<'static, T, T::KeyType, T::StoredKey> {
-        let fold = Compact::folding(Layout::of_table(), day);
+        let fold = Compact::folding(Layout::of_table(), self.into, day);
         fold.period(T::PERIOD)
     }
 }
 
 impl<F, ST, K> Compact<'static, F, ST, K> {
-    /// Folds the days before `day`, as [`fold`](crate::dsl::fold()), in a table that is known only
-    /// at run time. If it does not count by day, set its [`period`](Compact::period).
-    pub fn folding(layout: Layout<F>, day: NaiveDate) -> Self {
-        let range = MergeRange {
-            first: Day(UNDATED.succ_opt().unwrap_or(UNDATED)),
-            before: DayRange::FIRST,
-            above_slot: -1,
-            into: Some(Day(UNDATED)),
+    /// Folds the days before `day` into the periods `into`, as [`fold`](crate::dsl::fold()), in a
+    /// table that is known only at run time. If it does not count by day, set its
+    /// [`period`](Compact::period). A fold into days merges slots, as [`new`](Compact::new).
+    pub fn folding(layout: Layout<F>, into: Period, day: NaiveDate) -> Self {
+        let fold = Compact {
+            layout: Arc::new(layout),
+            range: MergeRange::new(into, day),
+            batch: 100,
+            on_progress: Box::new(|_| ()),
+            is_stopped: Box::new(|| false),
+            period: Period::Day,
+            of: PhantomData,
         };
-        Compact::of_rows(layout, range).before(day)
+        fold.before(day)
     }
 }
 
@@ -306,19 +341,23 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
     /// time to the day.
     pub fn period(mut self, period: Period) -> Self {
         self.period = period;
-        let before = self.range.before.0;
-        self.before(before)
+        let MergeRange { before, into, .. } = self.range;
+        if into > Period::Day {
+            self.range = MergeRange::new(into.max(period), before.0);
+        }
+        self.before(before.0)
     }
 
     /// Sets the day before which days are merged. Defaults to yesterday, so that transactions that
     /// began before midnight are over. If the table counts by week, month or year, merges the periods
-    /// before that of `day`.
-    pub fn before(mut self, day: NaiveDate) -> Self {
-        let day = match self.period {
-            // All counts are stored under 1970-01-01.
-            Period::Total => day,
-            period => period.start(day),
-        };
+    /// before that of `day`. A fold into weeks, months or years folds those before that of `day`.
+    pub fn before(mut self, mut day: NaiveDate) -> Self {
+        for period in [self.period, self.range.into] {
+            // `Total` has no end: its counts are stored under 1970-01-01, and older ones remain.
+            if period < Period::Total {
+                day = period.start(day);
+            }
+        }
         self.range.before = Day(day.clamp(DayRange::FIRST.0, DayRange::LAST.0));
         self
     }

@@ -12,6 +12,7 @@ use diesel::result::Error;
 use crate::background::{Background, Stop};
 #[cfg(feature = "triggers")]
 use crate::correcting::recount_triggers::{RecountConnection, RecountedTable, recount_triggers};
+use crate::day::Period;
 use crate::maintaining::compact::{Compact, Compacted, StoredTable, compact, fold};
 use crate::maintaining::merge::MergeOn;
 
@@ -28,12 +29,13 @@ use crate::maintaining::merge::MergeOn;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use chrono::NaiveTime;
 /// use diesel::r2d2::{ConnectionManager, Pool};
-/// use diesel_counters::Compactor;
+/// use diesel_counters::{Compactor, Period};
 ///
 /// let pool = Pool::new(ConnectionManager::<SqliteConnection>::new(":memory:"))?;
 ///
 /// let compactor = Compactor::of(pool)
 ///     .compact(article_counters::table)
+///     .fold_into(article_counters::table, Period::Month, 90)
 ///     .fold(article_counters::table, 730)
 ///     .daily_at(NaiveTime::from_hms_opt(4, 0, 0).unwrap())
 ///     .on_run(|run| println!("{run}"))
@@ -240,9 +242,19 @@ where
         self.merge(|| compact(T::table()))
     }
 
-    /// Folds this table's days that are more than `days` days ago, with
+    /// Folds this table's days that are more than `days` days ago into one row without a day, with
     /// [`fold`](crate::dsl::fold()). This cannot be undone.
-    pub fn fold<T>(self, _table: T, days: u64) -> Self
+    pub fn fold<T>(self, table: T, days: u64) -> Self
+    where
+        T: StoredTable + 'static,
+        for<'s> Compact<'s, T, T::KeyType, T::StoredKey>: MergeOn<M::Connection>,
+    {
+        self.fold_into(table, Period::Total, days)
+    }
+
+    /// Folds this table's days that are more than `days` days ago into weeks, months or years, with
+    /// [`fold`](crate::dsl::fold()). This cannot be undone. Call it several times for several steps.
+    pub fn fold_into<T>(self, _table: T, period: Period, days: u64) -> Self
     where
         T: StoredTable + 'static,
         for<'s> Compact<'s, T, T::KeyType, T::StoredKey>: MergeOn<M::Connection>,
@@ -251,7 +263,8 @@ where
             let today = T::today();
             // If there is no date so long ago, nothing is folded: the default is 1970-01-01.
             let before = today.checked_sub_days(Days::new(days));
-            fold(T::table()).before(before.unwrap_or_default())
+            let fold = fold(T::table()).into(period);
+            fold.before(before.unwrap_or_default())
         })
     }
 

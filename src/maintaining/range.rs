@@ -7,29 +7,41 @@ use diesel::QueryResult;
 use diesel::query_builder::AstPass;
 
 use crate::backend::{Bind, CounterBackend, Dialect};
-use crate::day::{Day, UNDATED};
+use crate::day::{Day, DayRange, Period, UNDATED};
 use crate::layout::Layout;
 
 /// The key of a row.
 pub type RowKey<K> = (K, NaiveDate, i16);
 
-/// The rows to merge, and the day that they are merged into.
+/// The rows to merge, and the period into whose first day they are merged: for [`Period::Day`], the
+/// slots of each day.
 #[derive(Debug, Clone, Copy)]
 pub struct MergeRange {
     /// The first day.
     pub(super) first: Day,
     /// The day after the last day.
     pub(super) before: Day,
-    /// Only rows with a greater slot are merged.
-    pub(super) above_slot: i16,
-    /// The day that the rows are merged into; `None` for the day of each row.
-    pub(super) into: Option<Day>,
+    pub(super) into: Period,
 }
 
 impl MergeRange {
-    /// Returns the key of the row that this row is added to.
+    pub(super) fn new(into: Period, before: NaiveDate) -> Self {
+        let first = match into {
+            Period::Day => None,
+            // Rows of 1970-01-01 are those without a day, so the period of that day is left out.
+            _ => into.next(into.start(UNDATED)).or(UNDATED.succ_opt()),
+        };
+        MergeRange {
+            first: first.map_or(DayRange::FIRST, Day),
+            before: Day(before),
+            into,
+        }
+    }
+
+    /// Returns the key of the row that this row is added to. It is never after this row in the
+    /// primary key.
     pub(super) fn target_of<K: Clone>(&self, (entity, day, _slot): &RowKey<K>) -> RowKey<K> {
-        (entity.clone(), self.into.map_or(*day, |into| into.0), 0)
+        (entity.clone(), self.into.start(*day), 0)
     }
 
     /// Splits rows by the row that they are added to. If all are added to the same row, returns the
@@ -78,10 +90,16 @@ impl MergeRange {
         out.push_identifier(&layout.day)?;
         out.push_sql(" < ");
         DB::push_bind(Bind::Day(&self.before), &mut out)?;
-        out.push_sql(" AND ");
+        out.push_sql(" AND (");
         out.push_identifier(&layout.slot)?;
-        out.push_sql(" > ");
-        DB::push_bind(Bind::Slot(&self.above_slot), &mut out)?;
+        out.push_sql(" > 0");
+        if self.into > Period::Day {
+            out.push_sql(" OR ");
+            out.push_identifier(&layout.day)?;
+            out.push_sql(" <> ");
+            Dialect::of(&out).push_start(self.into, &layout.day, &mut out)?;
+        }
+        out.push_sql(")");
         Dialect::of(&out).push_and_is_day(&layout.day, &mut out)
     }
 }

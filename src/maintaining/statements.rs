@@ -12,7 +12,7 @@ use diesel::row::{Field, NamedRow, Row};
 use diesel::sql_types::{BigInt, Date, SmallInt, Untyped};
 
 use crate::backend::{Bind, CounterBackend, Dialect, push_compare, push_names};
-use crate::day::Day;
+use crate::day::Period;
 use crate::key::{BindKey, KeyTypes, LoadKey, field};
 use crate::layout::Layout;
 use crate::maintaining::range::{MergeRange, RowKey};
@@ -195,8 +195,8 @@ impl<F, ST, K> Rows<F, ST, K> {
         Lock(self.clone())
     }
 
-    /// The statement that adds these rows to slot 0 of the day `into`, or of the day of each row.
-    pub(super) fn add(&self, into: Option<Day>) -> Add<F, ST, K> {
+    /// The statement that adds these rows to slot 0 of the first day of their period.
+    pub(super) fn add(&self, into: Period) -> Add<F, ST, K> {
         Add {
             rows: self.clone(),
             into,
@@ -306,7 +306,7 @@ where
 #[derive(Debug)]
 pub struct Add<F, ST, K> {
     rows: Rows<F, ST, K>,
-    into: Option<Day>,
+    into: Period,
 }
 statement!(Add(F, ST, K));
 
@@ -319,25 +319,29 @@ where
     // INSERT INTO t (entity, day, slot, views)
     // SELECT entity, day, 0, SUM(views) FROM t WHERE … GROUP BY entity, day ORDER BY entity, day
     // ON CONFLICT …
+    //
+    // In place of `day`, it has the first day of the period. That is a constant for `Period::Total`,
+    // by which no database groups.
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
         let layout = &*self.rows.layout;
         let (key, counters) = (layout.key(), layout.counters());
-        let mut by = layout.entity();
-        if self.into.is_none() {
-            by.push(&layout.day);
-        }
+        let has_days = self.into < Period::Total;
+        let push_by = |has_day: bool, out: &mut AstPass<'_, 'b, DB>| {
+            push_names(&layout.entity(), out)?;
+            if has_day {
+                out.push_sql(if layout.entity.is_empty() { "" } else { ", " });
+                dialect.push_start(self.into, &layout.day, out)?;
+            }
+            QueryResult::Ok(())
+        };
 
         dialect.push_insert_into(&layout.table, &mut out)?;
         push_names(&key, &mut out)?;
         out.push_sql(", ");
         push_names(&counters, &mut out)?;
         out.push_sql(") SELECT ");
-        push_names(&by, &mut out)?;
-        if let Some(into) = &self.into {
-            out.push_sql(if by.is_empty() { "" } else { ", " });
-            DB::push_bind(Bind::Day(into), &mut out)?;
-        }
+        push_by(true, &mut out)?;
         out.push_sql(", 0");
         for counter in &counters {
             out.push_sql(", ");
@@ -345,9 +349,9 @@ where
         }
         self.rows.walk_ast(out.reborrow())?;
         for clause in [" GROUP BY ", " ORDER BY "] {
-            if !by.is_empty() {
+            if has_days || !layout.entity.is_empty() {
                 out.push_sql(clause);
-                push_names(&by, &mut out)?;
+                push_by(has_days, &mut out)?;
             }
         }
         dialect.push_on_conflict_add(&key, &counters, &mut out)

@@ -2,6 +2,7 @@
 
 use chrono::NaiveDate;
 use diesel::RunQueryDsl;
+use diesel_counters::Period;
 use diesel_counters::dsl::{compact, fold};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Site;
@@ -113,4 +114,106 @@ fn a_sites_days_are_folded_too() {
     assert_eq!(Site.counter_value(site_counters::hits, conn), Ok(3));
     let dated = Site.counter_value_between(site_counters::hits, day(2026, 1, 1).., conn);
     assert_eq!(dated, Ok(1));
+}
+
+#[test]
+fn old_days_become_months_and_months_years() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    let january_24 = day(2024, 1, 1)..=day(2024, 1, 31);
+    for on in january_24.start().iter_days().take(800) {
+        for slot in [1, 3] {
+            insert_row(1, on, slot, (1, 0, 2), conn);
+        }
+    }
+    let today = day(2026, 3, 10);
+    let months = counter_series(views).of(1_i64).per(Period::Month);
+    let years = counter_series(views).of(1_i64).per(Period::Year);
+    let (of_months, of_years) = (months.clone().load(conn), years.clone().load(conn));
+
+    let fold_months = || fold(article_counters::table).into(Period::Month);
+    let done = fold_months().before(today).execute(conn).unwrap();
+    // Of each of 26 months one row is left, and of each day of March 2026 two rows.
+    assert_eq!((done.merged, done.left), (1600 - 2 * 10, 0));
+    assert_eq!(rows(&article, conn).len(), 26 + 2 * 10);
+    assert_eq!(months.load(conn), of_months);
+    assert_eq!(years.clone().load(conn), of_years);
+    let january = article.counter_value_between(views, january_24, conn);
+    assert_eq!(january, Ok(62));
+    assert_eq!(
+        article.counter_value_on(views, day(2024, 1, 1), conn),
+        Ok(62)
+    );
+    assert_eq!(
+        article.counter_value_on(views, day(2024, 1, 2), conn),
+        Ok(0)
+    );
+
+    increment(views)
+        .of(1_i64)
+        .on(day(2024, 2, 29))
+        .execute(conn)
+        .unwrap();
+    let late = fold_months().before(today).execute(conn).unwrap();
+    assert_eq!((late.merged, late.left), (1, 0));
+    assert_eq!(
+        article.counter_value_on(views, day(2024, 2, 1), conn),
+        Ok(59)
+    );
+
+    let fold_years = fold(article_counters::table).into(Period::Year);
+    let done = fold_years.before(day(2025, 12, 31)).execute(conn).unwrap();
+    assert_eq!((done.merged, done.left), (12 - 1, 0), "2025 is not over");
+    assert_eq!(article.counter_value(views, conn), Ok(1601));
+    assert_eq!(
+        article.counter_value_on(views, day(2024, 1, 1), conn),
+        Ok(733)
+    );
+}
+
+#[test]
+fn weeks_begin_on_monday_and_the_first_period_is_left() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    let undated = NaiveDate::default();
+    let days = (0..400).map(|n| undated + chrono::Days::new(n));
+    for on in days.chain([day(2026, 11, 15), day(2026, 11, 16), day(2026, 11, 22)]) {
+        insert_row(1, on, 0, (1, 0, 0), conn);
+    }
+    for (period, before, first, last) in [
+        (
+            Period::Week,
+            day(2026, 11, 22),
+            day(1970, 1, 5),
+            day(2026, 11, 9),
+        ),
+        (
+            Period::Month,
+            day(2026, 11, 1),
+            day(1970, 2, 1),
+            day(1971, 2, 1),
+        ),
+        (
+            Period::Year,
+            day(2026, 1, 1),
+            day(1971, 1, 1),
+            day(1971, 1, 1),
+        ),
+    ] {
+        let folding = fold(article_counters::table).into(period);
+        assert_eq!(folding.before(before).execute(conn).unwrap().left, 0);
+        let days = rows(&article, conn).into_iter().map(|row| row.day);
+        let days: Vec<_> = days.filter(|day| (first..=last).contains(day)).collect();
+        assert!(
+            days.iter().all(|&day| period.start(day) == day),
+            "{period:?}: {days:?}"
+        );
+        assert_eq!(days.first(), Some(&first), "{period:?}");
+        assert_eq!(
+            article.counter_value_on(views, undated, conn),
+            Ok(1),
+            "{period:?}"
+        );
+        assert_eq!(article.counter_value(views, conn), Ok(403), "{period:?}");
+    }
 }

@@ -7,7 +7,7 @@ use diesel::sql_types::{BigInt, Text};
 use diesel_counters::__private::write_once;
 use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter};
 use diesel_counters::prelude::*;
-use diesel_counters::{WriteError, counting_transaction};
+use diesel_counters::{Period, WriteError, counting_transaction};
 
 use super::super::{Conn, counting, like, planted, truncate_likes, write};
 use super::planted_locks;
@@ -148,6 +148,11 @@ fn operation(
         }
         Operation::Fold => {
             let merged = fold(article_counters).before(tables::folded_before());
+            Ok(format!("{:?}", merged.execute(conn)?))
+        }
+        Operation::FoldMonths => {
+            let months = fold(article_counters).into(Period::Month);
+            let merged = months.before(tables::folded_before());
             Ok(format!("{:?}", merged.execute(conn)?))
         }
         Operation::Materialize => {

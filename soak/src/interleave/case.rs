@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::ValueEnum;
+use diesel_counters::Period;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -12,7 +13,7 @@ use rand::seq::SliceRandom;
 use super::operation::{Context, Database, Operation};
 use super::outcome::Comparison;
 use super::state::State;
-use crate::tables::{folded_before, today};
+use crate::tables::today;
 
 /// What one connection runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +45,11 @@ impl Case {
                 .iter()
                 .any(|script| script.operation.is_in_parts()),
             ignores_column: runs(Operation::Materialize) && runs(Operation::ReplaceArticle),
-            folded_before: runs(Operation::Fold).then(folded_before),
+            folded_into: match () {
+                () if runs(Operation::Fold) => Period::Total,
+                () if runs(Operation::FoldMonths) => Period::Month,
+                () => Period::Day,
+            },
             today: today(),
         }
     }

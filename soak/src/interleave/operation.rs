@@ -45,6 +45,8 @@ pub enum Operation {
     Compact,
     /// Merges old days
     Fold,
+    /// Merges old days into months
+    FoldMonths,
     /// Copies the views into a column
     Materialize,
     /// Inserts a like, which a trigger counts
@@ -148,8 +150,8 @@ impl Operation {
     pub fn contexts(self) -> &'static [Context] {
         match self {
             // They begin their own and end it.
-            Buffer | Compact | Fold | RecountTriggers | RecountColumn | CountThenSet
-            | CompactLabels => &[Context::Own],
+            Buffer | Compact | Fold | FoldMonths | RecountTriggers | RecountColumn
+            | CountThenSet | CompactLabels => &[Context::Own],
             // They are the caller's transactions.
             Comment | Uncomment | ReplaceArticle => &[Context::Caller, Context::Read],
             planted if planted >= PlantedCommandRecount => &[Context::Own],
@@ -173,6 +175,7 @@ impl Operation {
             Buffer
                 | Compact
                 | Fold
+                | FoldMonths
                 | Materialize
                 | RecountAll
                 | RecountAllByDay

@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use chrono::NaiveDate;
+use diesel_counters::Period;
+
+use crate::tables::folded_before;
 
 /// A transaction: its connection, and its number there.
 pub type Transaction = (usize, usize);
@@ -90,8 +93,9 @@ pub struct Comparison {
     /// An article is deleted and inserted again while totals are copied. The new one can get the total
     /// of the old one, because its column is as it was read; the next run corrects it.
     pub ignores_column: bool,
-    /// A fold moves the counts of the days before this one. They are compared as one sum.
-    pub folded_before: Option<NaiveDate>,
+    /// A fold moves the counts of the days before [`folded_before`] into these periods. They are
+    /// compared by period.
+    pub folded_into: Period,
     /// Triggers count on the day of the server. It can be over when the order is run.
     pub today: NaiveDate,
 }
@@ -103,10 +107,9 @@ impl Comparison {
         outcome: &mut Outcome,
         (kind, article, day, value): (Kind, i64, NaiveDate, i64),
     ) {
-        let is_folded =
-            kind != Kind::CommentRows && self.folded_before.is_some_and(|end| day < end);
+        let is_folded = kind != Kind::CommentRows && day < folded_before();
         let day = if is_folded {
-            NaiveDate::default()
+            self.folded_into.start(day)
         } else {
             day.min(self.today)
         };

@@ -12,6 +12,7 @@ use diesel::backend::Backend;
 use diesel::query_builder::AstPass;
 
 use super::{CounterBackend, Dialect};
+use crate::day::Period;
 
 // Names in the library's SQL. They are long so that no column of an application has them.
 pub(crate) const WANTED: &str = "diesel_counters_wanted";
@@ -64,6 +65,47 @@ impl Dialect {
             out.push_sql(")");
         }
         Ok(())
+    }
+
+    /// Writes the first day of the period that the day in the column `day` is in, as
+    /// [`Period::start`] returns it.
+    pub(crate) fn push_start<DB: Backend>(
+        self,
+        period: Period,
+        day: &str,
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
+        for (i, sql) in self.start(period).split("{}").enumerate() {
+            if i > 0 {
+                out.push_identifier(day)?;
+            }
+            out.push_sql(sql);
+        }
+        Ok(())
+    }
+
+    fn start(self, period: Period) -> &'static str {
+        match (period, self) {
+            (Period::Day, _) => "{}",
+            // Of a date alone, `date_trunc` would make a timestamp with a time zone.
+            (Period::Week, Dialect::PostgreSql) => {
+                "CAST(date_trunc('week', CAST({} AS TIMESTAMP)) AS DATE)"
+            }
+            (Period::Month, Dialect::PostgreSql) => {
+                "CAST(date_trunc('month', CAST({} AS TIMESTAMP)) AS DATE)"
+            }
+            (Period::Year, Dialect::PostgreSql) => {
+                "CAST(date_trunc('year', CAST({} AS TIMESTAMP)) AS DATE)"
+            }
+            (Period::Week, Dialect::MySql) => "({} - INTERVAL WEEKDAY({}) DAY)",
+            (Period::Month, Dialect::MySql) => "({} - INTERVAL DAYOFMONTH({}) - 1 DAY)",
+            (Period::Year, Dialect::MySql) => "({} - INTERVAL DAYOFYEAR({}) - 1 DAY)",
+            (Period::Week, Dialect::Sqlite) => "date({}, 'weekday 0', '-6 days')",
+            (Period::Month, Dialect::Sqlite) => "date({}, 'start of month')",
+            (Period::Year, Dialect::Sqlite) => "date({}, 'start of year')",
+            (Period::Total, Dialect::Sqlite) => "'1970-01-01'",
+            (Period::Total, _) => "DATE '1970-01-01'",
+        }
     }
 
     /// Writes the sum of a counter over the rows of the query. It is a BIGINT, and 0 if there are no
