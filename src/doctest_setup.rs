@@ -10,6 +10,7 @@ mod schema {
             id -> BigInt,
             title -> Text,
             total_views -> BigInt,
+            recent_views -> BigInt,
         }
     }
     diesel::table! {
@@ -42,6 +43,7 @@ struct Article {
     id: i64,
     title: String,
     total_views: i64,
+    recent_views: i64,
 }
 
 #[allow(dead_code)]
@@ -50,7 +52,7 @@ fn establish_connection() -> SqliteConnection {
 
     let mut conn = SqliteConnection::establish(":memory:").unwrap();
     conn.batch_execute(concat!(
-        "CREATE TABLE articles (id INTEGER PRIMARY KEY, title TEXT NOT NULL, total_views BIGINT NOT NULL DEFAULT 0);",
+        "CREATE TABLE articles (id INTEGER PRIMARY KEY, title TEXT NOT NULL, total_views BIGINT NOT NULL DEFAULT 0, recent_views BIGINT NOT NULL DEFAULT 0);",
         "CREATE TABLE comments (id INTEGER PRIMARY KEY, article_id BIGINT NOT NULL, body TEXT NOT NULL);",
         include_str!("../migrations/sqlite/00000000000001_create_article_counters/up.sql"),
         include_str!("../migrations/sqlite/00000000000003_create_counter_buffers/up.sql"),

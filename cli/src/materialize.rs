@@ -1,6 +1,9 @@
 //! `materialize`: totals in a column of another table.
 
+use std::ops::Bound;
+
 use anyhow::{Context, Result, bail};
+use chrono::NaiveDate;
 use clap::Args;
 use diesel::connection::Connection;
 use diesel_counters::dsl::MaterializeOn;
@@ -14,14 +17,15 @@ use crate::layout::{TableName, layout};
 use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
 
-/// Copy a counter's totals into a column of the table of its entities.
+/// Copy a counter's totals, or its counts of some days, into a column of the table of its entities.
 ///
 /// It compares all rows, and writes those that differ, in short transactions. Programs can count
 /// at the same time. If another transaction changes the column of a row meanwhile, the next run
 /// writes that row.
 #[derive(Args)]
-#[command(after_help = "Example:
-  diesel-counters materialize article_counters views --into articles.total_views")]
+#[command(after_help = "Examples:
+  diesel-counters materialize article_counters views --into articles.total_views
+  diesel-counters materialize article_counters views --into articles.recent_views --last-days 90")]
 pub struct Materialize {
     /// The counter table, such as article_counters or blog.article_counters.
     table: String,
@@ -30,6 +34,15 @@ pub struct Materialize {
     /// The BIGINT column that takes the totals, such as articles.total_views.
     #[arg(long, value_name = "TABLE.COLUMN")]
     into: String,
+    /// Copy the counts of the last days only, today in UTC included.
+    #[arg(long, value_name = "DAYS", conflicts_with_all = ["from", "to"], value_parser = clap::value_parser!(u32).range(1..))]
+    last_days: Option<u32>,
+    /// The first day that counts, such as 2026-01-31 [default: all days].
+    #[arg(long, value_name = "DATE")]
+    from: Option<NaiveDate>,
+    /// The last day that counts [default: all days].
+    #[arg(long, value_name = "DATE")]
+    to: Option<NaiveDate>,
     /// The number of rows that one transaction writes at most.
     #[arg(long, value_name = "ROWS", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..=1000))]
     batch: u16,
@@ -88,6 +101,13 @@ where
     let mut done = Materialized::default();
     let copy = diesel_counters::Materialize::<'_, _, _, ST, K>::of_layout(layout, into)
         .batch(args.batch.into());
+    let copy = match args.last_days {
+        Some(days) => copy.last_days(days),
+        None => copy.between((
+            args.from.map_or(Bound::Unbounded, Bound::Included),
+            args.to.map_or(Bound::Unbounded, Bound::Included),
+        )),
+    };
     if args.dry_run {
         return Ok(copy.dry_run(conn)?);
     }

@@ -14,10 +14,12 @@ use crate::background::{Background, Stop};
 use crate::correcting::recount_triggers::{RecountConnection, RecountedTable, recount_triggers};
 use crate::day::Period;
 use crate::maintaining::compact::{Compact, Compacted, StoredTable, compact, fold};
+use crate::maintaining::materialize::{Materialize, MaterializeOn, Materialized};
 use crate::maintaining::merge::MergeOn;
 
 /// A background thread that keeps counter tables small and exact: it runs
-/// [`compact`](crate::dsl::compact()), [`fold`](crate::dsl::fold()) and
+/// [`compact`](crate::dsl::compact()), [`fold`](crate::dsl::fold()),
+/// [`materialize`](crate::HasCounters::materialize) and
 /// [`recount_triggers`](crate::dsl::CompactorBuilder::recount_triggers) regularly, with connections
 /// of a pool.
 ///
@@ -102,7 +104,7 @@ impl<M: ManageConnection> fmt::Debug for CompactorBuilder<M> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Run {
-    /// The table's name, or `triggers`.
+    /// The table's name, or `triggers`; of a copy, the name of its column too.
     pub table: String,
     /// What was done, or the error.
     pub result: Result<Done, RunError>,
@@ -114,6 +116,8 @@ pub struct Run {
 pub enum Done {
     /// The numbers of rows that were merged or folded.
     Compacted(Compacted),
+    /// The numbers of rows that were compared and written.
+    Materialized(Materialized),
     /// The tables that triggers count in, with the counts that were corrected.
     #[cfg(feature = "triggers")]
     Recounted(Vec<RecountedTable>),
@@ -123,6 +127,7 @@ impl fmt::Display for Done {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Done::Compacted(done) => done.fmt(f),
+            Done::Materialized(done) => done.fmt(f),
             #[cfg(feature = "triggers")]
             Done::Recounted(tables) => {
                 let wrong: usize = tables.iter().map(|table| table.wrong.len()).sum();
@@ -283,6 +288,42 @@ where
             run: Box::new(move |conn, stop| {
                 let merged = merge().stop_when(|| stop.is_now()).execute(conn)?;
                 Ok(Done::Compacted(merged))
+            }),
+        });
+        self
+    }
+
+    /// Runs the copy that `copy` returns, which is called before each run: of totals, or of the last
+    /// days, into a column that queries sort by.
+    ///
+    /// ```
+    /// # include!("../doctest_setup.rs");
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use diesel::r2d2::{ConnectionManager, Pool};
+    /// # use diesel_counters::Compactor;
+    /// # let pool = Pool::new(ConnectionManager::<SqliteConnection>::new(":memory:"))?;
+    /// use article_counters::views;
+    ///
+    /// let compactor = Compactor::of(pool)
+    ///     .materialize(|| Article::materialize(views, articles::recent_views).last_days(90))
+    ///     .every(std::time::Duration::from_secs(60 * 60))
+    ///     .start()?;
+    /// # compactor.stop();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn materialize<F, P, ST, K>(
+        mut self,
+        copy: impl Fn() -> Materialize<'static, F, P, ST, K> + Send + 'static,
+    ) -> Self
+    where
+        for<'s> Materialize<'s, F, P, ST, K>: MaterializeOn<M::Connection>,
+    {
+        self.tasks.push(Task {
+            table: copy().name(),
+            run: Box::new(move |conn, stop| {
+                let mut copy = copy().stop_when(|| stop.is_now());
+                Ok(Done::Materialized(copy.copy(true, conn)?))
             }),
         });
         self

@@ -1,10 +1,12 @@
-//! Copying totals into a column of the parent table.
+//! Copying totals, or the counts of some days, into a column of the parent table.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
+use chrono::{Days, NaiveDate};
 use diesel::associations::HasTable;
 use diesel::backend::Backend;
 use diesel::connection::Connection;
@@ -18,9 +20,11 @@ use diesel::{Column, Expression, QueryResult, RunQueryDsl};
 
 use crate::backend::{Bind, CounterBackend, Dialect, numbered, push_compare, push_names};
 use crate::counter::Counters;
+use crate::day::{DayRange, Period, utc_today};
 use crate::key::{BindKey, KeyType, KeyTypes, LoadKey, field};
 use crate::layout::Layout;
-use crate::settings::{ChildOf, ParentColumns};
+use crate::reading::days::Days as _;
+use crate::settings::{ChildOf, CounterSettings, ParentColumns};
 use crate::transaction::{begin_read_committed, is_in_a_transaction};
 
 /// A column of the parent table that totals are copied into, by name. See
@@ -44,8 +48,12 @@ pub struct TotalColumn<P> {
 #[must_use = "totals are not copied until this is executed"]
 pub struct Materialize<'p, F, P, ST, K> {
     names: Arc<Names<F, P>>,
+    days: DayRange,
+    period: Period,
+    today: fn() -> NaiveDate,
     batch: usize,
     on_progress: Box<dyn FnMut(Materialized) + Send + 'p>,
+    is_stopped: Box<dyn Fn() -> bool + Send + 'p>,
     of: PhantomData<(ST, K)>,
 }
 
@@ -60,6 +68,12 @@ pub struct Materialized {
     pub different: u64,
     /// The number of rows that were written.
     pub written: u64,
+}
+
+impl fmt::Display for Materialized {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rows written", self.written)
+    }
 }
 
 impl<P> TotalColumn<P> {
@@ -79,6 +93,7 @@ impl<F: fmt::Debug, P: fmt::Debug, ST, K> fmt::Debug for Materialize<'_, F, P, S
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Materialize")
             .field("names", &self.names)
+            .field("days", &self.days)
             .field("batch", &self.batch)
             .finish_non_exhaustive()
     }
@@ -97,7 +112,7 @@ where
     C: Counters<Value = i64, Table: ChildOf<Into::Table>>,
     Into: Column<Table: HasTable<Table = Into::Table>>,
 {
-    Materialize::of_layout(
+    let mut materialize = Materialize::of_layout(
         Layout::of_counters(C::NAMES),
         TotalColumn {
             table: Into::Table::table(),
@@ -108,7 +123,10 @@ where
                 .collect(),
             column: Into::NAME.into(),
         },
-    )
+    );
+    materialize.period = C::Table::PERIOD;
+    materialize.today = C::Table::today;
+    materialize
 }
 
 type ParentKey<C, Into> = <<C as Counters>::Table as ChildOf<<Into as Column>::Table>>::ParentKey;
@@ -128,14 +146,76 @@ impl<F, P, ST, K> Materialize<'static, F, P, ST, K> {
     pub fn of_layout(layout: Layout<F>, into: TotalColumn<P>) -> Self {
         Materialize {
             names: Arc::new(Names { layout, into }),
+            days: DayRange::ALL,
+            period: Period::Day,
+            today: utc_today,
             batch: MAX_BATCH,
             on_progress: Box::new(|_| ()),
+            is_stopped: Box::new(|| false),
             of: PhantomData,
         }
     }
 }
 
 impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
+    /// Copies the counts of these days, in place of the totals. If the table counts by week, month or
+    /// year, these are the whole periods that overlap them.
+    ///
+    /// If the days move on, a row's count also becomes less. The next run writes that too.
+    pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
+        self.days = DayRange::whole(days, self.period);
+        self
+    }
+
+    /// Copies the counts of the last days, in place of the totals: of `days` days, the last of which is
+    /// the table's [`today`](crate::CounterSettings::today).
+    ///
+    /// ```
+    /// # include!("../doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// # let last_year = chrono::Utc::now().date_naive() - chrono::Days::new(365);
+    /// use diesel_counters::prelude::*;
+    /// use schema::article_counters::views;
+    /// use schema::articles;
+    ///
+    /// increment(views).of(1_i64).by(3).execute(conn)?;
+    /// increment(views).of(1_i64).by(5).on(last_year).execute(conn)?;
+    ///
+    /// Article::materialize(views, articles::recent_views).last_days(90).execute(conn)?;
+    ///
+    /// let by_recent = articles::table.order((articles::recent_views.desc(), articles::id.desc()));
+    /// let first: (i64, i64) = by_recent.select((articles::id, articles::recent_views)).first(conn)?;
+    /// assert_eq!(first, (1, 3));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn last_days(self, days: u32) -> Self {
+        let today = (self.today)();
+        let first = today.checked_sub_days(Days::new(days.into()));
+        // If there is no date so long ago, all days are meant.
+        let first = first.map_or(Bound::Unbounded, Bound::Excluded);
+        self.between((first, Bound::Included(today)))
+    }
+
+    /// Stops the run if `f` returns `true`. `f` is called before each statement that reads or writes
+    /// many rows.
+    pub fn stop_when<'q>(self, f: impl Fn() -> bool + Send + 'q) -> Materialize<'q, F, P, ST, K>
+    where
+        'p: 'q,
+    {
+        Materialize {
+            is_stopped: Box::new(f),
+            ..self
+        }
+    }
+
+    #[cfg(feature = "r2d2")]
+    pub(crate) fn name(&self) -> String {
+        let Names { layout, into } = &*self.names;
+        format!("{} into {}", layout.name, into.column)
+    }
+
     /// Sets how many rows are written in one statement: from 1 to 1,000. Defaults to 1,000. A number
     /// outside of this range is replaced by the nearest one in it.
     pub fn batch(mut self, rows: usize) -> Self {
@@ -148,12 +228,13 @@ impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
     pub fn on_progress<'q>(
         self,
         f: impl FnMut(Materialized) + Send + 'q,
-    ) -> Materialize<'q, F, P, ST, K> {
+    ) -> Materialize<'q, F, P, ST, K>
+    where
+        'p: 'q,
+    {
         Materialize {
-            names: self.names,
-            batch: self.batch,
             on_progress: Box::new(f),
-            of: PhantomData,
+            ..self
         }
     }
 
@@ -212,8 +293,12 @@ where
         let mut so_far = Materialized::default();
         let mut ends: Vec<K> = Vec::new();
         loop {
+            if (self.is_stopped)() {
+                return Ok(so_far);
+            }
             let mut range = KeyRange {
                 names: Arc::clone(&self.names),
+                days: self.days,
                 after: ends.last().cloned(),
                 last: None,
                 sql_type: PhantomData,
@@ -256,6 +341,9 @@ impl<F, P, ST, K> Materialize<'_, F, P, ST, K> {
     {
         let mut written = 0;
         for batch in rows.chunks(self.batch) {
+            if (self.is_stopped)() {
+                return Ok(());
+            }
             let write = WriteTotals::<F, P, ST, K> {
                 names: Arc::clone(&self.names),
                 rows: batch.to_vec(),
@@ -350,6 +438,7 @@ fn not_updated(key: &impl fmt::Debug) -> Error {
 #[derive(Debug)]
 pub struct KeyRange<F, P, ST, K> {
     names: Arc<Names<F, P>>,
+    days: DayRange,
     after: Option<K>,
     last: Option<K>,
     sql_type: PhantomData<ST>,
@@ -359,6 +448,7 @@ impl<F, P, ST, K: Clone> Clone for KeyRange<F, P, ST, K> {
     fn clone(&self) -> Self {
         KeyRange {
             names: Arc::clone(&self.names),
+            days: self.days,
             after: self.after.clone(),
             last: self.last.clone(),
             sql_type: PhantomData,
@@ -367,8 +457,12 @@ impl<F, P, ST, K: Clone> Clone for KeyRange<F, P, ST, K> {
 }
 
 impl<F, P, ST, K> KeyRange<F, P, ST, K> {
-    /// ` WHERE key > ? AND key <= ?`
-    fn walk_where<'b, DB>(&'b self, key: &[&str], mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
+    /// Writes ` WHERE key > ? AND key <= ?`. Returns what precedes a further condition.
+    fn walk_where<'b, DB>(
+        &'b self,
+        key: &[&str],
+        mut out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<&'static str>
     where
         K: BindKey<ST, DB>,
         DB: CounterBackend,
@@ -383,7 +477,18 @@ impl<F, P, ST, K> KeyRange<F, P, ST, K> {
             push_compare(key, key.len(), compare, push_value, &mut out)?;
             and = " AND ";
         }
-        Ok(())
+        Ok(and)
+    }
+
+    /// Writes a condition on the day of a row, unless all days are meant.
+    fn walk_days<'b, DB>(&'b self, and: &str, out: AstPass<'_, 'b, DB>) -> QueryResult<()>
+    where
+        DB: CounterBackend,
+    {
+        if self.days.is_all() {
+            return Ok(());
+        }
+        self.days.walk_where(and, &self.names.layout.day, out)
     }
 }
 
@@ -432,7 +537,8 @@ where
         Dialect::of(&out).push_select(&mut out);
         out.push_sql("COUNT(*) FROM ");
         into.table.walk_ast(out.reborrow())?;
-        self.0.walk_where(&into.key(), out.reborrow())
+        self.0.walk_where(&into.key(), out.reborrow())?;
+        Ok(())
     }
 }
 
@@ -478,7 +584,7 @@ where
     //     SELECT id AS key, total_views AS held, COALESCE(total, 0) AS total FROM articles
     //     LEFT JOIN (
     //         SELECT article_id, SUM(views) AS total FROM article_counters
-    //         WHERE article_id > ? AND article_id <= ? GROUP BY article_id
+    //         WHERE article_id > ? AND article_id <= ? AND day BETWEEN ? AND ? GROUP BY article_id
     //     ) AS totals ON article_id = id
     //     WHERE id > ? AND id <= ?
     // ) AS parent WHERE held <> total OR held IS NULL ORDER BY key
@@ -513,7 +619,8 @@ where
             dialect.push_sum(counter, &mut out)?;
             out.push_sql(&format!(" AS {TOTAL} FROM "));
             layout.table.walk_ast(out.reborrow())?;
-            self.range.walk_where(entity, out.reborrow())?;
+            let and = self.range.walk_where(entity, out.reborrow())?;
+            self.range.walk_days(and, out.reborrow())?;
             out.push_sql(" GROUP BY ");
             push_names(entity, &mut out)?;
             out.push_sql(&format!(") AS {TOTALS}"));
@@ -537,6 +644,7 @@ where
                 out.push_sql(".");
                 out.push_identifier(name)?;
             }
+            self.range.walk_days(" AND ", out.reborrow())?;
             out.push_sql(&format!(") AS {TOTAL} FROM "));
             into.table.walk_ast(out.reborrow())?;
         }

@@ -11,7 +11,7 @@ use diesel_counters_tests::schema::article_counters::{likes, views};
 use diesel_counters_tests::schema::articles;
 use diesel_counters_tests::watch::watch;
 
-use super::{article, day};
+use super::{article, day, utc_today};
 use crate::{Conn, HAS_SLOTS, IS_MYSQL, TestDatabase};
 
 fn held(conn: &mut Conn) -> Vec<i64> {
@@ -47,6 +47,39 @@ fn totals_are_copied_and_only_those_that_changed() {
         assert_eq!(updates.count(), if batch == 1 { 2 } else { 1 });
         assert_eq!(copy(conn), Ok(0));
     }
+}
+
+#[test]
+fn the_counts_of_a_range_of_days_are_copied_and_leave_it_again() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    let today = utc_today();
+    for (id, days_ago) in [(1, 0), (1, 1), (2, 1), (2, 2), (3, 3), (4, -1)] {
+        let day = today - chrono::TimeDelta::days(days_ago);
+        let one = increment(views).of(id).on(day).by(1 + days_ago.abs());
+        one.execute(conn).unwrap();
+    }
+    let copy = || Article::materialize(views, articles::total_views);
+    assert_eq!(copy().last_days(2).execute(conn), Ok(2));
+    assert_eq!(held(conn), [3, 2, 0, 0, 0]);
+    let day = |ago: u64| today - chrono::Days::new(ago);
+    // A day later, without a count in between.
+    assert_eq!(copy().between(day(0)..).execute(conn), Ok(3));
+    assert_eq!(held(conn), [1, 0, 0, 2, 0]);
+    assert_eq!(
+        copy()
+            .between(day(3)..day(1))
+            .dry_run(conn)
+            .unwrap()
+            .different,
+        4
+    );
+    assert_eq!(copy().last_days(u32::MAX).execute(conn), Ok(4));
+    assert_eq!(held(conn), [3, 5, 4, 0, 0]);
+    #[allow(clippy::reversed_empty_ranges)]
+    let none = copy().between(day(0)..=day(1)).execute(conn);
+    assert_eq!((none, held(conn)), (Ok(3), vec![0; 5]));
+    assert_eq!(copy().stop_when(|| true).execute(conn), Ok(0));
 }
 
 #[test]

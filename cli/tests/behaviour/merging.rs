@@ -75,6 +75,11 @@ fn fold_keeps_the_totals() {
         .chain(["--dry-run", "--json"])
         .collect();
     assert_eq!(database.run(&dry).json()["rows_left"], 20);
+    // Both days are of January.
+    let months = [&dry[..], &["--into", "month"]].concat();
+    assert_eq!(database.run(&months).json()["rows_left"], 20);
+    let years = [&dry[..], &["--into", "year"]].concat();
+    assert_eq!(database.run(&years).json()["rows_left"], 0);
     let folded = database.run(&folded);
     assert!(
         folded.stdout.contains("20 rows before 2026-02-01 merged"),
@@ -168,6 +173,13 @@ fn materialize_writes_what_differs() {
     );
     let again: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
     assert_eq!(database.run(&again).json()["rows_written"], 0);
+    let of_days = |days: &[&str]| {
+        let args = [&args[..], &["--dry-run", "--json"], days].concat();
+        database.run(&args).json()["rows_that_differ"].clone()
+    };
+    assert_eq!(of_days(&["--from", "2020-01-01"]), 0);
+    assert_eq!(of_days(&["--to", "2020-01-01"]), 2);
+    assert_eq!(of_days(&["--last-days", "1"]), 2, "all counts are older");
 
     database.execute("UPDATE articles SET total_views = 7 WHERE id = 3");
     assert_eq!(database.run(&again).json()["rows_written"], 1);

@@ -32,33 +32,24 @@ pub fn maintain(
     let compact = compact(article_counters::table).on_progress(on_progress);
     Ok(Maintained {
         compacted: compact.execute(conn)?,
-        totals: copy_totals(conn)?,
+        totals: Article::materialize(article_counters::views, articles::total_views)
+            .execute(conn)?,
     })
 }
 
 /// Does the same in the background, until the returned [`Compactor`] is dropped.
 pub fn in_background(pool: Pool) -> io::Result<Compactor> {
-    let of_totals = pool.clone();
     Compactor::of(pool)
         .compact(article_counters::table)
+        .materialize(|| Article::materialize(article_counters::views, articles::total_views))
         .every(EVERY)
-        .on_run(move |run| log(run, &of_totals))
+        .on_run(log)
         .start()
 }
 
-fn log(run: &Run, pool: &Pool) {
+fn log(run: &Run) {
     match &run.result {
-        Ok(done) => tracing::info!(table = run.table, "{done}"),
-        Err(error) => tracing::warn!(table = run.table, "cannot merge: {error}"),
+        Ok(_) => tracing::info!("{run}"),
+        Err(_) => tracing::warn!("{run}"),
     }
-    let copied = pool.get().map(|mut conn| copy_totals(&mut conn));
-    match copied {
-        Ok(Ok(totals)) => tracing::info!(articles = totals, "copied the totals that changed"),
-        Ok(Err(error)) => tracing::warn!("cannot copy the totals: {error}"),
-        Err(error) => tracing::warn!("cannot copy the totals: {error}"),
-    }
-}
-
-fn copy_totals(conn: &mut AnyConnection) -> QueryResult<usize> {
-    Article::materialize(article_counters::views, articles::total_views).execute(conn)
 }
