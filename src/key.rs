@@ -20,6 +20,7 @@ use diesel::sql_types::{HasSqlType, SingleValue, SqlType, Untyped};
 
 use crate::backend::{BindColumn, CounterBackend, WalkRows, is_exact, push_names};
 use crate::counter::Counters;
+use crate::day::Day;
 use crate::table::CounterTable;
 
 /// The SQL types of the columns of a key, as a tuple.
@@ -273,6 +274,26 @@ pub trait BindColumns<DB: Backend> {
     /// Writes the values of these rows: a value for each column, `?, ?`, if there is one row, or an
     /// array for each.
     fn walk_binds<'b>(&'b self, rows: Range<usize>, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+}
+
+/// Many keys, and a day for each: keys of one more column.
+#[derive(Debug, Default)]
+pub struct Dated<Columns> {
+    pub(crate) keys: Columns,
+    pub(crate) days: Vec<Day>,
+}
+
+impl<Columns: BindColumns<DB>, DB: CounterBackend> BindColumns<DB> for Dated<Columns> {
+    const NUMBER: usize = Columns::NUMBER + 1;
+    fn walk_binds<'b>(
+        &'b self,
+        rows: Range<usize>,
+        mut out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()> {
+        self.keys.walk_binds(rows.clone(), out.reborrow())?;
+        out.push_sql(if Columns::NUMBER > 0 { ", " } else { "" });
+        DB::ManyRows::walk_days(&self.days[rows], out)
+    }
 }
 
 /// The entities with these keys.

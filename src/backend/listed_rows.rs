@@ -10,6 +10,7 @@ use diesel::sql_types::{HasSqlType, SingleValue};
 use super::{
     AddedRows, Bind, BindColumn, CounterBackend, Dialect, ListedRows, WalkRows, push_names,
 };
+use crate::day::Day;
 use crate::key::BindColumns;
 
 impl<ST, K, DB> BindColumn<ST, K, DB> for ListedRows
@@ -73,6 +74,11 @@ impl<DB: CounterBackend> WalkRows<DB> for ListedRows {
         Dialect::of(&out).push_from_numbered(table, key, rows, push_key, &mut out)
     }
 
+    fn walk_days<'b>(days: &'b [Day], mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        days.iter()
+            .try_for_each(|day| DB::push_bind(Bind::Day(day), &mut out))
+    }
+
     fn walk_added<'b, C: BindColumns<DB>>(
         rows: &AddedRows<'b, C>,
         mut out: AstPass<'_, 'b, DB>,
@@ -88,10 +94,6 @@ impl<DB: CounterBackend> WalkRows<DB> for ListedRows {
             let is_first = row == rows.rows.start;
             out.push_sql(if is_first { "(" } else { "), (" });
             rows.columns.walk_binds(one(row), out.reborrow())?;
-            if C::NUMBER > 0 {
-                out.push_sql(", ");
-            }
-            DB::push_bind(Bind::Day(rows.day), &mut out)?;
             out.push_sql(", ");
             dialect.push_slot(rows.slots, is_first, &mut out)?;
             for amounts in rows.amounts {

@@ -186,6 +186,9 @@ pub trait WalkRows<DB: Backend> {
         T: QueryFragment<DB>,
         C: BindColumns<DB>;
 
+    /// Writes the days as an array, or, if there is one, as a value.
+    fn walk_days<'b>(days: &'b [Day], out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+
     /// Writes what follows `INSERT INTO` a table and ` (`: the columns, and the rows.
     fn walk_added<'b, C: BindColumns<DB>>(
         rows: &AddedRows<'b, C>,
@@ -205,9 +208,8 @@ pub struct AddedRows<'a, Columns> {
     /// The names of the columns of the primary key.
     pub(crate) key: &'a [&'a str],
     pub(crate) counters: &'a [&'a str],
-    pub(crate) day: &'a Day,
     pub(crate) slots: &'a SlotRange,
-    /// The keys and the amounts of more rows than these.
+    /// The keys, with their days, and the amounts of more rows than these.
     pub(crate) columns: &'a Columns,
     pub(crate) amounts: &'a [Vec<i64>],
     /// The numbers of these rows.

@@ -4,10 +4,11 @@ use diesel::QueryResult;
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::serialize::ToSql;
-use diesel::sql_types::{Array, BigInt, HasSqlType, SingleValue};
+use diesel::sql_types::{Array, BigInt, Date, HasSqlType, SingleValue};
 
 use super::sql::{NUMBER, WANTED, WANTED_KEY, push_names};
-use super::{AddedRows, Bind, BindColumn, Binds, Dialect, UnnestedRows, WalkRows};
+use super::{AddedRows, BindColumn, Dialect, UnnestedRows, WalkRows};
+use crate::day::Day;
 use crate::key::BindColumns;
 
 impl<ST, K> BindColumn<ST, K, Pg> for UnnestedRows
@@ -91,32 +92,29 @@ impl WalkRows<Pg> for UnnestedRows {
         Ok(())
     }
 
+    fn walk_days<'b>(days: &'b [Day], mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_bind_param::<Array<Date>, _>(days)
+    }
+
     fn walk_added<'b, C: BindColumns<Pg>>(
         rows: &AddedRows<'b, C>,
         mut out: AstPass<'_, 'b, Pg>,
     ) -> QueryResult<()> {
-        let (entity, [day, slot]) = rows.key.split_at(C::NUMBER) else {
+        let (columns, [slot]) = rows.key.split_at(C::NUMBER) else {
             return Ok(());
         };
-        push_names(&[day, slot], &mut out)?;
-        for name in entity.iter().chain(rows.counters) {
+        out.push_identifier(slot)?;
+        for name in columns.iter().chain(rows.counters) {
             out.push_sql(", ");
             out.push_identifier(name)?;
         }
-        out.push_sql(") SELECT ");
-        Pg::push_bind(Bind::Day(rows.day), &mut out)?;
         // A subquery runs once, and an expression once for each row.
-        out.push_sql(", (SELECT ");
+        out.push_sql(") SELECT (SELECT ");
         Dialect::PostgreSql.push_slot(rows.slots, true, &mut out)?;
-        out.push_sql(")");
-        if C::NUMBER == 0 && rows.amounts.is_empty() {
-            // One row, of nothing else.
-            return Ok(());
-        }
-        out.push_sql(", row.* FROM unnest(");
+        out.push_sql("), row.* FROM unnest(");
         rows.columns.walk_binds(rows.rows.clone(), out.reborrow())?;
-        for (i, amounts) in rows.amounts.iter().enumerate() {
-            out.push_sql(if C::NUMBER + i == 0 { "" } else { ", " });
+        for amounts in rows.amounts {
+            out.push_sql(", ");
             out.push_bind_param::<Array<BigInt>, _>(&amounts[rows.rows.clone()])?;
         }
         out.push_sql(") AS row");

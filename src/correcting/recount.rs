@@ -1,6 +1,5 @@
 //! Correcting counters from the rows that they count.
 
-use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -16,11 +15,12 @@ use crate::correcting::drift::{ByEntity, DriftQuery};
 use crate::correcting::stored::TakeBack;
 use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
 use crate::counter::{Counters, can_be_beyond, difference, sum};
-use crate::counting::increment::{DaySlots, Increment, is_zero};
+use crate::counting::increment::{Increment, is_zero};
 use crate::counting::increment_many::{AddRows, add_rows};
 use crate::day::{Day, UNDATED};
 use crate::key::{KeyColumns, KeyOf, KeyType, KeyTypes, Keys, One, Prefix, PrefixOf};
 use crate::settings::CounterSettings;
+use crate::slot::SlotRange;
 use crate::table::{CounterTable, EntityTable};
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
@@ -334,7 +334,7 @@ impl<C: Counters, Source, By, E> Recount<C, Source, By, E> {
         let mut rows = query.load::<(K, C::Value, C::Value)>(conn)?;
         rows.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
 
-        let mut differences = BTreeMap::<_, Vec<_>>::new();
+        let mut differences = Vec::with_capacity(rows.len());
         let mut found = Vec::with_capacity(rows.len());
         let (mut can_be_wrong, mut too_large) = (Vec::new(), Vec::new());
         for (key, stored, actual) in rows {
@@ -347,20 +347,14 @@ impl<C: Counters, Source, By, E> Recount<C, Source, By, E> {
                     if can_be_beyond(&stored) {
                         can_be_wrong.push(entity.clone());
                     }
-                    let of_day = differences.entry(day).or_default();
-                    of_day.push((entity, difference));
+                    differences.push((entity, Day(day), difference));
                 }
                 _ => too_large.push(entity),
             }
             found.push((key, C::value(stored), C::value(actual)));
         }
-        for (day, differences) in differences {
-            let place = DaySlots {
-                day: Day(day),
-                slots: self.increment.slots,
-            };
-            add_rows::<C::Table, _, _, _>(place, C::NAMES, differences, conn)?;
-        }
+        let differences = differences.into_iter();
+        add_rows::<C::Table, _, _, _>(self.increment.slots, C::NAMES, differences, conn)?;
         too_large.dedup();
         can_be_wrong.dedup();
         if !too_large.is_empty() {
@@ -383,8 +377,9 @@ where
     Conn: Connection<Backend: CounterBackend>,
     AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
-    let rows = keys.iter().map(|key| (key.clone(), C::ZERO)).collect();
-    add_rows::<C::Table, _, _, _>(DaySlots::LOCK, C::NAMES, rows, conn)
+    let rows = keys.iter();
+    let rows = rows.map(|key| (key.clone(), Day(UNDATED), C::ZERO));
+    add_rows::<C::Table, _, _, _>(SlotRange::MERGED, C::NAMES, rows, conn)
 }
 
 fn drifts<K, V>(rows: Vec<(K, V, V)>) -> Vec<Drift<K, V>> {

@@ -11,8 +11,8 @@ use diesel::query_dsl::methods::ExecuteDsl;
 
 use crate::backend::CounterBackend;
 use crate::counter::Counters;
-use crate::counting::increment::DaySlots;
 use crate::counting::increment_many::{AddRows, add_rows};
+use crate::day::Day;
 use crate::error::overflow;
 use crate::key::KeyOf;
 use crate::slot::Slot;
@@ -64,8 +64,8 @@ pub(crate) fn sum_of(sums: &Sums, counter: &str) -> i128 {
 
 /// Writes the rows in their order. Leaves out sums of 0.
 ///
-/// It runs a statement for each run of rows that have the same day and the same [`Slot`], with the
-/// counters of all of them.
+/// It runs a statement for each run of rows that have the same [`Slot`], with the counters of all of
+/// them.
 pub(crate) fn write_rows<T, K, Conn>(
     rows: impl IntoIterator<Item = (RowKey<K>, impl Borrow<Sums>)>,
     conn: &mut Conn,
@@ -89,22 +89,19 @@ where
     let counters = Vec::from_iter(counters);
     let mut rows = all.into_iter().peekable();
     while let Some(((day, key, slot), sums)) = rows.next() {
-        let mut run = vec![(key, sums)];
-        while let Some(((_, key, _), sums)) =
-            rows.next_if(|((other, _, others), _)| (*other, *others) == (day, slot))
-        {
-            run.push((key, sums));
+        let mut run = vec![(day, key, sums)];
+        while let Some(((day, key, _), sums)) = rows.next_if(|((.., other), _)| *other == slot) {
+            run.push((day, key, sums));
         }
-        let run = run.into_iter().map(|(key, sums)| {
+        let run = run.into_iter().map(|(day, key, sums)| {
             let sums = counters
                 .iter()
                 .map(|counter| sum_of(sums.borrow(), counter));
             let amounts = sums.map(i64::try_from).collect::<Result<Vec<_>, _>>();
-            Ok((key, amounts.map_err(|_| overflow())?))
+            Ok((key, Day(day), amounts.map_err(|_| overflow())?))
         });
-        let run = run.collect::<QueryResult<_>>()?;
-        let place = DaySlots::chosen(day, slot, T::SLOTS);
-        add_rows::<T, K, _, _>(place, &counters, run, conn)?;
+        let run = run.collect::<QueryResult<Vec<_>>>()?;
+        add_rows::<T, K, _, _>(slot.range(T::SLOTS), &counters, run.into_iter(), conn)?;
     }
     Ok(())
 }

@@ -72,28 +72,6 @@ pub struct Increment<C: Counters, K = ()> {
     pub(crate) slot: Slot,
 }
 
-/// The day of a row to write, and the slots to choose from.
-#[derive(Debug, Clone, Copy)]
-pub struct DaySlots {
-    pub(crate) day: Day,
-    pub(crate) slots: SlotRange,
-}
-
-impl DaySlots {
-    /// The row that corrections of an entity lock.
-    pub(crate) const LOCK: Self = DaySlots {
-        day: Day(UNDATED),
-        slots: SlotRange::MERGED,
-    };
-
-    pub(crate) fn chosen(day: NaiveDate, slot: Slot, slots: i16) -> Self {
-        DaySlots {
-            day: Day(day),
-            slots: slot.range(slots),
-        }
-    }
-}
-
 impl<C: Counters, K: Clone> Clone for Increment<C, K> {
     fn clone(&self) -> Self {
         Increment {
@@ -150,8 +128,8 @@ impl<C: Counters, K> Increment<C, K> {
     /// inserted. Run it with [`ExecuteDsl::execute`], which sends an increment by 0 too.
     pub(crate) fn lock(id: K) -> Self {
         Increment {
-            day: DaySlots::LOCK.day.into(),
-            slots: DaySlots::LOCK.slots,
+            day: Day(UNDATED).into(),
+            slots: SlotRange::MERGED,
             id,
             amounts: C::ZERO,
             slot: Slot::Connection,
@@ -161,13 +139,6 @@ impl<C: Counters, K> Increment<C, K> {
     /// The day to count on. It stays the same from the first call on.
     pub(crate) fn day(&self) -> &Day {
         self.day.get_or_init(|| Day(today::<C::Table>()))
-    }
-
-    pub(crate) fn place(&self) -> DaySlots {
-        DaySlots {
-            day: *self.day(),
-            slots: self.slots,
-        }
     }
 
     pub(crate) fn amounts(mut self, amounts: C::Amounts) -> Self {

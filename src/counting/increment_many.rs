@@ -12,10 +12,11 @@ use diesel::query_dsl::methods::ExecuteDsl;
 
 use crate::backend::{AddedRows, CounterBackend, Dialect, ManyRows, WalkRows};
 use crate::counter::{Counters, add, in_range, wide};
-use crate::counting::increment::{CountOn, DaySlots, Increment, increment};
+use crate::counting::increment::{CountOn, Increment, increment};
+use crate::day::Day;
 use crate::error::overflow;
-use crate::key::{BindColumns, KeyOf, KeyType};
-use crate::slot::Slot;
+use crate::key::{BindColumns, Dated, KeyOf, KeyType};
+use crate::slot::{Slot, SlotRange};
 use crate::table::CounterTable;
 
 /// Adds to one or more counters of many entities. `counts` has the key of each entity and the
@@ -124,19 +125,21 @@ where
     AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
     fn count(self, conn: &mut Conn) -> QueryResult<usize> {
+        let day = *self.increment.day();
         let rows = to_add::<C, K>(self.counts)?;
         let number = rows.len();
-        add_rows::<C::Table, _, _, _>(self.increment.place(), C::NAMES, rows, conn)?;
+        let rows = rows.into_iter().map(|(key, amounts)| (key, day, amounts));
+        add_rows::<C::Table, _, _, _>(self.increment.slots, C::NAMES, rows, conn)?;
         Ok(number)
     }
 }
 
-/// Adds rows to the counters of these names, in as few statements as the backend needs. The rows
-/// must be sorted by key, with each key once.
+/// Adds rows to the counters of these names, in as few statements as the backend needs. Each row has a
+/// key, a day and an amount for each counter. The rows must be sorted, with each key and day once.
 pub(crate) fn add_rows<T, K, A, Conn>(
-    place: DaySlots,
+    slots: SlotRange,
     counters: &[&'static str],
-    rows: Vec<(K, A)>,
+    rows: impl ExactSizeIterator<Item = (K, Day, A)>,
     conn: &mut Conn,
 ) -> QueryResult<()>
 where
@@ -146,7 +149,7 @@ where
     Conn: Connection<Backend: CounterBackend>,
     AddRows<T, K::Columns>: ExecuteDsl<Conn>,
 {
-    let mut add = AddRows::<T, K::Columns>::new(place, counters, rows);
+    let mut add = AddRows::<T, K::Columns>::new(slots, counters, rows);
     let number = add.rows.end;
     while add.rows.start < number {
         let left = number - add.rows.start;
@@ -169,7 +172,7 @@ fn to_add<C: Counters, K>(counts: Vec<(K, C::Sums)>) -> QueryResult<Vec<(K, C::A
 /// Adds to several rows of the table `T`.
 #[derive(Debug)]
 pub struct AddRows<T, Columns> {
-    place: DaySlots,
+    slots: SlotRange,
     added: Arc<Added<Columns>>,
     /// The numbers of the rows that the statement adds.
     rows: Range<usize>,
@@ -182,28 +185,34 @@ statement!(AddRows(T, Columns));
 #[derive(Debug)]
 struct Added<Columns> {
     counters: Vec<&'static str>,
-    keys: Columns,
+    keys: Dated<Columns>,
     /// For each counter, an amount for each key.
     amounts: Vec<Vec<i64>>,
 }
 
 impl<T: CounterTable, Columns: Default> AddRows<T, Columns> {
-    fn new<K, A>(place: DaySlots, counters: &[&'static str], rows: Vec<(K, A)>) -> Self
+    fn new<K, A>(
+        slots: SlotRange,
+        counters: &[&'static str],
+        rows: impl ExactSizeIterator<Item = (K, Day, A)>,
+    ) -> Self
     where
         K: KeyOf<T::KeyType, Columns = Columns>,
         A: AsRef<[i64]>,
     {
         let number = rows.len();
-        let mut keys = Columns::default();
+        let mut keys = Dated::<Columns>::default();
+        keys.days.reserve_exact(number);
         let mut amounts = vec![Vec::with_capacity(number); counters.len()];
-        for (key, of_key) in rows {
-            key.push_to(&mut keys);
+        for (key, day, of_key) in rows {
+            key.push_to(&mut keys.keys);
+            keys.days.push(day);
             for (amounts, amount) in amounts.iter_mut().zip(of_key.as_ref()) {
                 amounts.push(*amount);
             }
         }
         AddRows {
-            place,
+            slots,
             added: Arc::new(Added {
                 counters: counters.to_vec(),
                 keys,
@@ -245,8 +254,7 @@ where
         let rows = AddedRows {
             key: T::KEY,
             counters,
-            day: &self.place.day,
-            slots: &self.place.slots,
+            slots: &self.slots,
             columns: keys,
             amounts,
             rows: self.rows.clone(),
@@ -262,11 +270,14 @@ impl<C: Counters, K: KeyOf<KeyType<C>>> IncrementMany<C, K> {
     /// The increment as one statement, for a backend that takes any number of rows. If an amount is
     /// out of range, the statement fails.
     pub(crate) fn into_statement(self) -> AddRows<C::Table, K::Columns> {
+        let day = *self.increment.day();
         let rows = to_add::<C, K>(self.counts);
         let overflows = rows.is_err();
+        let rows = rows.unwrap_or_default().into_iter();
+        let rows = rows.map(|(key, amounts)| (key, day, amounts));
         AddRows {
             overflows,
-            ..AddRows::new(self.increment.place(), C::NAMES, rows.unwrap_or_default())
+            ..AddRows::new(self.increment.slots, C::NAMES, rows)
         }
     }
 }
