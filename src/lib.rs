@@ -192,6 +192,7 @@ pub use claim::ClaimSlots;
 pub use correcting::recount::Drift;
 #[cfg(feature = "triggers")]
 pub use correcting::recount_triggers::{RecountConnection, RecountedTable, WrongCount};
+pub use correcting::set_days::CountsSet;
 pub use counter::Counters;
 #[cfg(feature = "postgres")]
 pub use counting::counting_statement::{CountingDsl, StatementIncrement};
@@ -243,6 +244,7 @@ pub mod dsl {
     #[cfg(feature = "triggers")]
     pub use crate::correcting::recount_triggers::{RecountTriggers, recount_triggers};
     pub use crate::correcting::set::{SetCounter, SetOn, set_counter};
+    pub use crate::correcting::set_days::SetDays;
     pub use crate::correcting::true_counts::{RecountBy, TrueCounts};
     #[cfg(feature = "postgres")]
     pub use crate::counting::counting_statement::{CountingQuery, CountingStatement};

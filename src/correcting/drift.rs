@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use diesel::QueryResult;
 use diesel::query_builder::{AstPass, QueryFragment};
-use diesel::result::Error;
 use diesel::sql_types::Date;
 
 use crate::backend::{CounterBackend, Dialect, numbered, push_names};
-use crate::correcting::stored::walk_where_locked;
+use crate::correcting::stored::{walk_where, walk_where_locked};
 use crate::counter::Counters;
+use crate::day::DayRange;
 use crate::key::{Entities, KeyType, KeyTypes};
+use crate::reading::days::Days;
 use crate::reading::sums::{ByDay, Ungrouped};
 use crate::settings::CounterSettings;
 use crate::table::KeyNames;
@@ -21,6 +22,7 @@ use crate::table::KeyNames;
 pub struct DriftQuery<C, Source, E, By> {
     source: Arc<Source>,
     entities: E,
+    days: DayRange,
     /// Whether these entities have been locked.
     locked: bool,
     /// Whether the caller's transaction was open before the lock that this query relies on. Then
@@ -31,10 +33,11 @@ pub struct DriftQuery<C, Source, E, By> {
 statement!(DriftQuery(C, Source, E, By) -> By::Rows where C: Counters, By: DriftBy<C>);
 
 impl<C, Source, E, By> DriftQuery<C, Source, E, By> {
-    pub(super) fn new(source: &Arc<Source>, entities: E) -> Self {
+    pub(super) fn new(source: &Arc<Source>, entities: E, days: DayRange) -> Self {
         DriftQuery {
             source: Arc::clone(source),
             entities,
+            days,
             locked: false,
             may_be_stale: false,
             by: PhantomData,
@@ -120,13 +123,7 @@ where
     // A stored sum that is out of range is the nearest BIGINT, so that it can be corrected.
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
-        if self.may_be_stale && dialect.reads_old_snapshots() {
-            return Err(Error::QueryBuilderError(
-                "on MySQL and MariaDB, a query in a transaction can read rows as they were when the \
-                 transaction began: recount outside of a transaction"
-                    .into(),
-            ));
-        }
+        dialect.refuse_old_snapshot(self.may_be_stale)?;
         let entity = C::Table::ENTITY;
         let entity_names: Vec<String> = (0..entity.len()).map(|i| numbered(ENTITY, i)).collect();
         let entity_names: Vec<&str> = entity_names.iter().map(String::as_str).collect();
@@ -194,9 +191,9 @@ where
         out.push_sql(" FROM ");
         C::Table::TABLE.walk_ast(out.reborrow())?;
         if self.locked {
-            walk_where_locked::<C::Table, _, _>(&self.entities, out.reborrow())?;
+            walk_where_locked::<C::Table, _, _>(&self.entities, &self.days, out.reborrow())?;
         } else {
-            self.entities.walk_where(entity, out.reborrow())?;
+            walk_where::<C::Table, _, _>(&self.entities, &self.days, out.reborrow())?;
         }
         out.push_sql(" UNION ALL SELECT ");
         push_names(&names, &mut out)?;
@@ -208,8 +205,12 @@ where
         // Texts are compared by the collation of the counter table, which can differ from the
         // source's.
         let exact = KeyType::<C>::is_exact();
+        let mut and = " WHERE ";
         if exact {
-            self.entities.walk_where(&entity_names, out.reborrow())?;
+            and = self.entities.walk_where(&entity_names, out.reborrow())?;
+        }
+        if !self.days.is_all() {
+            self.days.walk_where(and, DAY, out.reborrow())?;
         }
         out.push_sql(") AS diesel_counters_both");
         if !exact {

@@ -6,6 +6,7 @@ pub(crate) mod recount;
 #[cfg(feature = "triggers")]
 pub(crate) mod recount_triggers;
 pub(crate) mod set;
+pub(crate) mod set_days;
 pub(crate) mod stored;
 #[cfg(feature = "triggers")]
 pub(crate) mod trigger_statements;

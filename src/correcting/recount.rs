@@ -1,6 +1,7 @@
 //! Correcting counters from the rows that they count.
 
 use std::marker::PhantomData;
+use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use chrono::NaiveDate;
@@ -11,13 +12,13 @@ use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::CounterBackend;
-use crate::correcting::drift::{ByEntity, DriftQuery};
+use crate::correcting::drift::{ByEntity, ByEntityAndDay, DriftQuery};
 use crate::correcting::stored::TakeBack;
 use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
 use crate::counter::{Counters, can_be_beyond, difference, sum};
 use crate::counting::increment::{Increment, is_zero};
 use crate::counting::increment_many::{AddRows, add_rows};
-use crate::day::{Day, UNDATED};
+use crate::day::{Day, DayRange, UNDATED};
 use crate::key::{KeyColumns, KeyOf, KeyType, KeyTypes, Keys, One, Prefix, PrefixOf};
 use crate::settings::CounterSettings;
 use crate::slot::SlotRange;
@@ -74,15 +75,16 @@ use crate::transaction::{is_in_a_lasting_transaction, transaction};
 /// one entity, or of one entity and day, they are added up.
 ///
 /// **If `source` does not return an entity, or a day, its true count is 0.** `source` must
-/// therefore return everything that the counter ever counted. No row of the counter table is
-/// deleted.
+/// therefore return everything that the counter ever counted, or everything that it counted on the
+/// days given with [`between`](Recount::between). No row of the counter table is deleted.
 ///
 /// If the keys are texts, they require the collation of the counter table's column.
 ///
 /// # Recounting by day
 ///
-/// A recount by day can also import the counts of a log, if the log has all counts of the counter.
-/// Running the import again changes nothing.
+/// A recount by day can also import the counts of a log, if the log has all counts of the counter, or
+/// all of [some days](Recount::between). Running the import again changes nothing. For counts that are
+/// not in a table, see [`SetCounter::of_days`](crate::dsl::SetCounter::of_days).
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -154,6 +156,7 @@ where
     Recount {
         increment: Increment::new(),
         source: Arc::new(source.as_query()),
+        days: DayRange::ALL,
         entities: (),
         batch: 256,
         by: PhantomData,
@@ -167,6 +170,7 @@ where
 pub struct Recount<C: Counters, Source, By = ByEntity, E = ()> {
     increment: Increment<C>,
     source: Arc<Source>,
+    days: DayRange,
     entities: E,
     batch: usize,
     by: PhantomData<By>,
@@ -178,6 +182,7 @@ pub struct Recount<C: Counters, Source, By = ByEntity, E = ()> {
 pub struct RecountOne<C: Counters, Source, Id, By = ByEntity> {
     increment: Increment<C, Id>,
     source: Arc<Source>,
+    days: DayRange,
     by: PhantomData<By>,
 }
 
@@ -209,6 +214,7 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         RecountOne {
             increment: self.increment.of_id(id),
             source: self.source,
+            days: self.days,
             by: PhantomData,
         }
     }
@@ -222,10 +228,57 @@ impl<C: Counters, Source, By> Recount<C, Source, By> {
         Recount {
             increment: self.increment,
             source: self.source,
+            days: self.days,
             entities: Prefix::new(id),
             batch: self.batch,
             by: PhantomData,
         }
+    }
+}
+
+impl<C: Counters, Source, E> Recount<C, Source, ByEntityAndDay, E> {
+    /// Recounts only these days. Counts of other days do not change, and `source` need not select
+    /// them. If the table counts by week, month or year, these are the whole periods that overlap the
+    /// range.
+    ///
+    /// ```
+    /// # include!("../doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// # diesel::table! { downloads (article_id, day) { article_id -> BigInt, day -> Date, number -> BigInt } }
+    /// # diesel::sql_query("CREATE TABLE downloads (article_id BIGINT, day DATE, number BIGINT)").execute(conn)?;
+    /// # diesel::sql_query("INSERT INTO downloads VALUES (1, '2026-03-01', 7)").execute(conn)?;
+    /// # let day = |day| chrono::NaiveDate::from_ymd_opt(2026, 3, day).unwrap();
+    /// use diesel_counters::dsl::recount;
+    /// use diesel_counters::prelude::*;
+    /// use schema::article_counters::views;
+    ///
+    /// increment(views).of(1_i64).on(day(2)).by(5).execute(conn)?;
+    ///
+    /// // The log of the first of March, imported twice.
+    /// let log = downloads::table.select((downloads::article_id, downloads::day, downloads::number));
+    /// for changed in [1, 0] {
+    ///     let drift: Vec<diesel_counters::Drift<_>> =
+    ///         recount(views, log).between(day(1)..=day(1)).execute(conn)?;
+    ///     assert_eq!(drift.len(), changed);
+    /// #   let _: &[diesel_counters::Drift<(i64, chrono::NaiveDate)>] = &drift;
+    /// }
+    /// let series = counter_series(views).of(1_i64).load(conn)?;
+    /// assert_eq!(series, [(day(1), 7), (day(2), 5)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
+        self.days = DayRange::whole(days, C::Table::PERIOD);
+        self
+    }
+}
+
+impl<C: Counters, Source, Id> RecountOne<C, Source, Id, ByEntityAndDay> {
+    /// Recounts only these days, as [`Recount::between`].
+    pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
+        self.days = DayRange::whole(days, C::Table::PERIOD);
+        self
     }
 }
 
@@ -249,7 +302,7 @@ impl<C: Counters, Source, By, E: Clone> Recount<C, Source, By, E> {
         C::Table: EntityTable,
         DriftQuery<C, Source, E, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
-        let query = DriftQuery::<C, _, _, By>::new(&self.source, self.entities.clone());
+        let query = DriftQuery::<C, _, _, By>::new(&self.source, self.entities.clone(), self.days);
         Ok(drifts(query.load(conn)?))
     }
 
@@ -287,7 +340,7 @@ where
 {
     fn recount(self, conn: &mut Conn) -> QueryResult<Vec<Drift<K, C::Value>>> {
         let in_a_transaction = is_in_a_lasting_transaction(conn)?;
-        let query = DriftQuery::<C, _, _, By>::new(&self.source, self.entities.clone())
+        let query = DriftQuery::<C, _, _, By>::new(&self.source, self.entities.clone(), self.days)
             .may_be_stale(in_a_transaction);
         let drifts = query.load::<(K, C::Value, C::Value)>(conn)?;
         let mut keys: Vec<By::Entity> = drifts
@@ -328,7 +381,7 @@ impl<C: Counters, Source, By, E> Recount<C, Source, By, E> {
             LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
         let these = Keys::listed::<KeyType<C>, _, Conn::Backend>(keys);
-        let query = DriftQuery::<C, _, _, By>::new(&self.source, these)
+        let query = DriftQuery::<C, _, _, By>::new(&self.source, these, self.days)
             .locked()
             .may_be_stale(in_a_transaction);
         let mut rows = query.load::<(K, C::Value, C::Value)>(conn)?;
@@ -359,7 +412,7 @@ impl<C: Counters, Source, By, E> Recount<C, Source, By, E> {
         can_be_wrong.dedup();
         if !too_large.is_empty() {
             let these = Keys::listed::<KeyType<C>, _, Conn::Backend>(&too_large);
-            TakeBack::<C, _>::new(these).execute(conn)?;
+            TakeBack::<C, _>::new(these, self.days).execute(conn)?;
             self.correct(&too_large, false, in_a_transaction, conn)?;
         }
         if !can_be_wrong.is_empty() {
@@ -449,9 +502,10 @@ where
             let mut added = Vec::new();
             let mut is_second = false;
             'again: loop {
-                let query = DriftQuery::<C, _, _, By::OfOne>::new(&self.source, id.clone())
-                    .locked()
-                    .may_be_stale(in_a_transaction);
+                let query =
+                    DriftQuery::<C, _, _, By::OfOne>::new(&self.source, id.clone(), self.days)
+                        .locked()
+                        .may_be_stale(in_a_transaction);
                 let mut corrections = Vec::new();
                 let mut can_be_wrong = false;
                 for row in query.load::<By::Row>(conn)? {
@@ -465,7 +519,7 @@ where
                         Err(_) => can_be_beyond(&stored),
                     };
                     if is_clamped {
-                        TakeBack::<C, _>::new(id.clone()).execute(conn)?;
+                        TakeBack::<C, _>::new(id.clone(), self.days).execute(conn)?;
                         added.clear();
                         is_second = false;
                         continue 'again;

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use chrono::NaiveDate;
 use diesel::connection::Connection;
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::{QueryResult, RunQueryDsl};
@@ -10,15 +11,17 @@ use crate::backend::CounterBackend;
 use crate::correcting::stored::{StoredRows, TakeBack};
 use crate::counter::{Counters, difference, nearest_sum, sum};
 use crate::counting::increment::Increment;
+use crate::day::DayRange;
 use crate::key::{KeyOf, KeyType, One};
-use crate::settings::assert_program_counts;
+use crate::settings::{CounterSettings, assert_program_counts};
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
 /// Sets one or more counters of an entity to a value.
 ///
 /// The entity is given with [`of`](SetCounter::of), and the value with [`to`](SetCounter::to).
 /// `execute` adds the difference between the value and the stored total to today's count, and
-/// returns the total before. Counts of earlier days do not change.
+/// returns the total before. Counts of earlier days do not change. [`on`](SetCounter::on) sets the
+/// count of one day instead, and [`of_days`](SetCounter::of_days) those of many entities and days.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -52,6 +55,7 @@ pub fn set_counter<C: Counters>(_counters: C) -> SetCounter<C> {
     const { assert_program_counts::<C>() }
     SetCounter {
         increment: Increment::new(),
+        days: DayRange::ALL,
         value: C::ZERO,
     }
 }
@@ -61,6 +65,7 @@ pub fn set_counter<C: Counters>(_counters: C) -> SetCounter<C> {
 #[derive(Debug, Clone)]
 pub struct SetCounter<C: Counters, Id = ()> {
     increment: Increment<C, Id>,
+    days: DayRange,
     value: C::Amounts,
 }
 
@@ -73,6 +78,7 @@ impl<C: Counters> SetCounter<C> {
     pub(crate) fn of_id<K>(self, id: K) -> SetCounter<C, K> {
         SetCounter {
             increment: self.increment.of_id(id),
+            days: self.days,
             value: self.value,
         }
     }
@@ -85,10 +91,18 @@ impl<C: Counters, Id> SetCounter<C, Id> {
         self
     }
 
+    /// Sets the count of this day, in place of the total. Counts of other days do not change. If the
+    /// table counts by week, month or year, it is the count of the period that contains `day`.
+    pub fn on(mut self, day: NaiveDate) -> Self {
+        self.increment = self.increment.on(day);
+        self.days = DayRange::period_of(day, C::Table::PERIOD);
+        self
+    }
+
     /// Sets the counters. Returns the value before, or a tuple of values.
     ///
     /// If a value is out of the range of an `i64`, which rows of several days or slots can add up to,
-    /// it returns the nearest `i64`, and sets the counts of all days to 0 first.
+    /// it returns the nearest `i64`, and sets the counts of all these days to 0 first.
     ///
     /// It runs up to three statements in a transaction, or in a savepoint if a transaction is open;
     /// in an open transaction on MySQL and MariaDB, four or more. One reads all rows of the entity. The
@@ -111,7 +125,8 @@ impl<C: Counters, Id> SetCounter<C, Id> {
     }
 }
 
-/// A [`SetCounter`] that runs on the connection `Conn`, and returns `Returned`: the count before.
+/// A [`SetCounter`] or a [`SetDays`](crate::dsl::SetDays) that runs on the connection `Conn`, and
+/// returns `Returned`: the count before, or the numbers of counts.
 #[diagnostic::on_unimplemented(
     message = "these counters cannot be set on a `{Conn}`",
     label = "this requires a connection of Diesel's, and counters of an entity: `.of(id)`"
@@ -137,11 +152,11 @@ where
             ExecuteDsl::execute(Increment::<C, K>::lock(id.0.clone()), conn)?;
             let mut before = None;
             loop {
-                let rows = read_rows::<C, _, Conn>(&id, latest, conn)?;
+                let rows = read_rows::<C, _, Conn>(&id, self.days, latest, conn)?;
                 let rows: Vec<_> = rows.into_iter().map(C::amounts).collect();
                 let nearest = *before.get_or_insert_with(|| nearest_sum::<C>(rows.iter().copied()));
                 let Ok(stored) = sum::<C>(rows) else {
-                    TakeBack::<C, _>::new(id.clone()).execute(conn)?;
+                    TakeBack::<C, _>::new(id.clone(), self.days).execute(conn)?;
                     continue;
                 };
                 let difference = difference::<C>(self.value, stored)?;
@@ -157,7 +172,12 @@ where
 /// On MySQL and MariaDB at READ COMMITTED, another transaction can commit two rows during a read:
 /// one that the read has already passed, and one that it reaches later. The next read returns both.
 /// The rows of the earlier read are locked and have not changed.
-fn read_rows<'a, C, Id, Conn>(id: &Id, latest: bool, conn: &mut Conn) -> QueryResult<Vec<C::Value>>
+fn read_rows<'a, C, Id, Conn>(
+    id: &Id,
+    days: DayRange,
+    latest: bool,
+    conn: &mut Conn,
+) -> QueryResult<Vec<C::Value>>
 where
     C: Counters,
     Id: Clone,
@@ -168,6 +188,7 @@ where
         let rows = StoredRows::<C, Id> {
             of: PhantomData,
             id: id.clone(),
+            days,
             latest,
         };
         let rows = rows.load::<C::Value>(conn)?;

@@ -7,7 +7,9 @@ use diesel::query_builder::{AstPass, QueryFragment};
 
 use crate::backend::{CounterBackend, Dialect, push_names};
 use crate::counter::Counters;
+use crate::day::DayRange;
 use crate::key::{Entities, KeyType};
+use crate::reading::days::Days;
 use crate::settings::CounterSettings;
 use crate::table::{CounterTable, KeyNames};
 
@@ -16,6 +18,7 @@ use crate::table::{CounterTable, KeyNames};
 pub struct StoredRows<C, Id> {
     pub(super) of: PhantomData<C>,
     pub(super) id: Id,
+    pub(super) days: DayRange,
     /// On MySQL and MariaDB, a query in a transaction at REPEATABLE READ reads the snapshot of the
     /// transaction's first query, unless it locks the rows.
     pub(super) latest: bool,
@@ -37,7 +40,7 @@ where
         out.push_sql(" FROM ");
         C::Table::TABLE.walk_ast(out.reborrow())?;
         dialect.push_by_key(&mut out);
-        walk_where_locked::<C::Table, _, _>(&self.id, out.reborrow())?;
+        walk_where_locked::<C::Table, _, _>(&self.id, &self.days, out.reborrow())?;
         if self.latest {
             dialect.push_read_latest(C::Table::DAY, C::Table::SLOT, &mut out)?;
         }
@@ -45,9 +48,10 @@ where
     }
 }
 
-/// Writes the condition of a query of the rows of entities that have been locked: ` WHERE …`.
+/// Writes the condition of a query of rows of entities that have been locked: ` WHERE …`.
 pub(super) fn walk_where_locked<'b, T, E, DB>(
     entities: &'b E,
+    days: &'b DayRange,
     mut out: AstPass<'_, 'b, DB>,
 ) -> QueryResult<()>
 where
@@ -56,7 +60,7 @@ where
     E: Entities<T::KeyType, DB>,
     DB: CounterBackend,
 {
-    let and = entities.walk_where(T::ENTITY, out.reborrow())?;
+    let and = walk_where::<T, _, _>(entities, days, out.reborrow())?;
     let push_rows = |out: &mut AstPass<'_, 'b, DB>| {
         out.push_sql(" FROM ");
         T::TABLE.walk_ast(out.reborrow())?;
@@ -66,19 +70,41 @@ where
     Dialect::of(&out).push_and_not_deleted(and, push_rows, &mut out)
 }
 
-/// Takes from each row of the entities `E`, which are locked, what it has. Then their sums are 0, also
+/// Writes the condition of these days of these entities. Returns the word to write before the next
+/// condition.
+pub(super) fn walk_where<'b, T, E, DB>(
+    entities: &'b E,
+    days: &'b DayRange,
+    mut out: AstPass<'_, 'b, DB>,
+) -> QueryResult<&'static str>
+where
+    T: CounterTable,
+    E: Entities<T::KeyType, DB>,
+    DB: CounterBackend,
+{
+    let and = entities.walk_where(T::ENTITY, out.reborrow())?;
+    if days.is_all() {
+        return Ok(and);
+    }
+    days.walk_where(and, T::DAY, out)?;
+    Ok(" AND ")
+}
+
+/// Takes from each row of the entities `E`, which are locked, on these days, what it has. Then their sums are 0, also
 /// those that were out of the range of an `i64`. Increments at the same time are kept.
 #[derive(Debug)]
 pub struct TakeBack<C, E> {
     entities: E,
+    days: DayRange,
     of: PhantomData<C>,
 }
 statement!(TakeBack(C, E));
 
 impl<C, E> TakeBack<C, E> {
-    pub(super) fn new(entities: E) -> Self {
+    pub(super) fn new(entities: E, days: DayRange) -> Self {
         TakeBack {
             entities,
+            days,
             of: PhantomData,
         }
     }
@@ -110,7 +136,7 @@ where
         }
         out.push_sql(" FROM ");
         C::Table::TABLE.walk_ast(out.reborrow())?;
-        self.entities.walk_where(C::Table::ENTITY, out.reborrow())?;
+        walk_where::<C::Table, _, _>(&self.entities, &self.days, out.reborrow())?;
         for clause in [" GROUP BY ", " ORDER BY "] {
             out.push_sql(clause);
             push_names(C::Table::KEY, &mut out)?;

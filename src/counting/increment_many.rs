@@ -283,7 +283,7 @@ impl<C: Counters, K: KeyOf<KeyType<C>>> IncrementMany<C, K> {
 }
 
 /// Returns the sums of each entity's amounts, in the order of the keys.
-fn add_up<C: Counters, K: Ord>(
+pub(crate) fn add_up<C: Counters, K: Ord>(
     counts: impl IntoIterator<Item = (K, C::Value)>,
 ) -> Vec<(K, C::Sums)> {
     let counts = counts.into_iter();

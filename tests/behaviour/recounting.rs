@@ -192,7 +192,7 @@ fn a_recount_in_the_callers_transaction_rolls_back_with_it_or_is_refused() {
         if IS_MYSQL {
             let error = added.unwrap_err().to_string();
             assert!(
-                error.contains("recount outside of a transaction"),
+                error.contains("run this outside of a transaction"),
                 "{error}"
             );
         } else {

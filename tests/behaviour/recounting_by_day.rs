@@ -241,3 +241,49 @@ fn the_readme_says_how_the_counts_of_a_column_are_imported() {
     let bars = article(1).daily_counts(views, .., conn).unwrap();
     assert_eq!(bars, [(super::utc_today(), 1)]);
 }
+
+#[test]
+fn only_the_days_between_are_recounted() {
+    let (_database, mut conn) = logged();
+    let conn = &mut conn;
+    let [monday, second, fourth] = [1, 2, 4].map(|d| day(2026, 3, d));
+    for (id, on) in [(1_i64, monday), (1, second), (3, second), (3, fourth)] {
+        increment(views)
+            .of(id)
+            .on(on)
+            .by(100)
+            .execute(conn)
+            .unwrap();
+    }
+    let source = || {
+        let one = 1_i64.into_sql::<BigInt>();
+        downloads::table.select((downloads::article_id, date(downloads::at), one))
+    };
+    let of_second = || recount(views, source()).between(second..fourth);
+    let drift: Vec<Drift<(i64, NaiveDate)>> = of_second().execute(conn).unwrap();
+    let wrong = |id, on, stored, actual| Drift {
+        entity: (id, on),
+        stored,
+        actual,
+    };
+    assert_eq!(drift, [wrong(1, second, 100, 2), wrong(3, second, 100, 0)]);
+    assert_eq!(of_second().dry_run::<(i64, NaiveDate), _>(conn), Ok(vec![]));
+    let series = |id| counter_series(views).of(id).between(monday..=fourth);
+    let counts = |id, conn: &mut _| series(id).load(conn).unwrap().into_iter().map(|day| day.1);
+    assert!(counts(1_i64, conn).eq([100, 2, 0, 0]));
+    assert!(counts(2, conn).eq([0; 4]));
+    assert!(counts(3, conn).eq([0, 0, 0, 100]));
+
+    let one = recount(views, source()).of(3_i64).between(fourth..);
+    assert_eq!(one.execute(conn), Ok(-100));
+    // Beyond an i64: only the rows of these days are set to 0.
+    for slot in [101, 102] {
+        super::compacting::insert_row(1, fourth, slot, (i64::MAX, 0, 0), conn);
+    }
+    let one = recount(views, source()).of(1_i64).between(fourth..=fourth);
+    assert_eq!(one.execute(conn), Ok(1));
+    let all = recount(views, source()).between(fourth..=fourth);
+    let drift: Vec<Drift<(i64, NaiveDate)>> = all.execute(conn).unwrap();
+    assert_eq!(drift, [wrong(2, fourth, 0, 1)]);
+    assert!(counts(1, conn).eq([100, 2, 0, 1]));
+}

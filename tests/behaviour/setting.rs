@@ -6,12 +6,17 @@ use diesel::result::Error;
 use diesel_counters::dsl::set_counter;
 use diesel_counters::is_retryable;
 use diesel_counters::prelude::*;
-use diesel_counters_tests::models::{TimelessArticle, Visitor, timeless_counters};
+use diesel_counters_tests::models::{
+    Page, Site, TimelessArticle, Visitor, timeless_counters, weekly_counters,
+};
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
+use diesel_counters_tests::schema::page_counters::hits;
+use diesel_counters_tests::schema::site_counters;
 use diesel_counters_tests::schema::user_counters::visits;
 
+use super::compacting::insert_row;
 use super::{article, day, utc_today};
-use crate::{TestDatabase, write_transaction};
+use crate::{IS_MYSQL, TestDatabase, write_transaction};
 
 #[test]
 fn a_counter_is_set_and_tells_what_it_was() {
@@ -159,4 +164,135 @@ fn a_difference_beyond_an_i64_is_an_error_and_changes_nothing() {
     let result = article.set_counter(views, i64::MAX, &mut conn);
     assert!(diesel_counters::is_overflow(&result.unwrap_err()));
     assert_eq!(article.counter_value(views, &mut conn), Ok(i64::MIN));
+}
+
+#[test]
+fn a_day_is_set_and_the_others_stay() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    let [first, second] = [1, 2].map(|d| day(2026, 3, d));
+    for (on, slot) in [(first, 1), (second, 1), (second, 2)] {
+        insert_row(1, on, slot, (10, 0, 0), conn);
+    }
+    let set = |on, to| set_counter(views).of(1_i64).on(on).to(to);
+    assert_eq!(set(second, 7).execute(conn), Ok(20));
+    let series = |conn: &mut _| article.daily_counts(views, first..=second, conn);
+    assert_eq!(series(conn), Ok(vec![(first, 10), (second, 7)]));
+    let in_a_transaction = write_transaction(conn, |conn| set(first, 0).execute(conn));
+    assert_eq!(in_a_transaction, Ok(10));
+    assert_eq!(series(conn), Ok(vec![(first, 0), (second, 7)]));
+    assert_eq!(article.counter_value(views, conn), Ok(7));
+
+    // Beyond an i64: only the rows of this day are set to 0.
+    for slot in [101, 102] {
+        insert_row(1, first, slot, (i64::MAX, 0, 0), conn);
+    }
+    assert_eq!(set(first, 3).execute(conn), Ok(i64::MAX));
+    assert_eq!(series(conn), Ok(vec![(first, 3), (second, 7)]));
+}
+
+#[test]
+fn many_days_of_many_entities_are_set_and_a_second_time_nothing_changes() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    let days = Vec::from_iter(day(2026, 1, 1).iter_days().take(300));
+    increment(views)
+        .of(2_i64)
+        .on(days[3])
+        .by(5)
+        .execute(conn)
+        .unwrap();
+    increment((views, likes))
+        .of(1_i64)
+        .on(days[0])
+        .by((9, 1))
+        .execute(conn)
+        .unwrap();
+    increment(views)
+        .of(1_i64)
+        .on(days[299].succ_opt().unwrap())
+        .execute(conn)
+        .unwrap();
+    let log = || {
+        let all = (1..=5_i64).flat_map(|id| days.iter().zip(1..).map(move |(on, n)| (id, *on, n)));
+        // Twice the same day: they are added up.
+        all.chain([(5, days[0], 100)])
+    };
+    let mut seen = Vec::new();
+    let set = set_counter(views).of_days(log()).batch(400);
+    let set = set.on_progress(|so_far| seen.push(so_far.compared));
+    let set = set.execute(conn).unwrap();
+    assert_eq!((set.compared, set.different), (1500, 1500));
+    assert_eq!(seen, [400, 800, 1200, 1500]);
+    let again = set_counter(views).of_days(log()).execute(conn).unwrap();
+    assert_eq!((again.compared, again.different), (1500, 0));
+
+    let total = 300 * 301 / 2;
+    for (id, more) in [(1, 1), (2, 0), (3, 0), (4, 0), (5, 100)] {
+        assert_eq!(
+            article(id).counter_value(views, conn),
+            Ok(total + more),
+            "{id}"
+        );
+    }
+    assert_eq!(article(1).counter_value(likes, conn), Ok(1));
+    assert_eq!(article(2).counter_value_on(views, days[3], conn), Ok(4));
+
+    let lower = set_counter((views, likes)).of_days([(1_i64, days[0], (0, 0))]);
+    assert_eq!(lower.execute(conn).unwrap().different, 1);
+    assert_eq!(
+        article(1).counter_value((views, likes), conn),
+        Ok((total, 0))
+    );
+    let none = set_counter(views).of_days(Vec::<(i64, _, _)>::new());
+    assert_eq!(none.execute(conn).unwrap().compared, 0);
+}
+
+#[test]
+fn days_of_keys_of_text_and_of_a_site_are_set() {
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    let [first, second] = [1, 2].map(|d| day(2026, 3, d));
+    for different in [3, 0] {
+        let log = [("/a", first, 1), ("/b", second, 2), ("/b", first, 3)];
+        let set = set_counter(hits).of_days(log).execute(conn).unwrap();
+        assert_eq!(set.different, different);
+        let log = [((), first, 4), ((), second, 5)];
+        let set = set_counter(site_counters::hits).of_days(log);
+        assert_eq!(set.execute(conn).unwrap().different, different.min(2));
+    }
+    let page = Page {
+        url: "/b".to_owned(),
+    };
+    assert_eq!(page.counter_value(hits, conn), Ok(5));
+    assert_eq!(Site.counter_value(site_counters::hits, conn), Ok(9));
+    // In a table of weeks, the days of a week are added up: Monday and Sunday.
+    let week = [(1_i64, day(2026, 11, 16), 1), (1, day(2026, 11, 22), 2)];
+    let set = set_counter(weekly_counters::views)
+        .of_days(week)
+        .execute(conn);
+    assert_eq!(set.unwrap().compared, 1);
+    let total = counter_value(weekly_counters::views).of(1_i64);
+    assert_eq!(total.on(day(2026, 11, 18)).get_result(conn), Ok(3_i64));
+}
+
+#[test]
+fn an_import_in_the_callers_transaction_rolls_back_with_it_or_is_refused() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let import = || set_counter(views).of_days([(1_i64, day(2026, 1, 1), 5)]);
+    let result = write_transaction(&mut conn, |conn| {
+        let set = import().execute(conn);
+        if IS_MYSQL {
+            let error = set.unwrap_err().to_string();
+            assert!(
+                error.contains("run this outside of a transaction"),
+                "{error}"
+            );
+        } else {
+            assert_eq!(set.unwrap().different, 1);
+        }
+        QueryResult::<()>::Err(Error::RollbackTransaction)
+    });
+    assert_eq!(result, Err(Error::RollbackTransaction));
+    assert_eq!(article.counter_value(views, &mut conn), Ok(0));
 }

@@ -111,6 +111,16 @@ fn operation(
             Ok(rows.to_string())
         }
         Operation::Set => Ok(one.set_counter(views, to, conn)?.to_string()),
+        Operation::SetDay => {
+            let set = set_counter(views).of(1_i64).on(day(0)).to(to);
+            Ok(set.execute(conn)?.to_string())
+        }
+        Operation::SetDays => {
+            let days = [day(0), day(PAST)].into_iter();
+            let counts = days.flat_map(|day| [(1_i64, day, to), (2, day, to)]);
+            let set = set_counter(views).of_days(counts).execute(conn)?;
+            Ok(set.different.to_string())
+        }
         Operation::CountThenSet => match transaction {
             0 => {
                 one.incr_counter_by(views, amount, conn)?;

@@ -23,6 +23,10 @@ pub enum Operation {
     Uncomment,
     /// Sets the views of article 1
     Set,
+    /// Sets the views of today, of article 1
+    SetDay,
+    /// Sets the views of two days of articles 1 and 2
+    SetDays,
     /// Increments the views in a transaction, and sets them in another
     CountThenSet,
     /// Recounts the comments of article 1

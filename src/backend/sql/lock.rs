@@ -3,6 +3,7 @@
 use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::{AstPass, QueryFragment};
+use diesel::result::Error;
 
 use crate::backend::{Bind, CounterBackend, Dialect};
 
@@ -80,6 +81,18 @@ impl Dialect {
     /// transaction, instead of one from its own beginning.
     pub(crate) fn reads_old_snapshots(self) -> bool {
         self == Dialect::MySql
+    }
+
+    /// Fails if a query in the caller's transaction could read such a snapshot.
+    pub(crate) fn refuse_old_snapshot(self, in_a_transaction: bool) -> QueryResult<()> {
+        if in_a_transaction && self.reads_old_snapshots() {
+            return Err(Error::QueryBuilderError(
+                "on MySQL and MariaDB, a query in a transaction can read rows as they were when the \
+                 transaction began: run this outside of a transaction"
+                    .into(),
+            ));
+        }
+        Ok(())
     }
 
     /// Writes the end of a `SELECT`: it locks its rows, and skips rows that another transaction has
