@@ -125,21 +125,25 @@ where
         if (self.is_stopped)() {
             return Ok(so_far);
         }
-        so_far.left = self.count(conn)?;
         let mut skipped = Skipped::none();
         let mut after = None;
         loop {
             let next = NextRows::<F, ST, K> {
                 layout: Arc::clone(&self.layout),
                 range: self.range,
-                after,
+                after: after.clone(),
                 limit: self.batch,
                 sql_type: PhantomData,
             };
             let keys: Vec<LoadedRow<ST, K>> = next.load(conn)?;
             let keys: Vec<RowKey<K>> = keys.into_iter().map(|row| row.key).collect();
-            let Some(last) = keys.last() else {
+            // Counting reads the whole table, so a run that finds no rows does not. Others count before
+            // the first batch and after the last one.
+            let is_first = after.is_none();
+            if is_first != keys.is_empty() {
                 so_far.left = self.count(conn)?;
+            }
+            let Some(last) = keys.last() else {
                 let other_days = CountRows {
                     layout: Arc::clone(&self.layout),
                     range: None,
