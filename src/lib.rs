@@ -244,7 +244,7 @@ pub mod dsl {
     #[cfg(feature = "triggers")]
     pub use crate::correcting::recount_triggers::{RecountTriggers, recount_triggers};
     pub use crate::correcting::set::{SetCounter, SetOn, set_counter};
-    pub use crate::correcting::set_days::SetDays;
+    pub use crate::correcting::set_days::{SetDays, SetDaysOf, SetDaysOn};
     pub use crate::correcting::true_counts::{RecountBy, TrueCounts};
     #[cfg(feature = "postgres")]
     pub use crate::counting::counting_statement::{CountingQuery, CountingStatement};

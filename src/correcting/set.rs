@@ -125,8 +125,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
     }
 }
 
-/// A [`SetCounter`] or a [`SetDays`](crate::dsl::SetDays) that runs on the connection `Conn`, and
-/// returns `Returned`: the count before, or the numbers of counts.
+/// A [`SetCounter`] that runs on the connection `Conn`, and returns `Returned`: the count before.
 #[diagnostic::on_unimplemented(
     message = "these counters cannot be set on a `{Conn}`",
     label = "this requires a connection of Diesel's, and counters of an entity: `.of(id)`"

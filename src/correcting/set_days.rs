@@ -7,51 +7,54 @@ use std::sync::Arc;
 
 use chrono::NaiveDate;
 use diesel::connection::Connection;
+use diesel::deserialize::{self, FromSql, QueryableByName};
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
-use diesel::sql_types::BigInt;
+use diesel::row::NamedRow;
+use diesel::sql_types::{BigInt, Untyped};
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, NUMBER, WalkRows};
-use crate::correcting::recount::lock_entities;
-use crate::correcting::set::{SetCounter, SetOn};
-use crate::counter::{Counters, difference, in_range};
-use crate::counting::increment::is_zero;
-use crate::counting::increment_many::{AddRows, add_rows, add_up};
-use crate::day::Day;
-use crate::key::{BindColumns, Dated, KeyColumns, KeyOf, KeyType};
-use crate::reading::sums::push_sums;
+use crate::backend::{Bind, CounterBackend, Dialect, NUMBER, push_names};
+use crate::correcting::set::SetCounter;
+use crate::counter::Counters;
+use crate::counting::increment_many::add_up;
+use crate::day::{Day, UNDATED};
+use crate::error::overflow;
+use crate::key::{BindKey, KeyOf, KeyType, field};
+use crate::layout::Layout;
 use crate::settings::CounterSettings;
-use crate::slot::SlotRange;
-use crate::table::KeyNames;
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
-/// Sets the counts of many entities on many days; made by [`SetCounter::of_days`].
+/// Sets the counts of many entities on many days; made by
+/// [`SetCounter::of_days`](crate::dsl::SetCounter::of_days), or, for a table that is known only at run
+/// time, by [`SetDays::of_layout`].
+///
+/// The keys have the SQL types `ST` and the Rust type `K`. `S` are the sums of an entity's day.
 #[must_use = "counts are not set until this is executed"]
-pub struct SetDays<'p, C: Counters, K> {
-    /// The count of each day of each entity, in the order in which rows are locked.
-    counts: Vec<DayCount<C, K>>,
+pub struct SetDays<'p, F, ST, K, S> {
+    layout: Arc<Layout<F>>,
+    /// In the order in which rows are locked.
+    counts: Vec<((K, Reverse<NaiveDate>), S)>,
     batch: usize,
     on_progress: Box<dyn FnMut(CountsSet) + Send + 'p>,
+    of: PhantomData<ST>,
 }
 
-/// A day of an entity, and its count.
-type DayCount<C, K> = ((K, Reverse<NaiveDate>), <C as Counters>::Sums);
-
-/// The result of a [`SetDays`], or its progress so far.
+/// The result of a [`SetDays`](crate::dsl::SetDays), or its progress so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct CountsSet {
     /// The number of counts, one for each entity and day, that were compared.
     pub compared: usize,
-    /// The number of counts that differed from the stored ones, and were set.
+    /// The number of counts that differed from the stored ones.
     pub different: usize,
 }
 
-impl<C: Counters, K: fmt::Debug> fmt::Debug for SetDays<'_, C, K> {
+impl<F: fmt::Debug, ST, K, S> fmt::Debug for SetDays<'_, F, ST, K, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SetDays")
-            .field("counts", &self.counts)
+            .field("layout", &self.layout)
+            .field("counts", &self.counts.len())
             .field("batch", &self.batch)
             .finish_non_exhaustive()
     }
@@ -59,6 +62,10 @@ impl<C: Counters, K: fmt::Debug> fmt::Debug for SetDays<'_, C, K> {
 
 /// The greatest number of counts in a transaction. Statements with more keys take long to prepare.
 const MAX_BATCH: usize = 1_000;
+
+/// The [`SetDays`] of counters `C`, for keys `K`.
+pub type SetDaysOf<C, K> =
+    SetDays<'static, <C as Counters>::Table, KeyType<C>, K, <C as Counters>::Sums>;
 
 impl<C: Counters> SetCounter<C> {
     /// Sets the counts of many entities on many days: an import. `counts` has the key of an entity, a
@@ -104,23 +111,50 @@ impl<C: Counters> SetCounter<C> {
     /// wait for it, except on SQLite, and are neither lost nor counted twice. It writes to slot 0, as
     /// merges do. A merge that runs at the same time can deadlock with it, if it also merges rows
     /// without a day. Run the one that failed again.
-    pub fn of_days<K: Ord>(
+    pub fn of_days<K>(
         self,
         counts: impl IntoIterator<Item = (K, NaiveDate, C::Value)>,
-    ) -> SetDays<'static, C, K> {
+    ) -> SetDaysOf<C, K>
+    where
+        K: KeyOf<KeyType<C>> + Ord,
+    {
         let counts = counts.into_iter().map(|(key, day, count)| {
             let day = C::Table::PERIOD.start(day);
             ((key, Reverse(day)), count)
         });
+        SetDays::new(Layout::of_counters(C::NAMES), add_up::<C, _>(counts))
+    }
+}
+
+impl<F, ST, K: Ord> SetDays<'static, F, ST, K, [i128; 1]> {
+    /// Sets the counts of the first counter of `layout`, for a table that is known only at run time. Each
+    /// entity and day must be there once. If the table does not count by day, give the first days of its
+    /// periods.
+    pub fn of_layout(
+        layout: Layout<F>,
+        counts: impl IntoIterator<Item = (K, NaiveDate, i64)>,
+    ) -> Self {
+        let counts = counts.into_iter();
+        let counts = counts.map(|(key, day, count)| ((key, Reverse(day)), [i128::from(count)]));
+        let mut counts = Vec::from_iter(counts);
+        counts.sort_unstable();
+        SetDays::new(layout, counts)
+    }
+}
+
+impl<F, ST, K, S> SetDays<'static, F, ST, K, S> {
+    fn new(layout: Layout<F>, counts: Vec<((K, Reverse<NaiveDate>), S)>) -> Self {
         SetDays {
-            counts: add_up::<C, _>(counts),
+            layout: Arc::new(layout),
+            counts,
             batch: MAX_BATCH,
             on_progress: Box::new(|_| ()),
+            of: PhantomData,
         }
     }
 }
 
-impl<'p, C: Counters, K> SetDays<'p, C, K> {
+impl<'p, F, ST, K, S> SetDays<'p, F, ST, K, S> {
     /// Sets how many counts are set in one transaction: from 1 to 1,000. Defaults to 1,000. A number
     /// outside of this range is replaced by the nearest one in it.
     pub fn batch(mut self, counts: usize) -> Self {
@@ -129,7 +163,7 @@ impl<'p, C: Counters, K> SetDays<'p, C, K> {
     }
 
     /// Calls `f` after each transaction, with the progress so far.
-    pub fn on_progress<'q>(self, f: impl FnMut(CountsSet) + Send + 'q) -> SetDays<'q, C, K>
+    pub fn on_progress<'q>(self, f: impl FnMut(CountsSet) + Send + 'q) -> SetDays<'q, F, ST, K, S>
     where
         'p: 'q,
     {
@@ -139,136 +173,277 @@ impl<'p, C: Counters, K> SetDays<'p, C, K> {
         }
     }
 
+    /// Compares the counts with the stored ones, and sets none. Returns the number of those that
+    /// differ, in [`different`](CountsSet::different).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`execute`](SetDays::execute).
+    pub fn dry_run<Conn>(mut self, conn: &mut Conn) -> QueryResult<CountsSet>
+    where
+        Self: SetDaysOn<Conn>,
+    {
+        self.set_days(false, conn)
+    }
+
     /// Sets the counts. Returns the numbers of counts that were compared and that were set.
     ///
     /// # Errors
     ///
-    /// It returns the database's own errors, and those of [`SetCounter::execute`]. It fails with an
+    /// It returns the database's own errors, and those of
+    /// [`SetCounter::execute`](crate::dsl::SetCounter::execute). It fails with an
     /// [overflow](crate::is_overflow()) if a stored count of a day, or a difference, is out of the range
     /// of an `i64`. On MySQL and MariaDB, it fails with a
     /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if a transaction is open, as a
     /// [recount](crate::dsl::recount()). Batches before an error stay set.
-    pub fn execute<'a, Conn>(self, conn: &mut Conn) -> QueryResult<CountsSet>
+    pub fn execute<Conn>(mut self, conn: &mut Conn) -> QueryResult<CountsSet>
     where
-        Self: SetOn<'a, Conn, CountsSet>,
+        Self: SetDaysOn<Conn>,
     {
-        self.set(conn)
+        self.set_days(true, conn)
     }
 }
 
-impl<'a, C, K, Conn> SetOn<'a, Conn, CountsSet> for SetDays<'_, C, K>
+/// A [`SetDays`](crate::dsl::SetDays) that a connection `Conn` can run, because its backend has the
+/// types of the keys.
+pub trait SetDaysOn<Conn> {
+    #[doc(hidden)]
+    fn set_days(&mut self, writes: bool, conn: &mut Conn) -> QueryResult<CountsSet>;
+}
+
+impl<F, ST, K, S, Conn> SetDaysOn<Conn> for SetDays<'_, F, ST, K, S>
 where
-    C: Counters,
-    K: KeyOf<KeyType<C>> + Ord + Clone,
+    K: Ord + Clone,
+    S: AsRef<[i128]>,
     Conn: Connection<Backend: CounterBackend>,
-    AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
-    StoredDays<C, KeyColumns<K, C>>: LoadQuery<'a, Conn, (i64, C::Value)>,
+    Upsert<F, ST, K>: ExecuteDsl<Conn>,
+    for<'a> StoredDays<F, ST, K>: LoadQuery<'a, Conn, StoredDay>,
 {
-    fn set(mut self, conn: &mut Conn) -> QueryResult<CountsSet> {
+    fn set_days(&mut self, writes: bool, conn: &mut Conn) -> QueryResult<CountsSet> {
         let may_be_stale = is_in_a_lasting_transaction(conn)?;
         let mut so_far = CountsSet::default();
         for counts in self.counts.chunks(self.batch) {
-            let different = transaction(conn, |conn| {
-                set_counts::<C, K, Conn>(counts, may_be_stale, conn)
-            })?;
+            let batch = Batch {
+                layout: &self.layout,
+                counts,
+            };
+            so_far.different += match writes {
+                false => batch.differences(may_be_stale, conn)?.len(),
+                true => transaction(conn, |conn| {
+                    batch.lock::<ST, _>(conn)?;
+                    let rows = batch.differences::<ST, _>(may_be_stale, conn)?;
+                    let different = rows.len();
+                    batch.upsert::<ST, _>(rows, conn)?;
+                    Ok(different)
+                })?,
+            };
             so_far.compared += counts.len();
-            so_far.different += different;
             (self.on_progress)(so_far);
         }
         Ok(so_far)
     }
 }
 
-/// Sets the counts of a batch. Returns the number of counts that differed.
-fn set_counts<'a, C, K, Conn>(
-    counts: &[DayCount<C, K>],
-    may_be_stale: bool,
-    conn: &mut Conn,
-) -> QueryResult<usize>
-where
-    C: Counters,
-    K: KeyOf<KeyType<C>> + Ord + Clone,
-    Conn: Connection<Backend: CounterBackend>,
-    AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
-    StoredDays<C, KeyColumns<K, C>>: LoadQuery<'a, Conn, (i64, C::Value)>,
-{
-    let entities = counts.chunk_by(|((a, _), _), ((b, _), _)| a == b);
-    let entities: Vec<K> = entities.map(|of_one| of_one[0].0.0.clone()).collect();
-    lock_entities::<C, _, _>(&entities, conn)?;
-
-    let mut keys = Dated::<K::Columns>::default();
-    for ((key, Reverse(day)), _) in counts {
-        key.clone().push_to(&mut keys.keys);
-        keys.days.push(Day(*day));
-    }
-    let query = StoredDays::<C, K::Columns> {
-        rows: counts.len(),
-        keys: Arc::new(keys),
-        may_be_stale,
-        of: PhantomData,
-    };
-    let mut stored = vec![C::ZERO; counts.len()];
-    for (number, count) in query.load::<(i64, C::Value)>(conn)? {
-        if let Some(stored) = stored.get_mut((number - 1) as usize) {
-            *stored = C::amounts(count);
-        }
-    }
-
-    let mut differences = Vec::new();
-    for (((key, Reverse(day)), sums), stored) in counts.iter().zip(stored) {
-        let difference = difference::<C>(in_range::<C>(*sums)?, stored)?;
-        if !is_zero(&difference) {
-            differences.push((key.clone(), Day(*day), difference));
-        }
-    }
-    let different = differences.len();
-    let differences = differences.into_iter();
-    add_rows::<C::Table, _, _, _>(SlotRange::MERGED, C::NAMES, differences, conn)?;
-    Ok(different)
+/// The counts that one transaction sets.
+struct Batch<'a, F, K, S> {
+    layout: &'a Arc<Layout<F>>,
+    counts: &'a [((K, Reverse<NaiveDate>), S)],
 }
 
-/// A query of the stored counts of days of entities, which have been locked. Each row begins with the
-/// number of the key in the list, from 1.
+/// The key, the day, and an amount for each counter.
+type Row<K> = (K, Day, Vec<i64>);
+
+impl<F, K: Ord + Clone, S: AsRef<[i128]>> Batch<'_, F, K, S> {
+    /// Locks the entities against other corrections, as a recount does: it adds 0 to the row of
+    /// 1970-01-01 in slot 0.
+    fn lock<ST, Conn>(&self, conn: &mut Conn) -> QueryResult<()>
+    where
+        Conn: Connection,
+        Upsert<F, ST, K>: ExecuteDsl<Conn>,
+    {
+        let entities = self.counts.chunk_by(|((a, _), _), ((b, _), _)| a == b);
+        let zeros = vec![0; self.layout.counters.len()];
+        let rows = entities.map(|of_one| (of_one[0].0.0.clone(), Day(UNDATED), zeros.clone()));
+        self.upsert::<ST, _>(rows.collect(), conn)
+    }
+
+    /// Returns the rows to add: the differences that are not 0.
+    fn differences<ST, Conn>(&self, may_be_stale: bool, conn: &mut Conn) -> QueryResult<Vec<Row<K>>>
+    where
+        Conn: Connection,
+        for<'a> StoredDays<F, ST, K>: LoadQuery<'a, Conn, StoredDay>,
+    {
+        let key =
+            |((key, Reverse(day)), _): &((K, Reverse<NaiveDate>), S)| (key.clone(), Day(*day));
+        let query = StoredDays::<F, ST, K> {
+            layout: Arc::clone(self.layout),
+            keys: self.counts.iter().map(key).collect(),
+            may_be_stale,
+            sql_type: PhantomData,
+        };
+        let number = self.layout.counters.len();
+        let mut stored = vec![vec![0; number]; self.counts.len()];
+        for StoredDay { number, counts } in query.load::<StoredDay>(conn)? {
+            stored[(number - 1) as usize] = counts;
+        }
+        let mut rows = Vec::new();
+        for (count, stored) in self.counts.iter().zip(stored) {
+            let amounts = count.1.as_ref().iter().zip(stored);
+            let amounts = amounts.map(|(to, from)| i64::try_from(to - i128::from(from)));
+            let amounts: Vec<i64> = amounts.collect::<Result<_, _>>().map_err(|_| overflow())?;
+            if amounts.iter().any(|&amount| amount != 0) {
+                let (key, day) = key(count);
+                rows.push((key, day, amounts));
+            }
+        }
+        Ok(rows)
+    }
+
+    fn upsert<ST, Conn>(&self, rows: Vec<Row<K>>, conn: &mut Conn) -> QueryResult<()>
+    where
+        Conn: Connection,
+        Upsert<F, ST, K>: ExecuteDsl<Conn>,
+    {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let upsert = Upsert::<F, ST, K> {
+            layout: Arc::clone(self.layout),
+            rows,
+            sql_type: PhantomData,
+        };
+        ExecuteDsl::execute(upsert, conn).map(drop)
+    }
+}
+
+/// Adds to rows of slot 0.
 #[derive(Debug)]
-pub struct StoredDays<C, Columns> {
-    keys: Arc<Dated<Columns>>,
-    rows: usize,
-    /// As in a [`DriftQuery`](crate::correcting::drift::DriftQuery).
-    may_be_stale: bool,
-    of: PhantomData<C>,
+pub struct Upsert<F, ST, K> {
+    layout: Arc<Layout<F>>,
+    rows: Vec<Row<K>>,
+    sql_type: PhantomData<ST>,
 }
-statement!(StoredDays(C, Columns) -> (BigInt, C::SqlType) where C: Counters);
+statement!(Upsert(F, ST, K));
 
-impl<C, Columns, DB> QueryFragment<DB> for StoredDays<C, Columns>
+impl<F, ST, K, DB> QueryFragment<DB> for Upsert<F, ST, K>
 where
-    C: Counters,
-    Columns: BindColumns<DB>,
-    C::Table: QueryFragment<DB>,
+    F: QueryFragment<DB>,
+    K: BindKey<ST, DB>,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         // Each number of rows has a text of its own, so it is not cached.
         out.unsafe_to_cache_prepared();
         let dialect = Dialect::of(&out);
+        let (key, counters) = (self.layout.key(), self.layout.counters());
+        dialect.push_insert_into(&self.layout.table, &mut out)?;
+        push_names(&key, &mut out)?;
+        out.push_sql(", ");
+        push_names(&counters, &mut out)?;
+        out.push_sql(") VALUES ");
+        for (i, (entity, day, amounts)) in self.rows.iter().enumerate() {
+            out.push_sql(if i == 0 { "(" } else { ", (" });
+            walk_dated(entity, day, key.len() - 1, &mut out)?;
+            out.push_sql(", 0");
+            for amount in amounts {
+                out.push_sql(", ");
+                DB::push_bind(Bind::Amount(amount), &mut out)?;
+            }
+            out.push_sql(")");
+        }
+        dialect.push_on_conflict_add(&key, &counters, &mut out)
+    }
+}
+
+/// Writes the values of the first `columns` columns of a primary key: an entity's key and a day.
+fn walk_dated<'b, ST, K: BindKey<ST, DB>, DB: CounterBackend>(
+    entity: &'b K,
+    day: &'b Day,
+    columns: usize,
+    out: &mut AstPass<'_, 'b, DB>,
+) -> QueryResult<()> {
+    for column in 0..columns - 1 {
+        entity.walk_column(column, out.reborrow())?;
+        out.push_sql(", ");
+    }
+    DB::push_bind(Bind::Day(day), out)
+}
+
+/// A query of the stored counts of days of entities.
+#[derive(Debug)]
+pub struct StoredDays<F, ST, K> {
+    layout: Arc<Layout<F>>,
+    keys: Vec<(K, Day)>,
+    /// As in a [`DriftQuery`](crate::correcting::drift::DriftQuery).
+    may_be_stale: bool,
+    sql_type: PhantomData<ST>,
+}
+statement!(StoredDays(F, ST, K) -> Untyped);
+
+/// The number of a key in the list, from 1, and its stored counts.
+#[derive(Debug)]
+pub struct StoredDay {
+    number: i64,
+    counts: Vec<i64>,
+}
+
+impl<DB> QueryableByName<DB> for StoredDay
+where
+    DB: CounterBackend,
+    i64: FromSql<BigInt, DB>,
+{
+    fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
+        let counts = (1..row.field_count()).map(|i| field(row, i));
+        Ok(StoredDay {
+            number: field(row, 0)?,
+            counts: counts.collect::<deserialize::Result<_>>()?,
+        })
+    }
+}
+
+impl<F, ST, K, DB> QueryFragment<DB> for StoredDays<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    K: BindKey<ST, DB>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        // Each number of keys has a text of its own, so it is not cached.
+        out.unsafe_to_cache_prepared();
+        let dialect = Dialect::of(&out);
         dialect.refuse_old_snapshot(self.may_be_stale)?;
-        let table = C::Table::TABLE;
-        let key = &C::Table::KEY[..Columns::NUMBER + 1];
+        let Layout { table, .. } = &*self.layout;
+        let entity = self.layout.entity();
+        let mut key = entity.clone();
+        key.push(&self.layout.day);
         dialect.push_select(&mut out);
         out.push_identifier(NUMBER)?;
-        out.push_sql(", ");
-        push_sums(C::NAMES, &mut out)?;
-        DB::ManyRows::walk_from_numbered(key, table, &*self.keys, self.rows, out.reborrow())?;
+        for counter in self.layout.counters() {
+            out.push_sql(", ");
+            dialect.push_sum(counter, &mut out)?;
+        }
+        let push_key = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
+            let (entity, day) = &self.keys[row];
+            walk_dated(entity, day, key.len(), out)
+        };
+        dialect.push_from_numbered(table, &key, self.keys.len(), push_key, &mut out)?;
         let push_rows = |out: &mut AstPass<'_, 'b, DB>| {
             out.push_sql(" FROM ");
             table.walk_ast(out.reborrow())?;
-            if Columns::NUMBER > 0 {
-                out.push_sql(" WHERE ");
-                let keys = &self.keys.keys;
-                DB::ManyRows::walk_in(C::Table::ENTITY, keys, self.rows, out.reborrow())?;
+            if entity.is_empty() {
+                return Ok(());
             }
-            Ok(())
+            out.push_sql(" WHERE ");
+            let push_entity = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
+                for column in 0..entity.len() {
+                    out.push_sql(if column == 0 { "" } else { ", " });
+                    self.keys[row].0.walk_column(column, out.reborrow())?;
+                }
+                Ok(())
+            };
+            dialect.push_in(&entity, self.keys.len(), push_entity, out)
         };
-        dialect.push_and_not_deleted(" AND ", push_rows, &mut out)?;
+        dialect.push_and_not_deleted(" WHERE ", push_rows, &mut out)?;
         out.push_sql(" GROUP BY ");
         out.push_identifier(NUMBER)
     }

@@ -199,7 +199,7 @@ where
 }
 
 /// Writes the sums of these counters.
-pub(crate) fn push_sums<DB: CounterBackend>(
+fn push_sums<DB: CounterBackend>(
     counters: &[&str],
     out: &mut AstPass<'_, '_, DB>,
 ) -> QueryResult<()> {
