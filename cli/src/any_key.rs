@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use diesel::QueryResult;
 use diesel::deserialize::{self, FromSql};
 use diesel::query_builder::AstPass;
@@ -12,6 +12,7 @@ use diesel_counters::__private::{BindKey, KeyTypes, LoadKey};
 
 use crate::catalogue::{Column, Kind};
 use crate::database::Database;
+use crate::entity::bytes;
 
 /// A key of `COLUMNS` columns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,6 +66,39 @@ pub fn set_columns(key: &[Column], database: Database) -> Result<()> {
     let types = types.collect::<Result<_>>()?;
     TYPES.set(types);
     Ok(())
+}
+
+/// A key whose columns are given as text, as [`set_columns`] has set their types.
+pub trait FromText: Sized {
+    fn from_text<'a>(columns: impl Iterator<Item = &'a str>) -> Result<Self>;
+}
+
+impl<const COLUMNS: usize> FromText for AnyKey<COLUMNS> {
+    fn from_text<'a>(columns: impl Iterator<Item = &'a str>) -> Result<Self> {
+        let types = TYPES.with_borrow(Vec::clone);
+        let values = columns.zip(types).map(|(text, of_column)| {
+            let number = text.trim();
+            let value = match of_column {
+                Type::SmallInt => number.parse().ok().map(Value::SmallInt),
+                Type::Integer => number.parse().ok().map(Value::Integer),
+                Type::BigInt => number.parse().ok().map(Value::BigInt),
+                Type::Text => Some(Value::Text(text.to_owned())),
+                Type::Binary => bytes(number).ok().map(Value::Binary),
+                #[cfg(feature = "postgres")]
+                Type::Uuid => {
+                    let digits = bytes(&number.replace('-', "")).ok();
+                    let digits = digits.and_then(|digits| digits.try_into().ok());
+                    digits.map(|digits: [u8; 16]| Value::Uuid(digits.into()))
+                }
+                #[cfg(feature = "mysql")]
+                Type::UnsignedInteger => number.parse().ok().map(Value::UnsignedInteger),
+                #[cfg(feature = "mysql")]
+                Type::UnsignedBigInt => number.parse().ok().map(Value::UnsignedBigInt),
+            };
+            value.with_context(|| format!("{text} is not a key: it is not a {of_column:?}"))
+        });
+        Ok(AnyKey(values.collect::<Result<_>>()?))
+    }
 }
 
 macro_rules! types {

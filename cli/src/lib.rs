@@ -9,6 +9,7 @@ mod database;
 mod doctor;
 mod entity;
 mod generate;
+mod import;
 mod layout;
 mod locks;
 mod materialize;
@@ -63,6 +64,7 @@ enum Command {
     Doctor(doctor::Doctor),
     Fold(merge::FoldArgs),
     Generate(generate::Generate),
+    Import(import::Import),
     Materialize(materialize::Materialize),
     Recount(recount::Recount),
     Show(show::Show),
@@ -92,6 +94,7 @@ fn run(command: Command, options: &Options) -> Result<bool> {
         Command::Compact(args) => merge::compact(args, options),
         Command::Fold(args) => merge::fold(args, options),
         Command::Generate(args) => generate::run(args, options),
+        Command::Import(args) => import::run(args, options),
         Command::Materialize(args) => materialize::run(args, options),
         Command::Recount(args) => recount::run(args, options),
         Command::Show(args) => show::run(args, options),

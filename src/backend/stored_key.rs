@@ -120,6 +120,12 @@ mod uuid {
     #[doc(hidden)]
     pub struct UuidBytes([u8; 16]);
 
+    impl From<[u8; 16]> for UuidBytes {
+        fn from(bytes: [u8; 16]) -> Self {
+            UuidBytes(bytes)
+        }
+    }
+
     impl FromSql<Uuid, Pg> for UuidBytes {
         fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
             Ok(UuidBytes(value.as_bytes().try_into()?))

@@ -10,6 +10,7 @@ use diesel::connection::Connection;
 use diesel::deserialize::{self, FromSql, QueryableByName};
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
+use diesel::result::Error;
 use diesel::row::NamedRow;
 use diesel::sql_types::{BigInt, Untyped};
 use diesel::{QueryResult, RunQueryDsl};
@@ -20,7 +21,7 @@ use crate::counter::Counters;
 use crate::counting::increment_many::add_up;
 use crate::day::{Day, UNDATED};
 use crate::error::overflow;
-use crate::key::{BindKey, KeyOf, KeyType, field};
+use crate::key::{BindKey, KeyOf, KeyType, KeyTypes, field};
 use crate::layout::Layout;
 use crate::settings::CounterSettings;
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
@@ -193,7 +194,8 @@ impl<'p, F, ST, K, S> SetDays<'p, F, ST, K, S> {
     /// It returns the database's own errors, and those of
     /// [`SetCounter::execute`](crate::dsl::SetCounter::execute). It fails with an
     /// [overflow](crate::is_overflow()) if a stored count of a day, or a difference, is out of the range
-    /// of an `i64`. On MySQL and MariaDB, it fails with a
+    /// of an `i64`, and if one key of text is spelled in two ways; see
+    /// [text keys](crate::CounterTable#text-keys). On MySQL and MariaDB, it fails with a
     /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if a transaction is open, as a
     /// [recount](crate::dsl::recount()). Batches before an error stay set.
     pub fn execute<Conn>(mut self, conn: &mut Conn) -> QueryResult<CountsSet>
@@ -216,7 +218,9 @@ where
     K: Ord + Clone,
     S: AsRef<[i128]>,
     Conn: Connection<Backend: CounterBackend>,
+    ST: KeyTypes,
     Upsert<F, ST, K>: ExecuteDsl<Conn>,
+    for<'a> CountLocks<F, ST, K>: LoadQuery<'a, Conn, i64>,
     for<'a> StoredDays<F, ST, K>: LoadQuery<'a, Conn, StoredDay>,
 {
     fn set_days(&mut self, writes: bool, conn: &mut Conn) -> QueryResult<CountsSet> {
@@ -258,13 +262,37 @@ impl<F, K: Ord + Clone, S: AsRef<[i128]>> Batch<'_, F, K, S> {
     /// 1970-01-01 in slot 0.
     fn lock<ST, Conn>(&self, conn: &mut Conn) -> QueryResult<()>
     where
+        ST: KeyTypes,
         Conn: Connection,
         Upsert<F, ST, K>: ExecuteDsl<Conn>,
+        for<'a> CountLocks<F, ST, K>: LoadQuery<'a, Conn, i64>,
     {
         let entities = self.counts.chunk_by(|((a, _), _), ((b, _), _)| a == b);
+        let entities: Vec<K> = entities.map(|of_one| of_one[0].0.0.clone()).collect();
         let zeros = vec![0; self.layout.counters.len()];
-        let rows = entities.map(|of_one| (of_one[0].0.0.clone(), Day(UNDATED), zeros.clone()));
-        self.upsert::<ST, _>(rows.collect(), conn)
+        let rows = entities.iter();
+        let rows = rows.map(|entity| (entity.clone(), Day(UNDATED), zeros.clone()));
+        self.upsert::<ST, _>(rows.collect(), conn)?;
+        if ST::is_exact() {
+            return Ok(());
+        }
+        let number = entities.len() as i64;
+        let count = CountLocks::<F, ST, K> {
+            layout: Arc::clone(self.layout),
+            entities,
+            sql_type: PhantomData,
+        };
+        if count.get_result::<i64>(conn)? == number {
+            return Ok(());
+        }
+        Err(Error::QueryBuilderError(
+            format!(
+                "two of the keys are different texts, and the same key in `{}`, by its collation: \
+                 spell each key in one way",
+                self.layout.name
+            )
+            .into(),
+        ))
     }
 
     /// Returns the rows to add: the differences that are not 0.
@@ -369,6 +397,63 @@ fn walk_dated<'b, ST, K: BindKey<ST, DB>, DB: CounterBackend>(
     DB::push_bind(Bind::Day(day), out)
 }
 
+/// A query of the number of rows of 1970-01-01 in slot 0 that these entities have.
+#[derive(Debug)]
+pub struct CountLocks<F, ST, K> {
+    layout: Arc<Layout<F>>,
+    entities: Vec<K>,
+    sql_type: PhantomData<ST>,
+}
+statement!(CountLocks(F, ST, K) -> BigInt);
+
+impl<F, ST, K, DB> QueryFragment<DB> for CountLocks<F, ST, K>
+where
+    F: QueryFragment<DB>,
+    K: BindKey<ST, DB>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        // Each number of entities has a text of its own, so it is not cached.
+        out.unsafe_to_cache_prepared();
+        Dialect::of(&out).push_select(&mut out);
+        out.push_sql("COUNT(*) FROM ");
+        self.layout.table.walk_ast(out.reborrow())?;
+        out.push_sql(" WHERE ");
+        let entities = self.entities.iter();
+        walk_in(&self.layout, entities, &mut out)?;
+        out.push_sql(" AND ");
+        out.push_identifier(&self.layout.day)?;
+        out.push_sql(" = ");
+        DB::push_bind(Bind::StoredDay(&UNDATED), &mut out)?;
+        out.push_sql(" AND ");
+        out.push_identifier(&self.layout.slot)?;
+        out.push_sql(" = 0");
+        Ok(())
+    }
+}
+
+/// Writes a condition: the entity is one of these.
+fn walk_in<'b, F, ST, K, DB>(
+    layout: &Layout<F>,
+    entities: impl ExactSizeIterator<Item = &'b K>,
+    out: &mut AstPass<'_, 'b, DB>,
+) -> QueryResult<()>
+where
+    K: BindKey<ST, DB> + 'b,
+    DB: CounterBackend,
+{
+    let entities = Vec::from_iter(entities);
+    let push_entity = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
+        for column in 0..layout.entity.len() {
+            out.push_sql(if column == 0 { "" } else { ", " });
+            entities[row].walk_column(column, out.reborrow())?;
+        }
+        Ok(())
+    };
+    let key = layout.entity();
+    Dialect::of(out).push_in(&key, entities.len(), push_entity, out)
+}
+
 /// A query of the stored counts of days of entities.
 #[derive(Debug)]
 pub struct StoredDays<F, ST, K> {
@@ -413,8 +498,7 @@ where
         let dialect = Dialect::of(&out);
         dialect.refuse_old_snapshot(self.may_be_stale)?;
         let Layout { table, .. } = &*self.layout;
-        let entity = self.layout.entity();
-        let mut key = entity.clone();
+        let mut key = self.layout.entity();
         key.push(&self.layout.day);
         dialect.push_select(&mut out);
         out.push_identifier(NUMBER)?;
@@ -430,18 +514,15 @@ where
         let push_rows = |out: &mut AstPass<'_, 'b, DB>| {
             out.push_sql(" FROM ");
             table.walk_ast(out.reborrow())?;
-            if entity.is_empty() {
+            if self.layout.entity.is_empty() {
                 return Ok(());
             }
             out.push_sql(" WHERE ");
-            let push_entity = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
-                for column in 0..entity.len() {
-                    out.push_sql(if column == 0 { "" } else { ", " });
-                    self.keys[row].0.walk_column(column, out.reborrow())?;
-                }
-                Ok(())
-            };
-            dialect.push_in(&entity, self.keys.len(), push_entity, out)
+            walk_in(
+                &self.layout,
+                self.keys.iter().map(|(entity, _)| entity),
+                out,
+            )
         };
         dialect.push_and_not_deleted(" WHERE ", push_rows, &mut out)?;
         out.push_sql(" GROUP BY ");

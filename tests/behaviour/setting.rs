@@ -296,3 +296,27 @@ fn an_import_in_the_callers_transaction_rolls_back_with_it_or_is_refused() {
     assert_eq!(result, Err(Error::RollbackTransaction));
     assert_eq!(article.counter_value(views, &mut conn), Ok(0));
 }
+
+#[test]
+fn a_key_that_is_spelled_in_two_ways_is_refused() {
+    let database = TestDatabase::create();
+    let conn = &mut database.connect();
+    let [before, caseless] = crate::CASELESS;
+    conn.batch_execute(&format!(
+        "{before} CREATE TABLE page_counters (
+            path {caseless} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            hits BIGINT NOT NULL, PRIMARY KEY (path, day, slot)
+        )"
+    ))
+    .unwrap();
+    let on = day(2026, 1, 1);
+    let set = |log: &[(&'static str, i64)], conn: &mut _| {
+        let log = log.iter().map(|&(path, count)| (path, on, count));
+        set_counter(hits).of_days(log).execute(conn)
+    };
+    assert!(set(&[("foo", 3), ("FOO", 4)], conn).is_err());
+    assert_eq!(set(&[("foo", 3), ("bar", 4)], conn).unwrap().different, 2);
+    assert_eq!(set(&[("FOO", 3), ("BAR", 5)], conn).unwrap().different, 1);
+    let sum = counter_value(hits).of("Foo").get_result(conn);
+    assert_eq!(sum, Ok(3_i64));
+}

@@ -4,6 +4,7 @@
 mod checking;
 pub mod doctor;
 mod generating;
+mod importing;
 mod key_columns;
 mod merging;
 mod showing;
