@@ -16,6 +16,7 @@ mod nodes;
 mod pgbench;
 mod pool;
 mod read;
+mod registry;
 mod report;
 mod run;
 mod schema;
@@ -152,6 +153,15 @@ enum Command {
         #[arg(value_name = "URL", required = true)]
         urls: Vec<String>,
     },
+    /// Only measure the pages of a registry with a year of daily downloads, beside a table of daily rows
+    /// that is written by hand, and a plain column.
+    Registry {
+        /// The databases to measure.
+        #[arg(value_name = "DATABASE", required = true)]
+        databases: Vec<Engine>,
+        #[command(flatten)]
+        size: registry::Size,
+    },
     /// Only measure `increment_many` of 1,000 entities, beside single increments in one transaction.
     Many {
         /// The databases to measure [default: all].
@@ -214,6 +224,7 @@ fn main() -> Result<()> {
             databases,
             transactions,
         }) => return stress::stress_each(&databases, transactions),
+        Some(Command::Registry { databases, size }) => return registry::run(&databases, size),
         #[cfg(feature = "mysql")]
         Some(Command::Nodes { urls }) => return nodes::run(&urls),
         Some(Command::Many {

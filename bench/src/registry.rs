@@ -1,0 +1,340 @@
+//! A registry of packages with a year of daily downloads: its pages, from a counter table, from a table
+//! of daily rows that is written by hand, and from a plain column.
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use chrono::{Days, NaiveDate};
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use diesel_counters::dsl::{compact, fold, total};
+use diesel_counters::prelude::*;
+use diesel_counters::{Compacted, Period};
+
+use crate::database::{Database, Engine, for_each_connection, with_connection};
+use crate::figures::median;
+use crate::server::Server;
+use crate::table::{Table, three_digits};
+
+diesel::table! {
+    bench_versions (id) {
+        id -> BigInt,
+        package_id -> BigInt,
+        name -> Text,
+        downloads -> BigInt,
+        recent_downloads -> BigInt,
+    }
+}
+diesel::table! {
+    bench_version_downloads (version_id, day) {
+        version_id -> BigInt,
+        day -> Date,
+        downloads -> BigInt,
+    }
+}
+diesel::table! {
+    bench_version_counters (version_id, day, slot) {
+        version_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        downloads -> BigInt,
+    }
+}
+diesel::joinable!(bench_version_downloads -> bench_versions (version_id));
+diesel::allow_tables_to_appear_in_same_query!(bench_version_downloads, bench_versions);
+diesel_counters::counter_table!(bench_version_counters {
+    parent = bench_versions::id
+});
+
+#[derive(diesel_counters::HasCounters)]
+#[diesel(table_name = bench_versions)]
+#[counters(table_name = bench_version_counters)]
+#[allow(dead_code)]
+struct BenchVersion {
+    id: i64,
+}
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct Size {
+    /// The number of versions, ten to a package.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    versions: i64,
+    /// The number of days with downloads of each version.
+    #[arg(long, value_name = "N", default_value_t = 365)]
+    days: u64,
+    /// How often each page is read from each store, in turns.
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Page {
+    /// The ten versions with the most downloads in the last days, with their names.
+    Top { days: u64 },
+    /// The totals of these versions.
+    Totals { versions: i64 },
+    /// The last 90 days of one version.
+    Series,
+    /// The first 20 of 1,000 versions, by their downloads of the last 90 days.
+    Search,
+}
+
+const PAGES: [(&str, Page); 6] = [
+    ("top 10 of 90 days", Page::Top { days: 90 }),
+    ("top 10 of 7 days", Page::Top { days: 7 }),
+    ("totals of 10", Page::Totals { versions: 10 }),
+    ("totals of 100", Page::Totals { versions: 100 }),
+    ("90 days of one", Page::Series),
+    ("1,000 sorted by recent", Page::Search),
+];
+
+/// Reads the pages from each store. A store that does not have a page returns nothing.
+trait Registry: Database {
+    fn by_counters(&mut self, page: Page, today: NaiveDate) -> QueryResult<Vec<i64>>;
+    fn by_hand(&mut self, page: Page, today: NaiveDate) -> QueryResult<Vec<i64>>;
+    fn by_columns(&mut self, page: Page) -> QueryResult<Vec<i64>>;
+    fn merge(&mut self) -> QueryResult<Compacted>;
+    /// Months in place of days, but for the last 90, which are copied into a column.
+    fn maintain(&mut self, today: NaiveDate) -> QueryResult<()>;
+}
+
+/// A version is of the first 100 packages.
+const FOUND: i64 = 100;
+
+for_each_connection!(
+    impl Registry {
+        fn by_counters(&mut self, page: Page, today: NaiveDate) -> QueryResult<Vec<i64>> {
+            use bench_version_counters::downloads;
+            use bench_versions::{id, name, package_id, table};
+
+            let last = |days| today - Days::new(days - 1)..=today;
+            match page {
+                Page::Top { days } => {
+                    let top = ranking(downloads).between(last(days)).limit(10);
+                    let rows = table.inner_join(top).order((top.total().desc(), id));
+                    let rows: Vec<(String, i64)> = rows.select((name, top.total())).load(self)?;
+                    Ok(rows.into_iter().map(|row| row.1).collect())
+                }
+                Page::Totals { versions } => {
+                    counter_value(downloads).of_many(1..=versions).load(self)
+                }
+                Page::Series => {
+                    let series = counter_series(downloads).of(7_i64).between(last(90));
+                    Ok(series.load(self)?.into_iter().map(|day| day.1).collect())
+                }
+                Page::Search => {
+                    let recent = total(downloads).between(last(90));
+                    let found = table.filter(package_id.le(FOUND));
+                    let found = found.order((recent.desc(), id)).limit(20);
+                    found.select(recent).load(self)
+                }
+            }
+        }
+
+        fn by_hand(&mut self, page: Page, today: NaiveDate) -> QueryResult<Vec<i64>> {
+            use bench_version_downloads::{day, downloads, table, version_id};
+            use bench_versions::{id, name, package_id};
+
+            // Diesel's `sum` is NUMERIC, for which each database has another type.
+            let sum = || sql::<BigInt>(&format!("CAST(SUM(bench_version_downloads.downloads) AS {})", Self::INTEGER));
+            let last = |days| day.between(today - Days::new(days - 1), today);
+            match page {
+                Page::Top { days } => {
+                    let rows = table.inner_join(bench_versions::table).filter(last(days));
+                    let rows = rows.group_by((id, name)).select((name, sum()));
+                    let rows: Vec<(String, i64)> = rows.order((sum().desc(), id)).limit(10).load(self)?;
+                    Ok(rows.into_iter().map(|row| row.1).collect())
+                }
+                Page::Totals { versions } => {
+                    let rows = table.filter(version_id.eq_any(1..=versions)).group_by(version_id);
+                    rows.select(sum()).order(version_id).load(self)
+                }
+                Page::Series => {
+                    let rows = table.filter(version_id.eq(7).and(last(90)));
+                    rows.select(downloads).order(day).load(self)
+                }
+                Page::Search => {
+                    let rows = table.inner_join(bench_versions::table);
+                    let rows = rows.filter(last(90).and(package_id.le(FOUND))).group_by(id);
+                    rows.select(sum()).order((sum().desc(), id)).limit(20).load(self)
+                }
+            }
+        }
+
+        fn by_columns(&mut self, page: Page) -> QueryResult<Vec<i64>> {
+            use bench_versions::{downloads, id, name, package_id, recent_downloads, table};
+
+            match page {
+                Page::Top { days: 90 } => {
+                    let rows = table.order((recent_downloads.desc(), id)).limit(10);
+                    let rows: Vec<(String, i64)> = rows.select((name, recent_downloads)).load(self)?;
+                    Ok(rows.into_iter().map(|row| row.1).collect())
+                }
+                Page::Totals { versions } => {
+                    let rows = table.filter(id.eq_any(1..=versions));
+                    rows.select(downloads).order(id).load(self)
+                }
+                Page::Search => {
+                    let found = table.filter(package_id.le(FOUND)).select(recent_downloads);
+                    found.order((recent_downloads.desc(), id)).limit(20).load(self)
+                }
+                Page::Top { .. } | Page::Series => Ok(Vec::new()),
+            }
+        }
+
+        fn merge(&mut self) -> QueryResult<Compacted> {
+            compact(bench_version_counters::table).execute(self)
+        }
+
+        fn maintain(&mut self, today: NaiveDate) -> QueryResult<()> {
+            let months = fold(bench_version_counters::table).into(Period::Month);
+            let older = today - Days::new(89);
+            months.before(older).batch(1_000).execute(self)?;
+            let downloads = bench_version_counters::downloads;
+            let recent = BenchVersion::materialize(downloads, bench_versions::recent_downloads);
+            recent.between(older..=today).execute(self).map(drop)
+        }
+    }
+);
+
+pub fn run(databases: &[Engine], size: Size) -> Result<()> {
+    for &engine in databases {
+        let server = Server::start(engine)?;
+        with_connection!(engine, measure(engine, &server.url, size))?;
+    }
+    Ok(())
+}
+
+fn measure<C: Registry>(engine: Engine, url: &str, size: Size) -> Result<()> {
+    let conn = &mut C::connect(url)?;
+    // A Sunday, so that all figures are of the same weeks.
+    let today = NaiveDate::from_ymd_opt(2026, 11, 22).unwrap_or_default();
+    fill(conn, today, size)?;
+    println!(
+        "{}, {} versions, {} days",
+        engine.name(),
+        size.versions,
+        size.days
+    );
+    println!("\nBy day, as merges leave it:\n");
+    pages(conn, today, size)?;
+    let start = Instant::now();
+    conn.maintain(today)?;
+    let seconds = three_digits(start.elapsed().as_secs_f64());
+    println!("\nBy month before the last 90 days, and these copied into a column ({seconds} s):\n");
+    pages(conn, today, size)?;
+    drop_tables(conn)
+}
+
+/// Prints the milliseconds of each page from each store, read in turns.
+fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> {
+    let after_loading = C::AFTER_LOADING.replace("bench_articles", "bench_version_downloads");
+    conn.batch_execute(&after_loading.replace("bench_article_counters", "bench_version_counters"))?;
+    let mut table = Table::new([
+        "page",
+        "counters, ms",
+        "by hand",
+        "columns",
+        "by hand / counters",
+        "by hand / columns",
+    ]);
+    for (name, page) in PAGES {
+        let mut ms = [const { Vec::new() }; 3];
+        for _ in 0..=size.rounds {
+            let mut rows: [Vec<i64>; 3] = Default::default();
+            for store in 0..3 {
+                let start = Instant::now();
+                rows[store] = match store {
+                    0 => conn.by_counters(page, today)?,
+                    1 => conn.by_hand(page, today)?,
+                    _ => conn.by_columns(page)?,
+                };
+                ms[store].push(start.elapsed().as_secs_f64() * 1e3);
+            }
+            let [counters, by_hand, columns] = rows;
+            ensure!(
+                counters == by_hand,
+                "{name}: {counters:?} is not {by_hand:?}"
+            );
+            // Before anything was copied, the column of recent downloads has zeros.
+            let is_copied = columns.iter().any(|&count| count != 0);
+            ensure!(
+                !is_copied || columns == by_hand,
+                "{name}: {columns:?} is not {by_hand:?}"
+            );
+            if !is_copied {
+                ms[2].clear();
+            }
+        }
+        let medians = ms.map(|ms| median(ms.into_iter().skip(1).collect()));
+        let [counters, by_hand, columns] = medians;
+        let cell = |ms: Option<f64>| ms.map_or_else(|| "–".to_owned(), three_digits);
+        let over = |ms: Option<f64>| Some(by_hand? / ms?);
+        let cells = [counters, by_hand, columns, over(counters), over(columns)].map(cell);
+        table.row([[name.to_owned()].as_slice(), &cells].concat());
+    }
+    let start = Instant::now();
+    let merged = conn.merge()?;
+    ensure!(merged.merged == 0, "there was something to merge: {merged}");
+    let ms = three_digits(start.elapsed().as_secs_f64() * 1e3);
+    print!("{table}");
+    println!("\nA merge that finds nothing: {ms} ms");
+    Ok(())
+}
+
+/// Fills the tables day by day, as traffic does.
+fn fill<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> {
+    drop_tables(conn)?;
+    conn.batch_execute(
+        "CREATE TABLE bench_versions (id BIGINT PRIMARY KEY, package_id BIGINT NOT NULL,
+             name VARCHAR(40) NOT NULL, downloads BIGINT NOT NULL DEFAULT 0,
+             recent_downloads BIGINT NOT NULL DEFAULT 0);
+         CREATE INDEX bench_versions_by_package ON bench_versions (package_id);
+         CREATE INDEX bench_versions_by_recent ON bench_versions (recent_downloads, id);
+         CREATE TABLE bench_version_downloads (version_id BIGINT NOT NULL, day DATE NOT NULL,
+             downloads BIGINT NOT NULL, PRIMARY KEY (version_id, day));
+         CREATE TABLE bench_version_counters (version_id BIGINT NOT NULL, day DATE NOT NULL,
+             slot SMALLINT NOT NULL, downloads BIGINT NOT NULL DEFAULT 0,
+             PRIMARY KEY (version_id, day, slot))",
+    )?;
+    let ids = Vec::from_iter(1..=size.versions);
+    for ids in ids.chunks(1_000) {
+        let rows = ids
+            .iter()
+            .map(|id| format!("({id}, {}, 'version {id}')", (id - 1) / 10 + 1));
+        let rows = Vec::from_iter(rows).join(", ");
+        conn.batch_execute(&format!(
+            "INSERT INTO bench_versions (id, package_id, name) VALUES {rows}"
+        ))?;
+    }
+    for ago in (0..size.days).rev() {
+        let day = today - Days::new(ago);
+        // A few versions are popular.
+        let select = format!(
+            "(id * 7919 + {ago} * 104729) % 97 + 1 + CASE WHEN id % 997 = 7 THEN 1000 + id ELSE 0 END
+             FROM bench_versions"
+        );
+        conn.batch_execute(&format!(
+            "INSERT INTO bench_version_downloads SELECT id, '{day}', {select};
+             INSERT INTO bench_version_counters SELECT id, '{day}', 0, {select}"
+        ))?;
+    }
+    conn.batch_execute(
+        "UPDATE bench_versions SET downloads = (SELECT SUM(d.downloads)
+             FROM bench_version_downloads d WHERE d.version_id = bench_versions.id)",
+    )?;
+    Ok(())
+}
+
+fn drop_tables<C: Database>(conn: &mut C) -> Result<()> {
+    for table in [
+        "bench_versions",
+        "bench_version_downloads",
+        "bench_version_counters",
+    ] {
+        conn.batch_execute(&format!("DROP TABLE IF EXISTS {table}"))?;
+    }
+    Ok(())
+}
