@@ -125,31 +125,23 @@ where
         if (self.is_stopped)() {
             return Ok(so_far);
         }
+        so_far.left = self.count(conn)?;
         let mut skipped = Skipped::none();
         let mut after = None;
-        loop {
+        // A run that finds nothing to merge reads the table once, or only an index of it.
+        while so_far.left > 0 || after.is_some() {
             let next = NextRows::<F, ST, K> {
                 layout: Arc::clone(&self.layout),
                 range: self.range,
-                after: after.clone(),
+                after,
                 limit: self.batch,
                 sql_type: PhantomData,
             };
             let keys: Vec<LoadedRow<ST, K>> = next.load(conn)?;
             let keys: Vec<RowKey<K>> = keys.into_iter().map(|row| row.key).collect();
-            // Counting reads the whole table, so a run that finds no rows does not. Others count before
-            // the first batch and after the last one.
-            let is_first = after.is_none();
-            if is_first != keys.is_empty() {
-                so_far.left = self.count(conn)?;
-            }
             let Some(last) = keys.last() else {
-                let other_days = CountRows {
-                    layout: Arc::clone(&self.layout),
-                    range: None,
-                };
-                skipped.other_days = other_days.get_result(conn)?;
-                return skipped.report(&self.layout, so_far);
+                so_far.left = self.count(conn)?;
+                break;
             };
             after = Some(last.clone());
             skipped.refuse_again(&keys, &self.layout)?;
@@ -179,6 +171,12 @@ where
                 }
             }
         }
+        let other_days = CountRows {
+            layout: Arc::clone(&self.layout),
+            range: None,
+        };
+        skipped.other_days = other_days.get_result(conn)?;
+        skipped.report(&self.layout, so_far)
     }
 }
 

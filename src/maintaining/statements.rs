@@ -92,6 +92,8 @@ where
         push_select_keys(&self.layout, &mut out)?;
         out.push_sql(" FROM ");
         self.layout.table.walk_ast(out.reborrow())?;
+        // By another index, each batch would sort all rows that are left.
+        Dialect::of(&out).push_by_key(&mut out);
         out.push_sql(" WHERE ");
         self.range.walk_condition(&self.layout, out.reborrow())?;
         if let Some(after) = &self.after {
