@@ -290,5 +290,9 @@ struct Guide;
 struct Operations;
 
 #[cfg(doctest)]
+#[doc = include_str!("../docs/scaling.md")]
+struct Scaling;
+
+#[cfg(doctest)]
 #[doc = include_str!("../docs/triggers.md")]
 struct Triggers;
