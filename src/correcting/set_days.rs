@@ -208,12 +208,15 @@ impl<'p, F, ST, K, S> SetDays<'p, F, ST, K, S> {
 
 /// A [`SetDays`](crate::dsl::SetDays) that a connection `Conn` can run, because its backend has the
 /// types of the keys.
-pub trait SetDaysOn<Conn> {
-    #[doc(hidden)]
+pub trait SetDaysOn<Conn>: Batches<Conn> {}
+impl<B: Batches<Conn>, Conn> SetDaysOn<Conn> for B {}
+
+/// The batches of a [`SetDays`].
+pub trait Batches<Conn> {
     fn set_days(&mut self, writes: bool, conn: &mut Conn) -> QueryResult<CountsSet>;
 }
 
-impl<F, ST, K, S, Conn> SetDaysOn<Conn> for SetDays<'_, F, ST, K, S>
+impl<F, ST, K, S, Conn> Batches<Conn> for SetDays<'_, F, ST, K, S>
 where
     K: Ord + Clone,
     S: AsRef<[i128]>,
