@@ -14,7 +14,7 @@ use super::{Conn, DROP_FOREIGN_KEYS, OTHER_SESSIONS, REFERENCE, SETTINGS, TIDY, 
 use crate::record::{CELLS, Cell, Kind};
 use crate::tables::article_counters::dsl as counters;
 use crate::tables::{
-    self, article_likes, articles, comments, counted, label_counters, label_of, number_of, today,
+    self, DAYS, article_likes, articles, comments, counted, label_counters, label_of, number_of,
 };
 
 /// Creates the tables. On a cluster they have no foreign keys, because these make the transactions of
@@ -82,10 +82,9 @@ pub fn compare(
     let mut labels = BTreeMap::<_, i64>::new();
     for (article, day, views) in rows.load::<(i64, NaiveDate, i64)>(conn)? {
         sums[Cell::new(article, Kind::Views, number_of(day)).0] += views;
-        let number = (today() - day).num_days() as u8;
-        *labels
-            .entry((article, label_of(number).to_owned()))
-            .or_default() += views;
+        let number = (0..DAYS).find(|&number| tables::day(number) == day);
+        let label = number.map_or("", label_of);
+        *labels.entry((article, label.to_owned())).or_default() += views;
     }
     let given = label_counters::table.select((
         label_counters::article_id,
