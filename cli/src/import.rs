@@ -73,6 +73,7 @@ pub fn run(args: Import, options: &Options) -> Result<()> {
     options.print(&report, || text(&report))?;
     match report.refused.len() {
         0 => Ok(()),
+        1 => bail!("{name}: 1 line was refused"),
         refused => bail!("{name}: {} lines were refused", thousands(refused as u64)),
     }
 }
@@ -216,18 +217,19 @@ fn is_refused(error: &Error) -> bool {
 }
 
 fn text(report: &Report) -> String {
-    let (set, lines) = (report.counts_set as u64, report.lines as u64);
+    let refused = report.refused.len();
     let mut text = format!(
-        "{}.{}: {} of {} counts {}\n",
+        "{}.{}: {} counts {}, {} equal, {} refused\n",
         printable(&report.table),
         printable(&report.counter),
-        thousands(set),
-        thousands(lines),
+        thousands(report.counts_set as u64),
         if report.dry_run {
             "would be set"
         } else {
-            "set, the others were equal"
+            "set"
         },
+        thousands((report.lines - report.counts_set - refused) as u64),
+        thousands(refused as u64),
     );
     for Refused { line, reason } in &report.refused {
         text += &format!("line {line}: {}\n", printable(reason));

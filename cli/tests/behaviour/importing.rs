@@ -21,11 +21,11 @@ fn a_file_is_imported_and_a_second_time_nothing_changes() {
 
     let dry = import(&database, &["--dry-run"], log);
     assert_eq!(
-        dry.stdout, "article_counters.views: 3 of 3 counts would be set\n",
+        dry.stdout, "article_counters.views: 3 counts would be set, 0 equal, 0 refused\n",
         "{dry:?}"
     );
     let done = import(&database, &[], log);
-    let said = "article_counters.views: 3 of 3 counts set, the others were equal\n";
+    let said = "article_counters.views: 3 counts set, 0 equal, 0 refused\n";
     assert_eq!((done.code, &*done.stdout), (0, said), "{done:?}");
     let again = import(&database, &["--json"], log).json();
     assert_eq!(
@@ -72,7 +72,10 @@ fn lines_that_the_database_refuses_are_named_and_the_others_are_imported() {
     let log = lines.collect::<String>() + "77,2026-06-01,1\n3,2026-06-01,1\n78,2026-06-01,1\n";
     let ran = import(&database, &[], &log);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stdout.contains("31 of 33 counts set"), "{ran:?}");
+    assert!(
+        ran.stdout.contains("31 counts set, 0 equal, 2 refused"),
+        "{ran:?}"
+    );
     for line in ["\nline 31: ", "\nline 33: "] {
         assert!(ran.stdout.contains(line), "{ran:?}");
     }
