@@ -143,6 +143,45 @@ fn qualified(database: Database, name: &str) -> String {
     names.join(".")
 }
 
+/// The statements that create the optional indexes of a table: for rankings of recent days, and for the
+/// rows that are not merged yet. Neither holds a counter.
+pub fn create_indexes(
+    table: &str,
+    entity: &[Entity],
+    [day, slot]: [&str; 2],
+    dialect: Dialect,
+) -> String {
+    let database = Database(dialect);
+    let name = |of: &str| {
+        let table = table.rsplit('.').next().unwrap_or(table);
+        database.quoted(&format!("{table}_{of}"))
+    };
+    let on = qualified(database, table);
+    let entity = entity.iter().map(|entity| &*entity.column);
+    let key: Vec<_> = entity
+        .chain([day, slot])
+        .map(|column| database.quoted(column))
+        .collect();
+    let (key, day, slot) = (key.join(", "), database.quoted(day), database.quoted(slot));
+    let to_merge = match dialect {
+        Dialect::MySql => format!("({slot}, {day})"),
+        Dialect::PostgreSql | Dialect::Sqlite => format!("({key}) WHERE {slot} > 0"),
+    };
+    let mut sql = format!(
+        "\n-- A merge that finds nothing reads only this index.\n\
+         CREATE INDEX {} ON {on} {to_merge};\n",
+        name("to_merge")
+    );
+    if dialect == Dialect::PostgreSql {
+        sql += &format!(
+            "\n-- Rankings of recent days read few blocks, as long as days are stored in their order.\n\
+             CREATE INDEX {} ON {on} USING brin ({day}) WITH (pages_per_range = 16);\n",
+            name("by_day")
+        );
+    }
+    sql
+}
+
 /// The statement that creates the table, and the one that drops it.
 pub fn create_table(
     table: &str,

@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use diesel_counters::Dialect;
 use serde::Serialize;
 
-use super::create_table::{Entity, create_table};
+use super::create_table::{Entity, create_indexes, create_table};
 use super::folder::{Folder, Written};
 use super::parse_entity;
 use crate::catalogue::MAX_COLUMNS;
@@ -35,6 +35,10 @@ pub struct Migration {
     /// Count for one thing, which is the default without --entity.
     #[arg(long, conflicts_with = "entity")]
     no_entity: bool,
+    /// Create optional indexes too, for a table of millions of rows: of the rows that are not merged
+    /// yet, and on PostgreSQL of the day, for rankings of recent days.
+    #[arg(long)]
+    indexes: bool,
     /// The name of the table [default: the migration's name without create_].
     #[arg(long)]
     table: Option<String>,
@@ -95,7 +99,11 @@ fn write(args: Migration, options: &Options) -> Result<(String, Written)> {
     };
     let columns = [DAY, SLOT];
     let [create, drop] = create_table(&table, &args.entity, columns, &args.counters, dialect);
-    let create = format!("-- A counter table: the counts of {of}, by day.\n{create}");
+    let indexes = match args.indexes {
+        true => create_indexes(&table, &args.entity, columns, dialect),
+        false => String::new(),
+    };
+    let create = format!("-- A counter table: the counts of {of}, by day.\n{create}{indexes}");
     let written = args.folder.write(&args.name, &create, &drop)?;
     Ok((table, written))
 }

@@ -295,6 +295,16 @@ fn every_type_of_key_makes_a_good_table() {
 }
 
 #[test]
+fn indexes_for_a_large_table_are_good() {
+    let names = ["create_page_counters", "--counters", "views", "--indexes"];
+    let entity = ["--entity", "site:bigint", "--entity", "the path:text"];
+    let (database, _conn) = migrated(&[&names[..], &entity].concat());
+    let merged = database.run(&["compact", "page_counters"]);
+    assert!(merged.stdout.contains(" 0 rows before"), "{merged:?}");
+    let (_of_a_site, _conn) = migrated(&names);
+}
+
+#[test]
 fn its_name_and_its_words_are_those_of_diesel() {
     let folder = generate(&[
         "create_page_counters",
