@@ -173,20 +173,17 @@ fn it_copies_the_last_days_and_folds_in_steps() {
         .on_run(move |run| drop(said.send(run.to_string())))
         .start()
         .unwrap();
-    // A busy machine may not get a connection in the first run.
-    for done in [
-        "article_counters: 3 rows merged, 0 left",
-        "article_counters into total_views: 1 rows written",
-        "article_counters: 1 rows merged, 0 left",
-    ] {
-        assert!(runs.iter().any(|run| run.starts_with(done)), "{done}");
-    }
-    compactor.stop();
+    // A run may fail, because a busy machine has no connection in time. The next one does its work.
     let held = articles::table.find(1).select(articles::total_views);
-    assert_eq!(held.first(&mut conn), Ok(1_i64));
-    let rows = rows(&article, &mut conn);
-    assert_eq!((rows[0].day, rows[0].views), (day(2020, 1, 1), 15));
-    assert_eq!(rows.len(), 2);
+    let is_done = wait_until(|| {
+        let rows = rows(&article, &mut conn);
+        let is_folded = rows.len() == 2 && rows[0].day == day(2020, 1, 1) && rows[0].views == 15;
+        is_folded && held.first::<i64>(&mut conn) == Ok(1)
+    });
+    compactor.stop();
+    assert!(is_done);
+    let copied = "article_counters into total_views: 1 rows written";
+    assert!(runs.iter().any(|run| run == copied));
 }
 
 #[test]
