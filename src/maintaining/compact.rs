@@ -313,7 +313,8 @@ impl<T: StoredTable> Fold<T> {
     /// Sets the day before which days are folded. The period that this day is in is not folded.
     pub fn before(self, day: NaiveDate) -> Compact<'static, T, T::KeyType, T::StoredKey> {
         let fold = Compact::folding(Layout::of_table(), self.into, day);
-        fold.period(T::PERIOD)
+        // Again, because the day before which whole periods are folded depends on the period.
+        fold.period(T::PERIOD).before(day)
     }
 }
 

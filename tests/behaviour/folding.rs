@@ -5,7 +5,7 @@ use diesel::RunQueryDsl;
 use diesel_counters::Period;
 use diesel_counters::dsl::{compact, fold};
 use diesel_counters::prelude::*;
-use diesel_counters_tests::models::Site;
+use diesel_counters_tests::models::{Site, weekly_counters};
 use diesel_counters_tests::schema::article_counters::{self, likes, views};
 use diesel_counters_tests::schema::site_counters;
 
@@ -97,6 +97,17 @@ fn what_had_no_day_from_the_start_is_only_compacted() {
     let compacted = compact(article_counters::table).execute(conn).unwrap();
     assert_eq!(compacted.merged, 4);
     assert_eq!(rows(&article(1), conn).len(), 1);
+}
+
+#[test]
+fn the_last_week_before_any_day_is_folded() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    let last_day = day(9999, 12, 31);
+    let counting = increment(weekly_counters::views).of(1_i64).on(last_day);
+    counting.execute(conn).unwrap();
+    let folded = fold(weekly_counters::table).before(NaiveDate::MAX);
+    assert_eq!(folded.execute(conn).unwrap().merged, 1);
 }
 
 #[test]
