@@ -300,7 +300,10 @@ impl<Columns: BindColumns<DB>, DB: CounterBackend> BindColumns<DB> for Dated<Col
 #[derive(Debug)]
 pub struct Keys<Columns> {
     columns: Arc<Columns>,
+    /// How many keys the list has.
     pub(crate) len: usize,
+    /// How many of them are not there to fill up the list.
+    pub(crate) given: i64,
 }
 
 impl<Columns> Clone for Keys<Columns> {
@@ -308,6 +311,7 @@ impl<Columns> Clone for Keys<Columns> {
         Keys {
             columns: Arc::clone(&self.columns),
             len: self.len,
+            given: self.given,
         }
     }
 }
@@ -348,6 +352,7 @@ impl<Columns> Keys<Columns> {
         Keys {
             columns: Arc::new(columns),
             len,
+            given: keys.len() as i64,
         }
     }
 

@@ -20,7 +20,7 @@ use crate::key::BindColumns;
 use crate::slot::SlotRange;
 
 pub(crate) use bind::{Bind, Binds};
-pub(crate) use sql::{NUMBER, numbered, push_compare, push_names};
+pub(crate) use sql::{NUMBER, SUM, numbered, push_compare, push_is_wanted, push_names};
 pub(crate) use stored_key::is_exact;
 pub use stored_key::{StoredKey, StoredKeys};
 
@@ -173,8 +173,7 @@ pub trait WalkRows<DB: Backend> {
         out: AstPass<'_, 'b, DB>,
     ) -> QueryResult<()>;
 
-    /// Writes ` FROM` these keys and their numbers from 1, joined to the counter table where its
-    /// columns `key` are the key. Another condition can follow.
+    /// Writes ` FROM` these keys and their numbers from 1. `key` are their columns in `table`.
     fn walk_from_numbered<'b, T, C>(
         key: &[&str],
         table: &'b T,
@@ -185,6 +184,22 @@ pub trait WalkRows<DB: Backend> {
     where
         T: QueryFragment<DB>,
         C: BindColumns<DB>;
+
+    /// Writes a join of the numbered keys to the counter table, where its columns `key` are the key.
+    fn walk_join_numbered<'b, T, C>(
+        key: &[&str],
+        table: &'b T,
+        _columns: &'b C,
+        _rows: usize,
+        mut out: AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: CounterBackend,
+        T: QueryFragment<DB>,
+        C: BindColumns<DB>,
+    {
+        Dialect::of(&out).push_join_numbered(table, key, &mut out)
+    }
 
     /// Writes the days as an array, or, if there is one, as a value.
     fn walk_days<'b>(days: &'b [Day], out: AstPass<'_, 'b, DB>) -> QueryResult<()>;

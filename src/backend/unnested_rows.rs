@@ -54,7 +54,7 @@ impl WalkRows<Pg> for UnnestedRows {
 
     fn walk_from_numbered<'b, T, C>(
         key: &[&str],
-        table: &'b T,
+        _: &'b T,
         columns: &'b C,
         rows: usize,
         mut out: AstPass<'_, 'b, Pg>,
@@ -74,20 +74,27 @@ impl WalkRows<Pg> for UnnestedRows {
             out.push_sql(", ");
         }
         out.push_identifier(NUMBER)?;
-        out.push_sql(") JOIN ");
-        table.walk_ast(out.reborrow())?;
-        out.push_sql(" ON ");
-        for (i, (column, name)) in key.iter().zip(names).enumerate() {
-            out.push_sql(if i == 0 { "" } else { " AND " });
-            out.push_identifier(column)?;
-            out.push_sql(" = ");
-            out.push_identifier(name)?;
-        }
+        out.push_sql(")");
+        Ok(())
+    }
+
+    fn walk_join_numbered<'b, T, C>(
+        key: &[&str],
+        table: &'b T,
+        columns: &'b C,
+        rows: usize,
+        mut out: AstPass<'_, 'b, Pg>,
+    ) -> QueryResult<()>
+    where
+        T: QueryFragment<Pg>,
+        C: BindColumns<Pg>,
+    {
+        Dialect::PostgreSql.push_join_numbered(table, key, &mut out)?;
         if key.len() == 1 {
             // With the join alone, the planner scans a whole table of about 100,000 rows. For a key of
             // several columns, this condition on the first one could be true for most rows.
             out.push_sql(" AND ");
-            Self::walk_in(key, columns, rows, out.reborrow())?;
+            Self::walk_in(key, columns, rows, out)?;
         }
         Ok(())
     }

@@ -410,6 +410,7 @@ where
             out.push_sql(")");
             let (columns, rows) = (self.keys.columns(), self.keys.len);
             DB::ManyRows::walk_from_numbered(T::ENTITY, T::TABLE, columns, rows, out.reborrow())?;
+            DB::ManyRows::walk_join_numbered(T::ENTITY, T::TABLE, columns, rows, out.reborrow())?;
             if self.counts_only {
                 walk_counted::<T, DB>(" AND ", &mut out)?;
             }

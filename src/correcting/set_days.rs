@@ -514,6 +514,7 @@ where
             walk_dated(entity, day, key.len(), out)
         };
         dialect.push_from_numbered(table, &key, self.keys.len(), push_key, &mut out)?;
+        dialect.push_join_numbered(table, &key, &mut out)?;
         let push_rows = |out: &mut AstPass<'_, 'b, DB>| {
             out.push_sql(" FROM ");
             table.walk_ast(out.reborrow())?;

@@ -347,7 +347,7 @@ where
         out.push_sql(", 0");
         for counter in &counters {
             out.push_sql(", ");
-            dialect.push_sum(counter, &mut out)?;
+            dialect.push_sum_to_insert(counter, &mut out)?;
         }
         self.rows.walk_ast(out.reborrow())?;
         for clause in [" GROUP BY ", " ORDER BY "] {

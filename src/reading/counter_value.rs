@@ -283,11 +283,7 @@ impl<C: Counters, K, N, By, Days> CounterValues<C, K, N, Days, By> {
             let listed = Keys::numbered::<_, _, Conn::Backend>(keys);
             let query = NumberedSums::<C, _, _, _>::new(listed, self.by.clone(), self.days);
             for (number, row) in query.load::<(i64, R)>(conn)? {
-                // The keys that fill up the list have greater numbers.
-                let number = number as usize - 1;
-                if number < keys.len() {
-                    each(chunk * size + number, row);
-                }
+                each(chunk * size + number as usize - 1, row);
             }
         }
         Ok(())

@@ -6,7 +6,9 @@ use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Date};
 use diesel::{Expression, QueryResult, RunQueryDsl};
 
-use crate::backend::{CounterBackend, Dialect, NUMBER, WalkRows};
+use crate::backend::{
+    Bind, CounterBackend, Dialect, NUMBER, SUM, WalkRows, numbered, push_is_wanted,
+};
 use crate::counter::Counters;
 use crate::key::{BindColumns, Entities, KeyType, Keys};
 use crate::reading::days::{AllDays, Days};
@@ -122,22 +124,29 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let day = C::Table::DAY;
-        Dialect::of(&out).push_select(&mut out);
-        if !B::IS_ONE {
-            self.by.walk_columns(day, out.reborrow())?;
-            out.push_sql(", ");
+        let dialect = Dialect::of(&out);
+        let push_from = |out: &mut AstPass<'_, 'b, DB>| {
+            out.push_sql(" FROM ");
+            C::Table::TABLE.walk_ast(out.reborrow())?;
+            let and = self.entities.walk_where(C::Table::ENTITY, out.reborrow())?;
+            self.days.walk_where(and, C::Table::DAY, out.reborrow())
+        };
+        if B::IS_ONE {
+            let push_query = |out: &mut AstPass<'_, 'b, DB>| {
+                out.push_sql("SELECT ");
+                push_sums(C::NAMES, out)?;
+                push_from(out)
+            };
+            return dialect.push_one_row(C::NAMES.len(), push_query, &mut out);
         }
+        dialect.push_select(&mut out);
+        self.by.walk_columns(C::Table::DAY, out.reborrow())?;
+        out.push_sql(", ");
         push_sums(C::NAMES, &mut out)?;
-        out.push_sql(" FROM ");
-        C::Table::TABLE.walk_ast(out.reborrow())?;
-        let and = self.entities.walk_where(C::Table::ENTITY, out.reborrow())?;
-        self.days.walk_where(and, day, out.reborrow())?;
-        if !B::IS_ONE {
-            for clause in [" GROUP BY ", " ORDER BY "] {
-                out.push_sql(clause);
-                self.by.walk_columns(day, out.reborrow())?;
-            }
+        push_from(&mut out)?;
+        for clause in [" GROUP BY ", " ORDER BY "] {
+            out.push_sql(clause);
+            self.by.walk_columns(C::Table::DAY, out.reborrow())?;
         }
         Ok(())
     }
@@ -185,8 +194,32 @@ where
         Dialect::of(&out).push_select(&mut out);
         push_by(&mut out)?;
         out.push_sql(", ");
-        push_sums(C::NAMES, &mut out)?;
+        // A subquery reads the rows of a key and sums them. A join writes all rows into a temporary
+        // table, in which they are grouped, but reads the rows once for several counters.
+        let is_subquery = B::IS_ONE && C::NAMES.len() == 1;
+        if is_subquery {
+            out.push_sql("(SELECT ");
+            push_sums(C::NAMES, &mut out)?;
+            out.push_sql(" FROM ");
+            C::Table::TABLE.walk_ast(out.reborrow())?;
+            push_is_wanted(" WHERE ", key, &mut out)?;
+            self.days.walk_where(" AND ", day, out.reborrow())?;
+            out.push_sql(")");
+        } else {
+            push_sums(C::NAMES, &mut out)?;
+        }
         DB::ManyRows::walk_from_numbered(key, C::Table::TABLE, columns, rows, out.reborrow())?;
+        if !is_subquery {
+            let table = C::Table::TABLE;
+            DB::ManyRows::walk_join_numbered(key, table, columns, rows, out.reborrow())?;
+        }
+        out.push_sql(" WHERE ");
+        out.push_identifier(NUMBER)?;
+        out.push_sql(" <= ");
+        DB::push_bind(Bind::Amount(&self.keys.given), &mut out)?;
+        if is_subquery {
+            return Ok(());
+        }
         self.days.walk_where(" AND ", day, out.reborrow())?;
         out.push_sql(" GROUP BY ");
         push_by(&mut out)?;
@@ -207,6 +240,8 @@ fn push_sums<DB: CounterBackend>(
     for (i, counter) in counters.iter().enumerate() {
         out.push_sql(if i == 0 { "" } else { ", " });
         dialect.push_sum(counter, out)?;
+        out.push_sql(" AS ");
+        out.push_sql(&numbered(SUM, i));
     }
     Ok(())
 }

@@ -11,12 +11,14 @@ use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::AstPass;
 
+pub(crate) use self::rows::push_is_wanted;
 use super::{CounterBackend, Dialect};
 use crate::day::Period;
 
 // Names in the library's SQL. They are long so that no column of an application has them.
 pub(crate) const WANTED: &str = "diesel_counters_wanted";
 pub(crate) const NUMBER: &str = "diesel_counters_number";
+pub(crate) const SUM: &str = "diesel_counters_sum";
 
 /// The names of a key's columns, and of a day, in a list of keys.
 pub(crate) const WANTED_KEY: [&str; 6] = [
@@ -49,6 +51,29 @@ impl Dialect {
             out.unsafe_to_cache_prepared();
         }
         out.push_sql("SELECT ");
+    }
+
+    /// Writes a query of one row, whose columns [`numbered`] `SUM` are those that `push_query` writes.
+    /// It is cached, also on MySQL and MariaDB: as const table on MySQL, and as part of a `UNION` on
+    /// MariaDB, the row is read before the first packet of the result is sent. If it cannot be read,
+    /// the client library gets an error alone.
+    pub(crate) fn push_one_row<'b, DB: Backend>(
+        self,
+        columns: usize,
+        push_query: impl FnOnce(&mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()> {
+        if self != Dialect::MySql {
+            return push_query(out);
+        }
+        out.push_sql("SELECT * FROM (");
+        push_query(out)?;
+        out.push_sql(") AS diesel_counters_read UNION SELECT 0");
+        for _ in 1..columns {
+            out.push_sql(", 0");
+        }
+        out.push_sql(" FROM DUAL WHERE FALSE");
+        Ok(())
     }
 
     /// Writes another condition: the value in the column `day` is a day. SQLite stores any text
@@ -130,15 +155,30 @@ impl Dialect {
                 push_sum_or_zero(counter, out)?;
                 out.push_sql(SQLITE_ELSE_ERROR);
             }
-            // The CAST alone would return the greatest BIGINT, with a warning.
+            // A CAST would return the nearest BIGINT, with a warning.
             Dialect::MySql => {
-                out.push_sql("CASE WHEN ");
                 push_sum_or_zero(counter, out)?;
-                out.push_sql(" BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(");
-                push_sum_or_zero(counter, out)?;
-                out.push_sql(" AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END");
+                out.push_sql(" DIV 1");
             }
         }
+        Ok(())
+    }
+
+    /// Writes the sum of a counter as [`push_sum`](Dialect::push_sum) does, in an `INSERT`. There, what
+    /// MySQL's and MariaDB's `DIV` fails with depends on `sql_mode`.
+    pub(crate) fn push_sum_to_insert<DB: Backend>(
+        self,
+        counter: &str,
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
+        if self != Dialect::MySql {
+            return self.push_sum(counter, out);
+        }
+        out.push_sql("CASE WHEN ");
+        push_sum_or_zero(counter, out)?;
+        out.push_sql(" BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(");
+        push_sum_or_zero(counter, out)?;
+        out.push_sql(" AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END");
         Ok(())
     }
 

@@ -150,9 +150,8 @@ impl Dialect {
         Ok(())
     }
 
-    /// Writes ` FROM` a list of keys and their numbers, from 1, joined to the counter table where its
-    /// columns `key` are the key. `keys` is the number of keys, and `push_key` writes the values of
-    /// one.
+    /// Writes ` FROM` a list of keys and their numbers, from 1. `keys` is the number of keys, and
+    /// `push_key` writes the values of one.
     pub(crate) fn push_from_numbered<'b, DB, T>(
         self,
         table: &'b T,
@@ -174,20 +173,27 @@ impl Dialect {
             push_number(row + 1, out);
             Ok(())
         };
-        self.push_list(table, &columns, keys, push_row, out)?;
+        self.push_list(table, &columns, keys, push_row, out)
+    }
+
+    /// Writes a join of the numbered keys to the counter table, where its columns `key` are the key.
+    pub(crate) fn push_join_numbered<'b, DB, T>(
+        self,
+        table: &'b T,
+        key: &[&str],
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
         out.push_sql(match self {
             Dialect::MySql => " STRAIGHT_JOIN ",
             Dialect::PostgreSql | Dialect::Sqlite => " JOIN ",
         });
         table.walk_ast(out.reborrow())?;
         self.push_by_key(out);
-        for (i, (column, name)) in key.iter().zip(WANTED_KEY).enumerate() {
-            out.push_sql(if i == 0 { " ON " } else { " AND " });
-            out.push_identifier(column)?;
-            out.push_sql(" = ");
-            out.push_sql(name);
-        }
-        Ok(())
+        push_is_wanted(" ON ", key, out)
     }
 
     /// An `UPDATE` that sets `column` of a table to the last column of a list of so many rows,
@@ -300,6 +306,21 @@ impl Dialect {
         out.push_sql(WANTED);
         Ok(())
     }
+}
+
+/// Writes a condition: the columns `key` are those of a listed key.
+pub(crate) fn push_is_wanted<DB: Backend>(
+    before: &str,
+    key: &[&str],
+    out: &mut AstPass<'_, '_, DB>,
+) -> QueryResult<()> {
+    for (i, (column, name)) in key.iter().zip(WANTED_KEY).enumerate() {
+        out.push_sql(if i == 0 { before } else { " AND " });
+        out.push_identifier(column)?;
+        out.push_sql(" = ");
+        out.push_sql(name);
+    }
+    Ok(())
 }
 
 /// Writes a number, after a comma. A list has one for each row, and `format!` would take longer than
