@@ -52,6 +52,12 @@ impl Background {
     }
 }
 
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.stop.now();
+    }
+}
+
 /// Tells the thread to stop, and whether it has ended.
 #[derive(Debug, Default)]
 pub(crate) struct Stop {

@@ -95,6 +95,9 @@ pub(crate) fn overflow() -> Error {
     Error::DatabaseError(Unknown, Box::new(OVERFLOW.to_owned()))
 }
 
+/// The text of SQLite's `SQLITE_BUSY`: another connection writes.
+pub(crate) const SQLITE_BUSY: &str = "database is locked";
+
 const OVERFLOW: &str = "a count is out of the range of an i64";
 
 const OVERFLOWS: &[&str] = &[
@@ -141,7 +144,7 @@ const RETRYABLE: &[&str] = &[
     "Information schema is changed during the execution of the statement",
     "Write conflict",
     // SQLite: SQLITE_BUSY, SQLITE_LOCKED
-    "database is locked",
+    SQLITE_BUSY,
     "database table is locked",
     "database schema is locked",
 ];

@@ -221,6 +221,7 @@ pub mod __private {
     pub use crate::buffering::counter_buffer::write_once;
     #[cfg(feature = "triggers")]
     pub use crate::correcting::recount_triggers::stored_triggers;
+    pub use crate::correcting::set_days::Spellings;
     #[cfg(feature = "triggers")]
     pub use crate::correcting::trigger_statements::{CountedTable, StoredTriggers};
     pub use crate::counter::name_of;

@@ -7,6 +7,7 @@ use chrono::NaiveDate;
 use clap::Args;
 use diesel::connection::Connection;
 use diesel::result::{DatabaseErrorKind, Error};
+use diesel_counters::__private::Spellings;
 use diesel_counters::dsl::{SetDays, SetDaysOn};
 use diesel_counters::{Layout, is_overflow};
 use serde::Serialize;
@@ -108,8 +109,9 @@ where
     };
     let bar = progress_bar("lines");
     bar.set_length(lines.len() as u64);
+    let spellings = Spellings::default();
     for batch in lines.chunks(1_000) {
-        set::<ST, K, Conn>(&layout, batch, &mut report, conn)?;
+        set::<ST, K, Conn>(&layout, batch, &spellings, &mut report, conn)?;
         bar.inc(batch.len() as u64);
     }
     bar.finish_and_clear();
@@ -170,6 +172,7 @@ fn read<K: FromText + Ord + Clone>(
 fn set<ST, K, Conn>(
     layout: &Layout<TableName>,
     lines: &[Line<K>],
+    spellings: &Spellings<K>,
     report: &mut Report,
     conn: &mut Conn,
 ) -> Result<()>
@@ -181,7 +184,7 @@ where
     let counts = lines
         .iter()
         .map(|line| (line.key.clone(), line.day, line.count));
-    let counts = SetDays::<_, ST, _, _>::of_layout(layout.clone(), counts);
+    let counts = SetDays::<_, ST, _, _>::of_layout(layout.clone(), counts).spelled_as(spellings);
     let done = match report.dry_run {
         true => counts.dry_run(conn),
         false => counts.execute(conn),
@@ -196,7 +199,7 @@ where
             }),
             _ => {
                 for half in lines.chunks(lines.len().div_ceil(2)) {
-                    set::<ST, K, Conn>(layout, half, report, conn)?;
+                    set::<ST, K, Conn>(layout, half, spellings, report, conn)?;
                 }
             }
         },

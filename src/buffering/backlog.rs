@@ -123,13 +123,13 @@ impl<Conn: 'static> Backlog<Conn> {
         self.oldest = [self.oldest(), oldest].into_iter().flatten().min();
     }
 
-    /// Returns the next rows to write.
-    pub(crate) fn first(&self) -> Option<Box<dyn Batch<Conn>>> {
-        self.tables.values().find_map(|table| table.first())
+    /// Returns the next rows of this table to write.
+    pub(crate) fn first(&self, table: TableId) -> Option<Box<dyn Batch<Conn>>> {
+        self.tables.get(&table)?.first()
     }
 
-    /// Returns the number of rows that were set aside, by table.
-    pub(crate) fn held(&self) -> Vec<(TableId, usize)> {
+    /// Returns the tables, and how many of their rows were set aside.
+    pub(crate) fn tables(&self) -> Vec<(TableId, usize)> {
         let tables = self.tables.iter();
         tables.map(|(id, table)| (*id, table.held())).collect()
     }

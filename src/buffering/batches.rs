@@ -197,15 +197,17 @@ statement!(LockWaits());
 
 impl<DB: CounterBackend> QueryFragment<DB> for LockWaits {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        // MySQL takes no text for the variable, and a user variable that is NULL is a text.
         out.push_sql(match (Dialect::of(&out), self) {
             (Dialect::PostgreSql, LockWaits::Limited) => "SET LOCAL lock_timeout = '1s'",
             (Dialect::MySql, LockWaits::Limited) => {
-                "SET @diesel_counters_lock_wait = COALESCE(@diesel_counters_lock_wait, \
-                 @@SESSION.innodb_lock_wait_timeout), SESSION innodb_lock_wait_timeout = 1"
+                "SET @diesel_counters_lock_wait = CAST(COALESCE(@diesel_counters_lock_wait, \
+                 @@SESSION.innodb_lock_wait_timeout) AS SIGNED), \
+                 SESSION innodb_lock_wait_timeout = 1"
             }
             (Dialect::MySql, LockWaits::Restored) => {
-                "SET SESSION innodb_lock_wait_timeout = COALESCE(@diesel_counters_lock_wait, \
-                 @@SESSION.innodb_lock_wait_timeout), @diesel_counters_lock_wait = NULL"
+                "SET SESSION innodb_lock_wait_timeout = CAST(COALESCE(@diesel_counters_lock_wait, \
+                 @@SESSION.innodb_lock_wait_timeout) AS SIGNED), @diesel_counters_lock_wait = NULL"
             }
             // They do nothing.
             (Dialect::PostgreSql, LockWaits::Restored) | (Dialect::Sqlite, _) => "SELECT 1",

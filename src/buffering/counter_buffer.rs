@@ -61,8 +61,9 @@ use crate::key::{KeyOf, KeyType, LoadKey};
 /// [`every`], and those that were being written. Dropping the buffer, or [`stop`], writes what is
 /// pending. A buffer in a `static` is never dropped: call [`flush`] at the end of `main`.
 ///
-/// Nothing else is lost. While the database is away, counts are pending, up to [`max_keys`] keys. After
-/// that, [`count`](CounterBuffer::count) fails for keys that are not pending.
+/// Nothing else is lost. While the database is away, counts are pending, up to [`max_keys`] keys. Then
+/// the buffer is full, and [`count`](CounterBuffer::count) fails, also for keys that are pending since
+/// an earlier write.
 ///
 /// # What is written twice
 ///
@@ -79,7 +80,8 @@ use crate::key::{KeyOf, KeyType, LoadKey};
 /// # Keys that cannot be written
 ///
 /// If the database refuses a row, such as that of an article that was deleted, or a count that would
-/// overflow, the others are written. [`on_write`] gets the refused key with its amounts. If the reason
+/// overflow, the others are written. [`on_write`] gets the refused key with its amounts. So count a new
+/// article after the COMMIT that inserts it: before it, PostgreSQL refuses its counts. If the reason
 /// may pass, such as a lock that another transaction holds for more than a second, the key stays pending
 /// and is tried again at each write.
 ///
@@ -180,8 +182,9 @@ where
     ///
     /// # Errors
     ///
-    /// - [`BufferError::Full`], if the increment has a new key, and as many keys are pending as
-    ///   [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows.
+    /// - [`BufferError::Full`], if as many keys are pending as
+    ///   [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows, and the increment needs room
+    ///   for another one. One of many entities needs room for all of them.
     /// - [`BufferError::Stopped`], if [`on_write`](crate::dsl::CounterBufferBuilder::on_write) or a table's
     ///   `today` panicked on the buffer's thread.
     /// - [`BufferError::Forked`], if the increment has a new key in a child of the process that started
@@ -240,7 +243,7 @@ where
 
     fn end(&mut self) -> Write {
         let Some(threads) = self.threads.take() else {
-            return self.shared.nothing_written();
+            return Write::of(self.shared.pending());
         };
         if self.shared.shards.is_forked() {
             // There are no threads to wait for.
@@ -296,8 +299,8 @@ where
     /// Sets the greatest number of pending keys. Defaults to 1,000,000, which is about 100 MB of keys
     /// that are numbers.
     ///
-    /// A key is counted once for each day, and up to once for each thread that has counted it since the
-    /// last write.
+    /// A key takes room once for each day. Until the next write, it also does for each thread that counts
+    /// it, and for each tuple of counters: `views`, `likes`, and `(views, likes)` are three.
     pub fn max_keys(mut self, keys: usize) -> Self {
         self.max_keys = keys;
         self
@@ -429,25 +432,33 @@ where
     /// Writes with the connection that `run` gives.
     fn write_on(&self, run: &mut RunOnce<'_, Conn>) -> Write {
         let begun = Instant::now();
+        if self.shards.is_forked() {
+            // A thread of the other process may have locked what is locked here.
+            let mut write = Write::of(Pending {
+                keys: self.shards.keys(),
+                ..Pending::default()
+            });
+            if !self.is_empty() {
+                write.error = Some(WriteError::Forked);
+                (self.on_write)(&write);
+            }
+            return write;
+        }
         let mut writer = lock(&self.writer);
-        if self.is_empty() && !writer.is_unknown() {
-            return self.nothing_written();
+        if self.is_empty() {
+            return Write::of(self.pending());
         }
         let mut done = Done::default();
         let mut result = Ok(());
-        if self.shards.is_forked() {
-            result = Err(WriteError::Forked);
-        } else {
-            if !writer.is_unknown() {
-                // So that a key takes room once only, also if there is no connection.
-                self.shards.drain(&mut lock(&self.backlog));
-            }
-            let ran = run(&mut |conn| {
-                result = writer.write(&self.shards, &self.backlog, conn, &mut done);
-            });
-            if let Err(error) = ran {
-                result = Err(WriteError::Pool(error));
-            }
+        if !writer.is_unknown() {
+            // So that a key takes room once only, also if there is no connection.
+            self.shards.drain(&mut lock(&self.backlog));
+        }
+        let ran = run(&mut |conn| {
+            result = writer.write(&self.shards, &self.backlog, conn, &mut done);
+        });
+        if let Err(error) = ran {
+            result = Err(WriteError::Pool(error));
         }
         drop(writer);
         let error = result.err().or(done.held.map(WriteError::Database));
@@ -469,16 +480,6 @@ where
         };
         (self.on_write)(&write);
         write
-    }
-
-    fn nothing_written(&self) -> Write {
-        Write {
-            written: 0,
-            refused: Vec::new(),
-            error: None,
-            pending: self.pending(),
-            took: Duration::ZERO,
-        }
     }
 
     fn pending(&self) -> Pending {

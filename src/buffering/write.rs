@@ -24,6 +24,19 @@ pub struct Write {
     pub took: Duration,
 }
 
+impl Write {
+    /// Nothing was written.
+    pub(crate) fn of(pending: Pending) -> Self {
+        Write {
+            written: 0,
+            refused: Vec::new(),
+            error: None,
+            pending,
+            took: Duration::ZERO,
+        }
+    }
+}
+
 /// A key whose counts could not be written: its row was deleted, for example, or the count would
 /// overflow.
 #[derive(Debug)]
@@ -61,8 +74,7 @@ pub enum WriteError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Pending {
-    /// The number of keys. A key is counted once for each day, and up to once for each thread that
-    /// has counted it since the last write.
+    /// The number of keys, as [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) counts them.
     pub keys: usize,
     /// The sum of all amounts, or the nearest `i64`.
     pub amount: i64,

@@ -12,13 +12,13 @@ use crate::buffering::backlog::{Backlog, Batch};
 use crate::buffering::batches::{Batches, LockWaits};
 use crate::buffering::shards::{Shards, lock};
 use crate::buffering::write::{IfUnknown, Refused, WriteError};
-use crate::error::is_of_one_row;
+use crate::error::{SQLITE_BUSY, is_of_one_row};
 use crate::transaction::begin_read_committed;
 
 /// What is known of the batches that were written.
 pub(crate) struct Writer<Conn> {
     batches: Result<Batches, IfUnknown>,
-    /// The batch that was sent last, if its COMMIT was not answered.
+    /// The batch that was sent last, until it is known whether it was written.
     unknown: Option<Box<dyn Batch<Conn>>>,
 }
 
@@ -31,8 +31,8 @@ pub(crate) struct Done {
     pub(crate) held: Option<Error>,
 }
 
-/// How many rows a write sets aside before it ends. If it is not the fault of these rows, all others
-/// would fail too.
+/// How many rows of a table a write sets aside before it goes on with the next table. If it is not the
+/// fault of these rows, all others would fail too.
 const MOST_HELD: usize = 10;
 
 /// What became of a batch whose COMMIT failed.
@@ -94,27 +94,26 @@ where
         conn: &mut Conn,
         done: &mut Done,
     ) -> Result<(), WriteError> {
-        if let Some(batch) = self.unknown.take() {
-            match self.resolve(conn) {
-                Ok(Outcome::Written) => remove(&*batch, shards, backlog, done),
-                Ok(Outcome::RolledBack | Outcome::Unknown) => {}
-                Err(error) => {
-                    self.unknown = Some(batch);
-                    return Err(WriteError::Batches(error));
-                }
+        if self.is_unknown() {
+            let outcome = self.resolve(conn).map_err(WriteError::Batches)?;
+            let batch = self.unknown.take();
+            if let (Outcome::Written, Some(batch)) = (outcome, batch) {
+                remove(&*batch, shards, backlog, done);
             }
         }
         shards.drain(&mut lock(backlog));
-        let earlier = lock(backlog).held();
-        let mut held = 0;
-        loop {
-            let first = lock(backlog).first();
-            let Some(batch) = first else { break };
-            self.write_parts(batch, shards, backlog, conn, done, &mut held)?;
+        let tables = lock(backlog).tables();
+        for &(table, _) in &tables {
+            let mut held = 0;
+            while held < MOST_HELD {
+                let first = lock(backlog).first(table);
+                let Some(batch) = first else { break };
+                self.write_parts(batch, shards, backlog, conn, done, &mut held)?;
+            }
         }
-        for (table, rows) in earlier {
-            held = 0;
-            for _ in 0..rows {
+        for (table, earlier) in tables {
+            let mut held = 0;
+            for _ in 0..earlier {
                 let next = lock(backlog).next_held(table);
                 let Some(batch) = next else { break };
                 self.write_parts(batch, shards, backlog, conn, done, &mut held)?;
@@ -138,32 +137,35 @@ where
         held: &mut usize,
     ) -> Result<(), WriteError> {
         let mut batches = vec![batch];
-        while let Some(batch) = batches.pop() {
-            let error = match self.write_one(&*batch, conn) {
+        while let Some(next) = batches.pop() {
+            // Also if Diesel's instrumentation panics.
+            let batch = &**self.unknown.insert(next);
+            let result = match write_one(batch, &mut self.batches, conn) {
+                Err(Failed::Unknown(error)) => match self.resolve(conn) {
+                    Ok(Outcome::Written) => Ok(()),
+                    // A deferred constraint, for example.
+                    Ok(Outcome::RolledBack) => Err(Failed::Rows(error)),
+                    Ok(Outcome::Unknown) => Err(Failed::Unknown(error)),
+                    Err(_) => return Err(WriteError::Database(error)),
+                },
+                result => result,
+            };
+            let Some(batch) = self.unknown.take() else {
+                break;
+            };
+            let error = match result {
                 Ok(()) => {
                     remove(&*batch, shards, backlog, done);
                     continue;
                 }
                 Err(Failed::All(error)) => return Err(error),
                 Err(Failed::Rows(error)) => error,
-                Err(Failed::Unknown(error)) => match self.resolve(conn) {
-                    Ok(Outcome::Written) => {
-                        remove(&*batch, shards, backlog, done);
-                        continue;
+                Err(Failed::Unknown(error)) => {
+                    if self.batches.as_ref().err() == Some(&IfUnknown::Discard) {
+                        discard(&*batch, &error, shards, backlog, done);
                     }
-                    // A deferred constraint, for example.
-                    Ok(Outcome::RolledBack) => error,
-                    Ok(Outcome::Unknown) => {
-                        if self.batches.as_ref().err() == Some(&IfUnknown::Discard) {
-                            discard(&*batch, &error, shards, backlog, done);
-                        }
-                        return Err(WriteError::Database(error));
-                    }
-                    Err(_) => {
-                        self.unknown = Some(batch);
-                        return Err(WriteError::Database(error));
-                    }
-                },
+                    return Err(WriteError::Database(error));
+                }
             };
             if batch.len() > 1 {
                 batches.extend(batch.split(PARTS));
@@ -175,64 +177,13 @@ where
             } else {
                 batch.hold_in(&mut lock(backlog));
                 *held += 1;
-                if *held == MOST_HELD {
-                    return Err(WriteError::Database(error));
-                }
                 done.held = Some(error);
+                if *held == MOST_HELD {
+                    break;
+                }
             }
         }
         Ok(())
-    }
-
-    fn write_one(&mut self, batch: &dyn Batch<Conn>, conn: &mut Conn) -> Result<(), Failed> {
-        #[derive(Clone, Copy)]
-        enum Step {
-            Begin,
-            Claim,
-            Rows,
-            Commit,
-        }
-        let step = Cell::new(Step::Begin);
-        let claim = |conn: &mut Conn| -> QueryResult<()> {
-            match &self.batches {
-                Ok(batches) if !batches.claim(conn)? => Err(Error::NotFound),
-                _ => Ok(()),
-            }
-        };
-        let result = begin_read_committed(conn).and_then(|()| {
-            conn.transaction(|conn| {
-                LockWaits::Limited.execute(conn)?;
-                step.set(Step::Claim);
-                claim(conn)?;
-                step.set(Step::Rows);
-                batch.write(conn)?;
-                step.set(Step::Commit);
-                Ok(())
-            })
-        });
-        let error = match (result, &mut self.batches) {
-            (Ok(()), Ok(batches)) => {
-                batches.written(batches.next());
-                return Ok(());
-            }
-            (Ok(()), Err(_)) => return Ok(()),
-            (Err(error), _) => error,
-        };
-        Err(match step.get() {
-            Step::Begin => Failed::All(WriteError::Database(error)),
-            Step::Claim => {
-                if let (Error::NotFound, Ok(batches)) = (&error, &mut self.batches) {
-                    // Somebody deleted the row, or another buffer has the same id.
-                    *batches = Batches::new();
-                }
-                Failed::All(WriteError::Batches(error))
-            }
-            Step::Rows if is_of_all(&error) || conn.batch_execute("SELECT 1").is_err() => {
-                Failed::All(WriteError::Database(error))
-            }
-            Step::Rows => Failed::Rows(error),
-            Step::Commit => Failed::Unknown(error),
-        })
     }
 
     /// Returns what became of the batch whose COMMIT failed.
@@ -260,6 +211,64 @@ where
             _ => Ok(()),
         }
     }
+}
+
+fn write_one<Conn>(
+    batch: &dyn Batch<Conn>,
+    batches: &mut Result<Batches, IfUnknown>,
+    conn: &mut Conn,
+) -> Result<(), Failed>
+where
+    Conn: Connection<Backend: CounterBackend>,
+{
+    #[derive(Clone, Copy)]
+    enum Step {
+        Begin,
+        Claim,
+        Rows,
+        Commit,
+    }
+    let step = Cell::new(Step::Begin);
+    let claim = |conn: &mut Conn| -> QueryResult<()> {
+        match &*batches {
+            Ok(batches) if !batches.claim(conn)? => Err(Error::NotFound),
+            _ => Ok(()),
+        }
+    };
+    let result = begin_read_committed(conn).and_then(|()| {
+        conn.transaction(|conn| {
+            LockWaits::Limited.execute(conn)?;
+            step.set(Step::Claim);
+            claim(conn)?;
+            step.set(Step::Rows);
+            batch.write(conn)?;
+            step.set(Step::Commit);
+            Ok(())
+        })
+    });
+    let error = match (result, &mut *batches) {
+        (Ok(()), Ok(batches)) => {
+            batches.written(batches.next());
+            return Ok(());
+        }
+        (Ok(()), Err(_)) => return Ok(()),
+        (Err(error), _) => error,
+    };
+    Err(match step.get() {
+        Step::Begin => Failed::All(WriteError::Database(error)),
+        Step::Claim => {
+            if let (Error::NotFound, Ok(batches)) = (&error, batches) {
+                // Somebody deleted the row, or another buffer has the same id.
+                *batches = Batches::new();
+            }
+            Failed::All(WriteError::Batches(error))
+        }
+        Step::Rows if is_of_all(&error) || conn.batch_execute("SELECT 1").is_err() => {
+            Failed::All(WriteError::Database(error))
+        }
+        Step::Rows => Failed::Rows(error),
+        Step::Commit => Failed::Unknown(error),
+    })
 }
 
 fn remove<Conn: 'static>(
@@ -291,13 +300,11 @@ fn discard<Conn: 'static>(
 
 /// Whether the database takes no rows at all.
 fn is_of_all(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::DatabaseError(
-            DatabaseErrorKind::ReadOnlyTransaction
-                | DatabaseErrorKind::ClosedConnection
-                | DatabaseErrorKind::UnableToSendCommand,
-            _
-        ) | Error::BrokenTransactionManager
-    )
+    use DatabaseErrorKind::{ClosedConnection, ReadOnlyTransaction, UnableToSendCommand, Unknown};
+    match error {
+        Error::DatabaseError(ReadOnlyTransaction | ClosedConnection | UnableToSendCommand, _)
+        | Error::BrokenTransactionManager => true,
+        Error::DatabaseError(Unknown, info) => info.message() == SQLITE_BUSY,
+        _ => false,
+    }
 }

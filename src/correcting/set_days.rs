@@ -1,9 +1,10 @@
 //! Setting the counts of many entities on many days.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::NaiveDate;
 use diesel::connection::Connection;
@@ -12,7 +13,7 @@ use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::result::Error;
 use diesel::row::NamedRow;
-use diesel::sql_types::{BigInt, Untyped};
+use diesel::sql_types::{BigInt, Text, Untyped};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{Bind, CounterBackend, Dialect, NUMBER, push_names};
@@ -37,8 +38,20 @@ pub struct SetDays<'p, F, ST, K, S> {
     /// In the order in which rows are locked.
     counts: Vec<((K, Reverse<NaiveDate>), S)>,
     batch: usize,
+    spellings: Spellings<K>,
     on_progress: Box<dyn FnMut(CountsSet) + Send + 'p>,
     of: PhantomData<ST>,
+}
+
+/// The keys that were given, and the texts of the keys that are stored for them. If there are fewer of
+/// these, two keys that were given are one key in the table, by its collation.
+#[derive(Debug, Clone)]
+pub struct Spellings<K>(Arc<Mutex<(BTreeSet<K>, BTreeSet<Vec<String>>)>>);
+
+impl<K> Default for Spellings<K> {
+    fn default() -> Self {
+        Spellings(Arc::new(Mutex::new((BTreeSet::new(), BTreeSet::new()))))
+    }
 }
 
 /// The result of a [`SetDays`](crate::dsl::SetDays), or its progress so far.
@@ -132,13 +145,14 @@ impl<F, ST, K: Ord> SetDays<'static, F, ST, K, [i128; 1]> {
     /// entity and day must be there once. If the table does not count by day, give the first days of its
     /// periods.
     pub fn of_layout(
-        layout: Layout<F>,
+        mut layout: Layout<F>,
         counts: impl IntoIterator<Item = (K, NaiveDate, i64)>,
     ) -> Self {
         let counts = counts.into_iter();
         let counts = counts.map(|(key, day, count)| ((key, Reverse(day)), [i128::from(count)]));
         let mut counts = Vec::from_iter(counts);
         counts.sort_unstable();
+        layout.counters.truncate(1);
         SetDays::new(layout, counts)
     }
 }
@@ -149,6 +163,7 @@ impl<F, ST, K, S> SetDays<'static, F, ST, K, S> {
             layout: Arc::new(layout),
             counts,
             batch: MAX_BATCH,
+            spellings: Spellings::default(),
             on_progress: Box::new(|_| ()),
             of: PhantomData,
         }
@@ -172,6 +187,13 @@ impl<'p, F, ST, K, S> SetDays<'p, F, ST, K, S> {
             on_progress: Box::new(f),
             ..self
         }
+    }
+
+    /// Compares the spelling of the keys with that of others too, for an import in several parts.
+    #[doc(hidden)]
+    pub fn spelled_as(mut self, spellings: &Spellings<K>) -> Self {
+        self.spellings = Spellings(Arc::clone(&spellings.0));
+        self
     }
 
     /// Compares the counts with the stored ones, and sets none. Returns the number of those that
@@ -223,7 +245,7 @@ where
     Conn: Connection<Backend: CounterBackend>,
     ST: KeyTypes,
     Upsert<F, ST, K>: ExecuteDsl<Conn>,
-    for<'a> CountLocks<F, ST, K>: LoadQuery<'a, Conn, i64>,
+    for<'a> StoredKeyTexts<F, ST, K>: LoadQuery<'a, Conn, KeyTexts>,
     for<'a> StoredDays<F, ST, K>: LoadQuery<'a, Conn, StoredDay>,
 {
     fn set_days(&mut self, writes: bool, conn: &mut Conn) -> QueryResult<CountsSet> {
@@ -233,6 +255,7 @@ where
             let batch = Batch {
                 layout: &self.layout,
                 counts,
+                spellings: &self.spellings,
             };
             so_far.different += match writes {
                 false => batch.differences(may_be_stale, conn)?.len(),
@@ -255,6 +278,7 @@ where
 struct Batch<'a, F, K, S> {
     layout: &'a Arc<Layout<F>>,
     counts: &'a [((K, Reverse<NaiveDate>), S)],
+    spellings: &'a Spellings<K>,
 }
 
 /// The key, the day, and an amount for each counter.
@@ -268,7 +292,7 @@ impl<F, K: Ord + Clone, S: AsRef<[i128]>> Batch<'_, F, K, S> {
         ST: KeyTypes,
         Conn: Connection,
         Upsert<F, ST, K>: ExecuteDsl<Conn>,
-        for<'a> CountLocks<F, ST, K>: LoadQuery<'a, Conn, i64>,
+        for<'a> StoredKeyTexts<F, ST, K>: LoadQuery<'a, Conn, KeyTexts>,
     {
         let entities = self.counts.chunk_by(|((a, _), _), ((b, _), _)| a == b);
         let entities: Vec<K> = entities.map(|of_one| of_one[0].0.0.clone()).collect();
@@ -279,13 +303,20 @@ impl<F, K: Ord + Clone, S: AsRef<[i128]>> Batch<'_, F, K, S> {
         if ST::is_exact() {
             return Ok(());
         }
-        let number = entities.len() as i64;
-        let count = CountLocks::<F, ST, K> {
+        let mut spellings = self
+            .spellings
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        spellings.0.extend(entities.iter().cloned());
+        let stored = StoredKeyTexts::<F, ST, K> {
             layout: Arc::clone(self.layout),
             entities,
             sql_type: PhantomData,
         };
-        if count.get_result::<i64>(conn)? == number {
+        let stored = stored.load::<KeyTexts>(conn)?;
+        spellings.1.extend(stored.into_iter().map(|texts| texts.0));
+        if spellings.1.len() == spellings.0.len() {
             return Ok(());
         }
         Err(Error::QueryBuilderError(
@@ -400,16 +431,31 @@ fn walk_dated<'b, ST, K: BindKey<ST, DB>, DB: CounterBackend>(
     DB::push_bind(Bind::Day(day), out)
 }
 
-/// A query of the number of rows of 1970-01-01 in slot 0 that these entities have.
+/// A query of the keys of the rows of 1970-01-01 in slot 0 that these entities have, as texts.
 #[derive(Debug)]
-pub struct CountLocks<F, ST, K> {
+pub struct StoredKeyTexts<F, ST, K> {
     layout: Arc<Layout<F>>,
     entities: Vec<K>,
     sql_type: PhantomData<ST>,
 }
-statement!(CountLocks(F, ST, K) -> BigInt);
+statement!(StoredKeyTexts(F, ST, K) -> Untyped);
 
-impl<F, ST, K, DB> QueryFragment<DB> for CountLocks<F, ST, K>
+/// A key, as the text of each column.
+#[derive(Debug)]
+pub struct KeyTexts(Vec<String>);
+
+impl<DB> QueryableByName<DB> for KeyTexts
+where
+    DB: CounterBackend,
+    String: FromSql<Text, DB>,
+{
+    fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
+        let texts = (0..row.field_count()).map(|i| field(row, i));
+        texts.collect::<deserialize::Result<_>>().map(KeyTexts)
+    }
+}
+
+impl<F, ST, K, DB> QueryFragment<DB> for StoredKeyTexts<F, ST, K>
 where
     F: QueryFragment<DB>,
     K: BindKey<ST, DB>,
@@ -418,8 +464,13 @@ where
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         // Each number of entities has a text of its own, so it is not cached.
         out.unsafe_to_cache_prepared();
-        Dialect::of(&out).push_select(&mut out);
-        out.push_sql("COUNT(*) FROM ");
+        let dialect = Dialect::of(&out);
+        dialect.push_select(&mut out);
+        for (i, column) in self.layout.entity.iter().enumerate() {
+            out.push_sql(if i == 0 { "" } else { ", " });
+            dialect.push_stored_text(column, &mut out)?;
+        }
+        out.push_sql(" FROM ");
         self.layout.table.walk_ast(out.reborrow())?;
         out.push_sql(" WHERE ");
         let entities = self.entities.iter();

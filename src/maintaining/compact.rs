@@ -8,7 +8,7 @@ use std::time::Duration;
 use chrono::{Days, NaiveDate};
 
 use crate::backend::StoredKeys;
-use crate::day::{Day, DayRange, Period, utc_today};
+use crate::day::{Period, utc_today};
 use crate::layout::{ColumnNames, Layout};
 use crate::maintaining::range::MergeRange;
 use crate::table::CounterTable;
@@ -230,11 +230,12 @@ where
 #[must_use = "rows are not merged until this is executed"]
 pub struct Compact<'p, F, ST, K> {
     pub(super) layout: Arc<Layout<F>>,
-    pub(super) range: MergeRange,
+    into: Period,
+    period: Period,
+    day: NaiveDate,
     pub(super) batch: i64,
     pub(super) on_progress: Box<dyn FnMut(&Compacted) + Send + 'p>,
     pub(super) is_stopped: Box<dyn Fn() -> bool + Send + 'p>,
-    period: Period,
     of: PhantomData<(ST, K)>,
 }
 
@@ -242,7 +243,7 @@ impl<F: fmt::Debug, ST, K> fmt::Debug for Compact<'_, F, ST, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Compact")
             .field("layout", &self.layout)
-            .field("range", &self.range)
+            .field("range", &self.range())
             .field("batch", &self.batch)
             .finish_non_exhaustive()
     }
@@ -313,8 +314,7 @@ impl<T: StoredTable> Fold<T> {
     /// Sets the day before which days are folded. The period that this day is in is not folded.
     pub fn before(self, day: NaiveDate) -> Compact<'static, T, T::KeyType, T::StoredKey> {
         let fold = Compact::folding(Layout::of_table(), self.into, day);
-        // Again, because the day before which whole periods are folded depends on the period.
-        fold.period(T::PERIOD).before(day)
+        fold.period(T::PERIOD)
     }
 }
 
@@ -323,16 +323,16 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
     /// table that is known only at run time. If it does not count by day, set its
     /// [`period`](Compact::period). A fold into days merges slots, as [`new`](Compact::new).
     pub fn folding(layout: Layout<F>, into: Period, day: NaiveDate) -> Self {
-        let fold = Compact {
+        Compact {
             layout: Arc::new(layout),
-            range: MergeRange::new(into, day),
+            into,
+            period: Period::Day,
+            day,
             batch: 100,
             on_progress: Box::new(|_| ()),
             is_stopped: Box::new(|| false),
-            period: Period::Day,
             of: PhantomData,
-        };
-        fold.before(day)
+        }
     }
 }
 
@@ -342,25 +342,19 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
     /// time to the day.
     pub fn period(mut self, period: Period) -> Self {
         self.period = period;
-        let MergeRange { before, into, .. } = self.range;
-        if into > Period::Day {
-            self.range = MergeRange::new(into.max(period), before.0);
-        }
-        self.before(before.0)
+        self
     }
 
     /// Sets the day before which days are merged. Defaults to yesterday, so that transactions that
     /// began before midnight are over. If the table counts by week, month or year, merges the periods
     /// before that of `day`. A fold into weeks, months or years folds those before that of `day`.
-    pub fn before(mut self, mut day: NaiveDate) -> Self {
-        for period in [self.period, self.range.into] {
-            // `Total` has no end: its counts are stored under 1970-01-01, and older ones remain.
-            if period < Period::Total {
-                day = period.start(day);
-            }
-        }
-        self.range.before = Day(day.clamp(DayRange::FIRST.0, DayRange::LAST.0));
+    pub fn before(mut self, day: NaiveDate) -> Self {
+        self.day = day;
         self
+    }
+
+    pub(super) fn range(&self) -> MergeRange {
+        MergeRange::new(self.into, self.period, self.day)
     }
 
     #[cfg(feature = "r2d2")]

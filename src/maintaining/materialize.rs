@@ -61,8 +61,8 @@ pub struct Materialize<'p, F, P, ST, K> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Materialized {
-    /// The number of rows of the parent table that were compared, in whole ranges of 50,000. The
-    /// rows of the last, shorter range are not included.
+    /// The number of rows of the parent table that were compared. The progress counts them in whole
+    /// ranges of 50,000.
     pub compared: u64,
     /// The number of rows whose column differed from the total.
     pub different: u64,
@@ -199,13 +199,15 @@ impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
     }
 
     /// Stops the run if `f` returns `true`. `f` is called before each statement that reads or writes
-    /// many rows.
+    /// many rows. If this is called several times, the run stops when any of the functions returns
+    /// `true`.
     pub fn stop_when<'q>(self, f: impl Fn() -> bool + Send + 'q) -> Materialize<'q, F, P, ST, K>
     where
         'p: 'q,
     {
+        let earlier = self.is_stopped;
         Materialize {
-            is_stopped: Box::new(f),
+            is_stopped: Box::new(move || earlier() || f()),
             ..self
         }
     }

@@ -114,7 +114,7 @@ where
     fn count(&self, conn: &mut Conn) -> QueryResult<u64> {
         let count = CountRows {
             layout: Arc::clone(&self.layout),
-            range: Some(self.range),
+            range: Some(self.range()),
         };
         let rows: i64 = count.get_result(conn)?;
         Ok(rows.unsigned_abs())
@@ -132,7 +132,7 @@ where
         while so_far.left > 0 || after.is_some() {
             let next = NextRows::<F, ST, K> {
                 layout: Arc::clone(&self.layout),
-                range: self.range,
+                range: self.range(),
                 after,
                 limit: self.batch,
                 sql_type: PhantomData,
@@ -158,7 +158,7 @@ where
                             skipped.left.extend(keys);
                         }
                     }
-                    Err(error) if is_overflow(&error) => match self.range.split_by_target(keys) {
+                    Err(error) if is_overflow(&error) => match self.range().split_by_target(keys) {
                         Ok(smaller) => batches.extend(smaller),
                         Err(key) => skipped.overflows.push((key, error)),
                     },
@@ -191,7 +191,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
         Delete<F, ST, K>: ExecuteDsl<Conn>,
     {
         let layout = &self.layout;
-        let targets = self.range.targets_of(keys);
+        let targets = self.range().targets_of(keys);
         let open = OpenTargets::<F, ST, K> {
             layout: Arc::clone(layout),
             targets: targets.clone(),
@@ -209,7 +209,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
         if rows.is_empty() {
             return Ok(0);
         }
-        rows.add(self.range.into).execute(conn)?;
+        rows.add(self.range().into).execute(conn)?;
         Ok(rows.delete().execute(conn)? as u64)
     }
 
@@ -219,10 +219,10 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
     where
         K: Clone + Ord,
     {
-        let is_target = |row: &RowKey<K>| self.range.target_of(row) == *row;
+        let is_target = |row: &RowKey<K>| self.range().target_of(row) == *row;
         let (targets, mut rows): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
         let targets = BTreeSet::from_iter(targets);
-        rows.retain(|row| targets.contains(&self.range.target_of(row)));
+        rows.retain(|row| targets.contains(&self.range().target_of(row)));
         rows
     }
 

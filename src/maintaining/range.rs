@@ -25,7 +25,20 @@ pub struct MergeRange {
 }
 
 impl MergeRange {
-    pub(super) fn new(into: Period, before: NaiveDate) -> Self {
+    /// The range that is merged before `day`, in a table that counts by `period`.
+    pub(super) fn new(into: Period, period: Period, mut day: NaiveDate) -> Self {
+        // By day, a merge of slots leaves the periods of the table as they are.
+        let into = if into > Period::Day {
+            into.max(period)
+        } else {
+            into
+        };
+        for whole in [period, into] {
+            // `Total` has no end: its counts are stored under 1970-01-01, and older ones remain.
+            if whole < Period::Total {
+                day = whole.start(day);
+            }
+        }
         let first = match into {
             Period::Day => None,
             // Rows of 1970-01-01 are those without a day, so the period of that day is left out.
@@ -33,7 +46,7 @@ impl MergeRange {
         };
         MergeRange {
             first: first.map_or(DayRange::FIRST, Day),
-            before: Day(before),
+            before: Day(day.clamp(DayRange::FIRST.0, DayRange::LAST.0)),
             into,
         }
     }

@@ -7,7 +7,7 @@ use diesel::sql_types::{BigInt, Date};
 use diesel::{Expression, QueryResult, RunQueryDsl};
 
 use crate::backend::{
-    Bind, CounterBackend, Dialect, NUMBER, SUM, WalkRows, numbered, push_is_wanted,
+    Bind, CounterBackend, Dialect, NUMBER, SUM, WalkRows, numbered, push_is_wanted, push_names,
 };
 use crate::counter::Counters;
 use crate::key::{BindColumns, Entities, KeyType, Keys};
@@ -58,6 +58,8 @@ impl<K, N> Many<K, N> {
 pub trait GroupBy<C: Counters> {
     type SqlType;
     const IS_ONE: bool = false;
+    /// Whether the columns are written as names, without their table.
+    const HAS_NAMES: bool = false;
 }
 
 /// Columns that sums are grouped by, as SQL.
@@ -72,6 +74,7 @@ pub struct Ungrouped;
 impl<C: Counters> GroupBy<C> for Ungrouped {
     type SqlType = <C as Expression>::SqlType;
     const IS_ONE: bool = true;
+    const HAS_NAMES: bool = true;
 }
 
 impl<DB: CounterBackend> Columns<DB> for Ungrouped {
@@ -86,6 +89,7 @@ pub struct ByDay;
 
 impl<C: Counters> GroupBy<C> for ByDay {
     type SqlType = (Date, <C as Expression>::SqlType);
+    const HAS_NAMES: bool = true;
 }
 
 impl<DB: CounterBackend> Columns<DB> for ByDay {
@@ -184,50 +188,79 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let (day, key) = (C::Table::DAY, &C::Table::ENTITY[..K::NUMBER]);
+        let (table, day) = (C::Table::TABLE, C::Table::DAY);
+        let key = &C::Table::ENTITY[..K::NUMBER];
         let (columns, rows) = (self.keys.columns(), self.keys.len);
-        let push_by = |out: &mut AstPass<'_, 'b, DB>| {
+        let dialect = Dialect::of(&out);
+        let push_by = |before: &str, out: &mut AstPass<'_, 'b, DB>| {
+            out.push_sql(before);
             out.push_identifier(NUMBER)?;
             out.push_sql(if B::IS_ONE { "" } else { ", " });
             self.by.walk_columns(day, out.reborrow())
         };
-        Dialect::of(&out).push_select(&mut out);
-        push_by(&mut out)?;
-        out.push_sql(", ");
-        // A subquery reads the rows of a key and sums them. A join writes all rows into a temporary
-        // table, in which they are grouped, but reads the rows once for several counters.
-        let is_subquery = B::IS_ONE && C::NAMES.len() == 1;
-        if is_subquery {
-            out.push_sql("(SELECT ");
+        let push_list = |out: &mut AstPass<'_, 'b, DB>| {
+            DB::ManyRows::walk_from_numbered(key, table, columns, rows, out.reborrow())
+        };
+        let push_given = |out: &mut AstPass<'_, 'b, DB>| {
+            out.push_sql(" WHERE ");
+            out.push_identifier(NUMBER)?;
+            out.push_sql(" <= ");
+            DB::push_bind(Bind::Amount(&self.keys.given), out)
+        };
+        dialect.push_select(&mut out);
+        push_by("", &mut out)?;
+        // One way each is the fastest: to sum the rows that are found by the list, and then to number the
+        // sums; a subquery for each key; or a join, which reads the rows once for several counters.
+        if B::HAS_NAMES && dialect == Dialect::PostgreSql {
+            for i in 0..C::NAMES.len() {
+                out.push_sql(", ");
+                out.push_sql(&numbered(SUM, i));
+            }
+            push_list(&mut out)?;
+            out.push_sql(" JOIN (SELECT ");
+            let push_group = |out: &mut AstPass<'_, 'b, DB>| {
+                push_names(key, out)?;
+                out.push_sql(if B::IS_ONE { "" } else { ", " });
+                self.by.walk_columns(day, out.reborrow())
+            };
+            push_group(&mut out)?;
+            out.push_sql(", ");
             push_sums(C::NAMES, &mut out)?;
             out.push_sql(" FROM ");
-            C::Table::TABLE.walk_ast(out.reborrow())?;
-            push_is_wanted(" WHERE ", key, &mut out)?;
+            table.walk_ast(out.reborrow())?;
+            out.push_sql(" WHERE ");
+            DB::ManyRows::walk_in(key, columns, rows, out.reborrow())?;
             self.days.walk_where(" AND ", day, out.reborrow())?;
-            out.push_sql(")");
+            out.push_sql(" GROUP BY ");
+            push_group(&mut out)?;
+            out.push_sql(") AS diesel_counters_sums");
+            push_is_wanted(" ON ", key, &mut out)?;
+            push_given(&mut out)?;
+        } else if B::IS_ONE && C::NAMES.len() <= 2 {
+            for counter in C::NAMES {
+                out.push_sql(", (SELECT ");
+                dialect.push_sum(counter, &mut out)?;
+                out.push_sql(" FROM ");
+                table.walk_ast(out.reborrow())?;
+                push_is_wanted(" WHERE ", key, &mut out)?;
+                self.days.walk_where(" AND ", day, out.reborrow())?;
+                out.push_sql(")");
+            }
+            push_list(&mut out)?;
+            push_given(&mut out)?;
         } else {
+            out.push_sql(", ");
             push_sums(C::NAMES, &mut out)?;
-        }
-        DB::ManyRows::walk_from_numbered(key, C::Table::TABLE, columns, rows, out.reborrow())?;
-        if !is_subquery {
-            let table = C::Table::TABLE;
+            push_list(&mut out)?;
             DB::ManyRows::walk_join_numbered(key, table, columns, rows, out.reborrow())?;
+            push_given(&mut out)?;
+            self.days.walk_where(" AND ", day, out.reborrow())?;
+            push_by(" GROUP BY ", &mut out)?;
         }
-        out.push_sql(" WHERE ");
-        out.push_identifier(NUMBER)?;
-        out.push_sql(" <= ");
-        DB::push_bind(Bind::Amount(&self.keys.given), &mut out)?;
-        if is_subquery {
-            return Ok(());
+        match B::IS_ONE {
+            true => Ok(()),
+            false => push_by(" ORDER BY ", &mut out),
         }
-        self.days.walk_where(" AND ", day, out.reborrow())?;
-        out.push_sql(" GROUP BY ");
-        push_by(&mut out)?;
-        if !B::IS_ONE {
-            out.push_sql(" ORDER BY ");
-            push_by(&mut out)?;
-        }
-        Ok(())
     }
 }
 

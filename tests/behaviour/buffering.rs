@@ -9,6 +9,7 @@ use std::time::Duration;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::{Error as ConnectError, ManageConnection, Pool};
+use diesel::sql_types::BigInt;
 use diesel_counters::dsl::CounterBufferBuilder;
 use diesel_counters::prelude::*;
 use diesel_counters::{BufferError, CounterBuffer, IfUnknown, WriteError, is_overflow};
@@ -376,6 +377,51 @@ fn nothing_is_refused_for_a_reason_that_passes() {
     assert_eq!((write.written, write.pending.keys), (100, 0), "{write}");
     let stored = page_counters::table.count().get_result(&mut test.conn);
     assert_eq!(stored, Ok(100_i64));
+}
+
+#[test]
+fn a_table_that_takes_no_rows_keeps_back_no_other_table() {
+    let mut test = Test::new();
+    let buffer = test.buffer();
+    for (table, others) in [("article_counters", 20), ("page_counters", 4)] {
+        let rename = format!("ALTER TABLE {table} RENAME TO other_counters");
+        test.conn.batch_execute(&rename).unwrap();
+        for i in 0..20 {
+            buffer.count(increment(hits).of(i.to_string())).unwrap();
+        }
+        buffer
+            .count(increment(views).of_many((1..=4_i64).map(|id| (id, 1))))
+            .unwrap();
+        let write = test.flush(&buffer);
+        assert_eq!(write.written, others, "{write}");
+        assert!(write.error.is_some() && write.refused.is_empty(), "{write}");
+        let rename = format!("ALTER TABLE other_counters RENAME TO {table}");
+        test.conn.batch_execute(&rename).unwrap();
+        let write = test.flush(&buffer);
+        assert_eq!(
+            (write.written, write.pending.keys),
+            (24 - others, 0),
+            "{write}"
+        );
+    }
+}
+
+#[test]
+fn the_connection_waits_for_locks_as_long_as_before() {
+    if !crate::IS_MYSQL {
+        return; // PostgreSQL limits the time of a transaction, and SQLite's is not changed.
+    }
+    let test = Test::new();
+    let buffer = test.buffer();
+    let limit = "SET SESSION innodb_lock_wait_timeout = 7";
+    test.pool.get().unwrap().batch_execute(limit).unwrap();
+    for _ in 0..2 {
+        buffer.count(increment(views).of(1_i64)).unwrap();
+        assert_eq!(test.flush(&buffer).written, 1);
+        let time = diesel::dsl::sql::<BigInt>("CAST(@@SESSION.innodb_lock_wait_timeout AS SIGNED)");
+        let time = diesel::select(time).get_result::<i64>(&mut *test.pool.get().unwrap());
+        assert_eq!(time, Ok(7));
+    }
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn values_of_many_are_read_by_the_counter_tables_primary_key() {
     let array = format!("'{{{}}}'::bigint[]", list.join(","));
     let mut keys: Vec<&str> = list.iter().map(String::as_str).collect();
     if crate::STATEMENTS_OF_ANY == 1 {
-        keys = vec![&array];
+        keys = vec![&array, &array];
     } else {
         keys.resize(32, list.last().unwrap());
     }

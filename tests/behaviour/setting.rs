@@ -319,4 +319,7 @@ fn a_key_that_is_spelled_in_two_ways_is_refused() {
     assert_eq!(set(&[("FOO", 3), ("BAR", 5)], conn).unwrap().different, 1);
     let sum = counter_value(hits).of("Foo").get_result(conn);
     assert_eq!(sum, Ok(3_i64));
+    let log = [("FOO", on, 3), ("bar", on, 4), ("foo", on, 5)];
+    let one_by_one = set_counter(hits).of_days(log).batch(1).execute(conn);
+    assert!(one_by_one.is_err(), "{one_by_one:?}");
 }

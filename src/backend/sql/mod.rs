@@ -93,6 +93,25 @@ impl Dialect {
         Ok(())
     }
 
+    /// Writes the bytes that are stored in a column, as a text.
+    pub(crate) fn push_stored_text<DB: Backend>(
+        self,
+        column: &str,
+        out: &mut AstPass<'_, '_, DB>,
+    ) -> QueryResult<()> {
+        out.push_sql(match self {
+            Dialect::PostgreSql => "CAST(",
+            Dialect::MySql => "HEX(",
+            Dialect::Sqlite => "quote(",
+        });
+        out.push_identifier(column)?;
+        out.push_sql(match self {
+            Dialect::PostgreSql => " AS TEXT)",
+            Dialect::MySql | Dialect::Sqlite => ")",
+        });
+        Ok(())
+    }
+
     /// Writes the first day of the period that the day in the column `day` is in, as
     /// [`Period::start`] returns it.
     pub(crate) fn push_start<DB: Backend>(
