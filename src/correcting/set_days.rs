@@ -45,8 +45,10 @@ pub struct SetDays<'p, F, ST, K, S> {
 
 /// The keys that were given, and the texts of the keys that are stored for them. If there are fewer of
 /// these, two keys that were given are one key in the table, by its collation.
-#[derive(Debug, Clone)]
-pub struct Spellings<K>(Arc<Mutex<(BTreeSet<K>, BTreeSet<Vec<String>>)>>);
+#[derive(Debug)]
+pub struct Spellings<K>(Arc<Mutex<KeysAndTexts<K>>>);
+
+type KeysAndTexts<K> = (BTreeSet<K>, BTreeSet<Vec<String>>);
 
 impl<K> Default for Spellings<K> {
     fn default() -> Self {
