@@ -67,6 +67,9 @@ pub trait Database: R2D2Connection + Send + 'static {
     /// that the server has counted.
     const OTHER_SESSIONS: &'static str;
     const DEADLOCKS: &'static str;
+    /// Queries for the numbers of rows and of blocks that were read so far, named so. The first one is
+    /// run before.
+    const READS: [&'static str; 2] = ["", ""];
     /// The type of a sum.
     const INTEGER: &'static str = "BIGINT";
     /// The triggers of reference, and what drops them.
@@ -158,6 +161,15 @@ impl Database for PgConnection {
     const DEADLOCKS: &'static str =
         "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
 
+    const READS: [&'static str; 2] = [
+        "SELECT pg_stat_force_next_flush()",
+        "SELECT 'rows' AS \"Variable_name\",
+             CAST(SUM(seq_tup_read + COALESCE(idx_tup_fetch, 0)) AS TEXT) AS \"Value\"
+             FROM pg_stat_user_tables
+         UNION ALL SELECT 'blocks', CAST(SUM(heap_blks_read + heap_blks_hit
+             + COALESCE(idx_blks_read + idx_blks_hit, 0)) AS TEXT) FROM pg_statio_user_tables",
+    ];
+
     type ConflictTarget = conflict::PrimaryKey;
     const CONFLICT_TARGET: Self::ConflictTarget = conflict::PRIMARY_KEY;
 
@@ -187,6 +199,11 @@ impl Database for MysqlConnection {
         WHERE db = DATABASE() AND id <> CONNECTION_ID()";
     const DEADLOCKS: &'static str =
         "SELECT count FROM information_schema.innodb_metrics WHERE name = 'lock_deadlocks'";
+    const READS: [&'static str; 2] = [
+        "",
+        "SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Handler_read%'
+         OR Variable_name = 'Innodb_buffer_pool_read_requests'",
+    ];
     const INTEGER: &'static str = "SIGNED";
 
     type ConflictTarget = diesel::dsl::DuplicatedKeys;
@@ -235,6 +252,8 @@ pub struct Setting {
 pub trait Describe: Database {
     fn version(&mut self) -> QueryResult<String>;
     fn settings(&mut self) -> QueryResult<Vec<Setting>>;
+    /// The rows and the blocks that were read so far, by all connections.
+    fn reads(&mut self) -> QueryResult<Option<[i64; 2]>>;
 }
 
 /// Implements a trait for each connection type. A generic function would need a long list of bounds
@@ -261,6 +280,23 @@ for_each_connection!(
 
         fn settings(&mut self) -> QueryResult<Vec<Setting>> {
             diesel::sql_query(Self::SHOW_SETTINGS).load(self)
+        }
+
+        fn reads(&mut self) -> QueryResult<Option<[i64; 2]>> {
+            let [before, query] = Self::READS;
+            if query.is_empty() {
+                return Ok(None);
+            }
+            if !before.is_empty() {
+                diesel::connection::SimpleConnection::batch_execute(self, before)?;
+            }
+            let values: Vec<Setting> = diesel::sql_query(query).load(self)?;
+            let mut reads = [0, 0];
+            for Setting { name, value } in values {
+                let is_block = name == "blocks" || name.starts_with("Innodb");
+                reads[usize::from(is_block)] += value.parse().unwrap_or(0);
+            }
+            Ok(Some(reads))
         }
     }
 );

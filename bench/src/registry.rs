@@ -5,14 +5,15 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use chrono::{Days, NaiveDate};
+use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
-use diesel_counters::dsl::{compact, fold, total};
+use diesel_counters::dsl::{compact, fold, recount, total};
 use diesel_counters::prelude::*;
 use diesel_counters::{Compacted, Period};
 
-use crate::database::{Database, Engine, for_each_connection, with_connection};
+use crate::database::{Database, Describe, Engine, for_each_connection, with_connection};
 use crate::figures::median;
 use crate::server::Server;
 use crate::table::{Table, three_digits};
@@ -77,21 +78,31 @@ enum Page {
     Totals { versions: i64 },
     /// The last 90 days of one version.
     Series,
+    /// The last 90 days of 20 versions.
+    SeriesOfPage,
     /// The first 20 of 1,000 versions, by their downloads of the last 90 days.
     Search,
+    /// Not a page: all counts are compared with the table that is written by hand, and a column is
+    /// computed from that table again.
+    Recount,
+    /// Not a page: all totals are copied into a column that has them already.
+    Materialize,
 }
 
-const PAGES: [(&str, Page); 6] = [
+const PAGES: [(&str, Page); 9] = [
     ("top 10 of 90 days", Page::Top { days: 90 }),
     ("top 10 of 7 days", Page::Top { days: 7 }),
     ("totals of 10", Page::Totals { versions: 10 }),
     ("totals of 100", Page::Totals { versions: 100 }),
     ("90 days of one", Page::Series),
+    ("90 days of 20", Page::SeriesOfPage),
     ("1,000 sorted by recent", Page::Search),
+    ("a recount", Page::Recount),
+    ("totals into a column", Page::Materialize),
 ];
 
 /// Reads the pages from each store. A store that does not have a page returns nothing.
-trait Registry: Database {
+trait Registry: Describe {
     fn by_counters(&mut self, page: Page, today: NaiveDate) -> QueryResult<Vec<i64>>;
     fn by_hand(&mut self, page: Page, today: NaiveDate) -> QueryResult<Vec<i64>>;
     fn by_columns(&mut self, page: Page) -> QueryResult<Vec<i64>>;
@@ -124,6 +135,21 @@ for_each_connection!(
                     let series = counter_series(downloads).of(7_i64).between(last(90));
                     Ok(series.load(self)?.into_iter().map(|day| day.1).collect())
                 }
+                Page::SeriesOfPage => {
+                    let series = counter_series(downloads).of_many(1..=20_i64).between(last(90));
+                    let series = series.load(self)?.into_iter().flatten();
+                    Ok(series.map(|day| day.1).collect())
+                }
+                Page::Recount => {
+                    use bench_version_downloads as by_hand;
+                    let source = by_hand::table.select((by_hand::version_id, by_hand::downloads));
+                    let drift: Vec<diesel_counters::Drift<i64>> = recount(downloads, source).execute(self)?;
+                    Ok(drift.into_iter().map(|drift| drift.entity).collect())
+                }
+                Page::Materialize => {
+                    let totals = BenchVersion::materialize(downloads, bench_versions::downloads);
+                    totals.execute(self).map(|_| Vec::new())
+                }
                 Page::Search => {
                     let recent = total(downloads).between(last(90));
                     let found = table.filter(package_id.le(FOUND));
@@ -155,6 +181,14 @@ for_each_connection!(
                     let rows = table.filter(version_id.eq(7).and(last(90)));
                     rows.select(downloads).order(day).load(self)
                 }
+                Page::SeriesOfPage => {
+                    let rows = table.filter(version_id.eq_any(1..=20_i64).and(last(90)));
+                    rows.select(downloads).order((version_id, day)).load(self)
+                }
+                Page::Recount | Page::Materialize => {
+                    self.batch_execute(COMPUTE_COLUMN)?;
+                    Ok(Vec::new())
+                }
                 Page::Search => {
                     let rows = table.inner_join(bench_versions::table);
                     let rows = rows.filter(last(90).and(package_id.le(FOUND))).group_by(id);
@@ -180,7 +214,9 @@ for_each_connection!(
                     let found = table.filter(package_id.le(FOUND)).select(recent_downloads);
                     found.order((recent_downloads.desc(), id)).limit(20).load(self)
                 }
-                Page::Top { .. } | Page::Series => Ok(Vec::new()),
+                Page::Top { .. } | Page::Series | Page::SeriesOfPage | Page::Recount | Page::Materialize => {
+                    Ok(Vec::new())
+                }
             }
         }
 
@@ -239,12 +275,17 @@ fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> 
         "columns",
         "by hand / counters",
         "by hand / columns",
+        "counters, rows / blocks",
+        "by hand",
+        "columns",
     ]);
     for (name, page) in PAGES {
         let mut ms = [const { Vec::new() }; 3];
-        for _ in 0..=size.rounds {
+        let mut reads = [None; 3];
+        for round in 0..=size.rounds {
             let mut rows: [Vec<i64>; 3] = Default::default();
             for store in 0..3 {
+                let before = if round == 0 { conn.reads()? } else { None };
                 let start = Instant::now();
                 rows[store] = match store {
                     0 => conn.by_counters(page, today)?,
@@ -252,6 +293,10 @@ fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> 
                     _ => conn.by_columns(page)?,
                 };
                 ms[store].push(start.elapsed().as_secs_f64() * 1e3);
+                if let Some(before) = before {
+                    let after = conn.reads()?.unwrap_or_default();
+                    reads[store] = Some([0, 1].map(|i| after[i] - before[i]));
+                }
             }
             let [counters, by_hand, columns] = rows;
             ensure!(
@@ -266,6 +311,7 @@ fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> 
             );
             if !is_copied {
                 ms[2].clear();
+                reads[2] = None;
             }
         }
         let medians = ms.map(|ms| median(ms.into_iter().skip(1).collect()));
@@ -273,7 +319,11 @@ fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> 
         let cell = |ms: Option<f64>| ms.map_or_else(|| "–".to_owned(), three_digits);
         let over = |ms: Option<f64>| Some(by_hand? / ms?);
         let cells = [counters, by_hand, columns, over(counters), over(columns)].map(cell);
-        table.row([[name.to_owned()].as_slice(), &cells].concat());
+        let reads = reads.map(|reads: Option<[i64; 2]>| match reads {
+            Some([rows, blocks]) => format!("{rows} / {blocks}"),
+            None => "–".to_owned(),
+        });
+        table.row([[name.to_owned()].as_slice(), &cells, &reads].concat());
     }
     let start = Instant::now();
     let merged = conn.merge()?;
@@ -321,12 +371,13 @@ fn fill<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> {
              INSERT INTO bench_version_counters SELECT id, '{day}', 0, {select}"
         ))?;
     }
-    conn.batch_execute(
-        "UPDATE bench_versions SET downloads = (SELECT SUM(d.downloads)
-             FROM bench_version_downloads d WHERE d.version_id = bench_versions.id)",
-    )?;
+    conn.batch_execute(COMPUTE_COLUMN)?;
     Ok(())
 }
+
+/// What people write, who have a column.
+const COMPUTE_COLUMN: &str = "UPDATE bench_versions SET downloads = (SELECT SUM(d.downloads)
+    FROM bench_version_downloads d WHERE d.version_id = bench_versions.id)";
 
 fn drop_tables<C: Database>(conn: &mut C) -> Result<()> {
     for table in [

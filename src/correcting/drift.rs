@@ -172,21 +172,27 @@ where
             dialect.push_sum(counter, &mut out)?;
         }
 
+        // Each part is grouped by itself, which reads its rows by an index, if it has one. On SQLite a
+        // sum of stored counts could overflow.
+        let groups_stored = dialect != Dialect::Sqlite;
+        // Texts are compared by the collation of the counter table, which can differ from the
+        // source's.
+        let exact = KeyType::<C>::is_exact();
+        let columns = Vec::from_iter(columns);
         out.push_sql(" FROM (SELECT ");
-        let stored_names = columns.chain(C::NAMES.iter().copied());
-        let as_names = names
-            .iter()
-            .copied()
-            .chain(stored.iter().map(String::as_str));
-        for (column, name) in stored_names.zip(as_names) {
+        for (column, name) in columns.iter().zip(&names) {
             out.push_identifier(column)?;
-            out.push_sql(" AS ");
-            out.push_identifier(name)?;
+            push_as_name(name, &mut out)?;
+            out.push_sql(", ");
+        }
+        for (column, name) in C::NAMES.iter().zip(&stored) {
+            push_part(groups_stored, column, &mut out)?;
+            push_as_name(name, &mut out)?;
             out.push_sql(", ");
         }
         for (i, actual) in actual.iter().enumerate() {
-            out.push_sql(if i == 0 { "0 AS " } else { ", 0 AS " });
-            out.push_identifier(actual)?;
+            out.push_sql(if i == 0 { "0" } else { ", 0" });
+            push_as_name(actual, &mut out)?;
         }
         out.push_sql(" FROM ");
         C::Table::TABLE.walk_ast(out.reborrow())?;
@@ -195,16 +201,18 @@ where
         } else {
             walk_where::<C::Table, _, _>(&self.entities, &self.days, out.reborrow())?;
         }
+        push_group_by(groups_stored, &columns, &mut out)?;
         out.push_sql(" UNION ALL SELECT ");
         push_names(&names, &mut out)?;
         out.push_sql(if names.is_empty() { "" } else { ", " });
         out.push_sql(&"0, ".repeat(number));
-        push_names(&source_names[names.len()..], &mut out)?;
+        let groups_source = groups_stored && exact;
+        for (i, actual) in actual.iter().enumerate() {
+            out.push_sql(if i == 0 { "" } else { ", " });
+            push_part(groups_source, actual, &mut out)?;
+        }
         out.push_sql(" FROM ");
         out.push_identifier(SOURCE)?;
-        // Texts are compared by the collation of the counter table, which can differ from the
-        // source's.
-        let exact = KeyType::<C>::is_exact();
         let mut and = " WHERE ";
         if exact {
             and = self.entities.walk_where(&entity_names, out.reborrow())?;
@@ -212,6 +220,7 @@ where
         if !self.days.is_all() {
             self.days.walk_where(and, DAY, out.reborrow())?;
         }
+        push_group_by(groups_source, &names, &mut out)?;
         out.push_sql(") AS diesel_counters_both");
         if !exact {
             self.entities.walk_where(&entity_names, out.reborrow())?;
@@ -231,4 +240,33 @@ where
         }
         Ok(())
     }
+}
+
+/// Writes a counter, or its sum.
+fn push_part<DB: CounterBackend>(
+    is_sum: bool,
+    counter: &str,
+    out: &mut AstPass<'_, '_, DB>,
+) -> QueryResult<()> {
+    out.push_sql(if is_sum { "SUM(" } else { "" });
+    out.push_identifier(counter)?;
+    out.push_sql(if is_sum { ")" } else { "" });
+    Ok(())
+}
+
+fn push_as_name<DB: CounterBackend>(name: &str, out: &mut AstPass<'_, '_, DB>) -> QueryResult<()> {
+    out.push_sql(" AS ");
+    out.push_identifier(name)
+}
+
+fn push_group_by<DB: CounterBackend>(
+    is_grouped: bool,
+    names: &[&str],
+    out: &mut AstPass<'_, '_, DB>,
+) -> QueryResult<()> {
+    if !is_grouped || names.is_empty() {
+        return Ok(());
+    }
+    out.push_sql(" GROUP BY ");
+    push_names(names, out)
 }
