@@ -132,9 +132,9 @@
 //!
 //! Statements that write are prepared once for each connection. Queries are too, except on MySQL
 //! and MariaDB: MariaDB's client library hangs when it runs a prepared query again whose rows it
-//! could not read, because of a deadlock, a timeout or a `KILL`. There each query is prepared each
-//! time, which takes one more round trip. Your own queries have the same problem with this library;
-//! [`CacheSize::Disabled`](diesel::connection::CacheSize::Disabled) avoids it.
+//! could not read, because of a deadlock, a timeout or a `KILL`. There, a query of more than one row
+//! is prepared each time, which takes one more round trip. Your own queries have the same problem with
+//! this library; [`CacheSize::Disabled`](diesel::connection::CacheSize::Disabled) avoids it.
 //!
 //! # Crate features
 //!
