@@ -1,9 +1,6 @@
 //! Columns that are counters, and tuples of them.
 
-use std::marker::PhantomData;
-
-use diesel::query_builder::QueryId;
-use diesel::sql_types::{BigInt, SqlType};
+use diesel::sql_types::BigInt;
 use diesel::{Column, Expression, QueryResult};
 
 use crate::error::overflow;
@@ -165,34 +162,6 @@ where
     fn value([value]: [i64; 1]) -> i64 {
         value
     }
-}
-
-/// An empty set of counters of the table `T`. A statement that adds to it writes and locks an
-/// entity's row, and changes no count.
-#[derive(Debug, QueryId)]
-pub struct NoCounters<T>(PhantomData<T>);
-
-/// The SQL type of [`NoCounters`].
-#[derive(Debug, SqlType)]
-pub struct NoCounterType;
-
-impl<T> Expression for NoCounters<T> {
-    type SqlType = NoCounterType;
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: CounterTable> CounterType<NoCounters<T>> for NoCounterType {
-    type Table = T;
-    type Value = ();
-    type Amounts = [i64; 0];
-    type Sums = [i128; 0];
-    const NAMES: &'static [&'static str] = &[];
-    const ONE_EACH: [i64; 0] = [];
-    const ZERO: [i64; 0] = [];
-    fn amounts((): ()) -> [i64; 0] {
-        []
-    }
-    fn value([]: [i64; 0]) {}
 }
 
 /// Returns the column's name. Fails to compile if the column is part of the primary key.

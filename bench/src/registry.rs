@@ -79,7 +79,7 @@ enum Page {
     /// The last 90 days of one version.
     Series,
     /// The last 90 days of 20 versions.
-    SeriesOfPage,
+    ManySeries,
     /// The first 20 of 1,000 versions, by their downloads of the last 90 days.
     Search,
     /// Not a page: all counts are compared with the table that is written by hand, and a column is
@@ -95,7 +95,7 @@ const PAGES: [(&str, Page); 9] = [
     ("totals of 10", Page::Totals { versions: 10 }),
     ("totals of 100", Page::Totals { versions: 100 }),
     ("90 days of one", Page::Series),
-    ("90 days of 20", Page::SeriesOfPage),
+    ("90 days of 20", Page::ManySeries),
     ("1,000 sorted by recent", Page::Search),
     ("a recount", Page::Recount),
     ("totals into a column", Page::Materialize),
@@ -135,7 +135,7 @@ for_each_connection!(
                     let series = counter_series(downloads).of(7_i64).between(last(90));
                     Ok(series.load(self)?.into_iter().map(|day| day.1).collect())
                 }
-                Page::SeriesOfPage => {
+                Page::ManySeries => {
                     let series = counter_series(downloads).of_many(1..=20_i64).between(last(90));
                     let series = series.load(self)?.into_iter().flatten();
                     Ok(series.map(|day| day.1).collect())
@@ -181,7 +181,7 @@ for_each_connection!(
                     let rows = table.filter(version_id.eq(7).and(last(90)));
                     rows.select(downloads).order(day).load(self)
                 }
-                Page::SeriesOfPage => {
+                Page::ManySeries => {
                     let rows = table.filter(version_id.eq_any(1..=20_i64).and(last(90)));
                     rows.select(downloads).order((version_id, day)).load(self)
                 }
@@ -214,7 +214,7 @@ for_each_connection!(
                     let found = table.filter(package_id.le(FOUND)).select(recent_downloads);
                     found.order((recent_downloads.desc(), id)).limit(20).load(self)
                 }
-                Page::Top { .. } | Page::Series | Page::SeriesOfPage | Page::Recount | Page::Materialize => {
+                Page::Top { .. } | Page::Series | Page::ManySeries | Page::Recount | Page::Materialize => {
                     Ok(Vec::new())
                 }
             }

@@ -13,7 +13,6 @@ use crate::backend::{
     Bind, CounterBackend, Dialect, ManyRows, NUMBER, StoredKeys, WalkRows, push_names,
 };
 use crate::correcting::recount::lock_entities;
-use crate::counter::NoCounters;
 use crate::counting::increment_many::AddRows;
 use crate::day::{Day, UNDATED};
 use crate::key::{BindColumns, Entities, KeyOf, KeyTypes, Keys, Part, Prefix, PrefixOf, Whole};
@@ -267,7 +266,7 @@ where
             if found.is_empty() {
                 continue;
             }
-            lock_entities::<NoCounters<T>, _, _>(&found, conn)?;
+            lock_entities::<T, _, _>(&found, &[], conn)?;
             // Another deletion can have removed them while this one waited.
             let numbers: Vec<i64> = find(&found, true).load(conn)?;
             let (counted, others) = split(&found, &numbers);

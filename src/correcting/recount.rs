@@ -83,42 +83,8 @@ use crate::transaction::{is_in_a_lasting_transaction, transaction};
 /// # Recounting by day
 ///
 /// A recount by day can also import the counts of a log, if the log has all counts of the counter, or
-/// all of [some days](Recount::between). Running the import again changes nothing. For counts that are
-/// not in a table, see [`SetCounter::of_days`](crate::dsl::SetCounter::of_days).
-///
-/// ```
-/// # include!("../doctest_setup.rs");
-/// # fn main() -> diesel::QueryResult<()> {
-/// # let conn = &mut establish_connection();
-/// # diesel::table! { downloads (id) { id -> BigInt, article_id -> BigInt, at -> Timestamp } }
-/// # diesel::sql_query("CREATE TABLE downloads (id INTEGER PRIMARY KEY, article_id BIGINT, at TIMESTAMP)")
-/// #     .execute(conn)?;
-/// # diesel::sql_query("INSERT INTO downloads (article_id, at) VALUES (1, '2026-03-01 10:00:00'), \
-/// #     (1, '2026-03-01 11:00:00'), (1, '2026-03-02 00:00:00')")
-/// #     .execute(conn)?;
-/// use chrono::NaiveDate;
-/// use diesel::dsl::date;
-/// use diesel::sql_types::BigInt;
-/// use diesel_counters::prelude::*;
-/// use diesel_counters::Drift;
-/// use diesel_counters::dsl::recount;
-/// use schema::article_counters::views;
-///
-/// let each = downloads::table.select((
-///     downloads::article_id,
-///     date(downloads::at),
-///     1_i64.into_sql::<BigInt>(),
-/// ));
-/// let drift: Vec<Drift<(i64, NaiveDate)>> = recount(views, each).execute(conn)?;
-///
-/// let [first, second] = [1, 2].map(|day| NaiveDate::from_ymd_opt(2026, 3, day).unwrap());
-/// assert_eq!(drift[0], Drift { entity: (1, first), stored: 0, actual: 2 });
-/// assert_eq!(drift[1], Drift { entity: (1, second), stored: 0, actual: 1 });
-/// let march = counter_series(views).of(1_i64).between(first..=second).load(conn)?;
-/// assert_eq!(march, [(first, 2), (second, 1)]);
-/// # Ok(())
-/// # }
-/// ```
+/// all of [some days](Recount::between), where an example is. Running the import again changes nothing.
+/// For counts that are not in a table, see [`SetCounter::of_days`](crate::dsl::SetCounter::of_days).
 ///
 /// - `source` must select the days that increments count on: days in UTC, unless the table has its
 ///   own `today`.
@@ -352,7 +318,7 @@ where
         let mut corrected = Vec::new();
         for keys in keys.chunks(self.batch) {
             corrected.extend(transaction(conn, |conn| {
-                lock_entities::<C, _, _>(keys, conn)?;
+                lock_entities::<C::Table, _, _>(keys, C::NAMES, conn)?;
                 self.correct(keys, false, in_a_transaction, conn)
             })?);
         }
@@ -422,17 +388,23 @@ impl<C: Counters, Source, By, E> Recount<C, Source, By, E> {
     }
 }
 
-/// Locks many entities, as [`Increment::lock`] locks one. `keys` must be sorted.
-pub(crate) fn lock_entities<C, K, Conn>(keys: &[K], conn: &mut Conn) -> QueryResult<()>
+/// Locks many entities of the table `T`, as [`Increment::lock`] locks one: it adds 0 to these counters.
+/// `keys` must be sorted.
+pub(crate) fn lock_entities<T, K, Conn>(
+    keys: &[K],
+    counters: &[&'static str],
+    conn: &mut Conn,
+) -> QueryResult<()>
 where
-    C: Counters,
-    K: KeyOf<KeyType<C>> + Clone,
+    T: CounterTable,
+    K: KeyOf<T::KeyType> + Clone,
     Conn: Connection<Backend: CounterBackend>,
-    AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
+    AddRows<T, K::Columns>: ExecuteDsl<Conn>,
 {
+    let zeros = vec![0; counters.len()];
     let rows = keys.iter();
-    let rows = rows.map(|key| (key.clone(), Day(UNDATED), C::ZERO));
-    add_rows::<C::Table, _, _, _>(SlotRange::MERGED, C::NAMES, rows, conn)
+    let rows = rows.map(|key| (key.clone(), Day(UNDATED), &zeros));
+    add_rows::<T, _, _, _>(SlotRange::MERGED, counters, rows, conn)
 }
 
 fn drifts<K, V>(rows: Vec<(K, V, V)>) -> Vec<Drift<K, V>> {

@@ -177,24 +177,6 @@ where
 /// Fold days into months, and months later into years; a week can lie in two months, so its count
 /// is that of the month in which it begins.
 ///
-/// # Several steps
-///
-/// ```
-/// # include!("../doctest_setup.rs");
-/// # fn main() -> diesel::QueryResult<()> {
-/// # let conn = &mut establish_connection();
-/// use chrono::{Days, Utc};
-/// use diesel_counters::Period;
-/// use diesel_counters::dsl::fold;
-///
-/// // 90 days by day, then two years by month, then by year.
-/// let ago = |days| Utc::now().date_naive() - Days::new(days);
-/// fold(article_counters::table).into(Period::Month).before(ago(90)).execute(conn)?;
-/// fold(article_counters::table).into(Period::Year).before(ago(730)).execute(conn)?;
-/// # Ok(())
-/// # }
-/// ```
-///
 /// [`CompactorBuilder::fold_into`](crate::dsl::CompactorBuilder::fold_into) (feature `r2d2`) and the
 /// command `diesel-counters fold --into month` do the same regularly.
 ///

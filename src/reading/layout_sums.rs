@@ -6,12 +6,13 @@ use chrono::NaiveDate;
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, QueryableByName};
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::row::{Field, NamedRow, Row};
+use diesel::row::NamedRow;
 use diesel::sql_types::{BigInt, Date, Nullable, SmallInt, Text, Untyped};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::{Bind, CounterBackend, Dialect, push_names};
 use crate::day::{Day, DayRange, UNDATED};
+use crate::key::field;
 use crate::layout::Layout;
 use crate::reading::days::Days;
 
@@ -266,25 +267,14 @@ where
             entity: field(row, 0)?,
             day: field(row, 1)?,
             slot: field(row, 2)?,
-            rows: field::<BigInt, i64, _>(row, 3)?.unwrap_or_default(),
+            rows: field::<_, Option<i64>, _>(row, 3)?.unwrap_or_default(),
             slots: field(row, 4)?,
             entities: field(row, 5)?,
             first_day: field(row, 6)?,
             last_day: field(row, 7)?,
             sums: (8..row.field_count())
-                .map(|i| Ok(field::<BigInt, i64, _>(row, i)?.unwrap_or_default()))
+                .map(|i| Ok(field::<_, Option<i64>, _>(row, i)?.unwrap_or_default()))
                 .collect::<deserialize::Result<_>>()?,
         })
     }
-}
-
-/// Returns the field with the index `i` of a row.
-fn field<'a, ST, T, DB>(row: &impl NamedRow<'a, DB>, i: usize) -> deserialize::Result<Option<T>>
-where
-    DB: Backend,
-    Option<T>: FromSql<Nullable<ST>, DB>,
-    ST: diesel::sql_types::SqlType<IsNull = diesel::sql_types::is_nullable::NotNull>,
-{
-    let field = Row::get(row, i).ok_or("a row has too few fields")?;
-    Option::<T>::from_nullable_sql(field.value())
 }
