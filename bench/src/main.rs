@@ -6,6 +6,7 @@ mod client;
 mod counter;
 mod database;
 mod figures;
+mod indexes;
 mod isolation;
 mod machine;
 mod many;
@@ -162,6 +163,19 @@ enum Command {
         #[command(flatten)]
         size: registry::Size,
     },
+    /// Only measure what the optional indexes cost those who count: the increments a second with an index,
+    /// as a multiple of those without it, and the least and the greatest of the rounds.
+    Indexes {
+        /// The databases to measure.
+        #[arg(value_name = "DATABASE", required = true)]
+        databases: Vec<Engine>,
+        /// How often each is measured, in turns.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..1000))]
+        rounds: u16,
+        /// How many seconds each cell takes.
+        #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
+        seconds: f64,
+    },
     /// Only measure `increment_many` of 1,000 entities, beside single increments in one transaction.
     Many {
         /// The databases to measure [default: all].
@@ -225,6 +239,11 @@ fn main() -> Result<()> {
             transactions,
         }) => return stress::stress_each(&databases, transactions),
         Some(Command::Registry { databases, size }) => return registry::run(&databases, size),
+        Some(Command::Indexes {
+            databases,
+            rounds,
+            seconds,
+        }) => return indexes::run(&databases, rounds, seconds),
         #[cfg(feature = "mysql")]
         Some(Command::Nodes { urls }) => return nodes::run(&urls),
         Some(Command::Many {

@@ -1,6 +1,5 @@
 //! Counts over time.
 
-use std::collections::BTreeMap;
 use std::iter;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
@@ -13,7 +12,7 @@ use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::backend::CounterBackend;
-use crate::counter::{Counters, sum};
+use crate::counter::{Counters, add, in_range, wide};
 use crate::day::{DayRange, Period, UNDATED};
 use crate::key::{AnyOf, Entities, KeyType, NotEmpty, Prefix, PrefixColumns, PrefixOf, StartOf};
 use crate::reading::counter_value::ReadOn;
@@ -184,8 +183,8 @@ where
             .filter(|(day, _)| *day != UNDATED)
             .map(|(day, value)| (day, C::amounts(value)))
             .collect();
-        let empty = self.axis.bars::<C>(days, rows.iter().map(|(day, _)| *day));
-        self.axis.counts::<C>(empty, rows)
+        let starts = self.axis.starts(days, rows.iter().map(|(day, _)| *day));
+        self.axis.counts::<C>(&starts, rows)
     }
 }
 
@@ -209,12 +208,11 @@ where
                 rows[key].push((day, C::amounts(value)));
             }
         })?;
-        let empty = self
-            .axis
-            .bars::<C>(days, rows.iter().flatten().map(|(day, _)| *day));
+        let counted = rows.iter().flatten().map(|(day, _)| *day);
+        let starts = self.axis.starts(days, counted);
         let series = rows.into_iter();
         series
-            .map(|rows| self.axis.counts::<C>(empty.clone(), rows))
+            .map(|rows| self.axis.counts::<C>(&starts, rows))
             .collect()
     }
 }
@@ -227,9 +225,6 @@ struct Axis {
     /// The period that counts are stored by.
     stored: Period,
 }
-
-/// Amounts by the first day of their period.
-type Bars<C> = BTreeMap<NaiveDate, <C as Counters>::Amounts>;
 
 impl Axis {
     fn between(self, days: impl RangeBounds<NaiveDate>) -> Self {
@@ -260,42 +255,39 @@ impl Axis {
 
     /// Returns each period of the range, with 0. An open end of the range is the first or the last
     /// day of `counted`.
-    fn bars<C: Counters>(
+    fn starts(
         &self,
         days: DayRange,
         counted: impl Iterator<Item = NaiveDate> + Clone,
-    ) -> Bars<C> {
+    ) -> Vec<NaiveDate> {
         let (first, last) = days.ends_in(self.days);
         let first = first.or_else(|| counted.clone().min());
         let last = last.or_else(|| counted.max());
         let (Some(first), Some(last)) = (first, last) else {
-            return Bars::<C>::new();
+            return Vec::new();
         };
-        iter::successors(Some(self.period.start(first)), |&start| {
-            self.period.next(start)
-        })
-        .take_while(|&start| start <= last)
-        .map(|start| (start, C::ZERO))
-        .collect()
+        let start = Some(self.period.start(first));
+        iter::successors(start, |&start| self.period.next(start))
+            .take_while(|&start| start <= last)
+            .collect()
     }
 
-    /// Returns the periods of `bars`, with the sums of the rows.
+    /// Returns the periods that begin on these days, with the sums of the rows.
     fn counts<C: Counters>(
         &self,
-        mut bars: Bars<C>,
+        starts: &[NaiveDate],
         rows: Vec<(NaiveDate, C::Amounts)>,
     ) -> QueryResult<Counts<C>> {
-        let mut counted = BTreeMap::<_, Vec<_>>::new();
+        let mut sums = vec![C::Sums::default(); starts.len()];
         for (day, amounts) in rows {
-            let start = self.period.start(day);
-            counted.entry(start).or_default().push(amounts);
+            // All rows are in the range of the periods.
+            let next = starts.partition_point(|&start| start <= day);
+            if let Some(sum) = next.checked_sub(1).and_then(|at| sums.get_mut(at)) {
+                add::<C>(sum, &wide::<C>(amounts));
+            }
         }
-        for (start, amounts) in counted {
-            bars.insert(start, sum::<C>(amounts)?);
-        }
-        let bars = bars.into_iter();
-        Ok(bars
-            .map(|(start, amounts)| (start, C::value(amounts)))
-            .collect())
+        let bars = starts.iter().zip(sums);
+        bars.map(|(&start, sums)| Ok((start, C::value(in_range::<C>(sums)?))))
+            .collect()
     }
 }

@@ -257,7 +257,8 @@ where
             self.days.walk_where(" AND ", day, out.reborrow())?;
             push_by(" GROUP BY ", &mut out)?;
         }
-        match B::IS_ONE {
+        match B::HAS_NAMES {
+            // A series sorts its days.
             true => Ok(()),
             false => push_by(" ORDER BY ", &mut out),
         }
