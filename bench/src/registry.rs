@@ -42,8 +42,26 @@ diesel::table! {
         downloads -> BigInt,
     }
 }
+diesel::table! {
+    bench_version_hours (version_id, hour, day, slot) {
+        version_id -> BigInt,
+        hour -> SmallInt,
+        day -> Date,
+        slot -> SmallInt,
+        downloads -> BigInt,
+    }
+}
+diesel::table! {
+    bench_hours_by_hand (version_id, day, hour) {
+        version_id -> BigInt,
+        day -> Date,
+        hour -> SmallInt,
+        downloads -> BigInt,
+    }
+}
 diesel::joinable!(bench_version_downloads -> bench_versions (version_id));
 diesel::allow_tables_to_appear_in_same_query!(bench_version_downloads, bench_versions);
+diesel_counters::counter_table!(bench_version_hours);
 diesel_counters::counter_table!(bench_version_counters {
     parent = bench_versions::id
 });
@@ -78,6 +96,8 @@ enum Page {
     Totals { versions: i64 },
     /// The last 90 days of one version.
     Series,
+    /// The last 24 hours of one version, at noon.
+    Hours,
     /// The last 90 days of 20 versions.
     ManySeries,
     /// The first 20 of 1,000 versions, by their downloads of the last 90 days.
@@ -89,12 +109,13 @@ enum Page {
     Materialize,
 }
 
-const PAGES: [(&str, Page); 9] = [
+const PAGES: [(&str, Page); 10] = [
     ("top 10 of 90 days", Page::Top { days: 90 }),
     ("top 10 of 7 days", Page::Top { days: 7 }),
     ("totals of 10", Page::Totals { versions: 10 }),
     ("totals of 100", Page::Totals { versions: 100 }),
     ("90 days of one", Page::Series),
+    ("24 hours of one", Page::Hours),
     ("90 days of 20", Page::ManySeries),
     ("1,000 sorted by recent", Page::Search),
     ("a recount", Page::Recount),
@@ -133,12 +154,20 @@ for_each_connection!(
                 }
                 Page::Series => {
                     let series = counter_series(downloads).of(7_i64).between(last(90));
-                    Ok(series.load(self)?.into_iter().map(|day| day.1).collect())
+                    let series = series.load(self)?.into_iter().map(|day| day.1);
+                    Ok(series.filter(|&n| n != 0).collect())
+                }
+                Page::Hours => {
+                    use bench_version_hours::{day, downloads, hour};
+                    let hours = counter_value(downloads).of(7_i64).between(last(2));
+                    let hours: Vec<((NaiveDate, i16), i64)> = hours.group_by((day, hour)).load(self)?;
+                    let in_range = hours.into_iter().filter(|((on, at), _)| (*on == today) == (*at < 12));
+                    Ok(in_range.map(|(_, n)| n).collect())
                 }
                 Page::ManySeries => {
                     let series = counter_series(downloads).of_many(1..=20_i64).between(last(90));
                     let series = series.load(self)?.into_iter().flatten();
-                    Ok(series.map(|day| day.1).collect())
+                    Ok(series.map(|day| day.1).filter(|&n| n != 0).collect())
                 }
                 Page::Recount => {
                     use bench_version_downloads as by_hand;
@@ -181,6 +210,13 @@ for_each_connection!(
                     let rows = table.filter(version_id.eq(7).and(last(90)));
                     rows.select(downloads).order(day).load(self)
                 }
+                Page::Hours => {
+                    use bench_hours_by_hand::{day, downloads, hour, table, version_id};
+                    let yesterday = day.eq(today - Days::new(1)).and(hour.ge(12));
+                    let in_range = day.eq(today).and(hour.lt(12)).or(yesterday);
+                    let rows = table.filter(version_id.eq(7_i64).and(in_range));
+                    rows.select(downloads).order((day, hour)).load(self)
+                }
                 Page::ManySeries => {
                     let rows = table.filter(version_id.eq_any(1..=20_i64).and(last(90)));
                     rows.select(downloads).order((version_id, day)).load(self)
@@ -214,7 +250,7 @@ for_each_connection!(
                     let found = table.filter(package_id.le(FOUND)).select(recent_downloads);
                     found.order((recent_downloads.desc(), id)).limit(20).load(self)
                 }
-                Page::Top { .. } | Page::Series | Page::ManySeries | Page::Recount | Page::Materialize => {
+                Page::Top { .. } | Page::Series | Page::Hours | Page::ManySeries | Page::Recount | Page::Materialize => {
                     Ok(Vec::new())
                 }
             }
@@ -371,6 +407,25 @@ fn fill<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> {
              INSERT INTO bench_version_counters SELECT id, '{day}', 0, {select}"
         ))?;
     }
+    conn.batch_execute(
+        "CREATE TABLE bench_hours_by_hand (version_id BIGINT NOT NULL, day DATE NOT NULL,
+             hour SMALLINT NOT NULL, downloads BIGINT NOT NULL, PRIMARY KEY (version_id, day, hour));
+         CREATE TABLE bench_version_hours (version_id BIGINT NOT NULL, hour SMALLINT NOT NULL,
+             day DATE NOT NULL, slot SMALLINT NOT NULL, downloads BIGINT NOT NULL DEFAULT 0,
+             PRIMARY KEY (version_id, hour, day, slot))",
+    )?;
+    // Of a thousand versions: a page reads one.
+    for (ago, hour) in [1, 0]
+        .iter()
+        .flat_map(|ago| (0..24).map(move |hour| (ago, hour)))
+    {
+        let day = today - Days::new(*ago);
+        let from = format!("(id + {hour}) % 97 FROM bench_versions WHERE id <= 1000");
+        conn.batch_execute(&format!(
+            "INSERT INTO bench_hours_by_hand SELECT id, '{day}', {hour}, {from};
+             INSERT INTO bench_version_hours SELECT id, {hour}, '{day}', 0, {from}"
+        ))?;
+    }
     conn.batch_execute(COMPUTE_COLUMN)?;
     Ok(())
 }
@@ -384,6 +439,8 @@ fn drop_tables<C: Database>(conn: &mut C) -> Result<()> {
         "bench_versions",
         "bench_version_downloads",
         "bench_version_counters",
+        "bench_hours_by_hand",
+        "bench_version_hours",
     ] {
         conn.batch_execute(&format!("DROP TABLE IF EXISTS {table}"))?;
     }

@@ -172,13 +172,15 @@ impl<'p> RecountTriggers<'p> {
         }
     }
 
-    /// Stops the recount if `f` returns `true`. `f` is called before each table.
+    /// Stops the recount if `f` returns `true`. `f` is called before each table. If this is called several
+    /// times, the recount stops when any of the functions returns `true`.
     pub fn stop_when<'q>(self, f: impl Fn() -> bool + Send + 'q) -> RecountTriggers<'q>
     where
         'p: 'q,
     {
+        let earlier = self.is_stopped;
         RecountTriggers {
-            is_stopped: Box::new(f),
+            is_stopped: Box::new(move || earlier() || f()),
             ..self
         }
     }
@@ -188,7 +190,8 @@ impl<'p> RecountTriggers<'p> {
     ///
     /// # Errors
     ///
-    /// Those of [`recount_triggers`].
+    /// Those of [`recount_triggers`], but for an open transaction: on MySQL and MariaDB it compares the
+    /// rows as they were when the transaction began.
     pub fn dry_run<Conn: RecountConnection>(
         self,
         conn: &mut Conn,

@@ -6,7 +6,6 @@ use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, QueryableByName};
 use diesel::query_builder::{AstPass, QueryFragment};
-use diesel::result::Error;
 use diesel::row::{NamedRow, Row};
 use diesel::sql_types::{Text, Untyped};
 use serde::{Deserialize, Serialize};
@@ -139,13 +138,7 @@ impl<DB: CounterBackend> QueryFragment<DB> for TextQuery {
                 counted,
                 may_be_stale,
             } => {
-                if *may_be_stale && dialect.reads_old_snapshots() {
-                    return Err(Error::QueryBuilderError(
-                        "on MySQL and MariaDB, a query in a transaction can read rows as they were when the \
-                         transaction began: recount outside of a transaction"
-                            .into(),
-                    ));
-                }
+                dialect.refuse_old_snapshot(*may_be_stale)?;
                 let counters = counted.counters.iter();
                 let counters = counters.map(|name| [name.clone(), stored(name)]);
                 push_counts(counted, counters, &mut out)?;
