@@ -72,6 +72,8 @@ pub trait Database: R2D2Connection + Send + 'static {
     const READS: [&'static str; 2] = ["", ""];
     /// The type of a sum.
     const INTEGER: &'static str = "BIGINT";
+    /// Follows the columns of a counter table.
+    const TABLE_OPTIONS: &'static str = "";
     /// The triggers of reference, and what drops them.
     const TRIGGERS: [&'static str; 2];
     /// Those that count in a column.
@@ -216,6 +218,7 @@ impl Database for SqliteConnection {
     const SETTINGS: &'static str =
         "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
     const AUTO_ID: &'static str = "INTEGER PRIMARY KEY";
+    const TABLE_OPTIONS: &'static str = " WITHOUT ROWID";
     const TRIGGERS: [&'static str; 2] = reference_triggers!("sqlite");
     const COLUMN_TRIGGERS: [&'static str; 2] = column_triggers!("sqlite");
     // After this, the SQLite that libsqlite3-sys bundles plans each read of a total again, as it does

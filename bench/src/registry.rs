@@ -373,7 +373,8 @@ fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> 
 /// Fills the tables day by day, as traffic does.
 fn fill<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> {
     drop_tables(conn)?;
-    conn.batch_execute(
+    let options = C::TABLE_OPTIONS;
+    conn.batch_execute(&format!(
         "CREATE TABLE bench_versions (id BIGINT PRIMARY KEY, package_id BIGINT NOT NULL,
              name VARCHAR(40) NOT NULL, downloads BIGINT NOT NULL DEFAULT 0,
              recent_downloads BIGINT NOT NULL DEFAULT 0);
@@ -383,8 +384,8 @@ fn fill<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> {
              downloads BIGINT NOT NULL, PRIMARY KEY (version_id, day));
          CREATE TABLE bench_version_counters (version_id BIGINT NOT NULL, day DATE NOT NULL,
              slot SMALLINT NOT NULL, downloads BIGINT NOT NULL DEFAULT 0,
-             PRIMARY KEY (version_id, day, slot))",
-    )?;
+             PRIMARY KEY (version_id, day, slot)){options}"
+    ))?;
     let ids = Vec::from_iter(1..=size.versions);
     for ids in ids.chunks(1_000) {
         let rows = ids
@@ -407,13 +408,13 @@ fn fill<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> {
              INSERT INTO bench_version_counters SELECT id, '{day}', 0, {select}"
         ))?;
     }
-    conn.batch_execute(
+    conn.batch_execute(&format!(
         "CREATE TABLE bench_hours_by_hand (version_id BIGINT NOT NULL, day DATE NOT NULL,
              hour SMALLINT NOT NULL, downloads BIGINT NOT NULL, PRIMARY KEY (version_id, day, hour));
          CREATE TABLE bench_version_hours (version_id BIGINT NOT NULL, hour SMALLINT NOT NULL,
              day DATE NOT NULL, slot SMALLINT NOT NULL, downloads BIGINT NOT NULL DEFAULT 0,
-             PRIMARY KEY (version_id, hour, day, slot))",
-    )?;
+             PRIMARY KEY (version_id, hour, day, slot)){options}"
+    ))?;
     // Of a thousand versions: a page reads one.
     for (ago, hour) in [1, 0]
         .iter()

@@ -100,7 +100,7 @@ const CREATE: &str = "CREATE TABLE bench_articles (
          likes BIGINT NOT NULL DEFAULT 0,
          comments BIGINT NOT NULL DEFAULT 0,
          PRIMARY KEY (article_id, day, slot)
-     );
+     )TABLE_OPTIONS;
      CREATE TABLE bench_hot_articles (
          id BIGINT NOT NULL PRIMARY KEY,
          comments BIGINT NOT NULL DEFAULT 0
@@ -132,7 +132,11 @@ const CREATE: &str = "CREATE TABLE bench_articles (
 /// Drops the tables and creates them again.
 pub fn create_tables<C: Database>(conn: &mut C) -> QueryResult<()> {
     drop_tables(conn)?;
-    conn.batch_execute(&CREATE.replace("AUTO_ID", C::AUTO_ID))
+    conn.batch_execute(
+        &CREATE
+            .replace("AUTO_ID", C::AUTO_ID)
+            .replace("TABLE_OPTIONS", C::TABLE_OPTIONS),
+    )
 }
 
 /// Lets the database count the rows of `bench_counted_comments`.

@@ -33,6 +33,8 @@ struct Sql {
     check: &'static str,
     above_counters: &'static str,
     above_key: &'static str,
+    /// Follows the last parenthesis.
+    options: &'static str,
 }
 
 fn of(dialect: Dialect) -> Sql {
@@ -43,6 +45,7 @@ fn of(dialect: Dialect) -> Sql {
             above_counters: "",
             above_key: "    -- The only index, in this order. An index on a counter would make each increment \
                         write it too,\n    -- and end PostgreSQL's heap-only updates.\n",
+            options: "",
         },
         Dialect::MySql => Sql {
             #[rustfmt::skip]
@@ -50,6 +53,7 @@ fn of(dialect: Dialect) -> Sql {
             check: "",
             above_counters: "",
             above_key: "    -- The only unique index, in this order: ON DUPLICATE KEY UPDATE acts on any.\n",
+            options: "",
         },
         Dialect::Sqlite => Sql {
             key_types: ["SMALLINT", "INTEGER", "BIGINT", "TEXT", "BLOB", "BLOB"],
@@ -57,7 +61,9 @@ fn of(dialect: Dialect) -> Sql {
             above_counters: "    -- The checks keep other programs from storing anything but integers. SQLite \
                              would accept them, and\n    -- its own arithmetic turns into floating point when \
                              it overflows.\n",
-            above_key: "",
+            above_key: "    -- WITHOUT ROWID keeps rows in the order of this key: half the bytes, and faster \
+                        reads.\n",
+            options: " WITHOUT ROWID",
         },
     }
 }
@@ -228,12 +234,13 @@ pub fn create_table(
     };
     let names: Vec<_> = key.iter().map(|(name, ..)| &**name).collect();
     let create = format!(
-        "{heading}CREATE TABLE {table} (\n{}{}{}{}    PRIMARY KEY ({}){foreign_keys}\n);\n",
+        "{heading}CREATE TABLE {table} (\n{}{}{}{}    PRIMARY KEY ({}){foreign_keys}\n){};\n",
         lines(&key),
         of.above_counters,
         lines(&counters),
         of.above_key,
         names.join(", "),
+        of.options,
     );
     [create, format!("DROP TABLE {table};\n")]
 }

@@ -13,5 +13,6 @@ CREATE TABLE article_counters (
     views      BIGINT   NOT NULL DEFAULT 0 CHECK (typeof(views) = 'integer'),
     likes      BIGINT   NOT NULL DEFAULT 0 CHECK (typeof(likes) = 'integer'),
     comments   BIGINT   NOT NULL DEFAULT 0 CHECK (typeof(comments) = 'integer'),
+    -- WITHOUT ROWID keeps rows in the order of this key: half the bytes, and faster reads.
     PRIMARY KEY (article_id, day, slot)
-);
+) WITHOUT ROWID;

@@ -8,4 +8,4 @@ CREATE TABLE article_counters (
     likes      BIGINT   NOT NULL DEFAULT 0 CHECK (typeof(likes) = 'integer'),
     comments   BIGINT   NOT NULL DEFAULT 0 CHECK (typeof(comments) = 'integer'),
     PRIMARY KEY (article_id, day, slot)
-);
+) WITHOUT ROWID;
