@@ -1,6 +1,7 @@
 //! A registry of packages with a year of daily downloads: its pages, from a counter table, from a table
 //! of daily rows that is written by hand, and from a plain column.
 
+use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
@@ -96,6 +97,8 @@ enum Page {
     Totals { versions: i64 },
     /// The last 90 days of one version.
     Series,
+    /// A package: the totals of its ten versions, and its last 90 days.
+    Package,
     /// The last 24 hours of one version, at noon.
     Hours,
     /// The last 90 days of 20 versions.
@@ -109,12 +112,13 @@ enum Page {
     Materialize,
 }
 
-const PAGES: [(&str, Page); 10] = [
+const PAGES: [(&str, Page); 11] = [
     ("top 10 of 90 days", Page::Top { days: 90 }),
     ("top 10 of 7 days", Page::Top { days: 7 }),
     ("totals of 10", Page::Totals { versions: 10 }),
     ("totals of 100", Page::Totals { versions: 100 }),
     ("90 days of one", Page::Series),
+    ("a package of ten", Page::Package),
     ("24 hours of one", Page::Hours),
     ("90 days of 20", Page::ManySeries),
     ("1,000 sorted by recent", Page::Search),
@@ -126,7 +130,7 @@ const PAGES: [(&str, Page); 10] = [
 trait Registry: Describe {
     fn by_counters(&mut self, page: Page, today: NaiveDate) -> QueryResult<Vec<i64>>;
     fn by_hand(&mut self, page: Page, today: NaiveDate) -> QueryResult<Vec<i64>>;
-    fn by_columns(&mut self, page: Page) -> QueryResult<Vec<i64>>;
+    fn by_columns(&mut self, page: Page, today: NaiveDate) -> QueryResult<Vec<i64>>;
     fn merge(&mut self) -> QueryResult<Compacted>;
     /// Months in place of days, but for the last 90, which are copied into a column.
     fn maintain(&mut self, today: NaiveDate) -> QueryResult<()>;
@@ -134,6 +138,10 @@ trait Registry: Describe {
 
 /// A version is of the first 100 packages.
 const FOUND: i64 = 100;
+
+/// The package whose page is read, and its versions.
+const PACKAGE: i64 = 7;
+const VERSIONS: RangeInclusive<i64> = 61..=70;
 
 for_each_connection!(
     impl Registry {
@@ -156,6 +164,13 @@ for_each_connection!(
                     let series = counter_series(downloads).of(7_i64).between(last(90));
                     let series = series.load(self)?.into_iter().map(|day| day.1);
                     Ok(series.filter(|&n| n != 0).collect())
+                }
+                Page::Package => {
+                    let mut page = counter_value(downloads).of_many(VERSIONS).load(self)?;
+                    let versions = table.filter(package_id.eq(PACKAGE)).select(id);
+                    let series = counter_series(downloads).of_any(versions).between(last(90));
+                    page.extend(series.load(self)?.into_iter().map(|day| day.1));
+                    Ok(page)
                 }
                 Page::Hours => {
                     use bench_version_hours::{day, downloads, hour};
@@ -210,6 +225,14 @@ for_each_connection!(
                     let rows = table.filter(version_id.eq(7).and(last(90)));
                     rows.select(downloads).order(day).load(self)
                 }
+                Page::Package => {
+                    let rows = table.filter(version_id.eq_any(VERSIONS)).group_by(version_id);
+                    let mut page: Vec<i64> = rows.select(sum()).order(version_id).load(self)?;
+                    let versions = bench_versions::table.filter(package_id.eq(PACKAGE)).select(id);
+                    let days = table.filter(version_id.eq_any(versions).and(last(90)));
+                    page.extend(days.group_by(day).select(sum()).order(day).load::<i64>(self)?);
+                    Ok(page)
+                }
                 Page::Hours => {
                     use bench_hours_by_hand::{day, downloads, hour, table, version_id};
                     let yesterday = day.eq(today - Days::new(1)).and(hour.ge(12));
@@ -233,7 +256,7 @@ for_each_connection!(
             }
         }
 
-        fn by_columns(&mut self, page: Page) -> QueryResult<Vec<i64>> {
+        fn by_columns(&mut self, page: Page, today: NaiveDate) -> QueryResult<Vec<i64>> {
             use bench_versions::{downloads, id, name, package_id, recent_downloads, table};
 
             match page {
@@ -245,6 +268,16 @@ for_each_connection!(
                 Page::Totals { versions } => {
                     let rows = table.filter(id.eq_any(1..=versions));
                     rows.select(downloads).order(id).load(self)
+                }
+                Page::Package => {
+                    // A column has no days: these are from the counters.
+                    let rows = table.filter(id.eq_any(VERSIONS)).order(id);
+                    let mut page: Vec<i64> = rows.select(downloads).load(self)?;
+                    let versions = table.filter(package_id.eq(PACKAGE)).select(id);
+                    let series = counter_series(bench_version_counters::downloads).of_any(versions);
+                    let series = series.between(today - Days::new(89)..=today);
+                    page.extend(series.load(self)?.into_iter().map(|day| day.1));
+                    Ok(page)
                 }
                 Page::Search => {
                     let found = table.filter(package_id.le(FOUND)).select(recent_downloads);
@@ -326,7 +359,7 @@ fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> 
                 rows[store] = match store {
                     0 => conn.by_counters(page, today)?,
                     1 => conn.by_hand(page, today)?,
-                    _ => conn.by_columns(page)?,
+                    _ => conn.by_columns(page, today)?,
                 };
                 ms[store].push(start.elapsed().as_secs_f64() * 1e3);
                 if let Some(before) = before {
