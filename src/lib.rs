@@ -3,7 +3,7 @@
 //! When many transactions count the same thing, they wait for one row lock. This crate stores
 //! a counter as several rows, each for an entity, a day and a *slot*. A transaction adds to one of
 //! them, and a read sums them. The count is part of the caller's transaction: it commits and rolls
-//! back with the other rows of that transaction, and is always exact.
+//! back with the other rows of that transaction.
 //!
 //! ```
 //! # include!("doctest_setup.rs");
@@ -287,6 +287,26 @@ struct Readme;
 struct Guide;
 
 #[cfg(doctest)]
+#[doc = include_str!("../docs/counting.md")]
+struct Counting;
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/keys.md")]
+struct Keys;
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/transactions.md")]
+struct Transactions;
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/reading.md")]
+struct Reading;
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/years.md")]
+struct Years;
+
+#[cfg(doctest)]
 #[doc = include_str!("../docs/operations.md")]
 struct Operations;
 
@@ -297,3 +317,11 @@ struct Scaling;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/triggers.md")]
 struct Triggers;
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/testing.md")]
+struct Testing;
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/coming-from.md")]
+struct ComingFrom;

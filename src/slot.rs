@@ -29,7 +29,7 @@ pub enum Slot {
     /// it runs the statement.
     ///
     /// This requires at least as many slots as the database has connections that count: the size
-    /// of the pool times the number of processes. Twice as many slots are always enough: while a
+    /// of the pool times the number of processes. Use twice as many slots, because while a
     /// pool renews its connections, or a deployment replaces processes, old and new connections
     /// exist at the same time.
     ///

@@ -428,3 +428,50 @@ fn bytes_that_are_shorter_than_a_binary_column_are_not_found() {
     let values = counter_value(downloads).of_many(keys).load(conn);
     assert_eq!(values, Ok(vec![0, 1]));
 }
+
+/// The migration in docs/coming-from.md, as it stands there.
+#[test]
+fn a_slotted_table_is_carried_over() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::prelude::*;
+
+    diesel::table! {
+        record_counters (record_type, record_id, day, slot) {
+            record_type -> Text,
+            record_id -> BigInt,
+            day -> Date,
+            slot -> SmallInt,
+            hits -> BigInt,
+        }
+    }
+    diesel_counters::counter_table!(record_counters);
+    use record_counters::hits;
+
+    let docs = include_str!("../docs/coming-from.md");
+    let (_, section) = docs.split_once("## The published slotted table").unwrap();
+    let (_, sql) = section.split_once("```sql").unwrap();
+    let (sql, _) = sql.split_once("```").unwrap();
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    conn.batch_execute(
+        "CREATE TABLE slotted_counters (
+             id BIGINT AUTO_INCREMENT PRIMARY KEY, record_type VARCHAR(64) NOT NULL,
+             record_id BIGINT NOT NULL, slot INT NOT NULL, count BIGINT NOT NULL,
+             UNIQUE (record_type, record_id, slot)
+         );
+         INSERT INTO slotted_counters (record_type, record_id, slot, count)
+         VALUES ('Article', 7, 3, 40), ('Article', 7, 99, 2), ('User', 7, 3, 5)",
+    )
+    .unwrap();
+    conn.batch_execute(sql).unwrap();
+
+    increment(hits)
+        .of(("Article", 7_i64))
+        .execute(conn)
+        .unwrap();
+    for (kind, count) in [("Article", 43_i64), ("User", 5)] {
+        let value = counter_value(hits).of((kind, 7_i64)).get_result(conn);
+        assert_eq!(value, Ok(count));
+    }
+}

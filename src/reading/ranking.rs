@@ -103,7 +103,7 @@ use crate::table::{CounterTable, EntityTable};
 /// # Errors
 ///
 /// The query fails with an [overflow](crate::is_overflow()) if the total of any entity is out of
-/// the range of an `i64`. `docs/operations.md` has a query that finds this entity.
+/// the range of an `i64`. `docs/reading.md` has a query that finds this entity.
 pub fn ranking<C>(_counter: C) -> Ranking<C, C::Table>
 where
     C: Counters<Value = i64, Table: EntityTable>,

@@ -100,7 +100,7 @@ fn a_sum_beyond_an_i64_is_an_error_and_never_a_wrong_number() {
 
 #[test]
 fn the_docs_say_how_to_find_a_total_beyond_an_i64() {
-    let docs = include_str!("../../docs/operations.md");
+    let docs = include_str!("../../docs/reading.md");
     let (_, section) = docs.split_once("## A total beyond an `i64`").unwrap();
     let of_database = if crate::HAS_SLOTS { 1 } else { 2 };
     let block = section.split("```sql").nth(of_database).unwrap();

@@ -224,16 +224,17 @@ fn downloads_that_are_counted_during_a_recount_by_day_are_counted_once() {
 }
 
 #[test]
-fn the_readme_says_how_the_counts_of_a_column_are_imported() {
-    let readme = include_str!("../../README.md");
-    let (_, recipe) = readme.split_once("## Importing old counts").unwrap();
+fn the_docs_say_how_the_counts_of_a_column_are_imported() {
+    let docs = include_str!("../../docs/coming-from.md");
+    let (_, recipe) = docs.split_once("## A counter column").unwrap();
     let (_, sql) = recipe.split_once("```sql").unwrap();
     let (sql, _) = sql.split_once("```").unwrap();
 
     let (_database, mut conn) = logged();
     let conn = &mut conn;
-    conn.batch_execute("UPDATE articles SET total_views = 100 * id WHERE id < 3")
-        .unwrap();
+    let column = "ALTER TABLE articles RENAME COLUMN total_views TO views;
+        UPDATE articles SET views = 100 * id WHERE id < 3";
+    conn.batch_execute(column).unwrap();
     conn.batch_execute(sql).unwrap();
     article(1).incr_counter(views, conn).unwrap();
     let totals = Article::counter_values(&[1, 2, 3].map(article), views, conn);
