@@ -1,89 +1,29 @@
-//! A bar chart of an article's views in the last thirty days.
+//! What the templates need to draw counts, in the units of the counts.
 
-use chrono::{Days, NaiveDate, Utc};
-use diesel::QueryResult;
-use diesel_counters::prelude::*;
+use chrono::NaiveDate;
 
-use crate::db::AnyConnection;
-use crate::models::Article;
-use crate::schema::article_counters;
+/// Days, or the first days of longer periods, and their counts.
+pub type Series = Vec<(NaiveDate, i64)>;
 
-const DAYS: u64 = 30;
-
-pub struct Chart {
-    pub bars: Vec<Bar>,
-    pub first: NaiveDate,
-    pub last: NaiveDate,
-    pub total: i64,
-    /// The views of the day with the most views.
-    pub most: i64,
+/// The greatest count; at least 1.
+pub fn most(bars: &Series) -> i64 {
+    bars.iter().map(|bar| bar.1).max().unwrap_or(1).max(1)
 }
 
-pub struct Bar {
-    pub day: NaiveDate,
-    pub views: i64,
-    /// From 0 to 100. The day with the most views has 100.
-    pub height: u8,
+/// The end of an axis: the greatest count, rounded up to an even number such as 4, 10, 40 or 600.
+pub fn top(bars: &Series) -> i64 {
+    let step = 10_i64.pow(most(bars).ilog10()).max(2);
+    most(bars).saturating_add(step - 1) / step * step
 }
 
-impl Chart {
-    /// Reads the views of the last days. Adds the `pending` ones to today's.
-    pub fn of(article: &Article, pending: i64, conn: &mut AnyConnection) -> QueryResult<Self> {
-        let last = Utc::now().date_naive();
-        let first = last - Days::new(DAYS - 1);
-        let mut views = article.daily_counts(article_counters::views, first..=last, conn)?;
-        if let Some((_, today)) = views.last_mut() {
-            *today += pending;
+pub mod filters {
+    /// Writes 12345 as 12,345.
+    #[askama::filter_fn]
+    pub fn number(count: impl ToString, _: &dyn askama::Values) -> askama::Result<String> {
+        let mut text = count.to_string();
+        for place in (1..text.len()).rev().skip(2).step_by(3) {
+            text.insert(place, ',');
         }
-
-        let most = views.iter().map(|&(_, views)| views).max().unwrap_or(0);
-        Ok(Chart {
-            first,
-            last,
-            total: views.iter().map(|(_, views)| views).sum(),
-            most,
-            bars: views
-                .into_iter()
-                .map(|(day, views)| Bar {
-                    day,
-                    views,
-                    height: height(views, most),
-                })
-                .collect(),
-        })
-    }
-
-    /// Whether no day has views.
-    pub fn is_empty(&self) -> bool {
-        self.most <= 0
-    }
-}
-
-/// Rounded up, so that even one view among thousands is visible.
-fn height(views: i64, most: i64) -> u8 {
-    if views <= 0 {
-        return 0;
-    }
-    (views as f64 * 100.0 / most as f64).ceil() as u8
-}
-
-#[cfg(test)]
-mod tests {
-    use super::height;
-
-    #[test]
-    fn the_day_with_the_most_views_has_the_greatest_height() {
-        for (views, most, of_hundred) in [
-            (7, 7, 100),
-            (1, 2, 50),
-            (1, 1_000_000, 1),
-            (i64::MAX, i64::MAX, 100),
-            (0, 7, 0),
-            // A counter can decrease.
-            (-3, 7, 0),
-            (0, 0, 0),
-        ] {
-            assert_eq!(height(views, most), of_hundred, "{views} of {most}");
-        }
+        Ok(text)
     }
 }

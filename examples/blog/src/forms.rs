@@ -1,107 +1,76 @@
-//! The forms and queries that visitors send, and their validation.
+//! Forms, with a message at the field that is wrong.
 
-use axum::extract::{FromRequest, FromRequestParts};
 use serde::Deserialize;
+use unicode_properties::{GeneralCategoryGroup as Group, UnicodeGeneralCategory};
 
-use crate::errors::Error;
-use crate::sort::Sort;
-
-/// axum's extractor. On an error, it returns a page of the site.
-#[derive(FromRequest)]
-#[from_request(via(axum::Form), rejection(Error))]
-pub struct Form<T>(pub T);
-
-#[derive(FromRequestParts)]
-#[from_request(via(axum::extract::Path), rejection(Error))]
-pub struct Path<T>(pub T);
-
-#[derive(FromRequestParts)]
-#[from_request(via(axum::extract::Query), rejection(Error))]
-pub struct Query<T>(pub T);
-
-/// The page of the list, and its order. Both are optional.
-#[derive(Deserialize)]
-pub struct ListQuery {
-    #[serde(default = "first")]
-    page: u32,
-    sort: Option<String>,
+/// A field of a form: what was typed, and what is wrong with it.
+#[derive(Default, Deserialize)]
+#[serde(from = "String")]
+pub struct Field {
+    pub text: String,
+    pub wrong: String,
 }
 
-fn first() -> u32 {
-    1
-}
-
-impl ListQuery {
-    /// Returns the number of the page, and the order.
-    pub fn checked(&self) -> Result<(i64, Sort), Error> {
-        let sort = match &self.sort {
-            None => Sort::default(),
-            Some(name) => Sort::named(name).ok_or_else(|| {
-                let names = Sort::ALL.map(Sort::name).join(", ");
-                Error::BadRequest(format!("Unknown order of the list. Use one of: {names}."))
-            })?,
-        };
-        Ok((self.page.into(), sort))
+impl From<String> for Field {
+    fn from(typed: String) -> Self {
+        // A browser sends a line end as two characters, but `maxlength` counts it as one.
+        let text = typed.replace("\r\n", "\n").trim().to_owned();
+        let wrong = String::new();
+        Field { text, wrong }
     }
 }
 
-#[derive(Deserialize)]
+impl Field {
+    /// Checks the text, and returns whether it is right.
+    pub fn check(&mut self, longest: usize, lines: bool) -> bool {
+        let control = |c: char| c.is_control() && !(lines && matches!(c, '\n' | '\t'));
+        self.wrong = if self.text.chars().all(is_invisible) {
+            "Write something here.".to_owned()
+        } else if self.text.chars().count() > longest {
+            format!("This is longer than {longest} characters.")
+        } else if self.text.contains(control) {
+            "This has characters that cannot be shown.".to_owned()
+        } else {
+            String::new()
+        };
+        self.wrong.is_empty()
+    }
+}
+
+fn is_invisible(c: char) -> bool {
+    // The fillers of Hangul count as letters, and the blank of Braille as a symbol.
+    let blank = "\u{115f}\u{1160}\u{3164}\u{ffa0}\u{2800}".contains(c);
+    let group = c.general_category_group();
+    blank || matches!(group, Group::Mark | Group::Other | Group::Separator)
+}
+
+#[derive(Default, Deserialize)]
 pub struct ArticleForm {
-    title: String,
-    body: String,
+    pub title: Field,
+    pub body: Field,
 }
 
 impl ArticleForm {
-    /// Returns the title and the text.
-    pub fn checked(&self) -> Result<(String, String), Error> {
-        let title = text("The title", &self.title, 200)?;
-        let body = text("The text", &self.body, 20_000)?;
-        Ok((one_line("The title", title)?, body))
+    pub fn check(&mut self) -> bool {
+        let body = self.body.check(20_000, true);
+        let title = self.title.check(200, false);
+        if title && crate::article::slug(&self.title.text).is_empty() {
+            self.title.wrong = "A title needs a letter or a digit.".to_owned();
+        }
+        body && self.title.wrong.is_empty()
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub struct CommentForm {
-    /// Empty for an anonymous comment.
     #[serde(default)]
-    author: String,
-    body: String,
+    pub author: Field,
+    pub body: Field,
 }
 
 impl CommentForm {
-    /// Returns the author and the text.
-    pub fn checked(&self) -> Result<(String, String), Error> {
-        let author = match self.author.trim() {
-            "" => "Anonymous".to_owned(),
-            author => one_line("The name", text("The name", author, 80)?)?,
-        };
-        Ok((author, text("The comment", &self.body, 4_000)?))
+    pub fn check(&mut self) -> bool {
+        let body = self.body.check(4_000, true);
+        (self.author.text.is_empty() || self.author.check(80, false)) && body
     }
-}
-
-fn text(what: &str, value: &str, longest: usize) -> Result<String, Error> {
-    // A browser sends a line end as two characters, but `maxlength` counts it as one.
-    let value = value.replace("\r\n", "\n").trim().to_owned();
-    if value.is_empty() {
-        return Err(Error::BadRequest(format!("{what} is empty.")));
-    }
-    if value.chars().count() > longest {
-        return Err(Error::BadRequest(format!(
-            "{what} is longer than {longest} characters."
-        )));
-    }
-    // PostgreSQL cannot store NUL. Nobody types the other control characters.
-    if value.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
-        return Err(Error::BadRequest(format!(
-            "{what} has characters that cannot be shown."
-        )));
-    }
-    Ok(value)
-}
-
-fn one_line(what: &str, value: String) -> Result<String, Error> {
-    if value.contains('\n') {
-        return Err(Error::BadRequest(format!("{what} has more than one line.")));
-    }
-    Ok(value)
 }

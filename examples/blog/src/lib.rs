@@ -1,30 +1,20 @@
 //! A small blog on synchronous Diesel that counts views, likes and comments with
 //! `diesel_counters`. The README lists what each file shows.
+// Diesel's derives generate items without documentation.
+#![allow(missing_docs)]
 
-#[cfg(not(any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
-compile_error!("choose a database: `--features sqlite`, `postgres` or `mysql`");
-
-mod access_log;
+pub mod article;
 mod chart;
-// Diesel's derive generates items without documentation.
-#[allow(missing_docs)]
-mod connection;
 pub mod db;
 mod errors;
 mod forms;
-pub mod import;
-mod likes;
 mod list;
-pub mod maintain;
-mod migrations;
-pub mod models;
+pub mod live;
 mod pages;
-#[allow(missing_docs)]
+pub mod rows;
+pub mod sample;
 pub mod schema;
 pub mod server;
-mod sort;
-mod thousands;
+mod stats;
 pub mod views;
 mod visitor;
-
-pub use thousands::Thousands;

@@ -1,58 +1,71 @@
-//! A page of the list of articles and their counts, in one query.
+//! The front page: articles and their counts, searched, sorted and paged in one query.
 
-use std::ops::Bound::{Included, Unbounded};
-
-use chrono::Utc;
 use diesel::prelude::*;
-use diesel_counters::Period;
-use diesel_counters::dsl::total;
+use diesel::sql_types::Text;
+use diesel_counters::dsl::{ranking, total};
+use diesel_counters::prelude::*;
 
-use crate::db::AnyConnection;
-use crate::models::{Article, Counts};
+use crate::article::{Article, Counts, last_days};
+use crate::chart::Series;
+use crate::db::Conn;
 use crate::schema::{article_counters, articles};
-use crate::sort::Sort;
 
-/// The number of articles on a page of the list.
-const PER_PAGE: i64 = 20;
+diesel::define_sql_function!(fn lower(text: Text) -> Text);
 
-/// Returns the number of pages of the list, at least 1.
-pub fn pages(conn: &mut AnyConnection) -> QueryResult<i64> {
-    let articles: i64 = articles::table.count().get_result(conn)?;
-    Ok(1.max((articles + PER_PAGE - 1) / PER_PAGE))
+pub const PER_PAGE: usize = 10;
+
+#[derive(Clone, Copy, Default, PartialEq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sort {
+    #[default]
+    Ever,
+    Week,
+    Today,
+    Newest,
 }
 
-/// Returns the articles on a page and their counts. With [`Sort::MostReadThisWeek`], the
-/// views are those since Monday.
-pub fn page(
-    number: i64,
-    sort: Sort,
-    conn: &mut AnyConnection,
-) -> QueryResult<Vec<(Article, Counts)>> {
-    let today = Utc::now().date_naive();
-    let days = match sort {
-        Sort::Newest | Sort::MostRead => (Unbounded, Unbounded),
-        Sort::MostReadThisWeek => (Included(Period::Week.start(today)), Included(today)),
-    };
-    let views = total(article_counters::views).between(days);
-    let counts = (
-        views,
-        total(article_counters::likes),
-        total(article_counters::comments),
-    );
+/// The name of each `Sort`, its label, and the number of days whose views are shown; 0 for all.
+pub const SORTS: [(&str, &str, u64); 4] = [
+    ("ever", "Most read", 0),
+    ("week", "This week", 7),
+    ("today", "Today", 1),
+    ("newest", "Newest", 0),
+];
 
-    let page = articles::table
-        .select((Article::as_select(), counts))
-        .offset((number - 1) * PER_PAGE)
-        .limit(PER_PAGE)
-        .into_boxed();
+/// Returns a page of the articles whose title or text contains `search`, and one article more if there
+/// is a next page.
+pub fn page(
+    search: &str,
+    sort: Sort,
+    page: u32,
+    conn: &mut Conn,
+) -> QueryResult<Vec<(Article, Counts)>> {
+    let pattern = format!("%{}%", search.replace(['%', '_', '\\'], "_"));
+    let read = ranking(article_counters::views).between(last_days(SORTS[sort as usize].2));
+    let likes = total(article_counters::likes);
+    let comments = total(article_counters::comments);
+    let list = articles::table
+        // The database sums the views once for all articles, and not for each row.
+        .left_join(read)
+        .filter(
+            (lower(articles::title).like(lower(&pattern)))
+                .or(lower(articles::body).like(lower(&pattern))),
+        )
+        .select((Article::as_select(), (read.total(), likes, comments)))
+        .limit(PER_PAGE as i64 + 1)
+        .offset((i64::from(page) - 1) * PER_PAGE as i64);
     match sort {
-        Sort::Newest => page.order(articles::id.desc()),
-        // For each page, this sums the views of all articles. A large site joins
-        // `diesel_counters::dsl::ranking`, or sorts by a column that
-        // `HasCounters::materialize` fills.
-        Sort::MostRead | Sort::MostReadThisWeek => {
-            page.order(views.desc()).then_order_by(articles::id.desc())
-        }
+        Sort::Newest => list.order(articles::id.desc()).load(conn),
+        _ => list
+            .order((read.total().desc(), articles::id.desc()))
+            .load(conn),
     }
-    .load(conn)
+}
+
+/// Returns the views of each of the last 30 days, for each of the articles.
+pub fn sparklines(articles: &[(Article, Counts)], conn: &mut Conn) -> QueryResult<Vec<Series>> {
+    counter_series(article_counters::views)
+        .of_many(articles.iter().map(|(article, _)| article.id))
+        .between(last_days(30))
+        .load(conn)
 }

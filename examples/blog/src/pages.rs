@@ -1,211 +1,237 @@
-//! The pages, and the handler of each address.
+//! The pages, and what their forms send.
 
-use std::io;
-use std::sync::Arc;
+use std::mem;
 
 use askama::Template;
-use axum::Router;
-use axum::extract::State;
-use axum::http::{HeaderMap, Method, header};
-use axum::response::{Html, IntoResponse, Redirect};
-use axum::routing::{get, post};
+use askama_web::WebTemplate;
+use axum::extract::{Form, Path, Query};
+use axum::http::StatusCode;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Redirect, Response};
+use chrono::Utc;
+use diesel::RunQueryDsl;
+use diesel_counters::prelude::*;
+use futures_util::{StreamExt, future};
+use serde::Deserialize;
+use tokio_stream::wrappers::WatchStream;
 
-use crate::Thousands;
-use crate::chart::Chart;
-use crate::db::{AnyConnection, Database, Pool};
-use crate::errors::Error;
-use crate::forms::{ArticleForm, CommentForm, Form, ListQuery, Path, Query};
-use crate::list;
-use crate::models::{Article, Comment, Counts};
+use crate::article::{Article, COUNTS, Comment, Counts, last_days, slug, today};
+use crate::chart::{Series, filters};
+use crate::db;
+use crate::errors::{Error, Result};
+use crate::forms::{ArticleForm, CommentForm};
+use crate::list::{self, PER_PAGE, SORTS, Sort};
+use crate::rows::{self, Rows};
 use crate::schema::article_counters;
-use crate::sort::Sort;
-use crate::views::{self, Views};
+use crate::server::App;
+use crate::stats::{self, Chart, Span};
 use crate::visitor::Visitor;
 
-/// What the requests share.
-#[derive(Clone)]
-pub struct App {
-    /// The connections that pages are read on.
-    pub readers: Pool,
-    /// The connections that forms are stored on.
-    pub writers: Pool,
-    /// The views of the pages.
-    pub views: Arc<Views>,
-}
-
-impl App {
-    /// Returns the app on this database. It does not connect yet.
-    pub fn new(database: Database) -> io::Result<Self> {
-        let writers = database.clone().writers();
-        Ok(App {
-            readers: database.readers(),
-            views: Arc::new(views::buffer(writers.clone()).start()?),
-            writers,
-        })
-    }
-}
-
-pub fn routes() -> Router<App> {
-    Router::new()
-        .route("/", get(list))
-        .route("/articles", post(publish))
-        .route("/articles/new", get(new))
-        .route("/articles/{id}", get(show))
-        .route("/articles/{id}/comments", post(comment))
-        .route("/articles/{id}/likes", post(like))
-        .route("/articles/{id}/likes/delete", post(unlike))
-        .route("/style.css", get(style))
-        .fallback(async || Error::NotFound)
-        .method_not_allowed_fallback(async || Error::MethodNotAllowed)
-}
-
-#[derive(Template)]
-#[template(path = "list.html")]
-struct ListPage {
-    articles: Vec<(Article, Counts)>,
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct ListQuery {
+    q: String,
     sort: Sort,
-    page: i64,
-    pages: i64,
+    page: u32,
 }
 
-async fn list(
-    State(app): State<App>,
-    Query(query): Query<ListQuery>,
-) -> Result<Html<String>, Error> {
-    let (page, sort) = query.checked()?;
-    let list = on_connection(app.readers, move |conn| {
-        let pages = list::pages(conn)?;
-        if !(1..=pages).contains(&page) {
-            return Err(Error::NotFound);
-        }
+#[derive(Template, WebTemplate)]
+#[template(path = "list.html")]
+pub struct ListPage {
+    search: String,
+    sort: usize,
+    page: u32,
+    /// Articles, their counts and their sparklines; one more if there is a next page.
+    articles: Vec<((Article, Counts), Series)>,
+}
+
+pub async fn list(app: App, Query(query): Query<ListQuery>) -> Result<ListPage> {
+    let search = query.q.chars().filter(|c| *c != '\0');
+    let search: String = search.take(100).collect();
+    let (sort, page) = (query.sort, query.page.max(1));
+    app.run(move |conn| {
+        let articles = list::page(&search, sort, page, conn)?;
+        let lines = list::sparklines(&articles, conn)?;
         Ok(ListPage {
-            articles: list::page(page, sort, conn)?,
-            sort,
+            search,
+            sort: sort as usize,
             page,
-            pages,
+            articles: articles.into_iter().zip(lines).collect(),
         })
-    });
-    Ok(Html(list.await?.render()?))
+    })
+    .await
 }
 
-#[derive(Template)]
+#[derive(Template, WebTemplate)]
+#[template(path = "stats.html")]
+pub struct StatsPage {
+    spans: Vec<Span>,
+    charts: Vec<Chart>,
+}
+
+pub async fn stats(app: App) -> Result<StatsPage> {
+    app.run(|conn| {
+        let (spans, charts) = (stats::spans(conn)?, stats::charts(conn)?);
+        Ok(StatsPage { spans, charts })
+    })
+    .await
+}
+
+#[derive(Template, WebTemplate)]
 #[template(path = "article.html")]
 struct ArticlePage {
     article: Article,
     counts: Counts,
-    /// Whether the visitor likes it.
     liked: bool,
-    chart: Chart,
+    /// The views of the last 30 days.
+    days: Series,
     comments: Vec<Comment>,
-    most_read: Vec<Article>,
+    form: CommentForm,
+    rows: Rows,
+    /// What the last merge or recount has done.
+    done: String,
+    has_buttons: bool,
 }
 
+pub async fn article(
+    app: App,
+    Path(slug): Path<String>,
+    visitor: Visitor,
+) -> Result<impl IntoResponse> {
+    show(app, slug, visitor, CommentForm::default()).await
+}
+
+/// Reads an article's page. `form` is a comment that was refused, or empty.
 async fn show(
-    State(app): State<App>,
-    Path(id): Path<i64>,
-    method: Method,
-    headers: HeaderMap,
-) -> Result<impl IntoResponse, Error> {
-    let (visitor, new_cookie) = match Visitor::of(&headers) {
-        Some(visitor) => (visitor, None),
-        None => {
-            let visitor = Visitor::new();
-            let cookie = visitor.cookie();
-            (visitor, Some([(header::SET_COOKIE, cookie)]))
+    app: App,
+    slug: String,
+    visitor: Visitor,
+    form: CommentForm,
+) -> Result<impl IntoResponse> {
+    let (views, done) = (app.views.clone(), app.done.borrow().clone());
+    let page = app.run(move |conn| {
+        let article = Article::find(&slug, conn)?;
+        let mut counts: Counts = counter_value(COUNTS).of(article.id).get_result(conn)?;
+        let mut days = article.daily_counts(article_counters::views, last_days(30), conn)?;
+        // The page shows its own view. What is written after `counts` was read is missing for a second,
+        // but no number goes down.
+        let pending = views.count(&article, visitor.reader);
+        counts.views += pending;
+        if let Some((_, views)) = days.last_mut() {
+            *views += pending;
         }
-    };
-    let find = move |conn: &mut _| Ok(Article::find(id, conn)?);
-    let article = on_connection(app.readers.clone(), find).await?;
-    // This also handles HEAD, which is not a view.
-    if method == Method::GET {
-        views::count(&app.views, id);
-    }
-    let page = on_connection(app.readers, move |conn| {
-        // Before the total, so that the page shows its own view.
-        let pending = app.views.pending_of(article_counters::views, &id);
-        let counts = article.counts(conn)?;
+        let liked = visitor.id.map(|id| article.is_liked_by(&id, conn));
         Ok(ArticlePage {
-            counts: Counts {
-                views: counts.views + pending,
-                ..counts
-            },
-            liked: article.is_liked_by(&visitor.id, conn)?,
-            chart: Chart::of(&article, pending, conn)?,
+            counts,
+            liked: liked.unwrap_or(Ok(false))?,
+            days,
             comments: article.latest_comments(conn)?,
-            most_read: Article::most_read(conn)?,
+            rows: Rows::of(&article, conn)?,
             article,
+            form,
+            done,
+            // A click asks for the password.
+            has_buttons: visitor.admin != Err(Error(StatusCode::FORBIDDEN)),
         })
     });
-    Ok((new_cookie, Html(page.await?.render()?)))
+    Ok((visitor.cookies, page.await?))
 }
 
-async fn comment(
-    State(app): State<App>,
-    Path(id): Path<i64>,
-    Form(form): Form<CommentForm>,
-) -> Result<Redirect, Error> {
-    let (author, body) = form.checked()?;
-    on_connection(app.writers, move |conn| {
-        let article = Article::find(id, conn)?;
-        Ok(article.comment(&author, &body, conn)?)
-    })
-    .await?;
-    Ok(Redirect::to(&format!("/articles/{id}#comments")))
+/// What the forms of an article's page send.
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "lowercase")]
+pub enum Action {
+    Comment(CommentForm),
+    Like,
+    Unlike,
+    Merge,
+    Recount,
 }
 
-async fn like(
-    State(app): State<App>,
-    Path(id): Path<i64>,
+pub async fn act(
+    app: App,
+    Path(slug): Path<String>,
     visitor: Visitor,
-) -> Result<Redirect, Error> {
-    on_connection(app.writers, move |conn| {
-        Ok(Article::like(id, &visitor.id, conn)?)
+    Form(mut action): Form<Action>,
+) -> Result<Response> {
+    if let Action::Comment(form) = &mut action
+        && !form.check()
+    {
+        let page = show(app, slug, visitor, mem::take(form)).await?;
+        return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
+    }
+    // The browser shows this part of the page again, and focuses the button.
+    let anchor = match action {
+        Action::Comment(_) => "#comments",
+        Action::Like | Action::Unlike => "#like",
+        Action::Merge | Action::Recount => {
+            visitor.admin?;
+            "#rows"
+        }
+    };
+    let blog = app.clone();
+    app.run(move |conn| {
+        let article = Article::find(&slug, conn)?;
+        match action {
+            Action::Comment(form) => {
+                let comment = Comment {
+                    author: form.author.text,
+                    body: form.body.text,
+                    created_at: Utc::now().naive_utc(),
+                };
+                db::write(conn, |conn| article.comment(&comment, conn))?;
+            }
+            Action::Like => drop(article.like(&visitor.id?, today(), conn)?),
+            Action::Unlike => drop(article.unlike(&visitor.id?, conn)?),
+            Action::Merge => blog.set_done(rows::merge(conn)?),
+            Action::Recount => blog.set_done(rows::recount(&article, conn)?),
+        }
+        Ok(())
     })
     .await?;
-    Ok(Redirect::to(&format!("/articles/{id}")))
+    Ok(Redirect::to(anchor).into_response())
 }
 
-async fn unlike(
-    State(app): State<App>,
-    Path(id): Path<i64>,
-    visitor: Visitor,
-) -> Result<Redirect, Error> {
-    on_connection(app.writers, move |conn| {
-        Ok(Article::unlike(id, &visitor.id, conn)?)
-    })
-    .await?;
-    Ok(Redirect::to(&format!("/articles/{id}")))
-}
-
-#[derive(Template)]
+#[derive(Default, Template, WebTemplate)]
 #[template(path = "new.html")]
-struct NewPage;
-
-async fn new() -> Result<Html<String>, Error> {
-    Ok(Html(NewPage.render()?))
+pub struct NewPage {
+    form: ArticleForm,
 }
 
-async fn publish(State(app): State<App>, Form(form): Form<ArticleForm>) -> Result<Redirect, Error> {
-    let (title, body) = form.checked()?;
-    let publish = move |conn: &mut _| Ok(Article::publish(&title, &body, conn)?);
-    let id = on_connection(app.writers, publish).await?;
-    Ok(Redirect::to(&format!("/articles/{id}")))
+pub async fn publish(app: App, Form(mut form): Form<ArticleForm>) -> Result<Response> {
+    if form.check() {
+        let (title, body) = (form.title.text.clone(), form.body.text.clone());
+        let to = format!("/articles/{}", slug(&title));
+        let now = Utc::now().naive_utc();
+        let published = app.run(move |conn| Ok(Article::post(&title, &body, now, conn)?));
+        if published.await? > 0 {
+            return Ok(Redirect::to(&to).into_response());
+        }
+        form.title.wrong = "Another article has this title.".to_owned();
+    }
+    Ok((StatusCode::UNPROCESSABLE_ENTITY, NewPage { form }).into_response())
 }
 
-async fn style() -> impl IntoResponse {
-    (
-        [
-            (header::CONTENT_TYPE, "text/css; charset=utf-8"),
-            (header::CACHE_CONTROL, "max-age=3600"),
-        ],
-        include_str!("../static/style.css"),
-    )
+#[derive(Deserialize)]
+pub struct Watched {
+    articles: String,
 }
 
-/// Runs `work` with a connection of the pool, on a thread that may block.
-async fn on_connection<T: Send + 'static>(
-    pool: Pool,
-    work: impl FnOnce(&mut AnyConnection) -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    tokio::task::spawn_blocking(move || work(&mut *pool.get()?)).await?
+/// Sends the counts of articles, within a second and whenever they change.
+pub async fn live(app: App, Query(watched): Query<Watched>) -> impl IntoResponse {
+    let articles = watched.articles.split(',').filter_map(|id| id.parse().ok());
+    let articles: Vec<i64> = articles.take(PER_PAGE).collect();
+    let mut sent = Vec::new();
+    let changes = WatchStream::from_changes(app.live.subscribe())
+        .take_until(app.stopping.cancelled_owned())
+        .filter_map(move |numbers| {
+            let counts = articles.iter().filter_map(|id| numbers.get_key_value(id));
+            let counts: Vec<_> = counts.map(|(id, counts)| (*id, *counts)).collect();
+            let event = (counts != sent).then(|| Event::default().json_data(&counts));
+            sent = counts;
+            future::ready(event)
+        });
+    // nginx would keep the events back.
+    let headers = [("x-accel-buffering", "no")];
+    (headers, Sse::new(changes).keep_alive(KeepAlive::default()))
 }

@@ -15,17 +15,17 @@ diesel::table! {
     article_likes (article_id, visitor) {
         article_id -> BigInt,
         visitor -> Text,
+        created_on -> Date,
     }
 }
 
 diesel::table! {
     articles (id) {
         id -> BigInt,
-        path -> Text,
+        slug -> Text,
         title -> Text,
         body -> Text,
         created_at -> Timestamp,
-        total_views -> BigInt,
     }
 }
 
@@ -40,10 +40,17 @@ diesel::table! {
 }
 
 diesel::table! {
-    imports (id) {
-        id -> Text,
-        lines -> BigInt,
-        digest -> Text,
+    cookie_keys (id) {
+        id -> SmallInt,
+        secret -> Binary,
+    }
+}
+
+diesel::table! {
+    counter_buffers (id) {
+        id -> BigInt,
+        batch -> BigInt,
+        day -> Date,
     }
 }
 
@@ -56,5 +63,6 @@ diesel::allow_tables_to_appear_in_same_query!(
     article_likes,
     articles,
     comments,
-    imports,
+    cookie_keys,
+    counter_buffers,
 );

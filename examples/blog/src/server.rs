@@ -1,175 +1,144 @@
-//! The web server.
+//! The web server: what all pages share, and the layers around them.
 
-use std::io;
-use std::pin::pin;
+use std::fmt::Display;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::extract::{FromRequestParts, State};
 use axum::http::{HeaderName, HeaderValue, header};
-use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
-use axum::serve::Listener;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
-use tokio::time::timeout;
-use tokio_io_timeout::TimeoutStream;
+use axum::middleware::map_response;
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+use axum_extra::extract::cookie::Key;
+use chrono::Utc;
+use diesel_counters::{Compactor, Period};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use tower_http::csrf::CsrfLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
-use tower_http::timeout::RequestBodyDeadlineLayer;
 
-use crate::errors::Error;
-use crate::pages;
+use crate::db::{Conn, Pool};
+use crate::errors::{self, Result};
+use crate::live::{self, Numbers};
+use crate::schema::article_counters;
+use crate::views::Views;
+use crate::{pages, rows, visitor};
 
-pub use crate::pages::App;
-
-/// The maximum size of a form, in bytes. An encoded character takes up to 12 bytes, and a text has
-/// up to 20,000 characters.
-const LARGEST_FORM: usize = 256 * 1024;
-
-/// How long the server waits for open requests when it stops. Docker kills it after 10 seconds.
-const GRACE: Duration = Duration::from_secs(5);
-
-/// What clients can take of the server.
-#[derive(Debug, Clone, Copy, clap::Args)]
-pub struct Limits {
-    /// The maximum number of open connections. Further clients wait until one is closed.
-    #[arg(long, default_value_t = Limits::default().connections, value_parser = clap::value_parser!(u32).range(1..))]
-    pub connections: u32,
-    /// How long a connection stays open while no request arrives, or only a part of its header.
-    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().header_timeout, value_parser = clap::value_parser!(u64).range(1..))]
-    pub header_timeout: u64,
-    /// How long a form can take to arrive, and how long a client can pause while it reads a page.
-    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().transfer_timeout, value_parser = clap::value_parser!(u64).range(1..))]
-    pub transfer_timeout: u64,
+/// What all pages share.
+#[derive(Clone, FromRequestParts)]
+#[from_request(via(State))]
+pub struct App {
+    pub pool: Pool,
+    pub views: Views,
+    /// The counts that open pages show.
+    pub live: Arc<watch::Sender<Numbers>>,
+    /// What the last merge or recount has done.
+    pub done: Arc<watch::Sender<String>>,
+    /// Signs the cookies.
+    pub key: Key,
+    /// The password of the buttons that merge and recount.
+    pub password: Option<Arc<str>>,
+    pub stopping: CancellationToken,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            connections: 200,
-            header_timeout: 5,
-            transfer_timeout: 30,
-        }
+impl App {
+    pub fn new(pool: Pool, password: Option<String>) -> anyhow::Result<Self> {
+        Ok(App {
+            key: visitor::key(&mut *pool.get()?)?,
+            views: Views::new(pool.clone())?,
+            pool,
+            live: Arc::default(),
+            done: Arc::default(),
+            password: password.map(Arc::from),
+            stopping: CancellationToken::new(),
+        })
     }
-}
 
-/// Serves the blog until Ctrl-C or SIGTERM. It then finishes the open requests, for up to 5
-/// seconds.
-pub async fn serve(mut listener: TcpListener, app: App, limits: Limits) -> io::Result<()> {
-    let mut asked_to_stop = pin!(asked_to_stop()?);
-    let transfer_timeout = Duration::from_secs(limits.transfer_timeout);
-    let views = app.views.clone();
-    let router = router(app).layer(RequestBodyDeadlineLayer::new(transfer_timeout));
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_secs(limits.header_timeout));
-    let free = Arc::new(Semaphore::new(limits.connections as usize));
-    let open = GracefulShutdown::new();
-
-    loop {
-        let (stream, place) = tokio::select! {
-            accepted = accept(&mut listener, &free) => accepted,
-            () = &mut asked_to_stop => break,
-        };
-        let mut stream = TimeoutStream::new(stream);
-        stream.set_write_timeout(Some(transfer_timeout));
-        let service = TowerToHyperService::new(router.clone());
-        let connection = http.serve_connection(TokioIo::new(Box::pin(stream)), service);
-        let connection = open.watch(connection);
-        tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!("a connection was closed: {error}");
-            }
-            drop(place);
-        });
+    /// Runs `work` with a connection of the pool, on a thread that may block.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Conn) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let pool = self.pool.clone();
+        tokio::task::spawn_blocking(move || work(&mut *pool.get()?)).await?
     }
-    drop(listener);
 
-    if timeout(GRACE, open.shutdown()).await.is_err() {
-        tracing::warn!("stopped before all requests were finished");
+    pub fn set_done(&self, what: impl Display) {
+        let now = Utc::now().format("%-d %B, %H:%M");
+        self.done.send_replace(format!("{now} UTC: {what}"));
     }
-    let written = spawn_blocking(move || views.flush());
-    if timeout(GRACE, written).await.is_err() {
-        tracing::warn!("stopped before all views were written");
-    }
-    Ok(())
-}
 
-/// Waits for a free place, then for a client, who keeps the place.
-async fn accept(
-    listener: &mut TcpListener,
-    free: &Arc<Semaphore>,
-) -> (TcpStream, impl Send + use<>) {
-    let place = Arc::clone(free).acquire_owned().await;
-    // axum's, which logs an error and tries again.
-    let (stream, _) = Listener::accept(listener).await;
-    (stream, place)
+    /// Merges slots every hour, and days into months, until the compactor is dropped.
+    fn keep_small(&self) -> std::io::Result<Compactor> {
+        let app = self.clone();
+        Compactor::of(self.pool.clone())
+            .compact(article_counters::table)
+            .fold_into(article_counters::table, Period::Month, rows::DAYS)
+            .every(Duration::from_secs(60 * 60))
+            .on_run(move |run| match &run.result {
+                Ok(_) => app.set_done(run),
+                Err(_) => tracing::warn!("{run}"),
+            })
+            .start()
+    }
 }
 
 /// Returns the router of the whole blog.
 pub fn router(app: App) -> Router {
-    pages::routes()
+    let header = |name: HeaderName, value| {
+        SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
+    };
+    let policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+    let css = file("text/css", include_str!("../static/style.css"));
+    let script = file("text/javascript", include_str!("../static/live.js"));
+    let icon = file("image/svg+xml", include_str!("../static/favicon.svg"));
+    Router::new()
+        .route("/", get(pages::list))
+        .route("/stats", get(pages::stats))
+        .route("/live", get(pages::live))
+        .route("/new", get(|| async { pages::NewPage::default() }))
+        .route("/articles", post(pages::publish))
+        .route("/articles/{slug}", get(pages::article).post(pages::act))
+        .route("/style.css", get(css))
+        .route("/live.js", get(script))
+        .route("/favicon.svg", get(icon))
         .with_state(app)
-        .layer(DefaultBodyLimit::max(LARGEST_FORM))
         // A browser says which site sent a form, so the forms need no tokens.
-        .layer(CsrfLayer::new().with_rejection_response(|_| Error::ForeignForm.into_response()))
-        .layer(response_header(
-            header::CONTENT_SECURITY_POLICY,
-            "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-        ))
-        .layer(response_header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        .layer(response_header(header::REFERRER_POLICY, "same-origin"))
-        .layer(middleware::from_fn(log_request))
+        .layer(CsrfLayer::new())
+        .layer(map_response(errors::page))
+        .layer(header(header::CONTENT_SECURITY_POLICY, policy))
+        .layer(header(header::CACHE_CONTROL, "private, no-cache"))
+        .layer(header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(header(header::REFERRER_POLICY, "same-origin"))
 }
 
-fn response_header(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
-    SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value))
+fn file(content_type: &'static str, text: &'static str) -> impl IntoResponse + Clone {
+    let cached = (header::CACHE_CONTROL, "max-age=3600");
+    ([(header::CONTENT_TYPE, content_type), cached], text)
 }
 
-async fn log_request(request: Request, next: Next) -> Response {
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let start = Instant::now();
-    let response = next.run(request).await;
-    tracing::info!(
-        %method,
-        path,
-        status = response.status().as_u16(),
-        latency = ?start.elapsed(),
-        "request"
-    );
-    response
-}
-
-/// Returns a future that ends at Ctrl-C or SIGTERM. Both are caught as soon as this function
-/// returns, before the first request.
-#[cfg(unix)]
-fn asked_to_stop() -> io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-
-    let mut ctrl_c = signal(SignalKind::interrupt())?;
-    let mut terminated = signal(SignalKind::terminate())?;
-    Ok(async move {
-        tokio::select! {
-            _ = ctrl_c.recv() => {}
-            _ = terminated.recv() => {}
-        }
-        tracing::info!("stopping");
-    })
-}
-
-#[cfg(not(unix))]
-fn asked_to_stop() -> io::Result<impl Future<Output = ()>> {
-    Ok(async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending().await
-        }
-        tracing::info!("stopping");
-    })
+/// Serves the blog until Ctrl-C or SIGTERM. It then finishes the open requests, for up to 5 seconds, and
+/// writes the views.
+pub async fn serve(listener: TcpListener, app: App) -> anyhow::Result<()> {
+    let (views, stopping) = (app.views.clone(), app.stopping.clone());
+    let compactor = app.keep_small()?;
+    tokio::spawn(live::run(app.clone()));
+    let router = router(app.clone()).into_make_service_with_connect_info::<SocketAddr>();
+    ctrlc::set_handler(move || app.stopping.cancel())?;
+    let served =
+        axum::serve(listener, router).with_graceful_shutdown(stopping.clone().cancelled_owned());
+    let patience = async {
+        stopping.cancelled().await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    };
+    tokio::select! {
+        served = served => served?,
+        () = patience => tracing::warn!("stopped before all requests were finished"),
+    }
+    drop(compactor);
+    views.write().await;
+    Ok(())
 }

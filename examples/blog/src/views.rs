@@ -1,36 +1,64 @@
-//! Page views, counted in memory. A page neither fails nor waits because its view cannot be counted.
+//! **Through a buffer**: page views, counted in memory and written every second.
+//!
+//! A view has no row that it must commit with, and if the program is killed, nobody misses the views of
+//! a second. So a page neither waits nor fails because of its view.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use diesel_counters::CounterBuffer;
-use diesel_counters::dsl::CounterBufferBuilder;
 use diesel_counters::prelude::*;
+use moka::policy::EvictionPolicy;
+use moka::sync::Cache;
 
-use crate::db::{AnyConnection, Pool};
+use crate::article::Article;
+use crate::db::{Conn, Pool};
 use crate::schema::article_counters;
 
-/// The views that are not written yet.
-pub type Views = CounterBuffer<AnyConnection>;
-
-/// The maximum number of articles whose views wait to be written.
-const WAITING: usize = 10_000;
-
-/// Builds a buffer that writes the views every second, with a connection of this pool.
-///
-/// A view has no row that it must commit with, and if the program is killed, nobody misses the views of
-/// a second. So views are counted in a buffer. A comment is counted in the transaction that inserts it,
-/// and a like by the triggers of its table: their counts must agree with their rows.
-pub fn buffer(pool: Pool) -> CounterBufferBuilder<AnyConnection> {
-    CounterBuffer::of(pool)
-        .max_keys(WAITING)
-        .on_write(|write| match write.error {
-            None if write.refused.is_empty() => tracing::debug!("views: {write}"),
-            _ => tracing::warn!("views: {write}"),
-        })
+#[derive(Clone)]
+pub struct Views {
+    pub buffer: Arc<CounterBuffer<Conn>>,
+    /// Who has read what in the last hour.
+    seen: Cache<(u64, i64), ()>,
 }
 
-/// Counts a view of an article.
-pub fn count(views: &Views, article: i64) {
-    let view = increment(article_counters::views).of(article);
-    if let Err(error) = views.count(view) {
-        tracing::warn!(article, "a view was not counted: {error}");
+impl Views {
+    pub fn new(pool: Pool) -> std::io::Result<Self> {
+        let buffer = CounterBuffer::of(pool).on_write(|write| {
+            if write.error.is_some() || !write.refused.is_empty() {
+                tracing::warn!("views: {write}");
+            }
+        });
+        let seen = Cache::builder()
+            .max_capacity(100_000)
+            // The default policy keeps new readers out of a full cache, and would count them again.
+            .eviction_policy(EvictionPolicy::lru())
+            .time_to_live(Duration::from_secs(60 * 60));
+        Ok(Views {
+            buffer: Arc::new(buffer.start()?),
+            seen: seen.build(),
+        })
+    }
+
+    /// Counts a view of an article, once an hour for each reader. Returns the article's views that are
+    /// not written yet.
+    pub fn count(&self, article: &Article, reader: Option<u64>) -> i64 {
+        let is_new = |reader| {
+            let entry = self.seen.entry((reader, article.id));
+            entry.or_insert(()).is_fresh()
+        };
+        if reader.is_some_and(is_new) {
+            let view = increment(article_counters::views).of(article.id);
+            if let Err(error) = self.buffer.count(view) {
+                tracing::warn!("a view was not counted: {error}");
+            }
+        }
+        self.buffer.pending_of(article_counters::views, &article.id)
+    }
+
+    /// Writes the views that are pending. An error is in the log.
+    pub async fn write(&self) {
+        let buffer = Arc::clone(&self.buffer);
+        let _ = tokio::task::spawn_blocking(move || buffer.flush()).await;
     }
 }

@@ -1,83 +1,107 @@
-//! The visitor of a request: a random id in a cookie, so that each visitor can like an
-//! article once.
+//! Who asks for a page.
 
-use axum::extract::FromRequestParts;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::SocketAddr;
+use std::sync::LazyLock;
+
+use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum_extra::extract::cookie::{Cookie, Key, SameSite, SignedCookieJar};
+use axum_extra::headers::HeaderMapExt;
+use axum_extra::headers::authorization::{Authorization, Basic};
+use diesel::prelude::*;
+use isbot::Bots;
 
-use crate::errors::Error;
-
-const COOKIE: &str = "visitor";
-
-/// The length of an id, in hexadecimal digits.
-const DIGITS: usize = 32;
-
-/// 365 days, in seconds.
-const YEAR: u32 = 365 * 24 * 60 * 60;
+use crate::db::{self, Conn};
+use crate::errors::{Error, Result};
+use crate::schema::cookie_keys;
+use crate::server::App;
 
 pub struct Visitor {
-    pub id: String,
+    /// A random id in a signed cookie, so that each visitor can like an article once.
+    pub id: Result<String>,
+    /// The cookies of the answer. They have an id for a visitor without one.
+    pub cookies: SignedCookieJar,
+    /// The address and the browser, hashed. `None` if a program asks for the page, or a browser that
+    /// shows it later, or again.
+    pub reader: Option<u64>,
+    /// Whether the visitor may merge and recount.
+    pub admin: Result<()>,
 }
 
-impl Visitor {
-    pub fn new() -> Self {
-        let id = rand::random::<u128>();
-        Visitor {
-            id: format!("{id:0DIGITS$x}"),
-        }
-    }
-
-    /// Returns the visitor that the request's cookie names.
-    pub fn of(headers: &HeaderMap) -> Option<Self> {
-        headers
-            .get_all(header::COOKIE)
-            .iter()
-            .flat_map(|cookies| cookies.as_bytes().split(|byte| *byte == b';'))
-            .filter_map(|cookie| str::from_utf8(cookie).ok())
-            .filter_map(|cookie| cookie.trim().split_once('='))
-            .find(|(name, id)| *name == COOKIE && is_id(id))
-            .map(|(_, id)| Visitor { id: id.to_owned() })
-    }
-
-    /// Returns the value of `Set-Cookie`.
-    pub fn cookie(&self) -> String {
-        let id = &self.id;
-        format!("{COOKIE}={id}; Max-Age={YEAR}; Path=/; HttpOnly; SameSite=Lax")
-    }
-}
-
-fn is_id(text: &str) -> bool {
-    text.len() == DIGITS && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-/// For requests that change something. They make no visitor: the page with the form has done so.
-impl<S: Sync> FromRequestParts<S> for Visitor {
+impl FromRequestParts<App> for Visitor {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Error> {
-        Visitor::of(&parts.headers).ok_or_else(|| {
-            let reason = "A like requires a cookie. Allow cookies and open the article again.";
-            Error::BadRequest(reason.to_owned())
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self> {
+        static BOTS: LazyLock<Bots> = LazyLock::new(Bots::default);
+        let headers = &parts.headers;
+        let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        let header = |name| header(name).unwrap_or_default();
+
+        let mut cookies = SignedCookieJar::from_headers(headers, app.key.clone());
+        let id = cookies.get("visitor");
+        let id = id.map(|cookie| cookie.value().to_owned());
+        if id.is_none() {
+            let cookie = Cookie::build(("visitor", format!("{:032x}", rand::random::<u128>())))
+                .max_age(time::Duration::days(365))
+                .path("/")
+                .http_only(true)
+                .same_site(SameSite::Lax)
+                // A proxy says how the page was asked for.
+                .secure(header("x-forwarded-proto") == "https");
+            cookies = cookies.add(cookie);
+        }
+
+        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+        let peer = peer.map(|peer| peer.ip().to_canonical());
+        let is_local = peer.is_some_and(|peer| peer.is_loopback());
+        // A proxy on this machine appends the address of its client.
+        let client = headers.get_all("x-forwarded-for").iter().next_back();
+        let client = client.and_then(|list| list.as_bytes().rsplit(|byte| *byte == b',').next());
+        let client = client.map(<[u8]>::trim_ascii).filter(|_| is_local);
+
+        let agent = header("user-agent");
+        let mut purposes = ["sec-purpose", "purpose", "x-moz"].into_iter();
+        let is_early = purposes.any(|name| header(name).contains("prefetch"));
+        // A form of the page leads back to it.
+        let this_page = format!("//{}{}", header("host"), parts.uri.path());
+        let is_again = header("referer").ends_with(&this_page);
+        let is_person = parts.method == "GET" && !agent.is_empty() && !BOTS.is_bot(agent);
+        let reader = (is_person && !is_early && !is_again).then(|| {
+            let mut hasher = DefaultHasher::new();
+            (peer, client, agent).hash(&mut hasher);
+            hasher.finish()
+        });
+
+        let given = headers.typed_get::<Authorization<Basic>>();
+        let admin = match &app.password {
+            Some(password) if given.is_some_and(|given| given.password() == &**password) => Ok(()),
+            Some(_) => Err(Error(StatusCode::UNAUTHORIZED)),
+            None if is_local && client.is_none() => Ok(()),
+            None => Err(Error(StatusCode::FORBIDDEN)),
+        };
+        Ok(Visitor {
+            // The page with the button sends the cookie.
+            id: id.ok_or(Error(StatusCode::BAD_REQUEST)),
+            cookies,
+            reader,
+            admin,
         })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use axum::http::HeaderValue;
-
-    use super::*;
-
-    #[test]
-    fn cookies_of_other_programs_do_not_hide_the_visitors() {
-        let id = "0123456789abcdef".repeat(2);
-        for other in [&b"other=1"[..], "other=\u{e9}".as_bytes(), b"other=\xe9"] {
-            let ours = format!("{COOKIE}={id}");
-            let cookies = [other, ours.as_bytes(), other].join(&b"; "[..]);
-            let cookies = HeaderValue::from_bytes(&cookies).unwrap();
-            let headers = HeaderMap::from_iter([(header::COOKIE, cookies)]);
-            let visitor = Visitor::of(&headers).unwrap();
-            assert_eq!(visitor.id, id);
+/// Returns the key that signs the cookies. The first start makes it.
+pub fn key(conn: &mut Conn) -> QueryResult<Key> {
+    db::write(conn, |conn| {
+        let secret = cookie_keys::table.select(cookie_keys::secret);
+        if let Some(secret) = secret.first::<Vec<u8>>(conn).optional()? {
+            return Ok(Key::from(&secret));
         }
-    }
+        let key = Key::generate();
+        diesel::insert_into(cookie_keys::table)
+            .values((cookie_keys::id.eq(1), cookie_keys::secret.eq(key.master())))
+            .execute(conn)?;
+        Ok(key)
+    })
 }

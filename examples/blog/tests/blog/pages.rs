@@ -1,311 +1,196 @@
-use std::sync::Arc;
+//! The pages that only read, and the pages of errors.
 
 use axum::http::{Method, StatusCode, header};
-use blog::db::Database;
-use blog::models::{Article, Counts};
-use blog::schema::comments;
-use diesel::connection::SimpleConnection;
+use blog::sample;
+use blog::schema::{article_counters, articles};
+use chrono::{Days, Months};
 use diesel::prelude::*;
-use tokio::task::JoinSet;
+use diesel_counters::Period;
+use diesel_counters::prelude::*;
 
-use crate::database::{PATIENCE, number_of_articles};
-use crate::visit::{Blog, visitor};
+use crate::support::{Blog, PATH, today};
 
-#[tokio::test]
-async fn a_view_is_counted_for_each_get_and_for_no_head() {
-    let blog = Blog::new();
-    let id = blog.article("Title");
-    let path = format!("/articles/{id}");
-
-    blog.get(&path).await;
-    let page = blog.get(&path).await;
-    assert_eq!(page.status, StatusCode::OK);
-    assert!(page.shows_counts(2, 0, 0));
-
-    let head = blog.request(Method::HEAD, &path, None, "").await;
-    assert_eq!((head.status, head.body.as_str()), (StatusCode::OK, ""));
-    assert_eq!(blog.counts(id).views, 2);
+/// The titles of a list, in its order.
+fn titles(page: &str) -> Vec<&str> {
+    let links = page.split("<th scope=\"row\"><a href=\"/articles/").skip(1);
+    links
+        .map(|link| link.split(['>', '<']).nth(1).unwrap())
+        .collect()
 }
 
 #[tokio::test]
-async fn a_comment_is_shown_and_counted() {
+async fn a_list_is_searched_sorted_and_paged() {
     let blog = Blog::new();
-    let id = blog.article("Title");
-
-    let path = format!("/articles/{id}/comments");
-    let answer = blog
-        .post(&path, "author=Ann&body=First%21%0D%0ASecond.")
-        .await;
-    assert_eq!(answer.status, StatusCode::SEE_OTHER);
-    assert_eq!(answer.location(), format!("/articles/{id}#comments"));
-
-    let page = blog.get(&format!("/articles/{id}")).await;
-    assert!(page.body.contains("<b>Ann</b>"));
-    assert!(page.body.contains("First!\nSecond."));
-    assert!(page.shows_counts(1, 0, 1));
-}
-
-#[tokio::test]
-async fn a_comment_that_cannot_be_counted_is_not_kept() {
-    let blog = Blog::new();
-    let id = blog.article("Title");
-    let mut conn = blog.pool.get().unwrap();
-    // A view of the triggers reads it, which PostgreSQL would not drop.
-    let rename = "ALTER TABLE article_counters RENAME TO article_counters_old";
-    conn.batch_execute(rename).unwrap();
-
-    let answer = blog
-        .post(&format!("/articles/{id}/comments"), "body=Hello")
-        .await;
-
-    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
-    assert!(answer.body.contains("<h1>Internal Server Error</h1>"));
-    assert!(!answer.body.contains("article_counters"));
-    let kept: i64 = comments::table.count().get_result(&mut *conn).unwrap();
-    assert_eq!(kept, 0);
-}
-
-#[tokio::test]
-async fn a_new_article_is_on_the_list() {
-    let blog = Blog::new();
-    assert!(
-        blog.get("/")
-            .await
-            .body
-            .contains("There are no articles yet.")
-    );
-    assert!(blog.get("/articles/new").await.body.contains("<form"));
-
-    let answer = blog
-        .post("/articles", "title=Hello%2C+World%21&body=Some+text")
-        .await;
-    assert_eq!(answer.status, StatusCode::SEE_OTHER);
-
-    let article = blog.get(answer.location()).await;
-    assert!(article.body.contains("<h1>Hello, World!</h1>"));
-    assert!(article.body.contains("Some text"));
-    let list = blog.get("/").await;
-    assert!(list.body.contains(&format!(
-        "<a href=\"{}\">Hello, World!</a>",
-        answer.location()
-    )));
-    assert!(list.body.contains("/blog/hello-world"));
-}
-
-#[tokio::test]
-async fn an_article_of_the_maximum_length_is_shown() {
-    let blog = Blog::new();
-    // A character of 4 bytes, each of which takes 3 in the form.
-    let encoded = "%F0%9F%A6%80";
-    let (title, body) = (encoded.repeat(200), encoded.repeat(20_000));
-    let answer = blog
-        .post("/articles", &format!("title={title}&body={body}"))
-        .await;
-    assert_eq!(answer.status, StatusCode::SEE_OTHER);
-
-    let article = blog.get(answer.location()).await;
-    assert!(article.body.contains(&"\u{1f980}".repeat(20_000)));
-}
-
-#[tokio::test]
-async fn articles_of_one_title_are_different_articles() {
-    let blog = Blog::new();
-    let form = "title=Title&body=Text";
-    let first = blog.post("/articles", form).await;
-    let second = blog.post("/articles", form).await;
-
-    assert_ne!(first.location(), second.location());
-    let second = blog.get(second.location()).await;
-    assert!(second.body.contains("/blog/title-2"));
-}
-
-#[tokio::test]
-async fn articles_published_at_the_same_time_are_all_there() {
-    let blog = Arc::new(Blog::new());
-    let mut authors = JoinSet::new();
-    for number in 1..=40 {
-        let blog = Arc::clone(&blog);
-        let form = format!("title=Article+{number}&body=Text");
-        authors.spawn(async move { blog.post("/articles", &form).await.status });
-    }
-    let statuses = authors.join_all().await;
-    assert_eq!(statuses, [StatusCode::SEE_OTHER; 40]);
-    assert_eq!(number_of_articles(&mut blog.pool.get().unwrap()), 40);
-}
-
-#[tokio::test]
-async fn an_article_shows_its_hundred_latest_comments() {
-    let blog = Blog::new();
-    let id = blog.article("Title");
-    let mut conn = blog.pool.get().unwrap();
-    let article = Article::find(id, &mut conn).unwrap();
-    for number in 1..=101 {
-        article
-            .comment("Ann", &format!("Comment {number}."), &mut conn)
-            .unwrap();
-    }
-
-    let page = blog.get(&format!("/articles/{id}")).await.body;
-    let latest = page.find("Comment 101.").unwrap();
-    assert!(latest < page.find("Comment 2.").unwrap());
-    assert!(!page.contains("Comment 1."));
-    assert!(page.contains("the latest 100 of 101"));
-}
-
-#[tokio::test]
-async fn what_visitors_write_is_escaped() {
-    let blog = Blog::new();
-    let script = "%3Cscript%3Ealert(1)%3C%2Fscript%3E";
-    let form = format!("title={script}&body={script}");
-    let article = blog.post("/articles", &form).await.location().to_owned();
-    let form = format!("author={script}&body={script}");
-    blog.post(&format!("{article}/comments"), &form).await;
-
-    let page = blog.get(&article).await.body;
-    assert!(!page.contains("<script"));
-    // In the title, the heading, the text, and the comment's author and text.
-    assert_eq!(page.matches("&#60;script&#62;alert(1)").count(), 5);
-    assert!(!blog.get("/").await.body.contains("<script"));
-}
-
-#[tokio::test]
-async fn what_is_not_there_is_not_found() {
-    let blog = Blog::new();
-    for path in [
-        "/nothing",
-        "/articles/1",
-        "/articles/one",
-        "/articles/9223372036854775808",
-        "/?page=2",
-        "/?page=0",
-        "/?sort=most-read&page=2",
-    ] {
-        let page = blog.get(path).await;
-        assert_eq!(page.status, StatusCode::NOT_FOUND, "{path}");
-        assert!(page.body.contains("<h1>Not Found</h1>") && page.body.contains("Counting blog"));
-    }
-    for path in ["/articles/1/comments", "/articles/1/likes"] {
-        let visitor = visitor(1);
-        let page = blog
-            .request(Method::POST, path, Some(&visitor), "body=Hello")
-            .await;
-        assert_eq!(page.status, StatusCode::NOT_FOUND, "{path}");
-    }
-}
-
-#[tokio::test]
-async fn bad_input_is_refused_with_the_reason() {
-    let blog = Blog::new();
-    let id = blog.article("Title");
-    let comments = format!("/articles/{id}/comments");
-    let (title, comment) = ("x".repeat(201), "x".repeat(4_001));
-    for (path, form, reason) in [
-        ("/articles", "title=+&body=Text", "The title is empty."),
-        ("/articles", "title=Title&body=", "The text is empty."),
-        (
-            "/articles",
-            "title=Two%0Alines&body=Text",
-            "The title has more than one line.",
-        ),
-        (
-            "/articles",
-            "title=Title&body=%00",
-            "The text has characters that cannot be shown.",
-        ),
-        ("/articles", "title=Title", "missing field `body`"),
-        (
-            "/articles",
-            &format!("title={title}&body=Text"),
-            "The title is longer than 200 characters.",
-        ),
-        (&comments, "body=", "The comment is empty."),
-        (
-            &comments,
-            &format!("body={comment}"),
-            "The comment is longer than 4000 characters.",
-        ),
-        (&comments, "%", "missing field `body`"),
-    ] {
-        let page = blog.post(path, form).await;
-        assert_eq!(page.status, StatusCode::BAD_REQUEST, "{reason}");
-        assert!(page.body.contains(reason), "{reason}");
-        assert!(page.body.contains("Counting blog"));
-    }
-    for (path, reason) in [
-        ("/?page=x", "page: invalid digit"),
-        (
-            "/?sort=oldest",
-            "Unknown order of the list. Use one of: newest, most-read, most-read-this-week.",
-        ),
-        ("/?sort=", "Unknown order of the list"),
-    ] {
-        let page = blog.get(path).await;
-        assert_eq!(page.status, StatusCode::BAD_REQUEST, "{path}");
-        assert!(page.body.contains(reason) && page.body.contains("Counting blog"));
-    }
-    assert_eq!(blog.counts(id).comments, 0);
-}
-
-#[tokio::test]
-async fn longer_forms_than_256_kib_are_refused() {
-    let blog = Blog::new();
-    let id = blog.article("Title");
-    for path in ["/articles".to_owned(), format!("/articles/{id}/comments")] {
-        let page = blog
-            .post(&path, &format!("title=x&body={}", "x".repeat(262_144)))
-            .await;
-        assert_eq!(page.status, StatusCode::PAYLOAD_TOO_LARGE);
-        assert!(page.body.contains("256 KiB"));
-    }
-}
-
-#[tokio::test]
-async fn nothing_changes_but_by_post() {
-    let blog = Blog::new();
-    let id = blog.article("Title");
-    for path in [
-        "/articles".to_owned(),
-        format!("/articles/{id}/likes"),
-        format!("/articles/{id}/likes/delete"),
-        format!("/articles/{id}/comments"),
-    ] {
-        let page = blog.get(&path).await;
-        assert_eq!(page.status, StatusCode::METHOD_NOT_ALLOWED, "{path}");
-        assert!(page.body.contains("Counting blog"));
-    }
-    assert_eq!(
-        blog.counts(id),
-        Counts {
-            views: 0,
-            likes: 0,
-            comments: 0
+    let conn = &mut blog.pool.get().unwrap();
+    for number in 1..=12 {
+        let article = blog.article(&format!("Article {number:02}"));
+        // The older articles have more views, and the newer ones have more today.
+        for (ago, views) in [(40, 10_000 - 10 * number), (0, number)] {
+            let views = increment(article_counters::views).of(article.id).by(views);
+            views.on(today() - Days::new(ago)).execute(conn).unwrap();
         }
+    }
+    let page = blog.get("/", &[]).await.body;
+    assert_eq!(titles(&page).len(), 10);
+    assert!(page.contains("views\">9,991</td>"), "{page}");
+    for (path, first) in [
+        ("/?sort=newest", "Article 12"),
+        ("/?sort=week", "Article 12"),
+        ("/?sort=today&page=2", "Article 02"),
+        ("/?q=article+0&sort=newest", "Article 09"),
+        ("/?q=ARTICLE+11", "Article 11"),
+    ] {
+        assert_eq!(titles(&blog.get(path, &[]).await.body)[0], first, "{path}");
+    }
+    // `_` and `%` are no wildcards that match all.
+    let page = blog.get(&format!("/?q={}", "%25".repeat(12)), &[]).await;
+    assert!(titles(&page.body).is_empty());
+    let page = blog.get("/?q=nothing", &[]).await.body;
+    assert!(page.contains("No article has “nothing”."));
+}
+
+#[tokio::test]
+async fn a_page_leads_to_the_next_one_if_there_is_one() {
+    let blog = Blog::new();
+    for (number, has_next) in [(10, false), (11, true)] {
+        while articles::table
+            .count()
+            .get_result(&mut blog.pool.get().unwrap())
+            != Ok(number)
+        {
+            blog.article(&rand::random::<u32>().to_string());
+        }
+        let page = blog.get("/", &[]).await.body;
+        assert_eq!(titles(&page).len(), 10);
+        assert_eq!(page.contains("rel=\"next\""), has_next, "{number}");
+        assert_eq!(page.contains("aria-label=\"Pages\""), has_next, "{number}");
+    }
+    let page = blog.get("/?page=2", &[]).await.body;
+    assert_eq!(titles(&page).len(), 1);
+    assert!(page.contains("rel=\"prev\"") && !page.contains("rel=\"next\""));
+}
+
+#[tokio::test]
+async fn any_text_can_be_searched() {
+    let blog = Blog::new();
+    blog.article("ÜBER ALLES");
+    let same = blog.get("/?q=%C3%9CBER+alles", &[]).await.body;
+    assert_eq!(titles(&same), ["ÜBER ALLES"]);
+    assert_eq!(titles(&blog.get("/?q=al%00les", &[]).await.body).len(), 1);
+    let long = "ü".repeat(100);
+    let query: String = long.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let page = blog.get(&format!("/?q={query}x"), &[]).await.body;
+    assert!(
+        page.contains(&format!("No article has “{long}”.")),
+        "{page}"
     );
 }
 
 #[tokio::test]
-async fn without_a_free_connection_a_visitor_is_asked_to_come_back() {
-    let blog = Blog::with_pool(Database::readers);
-    let held: Vec<_> = (0..blog.pool.max_size())
-        .map(|_| blog.pool.get_timeout(PATIENCE).unwrap())
-        .collect();
+async fn a_year_of_sample_data_is_shown() {
+    let blog = Blog::new();
+    let conn = &mut blog.pool.get().unwrap();
+    assert_eq!(sample::fill(conn), Ok(true));
+    assert_eq!(sample::fill(conn), Ok(false));
+    assert_eq!(articles::table.count().get_result(conn), Ok(20_i64));
 
-    let page = blog.get("/").await;
-    assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
-    assert_eq!(page.headers[header::RETRY_AFTER], "5");
-    assert!(page.body.contains("Counting blog"));
-
-    drop(held);
-    assert_eq!(blog.get("/").await.status, StatusCode::OK);
+    for path in ["/", "/stats", "/?sort=today", "/articles/the-viral-day"] {
+        let page = blog.get(path, &[]).await;
+        assert_eq!(page.status, StatusCode::OK, "{path}");
+        let cache = page.headers[header::CACHE_CONTROL].to_str().unwrap();
+        assert!(cache.contains("private"), "{cache}");
+    }
 }
 
 #[tokio::test]
-async fn every_answer_forbids_foreign_content() {
+async fn the_statistics_are_those_of_all_articles() {
     let blog = Blog::new();
-    for path in ["/", "/style.css", "/nothing"] {
-        let headers = blog.get(path).await.headers;
-        let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
-        assert!(policy.starts_with("default-src 'self'"));
-        assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
+    let conn = &mut blog.pool.get().unwrap();
+    let year = Period::Month.start(today() - Months::new(11));
+    for (title, day, views) in [
+        ("One", today(), 1),
+        ("Two", today() - Days::new(3), 20),
+        ("Three", today() - Days::new(20), 300),
+        ("Four", year, 4000),
+        ("Five", year - Days::new(1), 50_000),
+    ] {
+        let article = blog.article(title);
+        let views = increment(article_counters::views).of(article.id).by(views);
+        views.on(day).execute(conn).unwrap();
     }
+    let page = blog.get("/stats", &[]).await.body;
+    let views = page.split("data-label=\"Views\">").skip(1);
+    let views: Vec<_> = views
+        .map(|views| views.split('<').next().unwrap())
+        .collect();
+    assert_eq!(views, ["1", "21", "321", "4,321", "54,321"]);
+}
+
+#[tokio::test]
+async fn counts_of_any_size_have_a_chart() {
+    let blog = Blog::new();
+    let conn = &mut blog.pool.get().unwrap();
+    let article = blog.article("Title");
+    for (add, top) in [
+        (1, "2"),
+        (2, "4"),
+        (8, "20"),
+        (500, "600"),
+        (i64::MAX - 511, "9,000,000,000,000,000,000"),
+    ] {
+        let views = increment(article_counters::views).of(article.id);
+        views.by(add).execute(conn).unwrap();
+        let page = blog.get(PATH, &[]).await.body;
+        let axis = format!("<div class=\"axis\"><span>{top}</span>");
+        assert!(page.contains(&axis), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn each_error_has_a_page_of_the_site() {
+    let blog = Blog::new();
+    blog.article("Title");
+    let get = |path| (Method::GET, path, "");
+    for ((method, path, form), status) in [
+        (get("/nothing"), StatusCode::NOT_FOUND),
+        (get("/articles/nothing"), StatusCode::NOT_FOUND),
+        (get("/articles/title%00"), StatusCode::NOT_FOUND),
+        (get("/articles/ti%FFtle"), StatusCode::BAD_REQUEST),
+        (get("/articles"), StatusCode::METHOD_NOT_ALLOWED),
+        (get("/?sort=nothing"), StatusCode::BAD_REQUEST),
+        (get("/?page=-1"), StatusCode::BAD_REQUEST),
+        (get("/live"), StatusCode::BAD_REQUEST),
+        (
+            (Method::POST, "/articles", "title=Title"),
+            StatusCode::UNPROCESSABLE_ENTITY,
+        ),
+        (
+            (Method::POST, PATH, "action=nothing"),
+            StatusCode::UNPROCESSABLE_ENTITY,
+        ),
+        ((Method::POST, PATH, "action=merge"), StatusCode::FORBIDDEN),
+        ((Method::PUT, PATH, ""), StatusCode::METHOD_NOT_ALLOWED),
+    ] {
+        let answer = blog.request(method, path, &[], form).await;
+        assert_eq!(answer.status, status, "{path} {form}");
+        assert!(answer.body.contains("Back to the articles"), "{path}");
+        let html = &answer.headers[header::CONTENT_TYPE];
+        assert_eq!(html, "text/html; charset=utf-8");
+    }
+    for path in ["/style.css", "/live.js", "/favicon.svg"] {
+        assert_eq!(blog.get(path, &[]).await.status, StatusCode::OK);
+    }
+}
+
+#[tokio::test]
+async fn a_blog_without_a_free_connection_is_busy() {
+    let blog = Blog::new();
+    let taken: Vec<_> = (0..blog.pool.max_size())
+        .map(|_| blog.pool.get().unwrap())
+        .collect();
+    let answer = blog.get("/", &[]).await;
+    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(answer.body.contains("The blog is busy"));
+    drop(taken);
+    assert_eq!(blog.get("/", &[]).await.status, StatusCode::OK);
 }

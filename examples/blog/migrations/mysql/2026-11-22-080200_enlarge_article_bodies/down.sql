@@ -1,1 +1,0 @@
-ALTER TABLE articles MODIFY body TEXT NOT NULL;

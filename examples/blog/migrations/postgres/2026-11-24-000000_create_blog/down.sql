@@ -1,0 +1,6 @@
+DROP TABLE cookie_keys;
+DROP TABLE counter_buffers;
+DROP TABLE article_counters;
+DROP TABLE article_likes;
+DROP TABLE comments;
+DROP TABLE articles;

@@ -1,0 +1,64 @@
+DO $diesel_counters$ DECLARE counting RECORD; BEGIN
+IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
+END IF;
+-- Until the migration ends, others can read these tables, but not write them.
+LOCK TABLE "article_likes" IN SHARE ROW EXCLUSIVE MODE;
+-- Claims a number for the connection, by which it has slots of its own.
+IF to_regprocedure('diesel_counters_number()') IS NULL THEN
+    CREATE FUNCTION diesel_counters_number() RETURNS INTEGER LANGUAGE sql AS $number$
+        SELECT COALESCE((SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid());
+    $number$;
+END IF;
+
+-- Counts the rows of article_likes in article_counters.likes.
+CREATE VIEW "count_article_likes" AS SELECT '{"definition":{"by":"1","count":["article_id:article_counters.likes"],"day":"created_on","name":"count_article_likes","period":"day","rows":"article_likes","slots":16},"targets":[{"view":"count_article_likes_drift","table":"article_counters","key":["article_id"],"slots":["day","slot"],"by_day":true,"counters":["likes"]}]}' AS diesel_counters_trigger;
+CREATE VIEW "count_article_likes_new" AS SELECT "article_id", "created_on" FROM "article_likes" WHERE false;
+CREATE VIEW "count_article_likes_drift" AS SELECT "article_id", "day", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
+    SELECT counted."article_id", COALESCE(counted."created_on", DATE '1970-01-01') AS "day", 1 AS "likes", 0 AS "stored_likes" FROM "article_likes" AS counted
+    UNION ALL SELECT "article_id", "day", 0, "likes" FROM "article_counters"
+) AS moved GROUP BY "article_id", "day" HAVING SUM("likes") <> SUM("stored_likes");
+CREATE FUNCTION "count_article_likes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $counting$
+DECLARE counting_path TEXT := CASE WHEN current_schema() IS DISTINCT FROM TG_TABLE_SCHEMA -- renamed
+        THEN set_config('search_path', concat(quote_ident(TG_TABLE_SCHEMA), ', ', current_setting('search_path')), true) END;
+    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), diesel_counters_number()) % 16;
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
+        SELECT "article_id", COALESCE("created_on", DATE '1970-01-01'), counting_slot, COUNT(*) FROM "count_article_likes_new" GROUP BY 1, 2 ORDER BY 1, 2
+        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
+    ELSE
+        IF TG_OP = 'TRUNCATE' AND current_setting('transaction_isolation') <> 'read committed' THEN
+            RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE', current_setting('transaction_isolation'); END IF;
+        INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
+        SELECT "article_id", "day", counting_slot, CAST(SUM("likes") AS BIGINT) FROM (
+            SELECT "article_id", COALESCE("created_on", DATE '1970-01-01') AS "day", -1 AS "likes" FROM "article_likes"
+            UNION ALL SELECT "article_id", COALESCE("created_on", DATE '1970-01-01') AS "day", 1 AS "likes" FROM "count_article_likes_new"
+        ) AS moved GROUP BY "article_id", "day"
+        HAVING SUM("likes") <> 0 AND EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY "article_id", "day"
+        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
+    END IF;
+    RETURN NULL; END $counting$;
+INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
+SELECT "article_id", "day", 0, "likes" - "stored_likes" FROM "count_article_likes_drift" ORDER BY "article_id", "day"
+ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
+
+FOR counting IN SELECT * FROM (VALUES
+    ('count_article_likes', '"article_likes"', 'article_likes', 'count_article_likes_new', true)
+) AS counting (name, rows, old, new, has_updates) LOOP
+    -- Otherwise a temporary table could take the place of the counters.
+    EXECUTE format('ALTER FUNCTION %I() SET search_path = %s, pg_temp', counting.name, current_setting('search_path'));
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION %I() FROM PUBLIC', counting.name);
+    -- In a trigger, the names of these tables are those of the rows of the statement.
+    EXECUTE format('CREATE TRIGGER %I AFTER INSERT ON %s REFERENCING NEW TABLE AS %I
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_insert', counting.rows, counting.new, counting.name);
+    IF counting.has_updates THEN
+    EXECUTE format('CREATE TRIGGER %I AFTER UPDATE ON %s REFERENCING OLD TABLE AS %I NEW TABLE AS %I
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_update', counting.rows, counting.old, counting.new, counting.name);
+    END IF;
+    EXECUTE format('CREATE TRIGGER %I AFTER DELETE ON %s REFERENCING OLD TABLE AS %I
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_delete', counting.rows, counting.old, counting.name);
+    EXECUTE format('CREATE TRIGGER %I BEFORE TRUNCATE ON %s
+        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_truncate', counting.rows, counting.name);
+END LOOP;
+END $diesel_counters$;

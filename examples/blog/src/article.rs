@@ -1,0 +1,140 @@
+//! Articles, their comments, likes and counts.
+
+use std::ops::RangeInclusive;
+
+use chrono::{Days, NaiveDate, NaiveDateTime, Utc};
+use diesel::dsl::exists;
+use diesel::prelude::*;
+use diesel::result::{DatabaseErrorKind::UniqueViolation, Error::DatabaseError};
+use diesel_counters::prelude::*;
+use diesel_counters::retry;
+
+use crate::db::Conn;
+use crate::schema::{article_counters, article_likes, articles, comments};
+
+// A row of a counter table is counts of one article, on one day, by one slot.
+diesel_counters::counter_table! {
+    article_counters {
+        parent = articles::id,
+        slots = 16,
+        counted_by_database = (likes),
+    }
+}
+
+#[derive(Identifiable, Queryable, Selectable, HasCounters)]
+#[diesel(table_name = articles)]
+#[counters(table_name = article_counters)]
+pub struct Article {
+    pub id: i64,
+    pub slug: String,
+    pub title: String,
+    pub body: String,
+    pub created_at: NaiveDateTime,
+}
+
+#[derive(Queryable, Selectable, Insertable)]
+#[diesel(table_name = comments)]
+pub struct Comment {
+    pub author: String,
+    pub body: String,
+    pub created_at: NaiveDateTime,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Queryable, serde::Serialize)]
+pub struct Counts {
+    pub views: i64,
+    pub likes: i64,
+    pub comments: i64,
+}
+
+use article_counters as counters;
+
+/// All counters, for `counter_value`.
+pub const COUNTS: (counters::views, counters::likes, counters::comments) =
+    (counters::views, counters::likes, counters::comments);
+
+pub fn today() -> NaiveDate {
+    Utc::now().date_naive()
+}
+
+/// Returns the last days until today; all days if `days` is 0.
+pub fn last_days(days: u64) -> RangeInclusive<NaiveDate> {
+    match days {
+        0 => NaiveDate::MIN..=today(),
+        _ => today() - Days::new(days - 1)..=today(),
+    }
+}
+
+impl Article {
+    pub fn find(slug: &str, conn: &mut Conn) -> QueryResult<Self> {
+        // PostgreSQL fails on a NUL. No slug has a `_` either, so none is found.
+        let article = articles::table.filter(articles::slug.eq(slug.replace('\0', "_")));
+        article.select(Article::as_select()).first(conn)
+    }
+
+    /// Publishes an article. Returns 0 if another article has its slug.
+    pub fn post(title: &str, body: &str, at: NaiveDateTime, conn: &mut Conn) -> QueryResult<usize> {
+        let article = (
+            articles::slug.eq(slug(title)),
+            articles::title.eq(title),
+            articles::body.eq(body),
+            articles::created_at.eq(at),
+        );
+        unless_present(article.insert_into(articles::table).execute(conn))
+    }
+
+    /// **In the transaction** of the caller: the comment and its count commit together, or neither does.
+    pub fn comment(&self, comment: &Comment, conn: &mut Conn) -> QueryResult<usize> {
+        diesel::insert_into(comments::table)
+            .values((comments::article_id.eq(self.id), comment))
+            .execute(conn)?;
+        let count = increment(article_counters::comments).of(self.id);
+        count.on(comment.created_at.date()).execute(conn)
+    }
+
+    /// **By triggers**: the database counts the rows of `article_likes`. The same like twice is one row.
+    pub fn like(&self, visitor: &str, on: NaiveDate, conn: &mut Conn) -> QueryResult<usize> {
+        let like = (
+            article_likes::article_id.eq(self.id),
+            article_likes::visitor.eq(visitor),
+            article_likes::created_on.eq(on),
+        );
+        unless_present(retry().run(conn, |conn| {
+            like.insert_into(article_likes::table).execute(conn)
+        }))
+    }
+
+    pub fn unlike(&self, visitor: &str, conn: &mut Conn) -> QueryResult<usize> {
+        let like = article_likes::table.find((self.id, visitor));
+        retry().run(conn, |conn| diesel::delete(like).execute(conn))
+    }
+
+    pub fn is_liked_by(&self, visitor: &str, conn: &mut Conn) -> QueryResult<bool> {
+        diesel::select(exists(article_likes::table.find((self.id, visitor)))).get_result(conn)
+    }
+
+    pub fn latest_comments(&self, conn: &mut Conn) -> QueryResult<Vec<Comment>> {
+        comments::table
+            .filter(comments::article_id.eq(self.id))
+            .order(comments::id.desc())
+            .limit(50)
+            .select(Comment::as_select())
+            .load(conn)
+    }
+}
+
+/// Returns 0 if the row was there already.
+fn unless_present(inserted: QueryResult<usize>) -> QueryResult<usize> {
+    match inserted {
+        Err(DatabaseError(UniqueViolation, _)) => Ok(0),
+        inserted => inserted,
+    }
+}
+
+/// Returns `hello-world` for `Hello, World!`, and nothing for a title without letters or digits.
+pub fn slug(title: &str) -> String {
+    let title = title.to_lowercase();
+    let words = title.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+    words.join("-")
+}

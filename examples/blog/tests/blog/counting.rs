@@ -1,0 +1,230 @@
+//! Views, likes and comments are each counted once.
+
+use std::sync::Arc;
+
+use axum::http::{Method, StatusCode, header};
+use blog::rows;
+use blog::schema::article_counters;
+use chrono::Days;
+use diesel::prelude::*;
+use diesel_counters::Slot;
+use diesel_counters::prelude::*;
+use tokio::task::JoinSet;
+
+use crate::support::{BROWSER, Blog, PATH, today};
+
+#[tokio::test]
+async fn a_reader_counts_once_an_hour() {
+    let blog = Blog::new();
+    let article = blog.article("Title");
+    for (agent, views) in [
+        (BROWSER, 1),
+        (BROWSER, 1),
+        ("Mozilla/5.0 (Macintosh) Safari/605.1.15", 2),
+    ] {
+        let page = blog.get(PATH, &[("user-agent", agent)]).await.body;
+        // Each page shows its own view.
+        assert!(page.contains(&format!("views\">{views}</dd>")), "{page}");
+    }
+    assert_eq!(blog.counts(&article).views, 2);
+}
+
+#[tokio::test]
+async fn what_nobody_reads_is_no_view() {
+    let blog = Blog::new();
+    let article = blog.article("Title");
+    let reader = ("user-agent", BROWSER);
+    let crawler = "Googlebot/2.1 (+http://www.google.com/bot.html)";
+    let page = "https://blog.example/articles/title";
+    for headers in [
+        &[][..],
+        &[("user-agent", crawler)],
+        &[reader, ("sec-purpose", "prefetch;prerender")],
+        &[reader, ("purpose", "prefetch")],
+        // A form leads back to its page.
+        &[reader, ("host", "blog.example"), ("referer", page)],
+    ] {
+        assert_eq!(blog.get(PATH, headers).await.status, StatusCode::OK);
+    }
+    blog.request(Method::HEAD, PATH, &[reader], "").await;
+    blog.post(PATH, &[reader], "action=comment&body=Hello")
+        .await;
+    assert_eq!(blog.counts(&article).views, 0);
+
+    let list = ("referer", "https://blog.example/");
+    blog.get(PATH, &[reader, list]).await;
+    assert_eq!(blog.counts(&article).views, 1);
+}
+
+#[tokio::test]
+async fn a_proxy_on_this_machine_says_who_reads() {
+    let blog = Blog::new();
+    let article = blog.article("Title");
+    for (peer, forwarded, views) in [
+        ("127.0.0.1:1", "198.51.100.1", 1),
+        ("127.0.0.1:2", "198.51.100.2", 2),
+        // A reader can invent all addresses but the last one.
+        ("127.0.0.1:3", "198.51.100.3, 198.51.100.2", 2),
+        ("[::ffff:127.0.0.1]:4", "198.51.100.4", 3),
+        // No proxy of this machine.
+        ("203.0.113.7:5", "198.51.100.5", 4),
+        ("203.0.113.7:6", "198.51.100.6", 4),
+    ] {
+        let headers = [("user-agent", BROWSER), ("x-forwarded-for", forwarded)];
+        blog.from(peer, Method::GET, PATH, &headers, "").await;
+        assert_eq!(blog.counts(&article).views, views, "{peer} {forwarded}");
+    }
+}
+
+#[tokio::test]
+async fn a_visitor_likes_an_article_once_and_can_take_it_back() {
+    let blog = Blog::new();
+    let article = blog.article("Title");
+    let [ann, bob] = [blog.visitor(&article).await, blog.visitor(&article).await];
+    for (visitor, like, likes) in [
+        (&ann, "unlike", 0),
+        (&ann, "like", 1),
+        (&ann, "like", 1),
+        (&bob, "like", 2),
+        (&ann, "unlike", 1),
+        (&ann, "unlike", 1),
+        (&ann, "like", 2),
+    ] {
+        let cookie = [("cookie", &**visitor)];
+        let answer = blog.post(PATH, &cookie, &format!("action={like}")).await;
+        assert_eq!(answer.status, StatusCode::SEE_OTHER);
+        assert_eq!(answer.headers[header::LOCATION], "#like");
+        assert_eq!(blog.counts(&article).likes, likes);
+    }
+}
+
+#[tokio::test]
+async fn an_invented_cookie_is_no_visitor() {
+    let blog = Blog::new();
+    let article = blog.article("Title");
+    let cookie = blog.visitor(&article).await;
+    let (signature, _) = cookie.split_at(cookie.len() - 32);
+    for cookie in [
+        "",
+        "visitor=00000000000000000000000000000001",
+        &format!("{signature}{:032x}", 1),
+    ] {
+        let answer = blog.post(PATH, &[("cookie", cookie)], "action=like").await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    }
+    assert_eq!(blog.counts(&article).likes, 0);
+}
+
+#[tokio::test]
+async fn likes_and_comments_at_the_same_time_are_all_counted() {
+    let blog = Arc::new(Blog::new());
+    let article = blog.article("Title");
+    let mut visitors = JoinSet::new();
+    for _ in 0..30 {
+        let cookie = blog.visitor(&article).await;
+        let blog = Arc::clone(&blog);
+        visitors.spawn(async move {
+            let cookie = [("cookie", &*cookie)];
+            let like = blog.post(PATH, &cookie, "action=like").await;
+            let again = blog.post(PATH, &cookie, "action=like").await;
+            let comment = blog.post(PATH, &[], "action=comment&body=Hello").await;
+            [like.status, again.status, comment.status]
+        });
+    }
+    assert_eq!(visitors.join_all().await, [[StatusCode::SEE_OTHER; 3]; 30]);
+    let counts = blog.counts(&article);
+    assert_eq!((counts.likes, counts.comments), (30, 30));
+}
+
+#[tokio::test]
+async fn a_merge_changes_rows_and_no_count() {
+    let blog = Blog::with_password(Some("secret"));
+    let article = blog.article("Title");
+    let conn = &mut blog.pool.get().unwrap();
+    for ago in 0..200 {
+        let slot = Slot::Random;
+        let view = increment(article_counters::views).of(article.id).slot(slot);
+        view.on(today() - Days::new(ago)).execute(conn).unwrap();
+    }
+    let rows = |conn: &mut _| {
+        let rows = article_counters::table.count();
+        rows.get_result::<i64>(conn).unwrap()
+    };
+    assert_eq!(rows(conn), 200);
+
+    // admin:secret
+    let password = [("authorization", "Basic YWRtaW46c2VjcmV0")];
+    let answer = blog.post(PATH, &password, "action=merge").await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+
+    // The month that begins before 90 days ago stays too.
+    assert!((90..=127).contains(&rows(conn)), "{}", rows(conn));
+    assert_eq!(blog.counts(&article).views, 200);
+    let page = blog.get(PATH, &password).await.body;
+    assert!(page.contains("rows merged, 0 left"), "{page}");
+}
+
+#[tokio::test]
+async fn with_a_password_everybody_sees_the_buttons_and_a_click_asks_for_it() {
+    let blog = Blog::with_password(Some("secret"));
+    blog.article("Title");
+    let page = blog.get(PATH, &[]).await.body;
+    assert!(page.contains("Merge old rows"), "{page}");
+    // admin:secrets
+    let wrong = [("authorization", "Basic YWRtaW46c2VjcmV0cw==")];
+    for (headers, action) in [(&[][..], "merge"), (&[], "recount"), (&wrong, "merge")] {
+        let answer = blog.post(PATH, headers, &format!("action={action}")).await;
+        assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+        let challenge = &answer.headers[header::WWW_AUTHENTICATE];
+        assert_eq!(challenge, "Basic realm=\"blog\"");
+    }
+}
+
+#[tokio::test]
+async fn without_a_password_only_clients_on_this_machine_may_merge() {
+    let blog = Blog::new();
+    blog.article("Title");
+    let proxied = [("x-forwarded-for", "127.0.0.1")];
+    for (peer, headers, may) in [
+        ("127.0.0.1:1", &[][..], true),
+        ("[::1]:1", &[], true),
+        ("[::ffff:127.0.0.1]:1", &[], true),
+        ("203.0.113.7:1", &[], false),
+        ("203.0.113.7:1", &proxied, false),
+        ("127.0.0.1:1", &proxied, false),
+        ("127.0.0.1:1", &[("x-forwarded-for", "ÿ, 127.0.0.1")], false),
+    ] {
+        let page = blog.from(peer, Method::GET, PATH, headers, "").await.body;
+        assert_eq!(page.contains("Merge old rows"), may, "{peer} {headers:?}");
+        let merge = "action=merge";
+        let answer = blog.from(peer, Method::POST, PATH, headers, merge).await;
+        let status = match may {
+            true => StatusCode::SEE_OTHER,
+            false => StatusCode::FORBIDDEN,
+        };
+        assert_eq!(answer.status, status, "{peer} {headers:?}");
+        assert!(!answer.headers.contains_key(header::WWW_AUTHENTICATE));
+    }
+}
+
+#[tokio::test]
+async fn a_recount_corrects_comments_and_likes() {
+    let blog = Blog::new();
+    let article = blog.article("Title");
+    blog.post(PATH, &[], "action=comment&body=Hello").await;
+    let conn = &mut blog.pool.get().unwrap();
+    article.like("somebody", today(), conn).unwrap();
+    diesel::update(article_counters::table)
+        .set((
+            article_counters::comments.eq(7),
+            article_counters::likes.eq(7),
+        ))
+        .execute(conn)
+        .unwrap();
+    let wrong = blog.counts(&article);
+    assert!(wrong.likes >= 7 && wrong.comments >= 7, "{wrong:?}");
+    let done = rows::recount(&article, conn).unwrap();
+    let counts = blog.counts(&article);
+    assert_eq!((counts.likes, counts.comments), (1, 1));
+    assert!(done.contains("“Title”"), "{done}");
+}
