@@ -32,7 +32,7 @@ pub struct Interleave {
     /// How many operations run at the same time
     #[arg(long, default_value_t = 2)]
     pub at_once: usize,
-    /// The operations, such as `set,delete` [default: all pairs]
+    /// Run only these operations, all at the same time, such as `set,delete` [default: all pairs]
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<Operation>,
     /// The pairs that have one of these operations, such as `label,set-label` [default: all pairs]
