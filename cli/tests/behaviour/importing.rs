@@ -38,6 +38,20 @@ fn a_file_is_imported_and_a_second_time_nothing_changes() {
     assert_eq!(shown["counters"][1]["total"], 1);
 }
 
+/// As docs/coming-from.md says, for counts that have no day.
+#[test]
+fn counts_without_a_day_are_imported_and_a_second_time_nothing_changes() {
+    let database = TestDatabase::with_article_counters();
+    database.execute("INSERT INTO article_counters VALUES (1, '2026-01-01', 7, 100, 1, 0)");
+    let keys = "1,1970-01-01,40\n2,1970-01-01,5\n";
+    for counts_set in [2, 0] {
+        let ran = import(&database, &["--json"], keys);
+        assert_eq!(ran.json()["counts_set"], counts_set, "{ran:?}");
+        let shown = database.run(&["show", "article_counters", "--json"]).json();
+        assert_eq!(shown["counters"][0]["total"], 145);
+    }
+}
+
 #[test]
 fn a_wrong_line_is_named_and_nothing_is_imported() {
     let database = TestDatabase::with_article_counters();
