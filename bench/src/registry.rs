@@ -169,7 +169,8 @@ for_each_connection!(
                     let mut page = counter_value(downloads).of_many(VERSIONS).load(self)?;
                     let versions = table.filter(package_id.eq(PACKAGE)).select(id);
                     let series = counter_series(downloads).of_any(versions).between(last(90));
-                    page.extend(series.load(self)?.into_iter().map(|day| day.1));
+                    let series = series.load(self)?.into_iter().map(|day| day.1);
+                    page.extend(series.filter(|&n| n != 0));
                     Ok(page)
                 }
                 Page::Hours => {
@@ -261,7 +262,7 @@ for_each_connection!(
 
             match page {
                 Page::Top { days: 90 } => {
-                    let rows = table.order((recent_downloads.desc(), id)).limit(10);
+                    let rows = table.order((recent_downloads.desc(), id.desc())).limit(10);
                     let rows: Vec<(String, i64)> = rows.select((name, recent_downloads)).load(self)?;
                     Ok(rows.into_iter().map(|row| row.1).collect())
                 }
@@ -276,12 +277,13 @@ for_each_connection!(
                     let versions = table.filter(package_id.eq(PACKAGE)).select(id);
                     let series = counter_series(bench_version_counters::downloads).of_any(versions);
                     let series = series.between(today - Days::new(89)..=today);
-                    page.extend(series.load(self)?.into_iter().map(|day| day.1));
+                    let series = series.load(self)?.into_iter().map(|day| day.1);
+                    page.extend(series.filter(|&n| n != 0));
                     Ok(page)
                 }
                 Page::Search => {
                     let found = table.filter(package_id.le(FOUND)).select(recent_downloads);
-                    found.order((recent_downloads.desc(), id)).limit(20).load(self)
+                    found.order((recent_downloads.desc(), id.desc())).limit(20).load(self)
                 }
                 Page::Top { .. } | Page::Series | Page::Hours | Page::ManySeries | Page::Recount | Page::Materialize => {
                     Ok(Vec::new())
