@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use crate::slot::OfThread;
+
 #[derive(Debug)]
 pub(crate) struct Background {
     stop: Arc<Stop>,
@@ -19,8 +21,10 @@ impl Background {
     ) -> std::io::Result<Self> {
         let stop = Arc::new(Stop::default());
         let until = Arc::clone(&stop);
+        let slot = OfThread::now();
         let thread = thread::Builder::new().name(name.into()).spawn(move || {
             let _ended = Ended(&until);
+            slot.set();
             work(&until);
         })?;
         Ok(Background {

@@ -209,7 +209,7 @@ pub use maintaining::materialize::{Materialize, Materialized, TotalColumn};
 pub use model::{CountersOf, HasCounters};
 pub use retry::{Retry, retry, retry_if};
 pub use settings::{ChildOf, CounterSettings, HasParent, counter_table};
-pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot};
+pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot, with_default_slot};
 pub use table::{CounterTable, EntityTable};
 pub use with_key::WithKey;
 
@@ -317,6 +317,10 @@ struct Scaling;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/triggers.md")]
 struct Triggers;
+
+#[cfg(doctest)]
+#[doc = include_str!("../docs/nodes.md")]
+struct Nodes;
 
 #[cfg(doctest)]
 #[doc = include_str!("../docs/testing.md")]

@@ -1,12 +1,16 @@
 //! The choice of the slot that an increment writes.
 
+use std::cell::Cell;
 use std::fmt;
-use std::ops::Range;
 use std::sync::OnceLock;
 
+use diesel::QueryResult;
 use diesel::backend::Backend;
+use diesel::query_builder::AstPass;
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::SmallInt;
+
+use crate::backend::{Bind, CounterBackend, Dialect};
 
 /// The default number of slots of a counter: 32.
 pub const DEFAULT_SLOTS: i16 = 32;
@@ -49,29 +53,37 @@ pub enum Slot {
     Random,
     /// Each database connection has its own slot, within one share of the slots.
     ///
-    /// Use it for several database nodes that accept writes, such as those of a Galera cluster.
-    /// Connections to different nodes can have the same number. Without partitions, transactions on
-    /// two nodes then write the same row, and one of them fails at its COMMIT.
+    /// Use it for several database nodes that accept writes: a Galera cluster, or PostgreSQL servers
+    /// that replicate to each other. It is then not only the slot of increments: everything that this
+    /// crate writes is in rows of the partition, also merges and corrections, so that no two nodes
+    /// write the same row. Set it with [`set_default_slot`], so that no statement is without it.
+    /// [The guide](https://docs.rs/crate/diesel_counters/latest/source/docs/nodes.md) has a program.
     ///
     /// Leave out the foreign key to the entity. With it, an increment locks or certifies the row of
     /// the entity, so that transactions of two nodes conflict.
     ///
-    /// Set the same `index` in all processes that write to the same node. A partition requires as
-    /// many slots as its node has connections that count. If there are more partitions than slots,
-    /// some partitions share a slot.
+    /// Set the same `index` in all processes that write to the same node, and the same `of` on all
+    /// nodes. It can be larger than the number of nodes: a new node then takes an `index` that is free.
+    /// A partition requires as many slots as its node has connections that count. It has the slots
+    /// `index + 1`, `index + 1 + of`, and so on. Its merged rows are in slot `-index`.
     Partition {
         /// The share, from 0 to `of - 1`.
         index: u16,
-        /// The number of shares, 1 or more.
+        /// The number of shares, from 1 to 32,767.
         of: u16,
     },
 }
 
 static DEFAULT: OnceLock<Slot> = OnceLock::new();
 
+thread_local! {
+    static OF_THREAD: Cell<OfThread> = const { Cell::new(OfThread(None)) };
+}
+
 /// Sets the default [`Slot`] of this process, for every increment that does not set its own.
 ///
-/// Call it once, when the program starts. Without it, the default is [`Slot::Connection`].
+/// Call it once, when the program starts. Without it, the default is [`Slot::Connection`]. It also
+/// decides which rows merges and corrections write, if it is a [`Slot::Partition`].
 ///
 /// ```
 /// use diesel_counters::{Slot, set_default_slot};
@@ -83,17 +95,69 @@ static DEFAULT: OnceLock<Slot> = OnceLock::new();
 ///
 /// # Errors
 ///
-/// It returns an error if it was called before, or if the `index` of a partition is not less than
-/// its `of`.
+/// It returns an error if it was called before, if the `index` of a partition is not less than its
+/// `of`, or if `of` is greater than 32,767.
 pub fn set_default_slot(slot: Slot) -> Result<(), SetDefaultSlotError> {
-    if let Slot::Partition { index, of } = slot {
-        if index >= of {
-            return Err(SetDefaultSlotError::NoSuchPartition { index, of });
-        }
+    if let Err(NoSuchPartition { index, of }) = Partition::of(slot) {
+        return Err(SetDefaultSlotError::NoSuchPartition { index, of });
     }
     DEFAULT
         .set(slot)
         .map_err(|_| SetDefaultSlotError::AlreadySet(*DEFAULT.get_or_init(|| slot)))
+}
+
+/// Runs `f`, in which the default [`Slot`] of the current thread is `slot`. For a program that writes
+/// to several nodes; others call [`set_default_slot`].
+///
+/// Make and execute statements in `f`. A [`Compactor`](crate::Compactor) and a
+/// [`CounterBuffer`](crate::CounterBuffer) that are started in it keep `slot`.
+///
+/// ```
+/// # include!("doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// # let article: Article = articles::table.find(1).first(conn)?;
+/// use diesel_counters::{Slot, with_default_slot};
+///
+/// // `conn` is a connection to the second of two nodes.
+/// with_default_slot(Slot::Partition { index: 1, of: 2 }, || {
+///     article.incr_counter(article_counters::views, conn)
+/// })?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Panics
+///
+/// It panics if `slot` is a partition that [`set_default_slot`] refuses.
+pub fn with_default_slot<T>(slot: Slot, f: impl FnOnce() -> T) -> T {
+    struct Before(OfThread);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            self.0.set();
+        }
+    }
+    if let Err(error) = Partition::of(slot) {
+        panic!("{error}");
+    }
+    let _before = Before(OfThread::now());
+    OfThread(Some(slot)).set();
+    f()
+}
+
+/// The default of a thread that `with_default_slot` has set, if it has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OfThread(Option<Slot>);
+
+impl OfThread {
+    #[inline]
+    pub(crate) fn now() -> Self {
+        OF_THREAD.get()
+    }
+
+    pub(crate) fn set(self) {
+        OF_THREAD.set(self);
+    }
 }
 
 /// The error returned by [`set_default_slot`].
@@ -102,7 +166,7 @@ pub fn set_default_slot(slot: Slot) -> Result<(), SetDefaultSlotError> {
 pub enum SetDefaultSlotError {
     /// The default was set before, to this.
     AlreadySet(Slot),
-    /// The `index` of the partition is not less than its `of`.
+    /// The `index` of the partition is not less than its `of`, or `of` is greater than 32,767.
     #[allow(missing_docs)]
     NoSuchPartition { index: u16, of: u16 },
 }
@@ -115,90 +179,187 @@ impl fmt::Display for SetDefaultSlotError {
                 "the default slot of this process is already set, to {slot:?}; \
                  call set_default_slot once, at the start of main"
             ),
-            Self::NoSuchPartition { index, of } => no_such_partition(*index, *of, f),
+            Self::NoSuchPartition { index, of } => {
+                let (index, of) = (*index, *of);
+                NoSuchPartition { index, of }.fmt(f)
+            }
         }
     }
 }
 
 impl std::error::Error for SetDefaultSlotError {}
 
-fn no_such_partition(index: u16, of: u16, f: &mut impl fmt::Write) -> fmt::Result {
-    write!(
-        f,
-        "there is no partition {index} of {of}: partitions count from 0, \
-         so the last of three partitions is Slot::Partition {{ index: 2, of: 3 }}"
-    )
+/// The partition does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoSuchPartition {
+    index: u16,
+    of: u16,
 }
 
+impl fmt::Display for NoSuchPartition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NoSuchPartition { index, of } = self;
+        write!(
+            f,
+            "there is no partition {index} of {of}: partitions count from 0, \
+             so the last of three partitions is Slot::Partition {{ index: 2, of: 3 }}"
+        )?;
+        match i16::try_from(*of) {
+            Ok(_) => Ok(()),
+            Err(_) => f.write_str("; there are up to 32,767"),
+        }
+    }
+}
+
+impl std::error::Error for NoSuchPartition {}
+
 impl Slot {
-    /// The default of this process.
+    /// The default of this thread, or of this process.
     #[inline]
     pub(crate) fn chosen() -> Self {
-        DEFAULT.get().copied().unwrap_or_default()
+        let of_process = || DEFAULT.get().copied().unwrap_or_default();
+        OfThread::now().0.unwrap_or_else(of_process)
     }
 
     /// The slots to choose from, within 1 to `slots`. Merged rows have slot 0, which no increment
     /// writes, so that a merge never waits for an increment.
     #[inline]
     pub(crate) fn range(self, slots: i16) -> SlotRange {
-        let range = match self {
-            Slot::Connection => 0..slots as u32,
-            Slot::Random => {
-                let slot = rand::random_range(0..slots as u32);
-                slot..slot + 1
-            }
-            Slot::Partition { index, of } if index < of => share_of(slots, index, of),
-            Slot::Partition { index, of } => {
-                return SlotRange {
-                    first: FirstSlot::NoSuchPartition { index, of },
-                    count: 1,
-                };
-            }
-        };
-        SlotRange {
-            first: FirstSlot::Number(range.start as i16 + 1),
-            count: range.len() as i16,
+        let slots = slots.max(1);
+        if self == Slot::Random {
+            return SlotRange::one(rand::random_range(1..=slots));
+        }
+        match Partition::of(self) {
+            Ok(partition) => partition.range(slots),
+            Err(error) => SlotRange {
+                first: FirstSlot(Err(error)),
+                ..SlotRange::one(0)
+            },
         }
     }
 }
 
-/// The slots of one of `of` partitions. It is never empty.
-fn share_of(slots: i16, index: u16, of: u16) -> Range<u32> {
-    let (slots, index, of) = (slots as u32, u32::from(index), u32::from(of));
-    let start = slots * index / of;
-    let end = slots * (index + 1) / of;
-    start..end.max(start + 1)
+/// The share of the rows that one database node writes: the slots `index + 1`, `index + 1 + of`, …,
+/// and for merged rows the slot `-index`. The number of slots is not part of it, so a table can get
+/// more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Partition {
+    index: i16,
+    of: i16,
+    merged: i16,
 }
 
-/// `count` slots from `first` on. The number of the connection chooses one of them.
+impl Partition {
+    /// The only node writes all rows.
+    pub(crate) const WHOLE: Self = Partition {
+        index: 0,
+        of: 1,
+        merged: 0,
+    };
+
+    pub(crate) fn of(slot: Slot) -> Result<Self, NoSuchPartition> {
+        let Slot::Partition { index, of } = slot else {
+            return Ok(Partition::WHOLE);
+        };
+        let numbers = (i16::try_from(index), i16::try_from(of));
+        match numbers {
+            (Ok(index), Ok(of)) if index < of => Ok(Partition {
+                index,
+                of,
+                merged: -index,
+            }),
+            _ => Err(NoSuchPartition { index, of }),
+        }
+    }
+
+    /// The partition of this thread, or of this process.
+    pub(crate) fn chosen() -> Self {
+        Partition::of(Slot::chosen()).expect("a default is checked when it is set")
+    }
+
+    pub(crate) fn is_whole(self) -> bool {
+        self.of == 1
+    }
+
+    /// The slot of the rows that this node merges and corrects.
+    pub(crate) fn merged(&self) -> &i16 {
+        &self.merged
+    }
+
+    /// Its slots within 1 to `slots`. It has at least one: with more partitions than slots, the other
+    /// ones are beyond.
+    fn range(self, slots: i16) -> SlotRange {
+        SlotRange {
+            first: FirstSlot(Ok(self.index + 1)),
+            count: ((slots - 1 - self.index) / self.of + 1).max(1),
+            step: self.of,
+        }
+    }
+
+    /// Writes a condition that is true for the rows of this partition, after `and`. Writes nothing for
+    /// the only node.
+    pub(crate) fn walk_and_own<'b, DB: CounterBackend>(
+        &'b self,
+        and: &str,
+        slot: &str,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()> {
+        if self.is_whole() || Dialect::of(out) == Dialect::Sqlite {
+            return Ok(());
+        }
+        out.push_sql(and);
+        out.push_sql("(");
+        out.push_identifier(slot)?;
+        out.push_sql(" = ");
+        DB::push_bind(Bind::Slot(&self.merged), out)?;
+        out.push_sql(" OR ");
+        out.push_identifier(slot)?;
+        out.push_sql(" > 0 AND (");
+        out.push_identifier(slot)?;
+        out.push_sql(" - 1) % ");
+        DB::push_bind(Bind::Slot(&self.of), out)?;
+        out.push_sql(" = ");
+        DB::push_bind(Bind::Slot(&self.index), out)?;
+        out.push_sql(")");
+        Ok(())
+    }
+}
+
+/// Slots: `first`, and every `step`th one after it, `count` in all. The number of the connection chooses
+/// one of them.
 #[derive(Debug, Clone, Copy)]
 pub struct SlotRange {
     pub(crate) first: FirstSlot,
     pub(crate) count: i16,
+    pub(crate) step: i16,
 }
 
 impl SlotRange {
-    /// The slot of merged rows.
-    pub(crate) const MERGED: Self = SlotRange {
-        first: FirstSlot::Number(0),
-        count: 1,
-    };
+    const fn one(slot: i16) -> Self {
+        SlotRange {
+            first: FirstSlot(Ok(slot)),
+            count: 1,
+            step: 1,
+        }
+    }
+
+    /// The slot of the rows that this thread or process merges and corrects.
+    pub(crate) fn merged() -> Self {
+        SlotRange::one(*Partition::chosen().merged())
+    }
 }
 
 /// The first slot of a range, as a bind value. A partition that does not exist is an error when it
 /// is bound.
 #[derive(Clone, Copy)]
-pub enum FirstSlot {
-    Number(i16),
-    NoSuchPartition { index: u16, of: u16 },
-}
+pub struct FirstSlot(Result<i16, NoSuchPartition>);
 
 // `debug_query` prints it.
 impl fmt::Debug for FirstSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FirstSlot::Number(number) => write!(f, "{number}"),
-            FirstSlot::NoSuchPartition { index, of } => write!(f, "partition {index} of {of}"),
+        match self.0 {
+            Ok(number) => write!(f, "{number}"),
+            Err(NoSuchPartition { index, of }) => write!(f, "partition {index} of {of}"),
         }
     }
 }
@@ -209,13 +370,9 @@ where
     i16: ToSql<SmallInt, DB>,
 {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, DB>) -> serialize::Result {
-        match self {
-            FirstSlot::Number(number) => number.to_sql(out),
-            FirstSlot::NoSuchPartition { index, of } => {
-                let mut message = String::new();
-                no_such_partition(*index, *of, &mut message)?;
-                Err(message.into())
-            }
+        match &self.0 {
+            Ok(number) => number.to_sql(out),
+            Err(error) => Err((*error).into()),
         }
     }
 }
@@ -224,23 +381,35 @@ where
 mod tests {
     use super::*;
 
+    fn slots_of(index: u16, of: u16, slots: i16) -> Vec<i16> {
+        let range = Slot::Partition { index, of }.range(slots);
+        let first = range.first.0.unwrap();
+        (0..range.count).map(|n| first + n * range.step).collect()
+    }
+
     #[test]
     fn partitions_share_all_slots_and_no_slot_twice() {
         for (slots, of) in [(32, 1), (32, 3), (32, 32), (7, 2), (i16::MAX, 1000)] {
-            let mut next = 0;
-            for index in 0..of {
-                let share = share_of(slots, index, of);
-                assert_eq!(share.start, next);
-                assert!(share.end > share.start);
-                next = share.end;
-            }
-            assert_eq!(next, slots as u32);
+            let mut all: Vec<i16> = (0..of).flat_map(|i| slots_of(i, of, slots)).collect();
+            all.sort_unstable();
+            assert_eq!(all, (1..=slots).collect::<Vec<_>>());
         }
     }
 
     #[test]
-    fn with_more_partitions_than_slots_each_has_one() {
-        let used: Vec<_> = (0..8).map(|index| share_of(4, index, 8)).collect();
-        assert_eq!(used, [0..1, 0..1, 1..2, 1..2, 2..3, 2..3, 3..4, 3..4]);
+    fn with_more_partitions_than_slots_each_has_one_of_its_own() {
+        let used: Vec<_> = (0..8).flat_map(|index| slots_of(index, 8, 4)).collect();
+        assert_eq!(used, [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(slots_of(32_766, 32_767, 32), [32_767]);
+    }
+
+    #[test]
+    fn a_thread_has_its_default_until_the_function_returns() {
+        let of = |index| Slot::Partition { index, of: 2 };
+        with_default_slot(of(1), || {
+            with_default_slot(of(0), || assert_eq!(Slot::chosen(), of(0)));
+            assert_eq!(Slot::chosen(), of(1));
+        });
+        assert_ne!(Slot::chosen(), of(1));
     }
 }

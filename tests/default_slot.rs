@@ -13,14 +13,14 @@ fn the_process_chooses_its_slots_once() {
         Err(SetDefaultSlotError::NoSuchPartition { index: 2, of: 2 })
     );
 
-    let second_half = Slot::Partition { index: 1, of: 2 };
-    assert_eq!(set_default_slot(second_half), Ok(()));
-    assert_eq!(slots_of(increment(views)), [17, 16]);
-    let first_half = Slot::Partition { index: 0, of: 2 };
-    assert_eq!(slots_of(increment(views).slot(first_half)), [1, 16]);
+    let second = Slot::Partition { index: 1, of: 2 };
+    assert_eq!(set_default_slot(second), Ok(()));
+    assert_eq!(slots_of(increment(views)), [2, 16, 2]);
+    let first = Slot::Partition { index: 0, of: 2 };
+    assert_eq!(slots_of(increment(views).slot(first)), [1, 16, 2]);
 
     let again = set_default_slot(Slot::Random);
-    assert_eq!(again, Err(SetDefaultSlotError::AlreadySet(second_half)));
+    assert_eq!(again, Err(SetDefaultSlotError::AlreadySet(second)));
     let message = again.unwrap_err().to_string();
     assert!(
         message.contains("Partition { index: 1, of: 2 }"),
@@ -29,11 +29,12 @@ fn the_process_chooses_its_slots_once() {
     assert!(message.contains("at the start of main"), "{message}");
 }
 
-/// The first slot and their number, of the bind values: id, day, slot, slots, slots, amount.
-fn slots_of(increment: diesel_counters::dsl::Increment<views>) -> [i16; 2] {
+/// The first slot, the number of slots, and the step from one to the next, of the bind values: id, day,
+/// first, number, step, number, amount.
+fn slots_of(increment: diesel_counters::dsl::Increment<views>) -> [i16; 3] {
     let statement = increment.of(1_i64);
     let shown = diesel::debug_query::<Pg, _>(&statement).to_string();
     let (_, binds) = shown.split_once("binds: [").unwrap();
     let binds: Vec<_> = binds.split(", ").collect();
-    [binds[2], binds[3]].map(|bind| bind.parse().unwrap())
+    [binds[2], binds[3], binds[4]].map(|bind| bind.parse().unwrap())
 }

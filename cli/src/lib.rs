@@ -16,6 +16,7 @@ mod materialize;
 mod merge;
 mod options;
 mod output;
+mod partition;
 mod recount;
 mod show;
 mod sql;

@@ -7,7 +7,10 @@ use anyhow::{Context, Result};
 use clap::{Args, value_parser};
 use serde::Serialize;
 
+use diesel_counters::{Slot, set_default_slot};
+
 use crate::connection::{self, AnyConnection};
+use crate::partition;
 
 const HEADING: &str = "Options of every command";
 
@@ -22,6 +25,10 @@ pub struct Options {
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 10,
           value_parser = value_parser!(u64).range(1..), help_heading = HEADING)]
     connect_timeout: u64,
+    /// The partition of the database node, such as 1/3 for the second of three
+    /// [default on PostgreSQL: its setting diesel_counters.partition].
+    #[arg(long, global = true, value_name = "INDEX/OF", value_parser = partition::parse, help_heading = HEADING)]
+    partition: Option<Slot>,
     /// Print the result as one JSON document.
     #[arg(long, global = true, help_heading = HEADING)]
     json: bool,
@@ -34,7 +41,16 @@ impl Options {
             "which database? Set DATABASE_URL, or give --database-url: \
              postgres://…, mysql://…, or the file of an SQLite database",
         )?;
-        connection::connect(url, Duration::from_secs(self.connect_timeout))
+        let mut conn = connection::connect(url, Duration::from_secs(self.connect_timeout))?;
+        let partition = match self.partition {
+            Some(partition) => Some(partition),
+            None => partition::of_database(&mut conn)?,
+        };
+        if let Some(partition) = partition {
+            // A second connection is of the same node.
+            let _ = set_default_slot(partition);
+        }
+        Ok(conn)
     }
 
     /// The URL; an empty variable is none.

@@ -3,6 +3,8 @@
 mod behaviour;
 #[path = "behaviour/hot_row.rs"]
 mod hot_row;
+#[path = "behaviour/nodes.rs"]
+mod nodes;
 mod server;
 
 use std::sync::mpsc;

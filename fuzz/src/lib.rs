@@ -20,6 +20,7 @@ modules! {
     "../../cli/src/merge.rs" merge
     "../../cli/src/options.rs" options
     "../../cli/src/output.rs" output
+    "../../cli/src/partition.rs" partition
     "../../cli/src/recount.rs" recount
     "../../cli/src/show/mod.rs" show
     "../../cli/src/sql.rs" sql

@@ -17,6 +17,7 @@ use crate::counting::increment_many::AddRows;
 use crate::day::{Day, UNDATED};
 use crate::key::{BindColumns, Entities, KeyOf, KeyTypes, Keys, Part, Prefix, PrefixOf, Whole};
 use crate::layout::{ColumnNames, counters_of};
+use crate::slot::Partition;
 use crate::table::{CounterTable, EntityTable};
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
@@ -62,6 +63,11 @@ use crate::transaction::{is_in_a_lasting_transaction, transaction};
 /// On SQLite, MySQL and MariaDB, `REPLACE INTO` deletes the existing row of an entity, and the
 /// foreign key then removes its counters. Diesel's [`replace_into`](diesel::replace_into) uses it.
 /// Use `insert_into(…).on_conflict(…).do_update()` instead.
+///
+/// # Several nodes
+///
+/// With a [`Slot::Partition`](crate::Slot::Partition), it removes only the rows of this node. Call it on
+/// each node.
 ///
 /// # Concurrency
 ///
@@ -301,6 +307,7 @@ fn split<K: Clone>(keys: &[K], numbers: &[i64]) -> (Vec<K>, Vec<K>) {
 pub struct DeleteRows<T, E> {
     entities: E,
     rows: Rows,
+    partition: Partition,
     table: PhantomData<T>,
 }
 statement!(DeleteRows(T, E));
@@ -319,6 +326,7 @@ impl<T, E> DeleteRows<T, E> {
         DeleteRows {
             entities,
             rows,
+            partition: Partition::chosen(),
             table: PhantomData,
         }
     }
@@ -346,9 +354,10 @@ where
             DB::push_bind(Bind::Day(const { &Day(UNDATED) }), &mut out)?;
             out.push_sql(" AND ");
             out.push_identifier(T::SLOT)?;
-            out.push_sql(" = 0");
+            out.push_sql(" = ");
+            return DB::push_bind(Bind::Slot(self.partition.merged()), &mut out);
         }
-        Ok(())
+        self.partition.walk_and_own(and, T::SLOT, &mut out)
     }
 }
 
@@ -363,7 +372,10 @@ where
     out.push_identifier(T::DAY)?;
     out.push_sql(" <> ");
     DB::push_bind(Bind::Day(const { &Day(UNDATED) }), out)?;
-    for name in [T::SLOT].into_iter().chain(counters_of::<T>()) {
+    out.push_sql(" OR ");
+    out.push_identifier(T::SLOT)?;
+    out.push_sql(" > 0");
+    for name in counters_of::<T>() {
         out.push_sql(" OR ");
         out.push_identifier(name)?;
         out.push_sql(" <> 0");

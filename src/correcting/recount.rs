@@ -404,7 +404,7 @@ where
     let zeros = vec![0; counters.len()];
     let rows = keys.iter();
     let rows = rows.map(|key| (key.clone(), Day(UNDATED), &zeros));
-    add_rows::<T, _, _, _>(SlotRange::MERGED, counters, rows, conn)
+    add_rows::<T, _, _, _>(SlotRange::merged(), counters, rows, conn)
 }
 
 fn drifts<K, V>(rows: Vec<(K, V, V)>) -> Vec<Drift<K, V>> {

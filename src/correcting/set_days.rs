@@ -25,6 +25,7 @@ use crate::error::overflow;
 use crate::key::{BindKey, KeyOf, KeyType, KeyTypes, field};
 use crate::layout::Layout;
 use crate::settings::CounterSettings;
+use crate::slot::Partition;
 use crate::transaction::{is_in_a_lasting_transaction, transaction};
 
 /// Sets the counts of many entities on many days; made by
@@ -39,6 +40,7 @@ pub struct SetDays<'p, F, ST, K, S> {
     counts: Vec<((K, Reverse<NaiveDate>), S)>,
     batch: usize,
     spellings: Spellings<K>,
+    partition: Partition,
     on_progress: Box<dyn FnMut(CountsSet) + Send + 'p>,
     of: PhantomData<ST>,
 }
@@ -166,6 +168,7 @@ impl<F, ST, K, S> SetDays<'static, F, ST, K, S> {
             counts,
             batch: MAX_BATCH,
             spellings: Spellings::default(),
+            partition: Partition::chosen(),
             on_progress: Box::new(|_| ()),
             of: PhantomData,
         }
@@ -258,6 +261,7 @@ where
                 layout: &self.layout,
                 counts,
                 spellings: &self.spellings,
+                partition: self.partition,
             };
             so_far.different += match writes {
                 false => batch.differences(may_be_stale, conn)?.len(),
@@ -281,14 +285,15 @@ struct Batch<'a, F, K, S> {
     layout: &'a Arc<Layout<F>>,
     counts: &'a [((K, Reverse<NaiveDate>), S)],
     spellings: &'a Spellings<K>,
+    partition: Partition,
 }
 
 /// The key, the day, and an amount for each counter.
 type Row<K> = (K, Day, Vec<i64>);
 
 impl<F, K: Ord + Clone, S: AsRef<[i128]>> Batch<'_, F, K, S> {
-    /// Locks the entities against other corrections, as a recount does: it adds 0 to the row of
-    /// 1970-01-01 in slot 0.
+    /// Locks the entities against other corrections, as a recount does: it adds 0 to their merged rows
+    /// of 1970-01-01.
     fn lock<ST, Conn>(&self, conn: &mut Conn) -> QueryResult<()>
     where
         ST: KeyTypes,
@@ -313,6 +318,7 @@ impl<F, K: Ord + Clone, S: AsRef<[i128]>> Batch<'_, F, K, S> {
         spellings.0.extend(entities.iter().cloned());
         let stored = StoredKeyTexts::<F, ST, K> {
             layout: Arc::clone(self.layout),
+            partition: self.partition,
             entities,
             sql_type: PhantomData,
         };
@@ -373,6 +379,7 @@ impl<F, K: Ord + Clone, S: AsRef<[i128]>> Batch<'_, F, K, S> {
         }
         let upsert = Upsert::<F, ST, K> {
             layout: Arc::clone(self.layout),
+            partition: self.partition,
             rows,
             sql_type: PhantomData,
         };
@@ -380,10 +387,11 @@ impl<F, K: Ord + Clone, S: AsRef<[i128]>> Batch<'_, F, K, S> {
     }
 }
 
-/// Adds to rows of slot 0.
+/// Adds to merged rows.
 #[derive(Debug)]
 pub struct Upsert<F, ST, K> {
     layout: Arc<Layout<F>>,
+    partition: Partition,
     rows: Vec<Row<K>>,
     sql_type: PhantomData<ST>,
 }
@@ -408,7 +416,8 @@ where
         for (i, (entity, day, amounts)) in self.rows.iter().enumerate() {
             out.push_sql(if i == 0 { "(" } else { ", (" });
             walk_dated(entity, day, key.len() - 1, &mut out)?;
-            out.push_sql(", 0");
+            out.push_sql(", ");
+            DB::push_bind(Bind::Slot(self.partition.merged()), &mut out)?;
             for amount in amounts {
                 out.push_sql(", ");
                 DB::push_bind(Bind::Amount(amount), &mut out)?;
@@ -433,10 +442,11 @@ fn walk_dated<'b, ST, K: BindKey<ST, DB>, DB: CounterBackend>(
     DB::push_bind(Bind::Day(day), out)
 }
 
-/// A query of the keys of the rows of 1970-01-01 in slot 0 that these entities have, as texts.
+/// A query of the keys of the merged rows of 1970-01-01 that these entities have, as texts.
 #[derive(Debug)]
 pub struct StoredKeyTexts<F, ST, K> {
     layout: Arc<Layout<F>>,
+    partition: Partition,
     entities: Vec<K>,
     sql_type: PhantomData<ST>,
 }
@@ -483,8 +493,8 @@ where
         DB::push_bind(Bind::StoredDay(&UNDATED), &mut out)?;
         out.push_sql(" AND ");
         out.push_identifier(&self.layout.slot)?;
-        out.push_sql(" = 0");
-        Ok(())
+        out.push_sql(" = ");
+        DB::push_bind(Bind::Slot(self.partition.merged()), &mut out)
     }
 }
 

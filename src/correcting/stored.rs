@@ -8,9 +8,11 @@ use diesel::query_builder::{AstPass, QueryFragment};
 use crate::backend::{CounterBackend, Dialect, push_names};
 use crate::counter::Counters;
 use crate::day::DayRange;
+use crate::error::overflow;
 use crate::key::{Entities, KeyType};
 use crate::reading::days::Days;
 use crate::settings::CounterSettings;
+use crate::slot::Partition;
 use crate::table::{CounterTable, KeyNames};
 
 /// A query of the rows of an entity that has been locked.
@@ -123,6 +125,10 @@ where
     // Each group is one row. Without groups, MySQL and MariaDB could not tell which row's `views` is
     // added to.
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        // It writes rows of all partitions.
+        if !Partition::chosen().is_whole() {
+            return Err(overflow());
+        }
         let dialect = Dialect::of(&out);
         dialect.push_insert_into(C::Table::TABLE, &mut out)?;
         push_names(C::Table::KEY, &mut out)?;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Bind, CounterBackend, Dialect, numbered, push_names};
 use crate::day::UNDATED;
 use crate::key::field;
+use crate::slot::Partition;
 
 /// A definition of triggers, as a migration of `diesel-counters generate trigger` stores it in a view.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -286,7 +287,7 @@ impl<DB: CounterBackend> QueryFragment<DB> for RecountStep {
                     match counted.by_day {
                         true => {
                             push_names(&counted.group(), &mut out)?;
-                            out.push_sql(", 0");
+                            push_merged_slot(&mut out);
                         }
                         false => push_key(&counted.key(), &mut out)?,
                     }
@@ -369,13 +370,18 @@ fn push_missing<DB: CounterBackend>(
     dialect.push_whole(push_difference, out)
 }
 
-/// `key, DATE '1970-01-01', 0`
+/// `key, DATE '1970-01-01', slot`
 fn push_key<DB: CounterBackend>(key: &[&str], out: &mut AstPass<'_, '_, DB>) -> QueryResult<()> {
     push_names(key, out)?;
     out.push_sql(if key.is_empty() { "" } else { ", " });
     DB::push_bind(Bind::StoredDay(&UNDATED), out)?;
-    out.push_sql(", 0");
+    push_merged_slot(out);
     Ok(())
+}
+
+/// Writes the slot of merged rows, as a number: these statements have a text for each table anyway.
+fn push_merged_slot<DB: CounterBackend>(out: &mut AstPass<'_, '_, DB>) {
+    out.push_sql(&format!(", {}", Partition::chosen().merged()));
 }
 
 /// `INSERT INTO t (key, day, slot, counters) SELECT `

@@ -124,12 +124,12 @@ impl<C: Counters, K> Increment<C, K> {
     /// The increment by 0 that locks an entity against other corrections of its counters, until the
     /// transaction ends. Increments do not wait for it, except on SQLite.
     ///
-    /// The lock is the entity's row of 1970-01-01 in slot 0. If the row does not exist, it is
-    /// inserted. Run it with [`ExecuteDsl::execute`], which sends an increment by 0 too.
+    /// The lock is the entity's merged row of 1970-01-01. If the row does not exist, it is inserted.
+    /// Run it with [`ExecuteDsl::execute`], which sends an increment by 0 too.
     pub(crate) fn lock(id: K) -> Self {
         Increment {
             day: Day(UNDATED).into(),
-            slots: SlotRange::MERGED,
+            slots: SlotRange::merged(),
             id,
             amounts: C::ZERO,
             slot: Slot::Connection,

@@ -11,13 +11,15 @@ use crate::backend::StoredKeys;
 use crate::day::{Period, utc_today};
 use crate::layout::{ColumnNames, Layout};
 use crate::maintaining::range::MergeRange;
+use crate::slot::Partition;
 use crate::table::CounterTable;
 
 /// Merges the slots of past days: each entity then has one row for each of these days.
 ///
 /// Totals, and the counts of each day, do not change, not even while it runs. It merges the days
 /// before yesterday, or the days before the day given with [`before`](Compact::before).
-/// Merged rows have slot 0, which no increment writes except on SQLite.
+/// Merged rows have slot 0, which no increment writes except on SQLite. With a
+/// [`Slot::Partition`](crate::Slot::Partition), only the rows of the partition are merged, into its slot.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -91,8 +93,8 @@ use crate::table::CounterTable;
 /// [`already_running`](Compacted::already_running).
 ///
 /// SQLite has no advisory locks, so two runs can merge the same table at the same time. Counts stay
-/// exact. The nodes of a Galera cluster do not share their locks: run merges on one node, for days in
-/// which nobody counts any more.
+/// exact. Several nodes that accept writes do not share their locks: set a partition on each of them,
+/// and each merges its own rows.
 ///
 /// Use a direct connection, not a pooler that gives each transaction another session. With this kind
 /// of pooler, the lock stays in a session of the pooler, and prevents later runs. If a run finds at
@@ -215,6 +217,7 @@ pub struct Compact<'p, F, ST, K> {
     into: Period,
     period: Period,
     day: NaiveDate,
+    partition: Partition,
     pub(super) batch: i64,
     pub(super) on_progress: Box<dyn FnMut(&Compacted) + Send + 'p>,
     pub(super) is_stopped: Box<dyn Fn() -> bool + Send + 'p>,
@@ -310,6 +313,7 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
             into,
             period: Period::Day,
             day,
+            partition: Partition::chosen(),
             batch: 100,
             on_progress: Box::new(|_| ()),
             is_stopped: Box::new(|| false),
@@ -336,7 +340,7 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
     }
 
     pub(super) fn range(&self) -> MergeRange {
-        MergeRange::new(self.into, self.period, self.day)
+        MergeRange::new(self.into, self.period, self.day, self.partition)
     }
 
     #[cfg(feature = "r2d2")]

@@ -209,7 +209,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
         if rows.is_empty() {
             return Ok(0);
         }
-        rows.add(self.range().into).execute(conn)?;
+        rows.add(self.range()).execute(conn)?;
         Ok(rows.delete().execute(conn)? as u64)
     }
 

@@ -9,6 +9,7 @@ use diesel::query_builder::AstPass;
 use crate::backend::{Bind, CounterBackend, Dialect};
 use crate::day::{Day, DayRange, Period, UNDATED};
 use crate::layout::Layout;
+use crate::slot::Partition;
 
 /// The key of a row.
 pub type RowKey<K> = (K, NaiveDate, i16);
@@ -22,11 +23,17 @@ pub struct MergeRange {
     /// The day after the last day.
     pub(super) before: Day,
     pub(super) into: Period,
+    pub(super) partition: Partition,
 }
 
 impl MergeRange {
     /// The range that is merged before `day`, in a table that counts by `period`.
-    pub(super) fn new(into: Period, period: Period, mut day: NaiveDate) -> Self {
+    pub(super) fn new(
+        into: Period,
+        period: Period,
+        mut day: NaiveDate,
+        partition: Partition,
+    ) -> Self {
         // By day, a merge of slots leaves the periods of the table as they are.
         let into = if into > Period::Day {
             into.max(period)
@@ -48,13 +55,15 @@ impl MergeRange {
             first: first.map_or(DayRange::FIRST, Day),
             before: Day(day.clamp(DayRange::FIRST.0, DayRange::LAST.0)),
             into,
+            partition,
         }
     }
 
     /// Returns the key of the row that this row is added to. It is never after this row in the
     /// primary key.
     pub(super) fn target_of<K: Clone>(&self, (entity, day, _slot): &RowKey<K>) -> RowKey<K> {
-        (entity.clone(), self.into.start(*day), 0)
+        let slot = *self.partition.merged();
+        (entity.clone(), self.into.start(*day), slot)
     }
 
     /// Splits rows by the row that they are added to. If all are added to the same row, returns the
@@ -113,6 +122,8 @@ impl MergeRange {
             Dialect::of(&out).push_start(self.into, &layout.day, &mut out)?;
         }
         out.push_sql(")");
+        self.partition
+            .walk_and_own(" AND ", &layout.slot, &mut out)?;
         Dialect::of(&out).push_and_is_day(&layout.day, &mut out)
     }
 }

@@ -129,7 +129,7 @@ where
     }
 }
 
-/// Inserts the rows of slot 0 that other rows are added to, with zeros, if they do not exist.
+/// Inserts the rows that other rows are added to, with zeros, if they do not exist.
 ///
 /// It is the first statement of its transaction, and the only one that waits for locks. While other
 /// transactions wait for the locks of the later statements, the merge itself waits for none. On
@@ -160,11 +160,10 @@ where
         out.push_sql(") VALUES ");
         for (i, target) in self.targets.iter().enumerate() {
             out.push_sql(if i == 0 { "(" } else { ", (" });
-            for column in 0..key.len() - 1 {
+            for column in 0..key.len() {
+                out.push_sql(if column == 0 { "" } else { ", " });
                 walk_row_value::<F, ST, K, DB>(&self.layout, target, column, out.reborrow())?;
-                out.push_sql(", ");
             }
-            out.push_sql("0");
             out.push_sql(&", 0".repeat(counters.len()));
             out.push_sql(")");
         }
@@ -197,11 +196,11 @@ impl<F, ST, K> Rows<F, ST, K> {
         Lock(self.clone())
     }
 
-    /// The statement that adds these rows to slot 0 of the first day of their period.
-    pub(super) fn add(&self, into: Period) -> Add<F, ST, K> {
+    /// The statement that adds these rows to the merged row of the first day of their period.
+    pub(super) fn add(&self, range: MergeRange) -> Add<F, ST, K> {
         Add {
             rows: self.clone(),
-            into,
+            range,
         }
     }
 
@@ -304,11 +303,11 @@ where
     }
 }
 
-/// Adds rows to the row of slot 0.
+/// Adds rows to the merged row.
 #[derive(Debug)]
 pub struct Add<F, ST, K> {
     rows: Rows<F, ST, K>,
-    into: Period,
+    range: MergeRange,
 }
 statement!(Add(F, ST, K));
 
@@ -328,12 +327,13 @@ where
         let dialect = Dialect::of(&out);
         let layout = &*self.rows.layout;
         let (key, counters) = (layout.key(), layout.counters());
-        let has_days = self.into < Period::Total;
+        let into = self.range.into;
+        let has_days = into < Period::Total;
         let push_by = |has_day: bool, out: &mut AstPass<'_, 'b, DB>| {
             push_names(&layout.entity(), out)?;
             if has_day {
                 out.push_sql(if layout.entity.is_empty() { "" } else { ", " });
-                dialect.push_start(self.into, &layout.day, out)?;
+                dialect.push_start(into, &layout.day, out)?;
             }
             QueryResult::Ok(())
         };
@@ -344,7 +344,8 @@ where
         push_names(&counters, &mut out)?;
         out.push_sql(") SELECT ");
         push_by(true, &mut out)?;
-        out.push_sql(", 0");
+        out.push_sql(", ");
+        DB::push_bind(Bind::Slot(self.range.partition.merged()), &mut out)?;
         for counter in &counters {
             out.push_sql(", ");
             dialect.push_sum_to_insert(counter, &mut out)?;

@@ -18,6 +18,7 @@ mod materializing;
 mod merging_beside;
 mod migrations;
 mod names;
+mod nodes;
 mod overflow;
 mod peers;
 mod plans;

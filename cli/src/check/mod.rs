@@ -10,6 +10,7 @@ mod fixed_width;
 mod indexes;
 mod integers;
 mod no_default;
+mod nodes;
 mod null_key;
 mod partitions;
 mod primary_key;
@@ -33,7 +34,7 @@ use fault::Fault;
 use triggers::Triggers;
 
 /// What a table is checked for, in the order of the output.
-const CHECKS: [FindFaults; 12] = [
+const CHECKS: [FindFaults; 13] = [
     primary_key::check,
     null_key::check,
     day_and_slot::check,
@@ -46,6 +47,7 @@ const CHECKS: [FindFaults; 12] = [
     integers::check,
     indexes::check,
     cascade::check,
+    nodes::check,
 ];
 
 type FindFaults = fn(&Shape<'_>, &mut AnyConnection) -> Result<Vec<Fault>>;

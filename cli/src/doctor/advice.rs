@@ -11,7 +11,7 @@ use crate::locks::{Activity, Deadlock, Row, WHO_WAITS, Wait};
 
 /// Whether this is the row that corrections lock, and increments do not.
 fn is_of_corrections(row: &Row) -> bool {
-    row.day == "1970-01-01" && row.slot == 0
+    row.day == "1970-01-01" && row.slot <= 0
 }
 
 /// A transaction that is idle for longer may be forgotten. However long a transaction has run,

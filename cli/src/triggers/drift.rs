@@ -75,8 +75,9 @@ impl Counting {
             Some(day) if self.day.is_some() => day.clone(),
             _ => self.sql.undated.to_owned(),
         };
+        let merged = self.database.0.merged_slot();
         let counts = target.names.iter().map(|counter| missing("", counter));
-        let columns = key.into_iter().chain([day, "0".to_owned()]).chain(counts);
+        let columns = key.into_iter().chain([day, merged]).chain(counts);
         let order = match &*self.group(target).join(", ") {
             // Otherwise SQLite takes what follows for a part of a join.
             "" => " WHERE true".to_owned(),

@@ -36,21 +36,47 @@ impl Dialect {
         }
     }
 
-    /// Returns an SQL expression for the slot of the current connection on PostgreSQL, which calls
-    /// `claim` if the connection has no number. It has no subquery, so that PL/pgSQL evaluates it
-    /// quickly.
+    /// Returns an SQL expression for the slot of the current connection on PostgreSQL, for PL/pgSQL. It
+    /// calls `function`, whose body is [`slot_function`](Dialect::slot_function), if the connection has
+    /// no number or the database is a partition, and is faster otherwise.
     #[doc(hidden)]
-    pub fn slot_or_claim(slots: u16, claim: &str) -> String {
-        match slots {
-            0 | 1 => "1".to_owned(),
-            _ => format!("1 + COALESCE({POSTGRES_NUMBER}, {claim}) % {slots}"),
-        }
+    pub fn slot_or(slots: u16, function: &str) -> String {
+        let number = match slots {
+            0 | 1 => "0",
+            _ => POSTGRES_NUMBER,
+        };
+        format!(
+            "COALESCE(1 + {number} % CASE WHEN COALESCE(current_setting('{PARTITION}', true), '') = '' \
+             THEN {slots} END, {function}({slots}))"
+        )
     }
 
-    /// Returns an SQL expression that claims a number for the connection on PostgreSQL.
+    /// Returns the body of a PL/pgSQL function of `slots` on PostgreSQL. It returns the slot of the
+    /// current connection in the partition of its database or role, and claims a number for the
+    /// connection.
     #[doc(hidden)]
-    pub fn claim() -> String {
-        format!("COALESCE({POSTGRES_CLAIM}, pg_backend_pid())")
+    pub fn slot_function() -> String {
+        format!(
+            "\nDECLARE of_node TEXT := COALESCE(NULLIF(current_setting('{PARTITION}', true), ''), '0/1');\n    \
+             index INTEGER := split_part(of_node, '/', 1); parts INTEGER := split_part(of_node, '/', 2);\n\
+             BEGIN\n    \
+             IF (index BETWEEN 0 AND parts - 1 AND parts < 32768) IS NOT TRUE THEN\n        \
+             RAISE '{PARTITION} is %: write 1/3 for the second of three partitions', of_node; END IF;\n    \
+             RETURN 1 + index + parts * (COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM}, pg_backend_pid())\n        \
+             % greatest((slots - 1 - index) / parts + 1, 1)); END "
+        )
+    }
+
+    /// Returns an SQL expression for the slot of merged rows: on PostgreSQL, that of the partition of
+    /// the database or role.
+    #[doc(hidden)]
+    pub fn merged_slot(self) -> String {
+        match self {
+            Dialect::PostgreSql => format!(
+                "-CAST(split_part(COALESCE(NULLIF(current_setting('{PARTITION}', true), ''), '0'), '/', 1) AS SMALLINT)"
+            ),
+            Dialect::MySql | Dialect::Sqlite => "0".to_owned(),
+        }
     }
 
     /// Writes the slot of a row: one of `slots`, chosen by the number of the connection. The first
@@ -70,7 +96,9 @@ impl Dialect {
                 // With one slot to choose from, the session does not need a number.
                 out.push_sql(" + CASE WHEN ");
                 DB::push_bind(Bind::Slot(&slots.count), out)?;
-                out.push_sql(" > 1 THEN COALESCE(");
+                out.push_sql(" > 1 THEN ");
+                DB::push_bind(Bind::Slot(&slots.step), out)?;
+                out.push_sql(" * (COALESCE(");
                 out.push_sql(POSTGRES_NUMBER);
                 if is_first_row {
                     out.push_sql(", ");
@@ -78,14 +106,17 @@ impl Dialect {
                 }
                 out.push_sql(", pg_backend_pid()) % ");
                 DB::push_bind(Bind::Slot(&slots.count), out)?;
-                out.push_sql(" ELSE 0 END");
+                out.push_sql(") ELSE 0 END");
             }
             Dialect::MySql => {
                 DB::push_bind(Bind::FirstSlot(&slots.first), out)?;
-                out.push_sql(" + COALESCE(");
+                // CONNECTION_ID() is unsigned, and the slot can be negative.
+                out.push_sql(" + CAST(COALESCE(");
                 out.push_sql(MYSQL_NUMBER);
                 out.push_sql(", CONNECTION_ID()) % ");
                 DB::push_bind(Bind::Slot(&slots.count), out)?;
+                out.push_sql(" AS SIGNED) * ");
+                DB::push_bind(Bind::Slot(&slots.step), out)?;
             }
             // SQLite has one writer at a time: more slots would gain nothing.
             Dialect::Sqlite => out.push_sql("0"),
@@ -115,6 +146,9 @@ impl Dialect {
         out.push_sql(")");
     }
 }
+
+/// The setting of a PostgreSQL database or role: `1/3` is the second of three partitions.
+const PARTITION: &str = "diesel_counters.partition";
 
 /// The number that the session has claimed, or NULL. If the transaction that set it for the first
 /// time was rolled back, the setting is an empty text.

@@ -214,7 +214,6 @@ impl Place<'_> {
         let one = match slot {
             _ if !crate::HAS_SLOTS => 0,
             Slot::Random => return 1..=if is_timeless { 2 } else { 32 },
-            Slot::Partition { index, .. } if is_timeless => 1 + i16::from(index >= 16),
             Slot::Partition { index, .. } => 1 + index as i16,
             _ => self.slots[usize::from(is_timeless)],
         };

@@ -4,11 +4,16 @@ IF current_setting('transaction_isolation') <> 'read committed' THEN
 END IF;
 -- Until the migration ends, others can read these tables, but not write them.
 LOCK TABLE "bench_posts" IN SHARE ROW EXCLUSIVE MODE;
--- Claims a number for the connection, by which it has slots of its own.
-IF to_regprocedure('diesel_counters_number()') IS NULL THEN
-    CREATE FUNCTION diesel_counters_number() RETURNS INTEGER LANGUAGE sql AS $number$
-        SELECT COALESCE((SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid());
-    $number$;
+-- The slot of the connection: it claims a number.
+IF to_regprocedure('diesel_counters_slot(integer)') IS NULL THEN
+    CREATE FUNCTION diesel_counters_slot(slots INTEGER) RETURNS INTEGER LANGUAGE plpgsql AS $slot$
+    DECLARE of_node TEXT := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
+        index INTEGER := split_part(of_node, '/', 1); parts INTEGER := split_part(of_node, '/', 2);
+    BEGIN
+        IF (index BETWEEN 0 AND parts - 1 AND parts < 32768) IS NOT TRUE THEN
+            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', of_node; END IF;
+        RETURN 1 + index + parts * (COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid())
+            % greatest((slots - 1 - index) / parts + 1, 1)); END $slot$;
 END IF;
 
 -- Counts the rows of bench_posts in bench_site_counters.post_count.
@@ -21,7 +26,7 @@ CREATE VIEW "bench_count_posts_drift" AS SELECT SUM("post_count") AS "post_count
 CREATE FUNCTION "bench_count_posts"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $counting$
 DECLARE counting_path TEXT := CASE WHEN current_schema() IS DISTINCT FROM TG_TABLE_SCHEMA -- renamed
         THEN set_config('search_path', concat(quote_ident(TG_TABLE_SCHEMA), ', ', current_setting('search_path')), true) END;
-    counting_slot SMALLINT := 1 + COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), diesel_counters_number()) % 32;
+    counting_slot SMALLINT := COALESCE(1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % CASE WHEN COALESCE(current_setting('diesel_counters.partition', true), '') = '' THEN 32 END, diesel_counters_slot(32));
 BEGIN
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
@@ -40,7 +45,7 @@ BEGIN
     END IF;
     RETURN NULL; END $counting$;
 INSERT INTO "bench_site_counters" AS kept ("day", "slot", "post_count")
-SELECT DATE '1970-01-01', 0, "post_count" - "stored_post_count" FROM "bench_count_posts_drift" WHERE true
+SELECT DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), "post_count" - "stored_post_count" FROM "bench_count_posts_drift" WHERE true
 ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = kept."post_count" + excluded."post_count";
 
 FOR counting IN SELECT * FROM (VALUES

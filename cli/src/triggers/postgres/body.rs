@@ -3,7 +3,7 @@
 use diesel_counters::Dialect;
 
 use super::names::Names;
-use super::number::{NUMBER, has_slots};
+use super::slot::{SLOT, has_slots};
 use crate::catalogue::Parent;
 use crate::database::POSTGRES;
 use crate::triggers::counting::Counting;
@@ -19,7 +19,7 @@ pub fn create_function(counting: &Counting, body: &str) -> String {
 }
 
 pub fn body(counting: &Counting) -> String {
-    let slot = Dialect::slot_or_claim(counting.definition.slots, NUMBER);
+    let slot = Dialect::slot_or(counting.definition.slots, SLOT);
     let [insert, other] = [inserted, changed].map(|statement| {
         let targets = counting.targets.iter();
         let statements = targets.map(|target| in_lines(&statement(counting, target), 8) + ";\n");

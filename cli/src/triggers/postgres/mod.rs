@@ -2,7 +2,7 @@
 
 mod body;
 mod names;
-mod number;
+mod slot;
 
 use anyhow::Result;
 
@@ -13,13 +13,13 @@ use super::trigger::{Function, Trigger, VIEW};
 use crate::database::POSTGRES;
 use body::{body, create_function};
 use names::Names;
-use number::{NUMBER, has_slots, number};
+use slot::{SLOT, function, has_slots};
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let names = Names::of(counting);
     let (old, new) = (POSTGRES.quoted(&names.old), POSTGRES.quoted(&names.new));
     let (of_old, of_new) = (format!("OLD TABLE AS {old}"), format!("NEW TABLE AS {new}"));
-    let mut triggers: Vec<_> = has_slots(counting).then(number).into_iter().collect();
+    let mut triggers: Vec<_> = has_slots(counting).then(function).into_iter().collect();
     triggers.extend(names.triggers(counting));
     triggers.extend(Trigger::drifts(counting));
     let both = format!("{of_old} {of_new}");
@@ -92,11 +92,11 @@ pub fn up(plans: &[Plan]) -> String {
         }
     });
     let rows = tables.join(", ");
-    let number = plans.iter().any(|plan| has_slots(&plan.counting)).then(|| {
+    let slot = plans.iter().any(|plan| has_slots(&plan.counting)).then(|| {
         format!(
-            "-- Claims a number for the connection, by which it has slots of its own.\n\
-             IF to_regprocedure('{NUMBER}') IS NULL THEN\n{}\nEND IF;\n",
-            in_lines(&number().create, 4)
+            "-- The slot of the connection: it claims a number.\n\
+             IF to_regprocedure('{SLOT}(integer)') IS NULL THEN\n{}\nEND IF;\n",
+            in_lines(&function().create, 4)
         )
     });
     let is_other = |trigger: &Trigger| trigger.event == "RULE";
@@ -151,7 +151,7 @@ pub fn up(plans: &[Plan]) -> String {
          FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_truncate', counting.rows, counting.name);\n\
          END LOOP;\n\
          END $diesel_counters$;\n",
-        number.unwrap_or_default(),
+        slot.unwrap_or_default(),
         all.collect::<String>(),
         of_triggers.collect::<Vec<_>>().join(",\n    "),
     )

@@ -64,5 +64,5 @@ pub const SQL: TriggerSql = TriggerSql {
         FROM pg_class WHERE relkind = 'v' AND pg_table_is_visible(oid)
         UNION ALL
         SELECT '', proname::text, proname::text, 'FUNCTION', prosrc, NULL FROM pg_proc
-        WHERE proname = 'diesel_counters_number' AND pg_function_is_visible(oid) ORDER BY 1, 2, 3",
+        WHERE proname = 'diesel_counters_slot' AND pg_function_is_visible(oid) ORDER BY 1, 2, 3",
 };

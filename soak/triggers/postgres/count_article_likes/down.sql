@@ -9,7 +9,7 @@ DROP VIEW IF EXISTS "count_article_likes_new";
 DROP VIEW IF EXISTS "count_article_likes";
 DO $$ BEGIN
     -- The triggers of other tables call it, too.
-    IF NOT EXISTS (SELECT FROM pg_proc WHERE prosrc LIKE '%diesel_counters_number()%') THEN
-        DROP FUNCTION IF EXISTS diesel_counters_number();
+    IF NOT EXISTS (SELECT FROM pg_proc WHERE prosrc LIKE '%diesel_counters_slot(%') THEN
+        DROP FUNCTION IF EXISTS diesel_counters_slot(INTEGER);
     END IF;
 END $$;

@@ -1,0 +1,31 @@
+//! The partition of the slots that a database node writes.
+
+use anyhow::{Context, Result, bail};
+use diesel::RunQueryDsl;
+use diesel::sql_types::{Nullable, Text};
+use diesel_counters::{Dialect, Slot};
+
+use crate::connection::AnyConnection;
+use crate::sql::sql;
+
+/// Reads `1/3`, the second of three partitions.
+pub fn parse(text: &str) -> Result<Slot> {
+    let numbers = text
+        .split_once('/')
+        .and_then(|(index, of)| Some((index.trim().parse().ok()?, of.trim().parse().ok()?)));
+    match numbers {
+        Some((index, of)) if index < of && of <= 32_767 => Ok(Slot::Partition { index, of }),
+        _ => bail!("{text} is not a partition: the three of three nodes are 0/3, 1/3 and 2/3"),
+    }
+}
+
+/// The partition that the database or the role sets, on PostgreSQL.
+pub fn of_database(conn: &mut AnyConnection) -> Result<Option<Slot>> {
+    if conn.dialect() != Dialect::PostgreSql {
+        return Ok(None);
+    }
+    let setting = sql("SELECT NULLIF(current_setting('diesel_counters.partition', true), '')");
+    let setting: Option<String> = setting.typed::<Nullable<Text>>().get_result(conn)?;
+    let partition = setting.as_deref().map(parse).transpose();
+    partition.context("cannot read the setting diesel_counters.partition")
+}

@@ -1,0 +1,127 @@
+//! A database that is one of several nodes.
+
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+
+use crate::server::TestDatabase;
+
+const TRIGGERS: &str =
+    include_str!("../../../migrations/triggers/postgres/00000000000002_count_article_likes/up.sql");
+
+/// The database is the second of two nodes.
+fn second_node() -> TestDatabase {
+    let database = TestDatabase::with_article_counters();
+    database.execute(
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET diesel_counters.partition = %L',
+             current_database(), '1/2'); END $$",
+    );
+    database
+}
+
+fn text(database: &TestDatabase, query: &str) -> String {
+    let text = sql::<Text>(&format!("CAST(({query}) AS TEXT)"));
+    diesel::select(text)
+        .get_result(&mut database.connect())
+        .unwrap()
+}
+
+fn slots(database: &TestDatabase) -> String {
+    let slots = "SELECT string_agg(slot || ': ' || views + likes, ', ' ORDER BY slot)
+         FROM article_counters WHERE views + likes <> 0";
+    text(database, slots)
+}
+
+#[test]
+fn the_command_writes_in_the_partition_of_the_database() {
+    let database = second_node();
+    database.execute(
+        "INSERT INTO article_counters (article_id, day, slot, views)
+         SELECT 1, '2026-01-02', slot, 1 FROM generate_series(1, 6) AS slot",
+    );
+    let merged = database.run(&["compact", "article_counters"]);
+    assert_eq!(merged.code, 0, "{merged:?}");
+    assert_eq!(slots(&database), "-1: 3, 1: 1, 3: 1, 5: 1");
+    let merged = database.run(&["compact", "article_counters", "--partition", "0/2"]);
+    assert_eq!(merged.code, 0, "{merged:?}");
+    assert_eq!(slots(&database), "-1: 3, 0: 3");
+}
+
+#[test]
+fn triggers_count_in_the_partition_of_the_database() {
+    let database = second_node();
+    database.execute(
+        "CREATE TABLE article_likes (article_id BIGINT NOT NULL REFERENCES articles (id)
+             ON DELETE CASCADE, user_id BIGINT NOT NULL, PRIMARY KEY (article_id, user_id));
+         INSERT INTO article_likes VALUES (1, 1)",
+    );
+    database.execute(TRIGGERS);
+    assert_eq!(slots(&database), "-1: 1");
+    // Each connection has a number, and a slot of the partition.
+    let mut connections = Vec::new();
+    for user in 2..5 {
+        let mut conn = database.connect();
+        diesel::sql_query(format!("INSERT INTO article_likes VALUES (1, {user})"))
+            .execute(&mut conn)
+            .unwrap();
+        connections.push(conn);
+    }
+    assert_eq!(slots(&database), "-1: 1, 2: 1, 4: 1, 6: 1");
+    let checked = database.run(&["check"]);
+    assert_eq!(checked.code, 0, "{checked:?}");
+    database.execute("UPDATE article_counters SET likes = likes + 5 WHERE slot = 2");
+    let recounted = database.run(&["recount"]);
+    assert_eq!(recounted.code, 0, "{recounted:?}");
+    assert_eq!(slots(&database), "-1: -4, 2: 6, 4: 1, 6: 1");
+}
+
+#[test]
+fn a_partition_that_is_none_is_said() {
+    let database = TestDatabase::with_article_counters();
+    for wrong in ["2/2", "1", "a/b", "0/40000"] {
+        let ran = database.run(&["check", "--partition", wrong]);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.stderr.contains("is not a partition"), "{ran:?}");
+    }
+    database.execute(
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET diesel_counters.partition = %L',
+             current_database(), '3/2'); END $$",
+    );
+    let ran = database.run(&["check"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stderr.contains("diesel_counters.partition"), "{ran:?}");
+}
+
+/// Names no other server: what a subscription writes into the catalogue is enough.
+const REPLICATED: &str = "
+    CREATE PUBLICATION counts FOR TABLE article_counters;
+    CREATE SUBSCRIPTION counts CONNECTION '' PUBLICATION counts WITH (connect = false);
+    ALTER SUBSCRIPTION counts SET (slot_name = NONE);
+    SET allow_system_table_mods = on;
+    INSERT INTO pg_subscription_rel (srsubid, srrelid, srsubstate)
+    SELECT oid, to_regclass('article_counters'), 'r' FROM pg_subscription WHERE subname = 'counts'
+        AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
+#[test]
+fn tables_that_several_nodes_write_require_a_partition_and_no_cascade() {
+    let faults = |database: &TestDatabase| {
+        let checked = database.run(&["check", "--json"]).json();
+        let faults = checked["tables"][0]["faults"].as_array().unwrap().iter();
+        let faults = faults.filter(|fault| fault["severity"] == "wrong");
+        faults
+            .map(|fault| fault["fault"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let database = TestDatabase::with_article_counters();
+    database.execute("CREATE PUBLICATION only_read FOR TABLE article_counters");
+    assert_eq!(faults(&database), [""; 0]);
+    database.execute(REPLICATED);
+    assert_eq!(faults(&database), ["no_node", "cascade_on_nodes"]);
+    database.execute(
+        "ALTER TABLE article_counters DROP CONSTRAINT article_counters_article_id_fkey;
+         DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET diesel_counters.partition = %L',
+             current_database(), '0/2'); END $$",
+    );
+    assert_eq!(faults(&database), [""; 0]);
+    database.execute("DROP SUBSCRIPTION counts");
+}

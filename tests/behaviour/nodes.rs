@@ -1,0 +1,215 @@
+//! A node writes the rows of its partition, and no others.
+
+use diesel::prelude::*;
+use diesel_counters::dsl::{compact, fold, set_counter};
+use diesel_counters::prelude::*;
+use diesel_counters::{Drift, Period, Slot, with_default_slot};
+use diesel_counters_tests::models::Article;
+use diesel_counters_tests::schema::article_counters::{self, comments, views};
+
+use super::{article, comments_by_article, day, rows};
+use crate::{Conn, HAS_SLOTS, TestDatabase};
+
+/// The second of two nodes.
+const NODE: Slot = Slot::Partition { index: 1, of: 2 };
+
+/// The other node's rows of article 1, and the rows of this one.
+type Nodes = [Vec<super::Row>; 2];
+
+fn by_node(conn: &mut Conn) -> Nodes {
+    let is_of_first = |row: &super::Row| match row.slot {
+        slot @ ..=0 => slot == 0,
+        slot => (slot - 1) % 2 == 0,
+    };
+    let (first, second) = rows(&article(1), conn).into_iter().partition(is_of_first);
+    [first, second]
+}
+
+/// Both nodes have counted on old days, and the first one has merged and corrected its own.
+fn counted_on_both() -> (TestDatabase, Conn, Article) {
+    let (database, mut conn, article) = TestDatabase::with_article();
+    for index in [0, 1] {
+        with_default_slot(Slot::Partition { index, of: 2 }, || {
+            for on in [day(2026, 1, 3), day(2026, 1, 5), day(2026, 3, 1)] {
+                increment(views)
+                    .of(1_i64)
+                    .on(on)
+                    .by(10)
+                    .execute(&mut conn)
+                    .unwrap();
+            }
+            let one_slot = Slot::Partition {
+                index: index + 2,
+                of: 32,
+            };
+            let late = increment(views)
+                .of(1_i64)
+                .on(day(2026, 1, 3))
+                .slot(one_slot);
+            late.execute(&mut conn).unwrap();
+        });
+    }
+    with_default_slot(Slot::Partition { index: 0, of: 2 }, || {
+        compact(article_counters::table)
+            .before(day(2026, 2, 1))
+            .execute(&mut conn)
+            .unwrap();
+        set_counter(views)
+            .of(1_i64)
+            .on(day(2026, 3, 1))
+            .to(50)
+            .execute(&mut conn)
+            .unwrap();
+    });
+    (database, conn, article)
+}
+
+#[test]
+fn whatever_runs_on_a_node_writes_only_rows_of_its_partition() {
+    if !HAS_SLOTS {
+        return;
+    }
+    type Run = fn(&Article, &mut Conn) -> QueryResult<()>;
+    let runs: [(&str, Run); 10] = [
+        ("increment", |article, conn| {
+            article.incr_counter(views, conn).map(drop)
+        }),
+        ("increment_many", |_, conn| {
+            increment_many(views, [(1_i64, 5), (2, 7)], conn).map(drop)
+        }),
+        ("compact", |_, conn| {
+            compact(article_counters::table)
+                .before(day(2026, 4, 1))
+                .execute(conn)
+                .map(drop)
+        }),
+        ("fold into months", |_, conn| {
+            let months = fold(article_counters::table).into(Period::Month);
+            months.before(day(2026, 4, 1)).execute(conn).map(drop)
+        }),
+        ("fold", |_, conn| {
+            fold(article_counters::table)
+                .before(day(2026, 4, 1))
+                .execute(conn)
+                .map(drop)
+        }),
+        ("set_counter", |article, conn| {
+            article.set_counter(views, 7, conn).map(drop)
+        }),
+        ("set_counter on a day", |_, conn| {
+            set_counter(views)
+                .of(1_i64)
+                .on(day(2026, 1, 5))
+                .to(3)
+                .execute(conn)
+                .map(drop)
+        }),
+        ("an import", |_, conn| {
+            let log = [(1_i64, day(2026, 1, 3), 4), (1, day(2026, 1, 9), 5)];
+            set_counter(views).of_days(log).execute(conn).map(drop)
+        }),
+        ("recount", |article, conn| {
+            super::together::insert_comment(1, conn)?;
+            let added = article.recount(comments, comments_by_article(), conn)?;
+            assert_eq!(added, 1);
+            super::together::insert_comment(1, conn)?;
+            let drift: Vec<Drift<i64>> =
+                Article::recount_all(comments, comments_by_article(), conn)?;
+            assert_eq!(drift.len(), 1);
+            Ok(())
+        }),
+        ("delete_counters", |article, conn| {
+            article.delete_counters(conn).map(drop)
+        }),
+    ];
+    for (name, run) in runs {
+        let (_database, mut conn, article) = counted_on_both();
+        let [others, own] = by_node(&mut conn);
+        let before = article.counter_value(views, &mut conn).unwrap();
+        with_default_slot(NODE, || run(&article, &mut conn)).unwrap();
+        let [others_after, own_after] = by_node(&mut conn);
+        assert_eq!(others_after, others, "{name}");
+        assert_ne!(own_after, own, "{name}");
+        let after = article.counter_value(views, &mut conn).unwrap();
+        match name {
+            "compact" | "fold into months" | "fold" => {
+                assert_eq!(after, before, "{name}");
+                assert!(
+                    own_after.iter().all(|row| row.slot == -1),
+                    "{name}: {own_after:?}"
+                );
+            }
+            // Each node deletes its own.
+            "delete_counters" => {
+                assert_eq!(own_after, []);
+                assert_eq!(after, others.iter().map(|row| row.views).sum::<i64>());
+            }
+            "set_counter" => assert_eq!(after, 7),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_merge_on_each_node_leaves_a_row_a_day_for_each() {
+    for nodes in 1..=3 {
+        let (_database, mut conn, article) = TestDatabase::with_article();
+        let partitions = || (0..nodes).map(|index| Slot::Partition { index, of: nodes });
+        for slot in partitions() {
+            // Of connections of its own.
+            for number in 0..2 {
+                let one_slot = Slot::Partition {
+                    index: slot_of(slot, number, nodes),
+                    of: 32,
+                };
+                let count = increment(views)
+                    .of(1_i64)
+                    .on(day(2026, 1, 5))
+                    .slot(one_slot);
+                count.execute(&mut conn).unwrap();
+            }
+        }
+        for slot in partitions() {
+            let merge = || {
+                let merge = compact(article_counters::table).before(day(2026, 4, 1));
+                merge.execute(&mut conn)
+            };
+            assert_eq!(with_default_slot(slot, merge).unwrap().left, 0);
+        }
+        let slots = rows(&article, &mut conn).into_iter().map(|row| row.slot);
+        let expected = if HAS_SLOTS { 1 - nodes as i16 } else { 0 }..=0;
+        assert!(slots.eq(expected));
+        let total = article.counter_value(views, &mut conn);
+        assert_eq!(total, Ok(2 * i64::from(nodes)));
+    }
+}
+
+/// The slot with this number in a partition, from 0, as a partition of 32.
+fn slot_of(partition: Slot, number: u16, nodes: u16) -> u16 {
+    match partition {
+        Slot::Partition { index, .. } => index + number * nodes,
+        _ => number,
+    }
+}
+
+#[test]
+fn a_sum_that_is_out_of_range_is_an_error_on_a_node() {
+    if !HAS_SLOTS {
+        return;
+    }
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    for (index, amount) in [(0, i64::MAX), (1, 1)] {
+        let slot = Slot::Partition { index, of: 2 };
+        increment(views)
+            .of(1_i64)
+            .by(amount)
+            .slot(slot)
+            .execute(&mut conn)
+            .unwrap();
+    }
+    let set = with_default_slot(NODE, || article.set_counter(views, 5, &mut conn));
+    assert!(diesel_counters::is_overflow(&set.unwrap_err()));
+    // The only node can correct all rows.
+    assert_eq!(article.set_counter(views, 5, &mut conn), Ok(i64::MAX));
+    assert_eq!(article.counter_value(views, &mut conn), Ok(5));
+}
