@@ -20,6 +20,8 @@ mod tables;
 mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "postgres")]
+mod regions;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
@@ -89,7 +91,7 @@ struct Args {
     /// Runs increments, and no reads, corrections or merges
     #[arg(long)]
     only_counts: bool,
-    /// On a cluster, corrects and merges on all nodes instead of the first, and runs SERIALIZABLE
+    /// On a cluster, runs SERIALIZABLE too, whose reads conflict with other nodes
     #[arg(long)]
     conflicts: bool,
     /// Leaves out rollbacks to a savepoint: they stop nodes of MariaDB Galera without a binary log
@@ -104,6 +106,8 @@ struct Args {
 enum Command {
     Interleave(Interleave),
     Buffered(Buffered),
+    #[cfg(feature = "postgres")]
+    Regions(regions::Regions),
     #[command(hide = true)]
     BufferedClient(Client),
 }
@@ -176,6 +180,20 @@ fn buffered(args: &Buffered) -> Result<u8> {
     Ok(WRONG)
 }
 
+/// Writes to two nodes. Returns the exit code.
+#[cfg(feature = "postgres")]
+fn on_two_nodes(args: &regions::Regions) -> Result<u8> {
+    let began = Instant::now();
+    let (done, wrong) = regions::run(args)?;
+    let seconds = began.elapsed().as_secs();
+    let Some(wrong) = wrong else {
+        println!("regions: {seconds} s, {done}: 0 wrong");
+        return Ok(RIGHT);
+    };
+    println!("regions: {seconds} s, {done}: WRONG: {wrong}");
+    Ok(WRONG)
+}
+
 /// Counts in a `CounterBuffer`. Returns the exit code.
 fn buffered_client(args: &Client) -> Result<u8> {
     match scheme_of(&args.url) {
@@ -196,6 +214,8 @@ fn check(args: Args) -> Result<u8> {
         Some(Command::Interleave(args)) => return interleave(args),
         Some(Command::Buffered(args)) => return buffered(args),
         Some(Command::BufferedClient(args)) => return buffered_client(args),
+        #[cfg(feature = "postgres")]
+        Some(Command::Regions(args)) => return on_two_nodes(args),
         None => {}
     }
     let scheme = scheme_of(&args.urls[0]);

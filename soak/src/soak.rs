@@ -20,8 +20,8 @@ use anyhow::{Context, Result, bail, ensure};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, CustomizeConnection, PooledConnection};
-use diesel_counters::Slot;
 use diesel_counters::dsl::claim_slot;
+use diesel_counters::{Slot, with_default_slot};
 
 /// Rounds until the tables are emptied, so that a round stays short.
 const ROUNDS_KEPT: u64 = 20;
@@ -139,15 +139,25 @@ pub fn client(options: &Options, run: &Run) -> Failure {
 
 impl<'a> Soak<'a> {
     fn new(options: &'a Options, run: &'a Run) -> Self {
-        let pools = options.urls.iter().map(|url| {
+        let nodes = options.urls.len();
+        let pools = options.urls.iter().enumerate().map(|(node, url)| {
+            // MySQL's triggers do not know the partition: with these numbers of connections, they count in
+            // its slots.
+            let number = match nodes {
+                1 => String::new(),
+                _ => format!(
+                    "SET @diesel_counters_number = {node} + {nodes} * (CONNECTION_ID() % {});",
+                    64 / nodes
+                ),
+            };
             Pool::builder()
                 // Fewer than threads, so that they take turns.
                 .max_size((options.threads as u32 * 3 / 4).max(2))
                 .min_idle(Some(0))
                 .connection_timeout(Duration::from_secs(2))
                 .connection_customizer(Box::new(Session {
-                    claims: options.urls.len() == 1,
-                    sql: format!("{SETTINGS}{}", options.session),
+                    claims: nodes == 1,
+                    sql: format!("{SETTINGS}{number}{}", options.session),
                 }))
                 .build_unchecked(ConnectionManager::new(url))
         });
@@ -306,19 +316,21 @@ impl<'a> Soak<'a> {
                 let mut thread = Thread {
                     run: self.run,
                     pool: &self.pools[node],
-                    slot: (nodes > 1).then_some(Slot::Partition {
-                        index: node as u16,
-                        of: nodes as u16,
-                    }),
+                    is_cluster: nodes > 1,
                     conflicts: nodes == 1 || self.run.conflicts,
-                    corrects: node == 0 || self.run.conflicts,
                     number,
                     materializing: &self.materializing,
                     comments: Vec::new(),
                     recorded: Recorded::default(),
                 };
+                // Of one node, it has all slots.
+                let (index, of) = (node as u16, nodes as u16);
+                let slot = match nodes {
+                    1 => Slot::Connection,
+                    _ => Slot::Partition { index, of },
+                };
                 scope.spawn(move || {
-                    let result = thread.work(work);
+                    let result = with_default_slot(slot, || thread.work(work));
                     if result.is_err() {
                         thread.run.stop();
                     }

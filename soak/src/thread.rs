@@ -8,9 +8,9 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, PooledConnection, R2D2Connection};
 use diesel::result::Error;
-use diesel_counters::dsl::{Increment, compact, fold};
+use diesel_counters::dsl::{compact, fold};
 use diesel_counters::prelude::*;
-use diesel_counters::{Counters, Drift, Period, Slot, is_retryable};
+use diesel_counters::{Drift, Period, is_retryable};
 
 use super::attempt::{Attempt, Stop, transaction, write_counted};
 use super::reads::{Failed, materialized, snapshot};
@@ -37,12 +37,10 @@ pub struct Recorded {
 pub struct Thread<'a> {
     pub run: &'a Run,
     pub pool: &'a Pool,
-    /// Set if the database has several nodes.
-    pub slot: Option<Slot>,
+    /// Whether the database has several nodes. Then it does not delete counters: a node deletes its own.
+    pub is_cluster: bool,
     /// Runs SERIALIZABLE.
     pub conflicts: bool,
-    /// Corrects and merges.
-    pub corrects: bool,
     pub number: usize,
     pub materializing: &'a Mutex<()>,
     /// The comments that it has inserted, which it can delete.
@@ -99,8 +97,7 @@ impl Thread<'_> {
                 seen.push(snapshot(conn)?);
                 Ok(())
             }),
-            _ if !self.corrects => Ok(()),
-            Work::Delete(_) if self.run.is_client => Ok(()),
+            Work::Delete(_) if self.run.is_client || self.is_cluster => Ok(()),
             Work::Delete(article) => self.delete(*article, by),
             Work::Recount(article) => self.recount(&[*article], by),
             Work::RecountAll => self.recount(&KEPT.collect::<Vec<_>>(), by),
@@ -129,13 +126,6 @@ impl Thread<'_> {
                 }
                 Ok(())
             }),
-        }
-    }
-
-    pub fn slotted<C: Counters, Id>(&self, count: Increment<C, Id>) -> Increment<C, Id> {
-        match self.slot {
-            Some(slot) => count.slot(slot),
-            None => count,
         }
     }
 

@@ -2,6 +2,6 @@
 
 mod driver;
 pub mod level;
-mod operations;
+pub mod operations;
 mod planted_locks;
 mod worker;

@@ -1,0 +1,433 @@
+//! Random operations on both nodes, while the line between them is cut and the servers are killed.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow};
+use diesel::connection::SimpleConnection;
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel::result::Error;
+use diesel_counters::dsl::{compact, fold, recount_triggers, set_counter};
+use diesel_counters::prelude::*;
+use diesel_counters::{Drift, Period, Slot, is_retryable, with_default_slot};
+use rand::rngs::StdRng;
+use rand::{Rng, RngExt, SeedableRng};
+
+use super::{Nodes, Regions, connect, partition, text};
+use crate::server::Server;
+use crate::tables::article_counters::dsl::{article_counters, comments as commented, views};
+use crate::tables::label_counters::dsl::{given, label_counters};
+use crate::tables::{
+    Article, DAYS, DELETED, KEPT, article_likes, articles, comments, compacted_before, counted,
+    day, folded_before, label_of,
+};
+
+/// How long the threads run until both nodes are compared.
+const ROUND: Duration = Duration::from_secs(20);
+
+struct Checker<'a> {
+    args: &'a Regions,
+    urls: Vec<String>,
+    name: String,
+    servers: Vec<Server>,
+    next_id: AtomicU64,
+    transactions: AtomicU64,
+    retries: AtomicU64,
+    lost: AtomicU64,
+    is_over: AtomicBool,
+    wrong: Mutex<Option<String>>,
+}
+
+/// Why an operation failed.
+enum Failed {
+    Database(Error),
+    Wrong(String),
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Failed::Database(error)
+    }
+}
+
+pub fn run(args: &Regions) -> Result<(String, Option<String>)> {
+    let seed = args.seed.unwrap_or_else(rand::random);
+    let commands = args.server.iter();
+    let servers = commands.map(|command| Server::run(command.clone()));
+    let servers = servers.collect::<Result<Vec<_>>>()?;
+    let mut nodes = Nodes::create(args)?;
+    let checker = Checker {
+        args,
+        urls: nodes.nodes.iter().map(|node| node.url.clone()).collect(),
+        name: nodes.name.clone(),
+        servers,
+        next_id: rand::random_range(1..1_u64 << 40).into(),
+        transactions: 0.into(),
+        retries: 0.into(),
+        lost: 0.into(),
+        is_over: false.into(),
+        wrong: Mutex::default(),
+    };
+    let (end, mut rounds) = (
+        Instant::now() + Duration::from_secs_f64(args.seconds),
+        0_u64,
+    );
+    let (mut cuts, mut kills) = (0, 0);
+    while Instant::now() < end && checker.wrong().is_none() {
+        let left = end.saturating_duration_since(Instant::now()).min(ROUND);
+        let share = |of: u32| {
+            let of = f64::from(of) * left.as_secs_f64() / args.seconds;
+            of.ceil() as u32
+        };
+        let all_kills = if checker.servers.is_empty() {
+            0
+        } else {
+            args.kills
+        };
+        let of_round = (
+            share(args.cuts).min(args.cuts - cuts),
+            share(all_kills).min(all_kills - kills),
+        );
+        checker.is_over.store(false, Relaxed);
+        thread::scope(|scope| {
+            for node in 0..2 {
+                for thread in 0..args.threads {
+                    let number = (rounds * 2 + node) * 1_000 + thread as u64;
+                    let random = StdRng::seed_from_u64(seed.wrapping_add(number));
+                    let checker = &checker;
+                    scope.spawn(move || checker.thread(node as usize, thread, random));
+                }
+            }
+            let disturbed = checker.disturb(left, of_round, &mut nodes, seed ^ rounds);
+            checker.is_over.store(true, Relaxed);
+            disturbed
+        })?;
+        cuts += of_round.0;
+        kills += of_round.1;
+        rounds += 1;
+        if let Some(wrong) = checker.compare(&mut nodes)? {
+            checker.found(wrong);
+        }
+        eprintln!("round {rounds}: {checker}, {cuts} cuts, {kills} kills");
+    }
+    let conflicts = nodes.end()?;
+    if !conflicts.is_empty() {
+        checker.found(format!("the servers have found conflicts: {conflicts}"));
+    }
+    let wrong = checker.wrong();
+    if wrong.is_none() {
+        nodes.remove()?;
+    }
+    let done = format!("{rounds} rounds, {checker}, {cuts} cuts, {kills} kills (seed {seed})");
+    Ok((done, wrong))
+}
+
+impl std::fmt::Display for Checker<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = |of: &AtomicU64| of.load(Relaxed);
+        write!(
+            f,
+            "{} operations, {} retries, {} answers lost",
+            count(&self.transactions),
+            count(&self.retries),
+            count(&self.lost)
+        )
+    }
+}
+
+impl Checker<'_> {
+    fn wrong(&self) -> Option<String> {
+        self.wrong.lock().expect("no thread panics").clone()
+    }
+
+    fn found(&self, wrong: String) {
+        self.wrong
+            .lock()
+            .expect("no thread panics")
+            .get_or_insert(wrong);
+        self.is_over.store(true, Relaxed);
+    }
+
+    /// Cuts the line and kills the servers, at random moments of this time.
+    fn disturb(
+        &self,
+        time: Duration,
+        (cuts, kills): (u32, u32),
+        nodes: &mut Nodes,
+        seed: u64,
+    ) -> Result<()> {
+        let random = &mut StdRng::seed_from_u64(seed);
+        let began = Instant::now();
+        let mut events: Vec<(f64, bool)> = Vec::new();
+        events.extend((0..cuts).map(|_| (random.random(), false)));
+        events.extend((0..kills).map(|_| (random.random(), true)));
+        events.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        let sleep_until = |part: f64| {
+            let at = time.mul_f64(part);
+            while began.elapsed() < at && !self.is_over.load(Relaxed) {
+                thread::sleep(Duration::from_millis(10));
+            }
+        };
+        for (at, is_kill) in events {
+            sleep_until(at);
+            let node = random.random_range(0..2);
+            if is_kill {
+                self.servers[node].kill()?;
+                thread::sleep(Duration::from_millis(random.random_range(0..500)));
+                self.servers[node].start_again()?;
+                nodes.nodes[node].conn = self.reconnect(node)?;
+            } else {
+                let both = random.random_range(0..3) == 0;
+                for to in [Some(node), both.then_some(1 - node)].into_iter().flatten() {
+                    nodes.switch(to, false)?;
+                }
+                // Some cuts last long.
+                let longest = if random.random_range(0..10) == 0 {
+                    8_000
+                } else {
+                    700
+                };
+                thread::sleep(Duration::from_millis(random.random_range(0..longest)));
+                for to in 0..2 {
+                    nodes.switch(to, true)?;
+                }
+            }
+        }
+        sleep_until(1.0);
+        Ok(())
+    }
+
+    /// A server that has ended while it started is started again.
+    fn reconnect(&self, node: usize) -> Result<PgConnection> {
+        let began = Instant::now();
+        loop {
+            match PgConnection::establish(&self.urls[node]) {
+                Ok(conn) => return Ok(conn),
+                Err(error) if began.elapsed() > crate::run::PATIENCE => {
+                    return Err(anyhow!("{}: {error}", self.name));
+                }
+                Err(_) => {
+                    if let Some(server) = self.servers.get(node) {
+                        server.start_again()?;
+                    }
+                    thread::sleep(Duration::from_millis(50));
+                }
+            }
+        }
+    }
+
+    /// Compares the nodes with each other, and with what was counted.
+    fn compare(&self, nodes: &mut Nodes) -> Result<Option<String>> {
+        for to in 0..2 {
+            nodes.wait_for_all(to)?;
+        }
+        // The second wait is for what the first one has let through.
+        if let Some(difference) = nodes.difference()? {
+            return Ok(Some(difference));
+        }
+        let kept = format!("BETWEEN {} AND {}", KEPT.start(), KEPT.end());
+        let wrong = format!(
+            "SELECT string_agg(concat_ws(' ', 'article', id, what, 'stored', stored, 'counted', counted), '; ')
+             FROM (SELECT id, what, SUM(stored) AS stored, SUM(counted) AS counted FROM (
+                 SELECT article_id AS id, 'views' AS what, views AS stored, 0 AS counted FROM article_counters
+                 UNION ALL SELECT article_id, 'views', 0, views FROM counted
+                 UNION ALL SELECT article_id, 'labels', given, 0 FROM label_counters
+                 UNION ALL SELECT article_id, 'labels', 0, views FROM counted WHERE transaction_id > 0
+                 UNION ALL SELECT article_id, 'comments', comments, 0 FROM article_counters
+                 UNION ALL SELECT article_id, 'comments', 0, 1 FROM comments
+                 UNION ALL SELECT article_id, 'likes', likes, 0 FROM article_counters
+                 UNION ALL SELECT article_id, 'likes', 0, 1 FROM article_likes
+             ) AS kinds WHERE id {kept} GROUP BY id, what HAVING SUM(stored) <> SUM(counted)) AS wrong"
+        );
+        Ok(text(&wrong, &mut nodes.nodes[0].conn)?)
+    }
+
+    fn thread(&self, node: usize, thread: usize, mut random: StdRng) {
+        let slot = match self.args.planted {
+            true => Slot::Connection,
+            false => partition(node),
+        };
+        with_default_slot(slot, || {
+            while !self.is_over.load(Relaxed) {
+                if let Err(error) = self.session(node, thread, &mut random) {
+                    self.found(format!("{error:#}"));
+                }
+            }
+        });
+    }
+
+    /// Runs operations until the connection is lost, or the round is over.
+    fn session(&self, node: usize, thread: usize, random: &mut StdRng) -> Result<()> {
+        let mut conn = connect(&self.urls[node])?;
+        conn.batch_execute("SET deadlock_timeout = '100ms'")?;
+        while !self.is_over.load(Relaxed) {
+            let id = self.next_id.fetch_add(1, Relaxed) as i64;
+            match self.one(node, thread, id, random, &mut conn) {
+                Ok(()) => drop(self.transactions.fetch_add(1, Relaxed)),
+                Err(Failed::Wrong(wrong)) => return Err(anyhow!(wrong)),
+                Err(Failed::Database(error)) if is_retryable(&error) => {
+                    self.retries.fetch_add(1, Relaxed);
+                }
+                Err(Failed::Database(error)) => {
+                    // Whether it has committed is known from the table `counted`.
+                    let is_lost = conn.batch_execute("SELECT 1").is_err();
+                    if is_lost && !self.servers.is_empty() {
+                        self.lost.fetch_add(1, Relaxed);
+                        return Ok(());
+                    }
+                    return Err(anyhow!("node {node}: {error:?}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn one(
+        &self,
+        node: usize,
+        thread: usize,
+        id: i64,
+        random: &mut impl Rng,
+        conn: &mut PgConnection,
+    ) -> Result<(), Failed> {
+        let article = random.random_range(KEPT);
+        let one = Article { id: article };
+        let on = day(random.random_range(0..DAYS));
+        let source = || {
+            comments::table
+                .group_by(comments::article_id)
+                .select((comments::article_id, count_star()))
+        };
+        match random.random_range(0..100) {
+            0..40 => conn.transaction(|conn| {
+                let amount = random.random_range(-3..10);
+                increment(views)
+                    .of(article)
+                    .by(amount)
+                    .on(on)
+                    .execute(conn)?;
+                let is_labelled = random.random();
+                if is_labelled {
+                    let label = (article, label_of(random.random_range(0..DAYS)));
+                    let count = increment(given).on(on);
+                    count.of_many([(label, amount)]).execute(conn)?;
+                }
+                count_views(if is_labelled { id } else { -id }, article, amount, conn)
+            })?,
+            40..50 => conn.transaction(|conn| {
+                let amounts = KEPT.map(|article| (article, article));
+                increment(views).of_many(amounts).on(on).execute(conn)?;
+                let mut kept = KEPT;
+                kept.try_for_each(|article| count_views(-id, article, article, conn))
+            })?,
+            50..62 => conn.transaction(|conn| {
+                let comment = (
+                    comments::id.eq(id),
+                    comments::article_id.eq(article),
+                    comments::day.eq(on),
+                );
+                diesel::insert_into(comments::table)
+                    .values(comment)
+                    .execute(conn)?;
+                increment(commented).of(article).on(on).execute(conn)?;
+                QueryResult::Ok(())
+            })?,
+            62..70 => {
+                // Each thread has users of its own, as each region has.
+                let user = (node * 1_000 + thread) as i64;
+                let is_liked = diesel::delete(article_likes::table.find((article, user)));
+                if is_liked.execute(conn)? == 0 {
+                    crate::postgres::like(article, user, conn)?;
+                }
+            }
+            70..75 => conn.transaction(|conn| {
+                let to = random.random_range(0..1_000);
+                let before = match random.random_range(0..2) {
+                    0 => one.set_counter(views, to, conn)?,
+                    _ => set_counter(views).of(article).on(on).to(to).execute(conn)?,
+                };
+                count_views(-id, article, to - before, conn)
+            })?,
+            75..79 => {
+                let added: i64 = one.recount(commented, source(), conn)?;
+                refuse_drift(node, added != 0, &added)?;
+            }
+            79..81 => {
+                let drift: Vec<Drift<i64>> = Article::recount_all(commented, source(), conn)?;
+                let drift = drift.iter().filter(|drift| KEPT.contains(&drift.entity));
+                let drift: Vec<_> = drift.collect();
+                refuse_drift(node, !drift.is_empty(), &drift)?;
+            }
+            81..83 => {
+                let triggers = recount_triggers().of("count_article_likes").execute(conn)?;
+                let wrong = triggers
+                    .into_iter()
+                    .filter(|table| table.table == "article_counters");
+                let wrong: Vec<_> = wrong.flat_map(|table| table.wrong).collect();
+                refuse_drift(node, !wrong.is_empty(), &wrong)?;
+            }
+            83..88 => {
+                compact(article_counters)
+                    .before(compacted_before())
+                    .batch(20)
+                    .execute(conn)?;
+                compact(label_counters)
+                    .before(compacted_before())
+                    .batch(20)
+                    .execute(conn)?;
+            }
+            88..92 => {
+                let into = [Period::Month, Period::Year, Period::Total];
+                let into = into[random.random_range(0..3)];
+                let merge = fold(article_counters).into(into).before(folded_before());
+                merge.batch(20).execute(conn)?;
+                let merge = fold(label_counters).into(into).before(folded_before());
+                merge.batch(20).execute(conn)?;
+            }
+            92..95 => {
+                let deleted = random.random_range(DELETED);
+                increment(views).of(deleted).on(on).execute(conn)?;
+                if random.random_range(0..3) == 0 {
+                    Article { id: deleted }.delete_counters(conn)?;
+                }
+            }
+            95..97 => {
+                let log = [on, day(0)].map(|on| (*DELETED.start(), on, 7));
+                set_counter(views).of_days(log).execute(conn)?;
+            }
+            _ => {
+                // Of this node alone: an article is not replicated.
+                Article::materialize(views, articles::total_views).execute(conn)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes what a transaction counts, in the same transaction. Labels are
+/// counted with positive numbers.
+fn count_views(id: i64, article: i64, amount: i64, conn: &mut PgConnection) -> QueryResult<()> {
+    let row = (
+        counted::transaction_id.eq(id),
+        counted::article_id.eq(article),
+        counted::day.eq(day(0)),
+        counted::views.eq(amount),
+    );
+    diesel::insert_into(counted::table)
+        .values(row)
+        .execute(conn)
+        .map(drop)
+}
+
+/// A transaction arrives as a whole, so that no node ever sees rows and counts that differ.
+fn refuse_drift(node: usize, is_wrong: bool, drift: &dyn std::fmt::Debug) -> Result<(), Failed> {
+    match is_wrong {
+        true => Err(Failed::Wrong(format!(
+            "node {node}: a recount has found {drift:?}"
+        ))),
+        false => Ok(()),
+    }
+}
