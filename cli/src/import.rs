@@ -221,8 +221,13 @@ fn is_refused(error: &Error) -> bool {
 
 fn text(report: &Report) -> String {
     let refused = report.refused.len();
+    // What the database refuses is known once it is written.
+    let of_refused = match report.dry_run {
+        true => String::new(),
+        false => format!(", {} refused", thousands(refused as u64)),
+    };
     let mut text = format!(
-        "{}.{}: {} counts {}, {} equal, {} refused\n",
+        "{}.{}: {} counts {}, {} equal{of_refused}\n",
         printable(&report.table),
         printable(&report.counter),
         thousands(report.counts_set as u64),
@@ -232,7 +237,6 @@ fn text(report: &Report) -> String {
             "set"
         },
         thousands((report.lines - report.counts_set - refused) as u64),
-        thousands(refused as u64),
     );
     for Refused { line, reason } in &report.refused {
         text += &format!("line {line}: {}\n", printable(reason));

@@ -178,8 +178,8 @@ fn refuse_early_rows(entity: &[Column], target: &Target, rows: &Table) -> Result
         }
         bail!(
             "the foreign key of {rows}.{} is {deferrable}, and that of {table}.{} is {}: it would refuse \
-             the count of a row that is there before its row of {}. Make it {deferrable} too, with ALTER \
-             TABLE {table} ALTER CONSTRAINT",
+             the count of a row that is there before its row of {}. Make it {deferrable} too: ALTER \
+             TABLE {table} ALTER CONSTRAINT … {deferrable}",
             of_rows.name,
             key.name,
             counted.deferrable,
