@@ -219,6 +219,32 @@ fn a_claim_that_is_rolled_back_is_no_other_sessions() {
     assert_eq!(own.get_result(other), Ok(1));
 }
 
+/// It would write the rows of another node.
+#[test]
+fn an_increment_without_the_partition_of_its_database_is_an_error() {
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::{Slot, with_default_slot};
+    use diesel_counters_tests::schema::article_counters as counters;
+
+    let database = TestDatabase::with_tables();
+    let of = |index| Slot::Partition { index, of: 8 };
+    let count = |slot| {
+        let conn = &mut database.connect();
+        conn.batch_execute("SET diesel_counters.partition = '1/8'")?;
+        with_default_slot(slot, || increment(counters::views).of(1_i64).execute(conn))
+    };
+    let of_two = Slot::Partition { index: 1, of: 2 };
+    for wrong in [Slot::Connection, of(0), of_two] {
+        let error = count(wrong).unwrap_err().to_string();
+        let expected = "set_default_slot has another partition than diesel_counters.partition of this \
+                        database: 1/8";
+        assert!(error.contains(expected), "{error}");
+    }
+    assert_eq!(count(of(1)), Ok(1));
+    let slots = counters::table.select(counters::slot);
+    assert_eq!(slots.load::<i16>(&mut database.connect()), Ok(vec![2]));
+}
+
 /// A serialization failure can be the error of the COMMIT.
 #[test]
 fn a_serializable_transaction_is_run_again() {

@@ -101,8 +101,20 @@ impl Dialect {
                 out.push_sql(" * (COALESCE(");
                 out.push_sql(POSTGRES_NUMBER);
                 if is_first_row {
-                    out.push_sql(", ");
+                    // Checked once for each connection, because the others have a number.
+                    out.push_sql(", CASE WHEN NULLIF(current_setting('");
+                    out.push_sql(PARTITION);
+                    out.push_sql("', true), '') <> (");
+                    DB::push_bind(Bind::FirstSlot(&slots.first), out)?;
+                    out.push_sql(" - 1) || '/' || ");
+                    DB::push_bind(Bind::Slot(&slots.step), out)?;
+                    out.push_sql(" THEN CAST('set_default_slot has another partition than ");
+                    out.push_sql(PARTITION);
+                    out.push_sql(" of this database: ' || current_setting('");
+                    out.push_sql(PARTITION);
+                    out.push_sql("') AS INTEGER) ELSE ");
                     out.push_sql(POSTGRES_CLAIM);
+                    out.push_sql(" END");
                 }
                 out.push_sql(", pg_backend_pid()) % ");
                 DB::push_bind(Bind::Slot(&slots.count), out)?;
