@@ -29,6 +29,9 @@ pub struct Written {
     pub migration: PathBuf,
     pub up: PathBuf,
     pub down: PathBuf,
+    /// What to do next.
+    #[serde(skip)]
+    pub next: &'static str,
 }
 
 impl Folder {
@@ -57,6 +60,10 @@ impl Folder {
             migration,
             up,
             down,
+            next: match self.into {
+                None => "diesel migration run",
+                Some(_) => "run this migration with the others of its folder",
+            },
         })
     }
 }

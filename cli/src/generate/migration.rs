@@ -73,11 +73,12 @@ pub fn run(migration: Migration, options: &Options) -> Result<()> {
             false => "a unit struct, such as `struct Site;`",
         };
         format!(
-            "Creating {}\nCreating {}\n\nNext: diesel migration run\nThen: \
+            "Creating {}\nCreating {}\n\nNext: {}\nThen: \
              diesel_counters::counter_table!({table}) beside its table!, and #[derive(HasCounters)] and \
              #[counters(table_name = {table})] on {model}\n",
             written.up.display(),
             written.down.display(),
+            written.next,
             table = report.table.rsplit('.').next().unwrap_or(&report.table),
         )
     })?;

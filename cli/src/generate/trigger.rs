@@ -226,7 +226,7 @@ fn text(report: &Report) -> String {
             text += &format!("- {one}\n");
         }
     }
-    text += "\nNext: diesel migration run\n";
+    text += &format!("\nNext: {}\n", written.next);
     let counters = tables.iter().map(|table| &*table.counters);
     let counters: Vec<_> = counters.filter(|counters| !counters.is_empty()).collect();
     match counters.is_empty() {
