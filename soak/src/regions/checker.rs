@@ -71,26 +71,18 @@ pub fn run(args: &Regions) -> Result<(String, Option<String>)> {
         is_over: false.into(),
         wrong: Mutex::default(),
     };
-    let (end, mut rounds) = (
-        Instant::now() + Duration::from_secs_f64(args.seconds),
-        0_u64,
-    );
-    let (mut cuts, mut kills) = (0, 0);
-    while Instant::now() < end && checker.wrong().is_none() {
-        let left = end.saturating_duration_since(Instant::now()).min(ROUND);
-        let share = |of: u32| {
-            let of = f64::from(of) * left.as_secs_f64() / args.seconds;
-            of.ceil() as u32
-        };
-        let all_kills = if checker.servers.is_empty() {
-            0
-        } else {
-            args.kills
-        };
-        let of_round = (
-            share(args.cuts).min(args.cuts - cuts),
-            share(all_kills).min(all_kills - kills),
-        );
+    let (began, time) = (Instant::now(), Duration::from_secs_f64(args.seconds));
+    let all_kills = match checker.servers[..] {
+        [] => 0,
+        _ => args.kills,
+    };
+    let (mut rounds, mut cuts, mut kills) = (0_u64, 0, 0);
+    while began.elapsed() < time && checker.wrong().is_none() {
+        let left = time.saturating_sub(began.elapsed()).min(ROUND);
+        // They are spread evenly over the whole time.
+        let part = (began.elapsed() + left).as_secs_f64() / args.seconds;
+        let due = |all: u32| (f64::from(all) * part).round().min(all.into()) as u32;
+        let of_round = (due(args.cuts) - cuts, due(all_kills) - kills);
         checker.is_over.store(false, Relaxed);
         thread::scope(|scope| {
             for node in 0..2 {

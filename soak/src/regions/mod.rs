@@ -53,6 +53,9 @@ pub struct Regions {
     /// The number of orders of each pair and state, of which the others are left out at random
     #[arg(long, default_value_t = usize::MAX, hide_default_value = true)]
     pub limit: usize,
+    /// The isolation level of operations in --orders
+    #[arg(long, default_value = "READ COMMITTED")]
+    pub level: String,
     /// Writes without partitions, to see that it is found
     #[arg(long)]
     pub planted: bool,
@@ -161,6 +164,22 @@ impl Nodes {
 
     /// Waits until this node has applied everything that the other one has committed.
     pub fn wait_for_all(&mut self, to: usize) -> Result<()> {
+        self.wait_for_all_or(to, |_| Ok(false))
+    }
+
+    /// Waits until this node has applied everything that the other one has committed, or waits for a lock
+    /// that a session of the node has.
+    pub fn wait_for_all_or_block(&mut self, to: usize) -> Result<()> {
+        let blocked = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()
+            AND backend_type LIKE 'logical replication%' AND cardinality(pg_blocking_pids(pid)) > 0";
+        self.wait_for_all_or(to, |conn| Ok(number(blocked, conn)? > 0))
+    }
+
+    fn wait_for_all_or(
+        &mut self,
+        to: usize,
+        mut is_blocked: impl FnMut(&mut PgConnection) -> QueryResult<bool>,
+    ) -> Result<()> {
         let from = 1 - to;
         let conn = &mut self.nodes[from].conn;
         conn.batch_execute(&format!(
@@ -170,6 +189,9 @@ impl Nodes {
         let last = number(&beacon, conn)?;
         let began = Instant::now();
         while number(&beacon, &mut self.nodes[to].conn)? < last {
+            if is_blocked(&mut self.nodes[to].conn)? {
+                return Ok(());
+            }
             // The worker would try again for ever to insert a row that exists.
             let is_late = began.elapsed() > Duration::from_secs(5);
             let conflicts = if is_late {

@@ -11,7 +11,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use diesel::connection::{Instrumentation, InstrumentationEvent, SimpleConnection};
 use diesel::prelude::*;
-use diesel_counters::with_default_slot;
+use diesel_counters::{is_retryable, with_default_slot};
 use rand::seq::IndexedRandom;
 use rand::{SeedableRng, rngs::StdRng};
 
@@ -91,10 +91,14 @@ impl Gate {
         Ok(())
     }
 
-    /// Applies everything that was committed.
-    fn pass(&mut self, nodes: &mut Nodes) -> Result<()> {
+    /// Applies everything that was committed. If an operation on this node `may_block` it, up to a row
+    /// that the operation has locked.
+    fn pass(&mut self, nodes: &mut Nodes, may_block: bool) -> Result<()> {
         self.holder.batch_execute("COMMIT")?;
-        nodes.wait_for_all(self.to)?;
+        match may_block {
+            true => nodes.wait_for_all_or_block(self.to)?,
+            false => nodes.wait_for_all(self.to)?,
+        }
         self.close()
     }
 }
@@ -106,9 +110,9 @@ struct Shared {
 }
 
 impl Shared {
-    fn pass(&mut self, to: usize) -> Result<()> {
+    fn pass(&mut self, to: usize, may_block: bool) -> Result<()> {
         let Shared { nodes, gates } = self;
-        gates[to].pass(nodes)
+        gates[to].pass(nodes, may_block)
     }
 }
 
@@ -141,15 +145,19 @@ struct Side {
 }
 
 impl Side {
-    fn new(node: usize, nodes: &Nodes, planted: bool) -> Result<Self> {
+    fn new(node: usize, nodes: &Nodes, args: &Regions) -> Result<Self> {
         let mut conn = connect(&nodes.nodes[node].url)?;
-        conn.batch_execute("SET synchronous_commit = off")?;
+        let level = &args.level;
+        conn.batch_execute(&format!(
+            "SET synchronous_commit = off;
+             SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}"
+        ))?;
         slot_number(1, &mut conn)?;
         Ok(Side {
             node,
             script: script(Operation::Increment),
             conn,
-            planted,
+            planted: args.planted,
         })
     }
 
@@ -173,7 +181,7 @@ impl Side {
         let script = self.script;
         let mut returned = Vec::new();
         for transaction in 0..script.operation.transactions() {
-            let run = || match script.operation {
+            let mut run = || match script.operation {
                 Operation::RecountTriggers => {
                     let recounted =
                         diesel_counters::dsl::recount_triggers().of("count_article_likes");
@@ -181,7 +189,15 @@ impl Side {
                 }
                 _ => operations::run(script, transaction, self.node, &mut self.conn),
             };
-            returned.push(with_default_slot(slot, run)?);
+            let returned_now = with_default_slot(slot, || {
+                loop {
+                    match run() {
+                        Err(error) if is_retryable(&error) => {}
+                        result => break result,
+                    }
+                }
+            });
+            returned.push(returned_now?);
         }
         self.conn
             .set_instrumentation(|_: InstrumentationEvent<'_>| {});
@@ -240,8 +256,8 @@ pub fn run(args: &Regions) -> Result<(String, Option<String>)> {
     let seed = args.seed.unwrap_or_else(rand::random);
     let random = &mut StdRng::seed_from_u64(seed);
     let nodes = Nodes::create(args)?;
-    let mut first = Side::new(0, &nodes, args.planted)?;
-    let second = Arc::new(Mutex::new(Side::new(1, &nodes, args.planted)?));
+    let mut first = Side::new(0, &nodes, args)?;
+    let second = Arc::new(Mutex::new(Side::new(1, &nodes, args)?));
     let mut reset = Reset::new(&nodes)?;
     let gates = vec![Gate::new(0, &nodes)?, Gate::new(1, &nodes)?];
     let shared = Arc::new(Mutex::new(Shared { nodes, gates }));
@@ -387,13 +403,13 @@ impl Case<'_> {
                     let (pulled, failed) = (Arc::clone(&shared), Arc::clone(&error));
                     let mut second = second.lock().expect("no thread panics");
                     let ran = second.run(order.pulls_at, move || {
-                        let passed = pulled.lock().expect("no thread panics").pass(1);
+                        let passed = pulled.lock().expect("no thread panics").pass(1, true);
                         if let Err(found) = passed {
                             *failed.lock().expect("no thread panics") = Some(found);
                         }
                     })?;
                     if order.pushes {
-                        shared.lock().expect("no thread panics").pass(0)?;
+                        shared.lock().expect("no thread panics").pass(0, true)?;
                     }
                     Ok(ran)
                 };
@@ -414,10 +430,10 @@ impl Case<'_> {
         let (of_second, second_returned) = ran.unwrap_or_default();
         let mut shared = self.shared.lock().expect("no thread panics");
         shared
-            .pass(0)
+            .pass(0, false)
             .map_err(|error| error.context(self.name(order)))?;
         shared
-            .pass(1)
+            .pass(1, false)
             .map_err(|error| error.context(self.name(order)))?;
         let mut wrong = shared.nodes.difference()?;
         let end = Sums::of(&mut shared.nodes.nodes[0].conn)?;
