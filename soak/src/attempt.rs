@@ -80,6 +80,7 @@ impl Attempt {
         if run.only_counts && !step.is_count()
             || run.is_client && step.is_unknown()
             || run.keeps_savepoints && step.rolls_back()
+            || of.keeps_apart() && matches!(step, Step::Set { .. })
         {
             return Ok(());
         }
@@ -106,13 +107,20 @@ impl Attempt {
                 }
             }
             Step::CountLast { views: ref amounts } => {
-                counting_transaction(conn, |tx| {
-                    for &(article, on, amount) in amounts {
-                        let count = increment(views).of(article).by(amount);
-                        tx.count(count.on(day(on)));
+                let counts = amounts.iter().map(|&(article, on, amount)| {
+                    let count = increment(views).of(article).by(amount);
+                    count.on(day(on))
+                });
+                if run.no_savepoints {
+                    for count in counts {
+                        count.execute(conn)?;
                     }
-                    QueryResult::Ok(())
-                })?;
+                } else {
+                    counting_transaction(conn, |tx| {
+                        counts.for_each(|count| tx.count(count));
+                        QueryResult::Ok(())
+                    })?;
+                }
                 for &(article, on, amount) in amounts {
                     self.count(article, Kind::Views, on, amount);
                 }
@@ -155,11 +163,12 @@ impl Attempt {
                 }
             }
             Step::Like { article, user } => {
+                let user = of.user(user);
                 let rows = super::like(article, user, conn)?;
                 self.liked(article, rows as i64);
             }
             Step::Unlike { article, user } => {
-                let like = article_likes::table.find((article, user));
+                let like = article_likes::table.find((article, of.user(user)));
                 let rows = diesel::delete(like).execute(conn)?;
                 self.liked(article, -(rows as i64));
             }
@@ -192,6 +201,9 @@ impl Attempt {
                 let values = read_values(read, conn)?;
                 self.see(from, values);
                 self.snapshot.get_or_insert(self.effects.len());
+            }
+            Step::Savepoint { ref steps, .. } if run.no_savepoints => {
+                self.steps(steps, of, conn)?;
             }
             Step::Savepoint { ref steps, fails } => {
                 let before = (self.effects.len(), self.views.len(), self.comments.len());

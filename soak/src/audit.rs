@@ -10,21 +10,22 @@ use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
-use super::{Conn, DROP_FOREIGN_KEYS, OTHER_SESSIONS, REFERENCE, SETTINGS, TIDY, TRIGGERS};
+use super::{
+    Conn, DROP_FOREIGN_KEYS, NODE_TRIGGERS, OTHER_SESSIONS, REFERENCE, SETTINGS, TIDY, TRIGGERS,
+};
 use crate::record::{CELLS, Cell, Kind};
 use crate::tables::article_counters::dsl as counters;
 use crate::tables::{
     self, DAYS, article_likes, articles, comments, counted, label_counters, label_of, number_of,
 };
 
-/// Creates the tables. On a cluster they have no foreign keys, because these make the transactions of
-/// several nodes conflict.
-pub fn create(is_cluster: bool, conn: &mut Conn) -> QueryResult<()> {
-    conn.batch_execute(&format!(
-        "{SETTINGS}{}",
-        tables::create(REFERENCE, TRIGGERS)
-    ))?;
-    if is_cluster {
+/// Creates the tables. If the nodes of a cluster are kept apart, without foreign keys and without a
+/// column that triggers fill: they make the transactions of several nodes conflict.
+pub fn create(keeps_apart: bool, conn: &mut Conn) -> QueryResult<()> {
+    let triggers = if keeps_apart { NODE_TRIGGERS } else { TRIGGERS };
+    let tables = tables::create(REFERENCE, triggers);
+    conn.batch_execute(&format!("{SETTINGS}{tables}"))?;
+    if keeps_apart {
         conn.batch_execute(DROP_FOREIGN_KEYS)?;
     }
     Ok(())

@@ -91,12 +91,16 @@ struct Args {
     /// Runs increments, and no reads, corrections or merges
     #[arg(long)]
     only_counts: bool,
-    /// On a cluster, runs SERIALIZABLE too, whose reads conflict with other nodes
+    /// On a cluster, also runs what makes its nodes conflict: SERIALIZABLE, foreign keys, rows that
+    /// several nodes write, and corrections inside of transactions
     #[arg(long)]
     conflicts: bool,
     /// Leaves out rollbacks to a savepoint: they stop nodes of MariaDB Galera without a binary log
     #[arg(long)]
     keep_savepoints: bool,
+    /// Sets no savepoints, in which MySQL Group Replication loses aborts
+    #[arg(long)]
+    no_savepoints: bool,
     /// Counts until it is killed, for a run that began on this day
     #[arg(long, hide = true)]
     client: Option<NaiveDate>,
@@ -120,6 +124,7 @@ impl Args {
             ("--only-counts", self.only_counts),
             ("--conflicts", self.conflicts),
             ("--keep-savepoints", self.keep_savepoints),
+            ("--no-savepoints", self.no_savepoints),
         ];
         let given = flags.into_iter().filter(|(_, is_given)| *is_given);
         given.map(|(flag, _)| flag).collect()
@@ -232,6 +237,7 @@ fn check(args: Args) -> Result<u8> {
     run.only_counts = args.only_counts;
     run.conflicts = args.conflicts;
     run.keeps_savepoints = args.keep_savepoints;
+    run.no_savepoints = args.no_savepoints;
     run.is_client = args.client.is_some();
     let mut options = Options {
         name: args.name.clone().unwrap_or_else(|| scheme.to_owned()),

@@ -21,6 +21,8 @@ pub const REFERENCE: &str =
 pub const BUFFERS: &str =
     include_str!("../../migrations/mysql/00000000000003_create_counter_buffers/up.sql");
 pub const TRIGGERS: &str = include_str!("../triggers/mysql/count_article_likes/up.sql");
+pub const NODE_TRIGGERS: &str =
+    include_str!("../../migrations/triggers/mysql/00000000000002_count_article_likes/up.sql");
 pub const DROP_FOREIGN_KEYS: &str = "
     ALTER TABLE article_counters DROP FOREIGN KEY article_counters_ibfk_1;
     ALTER TABLE label_counters DROP FOREIGN KEY label_counters_ibfk_1;

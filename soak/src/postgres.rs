@@ -21,6 +21,8 @@ pub const REFERENCE: &str =
 pub const BUFFERS: &str =
     include_str!("../../migrations/postgres/00000000000003_create_counter_buffers/up.sql");
 pub const TRIGGERS: &str = include_str!("../triggers/postgres/count_article_likes/up.sql");
+pub const NODE_TRIGGERS: &str =
+    include_str!("../../migrations/triggers/postgres/00000000000002_count_article_likes/up.sql");
 pub const DROP_FOREIGN_KEYS: &str = "
     ALTER TABLE article_counters DROP CONSTRAINT article_counters_article_id_fkey;
     ALTER TABLE label_counters DROP CONSTRAINT label_counters_article_id_fkey;

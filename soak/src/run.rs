@@ -19,10 +19,12 @@ pub struct Run {
     pub kills: bool,
     /// Runs neither reads nor corrections nor merges.
     pub only_counts: bool,
-    /// On a cluster, does also what makes its nodes conflict.
+    /// On a cluster, also does what makes its nodes conflict.
     pub conflicts: bool,
     /// Never rolls back to a savepoint.
     pub keeps_savepoints: bool,
+    /// Runs the steps of a savepoint without it.
+    pub no_savepoints: bool,
     /// This process is killed. What it did is known from the table `counted` alone.
     pub is_client: bool,
     pub tally: Tally,

@@ -88,8 +88,8 @@ pub fn soak(options: &mut Options, run: &Run) -> Result<Option<Found>> {
             *url = format!("{to}/{name}");
         }
     }
-    let is_cluster = options.urls.len() > 1;
-    audit::create(is_cluster, &mut connect(&options.urls[0])?)
+    let keeps_apart = options.urls.len() > 1 && !run.conflicts;
+    audit::create(keeps_apart, &mut connect(&options.urls[0])?)
         .context("cannot create the tables")?;
     let found = rounds(options, run)?;
     if !IS_SQLITE && found.is_none() {
@@ -141,13 +141,13 @@ impl<'a> Soak<'a> {
     fn new(options: &'a Options, run: &'a Run) -> Self {
         let nodes = options.urls.len();
         let pools = options.urls.iter().enumerate().map(|(node, url)| {
-            // MySQL's triggers do not know the partition: with these numbers of connections, they count in
-            // its slots.
+            // MySQL's triggers have 32 slots and do not know the partition: with these numbers of
+            // connections, they count in its slots.
             let number = match nodes {
                 1 => String::new(),
                 _ => format!(
                     "SET @diesel_counters_number = {node} + {nodes} * (CONNECTION_ID() % {});",
-                    64 / nodes
+                    32 / nodes
                 ),
             };
             Pool::builder()
@@ -316,8 +316,8 @@ impl<'a> Soak<'a> {
                 let mut thread = Thread {
                     run: self.run,
                     pool: &self.pools[node],
-                    is_cluster: nodes > 1,
-                    conflicts: nodes == 1 || self.run.conflicts,
+                    node,
+                    nodes,
                     number,
                     materializing: &self.materializing,
                     comments: Vec::new(),

@@ -18,6 +18,8 @@ pub const REFERENCE: &str =
 pub const BUFFERS: &str =
     include_str!("../../migrations/sqlite/00000000000003_create_counter_buffers/up.sql");
 pub const TRIGGERS: &str = include_str!("../triggers/sqlite/count_article_likes/up.sql");
+pub const NODE_TRIGGERS: &str =
+    include_str!("../../migrations/triggers/sqlite/00000000000002_count_article_likes/up.sql");
 pub const DROP_FOREIGN_KEYS: &str = "";
 pub const OTHER_SESSIONS: &str = "SELECT 0";
 /// Run on emptied tables.

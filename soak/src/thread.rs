@@ -16,10 +16,10 @@ use super::attempt::{Attempt, Stop, transaction, write_counted};
 use super::reads::{Failed, materialized, snapshot};
 use super::{Conn, IS_MYSQL, planted};
 use crate::fault::Fault;
-use crate::history::{Isolation, Transaction, Work};
+use crate::history::{Isolation, Step, Transaction, Work};
 use crate::record::{Cell, Change, Kind, Seen, Time, Value, now};
 use crate::run::{Failure, PATIENCE, Run};
-use crate::tables::article_counters::dsl::{article_counters, comments};
+use crate::tables::article_counters::dsl::{article_counters, comments, views};
 use crate::tables::label_counters::table as label_counters;
 use crate::tables::{self, Article, KEPT, compacted_before, counted, folded_before};
 
@@ -37,10 +37,9 @@ pub struct Recorded {
 pub struct Thread<'a> {
     pub run: &'a Run,
     pub pool: &'a Pool,
-    /// Whether the database has several nodes. Then it does not delete counters: a node deletes its own.
-    pub is_cluster: bool,
-    /// Runs SERIALIZABLE.
-    pub conflicts: bool,
+    /// The node that it writes to, of so many.
+    pub node: usize,
+    pub nodes: usize,
     pub number: usize,
     pub materializing: &'a Mutex<()>,
     /// The comments that it has inserted, which it can delete.
@@ -91,16 +90,23 @@ impl Thread<'_> {
 
     fn one(&mut self, work: &Work, by: String) -> Result<(), Failure> {
         match work {
-            Work::Transaction(transaction) => self.transaction(transaction, by),
+            Work::Transaction(transaction) => match transaction.steps[..] {
+                [Step::Set { article, views: to }, ..] if self.keeps_apart() => {
+                    self.set(article, to, by)
+                }
+                _ => self.transaction(transaction, by),
+            },
             _ if self.run.only_counts => Ok(()),
             Work::Snapshot => self.retried(by, |conn, _, seen| {
                 seen.push(snapshot(conn)?);
                 Ok(())
             }),
-            Work::Delete(_) if self.run.is_client || self.is_cluster => Ok(()),
+            // A node deletes its own counters.
+            Work::Delete(_) if self.run.is_client || self.nodes > 1 => Ok(()),
             Work::Delete(article) => self.delete(*article, by),
             Work::Recount(article) => self.recount(&[*article], by),
             Work::RecountAll => self.recount(&KEPT.collect::<Vec<_>>(), by),
+            Work::Materialize if self.keeps_apart() && self.node > 0 => Ok(()),
             Work::Materialize => {
                 let materializing = self.materializing;
                 let _only_one = materializing.lock();
@@ -126,6 +132,19 @@ impl Thread<'_> {
                 }
                 Ok(())
             }),
+        }
+    }
+
+    /// Whether it leaves out what makes the nodes of a cluster conflict.
+    pub fn keeps_apart(&self) -> bool {
+        self.nodes > 1 && !self.run.conflicts
+    }
+
+    /// The user with this number. Each node has its own users.
+    pub fn user(&self, number: i64) -> i64 {
+        match self.keeps_apart() {
+            true => number * self.nodes as i64 + self.node as i64,
+            false => number,
         }
     }
 
@@ -191,7 +210,7 @@ impl Thread<'_> {
 
     fn transaction(&mut self, history: &Transaction, by: String) -> Result<(), Failure> {
         let isolation = match history.isolation {
-            Isolation::Serializable if !self.conflicts => Isolation::Default,
+            Isolation::Serializable if self.keeps_apart() => Isolation::Default,
             isolation => isolation,
         };
         loop {
@@ -343,6 +362,32 @@ impl Thread<'_> {
             }
             return Ok(());
         }
+    }
+
+    /// Sets views in a transaction of its own, in which the library locks rows of its node only.
+    fn set(&mut self, article: i64, to: i64, by: String) -> Result<(), Failure> {
+        if self.run.kills || self.run.is_client {
+            return Ok(()); // Without an answer, nothing says whether it was done.
+        }
+        let mut added = 0;
+        self.retried(by.clone(), |conn, changes, _| {
+            let from = now();
+            added = to - Article { id: article }.set_counter(views, to, conn)?;
+            changes.push(Change {
+                from,
+                to: now(),
+                effects: vec![(Cell::new(article, Kind::Views, 0), added)],
+                is_lost: false,
+                removed: None,
+                corrected: Vec::new(),
+                by: by.clone(),
+            });
+            Ok(())
+        })?;
+        let id = self.run.next_id();
+        self.retried(by, |conn, _, _| {
+            Ok(conn.transaction(|conn| write_counted(id, [(article, 0, added)], conn))?)
+        })
     }
 
     fn recount(&mut self, ids: &[i64], by: String) -> Result<(), Failure> {
