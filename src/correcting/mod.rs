@@ -7,6 +7,7 @@ pub(crate) mod recount;
 pub(crate) mod recount_triggers;
 pub(crate) mod set;
 pub(crate) mod set_days;
+mod set_days_statements;
 pub(crate) mod stored;
 #[cfg(feature = "triggers")]
 pub(crate) mod trigger_statements;

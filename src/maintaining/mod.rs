@@ -5,6 +5,7 @@ pub mod compact;
 pub mod compactor;
 pub mod materialize;
 pub mod merge;
+mod parent_rows;
 mod range;
 mod skipped;
 pub mod statements;
