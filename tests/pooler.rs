@@ -3,6 +3,7 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
@@ -67,7 +68,9 @@ impl Pooler {
             keeps_prepared,
         };
         let socket = pooler.folder.path().join(".s.PGSQL.6432");
-        assert!(wait_until(|| socket.exists()), "PgBouncer did not start");
+        // The file is there before PgBouncer listens.
+        let listens = || UnixStream::connect(&socket).is_ok();
+        assert!(wait_until(listens), "PgBouncer did not start");
         Some(pooler)
     }
 
