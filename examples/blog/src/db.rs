@@ -1,4 +1,4 @@
-//! The database: its connections, migrations and transactions.
+//! The database: its connections and migrations.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, CustomizeConnection, Error};
-use diesel_counters::{ClaimSlots, retry};
+use diesel_counters::ClaimSlots;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
 #[cfg(feature = "postgres")]
@@ -58,10 +58,11 @@ fn cannot_open(url: &str, error: &str) -> anyhow::Error {
     let name = name.split('?').next().unwrap_or_default();
     let password = login.splitn(3, ':').nth(2).unwrap_or_default();
     let parts = password.split(|c: char| !c.is_alphanumeric());
-    let mut error = error.replace(url, name);
-    for part in parts.filter(|part| !part.is_empty()) {
-        error = error.replace(part, "…");
-    }
+    let error = parts
+        .filter(|part| !part.is_empty())
+        .fold(error.replace(url, name), |error, part| {
+            error.replace(part, "…")
+        });
     anyhow!("cannot open the database {name}: {error}")
 }
 
@@ -76,18 +77,4 @@ impl CustomizeConnection<Conn, Error> for Settings {
             .map_err(Error::QueryError)?;
         ClaimSlots.on_acquire(conn)
     }
-}
-
-/// Runs `work` in a transaction, and again if it conflicts with another one.
-pub fn write<T>(
-    conn: &mut Conn,
-    mut work: impl FnMut(&mut Conn) -> QueryResult<T>,
-) -> QueryResult<T> {
-    retry().run(conn, |conn| {
-        // On SQLite, a transaction that reads before it writes has to begin with the write lock.
-        #[cfg(not(any(feature = "postgres", feature = "mysql")))]
-        return conn.immediate_transaction(&mut work);
-        #[cfg(any(feature = "postgres", feature = "mysql"))]
-        conn.transaction(&mut work)
-    })
 }

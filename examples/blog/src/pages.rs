@@ -1,81 +1,27 @@
-//! The pages, and what their forms send.
+//! An article's page, and what the forms send.
 
 use std::mem;
 
 use askama::Template;
 use askama_web::WebTemplate;
-use axum::extract::{Form, Path, Query};
+use axum::extract::{Form, Path};
 use axum::http::StatusCode;
-use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::Utc;
-use diesel::RunQueryDsl;
+use diesel::prelude::*;
 use diesel_counters::prelude::*;
-use futures_util::{StreamExt, future};
+use diesel_counters::retry;
 use serde::Deserialize;
-use tokio_stream::wrappers::WatchStream;
 
 use crate::article::{Article, COUNTS, Comment, Counts, last_days, slug, today};
 use crate::chart::{Series, filters};
-use crate::db;
+use crate::db::Conn;
 use crate::errors::{Error, Result};
 use crate::forms::{ArticleForm, CommentForm};
-use crate::list::{self, PER_PAGE, SORTS, Sort};
 use crate::rows::{self, Rows};
 use crate::schema::article_counters;
 use crate::server::App;
-use crate::stats::{self, Chart, Span};
 use crate::visitor::Visitor;
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub struct ListQuery {
-    q: String,
-    sort: Sort,
-    page: u32,
-}
-
-#[derive(Template, WebTemplate)]
-#[template(path = "list.html")]
-pub struct ListPage {
-    search: String,
-    sort: usize,
-    page: u32,
-    /// Articles, their counts and their sparklines; one more if there is a next page.
-    articles: Vec<((Article, Counts), Series)>,
-}
-
-pub async fn list(app: App, Query(query): Query<ListQuery>) -> Result<ListPage> {
-    let search = query.q.chars().filter(|c| *c != '\0');
-    let search: String = search.take(100).collect();
-    let (sort, page) = (query.sort, query.page.max(1));
-    app.run(move |conn| {
-        let articles = list::page(&search, sort, page, conn)?;
-        let lines = list::sparklines(&articles, conn)?;
-        Ok(ListPage {
-            search,
-            sort: sort as usize,
-            page,
-            articles: articles.into_iter().zip(lines).collect(),
-        })
-    })
-    .await
-}
-
-#[derive(Template, WebTemplate)]
-#[template(path = "stats.html")]
-pub struct StatsPage {
-    spans: Vec<Span>,
-    charts: Vec<Chart>,
-}
-
-pub async fn stats(app: App) -> Result<StatsPage> {
-    app.run(|conn| {
-        let (spans, charts) = (stats::spans(conn)?, stats::charts(conn)?);
-        Ok(StatsPage { spans, charts })
-    })
-    .await
-}
 
 #[derive(Template, WebTemplate)]
 #[template(path = "article.html")]
@@ -179,7 +125,10 @@ pub async fn act(
                     body: form.body.text,
                     created_at: Utc::now().naive_utc(),
                 };
-                db::write(conn, |conn| article.comment(&comment, conn))?;
+                // Its first statement writes, so that SQLite needs no `immediate_transaction`.
+                let comment =
+                    |conn: &mut Conn| conn.transaction(|conn| article.comment(&comment, conn));
+                retry().run(conn, comment)?;
             }
             Action::Like => drop(article.like(&visitor.id?, today(), conn)?),
             Action::Unlike => drop(article.unlike(&visitor.id?, conn)?),
@@ -210,28 +159,4 @@ pub async fn publish(app: App, Form(mut form): Form<ArticleForm>) -> Result<Resp
         form.title.wrong = "Another article has this title.".to_owned();
     }
     Ok((StatusCode::UNPROCESSABLE_ENTITY, NewPage { form }).into_response())
-}
-
-#[derive(Deserialize)]
-pub struct Watched {
-    articles: String,
-}
-
-/// Sends the counts of articles, within a second and whenever they change.
-pub async fn live(app: App, Query(watched): Query<Watched>) -> impl IntoResponse {
-    let articles = watched.articles.split(',').filter_map(|id| id.parse().ok());
-    let articles: Vec<i64> = articles.take(PER_PAGE).collect();
-    let mut sent = Vec::new();
-    let changes = WatchStream::from_changes(app.live.subscribe())
-        .take_until(app.stopping.cancelled_owned())
-        .filter_map(move |numbers| {
-            let counts = articles.iter().filter_map(|id| numbers.get_key_value(id));
-            let counts: Vec<_> = counts.map(|(id, counts)| (*id, *counts)).collect();
-            let event = (counts != sent).then(|| Event::default().json_data(&counts));
-            sent = counts;
-            future::ready(event)
-        });
-    // nginx would keep the events back.
-    let headers = [("x-accel-buffering", "no")];
-    (headers, Sse::new(changes).keep_alive(KeepAlive::default()))
 }

@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::article::{Article, Comment, slug, today};
-use crate::db::{self, Conn};
+use crate::db::Conn;
 use crate::schema::{article_counters, articles};
 
 const ARTICLES: &str = include_str!("../sample/articles.md");
@@ -17,7 +17,7 @@ const COMMENTS: &str = include_str!("../sample/comments.txt");
 /// Fills an empty blog. Returns whether it was empty.
 pub fn fill(conn: &mut Conn) -> QueryResult<bool> {
     // It gathers the increments, and writes them in few statements before it commits.
-    db::write(conn, |conn| counting_transaction(conn, fill_if_empty))
+    counting_transaction(conn, fill_if_empty)
 }
 
 fn fill_if_empty(tx: &mut CountingTransaction<'_, Conn>) -> QueryResult<bool> {

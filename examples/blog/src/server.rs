@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{FromRequestParts, State};
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderValue, header};
 use axum::middleware::map_response;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum_extra::extract::cookie::Key;
 use chrono::Utc;
@@ -18,14 +18,13 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tower_http::csrf::CsrfLayer;
-use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::db::{Conn, Pool};
 use crate::errors::{self, Result};
 use crate::live::{self, Numbers};
 use crate::schema::article_counters;
 use crate::views::Views;
-use crate::{pages, rows, visitor};
+use crate::{list, pages, rows, stats, visitor};
 
 /// What all pages share.
 #[derive(Clone, FromRequestParts)]
@@ -88,17 +87,13 @@ impl App {
 
 /// Returns the router of the whole blog.
 pub fn router(app: App) -> Router {
-    let header = |name: HeaderName, value| {
-        SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
-    };
-    let policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
     let css = file("text/css", include_str!("../static/style.css"));
     let script = file("text/javascript", include_str!("../static/live.js"));
     let icon = file("image/svg+xml", include_str!("../static/favicon.svg"));
     Router::new()
-        .route("/", get(pages::list))
-        .route("/stats", get(pages::stats))
-        .route("/live", get(pages::live))
+        .route("/", get(list::list))
+        .route("/stats", get(stats::stats))
+        .route("/live", get(live::watch))
         .route("/new", get(|| async { pages::NewPage::default() }))
         .route("/articles", post(pages::publish))
         .route("/articles/{slug}", get(pages::article).post(pages::act))
@@ -109,10 +104,22 @@ pub fn router(app: App) -> Router {
         // A browser says which site sent a form, so the forms need no tokens.
         .layer(CsrfLayer::new())
         .layer(map_response(errors::page))
-        .layer(header(header::CONTENT_SECURITY_POLICY, policy))
-        .layer(header(header::CACHE_CONTROL, "private, no-cache"))
-        .layer(header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        .layer(header(header::REFERRER_POLICY, "same-origin"))
+        .layer(map_response(headers))
+}
+
+/// Adds the headers that an answer does not set itself.
+async fn headers(mut response: Response) -> Response {
+    let policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::CACHE_CONTROL, "private, no-cache"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "same-origin"),
+    ] {
+        let value = HeaderValue::from_static(value);
+        response.headers_mut().entry(name).or_insert(value);
+    }
+    response
 }
 
 fn file(content_type: &'static str, text: &'static str) -> impl IntoResponse + Clone {

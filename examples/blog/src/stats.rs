@@ -1,24 +1,31 @@
 //! The statistics of the whole site. The counter table is read without a key.
 
+use askama::Template;
+use askama_web::WebTemplate;
 use chrono::{Days, Months};
 use diesel::prelude::*;
 use diesel_counters::Period;
 use diesel_counters::prelude::*;
 
 use crate::article::{COUNTS, Counts, last_days, today};
-use crate::chart::Series;
-use crate::db::Conn;
+use crate::chart::{Series, filters};
+use crate::errors::Result;
 use crate::schema::{article_counters, articles};
+use crate::server::App;
 
-/// The counts of the last days, and the most read articles.
-pub struct Span {
-    pub name: &'static str,
-    pub counts: Counts,
-    pub most_read: Vec<(String, String, i64)>,
+#[derive(Template, WebTemplate)]
+#[template(path = "stats.html")]
+pub struct StatsPage {
+    spans: Vec<Span>,
+    charts: Vec<Chart>,
 }
 
-/// Reads the counts of today, the last 7 days, and so on.
-pub fn spans(conn: &mut Conn) -> QueryResult<Vec<Span>> {
+/// A name, the counts of these days, and their most read articles.
+type Span = (&'static str, Counts, Vec<(String, String, i64)>);
+/// A title, the views, and how the days are printed.
+type Chart = (&'static str, Series, &'static str);
+
+pub async fn stats(app: App) -> Result<StatsPage> {
     // It begins with a month, because the counts of old days are kept by month.
     let year = Period::Month.start(today() - Months::new(11))..=today();
     let spans = [
@@ -28,27 +35,6 @@ pub fn spans(conn: &mut Conn) -> QueryResult<Vec<Span>> {
         ("12 months", year),
         ("Ever", last_days(0)),
     ];
-    let spans = spans.into_iter().map(|(name, days)| {
-        let most_read = ranking(article_counters::views).between(days.clone());
-        let most_read = most_read.limit(3);
-        Ok(Span {
-            name,
-            counts: counter_value(COUNTS).between(days).get_result(conn)?,
-            most_read: articles::table
-                .inner_join(most_read)
-                .order((most_read.total().desc(), articles::id))
-                .select((articles::slug, articles::title, most_read.total()))
-                .load(conn)?,
-        })
-    });
-    spans.collect()
-}
-
-/// A title, the counts, and how the days are printed.
-pub type Chart = (&'static str, Series, &'static str);
-
-/// Reads the views of days, weeks, months and years.
-pub fn charts(conn: &mut Conn) -> QueryResult<Vec<Chart>> {
     let charts = [
         ("Views a day", Period::Day, 29, "%-d %b"),
         // The counts of older weeks are kept by month.
@@ -56,11 +42,25 @@ pub fn charts(conn: &mut Conn) -> QueryResult<Vec<Chart>> {
         ("Views a month", Period::Month, 365, "%b %Y"),
         ("Views a year", Period::Year, 730, "%Y"),
     ];
-    let charts = charts.into_iter().map(|(title, period, days, format)| {
-        let first = period.start(today() - Days::new(days));
-        let views = counter_series(article_counters::views).per(period);
-        let views = views.between(first..=today()).load(conn)?;
-        Ok((title, views, format))
-    });
-    charts.collect()
+    app.run(move |conn| {
+        let spans = spans.into_iter().map(|(name, days)| {
+            let read = ranking(article_counters::views);
+            let read = read.between(days.clone()).limit(3);
+            let counts = counter_value(COUNTS).between(days).get_result(conn)?;
+            let most_read = articles::table
+                .inner_join(read)
+                .order((read.total().desc(), articles::id))
+                .select((articles::slug, articles::title, read.total()));
+            Ok((name, counts, most_read.load(conn)?))
+        });
+        let spans = spans.collect::<Result<_>>()?;
+        let charts = charts.into_iter().map(|(title, period, days, format)| {
+            let first = period.start(today() - Days::new(days));
+            let views = counter_series(article_counters::views).per(period);
+            Ok((title, views.between(first..=today()).load(conn)?, format))
+        });
+        let charts = charts.collect::<Result<_>>()?;
+        Ok(StatsPage { spans, charts })
+    })
+    .await
 }

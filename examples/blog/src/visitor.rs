@@ -12,8 +12,9 @@ use axum_extra::headers::HeaderMapExt;
 use axum_extra::headers::authorization::{Authorization, Basic};
 use diesel::prelude::*;
 use isbot::Bots;
+use subtle::ConstantTimeEq;
 
-use crate::db::{self, Conn};
+use crate::db::Conn;
 use crate::errors::{Error, Result};
 use crate::schema::cookie_keys;
 use crate::server::App;
@@ -75,8 +76,13 @@ impl FromRequestParts<App> for Visitor {
         });
 
         let given = headers.typed_get::<Authorization<Basic>>();
+        // It takes as long for a password that begins right.
+        let is_right = |password: &str| {
+            let given = given.as_ref().map_or("", |given| given.password());
+            given.as_bytes().ct_eq(password.as_bytes()).into()
+        };
         let admin = match &app.password {
-            Some(password) if given.is_some_and(|given| given.password() == &**password) => Ok(()),
+            Some(password) if is_right(password) => Ok(()),
             Some(_) => Err(Error(StatusCode::UNAUTHORIZED)),
             None if is_local && client.is_none() => Ok(()),
             None => Err(Error(StatusCode::FORBIDDEN)),
@@ -93,15 +99,12 @@ impl FromRequestParts<App> for Visitor {
 
 /// Returns the key that signs the cookies. The first start makes it.
 pub fn key(conn: &mut Conn) -> QueryResult<Key> {
-    db::write(conn, |conn| {
-        let secret = cookie_keys::table.select(cookie_keys::secret);
-        if let Some(secret) = secret.first::<Vec<u8>>(conn).optional()? {
-            return Ok(Key::from(&secret));
-        }
-        let key = Key::generate();
-        diesel::insert_into(cookie_keys::table)
-            .values((cookie_keys::id.eq(1), cookie_keys::secret.eq(key.master())))
-            .execute(conn)?;
-        Ok(key)
-    })
+    let secret = cookie_keys::table.select(cookie_keys::secret);
+    if let Some(secret) = secret.first::<Vec<u8>>(conn).optional()? {
+        return Ok(Key::from(&secret));
+    }
+    let key = Key::generate();
+    let row = (cookie_keys::id.eq(1), cookie_keys::secret.eq(key.master()));
+    row.insert_into(cookie_keys::table).execute(conn)?;
+    Ok(key)
 }
