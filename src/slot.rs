@@ -227,13 +227,13 @@ impl Slot {
     pub(crate) fn range(self, slots: i16) -> SlotRange {
         let slots = slots.max(1);
         if self == Slot::Random {
-            return SlotRange::one(rand::random_range(1..=slots));
+            return SlotRange::one(rand::random_range(1..=slots), Partition::WHOLE);
         }
         match Partition::of(self) {
             Ok(partition) => partition.range(slots),
             Err(error) => SlotRange {
                 first: FirstSlot(Err(error)),
-                ..SlotRange::one(0)
+                ..SlotRange::one(0, Partition::chosen())
             },
         }
     }
@@ -244,8 +244,8 @@ impl Slot {
 /// more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partition {
-    index: i16,
-    of: i16,
+    pub(crate) index: i16,
+    pub(crate) of: i16,
     merged: i16,
 }
 
@@ -292,7 +292,7 @@ impl Partition {
         SlotRange {
             first: FirstSlot(Ok(self.index + 1)),
             count: ((slots - 1 - self.index) / self.of + 1).max(1),
-            step: self.of,
+            partition: self,
         }
     }
 
@@ -325,27 +325,27 @@ impl Partition {
     }
 }
 
-/// Slots: `first`, and every `step`th one after it, `count` in all. The number of the connection chooses
-/// one of them.
+/// Slots of a partition: `first`, and `count` in all. The number of the connection chooses one of them.
 #[derive(Debug, Clone, Copy)]
 pub struct SlotRange {
     pub(crate) first: FirstSlot,
     pub(crate) count: i16,
-    pub(crate) step: i16,
+    pub(crate) partition: Partition,
 }
 
 impl SlotRange {
-    const fn one(slot: i16) -> Self {
+    const fn one(slot: i16, partition: Partition) -> Self {
         SlotRange {
             first: FirstSlot(Ok(slot)),
             count: 1,
-            step: 1,
+            partition,
         }
     }
 
     /// The slot of the rows that this thread or process merges and corrects.
     pub(crate) fn merged() -> Self {
-        SlotRange::one(*Partition::chosen().merged())
+        let partition = Partition::chosen();
+        SlotRange::one(partition.merged, partition)
     }
 }
 
@@ -384,7 +384,9 @@ mod tests {
     fn slots_of(index: u16, of: u16, slots: i16) -> Vec<i16> {
         let range = Slot::Partition { index, of }.range(slots);
         let first = range.first.0.unwrap();
-        (0..range.count).map(|n| first + n * range.step).collect()
+        (0..range.count)
+            .map(|n| first + n * range.partition.of)
+            .collect()
     }
 
     #[test]

@@ -221,28 +221,58 @@ fn a_claim_that_is_rolled_back_is_no_other_sessions() {
 
 /// It would write the rows of another node.
 #[test]
-fn an_increment_without_the_partition_of_its_database_is_an_error() {
+fn whatever_writes_counters_without_the_partition_of_its_database_is_an_error() {
+    use chrono::{Days, NaiveDate, Utc};
     use diesel::connection::SimpleConnection;
+    use diesel::dsl::count_star;
+    use diesel_counters::dsl::{compact, delete_counters, recount, set_counter};
     use diesel_counters::{Slot, with_default_slot};
-    use diesel_counters_tests::schema::article_counters as counters;
+    use diesel_counters_tests::schema::article_counters::{slot, table, views};
+    use diesel_counters_tests::schema::articles;
 
     let database = TestDatabase::with_tables();
     let of = |index| Slot::Partition { index, of: 8 };
-    let count = |slot| {
-        let conn = &mut database.connect();
-        conn.batch_execute("SET diesel_counters.partition = '1/8'")?;
-        with_default_slot(slot, || increment(counters::views).of(1_i64).execute(conn))
-    };
-    let of_two = Slot::Partition { index: 1, of: 2 };
-    for wrong in [Slot::Connection, of(0), of_two] {
-        let error = count(wrong).unwrap_err().to_string();
-        let expected = "set_default_slot has another partition than diesel_counters.partition of this \
-                        database: 1/8";
-        assert!(error.contains(expected), "{error}");
+    let today = Utc::now().date_naive();
+    let old = today - Days::new(9);
+    let operations: [fn(&mut PgConnection, NaiveDate) -> QueryResult<()>; 7] = [
+        |conn, _| increment(views).of(1_i64).execute(conn).map(drop),
+        |conn, _| increment_many(views, [(1_i64, 1), (2, 1)], conn).map(drop),
+        |conn, _| compact(table).execute(conn).map(drop),
+        |conn, _| set_counter(views).of(1_i64).to(7).execute(conn).map(drop),
+        |conn, today| {
+            let days = set_counter(views).of_days([(1_i64, today, 9)]);
+            days.execute(conn).map(drop)
+        },
+        |conn, _| {
+            let ones = articles::table.group_by(articles::id);
+            let ones = ones.select((articles::id, count_star()));
+            recount(views, ones).of(1_i64).execute(conn).map(drop)
+        },
+        |conn, _| delete_counters(table).of(1_i64).execute(conn).map(drop),
+    ];
+    for operation in operations {
+        let run = |default| {
+            let conn = &mut database.connect();
+            for node in [of(0), of(1)] {
+                let count = increment(views).of(1_i64).on(old).slot(node);
+                count.execute(conn).unwrap();
+            }
+            let conn = &mut database.connect();
+            conn.batch_execute("SET diesel_counters.partition = '1/8'")?;
+            with_default_slot(default, || operation(conn, today))
+        };
+        for wrong in [Slot::Connection, of(0), Slot::Partition { index: 1, of: 2 }] {
+            let error = run(wrong).unwrap_err().to_string();
+            let expected = "set_default_slot has another partition than diesel_counters.partition of \
+                            this database: 1/8";
+            assert!(error.contains(expected), "{error}");
+        }
+        assert_eq!(run(of(1)), Ok(()));
     }
-    assert_eq!(count(of(1)), Ok(1));
-    let slots = counters::table.select(counters::slot);
-    assert_eq!(slots.load::<i16>(&mut database.connect()), Ok(vec![2]));
+    // Of the other node, there is what was counted with its partition.
+    let slots: Vec<i16> = table.select(slot).load(&mut database.connect()).unwrap();
+    let known = |number: &i16| [1, 2, -1].contains(&(number % 8));
+    assert!(slots.iter().all(known), "{slots:?}");
 }
 
 /// A serialization failure can be the error of the COMMIT.

@@ -105,10 +105,10 @@ fn with_variables(statement: String, values: &mut Vec<String>) -> String {
         .split_once(" -- binds: ")
         .unwrap_or((&statement, "[]"));
     let binds = binds.trim_matches(['[', ']']).split(", ");
-    let mut sql = sql.to_owned();
-    for (i, bind) in binds.enumerate() {
-        sql = sql.replace(&format!("${}", i + 1), &format!(":value_{}", values.len()));
-        values.push(bind.trim_matches('"').to_owned());
-    }
-    sql
+    let before = values.len();
+    values.extend(binds.map(|bind| bind.trim_matches('"').to_owned()));
+    // `$10` begins with `$1`.
+    (before..values.len()).rev().fold(sql.to_owned(), |sql, i| {
+        sql.replace(&format!("${}", i - before + 1), &format!(":value_{i}"))
+    })
 }

@@ -19,10 +19,16 @@ pub fn parse(text: &str) -> Result<Slot> {
     }
 }
 
-/// The partition that the database or the role sets, on PostgreSQL.
-pub fn of_database(conn: &mut AnyConnection) -> Result<Option<Slot>> {
+/// Returns the partition that is `chosen`, or else the one that the database or the role sets on
+/// PostgreSQL. There, it becomes the setting of the session, with which triggers count.
+pub fn of_session(chosen: Option<Slot>, conn: &mut AnyConnection) -> Result<Option<Slot>> {
     if conn.dialect() != Dialect::PostgreSql {
-        return Ok(None);
+        return Ok(chosen);
+    }
+    if let Some(Slot::Partition { index, of }) = chosen {
+        let set = sql("SELECT set_config('diesel_counters.partition', ");
+        let set = set.bind(&*format!("{index}/{of}")).sql(", false)");
+        set.typed::<Text>().get_result::<String>(conn)?;
     }
     let setting = sql("SELECT NULLIF(current_setting('diesel_counters.partition', true), '')");
     let setting: Option<String> = setting.typed::<Nullable<Text>>().get_result(conn)?;

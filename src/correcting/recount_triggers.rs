@@ -14,6 +14,7 @@ use crate::correcting::trigger_statements::{
     CountedTable, RecountStep, Step, StoredTriggers, TextQuery, Texts,
 };
 use crate::error::is_retryable;
+use crate::slot::Partition;
 use crate::transaction::{is_in_a_lasting_transaction, is_in_a_transaction, transaction};
 
 /// Corrects the counters that triggers count in, by counting the rows again.
@@ -350,8 +351,13 @@ fn step<Conn: RecountConnection>(
     step: Step,
     conn: &mut Conn,
 ) -> QueryResult<()> {
-    let counted = Arc::clone(counted);
-    conn.step(RecountStep { counted, step }).map(drop)
+    let (counted, partition) = (Arc::clone(counted), Partition::chosen());
+    let step = RecountStep {
+        counted,
+        step,
+        partition,
+    };
+    conn.step(step).map(drop)
 }
 
 fn correct_locked<Conn: RecountConnection>(

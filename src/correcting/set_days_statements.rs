@@ -48,7 +48,10 @@ where
             out.push_sql(if i == 0 { "(" } else { ", (" });
             walk_dated(entity, day, key.len() - 1, &mut out)?;
             out.push_sql(", ");
-            DB::push_bind(Bind::Slot(self.partition.merged()), &mut out)?;
+            match i {
+                0 => dialect.push_merged_slot(&self.partition, &mut out)?,
+                _ => DB::push_bind(Bind::Slot(self.partition.merged()), &mut out)?,
+            }
             for amount in amounts {
                 out.push_sql(", ");
                 DB::push_bind(Bind::Amount(amount), &mut out)?;

@@ -201,6 +201,7 @@ pub enum Step {
 pub struct RecountStep {
     pub(super) counted: Arc<CountedTable>,
     pub(super) step: Step,
+    pub(super) partition: Partition,
 }
 statement!(RecountStep());
 
@@ -258,7 +259,7 @@ impl<DB: CounterBackend> QueryFragment<DB> for RecountStep {
                     return Ok(());
                 };
                 push_insert(counted, slots, &mut out)?;
-                push_key(&counted.key(), &mut out)?;
+                push_key(&counted.key(), &self.partition, &mut out)?;
                 out.push_sql(&", 0".repeat(counted.counters.len()));
                 push_all(&[" FROM ", LOCKED, " WHERE 1 = 1"], &mut out);
                 push_by(" ORDER BY ", &counted.key(), &mut out)?;
@@ -287,9 +288,10 @@ impl<DB: CounterBackend> QueryFragment<DB> for RecountStep {
                     match counted.by_day {
                         true => {
                             push_names(&counted.group(), &mut out)?;
-                            push_merged_slot(&mut out);
+                            out.push_sql(", ");
+                            dialect.push_merged_slot(&self.partition, &mut out)?;
                         }
-                        false => push_key(&counted.key(), &mut out)?,
+                        false => push_key(&counted.key(), &self.partition, &mut out)?,
                     }
                     for i in 0..counted.counters.len() {
                         out.push_sql(", ");
@@ -371,17 +373,16 @@ fn push_missing<DB: CounterBackend>(
 }
 
 /// `key, DATE '1970-01-01', slot`
-fn push_key<DB: CounterBackend>(key: &[&str], out: &mut AstPass<'_, '_, DB>) -> QueryResult<()> {
+fn push_key<'b, DB: CounterBackend>(
+    key: &[&str],
+    partition: &'b Partition,
+    out: &mut AstPass<'_, 'b, DB>,
+) -> QueryResult<()> {
     push_names(key, out)?;
     out.push_sql(if key.is_empty() { "" } else { ", " });
     DB::push_bind(Bind::StoredDay(&UNDATED), out)?;
-    push_merged_slot(out);
-    Ok(())
-}
-
-/// Writes the slot of merged rows, as a number: these statements have a text for each table anyway.
-fn push_merged_slot<DB: CounterBackend>(out: &mut AstPass<'_, '_, DB>) {
-    out.push_sql(&format!(", {}", Partition::chosen().merged()));
+    out.push_sql(", ");
+    Dialect::of(out).push_merged_slot(partition, out)
 }
 
 /// `INSERT INTO t (key, day, slot, counters) SELECT `

@@ -345,7 +345,7 @@ where
         out.push_sql(") SELECT ");
         push_by(true, &mut out)?;
         out.push_sql(", ");
-        DB::push_bind(Bind::Slot(self.range.partition.merged()), &mut out)?;
+        dialect.push_merged_slot(&self.range.partition, &mut out)?;
         for counter in &counters {
             out.push_sql(", ");
             dialect.push_sum_to_insert(counter, &mut out)?;

@@ -5,7 +5,7 @@ use diesel::backend::Backend;
 use diesel::query_builder::AstPass;
 
 use crate::backend::{Bind, CounterBackend, Dialect};
-use crate::slot::SlotRange;
+use crate::slot::{Partition, SlotRange};
 
 impl Dialect {
     /// Returns an SQL expression for the slot of the current connection, from 1 to `slots`. It is
@@ -93,32 +93,25 @@ impl Dialect {
         match self {
             Dialect::PostgreSql => {
                 DB::push_bind(Bind::FirstSlot(&slots.first), out)?;
+                out.push_sql(" + ");
+                DB::push_bind(Bind::Slot(&slots.partition.of), out)?;
                 // With one slot to choose from, the session does not need a number.
-                out.push_sql(" + CASE WHEN ");
+                out.push_sql(" * (COALESCE(CASE WHEN ");
                 DB::push_bind(Bind::Slot(&slots.count), out)?;
                 out.push_sql(" > 1 THEN ");
-                DB::push_bind(Bind::Slot(&slots.step), out)?;
-                out.push_sql(" * (COALESCE(");
                 out.push_sql(POSTGRES_NUMBER);
+                out.push_sql(" END, ");
                 if is_first_row {
-                    // Checked once for each connection, because the others have a number.
-                    out.push_sql(", CASE WHEN NULLIF(current_setting('");
-                    out.push_sql(PARTITION);
-                    out.push_sql("', true), '') <> (");
-                    DB::push_bind(Bind::FirstSlot(&slots.first), out)?;
-                    out.push_sql(" - 1) || '/' || ");
-                    DB::push_bind(Bind::Slot(&slots.step), out)?;
-                    out.push_sql(" THEN CAST('set_default_slot has another partition than ");
-                    out.push_sql(PARTITION);
-                    out.push_sql(" of this database: ' || current_setting('");
-                    out.push_sql(PARTITION);
-                    out.push_sql("') AS INTEGER) ELSE ");
+                    push_other_partition(&slots.partition, out)?;
+                    out.push_sql(" WHEN ");
+                    DB::push_bind(Bind::Slot(&slots.count), out)?;
+                    out.push_sql(" > 1 THEN ");
                     out.push_sql(POSTGRES_CLAIM);
-                    out.push_sql(" END");
+                    out.push_sql(" END, ");
                 }
-                out.push_sql(", pg_backend_pid()) % ");
+                out.push_sql("pg_backend_pid()) % ");
                 DB::push_bind(Bind::Slot(&slots.count), out)?;
-                out.push_sql(") ELSE 0 END");
+                out.push_sql(")");
             }
             Dialect::MySql => {
                 DB::push_bind(Bind::FirstSlot(&slots.first), out)?;
@@ -128,11 +121,27 @@ impl Dialect {
                 out.push_sql(", CONNECTION_ID()) % ");
                 DB::push_bind(Bind::Slot(&slots.count), out)?;
                 out.push_sql(" AS SIGNED) * ");
-                DB::push_bind(Bind::Slot(&slots.step), out)?;
+                DB::push_bind(Bind::Slot(&slots.partition.of), out)?;
             }
             // SQLite has one writer at a time: more slots would gain nothing.
             Dialect::Sqlite => out.push_sql("0"),
         }
+        Ok(())
+    }
+
+    /// Writes the slot of the merged rows of a partition.
+    pub(crate) fn push_merged_slot<'b, DB: CounterBackend>(
+        self,
+        partition: &'b Partition,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()> {
+        if self != Dialect::PostgreSql {
+            return DB::push_bind(Bind::Slot(partition.merged()), out);
+        }
+        push_other_partition(partition, out)?;
+        out.push_sql(" ELSE ");
+        DB::push_bind(Bind::Slot(partition.merged()), out)?;
+        out.push_sql(" END");
         Ok(())
     }
 
@@ -157,6 +166,24 @@ impl Dialect {
         }
         out.push_sql(")");
     }
+}
+
+/// Writes the first case of a `CASE` on PostgreSQL: an error if the database or role has another partition
+/// than the statement.
+fn push_other_partition<'b, DB: CounterBackend>(
+    partition: &'b Partition,
+    out: &mut AstPass<'_, 'b, DB>,
+) -> QueryResult<()> {
+    let setting = format!("current_setting('{PARTITION}', true)");
+    out.push_sql(&format!("CASE WHEN NULLIF({setting}, '') <> "));
+    DB::push_bind(Bind::Slot(&partition.index), out)?;
+    out.push_sql(" || '/' || ");
+    DB::push_bind(Bind::Slot(&partition.of), out)?;
+    out.push_sql(&format!(
+        " THEN CAST('set_default_slot has another partition than {PARTITION} of this database: ' \
+         || {setting} AS INTEGER)"
+    ));
+    Ok(())
 }
 
 /// The setting of a PostgreSQL database or role: `1/3` is the second of three partitions.
