@@ -50,6 +50,8 @@ pub enum Slot {
     /// more slots than with [`Connection`](Slot::Connection). Transactions that count several
     /// entities can deadlock. A [`counting_transaction`](crate::counting_transaction()) writes the
     /// counts in one order, which avoids this.
+    ///
+    /// It writes all slots, so PostgreSQL refuses it in a database with a [partition](set_default_slot).
     Random,
     /// Each database connection has its own slot, within one share of the slots.
     ///
@@ -84,6 +86,9 @@ thread_local! {
 ///
 /// Call it once, when the program starts. Without it, the default is [`Slot::Connection`]. It also
 /// decides which rows merges and corrections write, if it is a [`Slot::Partition`].
+///
+/// On PostgreSQL, each statement that writes counters fails if the database or the role sets
+/// `diesel_counters.partition` to another partition.
 ///
 /// ```
 /// use diesel_counters::{Slot, set_default_slot};
@@ -233,7 +238,7 @@ impl Slot {
             Ok(partition) => partition.range(slots),
             Err(error) => SlotRange {
                 first: FirstSlot(Err(error)),
-                ..SlotRange::one(0, Partition::chosen())
+                ..SlotRange::one(0, Partition::WHOLE)
             },
         }
     }

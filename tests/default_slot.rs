@@ -30,11 +30,11 @@ fn the_process_chooses_its_slots_once() {
 }
 
 /// The first slot, the number of slots, and the step from one to the next, of the bind values: id, day,
-/// first, number, step, number, amount.
+/// first, step, index, step, number, number, amount.
 fn slots_of(increment: diesel_counters::dsl::Increment<views>) -> [i16; 3] {
     let statement = increment.of(1_i64);
     let shown = diesel::debug_query::<Pg, _>(&statement).to_string();
     let (_, binds) = shown.split_once("binds: [").unwrap();
     let binds: Vec<_> = binds.split(", ").collect();
-    [binds[2], binds[3], binds[4]].map(|bind| bind.parse().unwrap())
+    [binds[2], binds[6], binds[3]].map(|bind| bind.parse().unwrap())
 }

@@ -219,25 +219,38 @@ fn a_claim_that_is_rolled_back_is_no_other_sessions() {
     assert_eq!(own.get_result(other), Ok(1));
 }
 
+const OTHER_PARTITION: &str =
+    "the partition of this statement is not that of the database, diesel_counters.partition = 1/8";
+
 /// It would write the rows of another node.
 #[test]
 fn whatever_writes_counters_without_the_partition_of_its_database_is_an_error() {
     use chrono::{Days, NaiveDate, Utc};
     use diesel::connection::SimpleConnection;
     use diesel::dsl::count_star;
-    use diesel_counters::dsl::{compact, delete_counters, recount, set_counter};
-    use diesel_counters::{Slot, with_default_slot};
+    use diesel_counters::dsl::{claim_slot, compact, delete_counters, fold, recount, set_counter};
+    use diesel_counters::{Period, Slot, counting_transaction, with_default_slot};
     use diesel_counters_tests::schema::article_counters::{slot, table, views};
     use diesel_counters_tests::schema::articles;
 
     let database = TestDatabase::with_tables();
     let of = |index| Slot::Partition { index, of: 8 };
     let today = Utc::now().date_naive();
-    let old = today - Days::new(9);
-    let operations: [fn(&mut PgConnection, NaiveDate) -> QueryResult<()>; 7] = [
+    let old = today - Days::new(400);
+    let operations: [fn(&mut PgConnection, NaiveDate) -> QueryResult<()>; 10] = [
         |conn, _| increment(views).of(1_i64).execute(conn).map(drop),
         |conn, _| increment_many(views, [(1_i64, 1), (2, 1)], conn).map(drop),
+        |conn, _| {
+            counting_transaction(conn, |tx| {
+                tx.count(increment(views).of(1_i64));
+                Ok(())
+            })
+        },
         |conn, _| compact(table).execute(conn).map(drop),
+        |conn, today| {
+            let months = fold(table).into(Period::Month).before(today);
+            months.execute(conn).map(drop)
+        },
         |conn, _| set_counter(views).of(1_i64).to(7).execute(conn).map(drop),
         |conn, today| {
             let days = set_counter(views).of_days([(1_i64, today, 9)]);
@@ -247,6 +260,11 @@ fn whatever_writes_counters_without_the_partition_of_its_database_is_an_error() 
             let ones = articles::table.group_by(articles::id);
             let ones = ones.select((articles::id, count_star()));
             recount(views, ones).of(1_i64).execute(conn).map(drop)
+        },
+        |conn, _| {
+            let ones = articles::table.group_by(articles::id);
+            let ones = ones.select((articles::id, count_star()));
+            recount(views, ones).execute::<i64, _>(conn).map(drop)
         },
         |conn, _| delete_counters(table).of(1_i64).execute(conn).map(drop),
     ];
@@ -258,14 +276,17 @@ fn whatever_writes_counters_without_the_partition_of_its_database_is_an_error() 
                 count.execute(conn).unwrap();
             }
             let conn = &mut database.connect();
-            conn.batch_execute("SET diesel_counters.partition = '1/8'")?;
+            // A number that the connection already has does not change what is refused.
+            claim_slot().execute(conn).unwrap();
+            conn.batch_execute("SET diesel_counters.partition = ' 1/08'")?;
             with_default_slot(default, || operation(conn, today))
         };
         for wrong in [Slot::Connection, of(0), Slot::Partition { index: 1, of: 2 }] {
             let error = run(wrong).unwrap_err().to_string();
-            let expected = "set_default_slot has another partition than diesel_counters.partition of \
-                            this database: 1/8";
-            assert!(error.contains(expected), "{error}");
+            assert!(
+                error.contains(&OTHER_PARTITION.replace("1/8", " 1/08")),
+                "{error}"
+            );
         }
         assert_eq!(run(of(1)), Ok(()));
     }
@@ -273,6 +294,29 @@ fn whatever_writes_counters_without_the_partition_of_its_database_is_an_error() 
     let slots: Vec<i16> = table.select(slot).load(&mut database.connect()).unwrap();
     let known = |number: &i16| [1, 2, -1].contains(&(number % 8));
     assert!(slots.iter().all(known), "{slots:?}");
+}
+
+/// Its merged rows would be those of another node.
+#[test]
+fn a_merge_without_the_partition_of_its_database_that_finds_locked_rows_inserts_none() {
+    use chrono::{Days, Utc};
+    use diesel::connection::SimpleConnection;
+    use diesel_counters::dsl::compact;
+    use diesel_counters_tests::schema::article_counters::{slot, table, views};
+
+    let database = TestDatabase::with_tables();
+    let (conn, other) = (&mut database.connect(), &mut database.connect());
+    let old = Utc::now().date_naive() - Days::new(9);
+    increment(views).of(1_i64).on(old).execute(other).unwrap();
+    other.batch_execute("BEGIN").unwrap();
+    increment(views).of(1_i64).on(old).execute(other).unwrap();
+
+    conn.batch_execute("SET diesel_counters.partition = '1/8'")
+        .unwrap();
+    let error = compact(table).execute(conn).unwrap_err().to_string();
+    assert!(error.contains(OTHER_PARTITION), "{error}");
+    other.batch_execute("COMMIT").unwrap();
+    assert_eq!(table.select(slot).load(conn), Ok(vec![1_i16]));
 }
 
 /// A serialization failure can be the error of the COMMIT.

@@ -42,8 +42,13 @@ impl Options {
              postgres://…, mysql://…, or the file of an SQLite database",
         )?;
         let mut conn = connection::connect(url, Duration::from_secs(self.connect_timeout))?;
-        if let Some(partition) = partition::of_session(self.partition, &mut conn)? {
-            // A second connection is of the same node.
+        let partition = match self.partition {
+            Some(partition) => Some(partition),
+            None => partition::of_database(&mut conn)?,
+        };
+        if let Some(partition) = partition {
+            partition::set(partition, &mut conn)?;
+            // A second call fails, and would set the same partition.
             let _ = set_default_slot(partition);
         }
         Ok(conn)

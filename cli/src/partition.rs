@@ -1,7 +1,7 @@
 //! The partition of the slots that a database node writes.
 
 use anyhow::{Context, Result, bail};
-use diesel::RunQueryDsl;
+use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 use diesel_counters::{Dialect, Slot};
 
@@ -19,19 +19,28 @@ pub fn parse(text: &str) -> Result<Slot> {
     }
 }
 
-/// Returns the partition that is `chosen`, or else the one that the database or the role sets on
-/// PostgreSQL. There, it becomes the setting of the session, with which triggers count.
-pub fn of_session(chosen: Option<Slot>, conn: &mut AnyConnection) -> Result<Option<Slot>> {
-    if conn.dialect() != Dialect::PostgreSql {
-        return Ok(chosen);
-    }
-    if let Some(Slot::Partition { index, of }) = chosen {
+/// Makes this partition the setting of the session on PostgreSQL, with which triggers count.
+pub fn set(partition: Slot, conn: &mut AnyConnection) -> QueryResult<()> {
+    if let (Slot::Partition { index, of }, Dialect::PostgreSql) = (partition, conn.dialect()) {
         let set = sql("SELECT set_config('diesel_counters.partition', ");
         let set = set.bind(&*format!("{index}/{of}")).sql(", false)");
         set.typed::<Text>().get_result::<String>(conn)?;
     }
-    let setting = sql("SELECT NULLIF(current_setting('diesel_counters.partition', true), '')");
-    let setting: Option<String> = setting.typed::<Nullable<Text>>().get_result(conn)?;
-    let partition = setting.as_deref().map(parse).transpose();
+    Ok(())
+}
+
+/// The partition that the database or the role sets, on PostgreSQL.
+pub fn of_database(conn: &mut AnyConnection) -> Result<Option<Slot>> {
+    if conn.dialect() != Dialect::PostgreSql {
+        return Ok(None);
+    }
+    let setting: QueryResult<Option<String>> = conn.transaction(|conn| {
+        // The session can have another one, by `set`.
+        sql("SET LOCAL diesel_counters.partition TO DEFAULT").execute(conn)?;
+        sql("SELECT NULLIF(current_setting('diesel_counters.partition', true), '')")
+            .typed::<Nullable<Text>>()
+            .get_result(conn)
+    });
+    let partition = setting?.as_deref().map(parse).transpose();
     partition.context("cannot read the setting diesel_counters.partition")
 }

@@ -53,8 +53,9 @@ use crate::table::{CounterTable, KeyNames};
 /// - an [overflow](crate::is_overflow()), if the count in the row would be out of the range of an
 ///   `i64`;
 /// - a [`SerializationError`](diesel::result::Error::SerializationError), if the day that the count is
-///   stored under is outside of 1000-01-01 to 9999-12-31, or if the `index` of a [`Slot::Partition`] is not less than its `of`
-///   (not on SQLite, which does not use the slot).
+///   stored under is outside of 1000-01-01 to 9999-12-31, or if the `index` of a [`Slot::Partition`] is
+///   not less than its `of` (not on SQLite, which does not use the slot);
+/// - a database error on PostgreSQL, if the database has another [partition](crate::set_default_slot).
 pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
     const { assert_program_counts::<C>() }
     Increment::new()

@@ -195,6 +195,7 @@ impl<F, ST, K> Compact<'_, F, ST, K> {
         let open = OpenTargets::<F, ST, K> {
             layout: Arc::clone(layout),
             targets: targets.clone(),
+            partition: self.range().partition,
             sql_type: PhantomData,
         };
         open.execute(conn)?;

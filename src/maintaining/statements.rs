@@ -16,6 +16,7 @@ use crate::day::Period;
 use crate::key::{BindKey, KeyTypes, LoadKey, field};
 use crate::layout::Layout;
 use crate::maintaining::range::{MergeRange, RowKey};
+use crate::slot::Partition;
 
 /// Takes the table's advisory lock, without waiting for it, or releases it. Returns 1, or 0 if another
 /// session has it.
@@ -139,6 +140,7 @@ where
 pub struct OpenTargets<F, ST, K> {
     pub(super) layout: Arc<Layout<F>>,
     pub(super) targets: Vec<RowKey<K>>,
+    pub(super) partition: Partition,
     pub(super) sql_type: PhantomData<ST>,
 }
 statement!(OpenTargets(F, ST, K));
@@ -160,9 +162,13 @@ where
         out.push_sql(") VALUES ");
         for (i, target) in self.targets.iter().enumerate() {
             out.push_sql(if i == 0 { "(" } else { ", (" });
-            for column in 0..key.len() {
-                out.push_sql(if column == 0 { "" } else { ", " });
+            for column in 0..key.len() - 1 {
                 walk_row_value::<F, ST, K, DB>(&self.layout, target, column, out.reborrow())?;
+                out.push_sql(", ");
+            }
+            match i {
+                0 => Dialect::of(&out).push_merged_slot(&self.partition, &mut out)?,
+                _ => DB::push_bind(Bind::Slot(self.partition.merged()), &mut out)?,
             }
             out.push_sql(&", 0".repeat(counters.len()));
             out.push_sql(")");
@@ -345,7 +351,7 @@ where
         out.push_sql(") SELECT ");
         push_by(true, &mut out)?;
         out.push_sql(", ");
-        dialect.push_merged_slot(&self.range.partition, &mut out)?;
+        DB::push_bind(Bind::Slot(self.range.partition.merged()), &mut out)?;
         for counter in &counters {
             out.push_sql(", ");
             dialect.push_sum_to_insert(counter, &mut out)?;

@@ -37,7 +37,7 @@ pub fn check(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> 
         return Ok(Vec::new());
     }
     let mut faults = Vec::new();
-    if partition::of_session(None, conn)?.is_none() {
+    if partition::of_database(conn)?.is_none() {
         let fault =
             NO_NODE.found("It is published and subscribed to, and the database has no partition.");
         faults.push(fault.remedy(

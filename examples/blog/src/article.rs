@@ -124,7 +124,7 @@ impl Article {
 }
 
 /// Returns 0 if the row was there already.
-fn unless_present(inserted: QueryResult<usize>) -> QueryResult<usize> {
+pub fn unless_present(inserted: QueryResult<usize>) -> QueryResult<usize> {
     match inserted {
         Err(DatabaseError(UniqueViolation, _)) => Ok(0),
         inserted => inserted,

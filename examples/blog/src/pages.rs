@@ -1,4 +1,4 @@
-//! An article's page, and what the forms send.
+//! The pages of an article and of a new one, and what their forms send.
 
 use std::mem;
 
@@ -15,7 +15,6 @@ use serde::Deserialize;
 
 use crate::article::{Article, COUNTS, Comment, Counts, last_days, slug, today};
 use crate::chart::{Series, filters};
-use crate::db::Conn;
 use crate::errors::{Error, Result};
 use crate::forms::{ArticleForm, CommentForm};
 use crate::rows::{self, Rows};
@@ -126,9 +125,7 @@ pub async fn act(
                     created_at: Utc::now().naive_utc(),
                 };
                 // Its first statement writes, so that SQLite needs no `immediate_transaction`.
-                let comment =
-                    |conn: &mut Conn| conn.transaction(|conn| article.comment(&comment, conn));
-                retry().run(conn, comment)?;
+                retry().transaction(conn, |conn| article.comment(&comment, conn))?;
             }
             Action::Like => drop(article.like(&visitor.id?, today(), conn)?),
             Action::Unlike => drop(article.unlike(&visitor.id?, conn)?),

@@ -16,14 +16,16 @@ const COMMENTS: &str = include_str!("../sample/comments.txt");
 
 /// Fills an empty blog. Returns whether it was empty.
 pub fn fill(conn: &mut Conn) -> QueryResult<bool> {
-    // It gathers the increments, and writes them in few statements before it commits.
-    counting_transaction(conn, fill_if_empty)
-}
-
-fn fill_if_empty(tx: &mut CountingTransaction<'_, Conn>) -> QueryResult<bool> {
-    if articles::table.count().get_result::<i64>(tx.conn())? > 0 {
+    // Before the transaction, which then begins with a write. On SQLite, a transaction that reads first
+    // fails if another one writes.
+    if articles::table.count().get_result::<i64>(conn)? > 0 {
         return Ok(false);
     }
+    // It gathers the increments, and writes them in few statements before it commits.
+    counting_transaction(conn, fill_empty)
+}
+
+fn fill_empty(tx: &mut CountingTransaction<'_, Conn>) -> QueryResult<bool> {
     let mut rng = StdRng::seed_from_u64(20);
     let texts = ARTICLES.split("# ");
     let texts = texts.filter_map(|text| text.split_once('\n'));
@@ -33,7 +35,10 @@ fn fill_if_empty(tx: &mut CountingTransaction<'_, Conn>) -> QueryResult<bool> {
     for (number, (title, body)) in (0..).zip(texts) {
         let age = 365_u64.saturating_sub(18 * number);
         let published = day(age).and_time(NaiveTime::MIN);
-        Article::post(title, body.trim(), published, tx.conn())?;
+        if Article::post(title, body.trim(), published, tx.conn())? == 0 {
+            // Another process has filled it.
+            return Ok(false);
+        }
         let article = Article::find(&slug(title), tx.conn())?;
         let popular = rng.random_range(4.0..60.0);
         for ago in 0..=age {

@@ -107,7 +107,7 @@ pub fn router(app: App) -> Router {
         .layer(map_response(headers))
 }
 
-/// Adds the headers that an answer does not set itself.
+/// Adds the headers that a response does not set itself.
 async fn headers(mut response: Response) -> Response {
     let policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
     for (name, value) in [

@@ -20,8 +20,13 @@ pub struct StatsPage {
     charts: Vec<Chart>,
 }
 
-/// A name, the counts of these days, and their most read articles.
-type Span = (&'static str, Counts, Vec<(String, String, i64)>);
+/// The counts of the last days, and the slugs, titles and views of their most read articles.
+struct Span {
+    name: &'static str,
+    counts: Counts,
+    most_read: Vec<(String, String, i64)>,
+}
+
 /// A title, the views, and how the days are printed.
 type Chart = (&'static str, Series, &'static str);
 
@@ -51,7 +56,12 @@ pub async fn stats(app: App) -> Result<StatsPage> {
                 .inner_join(read)
                 .order((read.total().desc(), articles::id))
                 .select((articles::slug, articles::title, read.total()));
-            Ok((name, counts, most_read.load(conn)?))
+            let most_read = most_read.load(conn)?;
+            Ok(Span {
+                name,
+                counts,
+                most_read,
+            })
         });
         let spans = spans.collect::<Result<_>>()?;
         let charts = charts.into_iter().map(|(title, period, days, format)| {

@@ -14,6 +14,7 @@ use diesel::prelude::*;
 use isbot::Bots;
 use subtle::ConstantTimeEq;
 
+use crate::article::unless_present;
 use crate::db::Conn;
 use crate::errors::{Error, Result};
 use crate::schema::cookie_keys;
@@ -76,10 +77,16 @@ impl FromRequestParts<App> for Visitor {
         });
 
         let given = headers.typed_get::<Authorization<Basic>>();
-        // It takes as long for a password that begins right.
         let is_right = |password: &str| {
-            let given = given.as_ref().map_or("", |given| given.password());
-            given.as_bytes().ct_eq(password.as_bytes()).into()
+            // In constant time, so that nobody can guess a password by its beginning.
+            let given = given.as_ref();
+            given.is_some_and(|given| {
+                given
+                    .password()
+                    .as_bytes()
+                    .ct_eq(password.as_bytes())
+                    .into()
+            })
         };
         let admin = match &app.password {
             Some(password) if is_right(password) => Ok(()),
@@ -100,11 +107,13 @@ impl FromRequestParts<App> for Visitor {
 /// Returns the key that signs the cookies. The first start makes it.
 pub fn key(conn: &mut Conn) -> QueryResult<Key> {
     let secret = cookie_keys::table.select(cookie_keys::secret);
-    if let Some(secret) = secret.first::<Vec<u8>>(conn).optional()? {
-        return Ok(Key::from(&secret));
+    if secret.first::<Vec<u8>>(conn).optional()?.is_none() {
+        let key = Key::generate();
+        let row = (cookie_keys::id.eq(1), cookie_keys::secret.eq(key.master()));
+        // Another process can be faster. Its key is then the one of both.
+        unless_present(row.insert_into(cookie_keys::table).execute(conn))?;
     }
-    let key = Key::generate();
-    let row = (cookie_keys::id.eq(1), cookie_keys::secret.eq(key.master()));
-    row.insert_into(cookie_keys::table).execute(conn)?;
-    Ok(key)
+    secret
+        .first::<Vec<u8>>(conn)
+        .map(|secret| Key::from(&secret))
 }

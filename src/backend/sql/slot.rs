@@ -13,6 +13,8 @@ impl Dialect {
     ///
     /// It is the slot of [`Slot::Connection`](crate::Slot::Connection), for the SQL of triggers.
     /// On PostgreSQL the expression claims a number for the connection, if the connection has none.
+    /// It does not know the partition of a database: `diesel-counters generate trigger` writes one that
+    /// does.
     ///
     /// ```
     /// use diesel_counters::Dialect;
@@ -80,7 +82,8 @@ impl Dialect {
     }
 
     /// Writes the slot of a row: one of `slots`, chosen by the number of the connection. The first
-    /// row of a statement claims the number, if the connection has none.
+    /// row of a statement claims the number, if the connection has none. On PostgreSQL, it is an error
+    /// there if the database has another partition.
     pub(crate) fn push_slot<'b, DB>(
         self,
         slots: &'b SlotRange,
@@ -95,21 +98,26 @@ impl Dialect {
                 DB::push_bind(Bind::FirstSlot(&slots.first), out)?;
                 out.push_sql(" + ");
                 DB::push_bind(Bind::Slot(&slots.partition.of), out)?;
-                // With one slot to choose from, the session does not need a number.
-                out.push_sql(" * (COALESCE(CASE WHEN ");
-                DB::push_bind(Bind::Slot(&slots.count), out)?;
-                out.push_sql(" > 1 THEN ");
-                out.push_sql(POSTGRES_NUMBER);
-                out.push_sql(" END, ");
-                if is_first_row {
-                    push_other_partition(&slots.partition, out)?;
-                    out.push_sql(" WHEN ");
-                    DB::push_bind(Bind::Slot(&slots.count), out)?;
-                    out.push_sql(" > 1 THEN ");
-                    out.push_sql(POSTGRES_CLAIM);
-                    out.push_sql(" END, ");
+                out.push_sql(" * (");
+                match is_first_row {
+                    true => push_in_own_partition(&slots.partition, out, |out| {
+                        // With one slot to choose from, the session does not need a number.
+                        out.push_sql("CASE WHEN ");
+                        DB::push_bind(Bind::Slot(&slots.count), out)?;
+                        out.push_sql(" > 1 THEN COALESCE(");
+                        out.push_sql(POSTGRES_NUMBER);
+                        out.push_sql(", ");
+                        out.push_sql(POSTGRES_CLAIM);
+                        out.push_sql(", pg_backend_pid()) ELSE 0 END");
+                        Ok(())
+                    })?,
+                    false => {
+                        out.push_sql("COALESCE(");
+                        out.push_sql(POSTGRES_NUMBER);
+                        out.push_sql(", pg_backend_pid())");
+                    }
                 }
-                out.push_sql("pg_backend_pid()) % ");
+                out.push_sql(" % ");
                 DB::push_bind(Bind::Slot(&slots.count), out)?;
                 out.push_sql(")");
             }
@@ -129,20 +137,19 @@ impl Dialect {
         Ok(())
     }
 
-    /// Writes the slot of the merged rows of a partition.
+    /// Writes the slot of the merged rows of a partition. On PostgreSQL, it is an error if the database has
+    /// another one.
     pub(crate) fn push_merged_slot<'b, DB: CounterBackend>(
         self,
         partition: &'b Partition,
         out: &mut AstPass<'_, 'b, DB>,
     ) -> QueryResult<()> {
-        if self != Dialect::PostgreSql {
-            return DB::push_bind(Bind::Slot(partition.merged()), out);
+        let push =
+            |out: &mut AstPass<'_, 'b, DB>| DB::push_bind(Bind::Slot(partition.merged()), out);
+        match self {
+            Dialect::PostgreSql => push_in_own_partition(partition, out, push),
+            Dialect::MySql | Dialect::Sqlite => push(out),
         }
-        push_other_partition(partition, out)?;
-        out.push_sql(" ELSE ");
-        DB::push_bind(Bind::Slot(partition.merged()), out)?;
-        out.push_sql(" END");
-        Ok(())
     }
 
     /// Writes a statement that claims a number for the session, unless it has one.
@@ -168,21 +175,25 @@ impl Dialect {
     }
 }
 
-/// Writes the first case of a `CASE` on PostgreSQL: an error if the database or role has another partition
-/// than the statement.
-fn push_other_partition<'b, DB: CounterBackend>(
+/// Writes an expression for PostgreSQL. It is an error if the database or role has another partition than
+/// the statement, and otherwise the value that `push_value` writes.
+fn push_in_own_partition<'b, DB: CounterBackend>(
     partition: &'b Partition,
     out: &mut AstPass<'_, 'b, DB>,
+    push_value: impl FnOnce(&mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
 ) -> QueryResult<()> {
-    let setting = format!("current_setting('{PARTITION}', true)");
-    out.push_sql(&format!("CASE WHEN NULLIF({setting}, '') <> "));
+    let setting = format!("NULLIF(current_setting('{PARTITION}', true), '')");
+    let part = |number| format!("CAST(split_part({setting}, '/', {number}) AS INTEGER)");
+    out.push_sql(&format!("CASE WHEN ({}, {}) <> (", part(1), part(2)));
     DB::push_bind(Bind::Slot(&partition.index), out)?;
-    out.push_sql(" || '/' || ");
+    out.push_sql(", ");
     DB::push_bind(Bind::Slot(&partition.of), out)?;
     out.push_sql(&format!(
-        " THEN CAST('set_default_slot has another partition than {PARTITION} of this database: ' \
-         || {setting} AS INTEGER)"
+        ") THEN CAST('the partition of this statement is not that of the database, {PARTITION} = ' \
+         || {setting} || ': call set_default_slot at the start of main' AS INTEGER) ELSE "
     ));
+    push_value(out)?;
+    out.push_sql(" END");
     Ok(())
 }
 
