@@ -85,7 +85,7 @@ pub use diesel_counters_derive::counter_table;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not declared as a counter table",
     label = "this requires a counter table",
-    note = "help: write `diesel_counters::counter_table!(article_counters);` beside its `table!`, with the name of your table"
+    note = "help: write `diesel_counters::counter_table!(article_counters);` with the name of your table, in the file of its model"
 )]
 pub trait CounterSettings: Sized + 'static {
     /// The table, which is its name in SQL.

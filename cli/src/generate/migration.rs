@@ -74,8 +74,8 @@ pub fn run(migration: Migration, options: &Options) -> Result<()> {
         };
         format!(
             "Creating {}\nCreating {}\n\nNext: {}\nThen: \
-             diesel_counters::counter_table!({table}) beside its table!, and #[derive(HasCounters)] and \
-             #[counters(table_name = {table})] on {model}\n",
+             diesel_counters::counter_table!({table}) in the file of the model, and #[derive(HasCounters)] \
+             and #[counters(table_name = {table})] on {model}\n",
             written.up.display(),
             written.down.display(),
             written.next,
