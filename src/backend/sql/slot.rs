@@ -182,16 +182,11 @@ fn push_in_own_partition<'b, DB: CounterBackend>(
     out: &mut AstPass<'_, 'b, DB>,
     push_value: impl FnOnce(&mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
 ) -> QueryResult<()> {
-    let setting = format!("NULLIF(current_setting('{PARTITION}', true), '')");
-    let part = |number| format!("CAST(split_part({setting}, '/', {number}) AS INTEGER)");
-    out.push_sql(&format!("CASE WHEN ({}, {}) <> (", part(1), part(2)));
+    out.push_sql(POSTGRES_OTHER_PARTITION);
     DB::push_bind(Bind::Slot(&partition.index), out)?;
     out.push_sql(", ");
     DB::push_bind(Bind::Slot(&partition.of), out)?;
-    out.push_sql(&format!(
-        ") THEN CAST('the partition of this statement is not that of the database, {PARTITION} = ' \
-         || {setting} || ': call set_default_slot at the start of main' AS INTEGER) ELSE "
-    ));
+    out.push_sql(POSTGRES_PARTITION_ERROR);
     push_value(out)?;
     out.push_sql(" END");
     Ok(())
@@ -199,6 +194,19 @@ fn push_in_own_partition<'b, DB: CounterBackend>(
 
 /// The setting of a PostgreSQL database or role: `1/3` is the second of three partitions.
 const PARTITION: &str = "diesel_counters.partition";
+
+/// The beginning of a comparison of the setting with a partition. Numbers are compared, because triggers
+/// read `01/3` too.
+const POSTGRES_OTHER_PARTITION: &str = "\
+    CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) \
+    AS INTEGER), \
+    CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) \
+    AS INTEGER)) <> (";
+
+const POSTGRES_PARTITION_ERROR: &str = "\
+    ) THEN CAST('the partition of this statement is not that of the database, \
+    diesel_counters.partition = ' || current_setting('diesel_counters.partition') || \
+    ': call set_default_slot at the start of main' AS INTEGER) ELSE ";
 
 /// The number that the session has claimed, or NULL. If the transaction that set it for the first
 /// time was rolled back, the setting is an empty text.
