@@ -78,6 +78,22 @@ async fn a_comment_is_posted_and_a_wrong_one_is_said_at_its_field() {
 
 #[tokio::test]
 #[ignore = "needs chromedriver: scripts/test sqlite"]
+async fn a_wrong_comment_is_said_at_its_field_after_a_like_too() {
+    let site = Site::new().await;
+    let mut page = site.browser(1100).await;
+    page.open("/articles/rain-in-november").await;
+    page.click("#like").await;
+    page.see("#like[aria-pressed=true]", "♥ Like").await;
+    page.click("#comments button").await;
+    page.see("#body-wrong", "Write something here.").await;
+    assert_eq!(page.focused().await, "body");
+    let from_top = "return document.querySelector('#body-wrong').getBoundingClientRect().top";
+    let from_top = page.run(from_top, vec![]).await.as_f64().unwrap();
+    assert!((0.0..900.0).contains(&from_top), "{from_top} px down");
+}
+
+#[tokio::test]
+#[ignore = "needs chromedriver: scripts/test sqlite"]
 async fn an_article_is_published() {
     let site = Site::new().await;
     let mut page = site.browser(1100).await;
