@@ -18,8 +18,7 @@ struct Options {
     /// The address to listen on.
     #[arg(long, env, default_value = "127.0.0.1:3000")]
     listen: String,
-    /// The password of the buttons that merge and recount. Without one, only clients on this machine
-    /// can press them.
+    /// The password of the button that merges. Without one, only clients on this machine have it.
     #[arg(long, env, hide_env_values = true)]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     admin_password: Option<String>,

@@ -33,9 +33,9 @@ struct ArticlePage {
     comments: Vec<Comment>,
     form: CommentForm,
     rows: Rows,
-    /// What the last merge or recount has done.
+    /// What the last merge has done.
     done: String,
-    has_buttons: bool,
+    has_button: bool,
 }
 
 pub async fn article(
@@ -76,7 +76,7 @@ async fn show(
             form,
             done,
             // A click asks for the password.
-            has_buttons: visitor.admin != Err(Error(StatusCode::FORBIDDEN)),
+            has_button: visitor.admin != Err(Error(StatusCode::FORBIDDEN)),
         })
     });
     Ok((visitor.cookies, page.await?))
@@ -90,7 +90,6 @@ pub enum Action {
     Like,
     Unlike,
     Merge,
-    Recount,
 }
 
 pub async fn act(
@@ -109,7 +108,7 @@ pub async fn act(
     let anchor = match action {
         Action::Comment(_) => "#comments",
         Action::Like | Action::Unlike => "#like",
-        Action::Merge | Action::Recount => {
+        Action::Merge => {
             visitor.admin?;
             "#rows"
         }
@@ -130,7 +129,6 @@ pub async fn act(
             Action::Like => drop(article.like(&visitor.id?, today(), conn)?),
             Action::Unlike => drop(article.unlike(&visitor.id?, conn)?),
             Action::Merge => blog.set_done(rows::merge(conn)?),
-            Action::Recount => blog.set_done(rows::recount(&article, conn)?),
         }
         Ok(())
     })

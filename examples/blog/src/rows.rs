@@ -1,15 +1,13 @@
-//! The rows of an article's counters, and the buttons that merge and correct them.
+//! The rows of an article's counters, and the button that merges them.
 
 use chrono::{Days, NaiveDate};
-use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_counters::Period;
-use diesel_counters::dsl::{compact, fold, recount_triggers};
-use diesel_counters::prelude::*;
+use diesel_counters::dsl::{compact, fold};
 
 use crate::article::{Article, today};
 use crate::db::Conn;
-use crate::schema::{article_counters, comments};
+use crate::schema::article_counters;
 
 /// How long the counts of each day are kept. The older ones are kept by month.
 pub const DAYS: u64 = 90;
@@ -32,6 +30,8 @@ impl Rows {
     pub fn of(article: &Article, conn: &mut Conn) -> QueryResult<Self> {
         let rows = article_counters::table
             .filter(article_counters::article_id.eq(article.id))
+            // The row of 1970-01-01 is the lock of a recount, and has no counts.
+            .filter(article_counters::day.gt(NaiveDate::default()))
             .order((article_counters::day, article_counters::slot))
             .select(Row::as_select());
         rows.load(conn).map(Rows)
@@ -55,20 +55,6 @@ pub fn merge(conn: &mut Conn) -> QueryResult<String> {
     let months = fold(article_counters::table).into(Period::Month);
     let months = months.before(today() - Days::new(DAYS)).execute(conn)?;
     Ok(format!(
-        "slots of the days before yesterday: {slots}; days before the last {DAYS}: {months}"
-    ))
-}
-
-/// Counts the comments of an article and all likes again, from their rows. Returns what has changed.
-pub fn recount(article: &Article, conn: &mut Conn) -> QueryResult<String> {
-    let source = comments::table
-        .group_by(comments::article_id)
-        .select((comments::article_id, count_star()));
-    let comments = article.recount(article_counters::comments, source, conn)?;
-    let likes = recount_triggers().of("count_article_likes").execute(conn)?;
-    let wrong: usize = likes.iter().map(|table| table.wrong.len()).sum();
-    let title = &article.title;
-    Ok(format!(
-        "“{title}” counted again: comments changed by {comments}, counts of likes corrected: {wrong}"
+        "slots of past days: {slots}; days before the last {DAYS}: {months}"
     ))
 }
