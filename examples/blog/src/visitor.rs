@@ -2,16 +2,15 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
-use std::sync::LazyLock;
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum_extra::extract::cookie::{Cookie, Key, SameSite, SignedCookieJar};
-use axum_extra::headers::HeaderMapExt;
 use axum_extra::headers::authorization::{Authorization, Basic};
+use axum_extra::headers::{HeaderMapExt, Host};
 use diesel::prelude::*;
-use isbot::Bots;
+use iscrawl::crawler_info;
 use subtle::ConstantTimeEq;
 
 use crate::article::unless_present;
@@ -28,7 +27,7 @@ pub struct Visitor {
     /// The address and the browser, hashed. `None` if a program asks for the page, or a browser that
     /// shows it later, or again.
     pub reader: Option<u64>,
-    /// Whether the visitor may merge and recount.
+    /// Whether the visitor may merge rows.
     pub admin: Result<()>,
 }
 
@@ -36,7 +35,6 @@ impl FromRequestParts<App> for Visitor {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self> {
-        static BOTS: LazyLock<Bots> = LazyLock::new(Bots::default);
         let headers = &parts.headers;
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let header = |name| header(name).unwrap_or_default();
@@ -69,34 +67,31 @@ impl FromRequestParts<App> for Visitor {
         // A form of the page leads back to it.
         let this_page = format!("//{}{}", header("host"), parts.uri.path());
         let is_again = header("referer").ends_with(&this_page);
-        let is_person = parts.method == "GET" && !agent.is_empty() && !BOTS.is_bot(agent);
+        // Each browser says "Mozilla", and so do some programs, of which the crate has a list.
+        let is_browser = agent.starts_with("Mozilla/") && crawler_info(agent).is_none();
+        let is_person = parts.method == "GET" && is_browser;
         let reader = (is_person && !is_early && !is_again).then(|| {
             let mut hasher = DefaultHasher::new();
             (peer, client, agent).hash(&mut hasher);
             hasher.finish()
         });
 
+        // The name of another site can lead to this machine. The browser would take the two for one.
+        let local = |host: Host| matches!(host.hostname(), "localhost" | "127.0.0.1" | "[::1]");
+        let has_local_name = headers.typed_get().is_some_and(local);
         let given = headers.typed_get::<Authorization<Basic>>();
-        let is_right = |password: &str| {
-            // In constant time, so that nobody can guess a password by its beginning.
-            let given = given.as_ref();
-            given.is_some_and(|given| {
-                given
-                    .password()
-                    .as_bytes()
-                    .ct_eq(password.as_bytes())
-                    .into()
-            })
-        };
+        let given = given.as_ref().map_or("", Authorization::password);
+        // In constant time, so that nobody can guess a password by its beginning.
+        let is_right = |password: &str| given.as_bytes().ct_eq(password.as_bytes()).into();
         let admin = match &app.password {
             Some(password) if is_right(password) => Ok(()),
             Some(_) => Err(Error(StatusCode::UNAUTHORIZED)),
-            None if is_local && client.is_none() => Ok(()),
+            None if is_local && client.is_none() && has_local_name => Ok(()),
             None => Err(Error(StatusCode::FORBIDDEN)),
         };
         Ok(Visitor {
             // The page with the button sends the cookie.
-            id: id.ok_or(Error(StatusCode::BAD_REQUEST)),
+            id: id.ok_or(Error(StatusCode::FORBIDDEN)),
             cookies,
             reader,
             admin,
@@ -113,7 +108,6 @@ pub fn key(conn: &mut Conn) -> QueryResult<Key> {
         // Another process can be faster. Its key is then the one of both.
         unless_present(row.insert_into(cookie_keys::table).execute(conn))?;
     }
-    secret
-        .first::<Vec<u8>>(conn)
-        .map(|secret| Key::from(&secret))
+    let secret: Vec<u8> = secret.first(conn)?;
+    Ok(Key::from(&secret))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::http::{Method, StatusCode, header};
+use blog::article::Article;
 use blog::schema::{article_counters, comments};
 use chrono::Days;
 use diesel::dsl::count_star;
@@ -54,6 +55,61 @@ async fn what_nobody_reads_is_no_view() {
     let list = ("referer", "https://blog.example/");
     blog.get(PATH, &[reader, list]).await;
     assert_eq!(blog.counts(&article).views, 1);
+}
+
+async fn is_counted(blog: &Blog, article: &Article, agent: &str) -> bool {
+    let before = blog.counts(article).views;
+    blog.get(PATH, &[("user-agent", agent)]).await;
+    blog.counts(article).views > before
+}
+
+#[tokio::test]
+async fn a_program_is_no_reader() {
+    let blog = Blog::new();
+    let article = blog.article("Title");
+    let chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)";
+    let mut counted = Vec::new();
+    for agent in [
+        "curl/8.5.0",
+        "Wget/1.21.4",
+        "python-requests/2.31.0",
+        "python-httpx/0.27.0",
+        "Go-http-client/2.0",
+        "okhttp/4.12.0",
+        "axios/1.6.0",
+        "node",
+        "undici",
+        "reqwest/0.12.4",
+        "Ruby",
+        "HTTPie/3.2.2",
+        "insomnia/8.4.0",
+        "Dart/3.2 (dart:io)",
+        "libcurl-agent/1.0",
+        "WhatsApp/2.23.20.0",
+        "TelegramBot (like TwitterBot)",
+        "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)",
+        "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+        "Mozilla/5.0 (compatible; ClaudeBot/1.0; +claudebot@anthropic.com)",
+        &format!("{chrome} Chrome/141.0.0.0 Safari/537.36 (compatible; GoogleOther)"),
+        &format!("{chrome} HeadlessChrome/141.0.0.0 Safari/537.36"),
+        &format!("{chrome} Chrome/141.0.0.0 Safari/537.36 Chrome-Lighthouse"),
+        &format!("{chrome} Chrome/141.0.0.0 Safari/537.36 Playwright/1.55"),
+    ] {
+        if is_counted(&blog, &article, agent).await {
+            counted.push(agent.to_owned());
+        }
+    }
+    assert_eq!(counted, [""; 0]);
+    for agent in [
+        BROWSER,
+        &format!("{chrome} Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0"),
+        "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like \
+         Gecko) Version/26.0 Mobile/15E148 Safari/604.1",
+        "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) \
+         SamsungBrowser/29.0 Chrome/136.0.0.0 Mobile Safari/537.36",
+    ] {
+        assert!(is_counted(&blog, &article, agent).await, "{agent}");
+    }
 }
 
 #[tokio::test]
@@ -110,9 +166,14 @@ async fn an_invented_cookie_is_no_visitor() {
         &format!("{signature}{:032x}", 1),
     ] {
         let answer = blog.post(PATH, &[("cookie", cookie)], "action=like").await;
-        assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+        assert!(answer.status.is_client_error());
+        assert!(answer.body.contains("A like needs a cookie"));
     }
     assert_eq!(blog.counts(&article).likes, 0);
+    // No other request is said to need one.
+    let answer = blog.get("/?page=abc", &[]).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    assert!(!answer.body.contains("cookie"), "{}", answer.body);
 }
 
 #[tokio::test]
@@ -184,15 +245,29 @@ async fn with_a_password_everybody_sees_the_button_and_a_click_asks_for_it() {
 async fn without_a_password_only_clients_on_this_machine_may_merge() {
     let blog = Blog::new();
     blog.article("Title");
-    let proxied = [("x-forwarded-for", "127.0.0.1")];
+    let proxied = [("host", "localhost"), ("x-forwarded-for", "127.0.0.1")];
+    let here = ("host", "localhost:3000");
     for (peer, headers, may) in [
-        ("127.0.0.1:1", &[][..], true),
-        ("[::1]:1", &[], true),
-        ("[::ffff:127.0.0.1]:1", &[], true),
-        ("203.0.113.7:1", &[], false),
+        ("127.0.0.1:1", &[here][..], true),
+        ("[::1]:1", &[("host", "[::1]:3000")], true),
+        ("[::ffff:127.0.0.1]:1", &[("host", "127.0.0.1")], true),
+        // A site whose name leads to this machine: the browser takes its pages and these for one site.
+        ("127.0.0.1:1", &[("host", "evil.test")], false),
+        (
+            "127.0.0.1:1",
+            &[("host", "localhost.evil.test:3000")],
+            false,
+        ),
+        ("127.0.0.1:1", &[("host", "127.0.0.1.evil.test")], false),
+        ("127.0.0.1:1", &[], false),
+        ("203.0.113.7:1", &[here], false),
         ("203.0.113.7:1", &proxied, false),
         ("127.0.0.1:1", &proxied, false),
-        ("127.0.0.1:1", &[("x-forwarded-for", "ÿ, 127.0.0.1")], false),
+        (
+            "127.0.0.1:1",
+            &[here, ("x-forwarded-for", "ÿ, 127.0.0.1")],
+            false,
+        ),
     ] {
         let page = blog.from(peer, Method::GET, PATH, headers, "").await.body;
         assert_eq!(page.contains("Merge old rows"), may, "{peer} {headers:?}");
