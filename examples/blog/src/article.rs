@@ -7,9 +7,8 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind::UniqueViolation, Error::DatabaseError};
 use diesel_counters::prelude::*;
-use diesel_counters::retry;
 
-use crate::db::Conn;
+use crate::db::{Conn, retry};
 use crate::schema::{article_counters, article_likes, articles, comments};
 
 // A row of a counter table is counts of one article, on one day, by one slot.

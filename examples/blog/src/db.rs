@@ -1,12 +1,12 @@
 //! The database: its connections and migrations.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, CustomizeConnection, Error};
-use diesel_counters::ClaimSlots;
+use diesel_counters::{ClaimSlots, Retry, is_retryable, retry_if};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
 #[cfg(feature = "postgres")]
@@ -14,20 +14,21 @@ mod database {
     pub type Conn = diesel::PgConnection;
     pub const MIGRATIONS: super::EmbeddedMigrations =
         super::embed_migrations!("migrations/postgres");
-    pub const SETTINGS: &str = "SET lock_timeout = '5s'";
+    pub const SETTINGS: &str = "SET lock_timeout = '2s'";
 }
 #[cfg(all(feature = "mysql", not(feature = "postgres")))]
 mod database {
     pub type Conn = diesel::MysqlConnection;
     pub const MIGRATIONS: super::EmbeddedMigrations = super::embed_migrations!("migrations/mysql");
-    pub const SETTINGS: &str = "SET time_zone = '+00:00', innodb_lock_wait_timeout = 5";
+    pub const SETTINGS: &str =
+        "SET time_zone = '+00:00', innodb_lock_wait_timeout = 2, lock_wait_timeout = 2";
 }
 #[cfg(not(any(feature = "postgres", feature = "mysql")))]
 mod database {
     pub type Conn = diesel::SqliteConnection;
     pub const MIGRATIONS: super::EmbeddedMigrations = super::embed_migrations!("migrations/sqlite");
     // The triggers that count likes require the last one.
-    pub const SETTINGS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; \
+    pub const SETTINGS: &str = "PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; \
          PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON";
 }
 
@@ -42,14 +43,19 @@ pub fn open(url: &str) -> anyhow::Result<Pool> {
     conn.batch_execute(database::SETTINGS)?;
     conn.run_pending_migrations(database::MIGRATIONS)
         .map_err(|error| anyhow!("cannot create the tables of the database: {error}"))?;
-    let pool = Pool::builder()
+    Ok(Pool::builder()
         .max_size(16)
         .min_idle(Some(1))
         // Then the page says that the blog is busy.
-        .connection_timeout(Duration::from_secs(5))
+        .connection_timeout(Duration::from_secs(2))
         .connection_customizer(Box::new(Settings))
-        .build_unchecked(ConnectionManager::new(url));
-    Ok(pool)
+        .build_unchecked(ConnectionManager::new(url)))
+}
+
+/// Retries conflicts, but no attempt that has waited for a lock: somebody waits for the page.
+pub fn retry() -> Retry<'static, diesel::result::Error> {
+    let begun = Instant::now();
+    retry_if(move |error| is_retryable(error) && begun.elapsed() < Duration::from_secs(1))
 }
 
 /// The error without the password, of which a client library prints a part if it misreads the URL.

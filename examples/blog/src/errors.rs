@@ -5,6 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use diesel::r2d2::PoolError;
 use diesel_counters::is_retryable;
+use tokio::time::error::Elapsed;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -18,8 +19,9 @@ impl<E: Into<anyhow::Error>> From<E> for Error {
         let status = match error.downcast_ref() {
             Some(diesel::NotFound) => return Error(StatusCode::NOT_FOUND),
             Some(error) if is_retryable(error) => StatusCode::SERVICE_UNAVAILABLE,
-            // No connection of the pool was free.
+            // No connection of the pool was free, or too many requests write.
             None if error.is::<PoolError>() => StatusCode::SERVICE_UNAVAILABLE,
+            None if error.is::<Elapsed>() => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         tracing::error!("{error:#}");

@@ -35,8 +35,8 @@ pub async fn run(app: App) {
         });
         // An error is in the log, and the next second tries again.
         if let Ok(counts) = counts.await {
-            let counts = counts.into_iter().collect();
-            app.live.send_replace(Arc::new(counts));
+            app.live
+                .send_replace(Arc::new(counts.into_iter().collect()));
         }
     }
 }

@@ -10,11 +10,11 @@ use axum::response::{IntoResponse, Redirect, Response};
 use chrono::Utc;
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
-use diesel_counters::retry;
 use serde::Deserialize;
 
 use crate::article::{Article, COUNTS, Comment, Counts, last_days, slug, today};
 use crate::chart::{Series, filters};
+use crate::db::retry;
 use crate::errors::{Error, Result};
 use crate::forms::{ArticleForm, CommentForm};
 use crate::rows::{self, Rows};
@@ -114,7 +114,7 @@ pub async fn act(
         }
     };
     let blog = app.clone();
-    app.run(move |conn| {
+    app.write(move |conn| {
         let article = Article::find(&slug, conn)?;
         match action {
             Action::Comment(form) => {
@@ -147,7 +147,7 @@ pub async fn publish(app: App, Form(mut form): Form<ArticleForm>) -> Result<Resp
         let (title, body) = (form.title.text.clone(), form.body.text.clone());
         let to = format!("/articles/{}", slug(&title));
         let now = Utc::now().naive_utc();
-        let published = app.run(move |conn| Ok(Article::post(&title, &body, now, conn)?));
+        let published = app.write(move |conn| Ok(Article::post(&title, &body, now, conn)?));
         if published.await? > 0 {
             return Ok(Redirect::to(&to).into_response());
         }

@@ -3,7 +3,7 @@
 use chrono::{Datelike, Days, NaiveDate, NaiveTime, TimeDelta};
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
-use diesel_counters::{CountingTransaction, counting_transaction};
+use diesel_counters::{CountingTransaction, counting_transaction, retry};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -22,7 +22,7 @@ pub fn fill(conn: &mut Conn) -> QueryResult<bool> {
         return Ok(false);
     }
     // It gathers the increments, and writes them in few statements before it commits.
-    counting_transaction(conn, fill_empty)
+    retry().run(conn, |conn| counting_transaction(conn, fill_empty))
 }
 
 fn fill_empty(tx: &mut CountingTransaction<'_, Conn>) -> QueryResult<bool> {

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context;
 use axum::Router;
 use axum::extract::{FromRequestParts, State};
 use axum::http::{HeaderValue, header};
@@ -15,7 +16,7 @@ use axum_extra::extract::cookie::Key;
 use chrono::Utc;
 use diesel_counters::{Compactor, Period};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tower_http::csrf::CsrfLayer;
 
@@ -34,12 +35,14 @@ pub struct App {
     pub views: Views,
     /// The counts that open pages show.
     pub live: Arc<watch::Sender<Numbers>>,
-    /// What the last merge or recount has done.
+    /// What the last merge has done.
     pub done: Arc<watch::Sender<String>>,
     /// Signs the cookies.
     pub key: Key,
-    /// The password of the buttons that merge and recount.
+    /// The password of the button that merges.
     pub password: Option<Arc<str>>,
+    /// Half of the pool's connections: so many requests can write at a time.
+    writers: Arc<Semaphore>,
     pub stopping: CancellationToken,
 }
 
@@ -48,6 +51,7 @@ impl App {
         Ok(App {
             key: visitor::key(&mut *pool.get()?)?,
             views: Views::new(pool.clone())?,
+            writers: Arc::new(Semaphore::new(pool.max_size() as usize / 2)),
             pool,
             live: Arc::default(),
             done: Arc::default(),
@@ -63,6 +67,21 @@ impl App {
     ) -> Result<T> {
         let pool = self.pool.clone();
         tokio::task::spawn_blocking(move || work(&mut *pool.get()?)).await?
+    }
+
+    /// As [`run`](App::run), for work that writes. While it waits for locks, pages are still shown.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Conn) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let turn = Arc::clone(&self.writers).acquire_owned();
+        let turn = tokio::time::timeout(Duration::from_secs(1), turn).await;
+        let turn = turn.context("too many requests write")??;
+        self.run(move |conn| {
+            let _until_done = turn;
+            work(conn)
+        })
+        .await
     }
 
     pub fn set_done(&self, what: impl Display) {
@@ -127,8 +146,8 @@ fn file(content_type: &'static str, text: &'static str) -> impl IntoResponse + C
     ([(header::CONTENT_TYPE, content_type), cached], text)
 }
 
-/// Serves the blog until Ctrl-C or SIGTERM. It then finishes the open requests, for up to 5 seconds, and
-/// writes the views.
+/// Serves the blog until Ctrl-C or SIGTERM. It then writes the views, finishes the open requests, for up
+/// to 5 seconds, and writes the views of these.
 pub async fn serve(listener: TcpListener, app: App) -> anyhow::Result<()> {
     let (views, stopping) = (app.views.clone(), app.stopping.clone());
     let compactor = app.keep_small()?;
@@ -139,7 +158,7 @@ pub async fn serve(listener: TcpListener, app: App) -> anyhow::Result<()> {
         axum::serve(listener, router).with_graceful_shutdown(stopping.clone().cancelled_owned());
     let patience = async {
         stopping.cancelled().await;
-        tokio::time::sleep(Duration::from_secs(5)).await;
+        tokio::join!(views.write(), tokio::time::sleep(Duration::from_secs(5)));
     };
     tokio::select! {
         served = served => served?,

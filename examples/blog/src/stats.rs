@@ -56,11 +56,10 @@ pub async fn stats(app: App) -> Result<StatsPage> {
                 .inner_join(read)
                 .order((read.total().desc(), articles::id))
                 .select((articles::slug, articles::title, read.total()));
-            let most_read = most_read.load(conn)?;
             Ok(Span {
                 name,
                 counts,
-                most_read,
+                most_read: most_read.load(conn)?,
             })
         });
         let spans = spans.collect::<Result<_>>()?;

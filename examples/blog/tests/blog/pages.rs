@@ -1,5 +1,7 @@
 //! The pages that only read, and the pages of errors.
 
+use std::sync::Arc;
+
 use axum::http::{Method, StatusCode, header};
 use blog::sample;
 use blog::schema::{article_counters, articles};
@@ -7,8 +9,9 @@ use chrono::{Days, Months};
 use diesel::prelude::*;
 use diesel_counters::Period;
 use diesel_counters::prelude::*;
+use tokio::task::JoinSet;
 
-use crate::support::{Blog, PATH, today};
+use crate::support::{Blog, PATH, lock, today};
 
 /// The titles of a list, in its order.
 fn titles(page: &str) -> Vec<&str> {
@@ -193,4 +196,24 @@ async fn a_blog_without_a_free_connection_is_busy() {
     assert!(answer.body.contains("The blog is busy"));
     drop(taken);
     assert_eq!(blog.get("/", &[]).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn pages_are_shown_while_comments_wait_for_a_lock() {
+    let blog = Arc::new(Blog::new());
+    let article = blog.article("Title");
+    let locked = lock(&blog.database.url);
+    let mut comments = JoinSet::new();
+    for _ in 0..40 {
+        let blog = Arc::clone(&blog);
+        comments.spawn(async move { blog.post(PATH, &[], "action=comment&body=Hello").await });
+    }
+    while !comments.is_empty() {
+        assert_eq!(blog.get(PATH, &[]).await.status, StatusCode::OK);
+        while let Some(answer) = comments.try_join_next() {
+            assert_eq!(answer.unwrap().status, StatusCode::SERVICE_UNAVAILABLE);
+        }
+    }
+    drop(locked);
+    assert_eq!(blog.counts(&article).comments, 0);
 }

@@ -8,7 +8,7 @@ use blog::article::Article;
 use blog::{db, schema::article_counters};
 use diesel_counters::prelude::*;
 
-use crate::support::{BROWSER, TestDatabase};
+use crate::support::{BROWSER, TestDatabase, lock};
 
 struct Started {
     process: Child,
@@ -52,16 +52,28 @@ impl Started {
         stream
     }
 
+    /// Sends a comment, once the blog has begun to read it.
+    fn comment(&self) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let (address, form) = (&self.address, "action=comment&body=Hello");
+        write!(stream, "POST /articles/bread-on-sundays HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+            Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n", form.len()).unwrap();
+        let go_on = &mut [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
+        stream.read_exact(go_on).unwrap();
+        write!(stream, "{form}").unwrap();
+        stream
+    }
+
+    #[cfg(unix)]
+    fn terminate(&self) {
+        let pid = self.process.id().to_string();
+        let kill = Command::new("kill").args(["-TERM", &pid]).status();
+        assert!(kill.unwrap().success());
+    }
+
     #[cfg(unix)]
     fn stop(mut self) {
-        let pid = self.process.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-TERM", &pid])
-                .status()
-                .unwrap()
-                .success()
-        );
+        self.terminate();
         assert!(self.process.wait().unwrap().success());
     }
 }
@@ -106,6 +118,27 @@ fn a_blog_that_is_asked_to_stop_writes_its_views_and_ends_open_streams() {
     blog.stop();
     let mut rest = String::new();
     live.read_to_string(&mut rest).unwrap();
+    assert_eq!(views(&database), before + 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_blog_that_is_asked_to_stop_ends_requests_that_wait_for_a_lock_and_writes_its_views() {
+    let database = TestDatabase::new();
+    let mut blog = Started::new(&database);
+    let before = views(&database);
+    let locked = lock(&database.url);
+    blog.get("/articles/bread-on-sundays");
+    let comments: Vec<_> = (0..40).map(|_| blog.comment()).collect();
+    blog.terminate();
+    for mut comment in comments {
+        let mut answer = String::new();
+        let _ = comment.read_to_string(&mut answer);
+        let busy = "HTTP/1.1 503 Service Unavailable";
+        assert_eq!(answer.lines().next(), Some(busy));
+    }
+    drop(locked);
+    assert!(blog.process.wait().unwrap().success());
     assert_eq!(views(&database), before + 1);
 }
 

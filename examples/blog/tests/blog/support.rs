@@ -74,6 +74,17 @@ impl Drop for TestDatabase {
     }
 }
 
+/// Begins a transaction that others wait for if they write a comment or a count. Nobody who reads does.
+pub fn lock(url: &str) -> Conn {
+    let mut conn = Conn::establish(url).unwrap();
+    conn.batch_execute(match cfg!(any(feature = "postgres", feature = "mysql")) {
+        true => "BEGIN; SELECT id FROM articles FOR UPDATE",
+        false => "PRAGMA busy_timeout = 60000; BEGIN IMMEDIATE",
+    })
+    .unwrap();
+    conn
+}
+
 fn on_server(url: &str, sql: &str) {
     Conn::establish(url).unwrap().batch_execute(sql).unwrap();
 }
@@ -83,7 +94,7 @@ pub struct Blog {
     pub app: App,
     pub pool: Pool,
     // The last field: its drop takes the database away.
-    _database: TestDatabase,
+    pub database: TestDatabase,
 }
 
 pub struct Answer {
@@ -105,7 +116,7 @@ impl Blog {
             router: server::router(app.clone()),
             app,
             pool,
-            _database: database,
+            database,
         }
     }
 
