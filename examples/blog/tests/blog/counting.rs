@@ -186,13 +186,17 @@ async fn likes_and_comments_at_the_same_time_are_all_counted() {
         let blog = Arc::clone(&blog);
         visitors.spawn(async move {
             let cookie = [("cookie", &*cookie)];
-            let like = blog.post(PATH, &cookie, "action=like").await;
-            let again = blog.post(PATH, &cookie, "action=like").await;
-            let comment = blog.post(PATH, &[], "action=comment&body=Hello").await;
-            [like.status, again.status, comment.status]
+            for form in ["action=like", "action=like", "action=comment&body=Hello"] {
+                // On a slow machine, the blog is busy, and has stored nothing.
+                while let answer = blog.post(PATH, &cookie, form).await
+                    && answer.status != StatusCode::SEE_OTHER
+                {
+                    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+                }
+            }
         });
     }
-    assert_eq!(visitors.join_all().await, [[StatusCode::SEE_OTHER; 3]; 30]);
+    visitors.join_all().await;
     let counts = blog.counts(&article);
     assert_eq!((counts.likes, counts.comments), (30, 30));
 }
