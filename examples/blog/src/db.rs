@@ -14,21 +14,21 @@ mod database {
     pub type Conn = diesel::PgConnection;
     pub const MIGRATIONS: super::EmbeddedMigrations =
         super::embed_migrations!("migrations/postgres");
-    pub const SETTINGS: &str = "SET lock_timeout = '2s'";
+    pub const SETTINGS: &str = "SET lock_timeout = '1s'";
 }
 #[cfg(all(feature = "mysql", not(feature = "postgres")))]
 mod database {
     pub type Conn = diesel::MysqlConnection;
     pub const MIGRATIONS: super::EmbeddedMigrations = super::embed_migrations!("migrations/mysql");
     pub const SETTINGS: &str =
-        "SET time_zone = '+00:00', innodb_lock_wait_timeout = 2, lock_wait_timeout = 2";
+        "SET time_zone = '+00:00', innodb_lock_wait_timeout = 1, lock_wait_timeout = 1";
 }
 #[cfg(not(any(feature = "postgres", feature = "mysql")))]
 mod database {
     pub type Conn = diesel::SqliteConnection;
     pub const MIGRATIONS: super::EmbeddedMigrations = super::embed_migrations!("migrations/sqlite");
     // The triggers that count likes require the last one.
-    pub const SETTINGS: &str = "PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; \
+    pub const SETTINGS: &str = "PRAGMA busy_timeout = 1000; PRAGMA journal_mode = WAL; \
          PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON";
 }
 
@@ -55,7 +55,7 @@ pub fn open(url: &str) -> anyhow::Result<Pool> {
 /// Retries conflicts, but no attempt that has waited for a lock: somebody waits for the page.
 pub fn retry() -> Retry<'static, diesel::result::Error> {
     let begun = Instant::now();
-    retry_if(move |error| is_retryable(error) && begun.elapsed() < Duration::from_secs(1))
+    retry_if(move |error| is_retryable(error) && begun.elapsed() < Duration::from_millis(500))
 }
 
 /// The error without the password, of which a client library prints a part if it misreads the URL.

@@ -10,6 +10,8 @@ use diesel_counters::prelude::*;
 
 use crate::support::{BROWSER, TestDatabase, lock};
 
+const FORM: &str = "action=comment&body=Hello";
+
 struct Started {
     process: Child,
     /// Kept open, because the blog writes more lines.
@@ -52,15 +54,14 @@ impl Started {
         stream
     }
 
-    /// Sends a comment, once the blog has begun to read it.
+    /// Begins to send a comment. The blog waits for the form.
     fn comment(&self) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        let (address, form) = (&self.address, "action=comment&body=Hello");
+        let (address, length) = (&self.address, FORM.len());
         write!(stream, "POST /articles/bread-on-sundays HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
-            Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n", form.len()).unwrap();
+            Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\nExpect: 100-continue\r\n\r\n").unwrap();
         let go_on = &mut [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
         stream.read_exact(go_on).unwrap();
-        write!(stream, "{form}").unwrap();
         stream
     }
 
@@ -127,19 +128,31 @@ fn a_blog_that_is_asked_to_stop_ends_requests_that_wait_for_a_lock_and_writes_it
     let database = TestDatabase::new();
     let mut blog = Started::new(&database);
     let before = views(&database);
+    // It serves, and needs to write nothing more.
+    blog.get("/");
     let locked = lock(&database.url);
     blog.get("/articles/bread-on-sundays");
-    let comments: Vec<_> = (0..40).map(|_| blog.comment()).collect();
+    let mut last = blog.comment();
+    let mut comments: Vec<_> = (0..40).map(|_| blog.comment()).collect();
+    for comment in &mut comments {
+        comment.write_all(FORM.as_bytes()).unwrap();
+    }
     blog.terminate();
-    for mut comment in comments {
-        let mut answer = String::new();
-        let _ = comment.read_to_string(&mut answer);
-        let busy = "HTTP/1.1 503 Service Unavailable";
-        assert_eq!(answer.lines().next(), Some(busy));
+    for comment in comments {
+        assert_eq!(status(comment), "HTTP/1.1 503 Service Unavailable");
     }
     drop(locked);
+    last.write_all(FORM.as_bytes()).unwrap();
+    assert_eq!(status(last), "HTTP/1.1 303 See Other");
     assert!(blog.process.wait().unwrap().success());
     assert_eq!(views(&database), before + 1);
+}
+
+/// Reads an answer. Returns its first line, or nothing if there is none.
+fn status(mut stream: TcpStream) -> String {
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    answer.lines().next().unwrap_or_default().to_owned()
 }
 
 fn bread(database: &TestDatabase) -> Article {
