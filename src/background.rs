@@ -1,5 +1,6 @@
 //! A background thread that waits, works, and can be stopped.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -60,6 +61,18 @@ impl Drop for Background {
     fn drop(&mut self) {
         self.stop.now();
     }
+}
+
+/// Runs code of the application. If it panics, returns the message, which was already printed. What the
+/// code holds must be usable after a panic.
+pub(crate) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
+        let message = panic.downcast::<String>().map(|message| *message);
+        message.unwrap_or_else(|panic| {
+            let message = panic.downcast_ref::<&str>();
+            message.copied().unwrap_or("no message").to_owned()
+        })
+    })
 }
 
 /// Tells the thread to stop, and whether it has ended.

@@ -9,7 +9,7 @@ use diesel::connection::Connection;
 use diesel::r2d2::{ManageConnection, Pool, PoolError};
 use diesel::result::Error;
 
-use crate::background::{Background, Stop};
+use crate::background::{Background, Stop, caught};
 #[cfg(feature = "triggers")]
 use crate::correcting::recount_triggers::{RecountConnection, RecountedTable, recount_triggers};
 use crate::day::Period;
@@ -55,7 +55,7 @@ use crate::maintaining::merge::MergeOn;
 ///
 /// # Errors
 ///
-/// An error ends the current run of a table, but not the thread. [`on_run`] gets the error. The next
+/// An error or a panic ends the current run of a table, but not the thread. [`on_run`] gets the error. The next
 /// run begins after ten seconds. After each further failure it begins after twice the time, or as
 /// scheduled if that is sooner.
 ///
@@ -153,6 +153,9 @@ pub enum RunError {
     Pool(PoolError),
     /// The database returned an error. The batches and tables before it stay as they are.
     Database(Error),
+    /// The run panicked, with this message: in `today`, for example. As for an error, what it has
+    /// committed stays.
+    Panicked(String),
 }
 
 impl fmt::Display for RunError {
@@ -160,6 +163,7 @@ impl fmt::Display for RunError {
         match self {
             RunError::Pool(_) => f.write_str("could not get a connection from the pool"),
             RunError::Database(_) => f.write_str("the run failed"),
+            RunError::Panicked(message) => write!(f, "panicked: {message}"),
         }
     }
 }
@@ -169,6 +173,7 @@ impl std::error::Error for RunError {
         match self {
             RunError::Pool(error) => Some(error),
             RunError::Database(error) => Some(error),
+            RunError::Panicked(_) => None,
         }
     }
 }
@@ -360,8 +365,8 @@ where
         self
     }
 
-    /// Calls `f` after the run of each table, on the compactor's thread. `f` should not panic: a
-    /// panic ends the thread.
+    /// Calls `f` after the run of each table, on the compactor's thread. If `f` panics, the message is
+    /// printed, and the thread goes on.
     pub fn on_run(mut self, f: impl FnMut(&Run) + Send + 'static) -> Self {
         self.on_run = Box::new(f);
         self
@@ -387,15 +392,17 @@ where
         while !stop.is_now() {
             let mut failed = false;
             for task in &mut self.tasks {
-                let result = match self.pool.get() {
-                    Ok(mut conn) => (task.run)(&mut conn, stop).map_err(RunError::Database),
-                    Err(error) => Err(RunError::Pool(error)),
+                let run = || {
+                    let mut conn = self.pool.get().map_err(RunError::Pool)?;
+                    (task.run)(&mut conn, stop).map_err(RunError::Database)
                 };
+                let result = caught(run).unwrap_or_else(|text| Err(RunError::Panicked(text)));
                 failed |= result.is_err();
-                (self.on_run)(&Run {
+                let run = Run {
                     table: task.table.clone(),
                     result,
-                });
+                };
+                let _ = caught(|| (self.on_run)(&run));
                 if stop.is_now() {
                     return;
                 }

@@ -63,9 +63,10 @@ fn pool(database: &TestDatabase, is_away: &Arc<AtomicBool>) -> Pool<Flaky> {
 
 /// What a run did to a table: how many rows it merged, where it had a connection.
 type Said = (String, Option<u64>);
+type Runs = Receiver<Result<Said, String>>;
 
 /// A compactor that runs again and again, and what it says.
-fn start(pool: Pool<Flaky>) -> (Compactor, Receiver<Said>) {
+fn start(pool: Pool<Flaky>) -> (Compactor, Runs) {
     let (said, runs) = channel();
     let compactor = Compactor::of(pool)
         .compact(article_counters::table)
@@ -73,14 +74,12 @@ fn start(pool: Pool<Flaky>) -> (Compactor, Receiver<Said>) {
         .every(Duration::from_millis(5))
         .on_run(move |run| {
             let merged = match &run.result {
-                Ok(Done::Compacted(done)) => Some(done.merged),
-                Ok(_) => None,
-                Err(RunError::Pool(_)) => None,
-                Err(_) if is_passing(run) => None,
-                Err(_) => panic!("{run}"),
+                Ok(Done::Compacted(done)) => Ok(Some(done.merged)),
+                Err(RunError::Database(_)) if !is_passing(run) => Err(run.to_string()),
+                _ => Ok(None),
             };
             // Nobody listens when the test is over.
-            let _ = said.send((run.table.clone(), merged));
+            let _ = said.send(merged.map(|merged| (run.table.clone(), merged)));
         })
         .start()
         .unwrap();
@@ -104,10 +103,11 @@ fn is_passing(run: &Run) -> bool {
 }
 
 /// Waits for a run that is like this.
-fn wait_for(runs: &Receiver<Said>, is: impl Fn(&Said) -> bool) -> Said {
+fn wait_for(runs: &Runs, is: impl Fn(&Said) -> bool) -> Said {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE {
         let run = runs.recv_timeout(PATIENCE).expect("it ended, or hangs");
+        let run = run.expect("no run fails");
         if is(&run) {
             return run;
         }
@@ -292,6 +292,34 @@ fn it_may_be_dropped_in_its_own_on_run() {
         runs.recv_timeout(PATIENCE),
         Err(RecvTimeoutError::Disconnected)
     );
+}
+
+/// Once in a run, and once in `on_run`.
+#[test]
+fn a_panic_of_the_application_ends_no_compactor() {
+    let (database, mut conn, article) = TestDatabase::with_article();
+    for slot in 1..=2 {
+        insert_row(1, day(2026, 3, 1), slot, (1, 0, 0), &mut conn);
+    }
+    let (said, runs) = channel();
+    let panics = AtomicBool::new(true);
+    let compactor = Compactor::of(pool(&database, &Arc::default()))
+        .merge(move || {
+            // The first call is for the name of the table.
+            compact(article_counters::table).stop_when(|| panic!("as the test wants"))
+        })
+        .compact(article_counters::table)
+        .every(Duration::from_millis(5))
+        .on_run(move |run| {
+            let _ = said.send(run.to_string());
+            assert!(!panics.swap(false, SeqCst), "as the test wants");
+        })
+        .start()
+        .unwrap();
+    let panicked = "article_counters: panicked: as the test wants";
+    assert_eq!(runs.recv_timeout(PATIENCE).as_deref(), Ok(panicked));
+    assert!(wait_until(|| rows(&article, &mut conn).len() == 1));
+    compactor.stop();
 }
 
 /// As if no day were kept, or each that a `NaiveDate` can be, and more.
