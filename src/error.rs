@@ -63,8 +63,9 @@ pub fn is_retryable(error: &Error) -> bool {
 /// # }
 /// ```
 ///
-/// An overflow is recognized by its text. If the `lc_messages` of a server is not English, set it as
-/// for [`is_retryable`].
+/// An overflow is recognized by its text, because Diesel does not return its code. If the
+/// `lc_messages` of a server is not English, set it as for [`is_retryable`]. A `CounterBuffer` does not
+/// require it.
 pub fn is_overflow(error: &Error) -> bool {
     match error {
         Error::DatabaseError(UniqueViolation, _) => false,
@@ -85,6 +86,18 @@ pub(crate) fn is_of_one_row(error: &Error) -> bool {
         ) => true,
         Error::DatabaseError(_, info) => {
             is_overflow(error) || has_one_of(info.message(), OF_ONE_ROW)
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether the error is one of other transactions or of the server, and may pass.
+#[cfg(feature = "r2d2")]
+pub(crate) fn is_passing(error: &Error) -> bool {
+    match error {
+        Error::DatabaseError(UniqueViolation, _) => false,
+        Error::DatabaseError(_, info) => {
+            is_retryable(error) || has_one_of(info.message(), OF_THE_SERVER)
         }
         _ => false,
     }
@@ -120,6 +133,22 @@ const OF_ONE_ROW: &[&str] = &[
     "CONSTRAINT `",
     // SQLite: SQLITE_CONSTRAINT_DATATYPE
     "cannot store",
+];
+
+#[cfg(feature = "r2d2")]
+const OF_THE_SERVER: &[&str] = &[
+    // PostgreSQL: 57014, 53100, 53200
+    "canceling statement due to",
+    "could not extend file",
+    "out of shared memory",
+    // MySQL and MariaDB: 1317, 1969, 3024, 1114, 1461, 1041. SQLite: SQLITE_INTERRUPT, SQLITE_FULL
+    "interrupted",
+    "is full",
+    "max_prepared_stmt_count",
+    "Out of memory",
+    // PostgreSQL, SQLite: SQLITE_NOMEM, SQLITE_IOERR
+    "out of memory",
+    "disk I/O error",
 ];
 
 const RETRYABLE: &[&str] = &[

@@ -1,6 +1,7 @@
 //! What is to be written, added up by table and row.
 
 use std::any::{Any, TypeId};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::marker::PhantomData;
 use std::time::Instant;
@@ -11,7 +12,7 @@ use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::result::Error;
 
 use crate::backend::CounterBackend;
-use crate::buffering::shards::BufferKey;
+use crate::buffering::shards::{BufferKey, Shards, room};
 use crate::buffering::write::Refused;
 use crate::counting::gathered::{RowKey, Rows, Sums, TableId, add_sums, table_id, write_rows};
 use crate::counting::increment_many::AddRows;
@@ -29,7 +30,7 @@ pub(crate) struct Backlog<Conn> {
 
 /// The rows of one table, with keys of one type.
 trait BacklogTable<Conn>: Any + Send {
-    fn keys(&self) -> usize;
+    fn is_empty(&self) -> bool;
     fn held(&self) -> usize;
     fn amount(&self) -> i128;
     fn first(&self) -> Option<Box<dyn Batch<Conn>>>;
@@ -43,8 +44,10 @@ pub(crate) trait Batch<Conn>: Send {
     fn write(&self, conn: &mut Conn) -> QueryResult<()>;
     /// Returns this number of parts of the batch, the last one first.
     fn split(&self, parts: usize) -> Vec<Box<dyn Batch<Conn>>>;
-    /// Removes the rows from the backlog.
-    fn remove_from(&self, backlog: &mut Backlog<Conn>);
+    /// Returns the same rows with amounts of 1 and -1 that point towards 0.
+    fn reversed(&self) -> Box<dyn Batch<Conn>>;
+    /// Removes the rows from the backlog, and releases their room.
+    fn remove_from(&self, backlog: &mut Backlog<Conn>, shards: &Shards<Conn>);
     /// Sets the rows aside, to be written one by one after others.
     fn hold_in(&self, backlog: &mut Backlog<Conn>);
     fn refused(&self, error: Error) -> Refused;
@@ -69,7 +72,8 @@ impl<Conn> Default for Backlog<Conn> {
 }
 
 impl<Conn: 'static> Backlog<Conn> {
-    pub(crate) fn append<T, K>(&mut self, rows: impl Iterator<Item = (RowKey<K>, Sums)>)
+    /// Adds rows, and returns the room of the new ones.
+    pub(crate) fn append<T, K>(&mut self, rows: impl Iterator<Item = (RowKey<K>, Sums)>) -> usize
     where
         T: CounterTable + 'static,
         K: BufferKey + KeyOf<T::KeyType, Columns: 'static>,
@@ -77,12 +81,22 @@ impl<Conn: 'static> Backlog<Conn> {
         AddRows<T, K::Columns>: ExecuteDsl<Conn>,
     {
         let pending = self.pending::<T, K>();
+        let mut taken = 0;
         for (row, sums) in rows {
-            match pending.held.get_mut(&row) {
-                Some(held) => add_sums(held, &sums),
-                None => add_sums(pending.rows.entry(row).or_default(), &sums),
+            if let Some(held) = pending.held.get_mut(&row) {
+                add_sums(held, &sums);
+                continue;
+            }
+            match pending.rows.entry(row) {
+                Entry::Occupied(pending) => add_sums(pending.into_mut(), &sums),
+                Entry::Vacant(new) => {
+                    let (_, key, _) = new.key();
+                    taken += room(key);
+                    new.insert(sums);
+                }
             }
         }
+        taken
     }
 
     fn pending<T, K>(&mut self) -> &mut Pending<T, K>
@@ -106,16 +120,13 @@ impl<Conn: 'static> Backlog<Conn> {
         table.expect("a table is found by the id of its type")
     }
 
-    pub(crate) fn keys(&self) -> usize {
-        self.tables.values().map(|table| table.keys()).sum()
-    }
-
     pub(crate) fn amount(&self) -> i128 {
         self.tables.values().map(|table| table.amount()).sum()
     }
 
     pub(crate) fn oldest(&self) -> Option<Instant> {
-        self.oldest.filter(|_| self.keys() > 0)
+        let is_empty = self.tables.values().all(|table| table.is_empty());
+        self.oldest.filter(|_| !is_empty)
     }
 
     /// Rows that were first counted at this moment are appended.
@@ -155,8 +166,8 @@ where
     Conn: Connection<Backend: CounterBackend> + 'static,
     AddRows<T, K::Columns>: ExecuteDsl<Conn>,
 {
-    fn keys(&self) -> usize {
-        self.rows.len() + self.held.len()
+    fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.held.is_empty()
     }
 
     fn held(&self) -> usize {
@@ -239,13 +250,23 @@ where
             .collect()
     }
 
-    fn remove_from(&self, backlog: &mut Backlog<Conn>) {
+    fn reversed(&self) -> Box<dyn Batch<Conn>> {
+        let mut rows = self.rows.clone();
+        for (_, sum) in rows.iter_mut().flat_map(|(_, sums)| sums) {
+            *sum = -sum.signum();
+        }
+        RowBatch::<T, K>::boxed(rows)
+    }
+
+    fn remove_from(&self, backlog: &mut Backlog<Conn>, shards: &Shards<Conn>) {
         let pending = backlog.pending::<T, K>();
         for (row, _) in &self.rows {
             if pending.rows.remove(row).is_none() && pending.held.remove(row).is_some() {
                 pending.turns.retain(|other| other != row);
             }
         }
+        let released = self.rows.iter().map(|((_, key, _), _)| room(key)).sum();
+        shards.release(TypeId::of::<T>(), released);
     }
 
     fn hold_in(&self, backlog: &mut Backlog<Conn>) {

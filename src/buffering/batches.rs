@@ -184,13 +184,16 @@ fn push_is<'b, DB: CounterBackend>(
     DB::push_bind(value, out)
 }
 
-/// How long a statement waits for a lock.
+/// How long a statement waits for a lock, and the language of its errors.
 #[derive(Debug)]
 pub(crate) enum LockWaits {
     /// A second at most: on PostgreSQL in this transaction, on MySQL and MariaDB until
     /// [`Restored`](LockWaits::Restored). On SQLite, the connection's own time.
+    ///
+    /// On MySQL and MariaDB, errors are in English, because some are recognized by their text. On
+    /// PostgreSQL, only a superuser can choose their language.
     Limited,
-    /// As long as before.
+    /// As before.
     Restored,
 }
 statement!(LockWaits());
@@ -203,11 +206,15 @@ impl<DB: CounterBackend> QueryFragment<DB> for LockWaits {
             (Dialect::MySql, LockWaits::Limited) => {
                 "SET @diesel_counters_lock_wait = CAST(COALESCE(@diesel_counters_lock_wait, \
                  @@SESSION.innodb_lock_wait_timeout) AS SIGNED), \
-                 SESSION innodb_lock_wait_timeout = 1"
+                 SESSION innodb_lock_wait_timeout = 1, \
+                 @diesel_counters_lc_messages = COALESCE(@diesel_counters_lc_messages, \
+                 @@SESSION.lc_messages), SESSION lc_messages = 'en_US'"
             }
             (Dialect::MySql, LockWaits::Restored) => {
                 "SET SESSION innodb_lock_wait_timeout = CAST(COALESCE(@diesel_counters_lock_wait, \
-                 @@SESSION.innodb_lock_wait_timeout) AS SIGNED), @diesel_counters_lock_wait = NULL"
+                 @@SESSION.innodb_lock_wait_timeout) AS SIGNED), @diesel_counters_lock_wait = NULL, \
+                 SESSION lc_messages = COALESCE(@diesel_counters_lc_messages, \
+                 @@SESSION.lc_messages), @diesel_counters_lc_messages = NULL"
             }
             // They do nothing.
             (Dialect::PostgreSql, LockWaits::Restored) | (Dialect::Sqlite, _) => "SELECT 1",

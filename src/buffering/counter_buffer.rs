@@ -12,9 +12,9 @@ use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::r2d2::{ManageConnection, Pool, PoolError};
 
 use crate::backend::CounterBackend;
-use crate::background::{Background, Stop};
+use crate::background::{Background, Stop, caught};
 use crate::buffering::backlog::Backlog;
-use crate::buffering::shards::{BufferKey, OwnedKey, Shards, lock};
+use crate::buffering::shards::{BufferKey, OwnedKey, Shards, lock, room};
 use crate::buffering::write::{BufferError, IfUnknown, Pending, Write, WriteError};
 use crate::buffering::writer::{Done, Writer};
 use crate::counter::Counters;
@@ -61,9 +61,9 @@ use crate::key::{KeyOf, KeyType, LoadKey};
 /// [`every`], and those that were being written. Dropping the buffer, or [`stop`], writes what is
 /// pending. A buffer in a `static` is never dropped: call [`flush`] at the end of `main`.
 ///
-/// Nothing else is lost. While the database is away, counts are pending, up to [`max_keys`] keys. Then
-/// the buffer is full, and [`count`](CounterBuffer::count) fails, also for keys that are pending since
-/// an earlier write.
+/// Nothing else is lost. While the database is away, counts are pending, up to [`max_keys`] keys of a
+/// table. Then the buffer is full for this table, and [`count`](CounterBuffer::count) fails, also for
+/// keys that are pending since an earlier write.
 ///
 /// # What is written twice
 ///
@@ -85,6 +85,11 @@ use crate::key::{KeyOf, KeyType, LoadKey};
 /// may pass, such as a lock that another transaction holds for more than a second, the key stays pending
 /// and is tried again at each write.
 ///
+/// The refused keys of up to 2,500 rows are found in one transaction, with a savepoint for each. An error
+/// that is not known, such as one of your own trigger or in another language, refuses a row if it comes
+/// at once, and if the same transaction could write other rows of the table, or the same row with other
+/// amounts.
+///
 /// # Days
 ///
 /// A count is stored under the day on which it was counted, also if it is written on the next one. The
@@ -101,8 +106,9 @@ use crate::key::{KeyOf, KeyType, LoadKey};
 ///
 /// # Forks and asynchronous programs
 ///
-/// Start the buffer after a `fork`, as a pool. In a child of the process that started it, it counts no
-/// new keys and writes nothing.
+/// Start the buffer after a `fork`, as a pool. In a child of the process that started it, it writes
+/// nothing, and [`count`](CounterBuffer::count) fails: for a new key at once, and for a key that was
+/// pending at the fork within 64 calls, because each call would otherwise ask the operating system.
 ///
 /// [`count`](CounterBuffer::count) and [`pending_of`](CounterBuffer::pending_of) do not block. [`flush`],
 /// [`stop`] and the drop wait for the database: in an asynchronous program, call `stop` in
@@ -183,12 +189,10 @@ where
     /// # Errors
     ///
     /// - [`BufferError::Full`], if as many keys are pending as
-    ///   [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows, and the increment needs room
-    ///   for another one. One of many entities needs room for all of them.
-    /// - [`BufferError::Stopped`], if [`on_write`](crate::dsl::CounterBufferBuilder::on_write) or a table's
-    ///   `today` panicked on the buffer's thread.
-    /// - [`BufferError::Forked`], if the increment has a new key in a child of the process that started
-    ///   the buffer.
+    ///   [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows for the table, and the increment
+    ///   needs room for another one. One of many entities needs room for all of them.
+    /// - [`BufferError::NoDay`], if the table's `today` panicked when it was called last.
+    /// - [`BufferError::Forked`], in a child of the process that started the buffer.
     ///
     /// After an error, nothing is counted.
     pub fn count<I: Bufferable<Conn, Of>, Of>(&self, increment: I) -> Result<(), BufferError> {
@@ -296,18 +300,21 @@ where
         self
     }
 
-    /// Sets the greatest number of pending keys. Defaults to 1,000,000, which is about 100 MB of keys
-    /// that are numbers.
+    /// Sets the greatest number of pending keys of each table, so that a flood of keys of one table leaves
+    /// room for the others. Defaults to 1,000,000, which is about 100 MB of keys that are numbers, and
+    /// less than 500 MB of any others.
     ///
     /// A key takes room once for each day. Until the next write, it also does for each thread that counts
-    /// it, and for each tuple of counters: `views`, `likes`, and `(views, likes)` are three.
+    /// it, and for each tuple of counters: `views`, `likes`, and `(views, likes)` are three. A key of text
+    /// or bytes takes the room of one more key for each 256 bytes that `{:?}` prints.
     pub fn max_keys(mut self, keys: usize) -> Self {
         self.max_keys = keys;
         self
     }
 
     /// Calls `f` after each write, on the thread that has written. It is not called if there was
-    /// nothing to write. `f` should not panic: a panic ends the thread.
+    /// nothing to write. If `f` panics on the buffer's thread, the message is printed, and the thread goes
+    /// on.
     ///
     /// The [`Write`] has a `Display`, for a log: `tracing::info!("{write}")`.
     pub fn on_write(mut self, f: impl Fn(&Write) + Send + Sync + 'static) -> Self {
@@ -335,11 +342,9 @@ where
         let reads_days = Arc::clone(shared);
         let threads = [
             Background::start("counter-buffer", move |stop| {
-                let _ended = Ended(&writes.shards);
                 writes.write_every(every, stop);
             })?,
             Background::start("counter-buffer-day", move |stop| {
-                let _ended = Ended(&reads_days.shards);
                 while !stop.is_now() {
                     reads_days.shards.read_days();
                     // At the next whole second, so that the day is new when it begins.
@@ -392,21 +397,13 @@ where
         on_write: Box::new(|_| ()),
     };
     let buffer = builder.without_threads();
-    // It is neither full nor stopped.
+    // It is not full.
     let _ = buffer.count(increment);
-    buffer.shared.write_on(&mut |write| {
+    let write = buffer.shared.write_on(&mut |write| {
         write(conn);
         Ok(())
-    })
-}
-
-/// Nothing is counted after the end of a thread, because nothing would be written.
-struct Ended<'a, Conn: 'static>(&'a Shards<Conn>);
-
-impl<Conn> Drop for Ended<'_, Conn> {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
+    });
+    write.unwrap_or_else(|| Write::of(Pending::default()))
 }
 
 impl<Conn> Shared<Conn>
@@ -416,7 +413,11 @@ where
     fn write_every(&self, every: Duration, stop: &Stop) {
         stop.wait(every);
         while !stop.is_now() {
-            let failed = !self.is_empty() && self.write().error.is_some();
+            let write = self.write_on(&mut |write| (self.run)(write));
+            let failed = write.is_some_and(|write| {
+                let _ = caught(|| (self.on_write)(&write));
+                write.error.is_some()
+            });
             stop.wait(if failed { every.max(A_SECOND) } else { every });
         }
     }
@@ -426,42 +427,35 @@ where
     }
 
     fn write(&self) -> Write {
-        self.write_on(&mut |write| (self.run)(write))
+        let Some(write) = self.write_on(&mut |write| (self.run)(write)) else {
+            // In a fork, another thread may have locked what is pending.
+            let is_forked = self.shards.is_forked();
+            let pending = (!is_forked).then(|| self.pending());
+            return Write::of(pending.unwrap_or_default());
+        };
+        (self.on_write)(&write);
+        write
     }
 
-    /// Writes with the connection that `run` gives.
-    fn write_on(&self, run: &mut RunOnce<'_, Conn>) -> Write {
+    /// Writes with the connection that `run` gives. Returns `None` if there is nothing to write.
+    fn write_on(&self, run: &mut RunOnce<'_, Conn>) -> Option<Write> {
         let begun = Instant::now();
+        if self.is_empty() {
+            return None;
+        }
         if self.shards.is_forked() {
             // A thread of the other process may have locked what is locked here.
             let mut write = Write::of(Pending {
                 keys: self.shards.keys(),
                 ..Pending::default()
             });
-            if !self.is_empty() {
-                write.error = Some(WriteError::Forked);
-                (self.on_write)(&write);
-            }
-            return write;
-        }
-        let mut writer = lock(&self.writer);
-        if self.is_empty() {
-            return Write::of(self.pending());
+            write.error = Some(WriteError::Forked);
+            return Some(write);
         }
         let mut done = Done::default();
-        let mut result = Ok(());
-        if !writer.is_unknown() {
-            // So that a key takes room once only, also if there is no connection.
-            self.shards.drain(&mut lock(&self.backlog));
-        }
-        let ran = run(&mut |conn| {
-            result = writer.write(&self.shards, &self.backlog, conn, &mut done);
-        });
-        if let Err(error) = ran {
-            result = Err(WriteError::Pool(error));
-        }
-        drop(writer);
-        let error = result.err().or(done.held.map(WriteError::Database));
+        let result = caught(|| self.write_pending(run, &mut done));
+        let result = result.unwrap_or_else(|text| Some(Err(WriteError::Panicked(text))));
+        let error = result?.err().or(done.held.map(WriteError::Database));
         {
             let mut last = lock(&self.last);
             if error.is_some() {
@@ -471,15 +465,34 @@ where
                 last.failures = 0;
             }
         }
-        let write = Write {
+        Some(Write {
             written: done.written,
             refused: done.refused,
             error,
             pending: self.pending(),
             took: begun.elapsed(),
-        };
-        (self.on_write)(&write);
-        write
+        })
+    }
+
+    fn write_pending(
+        &self,
+        run: &mut RunOnce<'_, Conn>,
+        done: &mut Done,
+    ) -> Option<Result<(), WriteError>> {
+        let mut writer = lock(&self.writer);
+        // Another thread may have written it meanwhile.
+        if self.is_empty() {
+            return None;
+        }
+        if !writer.is_unknown() {
+            // So that a key takes room once only, also if there is no connection.
+            self.shards.drain(&mut lock(&self.backlog));
+        }
+        let mut result = Ok(());
+        let ran = run(&mut |conn| {
+            result = writer.write(&self.shards, &self.backlog, conn, done);
+        });
+        Some(ran.map_err(WriteError::Pool).and(result))
     }
 
     fn pending(&self) -> Pending {
@@ -544,7 +557,7 @@ where
         }
         let day = self.day.get().map(|day| day.0);
         let count = std::iter::once((OwnedKey(self.id), self.amounts));
-        buffer.shared.shards.count::<C, K>(day, self.slot, count)
+        buffer.shared.shards.count::<C, K>(day, self.slot, count, 0)
     }
 }
 
@@ -567,7 +580,7 @@ where
         buffer
             .shared
             .shards
-            .count::<C, Q::Owned>(day, self.slot, count)
+            .count::<C, Q::Owned>(day, self.slot, count, 0)
     }
 }
 
@@ -581,6 +594,7 @@ where
     fn count_in(self, buffer: &CounterBuffer<Conn>) -> Result<(), BufferError> {
         let day = self.increment.day.get().map(|day| day.0);
         let mut counts = Vec::with_capacity(self.counts.len());
+        let mut all = 0;
         for (key, mut sums) in self.counts {
             // A sum of many amounts can be out of the range of an `i64`.
             while sums.as_ref().iter().any(|sum| *sum != 0) {
@@ -589,13 +603,16 @@ where
                     *amount = nearest(*sum);
                     *sum -= i128::from(*amount);
                 }
+                all += room(&key);
                 counts.push((OwnedKey(key.clone()), amounts));
             }
         }
         let slot = self.increment.slot;
+        // A single one that is known needs no room.
+        let room = if counts.len() > 1 { all } else { 0 };
         buffer
             .shared
             .shards
-            .count::<C, K>(day, slot, counts.into_iter())
+            .count::<C, K>(day, slot, counts.into_iter(), room)
     }
 }

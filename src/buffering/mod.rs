@@ -3,6 +3,7 @@
 mod backlog;
 mod batches;
 pub(crate) mod counter_buffer;
+mod refusing;
 mod shards;
 pub(crate) mod write;
 mod writer;

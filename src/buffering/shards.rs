@@ -2,9 +2,10 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Write as _};
 use std::hash::Hash;
 use std::mem;
+use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -30,13 +31,14 @@ const SHARDS: usize = 64;
 /// What threads have counted since the last write.
 pub(crate) struct Shards<Conn> {
     shards: Box<[Shard<Conn>]>,
-    days: Mutex<Vec<(TypeId, Arc<Today>)>>,
-    /// The number of keys here and in the backlog. A key is counted once in each shard that has it.
+    tables: Mutex<Vec<(TypeId, Arc<OfTable>)>>,
+    /// The room of the keys of all tables.
     keys: AtomicUsize,
     max_keys: usize,
     refused: AtomicU64,
     process: u32,
-    has_stopped: AtomicBool,
+    /// Whether it is known that this process is a fork.
+    is_a_fork: AtomicBool,
 }
 
 /// Apart from others in the processor's cache.
@@ -45,11 +47,14 @@ struct Shard<Conn>(Mutex<Tables<Conn>>);
 
 type Tables<Conn> = Vec<(TypeId, Box<dyn ShardTable<Conn>>)>;
 
+/// A known key is counted without a system call, except each time that this number has been counted.
+const CHECKED: u8 = 64;
+
 /// The counters of one type, with keys of one type, in one shard.
 trait ShardTable<Conn>: Any + Send {
-    /// Moves what was counted to the backlog, and returns the number of keys.
+    /// Moves what was counted to the backlog, and returns the room that is left over: several shards
+    /// can have the same key.
     fn drain(&mut self, backlog: &mut Backlog<Conn>) -> usize;
-    fn keys(&self) -> usize;
     fn amount(&self) -> i128;
     fn oldest(&self) -> Option<Instant>;
     /// Adds what was counted for this key of the table `(T, K)`.
@@ -94,21 +99,23 @@ impl<Conn: 'static> Shards<Conn> {
         let shards = (0..SHARDS).map(|_| Shard(Mutex::default()));
         Shards {
             shards: shards.collect(),
-            days: Mutex::default(),
+            tables: Mutex::default(),
             keys: AtomicUsize::new(0),
             max_keys,
             refused: AtomicU64::new(0),
             process: std::process::id(),
-            has_stopped: AtomicBool::new(false),
+            is_a_fork: AtomicBool::new(false),
         }
     }
 
-    /// Adds these amounts to counters of several entities: all or none.
+    /// Adds these amounts to counters of several entities: all or none. `room` is that of all keys
+    /// together, or 0 if there is one.
     pub(crate) fn count<C, K>(
         &self,
         day: Option<NaiveDate>,
         slot: Slot,
-        counts: impl ExactSizeIterator<Item = (impl FindKey<K>, C::Amounts)>,
+        counts: impl Iterator<Item = (impl FindKey<K>, C::Amounts)>,
+        room: usize,
     ) -> Result<(), BufferError>
     where
         C: Counters<Table: 'static> + 'static,
@@ -116,61 +123,76 @@ impl<Conn: 'static> Shards<Conn> {
         Conn: Connection<Backend: CounterBackend>,
         AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
     {
-        if self.has_stopped.load(Ordering::Relaxed) {
-            return Err(BufferError::Stopped);
+        if self.is_a_fork.load(Ordering::Relaxed) {
+            return Err(BufferError::Forked);
         }
         let mut shard = self.shard();
-        let counts_of = counts_of::<C, K, Conn>(&mut shard, &self.days);
-        let place = (day.unwrap_or_else(|| counts_of.today()), slot);
-        let many = counts.len() > 1;
-        let mut reserved = if many { counts.len() } else { 0 };
-        if many {
-            self.reserve(reserved)?;
+        let counts_of = counts_of::<C, K, Conn>(&mut shard, &self.tables);
+        counts_of.calls = counts_of.calls.wrapping_add(1);
+        if counts_of.calls % CHECKED == 0 && self.is_forked() {
+            return Err(BufferError::Forked);
+        }
+        let day = day.or_else(|| counts_of.today());
+        let place = (day.ok_or(BufferError::NoDay)?, slot);
+        let mut reserved = room;
+        if room > 0 {
+            self.reserve(&counts_of.table, room)?;
+            counts_of.room += room;
         }
         for (key, amounts) in counts {
-            let reserve = || match reserved.checked_sub(1) {
+            let reserve = |table: &OfTable, room| match reserved.checked_sub(room) {
                 Some(left) => {
                     reserved = left;
-                    Ok(())
+                    Ok(0)
                 }
-                None => self.reserve(1),
+                None => self.reserve(table, room),
             };
             counts_of.add(key, place, amounts, reserve)?;
         }
         if reserved > 0 {
-            self.release(reserved);
+            counts_of.room -= reserved;
+            self.release_room(&counts_of.table, reserved);
         }
         Ok(())
     }
 
-    /// Counts new keys, as long as there are at most `max_keys`.
-    fn reserve(&self, keys: usize) -> Result<(), BufferError> {
+    /// Takes room for a new key, as long as the keys of its table have at most that of `max_keys`.
+    fn reserve(&self, table: &OfTable, room: usize) -> Result<usize, BufferError> {
         if self.is_forked() {
             return Err(BufferError::Forked);
         }
-        let before = self.keys.fetch_add(keys, Ordering::Relaxed);
-        if before.saturating_add(keys) <= self.max_keys {
-            return Ok(());
+        let before = table.keys.fetch_add(room, Ordering::Relaxed);
+        self.keys.fetch_add(room, Ordering::Relaxed);
+        if before.saturating_add(room) <= self.max_keys {
+            return Ok(room);
         }
-        self.release(keys);
+        self.release_room(table, room);
         self.refused.fetch_add(1, Ordering::Relaxed);
         Err(BufferError::Full {
             max_keys: self.max_keys,
         })
     }
 
-    pub(crate) fn release(&self, keys: usize) {
-        self.keys.fetch_sub(keys, Ordering::Relaxed);
+    fn release_room(&self, table: &OfTable, room: usize) {
+        table.keys.fetch_sub(room, Ordering::Relaxed);
+        self.keys.fetch_sub(room, Ordering::Relaxed);
     }
 
-    /// Nothing can be counted any more.
-    pub(crate) fn stop(&self) {
-        self.has_stopped.store(true, Ordering::Relaxed);
+    /// Releases the room of keys of this table that have left the backlog.
+    pub(crate) fn release(&self, table: TypeId, room: usize) {
+        let tables = lock(&self.tables);
+        let of_table = tables.iter().find(|(other, _)| *other == table);
+        let (_, table) = of_table.expect("a key of this table was counted");
+        self.release_room(table, room);
     }
 
     /// Whether this process is a fork of the one that has the threads.
     pub(crate) fn is_forked(&self) -> bool {
-        std::process::id() != self.process
+        let is_forked = std::process::id() != self.process;
+        if is_forked {
+            self.is_a_fork.store(true, Ordering::Relaxed);
+        }
+        is_forked
     }
 
     pub(crate) fn keys(&self) -> usize {
@@ -183,17 +205,14 @@ impl<Conn: 'static> Shards<Conn> {
 
     /// Moves all that was counted to the backlog.
     pub(crate) fn drain(&self, backlog: &mut Backlog<Conn>) {
-        let before = backlog.keys();
-        let mut drained = 0;
         for shard in &self.shards {
             let tables = mem::take(&mut *lock(&shard.0));
             for (_, mut table) in tables {
                 backlog.is_older(table.oldest());
-                drained += table.drain(backlog);
+                let left = table.drain(backlog);
+                self.keys.fetch_sub(left, Ordering::Relaxed);
             }
         }
-        // Several shards can have the same key.
-        self.release(drained - (backlog.keys() - before));
     }
 
     /// Returns the sum of all amounts, and when the first one was counted.
@@ -219,9 +238,9 @@ impl<Conn: 'static> Shards<Conn> {
 
     /// Reads the day of each table again.
     pub(crate) fn read_days(&self) {
-        let days = lock(&self.days).clone();
-        for (_, today) in days {
-            today.read();
+        let tables = lock(&self.tables).clone();
+        for (_, table) in tables {
+            table.read_day();
         }
     }
 
@@ -236,25 +255,29 @@ impl<Conn: 'static> Shards<Conn> {
     }
 }
 
-/// The day of a table that counts today. Threads read it without a clock.
-struct Today {
-    /// The number of times that the day has changed.
+/// What all threads know of a table.
+struct OfTable {
+    /// The room of its keys, in the shards and in the backlog.
+    keys: AtomicUsize,
+    /// The number of times that the day has changed. Threads read the day without a clock.
     changes: AtomicU32,
-    day: Mutex<NaiveDate>,
-    read: fn() -> NaiveDate,
+    /// `None` if `today` has panicked.
+    day: Mutex<Option<NaiveDate>>,
+    today: fn() -> NaiveDate,
 }
 
-impl Today {
-    fn new(read: fn() -> NaiveDate) -> Self {
-        Today {
+impl OfTable {
+    fn new(today: fn() -> NaiveDate) -> Self {
+        OfTable {
+            keys: AtomicUsize::new(0),
             changes: AtomicU32::new(0),
-            day: Mutex::new(read()),
-            read,
+            day: Mutex::new(catch_unwind(today).ok()),
+            today,
         }
     }
 
-    fn read(&self) {
-        let now = (self.read)();
+    fn read_day(&self) {
+        let now = catch_unwind(self.today).ok();
         let day = &mut *lock(&self.day);
         if now != *day {
             *day = now;
@@ -263,9 +286,28 @@ impl Today {
     }
 }
 
+/// The room that a key takes in `max_keys`: that of one key, and of one more for each 256 bytes.
+pub(crate) fn room<K: Debug>(key: &K) -> usize {
+    struct Length(usize);
+    impl fmt::Write for Length {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 += text.len();
+            Ok(())
+        }
+    }
+    // A number owns no memory.
+    if !mem::needs_drop::<K>() {
+        return 1;
+    }
+    let mut length = Length(0);
+    // Nothing but the length can be asked of any key.
+    let _ = write!(length, "{key:?}");
+    1 + length.0 / 256
+}
+
 fn counts_of<'a, C, K, Conn>(
     tables: &'a mut Tables<Conn>,
-    days: &Mutex<Vec<(TypeId, Arc<Today>)>>,
+    of_tables: &Mutex<Vec<(TypeId, Arc<OfTable>)>>,
 ) -> &'a mut Counts<C, K>
 where
     C: Counters<Table: 'static> + 'static,
@@ -277,15 +319,15 @@ where
     let found = tables.iter().position(|(other, _)| *other == id);
     let at = found.unwrap_or_else(|| {
         let table = TypeId::of::<C::Table>();
-        let mut days = lock(days);
-        let known = days.iter().find(|(other, _)| *other == table);
+        let mut of_tables = lock(of_tables);
+        let known = of_tables.iter().find(|(other, _)| *other == table);
         let known = known.map(|(_, known)| Arc::clone(known));
-        let today = known.unwrap_or_else(|| {
-            let new = Arc::new(Today::new(today::<C::Table>));
-            days.push((table, Arc::clone(&new)));
+        let of_table = known.unwrap_or_else(|| {
+            let new = Arc::new(OfTable::new(today::<C::Table>));
+            of_tables.push((table, Arc::clone(&new)));
             new
         });
-        tables.push((id, Box::new(Counts::<C, K>::new(today))));
+        tables.push((id, Box::new(Counts::<C, K>::new(of_table))));
         tables.len() - 1
     });
     let counts: &mut dyn Any = &mut *tables[at].1;
@@ -298,12 +340,15 @@ struct Counts<C: Counters, K> {
     sums: HashMap<K, Sum<C>, RandomState>,
     /// Other days and slots of these keys, and sums that would overflow.
     others: HashMap<K, Vec<Sum<C>>, RandomState>,
-    others_len: usize,
+    /// The room that was taken for the keys, once for each day and slot.
+    room: usize,
     /// When the first was counted.
     oldest: Option<Instant>,
-    today: Arc<Today>,
+    table: Arc<OfTable>,
     /// The day after this number of changes.
-    known: (u32, NaiveDate),
+    known: (u32, Option<NaiveDate>),
+    /// The number of calls, which wraps.
+    calls: u8,
 }
 
 struct Sum<C: Counters> {
@@ -312,23 +357,24 @@ struct Sum<C: Counters> {
 }
 
 impl<C: Counters, K: BufferKey> Counts<C, K> {
-    fn new(today: Arc<Today>) -> Self {
-        let changes = today.changes.load(Ordering::Acquire);
-        let known = (changes, *lock(&today.day));
+    fn new(table: Arc<OfTable>) -> Self {
+        let changes = table.changes.load(Ordering::Acquire);
+        let known = (changes, *lock(&table.day));
         Counts {
             sums: HashMap::default(),
             others: HashMap::default(),
-            others_len: 0,
+            room: 0,
             oldest: None,
-            today,
+            table,
             known,
+            calls: 0,
         }
     }
 
-    fn today(&mut self) -> NaiveDate {
-        let changes = self.today.changes.load(Ordering::Acquire);
+    fn today(&mut self) -> Option<NaiveDate> {
+        let changes = self.table.changes.load(Ordering::Acquire);
         if changes != self.known.0 {
-            self.known = (changes, *lock(&self.today.day));
+            self.known = (changes, *lock(&self.table.day));
         }
         self.known.1
     }
@@ -338,24 +384,26 @@ impl<C: Counters, K: BufferKey> Counts<C, K> {
         key: impl FindKey<K>,
         place: (NaiveDate, Slot),
         amounts: C::Amounts,
-        reserve: impl FnOnce() -> Result<(), BufferError>,
+        reserve: impl FnOnce(&OfTable, usize) -> Result<usize, BufferError>,
     ) -> Result<(), BufferError> {
         let Some(sum) = key.find(&mut self.sums) else {
-            reserve()?;
+            let key = key.into_key();
+            self.room += reserve(&self.table, room(&key))?;
             self.oldest.get_or_insert_with(Instant::now);
-            self.sums.insert(key.into_key(), Sum { place, amounts });
+            self.sums.insert(key, Sum { place, amounts });
             return Ok(());
         };
         if sum.add(place, &amounts) {
             return Ok(());
         }
-        let others = self.others.entry(key.into_key()).or_default();
+        let key = key.into_key();
+        let room = room(&key);
+        let others = self.others.entry(key).or_default();
         if others.iter_mut().any(|sum| sum.add(place, &amounts)) {
             return Ok(());
         }
-        reserve()?;
+        self.room += reserve(&self.table, room)?;
         others.push(Sum { place, amounts });
-        self.others_len += 1;
         Ok(())
     }
 
@@ -390,7 +438,6 @@ where
     AddRows<C::Table, K::Columns>: ExecuteDsl<Conn>,
 {
     fn drain(&mut self, backlog: &mut Backlog<Conn>) -> usize {
-        let keys = ShardTable::<Conn>::keys(self);
         let others = mem::take(&mut self.others).into_iter();
         let others = others.flat_map(|(key, sums)| sums.into_iter().map(move |s| (key.clone(), s)));
         let rows = mem::take(&mut self.sums).into_iter().chain(others);
@@ -398,12 +445,9 @@ where
             let (day, slot) = sum.place;
             ((day, key, slot), sums::<C>(&wide::<C>(sum.amounts)))
         });
-        backlog.append::<C::Table, K>(rows);
-        keys
-    }
-
-    fn keys(&self) -> usize {
-        self.sums.len() + self.others_len
+        let left = mem::take(&mut self.room) - backlog.append::<C::Table, K>(rows);
+        self.table.keys.fetch_sub(left, Ordering::Relaxed);
+        left
     }
 
     fn amount(&self) -> i128 {

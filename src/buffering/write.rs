@@ -68,13 +68,17 @@ pub enum WriteError {
     /// This process is a fork of the one that started the buffer. It writes nothing, because the
     /// other process does.
     Forked,
+    /// The write panicked, with this message: in Diesel's instrumentation, for example. What is pending
+    /// is written the next time.
+    Panicked(String),
 }
 
 /// What a [`CounterBuffer`](crate::CounterBuffer) has counted, and not written yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Pending {
-    /// The number of keys, as [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) counts them.
+    /// The number of keys of all tables, as
+    /// [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) counts them.
     pub keys: usize,
     /// The sum of all amounts, or the nearest `i64`.
     pub amount: i64,
@@ -93,11 +97,12 @@ pub struct Pending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BufferError {
-    /// As many keys are pending as [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows.
+    /// As many keys of the table are pending as
+    /// [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows.
     #[allow(missing_docs)]
     Full { max_keys: usize },
-    /// The buffer's thread has ended, because a function of the application panicked on it.
-    Stopped,
+    /// The table's `today` panicked. It is called again every second.
+    NoDay,
     /// This process is a fork of the one that started the buffer.
     Forked,
 }
@@ -162,6 +167,7 @@ impl fmt::Display for WriteError {
             }
             WriteError::Database(_) => "the write failed",
             WriteError::Forked => FORKED,
+            WriteError::Panicked(message) => return write!(f, "panicked: {message}"),
         })
     }
 }
@@ -171,7 +177,7 @@ impl StdError for WriteError {
         match self {
             WriteError::Pool(error) => Some(error),
             WriteError::Batches(error) | WriteError::Database(error) => Some(error),
-            WriteError::Forked => None,
+            WriteError::Forked | WriteError::Panicked(_) => None,
         }
     }
 }
@@ -184,10 +190,10 @@ impl fmt::Display for BufferError {
         match self {
             BufferError::Full { max_keys } => write!(
                 f,
-                "the buffer is full: {max_keys} keys are not written yet; \
+                "the buffer is full: {max_keys} keys of the table are not written yet; \
                  on_write reports why the database does not take them"
             ),
-            BufferError::Stopped => f.write_str("the buffer's thread panicked"),
+            BufferError::NoDay => f.write_str("the table's `today` panicked"),
             BufferError::Forked => f.write_str(FORKED),
         }
     }

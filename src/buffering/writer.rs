@@ -10,16 +10,17 @@ use diesel::{QueryResult, RunQueryDsl};
 use crate::backend::CounterBackend;
 use crate::buffering::backlog::{Backlog, Batch};
 use crate::buffering::batches::{Batches, LockWaits};
+use crate::buffering::refusing::{self, NotWritten, PARTS, is_of_all};
 use crate::buffering::shards::{Shards, lock};
 use crate::buffering::write::{IfUnknown, Refused, WriteError};
-use crate::error::{SQLITE_BUSY, is_of_one_row};
+use crate::error::{is_of_one_row, is_passing};
 use crate::transaction::begin_read_committed;
 
 /// What is known of the batches that were written.
 pub(crate) struct Writer<Conn> {
     batches: Result<Batches, IfUnknown>,
-    /// The batch that was sent last, until it is known whether it was written.
-    unknown: Option<Box<dyn Batch<Conn>>>,
+    /// What was written in the last transaction, until it is known whether it has committed.
+    unknown: Option<refusing::Batches<Conn>>,
 }
 
 /// What one write has done.
@@ -33,7 +34,14 @@ pub(crate) struct Done {
 
 /// How many rows of a table a write sets aside before it goes on with the next table. If it is not the
 /// fault of these rows, all others would fail too.
-const MOST_HELD: usize = 10;
+pub(crate) const MOST_HELD: usize = 10;
+
+/// What a write has done to one table.
+struct OfTable<Conn> {
+    held: usize,
+    /// Some rows that were written.
+    written: Option<Box<dyn Batch<Conn>>>,
+}
 
 /// What became of a batch whose COMMIT failed.
 enum Outcome {
@@ -42,15 +50,14 @@ enum Outcome {
     Unknown,
 }
 
-/// The number of parts of a batch that the database refused.
-const PARTS: usize = 32;
-
 /// Why a batch was not written.
 enum Failed {
     /// No other batch can be written now.
     All(WriteError),
     /// The database refused the rows, and rolled them back.
     Rows(Error),
+    /// The database refused the rows at the COMMIT, as a deferred constraint does.
+    Commit(Error),
     /// The COMMIT failed, and the batch may be written.
     Unknown(Error),
 }
@@ -96,29 +103,37 @@ where
     ) -> Result<(), WriteError> {
         if self.is_unknown() {
             let outcome = self.resolve(conn).map_err(WriteError::Batches)?;
-            let batch = self.unknown.take();
-            if let (Outcome::Written, Some(batch)) = (outcome, batch) {
-                remove(&*batch, shards, backlog, done);
+            let parts = self.unknown.take();
+            if let (Outcome::Written, Some(parts)) = (outcome, parts) {
+                remove(&parts, shards, backlog, done);
             }
         }
         shards.drain(&mut lock(backlog));
-        let tables = lock(backlog).tables();
-        for &(table, _) in &tables {
-            let mut held = 0;
-            while held < MOST_HELD {
-                let first = lock(backlog).first(table);
+        let tables = lock(backlog).tables().into_iter();
+        let mut tables: Vec<_> = tables
+            .map(|(table, earlier)| {
+                let of_table = OfTable {
+                    held: 0,
+                    written: None,
+                };
+                (table, earlier, of_table)
+            })
+            .collect();
+        for (table, _, of_table) in &mut tables {
+            while of_table.held < MOST_HELD {
+                let first = lock(backlog).first(*table);
                 let Some(batch) = first else { break };
-                self.write_parts(batch, shards, backlog, conn, done, &mut held)?;
+                self.write_batch(batch, of_table, shards, backlog, conn, done)?;
             }
         }
-        for (table, earlier) in tables {
-            let mut held = 0;
+        for (table, earlier, mut of_table) in tables {
+            of_table.held = 0;
             for _ in 0..earlier {
                 let next = lock(backlog).next_held(table);
                 let Some(batch) = next else { break };
-                self.write_parts(batch, shards, backlog, conn, done, &mut held)?;
+                self.write_batch(batch, &mut of_table, shards, backlog, conn, done)?;
                 // The others wait for their turn at the next write.
-                if held > 0 {
+                if of_table.held > 0 {
                     break;
                 }
             }
@@ -126,64 +141,103 @@ where
         Ok(())
     }
 
-    /// Writes a batch. If the database refuses it, writes its parts, down to each row.
-    fn write_parts(
+    /// Writes a batch. If the database refuses it, writes the rows that it takes in a second transaction.
+    /// If that conflicts with other transactions, writes parts of the batch, each in its own transaction.
+    fn write_batch(
         &mut self,
         batch: Box<dyn Batch<Conn>>,
+        of_table: &mut OfTable<Conn>,
         shards: &Shards<Conn>,
         backlog: &Mutex<Backlog<Conn>>,
         conn: &mut Conn,
         done: &mut Done,
-        held: &mut usize,
     ) -> Result<(), WriteError> {
         let mut batches = vec![batch];
-        while let Some(next) = batches.pop() {
-            // Also if Diesel's instrumentation panics.
-            let batch = &**self.unknown.insert(next);
-            let result = match write_one(batch, &mut self.batches, conn) {
-                Err(Failed::Unknown(error)) => match self.resolve(conn) {
-                    Ok(Outcome::Written) => Ok(()),
-                    // A deferred constraint, for example.
-                    Ok(Outcome::RolledBack) => Err(Failed::Rows(error)),
-                    Ok(Outcome::Unknown) => Err(Failed::Unknown(error)),
-                    Err(_) => return Err(WriteError::Database(error)),
-                },
-                result => result,
+        while let Some(batch) = batches.pop() {
+            let mut others = NotWritten::default();
+            let (mut written, mut result) = self.in_transaction(conn, |conn, written| {
+                written.push(batch);
+                written[0].write(conn)
+            });
+            let rolled_back = match result {
+                Err(Failed::Rows(_) | Failed::Commit(_)) => written.pop(),
+                _ => None,
             };
-            let Some(batch) = self.unknown.take() else {
-                break;
-            };
-            let error = match result {
+            if let (Err(Failed::Rows(error)), Some(batch)) = (&result, &rolled_back) {
+                if !is_passing(error) {
+                    let earlier = of_table.written.as_deref();
+                    (written, result) = self.in_transaction(conn, |conn, written| {
+                        others.write_others(&**batch, earlier, written, conn)
+                    });
+                }
+            }
+            match result {
                 Ok(()) => {
-                    remove(&*batch, shards, backlog, done);
-                    continue;
+                    remove(&written, shards, backlog, done);
+                    of_table.written = written.pop().or(of_table.written.take());
                 }
                 Err(Failed::All(error)) => return Err(error),
-                Err(Failed::Rows(error)) => error,
                 Err(Failed::Unknown(error)) => {
                     if self.batches.as_ref().err() == Some(&IfUnknown::Discard) {
-                        discard(&*batch, &error, shards, backlog, done);
+                        discard(&written, &error, shards, backlog, done);
                     }
                     return Err(WriteError::Database(error));
                 }
-            };
-            if batch.len() > 1 {
-                batches.extend(batch.split(PARTS));
-            } else if is_of_one_row(&error) {
-                shards.release(1);
-                let mut backlog = lock(backlog);
-                batch.remove_from(&mut backlog);
-                done.refused.push(batch.refused(error));
-            } else {
-                batch.hold_in(&mut lock(backlog));
-                *held += 1;
-                done.held = Some(error);
-                if *held == MOST_HELD {
-                    break;
+                Err(Failed::Rows(error) | Failed::Commit(error)) => {
+                    let Some(batch) = rolled_back else {
+                        return Err(WriteError::Database(error));
+                    };
+                    if batch.len() > 1 {
+                        batches.extend(batch.split(PARTS));
+                        continue;
+                    }
+                    others = NotWritten::default();
+                    if is_of_one_row(&error) {
+                        others.refused.push((batch, error));
+                    } else {
+                        others.held.push((batch, error));
+                    }
                 }
+            }
+            for (row, error) in others.refused {
+                row.remove_from(&mut lock(backlog), shards);
+                done.refused.push(row.refused(error));
+            }
+            for (row, error) in others.held {
+                row.hold_in(&mut lock(backlog));
+                of_table.held += 1;
+                done.held = Some(error);
+            }
+            if of_table.held >= MOST_HELD {
+                break;
             }
         }
         Ok(())
+    }
+
+    /// Writes rows in one transaction, which commits if `write` returns no error. Returns the rows that
+    /// `write` has pushed, which are written if the result is no error.
+    fn in_transaction(
+        &mut self,
+        conn: &mut Conn,
+        write: impl FnOnce(&mut Conn, &mut refusing::Batches<Conn>) -> QueryResult<()>,
+    ) -> (refusing::Batches<Conn>, Result<(), Failed>) {
+        // Also if Diesel's instrumentation panics.
+        let written = self.unknown.insert(Vec::new());
+        let result = write_one(|conn| write(conn, written), &mut self.batches, conn);
+        let result = match result {
+            Err(Failed::Unknown(error)) => match self.resolve(conn) {
+                Ok(Outcome::Written) => Ok(()),
+                Ok(Outcome::RolledBack) => Err(Failed::Commit(error)),
+                Ok(Outcome::Unknown) => Err(Failed::Unknown(error)),
+                Err(_) => {
+                    let failed = Failed::All(WriteError::Database(error));
+                    return (Vec::new(), Err(failed));
+                }
+            },
+            result => result,
+        };
+        (self.unknown.take().unwrap_or_default(), result)
     }
 
     /// Returns what became of the batch whose COMMIT failed.
@@ -214,7 +268,7 @@ where
 }
 
 fn write_one<Conn>(
-    batch: &dyn Batch<Conn>,
+    write: impl FnOnce(&mut Conn) -> QueryResult<()>,
     batches: &mut Result<Batches, IfUnknown>,
     conn: &mut Conn,
 ) -> Result<(), Failed>
@@ -241,7 +295,7 @@ where
             step.set(Step::Claim);
             claim(conn)?;
             step.set(Step::Rows);
-            batch.write(conn)?;
+            write(conn)?;
             step.set(Step::Commit);
             Ok(())
         })
@@ -272,39 +326,31 @@ where
 }
 
 fn remove<Conn: 'static>(
-    batch: &dyn Batch<Conn>,
+    batches: &refusing::Batches<Conn>,
     shards: &Shards<Conn>,
     backlog: &Mutex<Backlog<Conn>>,
     done: &mut Done,
 ) {
-    batch.remove_from(&mut lock(backlog));
-    shards.release(batch.len());
-    done.written += batch.len();
+    for batch in batches {
+        batch.remove_from(&mut lock(backlog), shards);
+        done.written += batch.len();
+    }
 }
 
-/// Reports the rows of a batch, each with this error.
+/// Reports the rows of these batches, each with this error.
 fn discard<Conn: 'static>(
-    batch: &dyn Batch<Conn>,
+    batches: &refusing::Batches<Conn>,
     error: &Error,
     shards: &Shards<Conn>,
     backlog: &Mutex<Backlog<Conn>>,
     done: &mut Done,
 ) {
-    batch.remove_from(&mut lock(backlog));
-    shards.release(batch.len());
-    for row in batch.split(batch.len()) {
-        let error = Error::DatabaseError(DatabaseErrorKind::Unknown, Box::new(error.to_string()));
-        done.refused.push(row.refused(error));
-    }
-}
-
-/// Whether the database takes no rows at all.
-fn is_of_all(error: &Error) -> bool {
-    use DatabaseErrorKind::{ClosedConnection, ReadOnlyTransaction, UnableToSendCommand, Unknown};
-    match error {
-        Error::DatabaseError(ReadOnlyTransaction | ClosedConnection | UnableToSendCommand, _)
-        | Error::BrokenTransactionManager => true,
-        Error::DatabaseError(Unknown, info) => info.message() == SQLITE_BUSY,
-        _ => false,
+    for batch in batches {
+        batch.remove_from(&mut lock(backlog), shards);
+        for row in batch.split(batch.len()) {
+            let error =
+                Error::DatabaseError(DatabaseErrorKind::Unknown, Box::new(error.to_string()));
+            done.refused.push(row.refused(error));
+        }
     }
 }

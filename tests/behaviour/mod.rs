@@ -2,6 +2,7 @@
 //! crate root, and says which it is.
 
 mod against_a_map;
+mod buffer_limits;
 mod buffering;
 mod compacting;
 mod compactor;
@@ -28,6 +29,7 @@ mod reading;
 mod recounting;
 mod recounting_by_day;
 mod recounting_triggers;
+mod refusing;
 mod retry;
 mod retrying;
 mod series;

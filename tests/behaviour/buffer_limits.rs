@@ -1,0 +1,175 @@
+//! The limits of a buffer, its forks, and panics of the application.
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use diesel_counters::prelude::*;
+use diesel_counters::{BufferError, CounterBuffer};
+use diesel_counters_tests::schema::article_counters::views;
+use diesel_counters_tests::schema::page_counters::hits;
+
+use super::buffering::Test;
+use super::{PATIENCE, wait_until};
+
+#[test]
+fn a_flood_of_one_table_leaves_room_for_the_others() {
+    let mut test = Test::new();
+    let buffer = test.builder().max_keys(2).start().unwrap();
+    let label = |label: &str| buffer.count(increment(hits).of(label));
+    let full = Err(BufferError::Full { max_keys: 2 });
+    assert_eq!(["a", "b", "c"].map(label), [Ok(()), Ok(()), full]);
+    let article = |id: i64| buffer.count(increment(views).of(id));
+    assert_eq!([1, 2, 3].map(article), [Ok(()), Ok(()), full]);
+    assert_eq!(buffer.pending().keys, 4);
+    assert_eq!(test.flush(&buffer).written, 4);
+    assert_eq!(label("c"), Ok(()));
+    assert_eq!([1, 2, 3].map(article), [Ok(()), Ok(()), full]);
+    test.flush(&buffer);
+    assert_eq!([1, 2, 3].map(|id| test.views(id)), [2, 2, 0]);
+}
+
+#[test]
+fn a_long_key_takes_the_room_of_many() {
+    let test = Test::new();
+    let buffer = test.builder().max_keys(10).start().unwrap();
+    let full = Err(BufferError::Full { max_keys: 10 });
+    let label = |length: usize| buffer.count(increment(hits).of("x".repeat(length).as_str()));
+    assert_eq!([10_000, 3_000].map(label), [full, full]);
+    assert_eq!([1_000, 2_000, 1].map(label), [Ok(()), full, Ok(())]);
+    let many = [1, 2].map(|n| ("y".repeat(600 + n), 1));
+    assert_eq!(buffer.count(increment(hits).of_many(many)), full);
+    assert_eq!(buffer.pending().keys, 5);
+    assert_eq!(test.flush(&buffer).pending.keys, 0);
+    assert_eq!(label(2_000), Ok(()));
+}
+
+#[cfg(unix)]
+mod forks {
+    use super::*;
+
+    unsafe extern "C" {
+        fn fork() -> i32;
+        fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
+        fn _exit(status: i32) -> !;
+    }
+
+    /// Whether the first count of this key failed in a fork, and most of many.
+    fn failed_in_a_fork(id: i64, test: &Test) -> (bool, bool) {
+        let buffer = test.buffer();
+        buffer.count(increment(views).of(1_i64)).unwrap();
+        let count = || buffer.count(increment(views).of(id));
+        // SAFETY: the child only counts, and allocates nothing that another thread may have locked.
+        let child = unsafe { fork() };
+        if child == 0 {
+            let first = count();
+            let failed = (0..200).filter(|_| count() == Err(BufferError::Forked));
+            let most = failed.count() > 100;
+            let failed = i32::from(first.is_err()) + 2 * i32::from(most);
+            // SAFETY: nothing of the parent is dropped.
+            unsafe { _exit(failed) };
+        }
+        let mut status = 0;
+        // SAFETY: the child is this process's own.
+        assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
+        assert_eq!(test.flush(&buffer).written, 1);
+        let failed = status >> 8;
+        (failed & 1 != 0, failed & 2 != 0)
+    }
+
+    #[test]
+    fn a_fork_counts_neither_new_keys_nor_known_ones() {
+        let mut test = Test::new();
+        assert_eq!(failed_in_a_fork(2, &test), (true, true));
+        let (_, known) = failed_in_a_fork(1, &test);
+        assert!(known, "counts of a known key return Ok");
+        assert_eq!([1, 2].map(|id| test.views(id)), [2, 0]);
+    }
+}
+
+#[test]
+fn a_panic_in_on_write_ends_nothing() {
+    let mut test = Test::new();
+    let panics = AtomicBool::new(true);
+    let buffer = CounterBuffer::of(test.pool.clone())
+        .every(Duration::from_millis(1))
+        .on_write(move |_| assert!(!panics.swap(false, SeqCst), "as the test wants"))
+        .start()
+        .unwrap();
+    for n in 1..=2 {
+        buffer.count(increment(views).of(1_i64)).unwrap();
+        assert!(wait_until(|| test.views(1) == n));
+    }
+}
+
+mod fragile {
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering::SeqCst;
+
+    use chrono::NaiveDate;
+
+    pub static PANICS: AtomicBool = AtomicBool::new(false);
+
+    pub fn today() -> NaiveDate {
+        assert!(!PANICS.load(SeqCst), "as the test wants");
+        super::super::utc_today()
+    }
+
+    diesel::table! {
+        #[sql_name = "article_counters"]
+        fragile_counters (article_id, day, slot) {
+            article_id -> BigInt,
+            day -> Date,
+            slot -> SmallInt,
+            views -> BigInt,
+        }
+    }
+    diesel_counters::counter_table!(fragile_counters { today = today });
+}
+
+/// Nothing is counted on a wrong day, and the other tables go on.
+#[test]
+fn a_panic_in_today_is_an_error_until_it_returns_a_day() {
+    use fragile::fragile_counters::views as fragile_views;
+
+    let mut test = Test::new();
+    let buffer = test.buffer();
+    let count = || buffer.count(increment(fragile_views).of(1_i64));
+    count().unwrap();
+    fragile::PANICS.store(true, SeqCst);
+    let mut counted = 1;
+    assert!(wait_until(|| {
+        let result = count();
+        counted += i64::from(result.is_ok());
+        result == Err(BufferError::NoDay)
+    }));
+    buffer.count(increment(views).of(2_i64)).unwrap();
+    fragile::PANICS.store(false, SeqCst);
+    assert!(wait_until(|| count().is_ok()));
+    test.flush(&buffer);
+    assert_eq!([1, 2].map(|id| test.views(id)), [counted + 1, 1]);
+}
+
+/// As one of the application's Diesel instrumentation, in the middle of a write.
+#[test]
+fn a_panic_in_a_write_is_reported_and_loses_nothing() {
+    let mut test = Test::new();
+    test.panics.store(true, SeqCst);
+    let (reports, report) = std::sync::mpsc::channel();
+    let reports = Mutex::new(reports);
+    let buffer = CounterBuffer::of(test.pool.clone())
+        .every(Duration::from_millis(1))
+        .on_write(move |write| drop(reports.lock().unwrap().send(write.to_string())))
+        .start()
+        .unwrap();
+    buffer.count(increment(views).of(1_i64)).unwrap();
+    let is_reported = |text: String| text.contains("panicked: as the test wants");
+    assert!(wait_until(|| report
+        .recv_timeout(PATIENCE)
+        .is_ok_and(is_reported)));
+    test.panics.store(false, SeqCst);
+    assert!(wait_until(|| test.views(1) == 1));
+    drop(buffer);
+    assert_eq!(test.views(1), 1);
+}

@@ -1,0 +1,217 @@
+//! Keys that the database refuses, of a buffer.
+
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Instant;
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel_counters::prelude::*;
+use diesel_counters::{CounterBuffer, Write};
+use diesel_counters_tests::schema::article_counters::{likes, views};
+use diesel_counters_tests::schema::articles;
+use diesel_counters_tests::schema::page_counters::hits;
+
+use super::buffering::Test;
+use super::wait_until;
+use crate::Conn;
+
+/// Articles of these numbers.
+fn insert_articles(ids: impl Iterator<Item = i64>, conn: &mut Conn) {
+    let rows: Vec<_> = ids
+        .map(|id| (articles::id.eq(id), articles::title.eq("")))
+        .collect();
+    for rows in rows.chunks(500) {
+        diesel::insert_into(articles::table)
+            .values(rows)
+            .execute(conn)
+            .unwrap();
+    }
+}
+
+/// Counts articles 100 and up, of which each fifth one exists.
+fn count_articles(number: i64, buffer: &CounterBuffer<Conn>, conn: &mut Conn) {
+    let ids = 100..100 + number;
+    insert_articles(ids.clone().filter(|id| id % 5 == 0), conn);
+    for id in ids {
+        buffer
+            .count(increment(views).of(id).by(id % 7 + 1))
+            .unwrap();
+    }
+}
+
+fn refused(write: &Write) -> Vec<i64> {
+    let mut keys: Vec<i64> = write
+        .refused
+        .iter()
+        .map(|refused| refused.key.parse().unwrap())
+        .collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn keys_that_are_refused_take_few_transactions() {
+    let mut test = Test::new();
+    let buffer = test.buffer();
+    buffer.count(increment(views).of(1_i64)).unwrap();
+    test.flush(&buffer);
+    count_articles(300, &buffer, &mut test.conn);
+    test.transactions.store(0, SeqCst);
+    let write = test.flush(&buffer);
+    let transactions = test.transactions.load(SeqCst);
+    assert!(transactions <= 2, "{transactions} transactions");
+    assert!(write.error.is_none(), "{write}");
+    assert_eq!((write.written, write.pending.keys), (60, 0), "{write}");
+    let ids = 100..400;
+    let of_none: Vec<_> = ids.clone().filter(|id| id % 5 != 0).collect();
+    assert_eq!(refused(&write), of_none);
+    for id in ids.filter(|id| id % 5 == 0) {
+        assert_eq!(test.views(id), id % 7 + 1);
+    }
+}
+
+/// `cargo test … --release … --ignored --nocapture refused_keys_take_seconds`
+#[test]
+#[ignore = "it measures"]
+fn refused_keys_take_seconds() {
+    let mut test = Test::new();
+    let buffer = test.buffer();
+    for (number, says) in [
+        (2_500, "500 good and 2,000"),
+        (12_500, "2,500 good and 10,000"),
+    ] {
+        test.conn
+            .batch_execute("DELETE FROM article_counters; DELETE FROM articles")
+            .unwrap();
+        count_articles(number, &buffer, &mut test.conn);
+        test.transactions.store(0, SeqCst);
+        let begun = Instant::now();
+        let write = test.flush(&buffer);
+        let took = begun.elapsed().as_secs_f64();
+        let transactions = test.transactions.load(SeqCst);
+        assert_eq!(
+            (write.written, write.pending.keys),
+            (number as usize / 5, 0)
+        );
+        assert_eq!(write.refused.len(), number as usize / 5 * 4);
+        println!("{says} refused keys: {took:.2} s, {transactions} transactions");
+    }
+    insert_articles(20_000..22_500, &mut test.conn);
+    for id in 20_000..22_500 {
+        buffer.count(increment(views).of(id)).unwrap();
+    }
+    let begun = Instant::now();
+    assert_eq!(test.flush(&buffer).written, 2_500);
+    println!(
+        "2,500 good keys alone: {:.2} s",
+        begun.elapsed().as_secs_f64()
+    );
+}
+
+/// A trigger of the application that fails in its language for positive counts of article 2, and for
+/// all of article 3.
+fn fail_in_german(conn: &mut Conn) {
+    let sql = if crate::IS_MYSQL {
+        "CREATE TRIGGER refuses BEFORE INSERT ON article_counters FOR EACH ROW
+         IF NEW.article_id = 3 OR NEW.article_id = 2 AND NEW.views > 0 THEN
+             SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = 'Wert ist nicht erlaubt';
+         END IF"
+    } else if crate::HAS_SLOTS {
+        "CREATE FUNCTION refuses() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             IF NEW.article_id = 3 OR NEW.article_id = 2 AND NEW.views > 0 THEN
+                 RAISE EXCEPTION USING ERRCODE = '22003', MESSAGE = 'bigint ist außerhalb';
+             END IF;
+             RETURN NEW;
+         END $$;
+         CREATE TRIGGER refuses BEFORE INSERT ON article_counters
+         FOR EACH ROW EXECUTE FUNCTION refuses()"
+    } else {
+        "CREATE TRIGGER refuses BEFORE INSERT ON article_counters
+         WHEN NEW.article_id = 3 OR NEW.article_id = 2 AND NEW.views > 0 BEGIN
+             SELECT RAISE(ABORT, 'Wert ist nicht erlaubt');
+         END"
+    };
+    conn.batch_execute(sql).unwrap();
+}
+
+/// Flushes until nothing is pending: a busy machine can take a slow error for a lock that is held.
+fn flush_all(test: &Test, buffer: &CounterBuffer<Conn>) -> Vec<i64> {
+    let mut keys = Vec::new();
+    let is_empty = wait_until(|| {
+        let write = test.flush(buffer);
+        keys.extend(refused(&write));
+        write.pending.keys == 0
+    });
+    assert!(is_empty, "{:?}", buffer.pending());
+    keys
+}
+
+#[test]
+fn a_row_that_is_refused_with_an_unknown_text_is_reported() {
+    let mut test = Test::new();
+    fail_in_german(&mut test.conn);
+    let buffer = test.buffer();
+    // Alone: with other amounts, the row could be written.
+    buffer.count(increment(views).of(2_i64)).unwrap();
+    assert_eq!(flush_all(&test, &buffer), [2]);
+    // Beside others, which are written.
+    for id in 1..=5_i64 {
+        buffer.count(increment(views).of(id)).unwrap();
+    }
+    let mut keys = flush_all(&test, &buffer);
+    keys.sort();
+    assert_eq!(keys, [2, 3]);
+    assert_eq!([1, 2, 3, 4, 5].map(|id| test.views(id)), [1, 0, 0, 1, 1]);
+}
+
+/// With no other row, it may be that the table takes none.
+#[test]
+fn a_row_that_may_be_written_later_stays_until_another_is_written() {
+    let mut test = Test::new();
+    fail_in_german(&mut test.conn);
+    let buffer = test.buffer();
+    buffer.count(increment(likes).of(3_i64)).unwrap();
+    for _ in 0..3 {
+        let write = test.flush(&buffer);
+        assert!(write.error.is_some() && write.refused.is_empty(), "{write}");
+    }
+    buffer.count(increment(views).of(1_i64)).unwrap();
+    assert_eq!(flush_all(&test, &buffer), [3]);
+    assert_eq!(test.views(1), 1);
+}
+
+/// In German, if the server has it. SQLite has one language.
+#[test]
+fn an_overflow_is_refused_in_another_language_of_the_server() {
+    let mut test = Test::new();
+    if crate::HAS_SLOTS {
+        let language = if crate::IS_MYSQL {
+            "de_DE"
+        } else {
+            "de_DE.UTF-8"
+        };
+        let in_german = format!("SET SESSION lc_messages = '{language}'");
+        let set = test.pool.get().unwrap().batch_execute(&in_german);
+        assert!(set.is_ok() || !crate::IS_MYSQL, "{set:?}");
+    }
+    let buffer = test.buffer();
+    buffer
+        .count(increment(views).of(2_i64).by(i64::MAX))
+        .unwrap();
+    assert_eq!(test.flush(&buffer).written, 1);
+    buffer.count(increment(views).of(2_i64)).unwrap();
+    let write = test.flush(&buffer);
+    assert_eq!(refused(&write), [2]);
+    assert_eq!(test.views(2), i64::MAX);
+    let long = "x".repeat(3_000);
+    let refused = usize::from(crate::IS_MYSQL);
+    buffer.count(increment(hits).of(long)).unwrap();
+    buffer.count(increment(hits).of("/a".to_owned())).unwrap();
+    assert_eq!(test.flush(&buffer).refused.len(), refused);
+    if crate::IS_MYSQL {
+        let language = diesel::dsl::sql::<diesel::sql_types::Text>("@@SESSION.lc_messages");
+        let conn = &mut *test.pool.get().unwrap();
+        let language = diesel::select(language).get_result::<String>(conn);
+        assert_eq!(language.as_deref(), Ok("de_DE"));
+    }
+}
