@@ -68,6 +68,12 @@ pub enum Slot {
     /// nodes. It can be larger than the number of nodes: a new node then takes an `index` that is free.
     /// A partition requires as many slots as its node has connections that count. It has the slots
     /// `index + 1`, `index + 1 + of`, and so on. Its merged rows are in slot `-index`.
+    ///
+    /// # Giving partitions up
+    ///
+    /// A process without a partition writes and merges the rows of all slots, also the negative ones. It
+    /// must not run while another node still writes. Stop all programs that write counters, wait until
+    /// the replication has caught up, and start them on one server, without a partition.
     Partition {
         /// The share, from 0 to `of - 1`.
         index: u16,

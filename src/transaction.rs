@@ -1,7 +1,10 @@
 //! Transactions: the caller's, and those of operations that have several statements.
 
+use std::cell::Cell;
+
 use diesel::connection::{Connection, TransactionManager};
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
@@ -18,6 +21,125 @@ pub(crate) fn is_in_a_transaction<Conn: Connection>(conn: &mut Conn) -> QueryRes
 pub(crate) fn is_in_a_lasting_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
     // Diesel reports a connection as broken if a transaction is open that is not a test's.
     Ok(is_in_a_transaction(conn)? && Conn::TransactionManager::is_broken_transaction_manager(conn))
+}
+
+/// Fails if a transaction is open on MySQL or MariaDB: there a query in it can read a snapshot from
+/// the first query of the transaction, instead of one from its own beginning.
+///
+/// It fails before there is a statement, because an instrumentation prints statements, and an error
+/// while one is written is a panic there.
+pub(crate) fn refuse_old_snapshots<Conn>(conn: &mut Conn) -> QueryResult<()>
+where
+    Conn: Connection<Backend: CounterBackend>,
+{
+    if is_in_a_lasting_transaction(conn)? && dialect_of(conn)? == Dialect::MySql {
+        return Err(Error::QueryBuilderError(
+            "on MySQL and MariaDB, a query in a transaction can read rows as they were when the \
+             transaction began: run this outside of a transaction"
+                .into(),
+        ));
+    }
+    Ok(())
+}
+
+fn dialect_of<Conn>(conn: &mut Conn) -> QueryResult<Dialect>
+where
+    Conn: Connection<Backend: CounterBackend>,
+{
+    if let Some(dialect) = Conn::Backend::DIALECT {
+        return Ok(dialect);
+    }
+    // Only a statement knows which database a `MultiConnection` is connected to.
+    let find = FindDialect(Cell::new(Dialect::Sqlite));
+    ExecuteDsl::execute(&find, conn)?;
+    Ok(find.0.get())
+}
+
+/// A statement that does nothing. Writing it sets the dialect.
+#[derive(Debug, QueryId)]
+struct FindDialect(Cell<Dialect>);
+
+impl<DB: CounterBackend> QueryFragment<DB> for FindDialect {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.0.set(Dialect::of(&out));
+        Dialect::of(&out).push_nothing(&mut out);
+        Ok(())
+    }
+}
+
+/// Runs `work` in a [`transaction`] in which PostgreSQL does not let a policy of row level security
+/// hide rows: a query fails if it would.
+///
+/// It is for what writes a difference to rows that it has read. If the policies of the caller hid
+/// some of these rows, it would make right counts wrong.
+pub(crate) fn transaction_on_all_rows<T, Conn>(
+    conn: &mut Conn,
+    work: impl FnOnce(&mut Conn) -> QueryResult<T>,
+) -> QueryResult<T>
+where
+    Conn: Connection<Backend: CounterBackend>,
+{
+    if !Dialect::PostgreSql.may_be_of::<Conn::Backend>() {
+        return transaction(conn, work);
+    }
+    let is_savepoint = is_in_a_transaction(conn)?;
+    transaction(conn, |conn| {
+        let is_on_later = match is_savepoint {
+            true => RowSecurity::OffIfOn.execute(conn)? > 0,
+            false => RowSecurity::Off.execute(conn).map(|_| false)?,
+        };
+        let done = work(conn)?;
+        if is_on_later {
+            RowSecurity::On.execute(conn)?;
+        }
+        Ok(done)
+    })
+}
+
+/// Runs a query as in [`transaction_on_all_rows`]. Other databases than PostgreSQL require no
+/// transaction for it.
+pub(crate) fn read_all_rows<T, Conn>(
+    conn: &mut Conn,
+    query: impl FnOnce(&mut Conn) -> QueryResult<T>,
+) -> QueryResult<T>
+where
+    Conn: Connection<Backend: CounterBackend>,
+{
+    match Dialect::PostgreSql.may_be_of::<Conn::Backend>() {
+        true => transaction_on_all_rows(conn, query),
+        false => query(conn),
+    }
+}
+
+/// Sets whether policies hide rows, until the end of the transaction.
+#[derive(Debug, QueryId)]
+enum RowSecurity {
+    /// It takes no snapshot, so that the next statement takes the transaction's.
+    Off,
+    /// It affects one row if the setting was on.
+    OffIfOn,
+    On,
+}
+
+impl<Conn> RunQueryDsl<Conn> for RowSecurity {}
+
+impl<DB: CounterBackend> QueryFragment<DB> for RowSecurity {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.unsafe_to_cache_prepared();
+        if Dialect::of(&out) != Dialect::PostgreSql {
+            Dialect::of(&out).push_nothing(&mut out);
+            return Ok(());
+        }
+        out.push_sql(match self {
+            RowSecurity::Off => "SET LOCAL row_security = off",
+            RowSecurity::OffIfOn => {
+                "SELECT set_config('row_security', 'off', true) \
+                 WHERE current_setting('row_security') <> 'off'"
+            }
+            RowSecurity::On => "SET LOCAL row_security = on",
+        });
+        Ok(())
+    }
 }
 
 /// Runs `work` in a transaction, or in a savepoint if a transaction is open.
@@ -65,7 +187,7 @@ pub(crate) fn begin_read_committed<Conn>(conn: &mut Conn) -> QueryResult<()>
 where
     Conn: Connection<Backend: CounterBackend>,
 {
-    if Conn::Backend::MAY_BE_MYSQL && !is_in_a_transaction(conn)? {
+    if Dialect::MySql.may_be_of::<Conn::Backend>() && !is_in_a_transaction(conn)? {
         ReadCommitted.execute(conn)?;
     }
     Ok(())
@@ -78,11 +200,10 @@ impl<Conn> RunQueryDsl<Conn> for ReadCommitted {}
 
 impl<DB: CounterBackend> QueryFragment<DB> for ReadCommitted {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        out.push_sql(match Dialect::of(&out) {
-            Dialect::MySql => "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
-            // It does nothing: only a connection to any database runs it here.
-            Dialect::PostgreSql | Dialect::Sqlite => "SELECT 1",
-        });
+        match Dialect::of(&out) {
+            Dialect::MySql => out.push_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED"),
+            other => other.push_nothing(&mut out),
+        }
         Ok(())
     }
 }

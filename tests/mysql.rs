@@ -155,6 +155,18 @@ pub fn assert_reads_a_range(plan: &str, table: &str) {
     }
 }
 
+/// By an index, and never the whole table.
+pub fn assert_reads_a_part(plan: &str, table: &str) {
+    let name = format!("\"{table}\"");
+    let tables = plan.split("\"table_name\": ").skip(1);
+    let reads: Vec<_> = tables.filter(|read| read.starts_with(&name)).collect();
+    assert!(!reads.is_empty(), "{plan}");
+    for read in reads {
+        assert!(!read.contains("\"access_type\": \"index\""), "{plan}");
+        assert!(!read.contains("\"access_type\": \"ALL\""), "{plan}");
+    }
+}
+
 impl TestDatabase {
     pub fn create() -> Self {
         Self::create_on("MYSQL_URL", "CHARACTER SET utf8mb4")

@@ -5,6 +5,7 @@ mod commits;
 mod counting;
 #[cfg(unix)]
 mod pooler;
+mod row_security;
 mod server;
 
 use diesel::prelude::*;
@@ -114,6 +115,15 @@ pub fn assert_reads_by_primary_key(plan: &str, times: usize) {
 pub fn assert_reads_a_range(plan: &str, table: &str) {
     assert!(
         plan.contains("Index Cond: (crate_id = ") || plan.contains("Index Cond: ((crate_id = "),
+        "{plan}"
+    );
+    assert!(!plan.contains(&format!("Seq Scan on {table}")), "{plan}");
+}
+
+/// By an index, and never the whole table.
+pub fn assert_reads_a_part(plan: &str, table: &str) {
+    assert!(
+        plan.contains("Index Cond: ") && plan.contains(&format!(" on {table} ")),
         "{plan}"
     );
     assert!(!plan.contains(&format!("Seq Scan on {table}")), "{plan}");

@@ -102,6 +102,12 @@ pub fn assert_reads_a_range(plan: &str, table: &str) {
     }
 }
 
+/// By an index, and never the whole table.
+pub fn assert_reads_a_part(plan: &str, table: &str) {
+    assert!(plan.contains(&format!("SEARCH {table}")), "{plan}");
+    assert!(!plan.contains(&format!("SCAN {table}")), "{plan}");
+}
+
 /// An empty database, which goes when this is dropped.
 pub struct TestDatabase {
     folder: TempDir,

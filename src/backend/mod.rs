@@ -40,9 +40,9 @@ pub trait CounterBackend: Binds {
     #[doc(hidden)]
     type ManyRows: WalkRows<Self>;
 
-    /// Whether [`dialect`](CounterBackend::dialect) can be [`Dialect::MySql`].
+    /// The only [`dialect`](CounterBackend::dialect), if there is one.
     #[doc(hidden)]
-    const MAY_BE_MYSQL: bool = true;
+    const DIALECT: Option<Dialect> = None;
 
     /// Returns the SQL dialect of the backend.
     fn dialect(&self) -> Dialect;
@@ -121,7 +121,7 @@ pub enum Dialect {
 #[cfg(feature = "postgres")]
 impl CounterBackend for diesel::pg::Pg {
     type ManyRows = UnnestedRows;
-    const MAY_BE_MYSQL: bool = false;
+    const DIALECT: Option<Dialect> = Some(Dialect::PostgreSql);
 
     fn dialect(&self) -> Dialect {
         Dialect::PostgreSql
@@ -131,6 +131,7 @@ impl CounterBackend for diesel::pg::Pg {
 #[cfg(feature = "mysql")]
 impl CounterBackend for diesel::mysql::Mysql {
     type ManyRows = ListedRows;
+    const DIALECT: Option<Dialect> = Some(Dialect::MySql);
 
     fn dialect(&self) -> Dialect {
         Dialect::MySql
@@ -140,7 +141,7 @@ impl CounterBackend for diesel::mysql::Mysql {
 #[cfg(feature = "sqlite")]
 impl CounterBackend for diesel::sqlite::Sqlite {
     type ManyRows = ListedRows;
-    const MAY_BE_MYSQL: bool = false;
+    const DIALECT: Option<Dialect> = Some(Dialect::Sqlite);
 
     fn dialect(&self) -> Dialect {
         Dialect::Sqlite
@@ -148,6 +149,11 @@ impl CounterBackend for diesel::sqlite::Sqlite {
 }
 
 impl Dialect {
+    /// Whether a connection to the backend `DB` can have this dialect.
+    pub(crate) fn may_be_of<DB: CounterBackend>(self) -> bool {
+        DB::DIALECT.is_none_or(|dialect| dialect == self)
+    }
+
     /// Returns the dialect of the backend that `out` writes for.
     pub(crate) fn of<DB: CounterBackend>(out: &AstPass<'_, '_, DB>) -> Self {
         out.backend().dialect()

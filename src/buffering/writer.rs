@@ -7,7 +7,7 @@ use diesel::connection::Connection;
 use diesel::result::{DatabaseErrorKind, Error};
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::CounterBackend;
+use crate::backend::{CounterBackend, Dialect};
 use crate::buffering::backlog::{Backlog, Batch};
 use crate::buffering::batches::{Batches, LockWaits};
 use crate::buffering::refusing::{self, NotWritten, PARTS, is_of_all};
@@ -87,7 +87,7 @@ where
         done: &mut Done,
     ) -> Result<(), WriteError> {
         let written = self.write_batches(shards, backlog, conn, done);
-        if <Conn::Backend as CounterBackend>::MAY_BE_MYSQL {
+        if Dialect::MySql.may_be_of::<Conn::Backend>() {
             // It fails only if the connection is broken.
             let _ = LockWaits::Restored.execute(conn);
         }

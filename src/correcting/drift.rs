@@ -25,9 +25,6 @@ pub struct DriftQuery<C, Source, E, By> {
     days: DayRange,
     /// Whether these entities have been locked.
     locked: bool,
-    /// Whether the caller's transaction was open before the lock that this query relies on. Then
-    /// the query could read a snapshot from before the lock.
-    may_be_stale: bool,
     by: PhantomData<(C, By)>,
 }
 statement!(DriftQuery(C, Source, E, By) -> By::Rows where C: Counters, By: DriftBy<C>);
@@ -39,14 +36,8 @@ impl<C, Source, E, By> DriftQuery<C, Source, E, By> {
             entities,
             days,
             locked: false,
-            may_be_stale: false,
             by: PhantomData,
         }
-    }
-
-    pub(super) fn may_be_stale(mut self, in_a_transaction: bool) -> Self {
-        self.may_be_stale = in_a_transaction;
-        self
     }
 
     pub(super) fn locked(mut self) -> Self {
@@ -123,7 +114,6 @@ where
     // A stored sum that is out of range is the nearest BIGINT, so that it can be corrected.
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let dialect = Dialect::of(&out);
-        dialect.refuse_old_snapshot(self.may_be_stale)?;
         let entity = C::Table::ENTITY;
         let entity_names: Vec<String> = (0..entity.len()).map(|i| numbered(ENTITY, i)).collect();
         let entity_names: Vec<&str> = entity_names.iter().map(String::as_str).collect();
@@ -216,6 +206,23 @@ where
         let mut and = " WHERE ";
         if exact {
             and = self.entities.walk_where(&entity_names, out.reborrow())?;
+        }
+        if self.locked && dialect == Dialect::PostgreSql && (!exact || entity.len() > 1) {
+            // The other databases take the condition on both parts into each of them. PostgreSQL does
+            // not if their types or collations differ, and a list of keys of several columns never. Each
+            // key has a stored row, its lock, whose text has the collation that texts of both
+            // parts are compared by.
+            for (column, name) in entity.iter().zip(&entity_names) {
+                out.push_sql(and);
+                out.push_identifier(name)?;
+                out.push_sql(" = ANY(ARRAY(SELECT ");
+                out.push_identifier(column)?;
+                out.push_sql(" FROM ");
+                C::Table::TABLE.walk_ast(out.reborrow())?;
+                self.entities.walk_where(entity, out.reborrow())?;
+                out.push_sql("))");
+                and = " AND ";
+            }
         }
         if !self.days.is_all() {
             self.days.walk_where(and, DAY, out.reborrow())?;

@@ -18,12 +18,12 @@ use crate::correcting::true_counts::{OfMany, OfOne, RecountBy, TrueCounts};
 use crate::counter::{Counters, can_be_beyond, difference, sum};
 use crate::counting::increment::{Increment, is_zero};
 use crate::counting::increment_many::{AddRows, add_rows};
-use crate::day::{Day, DayRange, UNDATED};
+use crate::day::{Day, DayRange, Period, UNDATED};
 use crate::key::{KeyColumns, KeyOf, KeyType, KeyTypes, Keys, One, Prefix, PrefixOf};
 use crate::settings::CounterSettings;
 use crate::slot::SlotRange;
 use crate::table::{CounterTable, EntityTable};
-use crate::transaction::{is_in_a_lasting_transaction, transaction};
+use crate::transaction::{read_all_rows, refuse_old_snapshots, transaction_on_all_rows};
 
 /// Corrects counters from the rows that they count.
 ///
@@ -113,7 +113,12 @@ use crate::transaction::{is_in_a_lasting_transaction, transaction};
 ///   first query of the transaction, before the lock. It works in a transaction of
 ///   [`begin_test_transaction`](Connection::begin_test_transaction);
 /// - if `source` counts on a day that is not the first day of one of the table's periods, such as a
-///   Tuesday for a table that counts by week. The error names the day.
+///   Tuesday for a table that counts by week. The error names the day;
+/// - if [`between`](Recount::between) is given days, and the table counts in total.
+///
+/// On PostgreSQL, `execute` and `dry_run` fail if a policy of row level security applies to the caller and
+/// a table that they read: rows that it hides would be taken for rows that do not exist. They set
+/// `row_security` off in their transaction. Recount as a role with `BYPASSRLS`.
 pub fn recount<C, S>(_counters: C, source: S) -> Recount<C, S::Query, RecountBy<C, S>>
 where
     C: Counters,
@@ -258,18 +263,21 @@ impl<C: Counters, Source, By, E: Clone> Recount<C, Source, By, E> {
     }
 
     /// Returns the counts that are wrong, in the order of their keys, and changes nothing. It is
-    /// one query.
+    /// one query, on PostgreSQL in a transaction.
     ///
     /// # Errors
     ///
-    /// It returns the database's own errors.
+    /// Those of [`recount`], except for an open transaction: on MySQL and MariaDB it compares the rows as
+    /// they were when the transaction began.
     pub fn dry_run<'a, K, Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
         C::Table: EntityTable,
+        Conn: Connection<Backend: CounterBackend>,
         DriftQuery<C, Source, E, By>: LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
-        let query = DriftQuery::<C, _, _, By>::new(&self.source, self.entities.clone(), self.days);
-        Ok(drifts(query.load(conn)?))
+        let days = days_to_recount::<C>(self.days)?;
+        let query = DriftQuery::<C, _, _, By>::new(&self.source, self.entities.clone(), days);
+        Ok(drifts(read_all_rows(conn, |conn| query.load(conn))?))
     }
 
     /// Corrects the counts that are wrong. Returns them, in the order of their keys.
@@ -305,10 +313,10 @@ where
         LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
 {
     fn recount(self, conn: &mut Conn) -> QueryResult<Vec<Drift<K, C::Value>>> {
-        let in_a_transaction = is_in_a_lasting_transaction(conn)?;
-        let query = DriftQuery::<C, _, _, By>::new(&self.source, self.entities.clone(), self.days)
-            .may_be_stale(in_a_transaction);
-        let drifts = query.load::<(K, C::Value, C::Value)>(conn)?;
+        refuse_old_snapshots(conn)?;
+        let days = days_to_recount::<C>(self.days)?;
+        let query = DriftQuery::<C, _, _, By>::new(&self.source, self.entities.clone(), days);
+        let drifts = read_all_rows(conn, |conn| query.load::<(K, C::Value, C::Value)>(conn))?;
         let mut keys: Vec<By::Entity> = drifts
             .iter()
             .map(|(key, ..)| By::entity(key).clone())
@@ -317,9 +325,9 @@ where
         keys.dedup();
         let mut corrected = Vec::new();
         for keys in keys.chunks(self.batch) {
-            corrected.extend(transaction(conn, |conn| {
+            corrected.extend(transaction_on_all_rows(conn, |conn| {
                 lock_entities::<C::Table, _, _>(keys, C::NAMES, conn)?;
-                self.correct(keys, false, in_a_transaction, conn)
+                self.correct(keys, false, conn)
             })?);
         }
         Ok(corrected)
@@ -334,7 +342,6 @@ impl<C: Counters, Source, By, E> Recount<C, Source, By, E> {
         &self,
         keys: &[By::Entity],
         second: bool,
-        in_a_transaction: bool,
         conn: &mut Conn,
     ) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
@@ -347,9 +354,7 @@ impl<C: Counters, Source, By, E> Recount<C, Source, By, E> {
             LoadQuery<'a, Conn, (K, C::Value, C::Value)>,
     {
         let these = Keys::listed::<KeyType<C>, _, Conn::Backend>(keys);
-        let query = DriftQuery::<C, _, _, By>::new(&self.source, these, self.days)
-            .locked()
-            .may_be_stale(in_a_transaction);
+        let query = DriftQuery::<C, _, _, By>::new(&self.source, these, self.days).locked();
         let mut rows = query.load::<(K, C::Value, C::Value)>(conn)?;
         rows.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
 
@@ -378,11 +383,11 @@ impl<C: Counters, Source, By, E> Recount<C, Source, By, E> {
         can_be_wrong.dedup();
         if !too_large.is_empty() {
             let these = Keys::listed::<KeyType<C>, _, Conn::Backend>(&too_large);
-            TakeBack::<C, _>::new(these, self.days).execute(conn)?;
-            self.correct(&too_large, false, in_a_transaction, conn)?;
+            TakeBack::<C, _>::new(these, self.days)?.execute(conn)?;
+            self.correct(&too_large, false, conn)?;
         }
         if !can_be_wrong.is_empty() {
-            self.correct(&can_be_wrong, true, in_a_transaction, conn)?;
+            self.correct(&can_be_wrong, true, conn)?;
         }
         Ok(drifts(found))
     }
@@ -467,17 +472,16 @@ where
     DriftQuery<C, Source, One<K>, By::OfOne>: LoadQuery<'a, Conn, By::Row>,
 {
     fn recount(self, conn: &mut Conn) -> QueryResult<C::Value> {
-        let in_a_transaction = is_in_a_lasting_transaction(conn)?;
-        transaction(conn, |conn| {
+        refuse_old_snapshots(conn)?;
+        let days = days_to_recount::<C>(self.days)?;
+        transaction_on_all_rows(conn, |conn| {
             let id = One(self.increment.id.clone());
             ExecuteDsl::execute(Increment::<C, K>::lock(id.0.clone()), conn)?;
             let mut added = Vec::new();
             let mut is_second = false;
             'again: loop {
                 let query =
-                    DriftQuery::<C, _, _, By::OfOne>::new(&self.source, id.clone(), self.days)
-                        .locked()
-                        .may_be_stale(in_a_transaction);
+                    DriftQuery::<C, _, _, By::OfOne>::new(&self.source, id.clone(), days).locked();
                 let mut corrections = Vec::new();
                 let mut can_be_wrong = false;
                 for row in query.load::<By::Row>(conn)? {
@@ -491,7 +495,7 @@ where
                         Err(_) => can_be_beyond(&stored),
                     };
                     if is_clamped {
-                        TakeBack::<C, _>::new(id.clone(), self.days).execute(conn)?;
+                        TakeBack::<C, _>::new(id.clone(), days)?.execute(conn)?;
                         added.clear();
                         is_second = false;
                         continue 'again;
@@ -513,6 +517,17 @@ where
             }
         })
     }
+}
+
+/// Returns the days, or an error if the table has no counts of single days. It would compare the counts
+/// of all days with those that `source` returns for 1970-01-01.
+fn days_to_recount<C: Counters>(days: DayRange) -> QueryResult<DayRange> {
+    if C::Table::PERIOD == Period::Total && !days.is_all() {
+        return Err(Error::QueryBuilderError(
+            "this table stores its counts without a day: recount them without `between`".into(),
+        ));
+    }
+    Ok(days)
 }
 
 impl<C: Counters, Id> Increment<C, Id> {

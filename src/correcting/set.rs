@@ -155,7 +155,7 @@ where
                 let rows: Vec<_> = rows.into_iter().map(C::amounts).collect();
                 let nearest = *before.get_or_insert_with(|| nearest_sum::<C>(rows.iter().copied()));
                 let Ok(stored) = sum::<C>(rows) else {
-                    TakeBack::<C, _>::new(id.clone(), self.days).execute(conn)?;
+                    TakeBack::<C, _>::new(id.clone(), self.days)?.execute(conn)?;
                     continue;
                 };
                 let difference = difference::<C>(self.value, stored)?;

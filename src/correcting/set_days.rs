@@ -19,13 +19,13 @@ use crate::correcting::set_days_statements::{
 };
 use crate::counter::Counters;
 use crate::counting::increment_many::add_up;
-use crate::day::{Day, UNDATED};
+use crate::day::{Day, DayRange, Period, UNDATED};
 use crate::error::overflow;
 use crate::key::{KeyOf, KeyType, KeyTypes};
 use crate::layout::Layout;
 use crate::settings::CounterSettings;
 use crate::slot::Partition;
-use crate::transaction::{is_in_a_lasting_transaction, transaction};
+use crate::transaction::{refuse_old_snapshots, transaction};
 
 /// Sets the counts of many entities on many days; made by
 /// [`SetCounter::of_days`](crate::dsl::SetCounter::of_days), or, for a table that is known only at run
@@ -37,6 +37,7 @@ pub struct SetDays<'p, F, ST, K, S> {
     layout: Arc<Layout<F>>,
     /// In the order in which rows are locked.
     counts: Vec<((K, Reverse<NaiveDate>), S)>,
+    period: Period,
     batch: usize,
     spellings: Spellings<K>,
     partition: Partition,
@@ -139,14 +140,15 @@ impl<C: Counters> SetCounter<C> {
             let day = C::Table::PERIOD.start(day);
             ((key, Reverse(day)), count)
         });
-        SetDays::new(Layout::of_counters(C::NAMES), add_up::<C, _>(counts))
+        let set = SetDays::new(Layout::of_counters(C::NAMES), add_up::<C, _>(counts));
+        set.period(C::Table::PERIOD)
     }
 }
 
 impl<F, ST, K: Ord> SetDays<'static, F, ST, K, [i128; 1]> {
     /// Sets the counts of the first counter of `layout`, for a table that is known only at run time. Each
     /// entity and day must be there once. If the table does not count by day, give the first days of its
-    /// periods.
+    /// periods, and set its [`period`](SetDays::period).
     pub fn of_layout(
         mut layout: Layout<F>,
         counts: impl IntoIterator<Item = (K, NaiveDate, i64)>,
@@ -165,6 +167,7 @@ impl<F, ST, K, S> SetDays<'static, F, ST, K, S> {
         SetDays {
             layout: Arc::new(layout),
             counts,
+            period: Period::Day,
             batch: MAX_BATCH,
             spellings: Spellings::default(),
             partition: Partition::chosen(),
@@ -175,6 +178,14 @@ impl<F, ST, K, S> SetDays<'static, F, ST, K, S> {
 }
 
 impl<'p, F, ST, K, S> SetDays<'p, F, ST, K, S> {
+    /// Sets the period that the table counts by, so that a count is compared with all rows of its period.
+    /// Defaults to that of its [`counter_table!`](crate::counter_table), and in a table that is known only
+    /// at run time to the day.
+    pub fn period(mut self, period: Period) -> Self {
+        self.period = period;
+        self
+    }
+
     /// Sets how many counts are set in one transaction: from 1 to 1,000. Defaults to 1,000. A number
     /// outside of this range is replaced by the nearest one in it.
     pub fn batch(mut self, counts: usize) -> Self {
@@ -253,20 +264,21 @@ where
     for<'a> StoredDays<F, ST, K>: LoadQuery<'a, Conn, StoredDay>,
 {
     fn set_days(&mut self, writes: bool, conn: &mut Conn) -> QueryResult<CountsSet> {
-        let may_be_stale = is_in_a_lasting_transaction(conn)?;
+        refuse_old_snapshots(conn)?;
         let mut so_far = CountsSet::default();
         for counts in self.counts.chunks(self.batch) {
             let batch = Batch {
                 layout: &self.layout,
                 counts,
+                period: self.period,
                 spellings: &self.spellings,
                 partition: self.partition,
             };
             so_far.different += match writes {
-                false => batch.differences(may_be_stale, conn)?.len(),
+                false => batch.differences(conn)?.len(),
                 true => transaction(conn, |conn| {
                     batch.lock::<ST, _>(conn)?;
-                    let rows = batch.differences::<ST, _>(may_be_stale, conn)?;
+                    let rows = batch.differences::<ST, _>(conn)?;
                     let different = rows.len();
                     batch.upsert::<ST, _>(rows, conn)?;
                     Ok(different)
@@ -283,6 +295,7 @@ where
 struct Batch<'a, F, K, S> {
     layout: &'a Arc<Layout<F>>,
     counts: &'a [((K, Reverse<NaiveDate>), S)],
+    period: Period,
     spellings: &'a Spellings<K>,
     partition: Partition,
 }
@@ -334,17 +347,20 @@ impl<F, K: Ord + Clone, S: AsRef<[i128]>> Batch<'_, F, K, S> {
     }
 
     /// Returns the rows to add: the differences that are not 0.
-    fn differences<ST, Conn>(&self, may_be_stale: bool, conn: &mut Conn) -> QueryResult<Vec<Row<K>>>
+    fn differences<ST, Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<Row<K>>>
     where
         Conn: Connection,
         for<'a> StoredDays<F, ST, K>: LoadQuery<'a, Conn, StoredDay>,
     {
         let key =
             |((key, Reverse(day)), _): &((K, Reverse<NaiveDate>), S)| (key.clone(), Day(*day));
+        let days = |((key, Reverse(day)), _): &((K, Reverse<NaiveDate>), S)| {
+            (key.clone(), DayRange::period_of(*day, self.period))
+        };
         let query = StoredDays::<F, ST, K> {
             layout: Arc::clone(self.layout),
-            keys: self.counts.iter().map(key).collect(),
-            may_be_stale,
+            keys: self.counts.iter().map(days).collect(),
+            period: self.period,
             sql_type: PhantomData,
         };
         let number = self.layout.counters.len();

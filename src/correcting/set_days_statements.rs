@@ -10,7 +10,7 @@ use diesel::row::NamedRow;
 use diesel::sql_types::{BigInt, Text, Untyped};
 
 use crate::backend::{Bind, CounterBackend, Dialect, NUMBER, push_names};
-use crate::day::{Day, UNDATED};
+use crate::day::{Day, DayRange, Period, UNDATED};
 use crate::key::{BindKey, field};
 use crate::layout::Layout;
 use crate::slot::Partition;
@@ -158,9 +158,9 @@ where
 #[derive(Debug)]
 pub struct StoredDays<F, ST, K> {
     pub(super) layout: Arc<Layout<F>>,
-    pub(super) keys: Vec<(K, Day)>,
-    /// As in a [`DriftQuery`](crate::correcting::drift::DriftQuery).
-    pub(super) may_be_stale: bool,
+    /// Each entity, and the days of a period.
+    pub(super) keys: Vec<(K, DayRange)>,
+    pub(super) period: Period,
     pub(super) sql_type: PhantomData<ST>,
 }
 statement!(StoredDays(F, ST, K) -> Untyped);
@@ -196,7 +196,6 @@ where
         // Each number of keys has a text of its own, so it is not cached.
         out.unsafe_to_cache_prepared();
         let dialect = Dialect::of(&out);
-        dialect.refuse_old_snapshot(self.may_be_stale)?;
         let Layout { table, .. } = &*self.layout;
         let mut key = self.layout.entity();
         key.push(&self.layout.day);
@@ -206,12 +205,26 @@ where
             out.push_sql(", ");
             dialect.push_sum(counter, &mut out)?;
         }
+        // A row of another day of the period is from before the table's period was changed.
+        let has_last = !matches!(self.period, Period::Day | Period::Total);
         let push_key = |row: usize, out: &mut AstPass<'_, 'b, DB>| {
-            let (entity, day) = &self.keys[row];
-            walk_dated(entity, day, key.len(), out)
+            let (entity, days) = &self.keys[row];
+            walk_dated(entity, &days.first, key.len(), out)?;
+            if has_last {
+                out.push_sql(", ");
+                DB::push_bind(Bind::Day(&days.last), out)?;
+            }
+            Ok(())
         };
-        dialect.push_from_numbered(table, &key, self.keys.len(), push_key, &mut out)?;
-        dialect.push_join_numbered(table, &key, &mut out)?;
+        let mut listed = key.clone();
+        if has_last {
+            listed.push(&self.layout.day);
+        }
+        dialect.push_from_numbered(table, &listed, self.keys.len(), push_key, &mut out)?;
+        match has_last {
+            true => dialect.push_join_periods(table, &key, &mut out)?,
+            false => dialect.push_join_numbered(table, &key, &mut out)?,
+        }
         let push_rows = |out: &mut AstPass<'_, 'b, DB>| {
             out.push_sql(" FROM ");
             table.walk_ast(out.reborrow())?;

@@ -103,12 +103,16 @@ pub struct TakeBack<C, E> {
 statement!(TakeBack(C, E));
 
 impl<C, E> TakeBack<C, E> {
-    pub(super) fn new(entities: E, days: DayRange) -> Self {
-        TakeBack {
+    /// The statement writes rows of all partitions, so it is an error on one of several nodes.
+    pub(super) fn new(entities: E, days: DayRange) -> QueryResult<Self> {
+        if !Partition::chosen().is_whole() {
+            return Err(overflow());
+        }
+        Ok(TakeBack {
             entities,
             days,
             of: PhantomData,
-        }
+        })
     }
 }
 
@@ -125,10 +129,6 @@ where
     // Each group is one row. Without groups, MySQL and MariaDB could not tell which row's `views` is
     // added to.
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        // It writes rows of all partitions.
-        if !Partition::chosen().is_whole() {
-            return Err(overflow());
-        }
         let dialect = Dialect::of(&out);
         dialect.push_insert_into(C::Table::TABLE, &mut out)?;
         push_names(C::Table::KEY, &mut out)?;

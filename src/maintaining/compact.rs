@@ -20,6 +20,7 @@ use crate::table::CounterTable;
 /// before yesterday, or the days before the day given with [`before`](Compact::before).
 /// Merged rows have slot 0, which no increment writes except on SQLite. With a
 /// [`Slot::Partition`](crate::Slot::Partition), only the rows of the partition are merged, into its slot.
+/// Without one, the rows that partitions have left are merged too.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -116,6 +117,10 @@ use crate::table::CounterTable;
 ///
 /// In the last two cases, the run skips these rows, merges all others, and then returns the error.
 /// Batches that were merged before an error stay merged.
+///
+/// On PostgreSQL, a merge of rows fails if a policy of row level security applies to the caller and the
+/// table: one that keeps merged rows from being deleted would double their counts. Merge as a role with
+/// `BYPASSRLS`.
 ///
 /// # Cost
 ///

@@ -23,7 +23,7 @@ use crate::maintaining::parent_rows::{
     WriteTotals,
 };
 use crate::settings::{ChildOf, CounterSettings, ParentColumns};
-use crate::transaction::{begin_read_committed, is_in_a_transaction};
+use crate::transaction::{begin_read_committed, is_in_a_transaction, read_all_rows};
 
 /// A column of the parent table that totals are copied into, by name. See
 /// [`Materialize::of_layout`].
@@ -46,7 +46,8 @@ pub struct TotalColumn<P> {
 #[must_use = "totals are not copied until this is executed"]
 pub struct Materialize<'p, F, P, ST, K> {
     names: Arc<Names<F, P>>,
-    days: DayRange,
+    /// `None` if it has no days: an error.
+    days: Option<DayRange>,
     period: Period,
     today: fn() -> NaiveDate,
     batch: usize,
@@ -133,7 +134,7 @@ impl<F, P, ST, K> Materialize<'static, F, P, ST, K> {
     pub fn of_layout(layout: Layout<F>, into: TotalColumn<P>) -> Self {
         Materialize {
             names: Arc::new(Names { layout, into }),
-            days: DayRange::ALL,
+            days: Some(DayRange::ALL),
             period: Period::Day,
             today: utc_today,
             batch: MAX_BATCH,
@@ -150,12 +151,12 @@ impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
     ///
     /// If the days move on, a row's count also becomes less. The next run writes that too.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
-        self.days = DayRange::whole(days, self.period);
+        self.days = Some(DayRange::whole(days, self.period));
         self
     }
 
     /// Copies the counts of the last days, in place of the totals: of `days` days, the last of which is
-    /// the table's [`today`](crate::CounterSettings::today).
+    /// the table's [`today`](crate::CounterSettings::today). With 0, the copy fails.
     ///
     /// ```
     /// # include!("../doctest_setup.rs");
@@ -177,7 +178,11 @@ impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn last_days(self, days: u32) -> Self {
+    pub fn last_days(mut self, days: u32) -> Self {
+        if days == 0 {
+            self.days = None;
+            return self;
+        }
         let today = (self.today)();
         let first = today.checked_sub_days(Days::new(days.into()));
         // If there is no date so long ago, all days are meant.
@@ -253,7 +258,9 @@ impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
     /// total is out of the range of an `i64`. It fails with a
     /// [`QueryBuilderError`](Error::QueryBuilderError) if a row keeps its old value: because a trigger
     /// of the table prevents the update, or because SQLite stores the key as another type than its
-    /// column's. Rows that were written before the error stay written.
+    /// column's. Rows that were written before the error stay written. It fails with the same error if
+    /// the number of the [last days](Materialize::last_days) is 0, and, on PostgreSQL, with the
+    /// database's own if a policy of row level security hides rows from the caller.
     pub fn execute<Conn>(mut self, conn: &mut Conn) -> QueryResult<usize>
     where
         Self: MaterializeOn<Conn>,
@@ -279,6 +286,13 @@ where
 {
     /// Compares all rows, one range of keys after another, and writes the rows that differ.
     fn copy(&mut self, writes: bool, conn: &mut Conn) -> QueryResult<Materialized> {
+        let days = self.days.ok_or_else(|| {
+            Error::QueryBuilderError(
+                "the last 0 days have no counts, and would set the column to 0 in all rows: \
+                 `last_days(1)` is today"
+                    .into(),
+            )
+        })?;
         let mut so_far = Materialized::default();
         let mut ends: Vec<K> = Vec::new();
         loop {
@@ -287,7 +301,7 @@ where
             }
             let mut range = KeyRange {
                 names: Arc::clone(&self.names),
-                days: self.days,
+                days,
                 after: ends.last().cloned(),
                 last: None,
                 sql_type: PhantomData,
@@ -366,9 +380,10 @@ fn differing<F, P, ST, K, Conn>(
     conn: &mut Conn,
 ) -> QueryResult<Vec<DifferingRow<K>>>
 where
+    Conn: Connection<Backend: CounterBackend>,
     for<'a> Differing<F, P, ST, K>: LoadQuery<'a, Conn, Difference<ST, K>>,
 {
-    let rows: Vec<Difference<ST, K>> = query.load(conn)?;
+    let rows: Vec<Difference<ST, K>> = read_all_rows(conn, |conn| query.load(conn))?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 

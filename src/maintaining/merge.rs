@@ -20,7 +20,7 @@ use crate::maintaining::skipped::Skipped;
 use crate::maintaining::statements::{
     Add, CountRows, Delete, LoadedRow, Lock, NextRows, OpenTargets, Rows, SessionLock,
 };
-use crate::transaction::{is_in_a_lasting_transaction, transaction};
+use crate::transaction::{is_in_a_lasting_transaction, transaction_on_all_rows};
 
 impl<F, ST, K> Compact<'_, F, ST, K> {
     /// Returns the number of rows to merge, in [`left`](Compacted::left), and merges none.
@@ -150,7 +150,7 @@ where
             let mut batches = vec![keys];
             while let Some(keys) = batches.pop() {
                 let began = Instant::now();
-                match transaction(conn, |conn| self.merge_rows(&keys, conn)) {
+                match transaction_on_all_rows(conn, |conn| self.merge_rows(&keys, conn)) {
                     Ok(merged) => {
                         so_far.merged += merged;
                         so_far.left = so_far.left.saturating_sub(merged);

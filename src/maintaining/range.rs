@@ -59,8 +59,8 @@ impl MergeRange {
         }
     }
 
-    /// Returns the key of the row that this row is added to. It is never after this row in the
-    /// primary key.
+    /// Returns the key of the row that this row is added to. It is not after this row in the primary
+    /// key, except after the merged row of a node that is gone.
     pub(super) fn target_of<K: Clone>(&self, (entity, day, _slot): &RowKey<K>) -> RowKey<K> {
         let slot = *self.partition.merged();
         (entity.clone(), self.into.start(*day), slot)
@@ -114,7 +114,11 @@ impl MergeRange {
         DB::push_bind(Bind::Day(&self.before), &mut out)?;
         out.push_sql(" AND (");
         out.push_identifier(&layout.slot)?;
-        out.push_sql(" > 0");
+        // The only node merges what the nodes before it have left in their slots too.
+        out.push_sql(match self.partition.is_whole() {
+            true => " <> 0",
+            false => " > 0",
+        });
         if self.into > Period::Day {
             out.push_sql(" OR ");
             out.push_identifier(&layout.day)?;

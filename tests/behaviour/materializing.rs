@@ -83,6 +83,23 @@ fn the_counts_of_a_range_of_days_are_copied_and_leave_it_again() {
 }
 
 #[test]
+fn the_last_0_days_are_refused_and_the_column_keeps_its_values() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    article.incr_counter(views, conn).unwrap();
+    let copy = || Article::materialize(views, articles::total_views);
+    copy().execute(conn).unwrap();
+    let copied = copy().last_days(0).execute(conn).map(drop);
+    let compared = copy().last_days(0).dry_run(conn).map(drop);
+    for result in [copied, compared] {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("`last_days(1)` is today"), "{error}");
+    }
+    assert_eq!(held(conn), [1, 0, 0, 0, 0]);
+    assert_eq!(copy().last_days(0).last_days(1).execute(conn), Ok(0));
+}
+
+#[test]
 fn a_wrong_column_is_put_right() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let conn = &mut conn;

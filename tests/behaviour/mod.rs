@@ -114,7 +114,7 @@ fn rows(of: &Article, conn: &mut Conn) -> Vec<Row> {
 
 /// How many comments each article has.
 #[diesel::dsl::auto_type]
-fn comments_by_article() -> _ {
+pub fn comments_by_article() -> _ {
     comments::table
         .group_by(comments::article_id)
         .select((comments::article_id, count_star()))

@@ -6,6 +6,7 @@ use diesel_counters::prelude::*;
 use diesel_counters::{Drift, Period, Slot, with_default_slot};
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, comments, views};
+use diesel_counters_tests::watch::watch;
 
 use super::{article, comments_by_article, day, rows};
 use crate::{Conn, HAS_SLOTS, TestDatabase};
@@ -184,6 +185,48 @@ fn a_merge_on_each_node_leaves_a_row_a_day_for_each() {
     }
 }
 
+#[test]
+fn after_partitions_are_given_up_a_merge_takes_the_rows_of_all_of_them() {
+    for folds in [false, true] {
+        let (_database, mut conn, article) = TestDatabase::with_article();
+        let conn = &mut conn;
+        let merge = |conn: &mut Conn| {
+            let before = day(2026, 4, 1);
+            match folds {
+                false => compact(article_counters::table)
+                    .before(before)
+                    .execute(conn),
+                true => fold(article_counters::table).before(before).execute(conn),
+            }
+        };
+        for index in 0..3 {
+            with_default_slot(Slot::Partition { index, of: 3 }, || {
+                increment_many(views, [(1_i64, 1), (2, 1)], conn).unwrap();
+                for on in [day(2026, 1, 3), day(2026, 1, 5)] {
+                    let count = increment(views).of(1_i64).on(on).by(10);
+                    count.execute(conn).unwrap();
+                }
+                // It locks a row of its own.
+                article.set_counter(comments, 7, conn).unwrap();
+                merge(conn).unwrap();
+            });
+        }
+        let total = |conn: &mut Conn| article.counter_value((views, comments), conn);
+        assert_eq!(total(conn), Ok((63, 7)));
+        assert_eq!(merge(conn).unwrap().left, 0);
+        // A fold leaves the rows without a day, whose slots `compact` merges.
+        let slots = compact(article_counters::table).before(day(2026, 4, 1));
+        assert_eq!(slots.execute(conn).unwrap().left, 0);
+        assert_eq!(total(conn), Ok((63, 7)));
+        let merged = rows(&article, conn);
+        let merged = merged.iter().filter(|row| row.day < day(2026, 4, 1));
+        let slots: Vec<i16> = merged.map(|row| row.slot).collect();
+        // The row that corrections lock, and the two days.
+        assert_eq!(slots, vec![0; if folds { 1 } else { 3 }]);
+        assert_eq!(merge(conn).unwrap().merged, 0);
+    }
+}
+
 /// The slot with this number in a partition, from 0, as a partition of 32.
 fn slot_of(partition: Slot, number: u16, nodes: u16) -> u16 {
     match partition {
@@ -207,8 +250,11 @@ fn a_sum_that_is_out_of_range_is_an_error_on_a_node() {
             .execute(&mut conn)
             .unwrap();
     }
-    let set = with_default_slot(NODE, || article.set_counter(views, 5, &mut conn));
-    assert!(diesel_counters::is_overflow(&set.unwrap_err()));
+    // A statement that cannot be written could not be printed.
+    watch(&mut conn, |conn| {
+        let set = with_default_slot(NODE, || article.set_counter(views, 5, conn));
+        assert!(diesel_counters::is_overflow(&set.unwrap_err()));
+    });
     // The only node can correct all rows.
     assert_eq!(article.set_counter(views, 5, &mut conn), Ok(i64::MAX));
     assert_eq!(article.counter_value(views, &mut conn), Ok(5));

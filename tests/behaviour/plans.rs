@@ -1,7 +1,9 @@
 //! How databases go about the queries.
 
 use diesel::connection::SimpleConnection;
+use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel_counters::Drift;
 use diesel_counters::dsl::{delete_counters, recount, set_counter, total};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
@@ -11,7 +13,7 @@ use diesel_counters_tests::watch::watch;
 
 use super::day;
 use super::key_columns::{version_counters, versions, with_tables};
-use crate::{Conn, TestDatabase};
+use crate::{Conn, IS_MYSQL, TestDatabase};
 
 type Backend = <Conn as Connection>::Backend;
 
@@ -234,4 +236,69 @@ fn a_prefix_of_a_key_of_two_columns_is_a_range_of_the_primary_key() {
         number += 1;
     }
     assert!(number >= 22, "{number}");
+}
+
+/// Also if the two columns have other types, whose keys PostgreSQL compares after a conversion.
+#[test]
+fn a_batch_of_a_recount_reads_only_its_texts_of_the_source() {
+    use diesel_counters_tests::schema::page_counters::hits;
+
+    diesel::table! { uses (id) { id -> BigInt, path -> Text } }
+
+    let database = TestDatabase::with_tables();
+    let conn = &mut database.connect();
+    let text = if IS_MYSQL {
+        "VARCHAR(100) COLLATE utf8mb4_bin"
+    } else {
+        "TEXT"
+    };
+    let of_source = if IS_MYSQL { text } else { "VARCHAR(100)" };
+    conn.batch_execute(&format!(
+        "DROP TABLE page_counters;
+        CREATE TABLE page_counters (
+            path {text} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            hits BIGINT NOT NULL, PRIMARY KEY (path, day, slot)
+        );
+        CREATE TABLE uses (id BIGINT PRIMARY KEY, path {of_source} NOT NULL);
+        CREATE INDEX uses_path ON uses (path)"
+    ))
+    .unwrap();
+    let paths = |pages: std::ops::Range<i64>| pages.map(|page| format!("/{page}"));
+    conn.transaction(|conn| {
+        let counts = paths(0..3_000).map(|path| (path, 1));
+        increment(hits).of_many(counts).execute(conn)?;
+        let used = (0..).zip(paths(0..3_000));
+        let used: Vec<_> = used.map(|(id, path)| format!("({id}, '{path}')")).collect();
+        conn.batch_execute(&format!("INSERT INTO uses VALUES {}", used.join(", ")))?;
+        let wrong = paths(0..6).map(|path| (path, 1));
+        increment(hits).of_many(wrong).execute(conn).map(drop)
+    })
+    .unwrap();
+    let analyze = crate::ANALYZE.replace("article_counters", "page_counters");
+    conn.batch_execute(&analyze.replace("articles", "uses"))
+        .unwrap();
+
+    let source = || {
+        uses::table
+            .group_by(uses::path)
+            .select((uses::path, count_star()))
+    };
+    let watched = watch(conn, |conn| {
+        let corrected: QueryResult<Vec<Drift<String>>> =
+            recount(hits, source()).batch(3).execute(conn);
+        assert_eq!(corrected.unwrap().len(), 6);
+        increment(hits).of("/7").execute(conn).unwrap();
+        assert_eq!(recount(hits, source()).of("/7").execute(conn), Ok(-1));
+    });
+    let compared: Vec<_> = watched
+        .queries
+        .iter()
+        .filter(|query| query.contains("diesel_counters_source"))
+        .collect();
+    // The first one finds the keys: it compares all.
+    assert_eq!(compared.len(), 4);
+    for query in &compared[1..] {
+        let plan = crate::plan_of(&with_printed_values(query), conn);
+        crate::assert_reads_a_part(&plan, "uses");
+    }
 }

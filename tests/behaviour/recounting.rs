@@ -86,7 +86,9 @@ fn a_dry_run_tells_the_drift_and_changes_nothing() {
             .unwrap();
         assert_eq!(found, [drift(3, 0, 2), drift(5, 7, 0)]);
     });
-    assert_eq!(watched.queries.len(), 1);
+    let reads = watched.queries.iter();
+    let reads = reads.filter(|sql| sql.contains("article_counters"));
+    assert_eq!(reads.count(), 1);
     assert_eq!(article(3).counter_value(comments, &mut conn), Ok(0));
     assert_eq!(rows(&article(3), &mut conn), []);
 }

@@ -8,7 +8,9 @@ use diesel::sql_types::{BigInt, Date};
 use diesel_counters::Drift;
 use diesel_counters::dsl::{fold, recount};
 use diesel_counters::prelude::*;
-use diesel_counters_tests::models::{Article, Site, WeeklyArticle, weekly_counters};
+use diesel_counters_tests::models::{
+    Article, Site, WeeklyArticle, timeless_counters, weekly_counters,
+};
 use diesel_counters_tests::schema::article_counters::{likes, views};
 use diesel_counters_tests::schema::{article_counters, site_counters};
 
@@ -287,4 +289,21 @@ fn only_the_days_between_are_recounted() {
     let drift: Vec<Drift<(i64, NaiveDate)>> = all.execute(conn).unwrap();
     assert_eq!(drift, [wrong(2, fourth, 0, 1)]);
     assert!(counts(1, conn).eq([100, 2, 0, 1]));
+}
+
+#[test]
+fn days_of_a_table_that_counts_without_a_day_are_an_error() {
+    let (_database, mut conn) = logged();
+    let conn = &mut conn;
+    let counted = increment(timeless_counters::views).of(1_i64).by(5);
+    counted.execute(conn).unwrap();
+    let recount = || recount(timeless_counters::views, each_download()).between(march(1, 31));
+    let found = recount().dry_run::<(i64, NaiveDate), _>(conn).map(drop);
+    let all: Result<Vec<Drift<(i64, NaiveDate)>>, _> = recount().execute(conn);
+    let one = recount().of(1_i64).execute(conn);
+    for result in [found, all.map(drop), one.map(drop)] {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("stores its counts without a day"), "{error}");
+    }
+    assert_eq!(article(1).counter_value(views, conn), Ok(5));
 }

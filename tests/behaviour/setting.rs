@@ -7,7 +7,7 @@ use diesel_counters::dsl::set_counter;
 use diesel_counters::is_retryable;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::{
-    Page, Site, TimelessArticle, Visitor, timeless_counters, weekly_counters,
+    Page, Site, TimelessArticle, Visitor, monthly_counters, timeless_counters, weekly_counters,
 };
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use diesel_counters_tests::schema::page_counters::hits;
@@ -322,4 +322,48 @@ fn a_key_that_is_spelled_in_two_ways_is_refused() {
     let log = [("FOO", on, 3), ("bar", on, 4), ("foo", on, 5)];
     let one_by_one = set_counter(hits).of_days(log).batch(1).execute(conn);
     assert!(one_by_one.is_err(), "{one_by_one:?}");
+}
+
+diesel::table! {
+    #[sql_name = "article_counters"]
+    yearly_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+    }
+}
+diesel_counters::counter_table!(yearly_counters { period = Year });
+
+/// As after a change of the table's `period`.
+#[test]
+fn the_count_of_a_period_is_set_also_if_its_days_were_counted() {
+    macro_rules! set_by {
+        ($table:ident, $days:expr, $starts:expr) => {
+            let (_database, mut conn, article) = TestDatabase::with_article();
+            let conn = &mut conn;
+            for (month, d, n) in [(1, 5, 3), (1, 8, 1), (1, 15, 4), (2, 3, 100)] {
+                let count = increment(views).of(1_i64).on(day(2026, month, d)).by(n);
+                count.execute(conn).unwrap();
+            }
+            let log = [(15, 9), (16, 1)].map(|(d, n)| (1_i64, day(2026, 1, d), n));
+            let before: i64 = article.counter_value_between(views, $days, conn).unwrap();
+            let elsewhere = article.counter_value(views, conn).unwrap() - before;
+            for different in [1, 0] {
+                let set = || set_counter($table::views).of_days(log);
+                assert_eq!(set().dry_run(conn).unwrap().different, different);
+                assert_eq!(set().execute(conn).unwrap().different, different);
+                let set = article.counter_value_between(views, $days, conn);
+                assert_eq!(set, Ok(10), "{}", stringify!($table));
+                let total = article.counter_value(views, conn);
+                assert_eq!(total, Ok(elsewhere + 10));
+            }
+            let is_first = |row: &super::Row| row.day == $starts;
+            assert!(super::rows(&article, conn).iter().any(is_first));
+        };
+    }
+    let on = |month, d| day(2026, month, d);
+    set_by!(weekly_counters, on(1, 12)..=on(1, 18), on(1, 12));
+    set_by!(monthly_counters, on(1, 1)..=on(1, 31), on(1, 1));
+    set_by!(yearly_counters, on(1, 1)..=on(12, 31), on(1, 1));
 }

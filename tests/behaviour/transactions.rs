@@ -4,12 +4,14 @@ use diesel::connection::Connection;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, Pool};
 use diesel::result::Error;
+use diesel_counters::Drift;
+use diesel_counters::dsl::{recount, set_counter};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::schema::article_counters::{comments, views};
 use diesel_counters_tests::schema::{self};
 use diesel_counters_tests::watch::watch;
 
-use crate::{Conn, TestDatabase, write_transaction};
+use crate::{Conn, IS_MYSQL, TestDatabase, write_transaction};
 
 #[test]
 fn a_count_commits_with_the_rows_next_to_it() {
@@ -119,4 +121,49 @@ fn an_increment_of_an_entity_that_is_not_there_is_the_databases_error() {
         ),
         "{result:?}"
     );
+}
+
+/// The SQL of what is refused cannot be written, and an instrumentation prints each statement.
+#[test]
+fn what_an_open_transaction_forbids_is_refused_before_there_is_a_statement() {
+    type Run = fn(&mut Conn) -> QueryResult<()>;
+    fn one_day() -> [(i64, chrono::NaiveDate, i64); 1] {
+        [(1, super::day(2026, 1, 1), 5)]
+    }
+    let runs: [Run; 4] = [
+        |conn| {
+            set_counter(views)
+                .of_days(one_day())
+                .execute(conn)
+                .map(drop)
+        },
+        |conn| {
+            set_counter(views)
+                .of_days(one_day())
+                .dry_run(conn)
+                .map(drop)
+        },
+        |conn| {
+            let recount = recount(comments, super::comments_by_article());
+            recount.of(1_i64).execute(conn).map(drop)
+        },
+        |conn| {
+            let recounted: QueryResult<Vec<Drift<i64>>> =
+                recount(comments, super::comments_by_article()).execute(conn);
+            recounted.map(drop)
+        },
+    ];
+    for run in runs {
+        let (_database, mut conn, _article) = TestDatabase::with_article();
+        let watched = watch(&mut conn, |conn| {
+            let result = write_transaction(conn, |conn| run(conn));
+            let is_refused = matches!(result, Err(Error::QueryBuilderError(_)));
+            assert_eq!(is_refused, IS_MYSQL, "{result:?}");
+        });
+        let of_counters = watched
+            .queries
+            .iter()
+            .find(|sql| sql.contains("article_counters"));
+        assert_eq!(of_counters.is_none(), IS_MYSQL, "{of_counters:?}");
+    }
 }

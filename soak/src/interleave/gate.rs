@@ -1,6 +1,5 @@
 //! Holds each statement of a connection until it may run.
 
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender};
@@ -39,9 +38,7 @@ impl Instrumentation for Gate {
         if !self.is_closed.load(Relaxed) {
             return;
         }
-        let mut sql = String::new();
-        // A statement that the library refuses has no text.
-        let _ = write!(sql, "{query}");
+        let sql = query.to_string();
         // If one of these fails, the thread that chooses has ended: nothing is left to order.
         if self.has_no_effect(&sql) {
             let _ = self.events.send(Event::Runs(self.connection, sql));
@@ -53,11 +50,11 @@ impl Instrumentation for Gate {
 
 impl Gate {
     /// Whether the statement neither locks nor reads what others write: it begins a transaction, or
-    /// sets its level, or begins or ends a savepoint.
+    /// sets its level or another setting, or begins or ends a savepoint.
     fn has_no_effect(&self, sql: &str) -> bool {
         let begins = ["BEGIN", "START TRANSACTION"].iter();
         begins.into_iter().any(|begin| sql.starts_with(begin)) && !self.holds_begin
-            || ["SAVEPOINT", "RELEASE", "SET TRANSACTION"]
+            || ["SAVEPOINT", "RELEASE", "SET TRANSACTION", "SET LOCAL"]
                 .iter()
                 .any(|verb| sql.starts_with(verb))
     }

@@ -3,7 +3,6 @@
 use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::{AstPass, QueryFragment};
-use diesel::result::Error;
 
 use crate::backend::{Bind, CounterBackend, Dialect};
 
@@ -83,16 +82,13 @@ impl Dialect {
         self == Dialect::MySql
     }
 
-    /// Fails if a query in the caller's transaction could read such a snapshot.
-    pub(crate) fn refuse_old_snapshot(self, in_a_transaction: bool) -> QueryResult<()> {
-        if in_a_transaction && self.reads_old_snapshots() {
-            return Err(Error::QueryBuilderError(
-                "on MySQL and MariaDB, a query in a transaction can read rows as they were when the \
-                 transaction began: run this outside of a transaction"
-                    .into(),
-            ));
-        }
-        Ok(())
+    /// Writes a statement that reads and changes nothing. Only a connection to any database runs it.
+    pub(crate) fn push_nothing<DB: Backend>(self, out: &mut AstPass<'_, '_, DB>) {
+        out.push_sql(match self {
+            Dialect::PostgreSql | Dialect::Sqlite => "SELECT 1",
+            // A `SELECT` has a result, which the client would have to read.
+            Dialect::MySql => "DO 0",
+        });
     }
 
     /// Writes the end of a `SELECT`: it locks its rows, and skips rows that another transaction has

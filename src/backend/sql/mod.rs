@@ -20,14 +20,15 @@ pub(crate) const WANTED: &str = "diesel_counters_wanted";
 pub(crate) const NUMBER: &str = "diesel_counters_number";
 pub(crate) const SUM: &str = "diesel_counters_sum";
 
-/// The names of a key's columns, and of a day, in a list of keys.
-pub(crate) const WANTED_KEY: [&str; 6] = [
+/// The names of a key's columns, and of two days, in a list of keys.
+pub(crate) const WANTED_KEY: [&str; 7] = [
     "diesel_counters_key",
     "diesel_counters_key_1",
     "diesel_counters_key_2",
     "diesel_counters_key_3",
     "diesel_counters_key_4",
     "diesel_counters_key_5",
+    "diesel_counters_key_6",
 ];
 
 /// Returns a name for the column with the number `i`, from 0.

@@ -3,11 +3,24 @@
 use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::AstPass;
+use diesel::result::Error;
 
 use super::SQLITE_ELSE_ERROR;
 use crate::backend::Dialect;
 
 impl Dialect {
+    /// Fails if a query in the caller's transaction could read a snapshot from its first query.
+    pub(crate) fn refuse_old_snapshot(self, in_a_transaction: bool) -> QueryResult<()> {
+        if in_a_transaction && self.reads_old_snapshots() {
+            return Err(Error::QueryBuilderError(
+                "on MySQL and MariaDB, a query in a transaction can read rows as they were when the \
+                 transaction began: run this outside of a transaction"
+                    .into(),
+            ));
+        }
+        Ok(())
+    }
+
     /// Returns a query of the names of the views that define triggers.
     pub(crate) fn trigger_views(self) -> &'static str {
         match self {

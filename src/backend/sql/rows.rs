@@ -7,9 +7,9 @@ use diesel::query_builder::{AstPass, QueryFragment};
 use super::{NUMBER, WANTED, WANTED_KEY, push_names};
 use crate::backend::Dialect;
 
-/// The names that PostgreSQL and SQLite give to the columns of a `VALUES` list: of a key, and two more.
-const LISTED: [&str; 7] = [
-    "column1", "column2", "column3", "column4", "column5", "column6", "column7",
+/// The names that PostgreSQL and SQLite give to the columns of a `VALUES` list: of a key, and three more.
+const LISTED: [&str; 8] = [
+    "column1", "column2", "column3", "column4", "column5", "column6", "column7", "column8",
 ];
 
 impl Dialect {
@@ -187,13 +187,51 @@ impl Dialect {
         DB: Backend,
         T: QueryFragment<DB>,
     {
+        self.push_join(table, out)?;
+        push_is_wanted(" ON ", key, out)
+    }
+
+    /// As [`push_join_numbered`](Dialect::push_join_numbered), where the list has the last day of a period
+    /// after the columns `key`, the last of which is the day. It joins all rows of the period.
+    pub(crate) fn push_join_periods<'b, DB, T>(
+        self,
+        table: &'b T,
+        key: &[&str],
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
+        let Some((day, entity)) = key.split_last() else {
+            return Ok(());
+        };
+        self.push_join(table, out)?;
+        push_is_wanted(" ON ", entity, out)?;
+        out.push_sql(if entity.is_empty() { " ON " } else { " AND " });
+        out.push_identifier(day)?;
+        for (word, name) in [" BETWEEN ", " AND "]
+            .iter()
+            .zip(&WANTED_KEY[entity.len()..])
+        {
+            out.push_sql(word);
+            out.push_sql(name);
+        }
+        Ok(())
+    }
+
+    fn push_join<'b, DB, T>(self, table: &'b T, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()>
+    where
+        DB: Backend,
+        T: QueryFragment<DB>,
+    {
         out.push_sql(match self {
             Dialect::MySql => " STRAIGHT_JOIN ",
             Dialect::PostgreSql | Dialect::Sqlite => " JOIN ",
         });
         table.walk_ast(out.reborrow())?;
         self.push_by_key(out);
-        push_is_wanted(" ON ", key, out)
+        Ok(())
     }
 
     /// An `UPDATE` that sets `column` of a table to the last column of a list of so many rows,
