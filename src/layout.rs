@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use diesel::Column;
 use diesel::sql_types::{BigInt, Nullable};
 
+use crate::day::Period;
 use crate::table::{CounterTable, module_name};
 
 type Name = Cow<'static, str>;
@@ -24,8 +25,10 @@ type Name = Cow<'static, str>;
 pub struct Layout<F> {
     /// The table's name, as SQL.
     pub table: F,
-    /// The table's name, for messages and for the advisory lock of a merge.
+    /// The table's name, for messages.
     pub name: Name,
+    /// The period that the table counts by.
+    pub period: Period,
     /// The primary key's columns of the entity; empty if the primary key is `(day, slot)`.
     pub entity: Vec<Name>,
     /// The primary key's column of days.
@@ -67,6 +70,7 @@ impl<T: CounterTable> Layout<T> {
         Layout {
             table: T::table(),
             name: module_name::<T>().into(),
+            period: T::PERIOD,
             entity: names(T::ENTITY),
             day: T::DAY.into(),
             slot: T::SLOT.into(),

@@ -322,7 +322,7 @@ fn one_merge_runs_at_a_time_on_connections_of_any_character_set() {
     let database = TestDatabase::with_tables();
     let [conn, other] = &mut [(); 2].map(|()| database.connect());
     // The lock of all versions.
-    let lock = "(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE(), 'article_counters'), 224)";
+    let lock = "(SHA2(CONCAT('diesel_counters/', DATABASE(), '.article_counters'), 224)";
     other
         .batch_execute(&format!("DO GET_LOCK{lock}, 0)"))
         .unwrap();

@@ -42,11 +42,8 @@ pub fn layout<'c>(
     let name = |column: &Column| column.name.clone().into();
     Layout {
         table: TableName::of(&table.table),
-        // As a program's `table!` has it: the advisory lock of a merge is by this name.
-        name: match &table.table.schema {
-            Some(schema) => format!("{schema}.{}", table.table.name).into(),
-            None => table.table.name.clone().into(),
-        },
+        name: table.table.to_string().into(),
+        period: table.period().ok().flatten().unwrap_or_default().into(),
         entity: table.entity.iter().map(name).collect(),
         day: name(&table.day),
         slot: name(&table.slot),

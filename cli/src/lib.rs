@@ -17,6 +17,7 @@ mod merge;
 mod options;
 mod output;
 mod partition;
+mod period;
 mod recount;
 mod show;
 mod sql;

@@ -16,6 +16,7 @@ use crate::connection::AnyConnection;
 use crate::layout::{TableName, layout};
 use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
+use crate::period::PeriodArg;
 
 /// Copy a counter's totals, or its counts of some days, into a column of the table of its entities.
 ///
@@ -34,7 +35,8 @@ pub struct Materialize {
     /// The BIGINT column that takes the totals, such as articles.total_views.
     #[arg(long, value_name = "TABLE.COLUMN")]
     into: String,
-    /// Copy the counts of the last days only, today in UTC included.
+    /// Copy the counts of the last days only, today in UTC included. If the table counts by week, month
+    /// or year, these are the whole periods that overlap them; so are those of --from and --to.
     #[arg(long, value_name = "DAYS", conflicts_with_all = ["from", "to"], value_parser = clap::value_parser!(u32).range(1..))]
     last_days: Option<u32>,
     /// The first day that counts, such as 2026-01-31 [default: all days].
@@ -43,6 +45,8 @@ pub struct Materialize {
     /// The last day that counts [default: all days].
     #[arg(long, value_name = "DATE")]
     to: Option<NaiveDate>,
+    #[command(flatten)]
+    period: PeriodArg,
     /// The number of rows that one transaction writes at most.
     #[arg(long, value_name = "ROWS", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..=1000))]
     batch: u16,
@@ -64,7 +68,16 @@ struct Report {
 pub fn run(args: Materialize, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let counters = counter_table(conn, &args.table)?;
-    let layout = layout(&counters, [counters.counter(&args.counter)?]);
+    let mut layout = layout(&counters, [counters.counter(&args.counter)?]);
+    let is_of_days = args.last_days.is_some() || args.from.is_some() || args.to.is_some();
+    layout.period = match is_of_days {
+        true => args.period.required(&counters, conn.database())?,
+        false => args
+            .period
+            .of(&counters, conn.database())?
+            .unwrap_or_default(),
+    }
+    .into();
     let (parent, column) = into(&args.into, &counters, conn)?;
     let key = key_of(&parent, &counters)?;
     let into = TotalColumn {

@@ -9,10 +9,12 @@ use diesel_counters::{Compact, Compacted, Layout, Period};
 use serde::Serialize;
 
 use crate::any_key::with_key;
-use crate::catalogue::counter_table;
+use crate::catalogue::{CounterTable, counter_table};
+use crate::database::Database;
 use crate::layout::{TableName, layout_to_merge};
 use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
+use crate::period::PeriodArg;
 
 /// Merge the slots of past days into one row for each entity and day.
 ///
@@ -24,7 +26,7 @@ use crate::output::{printable, progress_bar, thousands};
   diesel-counters compact article_counters")]
 pub struct CompactArgs {
     /// Merge the days before this one, such as 2026-01-31 [default: yesterday, in UTC]. If the table
-    /// counts by week, month or year, give the first day of one.
+    /// counts by week, month or year, merge the periods before that of this day.
     #[arg(long, value_name = "DATE")]
     before: Option<NaiveDate>,
     #[command(flatten)]
@@ -42,10 +44,11 @@ pub struct CompactArgs {
   diesel-counters fold article_counters --before 2026-01-01 --into month")]
 pub struct FoldArgs {
     /// Merge the days before this one, such as 2026-01-31. If the table counts by week, month or year,
-    /// give the first day of one.
+    /// merge the periods before that of this day.
     #[arg(long, value_name = "DATE")]
     before: NaiveDate,
-    /// Keep one row for each of these periods. Those before that of --before are merged.
+    /// Keep one row for each of these periods. Those before that of --before are merged. It is not
+    /// shorter than the period that the table counts by.
     #[arg(long, value_enum, default_value_t = Into::Total)]
     into: Into,
     #[command(flatten)]
@@ -67,6 +70,8 @@ struct MergeArgs {
     /// The number of rows that one transaction merges at most.
     #[arg(long, value_name = "ROWS", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
     batch: u16,
+    #[command(flatten)]
+    period: PeriodArg,
     /// Discard the values of a column that is not a counter. Can be given several times.
     #[arg(long, value_name = "COLUMN")]
     discard: Vec<String>,
@@ -117,7 +122,8 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
     }
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
-    let layout = layout_to_merge(&table, &args.discard)?;
+    let mut layout = layout_to_merge(&table, &args.discard)?;
+    layout.period = period(&table, into, &args, conn.database())?;
     let done = with_key!(&table.entity, conn, merge(layout, into, before, &args))?;
     let report = Report {
         table: table.table.to_string(),
@@ -129,6 +135,29 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
         already_running: done.already_running,
     };
     options.print(&report, || text(&report))
+}
+
+/// The period that the table counts by. A merge of slots, and a fold of all days into one row, are
+/// right without it.
+fn period(
+    table: &CounterTable,
+    into: Period,
+    args: &MergeArgs,
+    database: Database,
+) -> Result<Period> {
+    if [Period::Day, Period::Total].contains(&into) {
+        let known = args.period.of(table, database)?;
+        return Ok(known.unwrap_or_default().into());
+    }
+    let period = args.period.required(table, database)?;
+    if into < period.into() {
+        bail!(
+            "{} {}: fold it into that or a longer period",
+            table.table,
+            period.counted()
+        );
+    }
+    Ok(period.into())
 }
 
 fn merge<ST, K, Conn>(

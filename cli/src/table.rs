@@ -43,6 +43,7 @@ pub struct Column {
     /// Its collation, if that takes different texts as equal: 'Foo' and 'foo', or on MySQL
     /// 'foo ' and 'foo'.
     pub loose_collation: Option<String>,
+    pub comment: Option<String>,
     /// The column that a foreign key of this column alone refers to.
     pub refers_to: Option<Parent>,
 }

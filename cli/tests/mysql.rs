@@ -241,6 +241,7 @@ fn tables_whose_names_differ_in_case_are_two() {
         .run(&["check"])
         .stdout
         .lines()
+        .filter(|line| line.ends_with(": good"))
         .map(str::to_owned)
         .collect();
     good.sort();
@@ -259,7 +260,7 @@ fn an_engine_without_transactions_is_told() {
     let faults = &database.run(&["check", "--json"]).json()["tables"][0]["faults"];
     assert_eq!(faults[0]["fault"], "no_transactions");
     database.execute(faults[0]["sql"][0].as_str().unwrap());
-    assert_eq!(database.run(&["check"]).stdout, "hit_counters: good\n");
+    assert_eq!(database.run(&["check"]).summary(), "hit_counters: good");
 }
 
 #[test]
@@ -279,7 +280,7 @@ fn a_column_is_changed_once() {
     for sql in sql {
         database.execute(&sql);
     }
-    assert_eq!(database.run(&["check"]).stdout, "hit_counters: good\n");
+    assert_eq!(database.run(&["check"]).summary(), "hit_counters: good");
 }
 
 #[test]
@@ -340,7 +341,7 @@ fn a_collation_that_pads_is_a_hint_with_sql_that_ends_it() {
         );
         database.execute(faults[0]["sql"][0].as_str().unwrap());
         let checked = database.run(&["check"]);
-        assert_eq!(checked.stdout, "page_counters: good\n");
+        assert_eq!(checked.summary(), "page_counters: good");
         database.execute(&row("foo "));
         let shown = database.run(&["show", "page_counters", "foo", "--json"]);
         assert_eq!(shown.json()["counters"][0]["total"], 1);

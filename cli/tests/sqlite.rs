@@ -2,7 +2,9 @@
 
 mod behaviour;
 
+use diesel::RunQueryDsl;
 use diesel::connection::SimpleConnection;
+use diesel_counters::prelude::*;
 use tempfile::TempDir;
 
 use behaviour::doctor::{advice, with_counters};
@@ -48,7 +50,35 @@ impl TestDatabase {
 
 /// A STRICT table has no DATE, SMALLINT or BIGINT, and needs no checks.
 #[test]
-fn a_strict_table_is_good() {
+fn a_strict_table_is_good_with_a_hint_on_print_schema() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE hit_counters (
+             -- diesel_counters: period = day
+             day TEXT NOT NULL, slot INTEGER NOT NULL, hits INTEGER NOT NULL DEFAULT 0,
+             PRIMARY KEY (day, slot)
+         ) STRICT",
+    );
+    let checked = database.run(&["check"]);
+    assert_eq!(checked.code, 0, "{checked:?}");
+    assert_eq!(checked.summary(), "hit_counters: good, 1 hint");
+    for says in ["print-schema", "Text, Integer, Integer", "except_tables"] {
+        assert!(checked.stdout.contains(says), "{checked:?}");
+    }
+}
+
+/// The types of print-schema are Text, Integer, Integer.
+#[test]
+fn a_strict_table_counts_with_a_table_of_other_types() {
+    diesel::table! {
+        hit_counters (day, slot) {
+            day -> Date,
+            slot -> SmallInt,
+            hits -> BigInt,
+        }
+    }
+    diesel_counters::counter_table!(hit_counters);
+
     let database = TestDatabase::create();
     database.execute(
         "CREATE TABLE hit_counters (
@@ -56,7 +86,16 @@ fn a_strict_table_is_good() {
              PRIMARY KEY (day, slot)
          ) STRICT",
     );
-    assert_eq!(database.run(&["check"]).stdout, "hit_counters: good\n");
+    let conn = &mut database.connect();
+    for hits in [i64::MAX - 1, 1] {
+        increment(hit_counters::hits)
+            .by(hits)
+            .execute(conn)
+            .unwrap();
+    }
+    let today = chrono::Utc::now().date_naive();
+    let of_today = counter_value(hit_counters::hits).on(today);
+    assert_eq!(of_today.get_result(conn), Ok(i64::MAX));
 }
 
 #[test]

@@ -125,6 +125,7 @@ fn table() -> Table {
         auto_increment: false,
         generated: false,
         loose_collation: None,
+        comment: None,
         refers_to: None,
     };
     Table {

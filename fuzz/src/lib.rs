@@ -21,6 +21,7 @@ modules! {
     "../../cli/src/options.rs" options
     "../../cli/src/output.rs" output
     "../../cli/src/partition.rs" partition
+    "../../cli/src/period.rs" period
     "../../cli/src/recount.rs" recount
     "../../cli/src/show/mod.rs" show
     "../../cli/src/sql.rs" sql

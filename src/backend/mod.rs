@@ -20,6 +20,7 @@ use crate::key::BindColumns;
 use crate::slot::SlotRange;
 
 pub(crate) use bind::{Bind, Binds};
+pub use sql::MysqlName;
 pub(crate) use sql::{NUMBER, SUM, numbered, push_compare, push_is_wanted, push_names};
 pub(crate) use stored_key::is_exact;
 pub use stored_key::{StoredKey, StoredKeys};

@@ -134,8 +134,7 @@ where
     T: StoredTable,
 {
     let yesterday = yesterday(T::today());
-    let compact = Compact::new(Layout::of_table());
-    compact.period(T::PERIOD).before(yesterday)
+    Compact::new(Layout::of_table()).before(yesterday)
 }
 
 /// Folds old days: merges an entity's rows of the days before a given day, into one row for each
@@ -220,7 +219,6 @@ where
 pub struct Compact<'p, F, ST, K> {
     pub(super) layout: Arc<Layout<F>>,
     into: Period,
-    period: Period,
     day: NaiveDate,
     partition: Partition,
     pub(super) batch: i64,
@@ -274,7 +272,7 @@ const MAX_BATCH: usize = 1_000;
 
 impl<F, ST, K> Compact<'static, F, ST, K> {
     /// Merges the slots of past days, as [`compact`](crate::dsl::compact()), in a table that is
-    /// known only at run time. If it does not count by day, set its [`period`](Compact::period).
+    /// known only at run time.
     pub fn new(layout: Layout<F>) -> Self {
         Compact::folding(layout, Period::Day, yesterday(utc_today()))
     }
@@ -303,20 +301,18 @@ impl<T: StoredTable> Fold<T> {
 
     /// Sets the day before which days are folded. The period that this day is in is not folded.
     pub fn before(self, day: NaiveDate) -> Compact<'static, T, T::KeyType, T::StoredKey> {
-        let fold = Compact::folding(Layout::of_table(), self.into, day);
-        fold.period(T::PERIOD)
+        Compact::folding(Layout::of_table(), self.into, day)
     }
 }
 
 impl<F, ST, K> Compact<'static, F, ST, K> {
     /// Folds the days before `day` into the periods `into`, as [`fold`](crate::dsl::fold()), in a
-    /// table that is known only at run time. If it does not count by day, set its
-    /// [`period`](Compact::period). A fold into days merges slots, as [`new`](Compact::new).
+    /// table that is known only at run time. A fold into days merges slots, as
+    /// [`new`](Compact::new).
     pub fn folding(layout: Layout<F>, into: Period, day: NaiveDate) -> Self {
         Compact {
             layout: Arc::new(layout),
             into,
-            period: Period::Day,
             day,
             partition: Partition::chosen(),
             batch: 100,
@@ -328,14 +324,6 @@ impl<F, ST, K> Compact<'static, F, ST, K> {
 }
 
 impl<'p, F, ST, K> Compact<'p, F, ST, K> {
-    /// Sets the period that the table counts by, so that only whole periods are merged. Defaults to
-    /// that of its [`counter_table!`](crate::counter_table), and in a table that is known only at run
-    /// time to the day.
-    pub fn period(mut self, period: Period) -> Self {
-        self.period = period;
-        self
-    }
-
     /// Sets the day before which days are merged. Defaults to yesterday, so that transactions that
     /// began before midnight are over. If the table counts by week, month or year, merges the periods
     /// before that of `day`. A fold into weeks, months or years folds those before that of `day`.
@@ -345,7 +333,7 @@ impl<'p, F, ST, K> Compact<'p, F, ST, K> {
     }
 
     pub(super) fn range(&self) -> MergeRange {
-        MergeRange::new(self.into, self.period, self.day, self.partition)
+        MergeRange::new(self.into, self.layout.period, self.day, self.partition)
     }
 
     #[cfg(feature = "r2d2")]

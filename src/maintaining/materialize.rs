@@ -15,7 +15,7 @@ use diesel::{Column, Expression, QueryResult, RunQueryDsl};
 
 use crate::backend::CounterBackend;
 use crate::counter::Counters;
-use crate::day::{DayRange, Period, utc_today};
+use crate::day::{DayRange, utc_today};
 use crate::key::KeyType;
 use crate::layout::Layout;
 use crate::maintaining::parent_rows::{
@@ -48,7 +48,6 @@ pub struct Materialize<'p, F, P, ST, K> {
     names: Arc<Names<F, P>>,
     /// `None` if it has no days: an error.
     days: Option<DayRange>,
-    period: Period,
     today: fn() -> NaiveDate,
     batch: usize,
     on_progress: Box<dyn FnMut(Materialized) + Send + 'p>,
@@ -112,7 +111,6 @@ where
             column: Into::NAME.into(),
         },
     );
-    materialize.period = C::Table::PERIOD;
     materialize.today = C::Table::today;
     materialize
 }
@@ -135,7 +133,6 @@ impl<F, P, ST, K> Materialize<'static, F, P, ST, K> {
         Materialize {
             names: Arc::new(Names { layout, into }),
             days: Some(DayRange::ALL),
-            period: Period::Day,
             today: utc_today,
             batch: MAX_BATCH,
             on_progress: Box::new(|_| ()),
@@ -151,7 +148,7 @@ impl<'p, F, P, ST, K> Materialize<'p, F, P, ST, K> {
     ///
     /// If the days move on, a row's count also becomes less. The next run writes that too.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
-        self.days = Some(DayRange::whole(days, self.period));
+        self.days = Some(DayRange::whole(days, self.names.layout.period));
         self
     }
 

@@ -12,7 +12,7 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::result::Error;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::backend::CounterBackend;
+use crate::backend::{CounterBackend, MysqlName};
 use crate::error::is_overflow;
 use crate::maintaining::compact::{Compact, Compacted};
 use crate::maintaining::range::RowKey;
@@ -93,6 +93,7 @@ pub trait Merge<Conn> {
 
 impl<F, ST, K, Conn> Merge<Conn> for Compact<'_, F, ST, K>
 where
+    F: MysqlName,
     K: Clone + Ord + Debug,
     Conn: Connection<Backend: CounterBackend>,
     for<'a> SessionLock<F>: LoadQuery<'a, Conn, i64>,
@@ -106,6 +107,7 @@ where
     fn lock(&self, takes: bool, conn: &mut Conn) -> QueryResult<bool> {
         let lock = SessionLock {
             layout: Arc::clone(&self.layout),
+            mysql_name: self.layout.table.mysql_name()?,
             takes,
         };
         Ok(lock.get_result::<i64>(conn)? != 0)

@@ -26,6 +26,8 @@ use crate::slot::Partition;
 #[derive(Debug)]
 pub struct SessionLock<F> {
     pub(super) layout: Arc<Layout<F>>,
+    /// The table's name in the SQL of MySQL.
+    pub(super) mysql_name: String,
     pub(super) takes: bool,
 }
 statement!(SessionLock(F) -> BigInt);
@@ -36,8 +38,8 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let Layout { table, name, .. } = &*self.layout;
-        Dialect::of(&out).push_session_lock(self.takes, table, name, &mut out)
+        let (table, mysql_name) = (&self.layout.table, &self.mysql_name);
+        Dialect::of(&out).push_session_lock(self.takes, table, mysql_name, &mut out)
     }
 }
 

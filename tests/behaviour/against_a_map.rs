@@ -594,6 +594,7 @@ macro_rules! keys {
                             let layout = Layout {
                                 table: diesel::query_source::QuerySource::from_clause(&thing_counters::table),
                                 name: "thing_counters".into(),
+                                period: Period::Day,
                                 entity: vec!["thing".into()],
                                 day: "day".into(),
                                 slot: "slot".into(),

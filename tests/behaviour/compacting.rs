@@ -5,17 +5,19 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use chrono::{Days, NaiveDate};
 use diesel::connection::{Connection, SimpleConnection};
+use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::result::Error;
+use diesel::sql_types::{BigInt, Text, Untyped};
 use diesel_counters::dsl::compact;
 use diesel_counters::prelude::*;
-use diesel_counters::{Compacted, Slot, is_overflow};
+use diesel_counters::{Compact, Compacted, Layout, Period, Slot, is_overflow};
 use diesel_counters_tests::models::{Article, Site};
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
 use diesel_counters_tests::schema::{file_counters, odd_name, page_counters, site_counters};
 
 use super::{article, day, rows, utc_today};
-use crate::{Conn, HAS_SLOTS, TestDatabase};
+use crate::{Conn, HAS_SLOTS, IS_MYSQL, TestDatabase};
 
 /// Rows as a database with slots has them; on SQLite they come from another one.
 pub fn insert_row(id: i64, on: NaiveDate, slot: i16, counts: (i64, i64, i64), conn: &mut Conn) {
@@ -475,6 +477,60 @@ fn one_run_goes_on_at_a_time() {
     let third = compact(article_counters::table).execute(&mut conn).unwrap();
     assert!(!third.already_running);
 }
+
+/// A program can call the table by another name, and by its schema or database.
+#[test]
+fn the_lock_of_a_merge_is_of_the_table_in_the_database() {
+    if !HAS_SLOTS {
+        return;
+    }
+    let (database, mut conn, _article) = TestDatabase::with_article();
+    insert_row(1, day(2026, 3, 1), 1, (1, 0, 0), &mut conn);
+    let schema = sql::<Text>(match IS_MYSQL {
+        true => "DATABASE()",
+        false => "CAST(current_schema() AS TEXT)",
+    });
+    let schema: String = diesel::select(schema).get_result(&mut conn).unwrap();
+    let other = &mut database.connect();
+    let mut beside = Vec::new();
+    compact(article_counters::table)
+        .on_progress(|_| {
+            let qualified = sql::<Untyped>(&format!("{schema}.article_counters"));
+            let qualified = Compact::<_, (BigInt,), i64>::new(Layout {
+                table: qualified,
+                name: "another".into(),
+                period: Period::Day,
+                entity: vec!["article_id".into()],
+                day: "day".into(),
+                slot: "slot".into(),
+                counters: ["views", "likes", "comments"].map(Into::into).into(),
+                others: Vec::new(),
+            });
+            beside.push(qualified.execute(other).unwrap().already_running);
+            beside.push(
+                compact(renamed::table)
+                    .execute(other)
+                    .unwrap()
+                    .already_running,
+            );
+        })
+        .execute(&mut conn)
+        .unwrap();
+    assert_eq!(beside, [true, true]);
+}
+
+diesel::table! {
+    #[sql_name = "article_counters"]
+    renamed (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+        likes -> BigInt,
+        comments -> BigInt,
+    }
+}
+diesel_counters::counter_table!(renamed);
 
 fn compact_text(already_running: bool) -> String {
     let mut done = Compacted::default();

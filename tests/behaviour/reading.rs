@@ -5,9 +5,9 @@ use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text, Untyped};
-use diesel_counters::Layout;
 use diesel_counters::dsl::LayoutSum;
 use diesel_counters::prelude::*;
+use diesel_counters::{Layout, Period};
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
 use diesel_counters_tests::watch::watch;
 
@@ -148,6 +148,7 @@ fn layout() -> Layout<SqlLiteral<Untyped>> {
     Layout {
         table: sql("article_counters"),
         name: "article_counters".into(),
+        period: Period::Day,
         entity: vec!["article_id".into()],
         day: "day".into(),
         slot: "slot".into(),

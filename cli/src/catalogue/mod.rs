@@ -3,6 +3,7 @@
 mod counter_table;
 mod find;
 mod mysql;
+mod period;
 mod postgres;
 mod rows;
 mod shape;
@@ -16,6 +17,7 @@ use diesel_counters::Dialect;
 pub use crate::table::{Column, Index, Kind, Parent, Table};
 pub use counter_table::{CounterTable, MAX_COLUMNS};
 pub use find::{counter_table, rows_table, table};
+pub use period::{comment, statement_of};
 pub use shape::{Shape, is_meant_to_count, is_zero};
 
 use crate::connection::AnyConnection;

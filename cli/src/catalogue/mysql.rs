@@ -24,7 +24,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
            -- Those that ignore case, and those that ignore spaces at the end.
            CASE WHEN c.collation_name LIKE '%\\_ci' OR c.collation_name NOT LIKE '%nopad\\_%'
                      AND c.collation_name NOT LIKE '%\\_0900\\_%'
-                THEN CAST(c.collation_name AS CHAR) END AS loose_collation
+                THEN CAST(c.collation_name AS CHAR) END AS loose_collation,
+           CAST(NULLIF(c.column_comment, '') AS CHAR) AS column_comment
     FROM information_schema.tables t
     JOIN information_schema.columns c
       ON c.table_schema = t.table_schema AND c.table_name = t.table_name

@@ -20,7 +20,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
                AS is_auto_increment,
            a.attgenerated <> '' AS is_generated,
            (SELECT l.collname::text FROM pg_collation l
-            WHERE l.oid = a.attcollation AND NOT l.collisdeterministic) AS loose_collation
+            WHERE l.oid = a.attcollation AND NOT l.collisdeterministic) AS loose_collation,
+           col_description(c.oid, a.attnum) AS column_comment
     FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped

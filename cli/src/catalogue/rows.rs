@@ -26,12 +26,13 @@ struct ColumnRow {
     is_auto_increment: bool,
     is_generated: bool,
     loose_collation: Option<String>,
+    column_comment: Option<String>,
 }
 
 #[rustfmt::skip]
 type ColumnTypes = (
     Nullable<Text>, Text, Text, Nullable<Text>, Bool, Bool, Nullable<Text>,
-    Text, Text, Bool, Nullable<Text>, Bool, Bool, Nullable<Text>,
+    Text, Text, Bool, Nullable<Text>, Bool, Bool, Nullable<Text>, Nullable<Text>,
 );
 
 /// Ordered by index, and by the columns' order in it.
@@ -141,6 +142,7 @@ fn table(rows: &[ColumnRow], kind_of: fn(&str) -> Kind) -> Table {
         auto_increment: row.is_auto_increment,
         generated: row.is_generated,
         loose_collation: row.loose_collation,
+        comment: row.column_comment,
         refers_to: None,
     });
     Table {

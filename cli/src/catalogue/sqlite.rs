@@ -19,7 +19,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
            c.hidden IN (2, 3) AS is_generated,
            (SELECT x.coll FROM pragma_index_list(t.name) l, pragma_index_xinfo(l.name) x
             WHERE l.\"unique\" AND x.key AND x.cid = c.cid AND x.coll <> 'BINARY' LIMIT 1)
-               AS loose_collation
+               AS loose_collation,
+           NULL AS column_comment
     FROM pragma_table_list t, pragma_table_xinfo(t.name) c
     WHERE {where}
     ORDER BY t.name, c.cid",

@@ -13,8 +13,10 @@ mod no_default;
 mod nodes;
 mod null_key;
 mod partitions;
+mod period;
 mod primary_key;
 mod storage;
+mod strict;
 mod text;
 mod triggers;
 mod words;
@@ -34,10 +36,11 @@ use fault::Fault;
 use triggers::Triggers;
 
 /// What a table is checked for, in the order of the output.
-const CHECKS: [FindFaults; 13] = [
+const CHECKS: [FindFaults; 14] = [
     primary_key::check,
     null_key::check,
     day_and_slot::check,
+    strict::check,
     collation::check,
     no_default::check,
     counters::check,
@@ -121,6 +124,10 @@ fn check(table: Table, triggers: &mut Triggers, conn: &mut AnyConnection) -> Res
         Some(shape) => {
             for check in CHECKS {
                 faults.extend(check(&shape, conn)?);
+            }
+            // A table that has to be created again, or changed, gets a comment then.
+            if faults.iter().all(|fault| fault.severity.is_good()) {
+                faults.extend(period::check(&shape, conn)?);
             }
         }
         None => faults.push(primary_key::no_key(&table)),

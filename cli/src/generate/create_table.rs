@@ -3,7 +3,9 @@
 
 use diesel_counters::Dialect;
 
+use crate::catalogue::comment;
 use crate::database::{Database, TELLS_TEXTS_APART};
+use crate::period::Period;
 
 /// A column of the key that is counted for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -194,6 +196,7 @@ pub fn create_table(
     entity: &[Entity],
     [day, slot]: [&str; 2],
     counters: &[String],
+    period: Period,
     dialect: Dialect,
 ) -> [String; 2] {
     let (database, of) = (Database(dialect), of(dialect));
@@ -211,9 +214,22 @@ pub fn create_table(
         heading += &parts.heading;
         foreign_keys += &parts.foreign_keys;
     }
-    for (name, sql_type) in [(day, "DATE"), (slot, "SMALLINT")] {
-        key.push((quoted(name), sql_type, "NOT NULL".to_owned()));
-    }
+    let comment = comment(period);
+    let [above_day, of_day, then] = match dialect {
+        Dialect::PostgreSql => {
+            let day = quoted(day);
+            let comment = database.literal(&comment);
+            let statement = format!("COMMENT ON COLUMN {table}.{day} IS {comment};\n");
+            [String::new(), String::new(), statement]
+        }
+        Dialect::MySql => {
+            let of_day = format!(" COMMENT {}", database.literal(&comment));
+            [String::new(), of_day, String::new()]
+        }
+        Dialect::Sqlite => [format!("    -- {comment}\n"), String::new(), String::new()],
+    };
+    key.push((quoted(day), "DATE", format!("NOT NULL{of_day}")));
+    key.push((quoted(slot), "SMALLINT", "NOT NULL".to_owned()));
     let counters = counters.iter().map(|counter| {
         let name = quoted(counter);
         let rest = format!("NOT NULL DEFAULT 0{}", of.check.replace("{}", &name));
@@ -234,8 +250,9 @@ pub fn create_table(
     };
     let names: Vec<_> = key.iter().map(|(name, ..)| &**name).collect();
     let create = format!(
-        "{heading}CREATE TABLE {table} (\n{}{}{}{}    PRIMARY KEY ({}){foreign_keys}\n){};\n",
-        lines(&key),
+        "{heading}CREATE TABLE {table} (\n{}{above_day}{}{}{}{}    PRIMARY KEY ({}){foreign_keys}\n){};\n{then}",
+        lines(&key[..entity.len()]),
+        lines(&key[entity.len()..]),
         of.above_counters,
         lines(&counters),
         of.above_key,

@@ -12,6 +12,7 @@ use super::parse_entity;
 use crate::catalogue::MAX_COLUMNS;
 use crate::connection::{self, dialect_of, option};
 use crate::options::Options;
+use crate::period::Period;
 
 /// Write a Diesel migration that creates a counter table.
 ///
@@ -35,6 +36,10 @@ pub struct Migration {
     /// Count for one thing, which is the default without --entity.
     #[arg(long, conflicts_with = "entity")]
     no_entity: bool,
+    /// The period of the counters, as in counter_table!. A comment of the table has it, for the other
+    /// commands.
+    #[arg(long, value_enum, default_value_t)]
+    period: Period,
     /// Create optional indexes too, for a table of millions of rows: of the rows that are not merged
     /// yet, and on PostgreSQL of the day, for rankings of recent days.
     #[arg(long)]
@@ -64,6 +69,7 @@ struct Report {
 
 pub fn run(migration: Migration, options: &Options) -> Result<()> {
     let has_entity = !migration.entity.is_empty();
+    let period = migration.period;
     let (table, written) = write(migration, options)?;
     let report = Report { table, written };
     let written = &report.written;
@@ -72,14 +78,19 @@ pub fn run(migration: Migration, options: &Options) -> Result<()> {
             true => "the model that is counted for",
             false => "a unit struct, such as `struct Site;`",
         };
+        let table = &report.table;
+        let table = table.rsplit('.').next().unwrap_or(table);
+        let declared = match period {
+            Period::Day => format!("counter_table!({table})"),
+            period => format!("counter_table!({table} {{ period = {period:?} }})"),
+        };
         format!(
             "Creating {}\nCreating {}\n\nNext: {}\nThen: \
-             diesel_counters::counter_table!({table}) in the file of the model, and #[derive(HasCounters)] \
+             diesel_counters::{declared} in the file of the model, and #[derive(HasCounters)] \
              and #[counters(table_name = {table})] on {model}\n",
             written.up.display(),
             written.down.display(),
             written.next,
-            table = report.table.rsplit('.').next().unwrap_or(&report.table),
         )
     })?;
     Ok(())
@@ -99,12 +110,23 @@ fn write(args: Migration, options: &Options) -> Result<(String, Written)> {
         names => format!("each {}", names.join(", ")),
     };
     let columns = [DAY, SLOT];
-    let [create, drop] = create_table(&table, &args.entity, columns, &args.counters, dialect);
+    let [create, drop] = create_table(
+        &table,
+        &args.entity,
+        columns,
+        &args.counters,
+        args.period,
+        dialect,
+    );
     let indexes = match args.indexes {
         true => create_indexes(&table, &args.entity, columns, dialect),
         false => String::new(),
     };
-    let create = format!("-- A counter table: the counts of {of}, by day.\n{create}{indexes}");
+    let by = match args.period {
+        Period::Total => "in total".to_owned(),
+        period => format!("by {period}"),
+    };
+    let create = format!("-- A counter table: the counts of {of}, {by}.\n{create}{indexes}");
     let written = args.folder.write(&args.name, &create, &drop)?;
     Ok((table, written))
 }

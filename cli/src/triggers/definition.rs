@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+
+pub use crate::period::Period;
 
 /// The rows to count, and the counters to count them in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,18 +38,6 @@ fn slots() -> u16 {
 
 /// The number of slots, as in `counter_table!`.
 pub const SLOTS: u16 = 32;
-
-/// The period of a counter, as in `counter_table!`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Period {
-    #[default]
-    Day,
-    Week,
-    Month,
-    Year,
-    Total,
-}
 
 impl Definition {
     /// All names and expressions.

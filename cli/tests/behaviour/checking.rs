@@ -85,6 +85,7 @@ fn what_it_says_to_run_leaves_no_fault() {
     let left: Vec<_> = tables
         .flat_map(|table| table["faults"].as_array().unwrap())
         // Not those that no statement corrects.
+        .filter(|fault| fault["severity"] != "note")
         .filter(|fault| {
             let remedy = fault["remedy"].as_str().unwrap();
             !["Look", "SQLite cannot"]
@@ -145,7 +146,7 @@ fn a_text_key_of_the_collation_of_what_it_refers_to_is_good() {
          )"
     ));
     let checked = database.run(&["check", "page_counters"]);
-    assert_eq!(checked.stdout, "page_counters: good\n");
+    assert_eq!(checked.summary(), "page_counters: good");
 }
 
 #[test]
@@ -208,7 +209,7 @@ fn what_the_database_computes_is_no_counter() {
         .as_str(),
     );
     let checked = database.run(&["check"]);
-    assert_eq!(checked.stdout, "page_counters: good\n");
+    assert_eq!(checked.summary(), "page_counters: good");
     let shown = database.run(&["show", "page_counters", "--json"]).json();
     assert_eq!(shown["counters"].as_array().unwrap().len(), 1);
 }

@@ -284,3 +284,30 @@ fn a_foreign_key_of_several_columns_is_refused() {
     ]);
     assert!(ran.stderr.contains("has several columns"), "{ran:?}");
 }
+
+#[test]
+fn six_columns_of_a_key_are_refused_with_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let into = folder.path().join("migration");
+    let mut args = vec![
+        "generate",
+        "migration",
+        "create_counters",
+        "--counters",
+        "hits",
+    ];
+    for entity in ["a:text", "b:text", "c:text", "d:text", "e:text", "f:text"] {
+        args.extend(["--entity", entity]);
+    }
+    args.extend([
+        "--backend",
+        crate::BACKEND,
+        "--into",
+        into.to_str().unwrap(),
+    ]);
+    let refused = super::run(&args);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let says = "a key has up to five columns besides the day and the slot";
+    assert!(refused.stderr.contains(says), "{refused:?}");
+    assert!(!into.exists());
+}

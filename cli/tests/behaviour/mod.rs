@@ -7,6 +7,7 @@ mod generating;
 mod importing;
 mod key_columns;
 mod merging;
+mod periods;
 mod showing;
 pub mod triggers;
 mod usage;

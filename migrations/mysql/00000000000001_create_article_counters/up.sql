@@ -1,5 +1,6 @@
 -- A counter table for `articles`, on MySQL and MariaDB. Copy this into your own migration, and
--- change the table, its key and the counters.
+-- change the table, its key, the counters, and the period in the comment, as in counter_table!: day,
+-- week, month, year or total. The command reads the comment.
 --
 -- If the key is a text with a foreign key, it must have the collation of the column that it refers
 -- to. If it is a text without a foreign key, use COLLATE utf8mb4_0900_bin on MySQL and
@@ -7,7 +8,7 @@
 -- with utf8mb4_bin, 'foo ' and 'foo' would.
 CREATE TABLE article_counters (
     article_id BIGINT   NOT NULL,
-    day        DATE     NOT NULL,
+    day        DATE     NOT NULL COMMENT 'diesel_counters: period = day',
     slot       SMALLINT NOT NULL,
     views      BIGINT   NOT NULL DEFAULT 0,
     likes      BIGINT   NOT NULL DEFAULT 0,

@@ -14,3 +14,5 @@ CREATE TABLE article_counters (
     -- it too, and end PostgreSQL's heap-only updates.
     PRIMARY KEY (article_id, day, slot)
 );
+-- The command reads it. In place of day: week, month, year or total, as in counter_table!.
+COMMENT ON COLUMN article_counters.day IS 'diesel_counters: period = day';

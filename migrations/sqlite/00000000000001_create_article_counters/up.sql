@@ -6,6 +6,8 @@
 -- on_conflict().do_update() instead of Diesel's replace_into.
 CREATE TABLE article_counters (
     article_id BIGINT   NOT NULL REFERENCES articles (id) ON DELETE CASCADE,
+    -- The command reads this line. In place of day: week, month, year or total, as in counter_table!.
+    -- diesel_counters: period = day
     day        DATE     NOT NULL,
     slot       SMALLINT NOT NULL,
     -- The checks keep other programs from storing anything but integers: SQLite would take them, and

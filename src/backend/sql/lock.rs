@@ -6,6 +6,32 @@ use diesel::query_builder::{AstPass, QueryFragment};
 
 use crate::backend::{Bind, CounterBackend, Dialect};
 
+/// A table's name, of which the lock of a merge is made on MySQL and MariaDB.
+pub trait MysqlName {
+    /// Returns the table's name in the SQL of MySQL, without quotes, and with its database if it has
+    /// one.
+    fn mysql_name(&self) -> QueryResult<String>;
+}
+
+#[cfg(feature = "mysql")]
+impl<F: QueryFragment<diesel::mysql::Mysql>> MysqlName for F {
+    fn mysql_name(&self) -> QueryResult<String> {
+        use diesel::mysql::{Mysql, MysqlQueryBuilder};
+        use diesel::query_builder::QueryBuilder;
+
+        let mut name = MysqlQueryBuilder::new();
+        self.to_sql(&mut name, &Mysql)?;
+        Ok(name.finish().replace('`', ""))
+    }
+}
+
+#[cfg(not(feature = "mysql"))]
+impl<F> MysqlName for F {
+    fn mysql_name(&self) -> QueryResult<String> {
+        Ok(String::new())
+    }
+}
+
 impl Dialect {
     /// Writes an index hint, after the table in a `FROM`: MySQL and MariaDB find the rows by the
     /// primary key, so that they lock no other rows.
@@ -107,7 +133,7 @@ impl Dialect {
         self,
         takes: bool,
         table: &'b T,
-        name: &'b str,
+        mysql_name: &'b str,
         out: &mut AstPass<'_, 'b, DB>,
     ) -> QueryResult<()>
     where
@@ -120,31 +146,31 @@ impl Dialect {
         };
         self.push_select(out);
         match self {
-            // Advisory locks belong to the database. The table's oid is part of the lock, so that
-            // tables of the same name in several schemas have different locks.
+            // Advisory locks belong to the database. The table's oid is the same with and without its
+            // schema.
             Dialect::PostgreSql => {
                 out.push_sql("CASE WHEN ");
                 out.push_sql(postgres);
-                out.push_sql("(hashtext(concat('diesel_counters/', CAST(");
-                DB::push_bind(Bind::Text(name), out)?;
-                out.push_sql(" AS TEXT))), CAST(CAST($diesel_counters$");
+                out.push_sql("(hashtext('diesel_counters/merge'), CAST(CAST($diesel_counters$");
                 table.walk_ast(out.reborrow())?;
                 out.push_sql(
                     "$diesel_counters$ AS regclass) AS oid)::int4) \
                      THEN CAST(1 AS BIGINT) ELSE 0 END",
                 );
             }
-            // Locks belong to the server, so the database's name is part of the lock. A name has up
-            // to 64 characters. A text has other bytes on a connection that writes its literals in
-            // UCS-2, UTF-16 or UTF-32, and MariaDB takes the bytes of a name.
+            // Locks belong to the server, so the database's name is part of the lock. A server can
+            // ignore the case of names. The name of a lock has up to 64 characters. A text has other
+            // bytes on a connection that writes its literals in UCS-2, UTF-16 or UTF-32, and MariaDB
+            // takes the bytes of a name.
             Dialect::MySql => {
                 out.push_sql("CAST(COALESCE(");
                 out.push_sql(mysql);
-                out.push_sql(
-                    "(CONVERT(SHA2(CONVERT(CONCAT_WS('/', 'diesel_counters', DATABASE(), ",
-                );
-                DB::push_bind(Bind::Text(name), out)?;
-                out.push_sql(") USING utf8mb4), 224) USING utf8mb4)");
+                out.push_sql("(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', ");
+                if !mysql_name.contains('.') {
+                    out.push_sql("REPLACE(DATABASE(), '`', ''), '.', ");
+                }
+                DB::push_bind(Bind::Text(mysql_name), out)?;
+                out.push_sql(") USING utf8mb4)), 224) USING utf8mb4)");
                 out.push_sql(mysql_arguments);
                 out.push_sql("), 0) AS SIGNED)");
             }

@@ -11,6 +11,7 @@ use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::AstPass;
 
+pub use self::lock::MysqlName;
 pub(crate) use self::rows::push_is_wanted;
 use super::{CounterBackend, Dialect};
 use crate::day::Period;

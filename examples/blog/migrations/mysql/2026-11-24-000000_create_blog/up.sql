@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS article_likes (
 -- The counter table, as in the library's reference migration.
 CREATE TABLE IF NOT EXISTS article_counters (
     article_id BIGINT   NOT NULL,
-    day        DATE     NOT NULL,
+    day        DATE     NOT NULL COMMENT 'diesel_counters: period = day',
     slot       SMALLINT NOT NULL,
     views      BIGINT   NOT NULL DEFAULT 0,
     likes      BIGINT   NOT NULL DEFAULT 0,

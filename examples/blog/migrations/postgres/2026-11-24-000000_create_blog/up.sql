@@ -33,6 +33,7 @@ CREATE TABLE article_counters (
     comments   BIGINT   NOT NULL DEFAULT 0,
     PRIMARY KEY (article_id, day, slot)
 );
+COMMENT ON COLUMN article_counters.day IS 'diesel_counters: period = day';
 
 -- The batches that the buffer of page views has written, so that none is written twice.
 CREATE TABLE counter_buffers (

@@ -27,6 +27,7 @@ CREATE TABLE article_likes (
 -- The counter table, as in the library's reference migration.
 CREATE TABLE article_counters (
     article_id BIGINT   NOT NULL REFERENCES articles (id) ON DELETE CASCADE,
+    -- diesel_counters: period = day
     day        DATE     NOT NULL,
     slot       SMALLINT NOT NULL,
     views      BIGINT   NOT NULL DEFAULT 0 CHECK (typeof(views) = 'integer'),
