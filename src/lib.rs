@@ -73,10 +73,10 @@
 //! | set a counter to a value, or to 0 | [`set_counter`](HasCounters::set_counter), [`reset_counter`](HasCounters::reset_counter) |
 //! | correct a model's counter from the rows that it counts | [`recount`](HasCounters::recount) |
 //! | correct the counters of all models, report drift, or import counts | [`recount_all`](HasCounters::recount_all), [`recount`](dsl::recount()) |
-//! | correct all counters of triggers | [`recount_triggers`](dsl::recount_triggers()) (feature `triggers`) |
 //! | remove a model's counters | [`delete_counters`](HasCounters::delete_counters) |
 //!
-//! Other transactions can count at the same time.
+//! Other transactions can count at the same time. The command `diesel-counters recount` corrects the
+//! counters of triggers.
 //!
 //! # Keeping tables small
 //!
@@ -143,7 +143,6 @@
 //! - `postgres`, `mysql`, `sqlite`: the backends, through Diesel's. `postgres` and `mysql` link no
 //!   client library; `sqlite` links libsqlite3, as Diesel's own does.
 //! - `r2d2`: the [`CounterBuffer`], [`ClaimSlots`] and the [`Compactor`], for Diesel's pool.
-//! - `triggers`: [`recount_triggers`](dsl::recount_triggers()), which corrects the counters of triggers.
 //!
 //! [`increment`]: dsl::increment()
 //! [`counter_value`]: dsl::counter_value()
@@ -190,8 +189,6 @@ pub use buffering::write::{BufferError, IfUnknown, Pending, Refused, Write, Writ
 #[cfg(feature = "r2d2")]
 pub use claim::ClaimSlots;
 pub use correcting::recount::Drift;
-#[cfg(feature = "triggers")]
-pub use correcting::recount_triggers::{RecountConnection, RecountedTable, WrongCount};
 pub use correcting::set_days::CountsSet;
 pub use counter::Counters;
 #[cfg(feature = "postgres")]
@@ -219,11 +216,7 @@ pub mod __private {
     pub use crate::backend::ListedRows;
     #[cfg(feature = "r2d2")]
     pub use crate::buffering::counter_buffer::write_once;
-    #[cfg(feature = "triggers")]
-    pub use crate::correcting::recount_triggers::stored_triggers;
     pub use crate::correcting::set_days::Spellings;
-    #[cfg(feature = "triggers")]
-    pub use crate::correcting::trigger_statements::{CountedTable, StoredTriggers};
     pub use crate::counter::name_of;
     pub use crate::key::{BindKey, Columns, KeyTypes, LoadKey, assert_key};
     pub use crate::reading::ranking::{IsParent, RankBy, RankingTable, join_parent};
@@ -242,8 +235,6 @@ pub mod dsl {
     pub use crate::claim::{ClaimSlot, claim_slot};
     pub use crate::correcting::delete::{DeleteCounters, DeleteOn, Listed, Under, delete_counters};
     pub use crate::correcting::recount::{Recount, RecountOn, RecountOne, recount};
-    #[cfg(feature = "triggers")]
-    pub use crate::correcting::recount_triggers::{RecountTriggers, recount_triggers};
     pub use crate::correcting::set::{SetCounter, SetOn, set_counter};
     pub use crate::correcting::set_days::{SetDays, SetDaysOf, SetDaysOn};
     pub use crate::correcting::true_counts::{RecountBy, TrueCounts};

@@ -5,7 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
-use diesel::{Connection, ConnectionError};
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, ConnectionError, QueryResult};
 use diesel_counters::Dialect;
 
 /// A connection to one of the databases that this command is built for.
@@ -68,8 +69,7 @@ fn open_any(url: &str) -> Result<AnyConnection> {
         #[cfg(feature = "postgres")]
         Dialect::PostgreSql => {
             refuse_pooler(url)?;
-            let timeouts = "SET lock_timeout = '2s'";
-            Ok(AnyConnection::Postgres(open(url, timeouts)?))
+            Ok(AnyConnection::Postgres(open(url, POSTGRES_SESSION)?))
         }
         #[cfg(feature = "mysql")]
         Dialect::MySql => {
@@ -106,6 +106,30 @@ fn open_any(url: &str) -> Result<AnyConnection> {
              `cargo install diesel_counters_cli --features {0}`",
             option(dialect)
         ),
+    }
+}
+
+/// Timeouts; and only the server's own functions and operators, because those of other roles would be
+/// run as the user of this command. All tables are named with their schema. The schemas of the user, in
+/// which tables without one are, are kept in a setting. A policy that would hide rows is an error.
+#[cfg(feature = "postgres")]
+const POSTGRES_SESSION: &str = "\
+    SET lock_timeout = '2s'; SET row_security = off; \
+    SELECT pg_catalog.set_config('diesel_counters.path', \
+        CAST(pg_catalog.current_schemas(false) AS pg_catalog.text), false); \
+    SET search_path = pg_catalog, pg_temp";
+
+impl AnyConnection {
+    /// Finds the operators of extensions again, such as those of CITEXT. They are needed for keys of such a
+    /// type, and found in the schemas of the user.
+    pub fn find_operators(&mut self) -> QueryResult<()> {
+        match self.dialect() {
+            Dialect::PostgreSql => self.batch_execute(
+                "SELECT set_config('search_path', array_to_string(ARRAY(SELECT quote_ident(schema) \
+                 FROM unnest(CAST(current_setting('diesel_counters.path') AS text[])) AS schema), ', '), false)",
+            ),
+            Dialect::MySql | Dialect::Sqlite => Ok(()),
+        }
     }
 }
 

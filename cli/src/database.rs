@@ -119,9 +119,27 @@ impl Database {
         schema.unwrap_or_default() + &self.quoted(name)
     }
 
-    /// A table's name in SQL, with its schema if it needs one.
+    /// A table's name in SQL.
     pub fn table_name(self, table: &Table) -> String {
-        self.quoted_in(table.schema.as_deref(), &table.name)
+        self.quoted_in(table.sql_schema.as_deref(), &table.name)
+    }
+
+    /// What a table is called in a query that uses it for something. LOCK TABLES of MySQL takes each alias
+    /// once.
+    pub fn alias(self, used_as: &str, table: &Table) -> String {
+        match self {
+            MYSQL => self.quoted(&format!("{used_as}_{}", table.name)),
+            _ => used_as.to_owned(),
+        }
+    }
+
+    /// A condition that is true if both are the same key. An operator of an extension's type, such as
+    /// CITEXT, is not found by its name alone where generated SQL runs.
+    pub fn is_same(self, column: &Column, one: &str, other: &str) -> String {
+        match &column.equals_in {
+            Some(schema) => format!("{one} OPERATOR({}.=) {other}", self.quoted(schema)),
+            None => format!("{one} = {other}"),
+        }
     }
 
     /// Names in SQL: `"a", "b"`.

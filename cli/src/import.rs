@@ -99,18 +99,29 @@ where
     SetDays<'static, TableName, ST, K, [i128; 1]>: SetDaysOn<Conn>,
 {
     let lines = read::<K>(file, &layout).with_context(|| args.file.display().to_string())?;
+    let (first_days, others): (Vec<_>, Vec<_>) = lines
+        .into_iter()
+        .partition(|line| layout.period.start(line.day) == line.day);
+    let refused = others.into_iter().map(|line| Refused {
+        line: line.number,
+        reason: format!(
+            "{} is not the first day of a period of the table: give {}",
+            line.day,
+            layout.period.start(line.day)
+        ),
+    });
     let mut report = Report {
         table: args.table.clone(),
         counter: args.counter.clone(),
         dry_run: args.dry_run,
-        lines: lines.len(),
+        lines: first_days.len() + refused.len(),
         counts_set: 0,
-        refused: Vec::new(),
+        refused: refused.collect(),
     };
     let bar = progress_bar("lines");
-    bar.set_length(lines.len() as u64);
+    bar.set_length(first_days.len() as u64);
     let spellings = Spellings::default();
-    for batch in lines.chunks(1_000) {
+    for batch in first_days.chunks(1_000) {
         set::<ST, K, Conn>(&layout, batch, &spellings, &mut report, conn)?;
         bar.inc(batch.len() as u64);
     }

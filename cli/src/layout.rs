@@ -18,7 +18,7 @@ pub struct TableName {
 impl TableName {
     pub fn of(table: &Table) -> Self {
         TableName {
-            schema: table.schema.clone(),
+            schema: table.sql_schema.clone(),
             name: table.name.clone(),
         }
     }

@@ -34,6 +34,10 @@ use crate::options::Options;
 
 #[doc(hidden)]
 pub use crate::connection::AnyConnection;
+#[doc(hidden)]
+pub use crate::recount::recounts;
+#[doc(hidden)]
+pub use crate::triggers::Recount;
 
 /// Inspect, check and maintain the counter tables of diesel_counters.
 ///

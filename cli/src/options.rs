@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::{Args, value_parser};
 use serde::Serialize;
 
-use diesel_counters::{Slot, set_default_slot};
+use diesel_counters::{Dialect, Slot, set_default_slot};
 
 use crate::connection::{self, AnyConnection};
 use crate::partition;
@@ -52,6 +52,15 @@ impl Options {
             let _ = set_default_slot(partition);
         }
         Ok(conn)
+    }
+
+    /// The slot of merged rows, as SQL: that of the partition.
+    pub fn merged_slot(&self, dialect: Dialect) -> String {
+        match (dialect, self.partition) {
+            (Dialect::MySql, Some(Slot::Partition { index, .. })) => format!("-{index}"),
+            // PostgreSQL's is the setting of the session.
+            (dialect, _) => dialect.merged_slot(),
+        }
     }
 
     /// The URL; an empty variable is none.

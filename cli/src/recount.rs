@@ -1,14 +1,25 @@
 //! `recount`: corrects counters from the rows that triggers count.
 
+use std::time::Duration;
+
 use anyhow::{Result, bail};
 use clap::Args;
-use diesel_counters::RecountedTable;
-use diesel_counters::dsl::recount_triggers;
+use diesel::connection::{Connection, SimpleConnection};
+use diesel::prelude::*;
+use diesel::query_builder::SqlQuery;
+use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
+use diesel::sql_query;
+use diesel::sql_types::{BigInt, Text};
+use diesel_counters::Dialect;
 use serde::Serialize;
 
+use crate::connection::{AnyConnection, connect};
 use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
-use crate::triggers::definitions;
+use crate::sql::sql;
+use crate::triggers::{
+    Compared, Counting, Lines, Recount as Statements, Stored, Wrong, definitions,
+};
 
 /// Correct the counters of triggers by counting their rows again.
 ///
@@ -25,6 +36,11 @@ pub struct Recount {
     /// Only print which counts are wrong.
     #[arg(long)]
     dry_run: bool,
+    /// Also set the counts of entities without a counted row to 0, in an ordinary column that counts the
+    /// rows of a condition (`--when`). Others may keep these counts, so they are left as they are
+    /// otherwise.
+    #[arg(long)]
+    zero: bool,
 }
 
 #[derive(Serialize)]
@@ -38,47 +54,44 @@ struct Recounted {
     name: String,
     rows: String,
     wrong: Vec<Wrong>,
-}
-
-/// A count that is not that of the rows.
-#[derive(Serialize)]
-struct Wrong {
-    counter: String,
-    /// Empty if the table counts for one thing only.
-    entity: String,
-    /// 1970-01-01 if the rows are not counted by a day of their own.
-    day: String,
-    stored: i64,
-    actual: i64,
+    /// The entities without a row that counts whose counts are not 0, and are left as they are.
+    left: i64,
 }
 
 pub fn run(args: Recount, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
-    let known: Vec<_> = definitions(conn)?.into_iter().map(|one| one.name).collect();
+    let known = definitions(conn)?;
     if known.is_empty() {
         bail!(
             "this database has no triggers that count rows: `diesel-counters generate trigger` writes them"
         );
     }
-    if let Some(name) = args.names.iter().find(|name| !known.contains(name)) {
+    let is_named = |name: &String| args.names.is_empty() || args.names.contains(name);
+    let names: Vec<_> = known
+        .iter()
+        .map(|one| one.definition.name.clone())
+        .collect();
+    if let Some(name) = args.names.iter().find(|name| !names.contains(name)) {
         bail!(
             "there are no triggers {name}; there are {}",
-            known.join(", ")
+            names.join(", ")
         );
     }
-    let named = known.into_iter();
-    let named = named.filter(|name| args.names.is_empty() || args.names.contains(name));
     let (mut triggers, mut failed) = (Vec::new(), Vec::new());
+    let named = known.into_iter();
+    let named = named.filter(|one| is_named(&one.definition.name));
+    let all = named.map(|stored| (stored.definition.name.clone(), counting(stored, conn)));
+    let all: Vec<_> = all.collect();
+    if conn.dialect() == Dialect::MySql {
+        // Each statement names the rows that it changes.
+        conn.batch_execute("SET SESSION sql_safe_updates = 0")?;
+    }
     let bar = progress_bar("triggers");
-    for name in bar.wrap_iter(named.collect::<Vec<_>>().into_iter()) {
-        let recount = recount_triggers().of(&name);
-        let tables = match args.dry_run {
-            true => recount.dry_run(conn),
-            false => recount.execute(conn),
-        };
-        match tables {
-            Ok(tables) => triggers.push(recounted(name, tables)),
-            Err(error) => failed.push(format!("{name}: {error}")),
+    for (name, counting) in bar.wrap_iter(all.into_iter()) {
+        let recounted = counting.and_then(|counting| recount(&counting, &args, options, conn));
+        match recounted {
+            Ok(recounted) => triggers.push(recounted),
+            Err(error) => failed.push(format!("{name}: {error:#}")),
         }
     }
     bar.finish_and_clear();
@@ -93,32 +106,113 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     }
 }
 
-fn recounted(name: String, tables: Vec<RecountedTable>) -> Recounted {
-    let rows = tables
-        .first()
-        .map_or(String::new(), |table| table.rows.clone());
-    let wrong = tables.into_iter().flat_map(|table| {
-        let wrong = table.wrong.into_iter();
-        wrong.map(move |wrong| Wrong {
-            counter: format!("{}.{}", table.table, wrong.counter),
-            entity: wrong.entity,
-            day: wrong.day.unwrap_or_default().to_string(),
-            stored: wrong.stored,
-            actual: wrong.actual,
-        })
-    });
-    Recounted {
-        name,
-        rows,
-        wrong: wrong.collect(),
+fn counting(stored: Stored, conn: &mut AnyConnection) -> Result<Counting> {
+    if !stored.is_own {
+        bail!(
+            "they belong to {}, and a recount runs the SQL that they have: run it as {0}. If that account is \
+             gone, `diesel-counters check` says what to do",
+            stored.owner
+        );
+    }
+    let counting = Counting::new(stored.definition, conn)?;
+    counting.refuse_hidden_rows(conn)?;
+    Ok(counting)
+}
+
+fn recount(
+    counting: &Counting,
+    args: &Recount,
+    options: &Options,
+    conn: &mut AnyConnection,
+) -> Result<Recounted> {
+    let merged = options.merged_slot(conn.dialect());
+    let (mut wrong, mut left) = (Vec::new(), 0);
+    for target in &counting.targets {
+        let compared = match args.zero {
+            true => Compared::All,
+            false => counting.compared(target),
+        };
+        let statements = Statements::new(counting, target, compared, &merged);
+        let found = match args.dry_run {
+            true => statements.find(conn),
+            false => statements.correct(conn),
+        };
+        wrong.extend(found?.into_iter().map(|wrong| Wrong {
+            counter: format!("{}.{}", statements.table, wrong.counter),
+            ..wrong
+        }));
+        if compared == Compared::WithRows {
+            let drift = counting.drift(target, Compared::WithoutRows);
+            let number = sql(format!("SELECT COUNT(*) FROM {drift}")).typed::<BigInt>();
+            left += number.get_result::<i64>(conn)?;
+        }
+    }
+    Ok(Recounted {
+        name: counting.definition.name.clone(),
+        rows: counting.rows.to_string(),
+        wrong,
+        left,
+    })
+}
+
+/// The recounts of all triggers of a database, table by table, for the enumerator and the checker.
+pub fn recounts(url: &str) -> Result<Vec<Statements>> {
+    let conn = &mut connect(url, Duration::from_secs(60))?;
+    let mut all = Vec::new();
+    for stored in definitions(conn)? {
+        let counting = counting(stored, conn)?;
+        let merged = conn.dialect().merged_slot();
+        let targets = counting.targets.iter();
+        all.extend(
+            targets.map(|target| {
+                Statements::new(&counting, target, counting.compared(target), &merged)
+            }),
+        );
+    }
+    Ok(all)
+}
+
+/// A row of [`Lines::lines`].
+#[derive(Debug, QueryableByName)]
+pub struct Line {
+    #[diesel(sql_type = Text)]
+    line: String,
+}
+
+impl<C> Lines for C
+where
+    C: Connection,
+    for<'c> SqlQuery: LoadQuery<'c, C, Line> + ExecuteDsl<C>,
+{
+    fn run(&mut self, statement: &str) -> QueryResult<()> {
+        ExecuteDsl::execute(sql_query(statement), self).map(drop)
+    }
+
+    fn lines(&mut self, query: &str) -> QueryResult<Vec<String>> {
+        let lines = LoadQuery::internal_load(sql_query(query), self)?;
+        lines.map(|line| line.map(|line| line.line)).collect()
+    }
+
+    fn in_transaction<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> QueryResult<T>,
+    ) -> QueryResult<T> {
+        self.transaction(work)
     }
 }
+
 /// The wrong counts that are printed for each trigger.
 const SHOWN: usize = 20;
 
 fn text(report: &Report) -> String {
     let mut text = String::new();
-    for Recounted { name, rows, wrong } in &report.triggers {
+    for Recounted {
+        name,
+        rows,
+        wrong,
+        left,
+    } in &report.triggers
+    {
         let number = match wrong.len() {
             0 => format!("all counts agree with {rows}"),
             1 => "1 count".to_owned(),
@@ -145,6 +239,13 @@ fn text(report: &Report) -> String {
         }
         if wrong.len() > SHOWN {
             text += &format!("  and {} more\n", thousands((wrong.len() - SHOWN) as i64));
+        }
+        if *left > 0 {
+            text += &format!(
+                "  {} entities without a counted row have another count than 0: left as they are; --zero \
+                 sets them to 0\n",
+                thousands(*left)
+            );
         }
     }
     text

@@ -10,6 +10,9 @@ pub type Named<'n> = (Option<&'n str>, &'n str);
 pub struct Table {
     /// `None` if the table is found without it.
     pub schema: Option<String>,
+    /// The schema in SQL. On PostgreSQL it is always there, so that a name does not depend on the session.
+    /// Elsewhere a dump may be restored in a database of another name.
+    pub sql_schema: Option<String>,
     /// The table's schema in any case. A schema of MySQL is a database.
     pub in_schema: String,
     pub name: String,
@@ -43,6 +46,10 @@ pub struct Column {
     /// Its collation, if that takes different texts as equal: 'Foo' and 'foo', or on MySQL
     /// 'foo ' and 'foo'.
     pub loose_collation: Option<String>,
+    /// The schema of `=` for its type on PostgreSQL, if that is not the server's own.
+    pub equals_in: Option<String>,
+    /// Computed whenever it is read, on PostgreSQL.
+    pub not_stored: bool,
     pub comment: Option<String>,
     /// The column that a foreign key of this column alone refers to.
     pub refers_to: Option<Parent>,

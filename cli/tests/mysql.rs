@@ -4,6 +4,8 @@ mod behaviour;
 #[path = "behaviour/hot_row.rs"]
 mod hot_row;
 mod server;
+#[path = "mysql/mod.rs"]
+mod trust;
 
 use std::sync::mpsc;
 use std::thread;

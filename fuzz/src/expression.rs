@@ -125,11 +125,14 @@ fn table() -> Table {
         auto_increment: false,
         generated: false,
         loose_collation: None,
+        equals_in: None,
+        not_stored: false,
         comment: None,
         refers_to: None,
     };
     Table {
         schema: None,
+        sql_schema: None,
         in_schema: "main".to_owned(),
         name: "rows".to_owned(),
         columns: COLUMNS.map(column).to_vec(),

@@ -140,15 +140,14 @@ impl<C: Counters> SetCounter<C> {
             let day = C::Table::PERIOD.start(day);
             ((key, Reverse(day)), count)
         });
-        let set = SetDays::new(Layout::of_counters(C::NAMES), add_up::<C, _>(counts));
-        set.period(C::Table::PERIOD)
+        SetDays::new(Layout::of_counters(C::NAMES), add_up::<C, _>(counts))
     }
 }
 
 impl<F, ST, K: Ord> SetDays<'static, F, ST, K, [i128; 1]> {
     /// Sets the counts of the first counter of `layout`, for a table that is known only at run time. Each
     /// entity and day must be there once. If the table does not count by day, give the first days of its
-    /// periods, and set its [`period`](SetDays::period).
+    /// periods.
     pub fn of_layout(
         mut layout: Layout<F>,
         counts: impl IntoIterator<Item = (K, NaiveDate, i64)>,
@@ -165,9 +164,9 @@ impl<F, ST, K: Ord> SetDays<'static, F, ST, K, [i128; 1]> {
 impl<F, ST, K, S> SetDays<'static, F, ST, K, S> {
     fn new(layout: Layout<F>, counts: Vec<((K, Reverse<NaiveDate>), S)>) -> Self {
         SetDays {
+            period: layout.period,
             layout: Arc::new(layout),
             counts,
-            period: Period::Day,
             batch: MAX_BATCH,
             spellings: Spellings::default(),
             partition: Partition::chosen(),
@@ -178,14 +177,6 @@ impl<F, ST, K, S> SetDays<'static, F, ST, K, S> {
 }
 
 impl<'p, F, ST, K, S> SetDays<'p, F, ST, K, S> {
-    /// Sets the period that the table counts by, so that a count is compared with all rows of its period.
-    /// Defaults to that of its [`counter_table!`](crate::counter_table), and in a table that is known only
-    /// at run time to the day.
-    pub fn period(mut self, period: Period) -> Self {
-        self.period = period;
-        self
-    }
-
     /// Sets how many counts are set in one transaction: from 1 to 1,000. Defaults to 1,000. A number
     /// outside of this range is replaced by the nearest one in it.
     pub fn batch(mut self, counts: usize) -> Self {

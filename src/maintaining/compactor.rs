@@ -10,18 +10,14 @@ use diesel::r2d2::{ManageConnection, Pool, PoolError};
 use diesel::result::Error;
 
 use crate::background::{Background, Stop, caught};
-#[cfg(feature = "triggers")]
-use crate::correcting::recount_triggers::{RecountConnection, RecountedTable, recount_triggers};
 use crate::day::Period;
 use crate::maintaining::compact::{Compact, Compacted, StoredTable, compact, fold};
 use crate::maintaining::materialize::{Materialize, MaterializeOn, Materialized};
 use crate::maintaining::merge::MergeOn;
 
-/// A background thread that keeps counter tables small and exact: it runs
-/// [`compact`](crate::dsl::compact()), [`fold`](crate::dsl::fold()),
-/// [`materialize`](crate::HasCounters::materialize) and
-/// [`recount_triggers`](crate::dsl::CompactorBuilder::recount_triggers) regularly, with connections
-/// of a pool.
+/// A background thread that keeps counter tables small: it runs [`compact`](crate::dsl::compact()),
+/// [`fold`](crate::dsl::fold()) and [`materialize`](crate::HasCounters::materialize) regularly, with
+/// connections of a pool.
 ///
 /// It runs at once and then every day, unless [`every`] or [`daily_at`] sets another schedule. It
 /// stops with [`stop`](Compactor::stop), or when it is dropped.
@@ -100,11 +96,11 @@ impl<M: ManageConnection> fmt::Debug for CompactorBuilder<M> {
     }
 }
 
-/// A run of a [`Compactor`] on one table, or on all triggers.
+/// A run of a [`Compactor`] on one table.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Run {
-    /// The table's name, or `triggers`; of a copy, the name of its column too.
+    /// The table's name; of a copy, the name of its column too.
     pub table: String,
     /// What was done, or the error.
     pub result: Result<Done, RunError>,
@@ -118,9 +114,6 @@ pub enum Done {
     Compacted(Compacted),
     /// The numbers of rows that were compared and written.
     Materialized(Materialized),
-    /// The tables that triggers count in, with the counts that were corrected.
-    #[cfg(feature = "triggers")]
-    Recounted(Vec<RecountedTable>),
 }
 
 impl fmt::Display for Done {
@@ -128,18 +121,6 @@ impl fmt::Display for Done {
         match self {
             Done::Compacted(done) => done.fmt(f),
             Done::Materialized(done) => done.fmt(f),
-            #[cfg(feature = "triggers")]
-            Done::Recounted(tables) => {
-                let wrong: usize = tables.iter().map(|table| table.wrong.len()).sum();
-                let s = |number| if number == 1 { "" } else { "s" };
-                let tables = tables.len();
-                write!(
-                    f,
-                    "{wrong} count{} corrected, {tables} table{}",
-                    s(wrong),
-                    s(tables)
-                )
-            }
         }
     }
 }
@@ -329,23 +310,6 @@ where
             run: Box::new(move |conn, stop| {
                 let mut copy = copy().stop_when(|| stop.is_now());
                 Ok(Done::Materialized(copy.copy(true, conn)?))
-            }),
-        });
-        self
-    }
-
-    /// Corrects the counters of all triggers, with
-    /// [`recount_triggers`](crate::dsl::recount_triggers()).
-    #[cfg(feature = "triggers")]
-    pub fn recount_triggers(mut self) -> Self
-    where
-        M::Connection: RecountConnection,
-    {
-        self.tasks.push(Task {
-            table: "triggers".to_owned(),
-            run: Box::new(|conn, stop| {
-                let recount = recount_triggers().stop_when(|| stop.is_now());
-                Ok(Done::Recounted(recount.execute(conn)?))
             }),
         });
         self

@@ -28,7 +28,6 @@ mod ranking;
 mod reading;
 mod recounting;
 mod recounting_by_day;
-mod recounting_triggers;
 mod refusing;
 mod retry;
 mod retrying;

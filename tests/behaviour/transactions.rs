@@ -156,7 +156,7 @@ fn what_an_open_transaction_forbids_is_refused_before_there_is_a_statement() {
     for run in runs {
         let (_database, mut conn, _article) = TestDatabase::with_article();
         let watched = watch(&mut conn, |conn| {
-            let result = write_transaction(conn, |conn| run(conn));
+            let result = write_transaction(conn, run);
             let is_refused = matches!(result, Err(Error::QueryBuilderError(_)));
             assert_eq!(is_refused, IS_MYSQL, "{result:?}");
         });

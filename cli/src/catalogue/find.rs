@@ -65,7 +65,12 @@ pub fn counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
 /// If there is none. The error names the counter tables.
 pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTable> {
     match CounterTable::try_from(table(conn, name)?) {
-        Ok(table) => Ok(table),
+        Ok(table) => {
+            if table.entity.iter().any(|key| key.equals_in.is_some()) {
+                conn.find_operators()?;
+            }
+            Ok(table)
+        }
         Err(table) => Err(not_a_counter_table(&table, conn)?),
     }
 }

@@ -1,13 +1,19 @@
 //! PostgreSQL's catalogue.
 
 use super::rows::Catalogue;
-use crate::database::POSTGRES;
 use crate::sql::{Sql, sql};
 use crate::table::{Kind, Named};
 
 pub const CATALOGUE: Catalogue = Catalogue {
     columns: "
-    SELECT CASE WHEN pg_table_is_visible(c.oid) THEN NULL ELSE n.nspname::text END AS schema_name,
+    SELECT CASE WHEN n.nspname = (
+                   SELECT v.nspname
+                   FROM unnest(current_setting('diesel_counters.path')::text[])
+                       WITH ORDINALITY AS path (schema, place)
+                   JOIN pg_namespace v ON v.nspname = path.schema
+                   JOIN pg_class o ON o.relnamespace = v.oid AND o.relname = c.relname
+                   ORDER BY path.place LIMIT 1
+               ) THEN NULL ELSE n.nspname::text END AS schema_name,
            n.nspname::text AS in_schema, c.relname::text AS table_name,
            NULL::text AS definition, false AS is_strict,
            c.relkind = 'p' AS is_partitioned,
@@ -21,6 +27,14 @@ pub const CATALOGUE: Catalogue = Catalogue {
            a.attgenerated <> '' AS is_generated,
            (SELECT l.collname::text FROM pg_collation l
             WHERE l.oid = a.attcollation AND NOT l.collisdeterministic) AS loose_collation,
+           (SELECT e.nspname::text FROM pg_type t
+            JOIN pg_opclass oc ON oc.opcintype = coalesce(nullif(t.typbasetype, 0), t.oid)
+                AND oc.opcdefault AND oc.opcmethod = 403
+            JOIN pg_amop ao ON ao.amopfamily = oc.opcfamily AND ao.amopstrategy = 3
+                AND ao.amoplefttype = oc.opcintype AND ao.amoprighttype = oc.opcintype
+            JOIN pg_operator o ON o.oid = ao.amopopr JOIN pg_namespace e ON e.oid = o.oprnamespace
+            WHERE t.oid = a.atttypid AND e.nspname <> 'pg_catalog') AS equals_in,
+           a.attgenerated = 'v' AS is_not_stored,
            col_description(c.oid, a.attnum) AS column_comment
     FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -54,7 +68,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
            p.relname::text AS parent_table, pa.attname::text AS parent_column,
            CASE o.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL'
                WHEN 'd' THEN 'SET DEFAULT' ELSE 'NO ACTION' END AS on_delete,
-           CASE o.confupdtype WHEN 'c' THEN 'CASCADE' ELSE 'NO ACTION' END AS on_update,
+           CASE o.confupdtype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL'
+               WHEN 'd' THEN 'SET DEFAULT' ELSE 'NO ACTION' END AS on_update,
            CASE WHEN o.condeferred THEN 'DEFERRABLE INITIALLY DEFERRED'
                WHEN o.condeferrable THEN 'DEFERRABLE' ELSE 'NOT DEFERRABLE' END AS is_deferrable
     FROM pg_constraint o
@@ -73,17 +88,14 @@ pub const CATALOGUE: Catalogue = Catalogue {
             WHERE contype = 'f' AND cardinality(conkey) > 1) AS keys WHERE of_schema = ",
     named,
     other,
+    names_schema: true,
     kind_of,
 };
 
-/// PostgreSQL itself looks for a name without a schema.
 fn named(name: Option<Named<'_>>) -> Sql {
     let tables = sql("c.relkind IN ('r', 'p') AND ");
     match name {
-        Some((schema, name)) => {
-            let name = POSTGRES.quoted_in(schema, name);
-            tables.sql("c.oid = to_regclass(").bind(&*name).sql(")")
-        }
+        Some(name) => tables.sql("c.oid = ").then(of_name(name)),
         None => tables.sql(
             "n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' \
              AND NOT c.relispartition",
@@ -91,14 +103,31 @@ fn named(name: Option<Named<'_>>) -> Sql {
     }
 }
 
-fn other((schema, name): Named<'_>) -> Sql {
+fn other(name: Named<'_>) -> Sql {
     sql(
         "SELECT CASE c.relkind WHEN 'v' THEN 'a view' WHEN 'm' THEN 'a materialized view' \
              WHEN 'f' THEN 'a foreign table' WHEN 'S' THEN 'a sequence' WHEN 'c' THEN 'a type' \
-             ELSE 'an index' END FROM pg_class c WHERE c.oid = to_regclass(",
+             ELSE 'an index' END FROM pg_class c WHERE c.oid = ",
     )
-    .bind(&*POSTGRES.quoted_in(schema, name))
-    .sql(")")
+    .then(of_name(name))
+}
+
+/// The oid of what has a name. Without a schema, it is in the first of the user's schemas that has it.
+fn of_name((schema, name): Named<'_>) -> Sql {
+    let oid = "(SELECT o.oid FROM pg_class o JOIN pg_namespace v ON v.oid = o.relnamespace";
+    match schema {
+        Some(schema) => {
+            let oid = sql(format!("{oid} WHERE v.nspname = ")).bind(schema);
+            oid.sql(" AND o.relname = ").bind(name).sql(")")
+        }
+        None => {
+            let oid = sql(format!(
+                "{oid} JOIN unnest(current_setting('diesel_counters.path')::text[]) \
+                 WITH ORDINALITY AS path (schema, place) ON path.schema = v.nspname WHERE o.relname = "
+            ));
+            oid.bind(name).sql(" ORDER BY path.place LIMIT 1)")
+        }
+    }
 }
 
 fn kind_of(formatted: &str) -> Kind {

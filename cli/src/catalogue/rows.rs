@@ -25,14 +25,23 @@ struct ColumnRow {
     column_default: Option<String>,
     is_auto_increment: bool,
     is_generated: bool,
+    more: MoreRow,
+}
+
+/// The last columns of a [`ColumnRow`]. Diesel has tuples of up to 16.
+#[derive(Clone, Queryable)]
+struct MoreRow {
     loose_collation: Option<String>,
+    equals_in: Option<String>,
+    is_not_stored: bool,
     column_comment: Option<String>,
 }
 
 #[rustfmt::skip]
 type ColumnTypes = (
     Nullable<Text>, Text, Text, Nullable<Text>, Bool, Bool, Nullable<Text>,
-    Text, Text, Bool, Nullable<Text>, Bool, Bool, Nullable<Text>, Nullable<Text>,
+    Text, Text, Bool, Nullable<Text>, Bool, Bool,
+    (Nullable<Text>, Nullable<Text>, Bool, Nullable<Text>),
 );
 
 /// Ordered by index, and by the columns' order in it.
@@ -73,6 +82,8 @@ pub struct Catalogue {
     pub named: fn(Option<Named<'_>>) -> Sql,
     /// The query of what has a name and is no table: `a view`.
     pub other: fn(Named<'_>) -> Sql,
+    /// Whether SQL always names the schema.
+    pub names_schema: bool,
     /// The kind of an SQL type, as the catalogue writes it.
     pub kind_of: fn(&str) -> Kind,
 }
@@ -96,7 +107,7 @@ impl Catalogue {
         let of_tables = rows.chunk_by(|one, next| {
             (&one.in_schema, &one.table_name) == (&next.in_schema, &next.table_name)
         });
-        let mut tables: Vec<_> = of_tables.map(|rows| table(rows, self.kind_of)).collect();
+        let mut tables: Vec<_> = of_tables.map(|rows| table(rows, self)).collect();
 
         let rows = query(self.indexes).typed::<IndexTypes>();
         let rows: Vec<IndexRow> = rows.load(conn)?;
@@ -128,24 +139,30 @@ fn find<'t>(tables: &'t mut [Table], in_schema: &str, name: &str) -> Option<&'t 
     tables.find(|table| table.in_schema == in_schema && table.name == name)
 }
 
-fn table(rows: &[ColumnRow], kind_of: fn(&str) -> Kind) -> Table {
+fn table(rows: &[ColumnRow], catalogue: &Catalogue) -> Table {
     let first = rows[0].clone();
     // PostgreSQL writes `NULL::bigint`.
     let value = |default: &'_ str| default.split("::").next().map(str::to_ascii_uppercase);
     let is_null = |default: &String| value(default).as_deref() == Some("NULL");
     let columns = rows.iter().cloned().map(|row| Column {
-        kind: kind_of(&row.column_type),
+        kind: (catalogue.kind_of)(&row.column_type),
         name: row.column_name,
         sql_type: row.column_type,
         nullable: row.is_nullable,
         default: row.column_default.filter(|default| !is_null(default)),
         auto_increment: row.is_auto_increment,
         generated: row.is_generated,
-        loose_collation: row.loose_collation,
-        comment: row.column_comment,
+        loose_collation: row.more.loose_collation,
+        equals_in: row.more.equals_in,
+        not_stored: row.more.is_not_stored,
+        comment: row.more.column_comment,
         refers_to: None,
     });
     Table {
+        sql_schema: match catalogue.names_schema {
+            true => Some(first.in_schema.clone()),
+            false => first.schema_name.clone(),
+        },
         schema: first.schema_name,
         in_schema: first.in_schema,
         name: first.table_name,

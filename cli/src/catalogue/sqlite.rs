@@ -20,6 +20,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
            (SELECT x.coll FROM pragma_index_list(t.name) l, pragma_index_xinfo(l.name) x
             WHERE l.\"unique\" AND x.key AND x.cid = c.cid AND x.coll <> 'BINARY' LIMIT 1)
                AS loose_collation,
+           NULL AS equals_in, 0 AS is_not_stored,
            NULL AS column_comment
     FROM pragma_table_list t, pragma_table_xinfo(t.name) c
     WHERE {where}
@@ -58,6 +59,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
             FROM sqlite_schema m, pragma_foreign_key_list(m.name) k WHERE k.seq > 0) WHERE of_schema = ",
     named,
     other,
+    names_schema: false,
     kind_of,
 };
 

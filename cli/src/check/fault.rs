@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::change::Script;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Fault {
     pub severity: Severity,
     /// A stable name.

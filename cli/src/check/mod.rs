@@ -12,6 +12,7 @@ mod integers;
 mod no_default;
 mod nodes;
 mod null_key;
+mod owners;
 mod partitions;
 mod period;
 mod primary_key;
@@ -20,6 +21,7 @@ mod strict;
 mod text;
 mod triggers;
 mod words;
+mod writes;
 
 use anyhow::{Result, bail};
 use clap::Args;

@@ -3,22 +3,25 @@
 use anyhow::Result;
 
 use super::fault::{Fault, faults};
+use super::owners;
+use super::writes::{names, sets};
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
 use crate::triggers::{
-    Counting, Definition, FUNCTION, LiveTrigger, Trigger, VIEW, definitions, live_triggers,
-    triggers,
+    Counting, Definition, LiveTrigger, Trigger, definitions, live_triggers, triggers,
 };
 
 faults! {
     TRIGGER_MISSING = Wrong, "trigger_missing": "The rows that it should count are not counted.";
+    TRIGGER_HIDDEN = Wrong, "trigger_hidden": "It is not known whether they count all rows.";
     TRIGGER_DISABLED = Wrong, "trigger_disabled":
         "Rows that are written meanwhile are not counted, or counted twice.";
     TRIGGER_CHANGED = Wrong, "trigger_changed":
         "Somebody changed it, or another version of diesel-counters wrote it. It may not count what its \
          definition says.";
     TRIGGER_OTHER = Wrong, "trigger_other": "Rows are counted twice, if both count the same.";
-    TRIGGER_OWN = Note, "trigger_own": "If it counts the same elsewhere, it only costs time.";
+    TRIGGER_OPEN = Wrong, "trigger_open":
+        "They could attach it to tables of their own, and it runs with the rights of its owner.";
     TRIGGER_TWICE = Wrong, "trigger_twice":
         "The counter has the rows of both, and a recount sets it to the rows of one.";
     TRIGGER_DEFINITION = Wrong, "trigger_definition":
@@ -32,29 +35,43 @@ pub struct Triggers {
     definitions: Vec<(Definition, Result<Known>)>,
     /// The triggers of all definitions.
     all: Vec<Trigger>,
+    /// The names of those that are there, and that this account may not see.
+    hidden: Vec<String>,
 }
 
 /// A definition whose tables exist, and its triggers.
 struct Known {
     counting: Counting,
     triggers: Vec<Trigger>,
+    /// The faults of the accounts with whose rights they run.
+    owners: Vec<Fault>,
 }
 
 impl Triggers {
     pub fn load(conn: &mut AnyConnection) -> Result<Self> {
         let mut all = Vec::new();
         let mut known = Vec::new();
-        for definition in definitions(conn)? {
+        for stored in definitions(conn)? {
+            let definition = stored.definition;
             let counting = Counting::new(definition.clone(), conn);
             let one = counting.and_then(|counting| {
+                counting.refuse_hidden_rows(conn)?;
                 let triggers = triggers(&counting)?;
                 all.extend(triggers.clone());
-                Ok(Known { counting, triggers })
+                Ok(Known {
+                    owners: owners::check(&counting, &triggers, &stored.owner, conn)?,
+                    counting,
+                    triggers,
+                })
             });
             known.push((definition, one));
         }
+        let live = live_triggers(conn)?;
+        let is_live = |trigger: &&Trigger| live.iter().any(|live| live.name == trigger.name);
+        let missing = all.iter().filter(|trigger| !is_live(trigger));
         Ok(Triggers {
-            live: live_triggers(conn)?,
+            hidden: owners::hidden(missing, conn)?,
+            live,
             definitions: known,
             all,
         })
@@ -76,7 +93,8 @@ impl Triggers {
             }
             Err(_) => {
                 let mut counts = definition.counts.iter();
-                counts.any(|count| [&table.name, &table.to_string()].contains(&&count.table))
+                // Its schema can have another name now.
+                counts.any(|count| count.table.rsplit('.').next() == Some(&table.name))
             }
         };
         let (here, others) = self.definitions.drain(..).partition(is_here);
@@ -96,13 +114,24 @@ impl Triggers {
         let mut faults = Vec::new();
         for (i, (definition, known)) in definitions.iter().enumerate() {
             match known {
-                Ok(Known { counting, triggers }) => {
+                Ok(Known {
+                    counting,
+                    triggers,
+                    owners,
+                }) => {
+                    faults.extend(owners.iter().cloned());
                     let before = definitions[..i]
                         .iter()
                         .filter_map(|(_, known)| known.as_ref().ok());
                     faults.extend(before.filter_map(|before| twice(&before.counting, counting)));
+                    let first = faults.len();
                     for trigger in triggers {
-                        faults.extend(self.of_trigger(trigger, counting));
+                        // Their function is the same.
+                        let fault = self.of_trigger(trigger, counting);
+                        let is_new = |fault: &Fault| {
+                            faults[first..].iter().all(|other| other.what != fault.what)
+                        };
+                        faults.extend(fault.filter(is_new));
                     }
                     faults.extend(self.others(counting));
                 }
@@ -134,6 +163,9 @@ impl Triggers {
             counting.definition.name
         );
         if let Some(live) = of_table.iter().find(|live| live.is_like(trigger)) {
+            if live.open {
+                return Some(open(counting));
+            }
             let (name, why) = (&live.name, live.disabled.as_ref()?);
             let table = counting.database.table_name(&counting.rows);
             let quoted = counting.database.quoted(name);
@@ -146,16 +178,10 @@ impl Triggers {
         }
         let function = trigger.function.as_ref();
         // The one that is there can be another one.
-        let function =
-            function.map(|function| function.create.replacen("CREATE", "CREATE OR REPLACE", 1));
-        let protect = trigger
-            .function
-            .as_ref()
-            .map(|function| function.protect.clone());
+        let function = function.map(|create| create.replacen("CREATE", "CREATE OR REPLACE", 1));
         let create = [
             Some(trigger.drop.clone()),
             function,
-            protect,
             Some(trigger.create.clone()),
         ];
         let create = create
@@ -163,14 +189,20 @@ impl Triggers {
             .flatten()
             .map(|sql| sql.trim_end().to_owned());
         let missing = match &*trigger.event {
-            VIEW | FUNCTION => format!(
-                "There is no {} {}.",
-                trigger.event.to_lowercase(),
-                trigger.name
-            ),
             "RULE" => format!("{} has no rule {}.", trigger.table[1], trigger.name),
             _ => format!("{} has no trigger {}.", trigger.table[1], trigger.name),
         };
+        if self.hidden.contains(&trigger.name) {
+            let table = &counting.rows;
+            return Some(
+                TRIGGER_HIDDEN
+                    .found(format!("This account may not see the triggers of {table}."))
+                    .remedy(format!(
+                        "GRANT TRIGGER ON {} to it, and check again.",
+                        counting.database.table_name(table)
+                    )),
+            );
+        }
         let fault = match of_table.iter().find(|live| live.name == trigger.name) {
             Some(live) => TRIGGER_CHANGED
                 .found(changed(live, counting))
@@ -204,20 +236,9 @@ impl Triggers {
             .filter(|live| live.table == table && !is_known(live));
         let mut faults = Vec::new();
         for other in others {
-            let counters = counting.counters_that(|table, counter| {
-                names(&other.body, &table.name) && names(&other.body, counter)
-            });
-            // Triggers that set the row's own columns write nothing.
-            let writes = ["insert", "update", "delete"]
-                .iter()
-                .any(|word| names(&other.body, word));
-            if counters.is_empty() && writes {
-                let fault = TRIGGER_OWN.found(format!(
-                    "The trigger {} of {} is the application's own, and writes other tables.",
-                    other.name, counting.rows
-                ));
-                faults.push(fault.remedy("If it counts what these triggers count, drop it."));
-            } else if !counters.is_empty() {
+            let counters =
+                counting.counters_that(|table, counter| sets(&other.body, &table.name, counter));
+            if !counters.is_empty() {
                 let fault = TRIGGER_OTHER.found(format!(
                     "The trigger {} of {} counts in {} too.",
                     other.name, counting.rows, counters
@@ -229,6 +250,21 @@ impl Triggers {
             }
         }
         faults
+    }
+}
+
+/// A dump without privileges has lost the migration's REVOKE.
+fn open(counting: &Counting) -> Fault {
+    let name = &counting.definition.name;
+    let schema = Some(&*counting.rows.in_schema);
+    let function = counting.database.quoted_in(schema, name);
+    Fault {
+        sql: vec![format!(
+            "REVOKE EXECUTE ON FUNCTION {function}() FROM PUBLIC;"
+        )],
+        ..TRIGGER_OPEN
+            .found(format!("Every role can use the function {name}()."))
+            .remedy("Take the right from them.")
     }
 }
 
@@ -249,14 +285,4 @@ fn changed(live: &LiveTrigger, counting: &Counting) -> String {
         "" => format!("The trigger {name} is not what its definition says."),
         missing => format!("The trigger {name} does not count in {missing}."),
     }
-}
-
-/// Whether the SQL has a name, and not as a part of a longer one.
-fn names(sql: &str, name: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let (sql, name) = (sql.to_ascii_lowercase(), name.to_ascii_lowercase());
-    let mut found = sql.match_indices(&name);
-    found.any(|(begin, _)| {
-        !sql[..begin].ends_with(is_part) && !sql[begin + name.len()..].starts_with(is_part)
-    })
 }

@@ -5,6 +5,7 @@ mod entity;
 mod folder;
 mod migration;
 mod refuse;
+mod search_path;
 mod trigger;
 
 pub use entity::parse as parse_entity;

@@ -3,12 +3,14 @@
 use anyhow::{Context, Result, bail};
 use diesel::connection::{Connection, SimpleConnection};
 use diesel::result::Error;
+use diesel::sql_types::Bool;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::catalogue::tables;
 use crate::connection::AnyConnection;
+use crate::database::POSTGRES;
 use crate::sql::sql;
-use crate::triggers::{Counting, Plan, VIEW, definitions};
+use crate::triggers::{Counting, Plan, definitions};
 
 /// The longest name of a trigger on PostgreSQL.
 const NAME: usize = 63;
@@ -16,7 +18,6 @@ const NAME: usize = 63;
 pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     let known = definitions(conn)?;
     let tables = tables(conn)?;
-    let mut taken: Vec<&str> = Vec::new();
     for (i, plan) in plans.iter().enumerate() {
         let mut names = plan.triggers.iter().map(|trigger| &trigger.name);
         if let Some(name) = names.find(|name| name.len() > NAME) {
@@ -25,26 +26,31 @@ pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
             );
         }
         let name = plan.name();
-        if known.iter().any(|other| other.name == name)
+        if known.iter().any(|other| other.definition.name == name)
             || plans[..i].iter().any(|other| other.name() == name)
         {
             bail!(
                 "there are triggers {name} already: choose another name, or revert their migration"
             );
         }
-        let views = plan.triggers.iter().filter(|trigger| trigger.event == VIEW);
-        let names: Vec<_> = views.map(|view| &*view.name).chain([name]).collect();
-        for name in names {
-            let is_table = tables.iter().any(|table| table.name == name);
-            // MySQL would replace a view.
-            let view = plan.counting.database.quoted(name);
-            let view = sql(format!("SELECT 1 FROM {view} WHERE 1 = 0"));
-            if is_table || view.execute(conn).is_ok() || taken.contains(&name) {
-                bail!(
-                    "there is a table {name} already, or a view: choose another name, such as count_{name}"
-                );
+        let database = plan.counting.database;
+        let taken = match database {
+            POSTGRES => {
+                let schema = &plan.counting.rows.in_schema;
+                let function = database.quoted_in(Some(schema), name) + "()";
+                let found = sql("SELECT to_regprocedure(").bind(&*function);
+                let found = found.sql(") IS NOT NULL").typed::<Bool>();
+                found.get_result::<bool>(conn)?.then_some("function")
             }
-            taken.push(name);
+            // MySQL would replace a view.
+            _ => {
+                let view = format!("SELECT 1 FROM {} WHERE 1 = 0", database.quoted(name));
+                let is_table = tables.iter().any(|table| table.name == name);
+                (is_table || sql(view).execute(conn).is_ok()).then_some("table or view")
+            }
+        };
+        if let Some(what) = taken {
+            bail!("there is a {what} {name} already: choose another name, such as count_{name}");
         }
     }
     Ok(())
@@ -54,7 +60,7 @@ pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
 pub fn second_definitions(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     let known = definitions(conn)?.into_iter();
     let known: Vec<_> = known
-        .filter_map(|other| Counting::new(other, conn).ok())
+        .filter_map(|other| Counting::new(other.definition, conn).ok())
         .collect();
     for (i, plan) in plans.iter().enumerate() {
         let before = plans[..i].iter().map(|plan| &plan.counting);
@@ -95,7 +101,8 @@ pub fn changing_expressions(plans: &[Plan], conn: &mut AnyConnection) -> Result<
             match (refused, tried) {
                 (Some(error), _) => bail!(
                     "the database refuses the SQL expression {text:?}: {error}. It must have the same \
-                     value whenever it is evaluated"
+                     value whenever it is evaluated, and name functions with their schema unless they are the \
+                     server's own"
                 ),
                 (None, Err(Error::RollbackTransaction)) => {}
                 (None, tried) => {

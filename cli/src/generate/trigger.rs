@@ -6,17 +6,19 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use diesel::RunQueryDsl;
+use diesel::sql_types::BigInt;
+use diesel::{QueryResult, RunQueryDsl};
 use serde::{Deserialize, Serialize};
 
 use super::folder::{Folder, Written};
-use super::refuse;
+use super::{refuse, search_path};
 use crate::connection::AnyConnection;
 use crate::options::Options;
 use crate::output::thousands;
 use crate::sql::sql;
 use crate::triggers::{
-    self, Count, Counting, Definition, Period, Plan, SLOTS, in_order, migration, not_counted,
+    self, Compared, Count, Counting, Definition, Period, Plan, SLOTS, in_order, migration,
+    not_counted,
 };
 
 /// Write a Diesel migration with triggers that count the rows of tables.
@@ -133,6 +135,10 @@ struct Counted {
     /// How long it took to count the rows now. The migration takes about as long.
     seconds: f64,
     not_counted: Vec<String>,
+    /// Triggers of the application that run in the counting, and may not find what they name.
+    own_triggers: Vec<String>,
+    /// The entities without a row that counts whose counts are not 0, and are left as they are.
+    left: i64,
     counters: String,
 }
 
@@ -154,7 +160,11 @@ pub fn run(args: Trigger, options: &Options) -> Result<()> {
     }
     refuse::names(&plans, conn)?;
     refuse::second_definitions(&plans, conn)?;
+    search_path::refuse_functions(&plans, conn)?;
     refuse::changing_expressions(&plans, conn)?;
+    plans
+        .iter()
+        .try_for_each(|plan| plan.counting.refuse_hidden_rows(conn))?;
     let tables = plans.iter().map(|plan| counted(plan, conn));
     let tables = tables.collect::<Result<Vec<_>>>()?;
     let [up, down] = migration(&plans);
@@ -178,20 +188,31 @@ fn counted(plan: &Plan, conn: &mut AnyConnection) -> Result<Counted> {
     let counting = &plan.counting;
     let rows = counting.database.count(&counting.rows, "1 = 1", conn)?;
     let begun = Instant::now();
+    let mut left = 0;
     for target in &counting.targets {
-        let drift = counting.drift(target);
-        sql(format!("SELECT COUNT(*) FROM ({drift}) AS drift")).execute(conn)?;
+        let compared = counting.compared(target);
+        number(&counting.drift(target, compared), conn)?;
+        if compared == Compared::WithRows {
+            left += number(&counting.drift(target, Compared::WithoutRows), conn)?;
+        }
     }
     Ok(Counted {
         table: counting.rows.to_string(),
         rows,
         seconds: begun.elapsed().as_secs_f64(),
         not_counted: not_counted(plan),
+        own_triggers: search_path::own_triggers(plan, conn)?,
+        left,
         counters: counting.counters_that(|table, _| {
             let mut targets = counting.targets.iter();
             targets.any(|target| target.slots.is_some() && target.table.name == table.name)
         }),
     })
+}
+
+fn number(from: &str, conn: &mut AnyConnection) -> QueryResult<i64> {
+    let number = sql(format!("SELECT COUNT(*) FROM {from}"));
+    number.typed::<BigInt>().get_result(conn)
 }
 
 fn text(report: &Report) -> String {
@@ -205,6 +226,7 @@ fn text(report: &Report) -> String {
         table,
         rows,
         seconds,
+        left,
         ..
     } in tables
     {
@@ -216,6 +238,13 @@ fn text(report: &Report) -> String {
                 false => format!("{seconds:.1} s"),
             },
         );
+        if *left > 0 {
+            text += &format!(
+                "{} entities have no such row, and another count than 0: the migration leaves them as they \
+                 are, because others may keep them. `diesel-counters recount --zero` sets them to 0.\n",
+                thousands(*left)
+            );
+        }
     }
     text += "The migration blocks writes to these tables for about as long.\n";
     let mut not_counted: Vec<_> = tables.iter().flat_map(|table| &table.not_counted).collect();
@@ -223,6 +252,17 @@ fn text(report: &Report) -> String {
     if !not_counted.is_empty() {
         text += "\nNot counted:\n";
         for one in not_counted {
+            text += &format!("- {one}\n");
+        }
+    }
+    let own: Vec<_> = tables
+        .iter()
+        .flat_map(|table| &table.own_triggers)
+        .collect();
+    if !own.is_empty() {
+        text += "\nThese triggers run in the counting, where only the server's own functions are found without \
+                 their schema.\nFirst, let their functions find what they name:\n";
+        for one in own {
             text += &format!("- {one}\n");
         }
     }

@@ -37,7 +37,9 @@ const TABLE_LOCKS: [&str; 2] = [
 ///
 /// `waitstart` is read as JSON because there is none before PostgreSQL 14.
 const LOCK_WAITS: &str = ", parents AS MATERIALIZED (
-        SELECT confrelid AS id FROM pg_constraint JOIN target ON conrelid = id WHERE contype = 'f'
+        SELECT confrelid AS id, CAST(relname AS text) AS name
+        FROM pg_constraint JOIN target ON conrelid = id JOIN pg_class p ON p.oid = confrelid
+        WHERE contype = 'f'
     )
     SELECT CAST(w.pid AS bigint) AS waiter, CAST(coalesce(b.pid, -1) AS bigint) AS holder,
         CAST(greatest(0, extract(epoch FROM clock_timestamp() - coalesce(
@@ -48,7 +50,7 @@ const LOCK_WAITS: &str = ", parents AS MATERIALIZED (
         CASE WHEN t.place IS NOT NULL THEN t.parent WHEN NOT EXISTS (
             SELECT FROM locks l WHERE l.pid = b.pid AND l.granted AND l.is_here AND l.mode = 'RowExclusiveLock'
         ) THEN (
-            SELECT CAST(CAST(p.id AS regclass) AS text) FROM parents p JOIN locks l ON l.relation = p.id
+            SELECT p.name FROM parents p JOIN locks l ON l.relation = p.id
             WHERE l.pid = b.pid AND l.mode <> 'AccessShareLock' LIMIT 1
         ) END AS parent,
         coalesce(t.is_here, false) AS is_here
@@ -56,7 +58,7 @@ const LOCK_WAITS: &str = ", parents AS MATERIALIZED (
     LEFT JOIN LATERAL unnest(pg_blocking_pids(w.pid)) b (pid) ON true
     LEFT JOIN LATERAL (
         SELECT format('tableoid = %s AND ctid = ''(%s,%s)''', r.relation, r.page, r.tuple) AS place,
-            r.is_here, CAST(CAST(p.id AS regclass) AS text) AS parent
+            r.is_here, p.name AS parent
         FROM locks r LEFT JOIN parents p ON p.id = r.relation
         WHERE r.pid = w.pid AND r.locktype = 'tuple' ORDER BY r.is_here DESC LIMIT 1
     ) t ON true

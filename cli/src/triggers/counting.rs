@@ -1,17 +1,20 @@
 //! A definition with the tables that it names.
 
 use anyhow::{Context, Result, bail};
+use diesel::RunQueryDsl;
+use diesel::sql_types::Bool;
 use diesel_counters::Dialect;
 
 use super::Expression;
 use super::definition::Definition;
 use super::expression::plain_type;
-use super::sql::{self, TriggerSql};
+use super::sql::{self as trigger_sql, TriggerSql};
 use super::target::{Source, Target};
 use super::targets::targets;
 use crate::catalogue::{Table, rows_table, uncounted_foreign_key};
 use crate::connection::AnyConnection;
 use crate::database::Database;
+use crate::sql::sql;
 
 /// The rows of a table, and the counters that they are counted in.
 pub struct Counting {
@@ -32,15 +35,21 @@ pub struct Day {
 }
 
 impl Counting {
-    pub fn new(definition: Definition, conn: &mut AnyConnection) -> Result<Self> {
+    pub fn new(mut definition: Definition, conn: &mut AnyConnection) -> Result<Self> {
         let (database, dialect) = (conn.database(), conn.dialect());
-        let sql = sql::of(dialect);
+        let sql = trigger_sql::of(dialect);
         // A new line would end a comment of the SQL, and lines are indented.
         if let Some(text) = definition
             .texts()
             .find(|text| text.contains(char::is_control))
         {
             bail!("{text:?} has a control character: write it without");
+        }
+        // These would end the body of a function.
+        const ENDS: [&str; 2] = ["$counting$", "$diesel_counters$"];
+        let has_end = |text: &String| ENDS.iter().any(|end| text.contains(end));
+        if let Some(text) = definition.texts().find(has_end) {
+            bail!("{text:?} has {}: write it without", ENDS.join(" or "));
         }
         let rows = rows_table(conn, &definition.rows)?;
         if let Some(name) = uncounted_foreign_key(&rows, conn)? {
@@ -54,40 +63,57 @@ impl Counting {
         let when = when.map(|text| Expression::of_rows(text, &rows, sql, dialect));
         let day = definition.day.as_deref();
         let day = day.map(|name| day_of(&rows, name, sql)).transpose()?;
-        let mut counting = Counting {
+        let targets = targets(&definition, &rows, dialect, conn)?;
+        if dialect == Dialect::PostgreSql {
+            name_schemas(&mut definition, &rows, &targets);
+        }
+        Ok(Counting {
             when: when.transpose()?,
-            targets: targets(&definition, &rows, dialect, conn)?,
+            targets,
             database,
             sql,
             definition,
             rows,
             day,
-        };
-        if dialect == Dialect::PostgreSql && !counting.is_in_one_schema() {
-            for table in counting.tables() {
-                table.schema = Some(table.in_schema.clone());
-            }
-        }
-        Ok(counting)
+        })
     }
 
-    /// Whether all tables are in the schema of the rows, and are found without its name.
-    fn is_in_one_schema(&self) -> bool {
+    /// The tables that the triggers read and write: the rows, the counters and what these refer to.
+    pub fn tables(&self) -> impl Iterator<Item = &Table> {
         let targets = self.targets.iter().flat_map(|target| {
             let parents = target.parents.iter().map(|parent| &parent.table);
-            parents.chain([&target.table])
+            [&target.table].into_iter().chain(parents)
         });
-        let schema = &self.rows.in_schema;
-        let mut all = targets.chain([&self.rows]);
-        all.all(|table| table.schema.is_none() && table.in_schema == *schema)
+        [&self.rows].into_iter().chain(targets)
     }
 
-    fn tables(&mut self) -> impl Iterator<Item = &mut Table> {
-        let targets = self.targets.iter_mut().flat_map(|target| {
-            let parents = target.parents.iter_mut().map(|parent| &mut parent.table);
-            parents.chain([&mut target.table])
-        });
-        targets.chain([&mut self.rows])
+    /// Fails if a policy can hide rows from the triggers, which run as the owner of the tables.
+    pub fn refuse_hidden_rows(&self, conn: &mut AnyConnection) -> Result<()> {
+        if self.database.0 != Dialect::PostgreSql {
+            return Ok(());
+        }
+        for table in self.tables() {
+            let forced = sql(
+                "SELECT c.relrowsecurity AND (c.relforcerowsecurity OR c.relowner <> r.oid) \
+                     AND NOT r.rolsuper AND NOT r.rolbypassrls \
+                 FROM pg_class c, pg_class o JOIN pg_roles r ON r.oid = o.relowner \
+                 WHERE c.oid = CAST(to_regclass(",
+            );
+            let forced = forced.bind(&*self.database.table_name(table));
+            let forced = forced.sql(") AS oid) AND o.oid = CAST(to_regclass(");
+            let forced = forced
+                .bind(&*self.database.table_name(&self.rows))
+                .sql(") AS oid)");
+            if forced.typed::<Bool>().get_result::<bool>(conn)? {
+                bail!(
+                    "{table} has ROW LEVEL SECURITY for the owner of {} too: its policies hide rows, which would \
+                     not be counted. Let one role own both, run ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY, \
+                     and let the program use another role than the owner",
+                    self.rows
+                );
+            }
+        }
+        Ok(())
     }
 
     /// The weights and the condition.
@@ -142,6 +168,19 @@ impl Counting {
         let counters = self.counters().filter(|(table, name)| is(table, name));
         let counters = counters.map(|(table, name)| format!("{table}.{name}"));
         counters.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Names the schema of a table that is in another one than the rows, whatever the session's path is later.
+fn name_schemas(definition: &mut Definition, rows: &Table, targets: &[Target]) {
+    for count in &mut definition.counts {
+        let mut targets = targets.iter().map(|target| &target.table);
+        let other = targets.find(|table| {
+            table.schema.is_none() && table.name == count.table && table.in_schema != rows.in_schema
+        });
+        if let Some(table) = other {
+            count.table = format!("{}.{}", table.in_schema, table.name);
+        }
     }
 }
 

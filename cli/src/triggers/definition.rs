@@ -40,6 +40,22 @@ fn slots() -> u16 {
 pub const SLOTS: u16 = 32;
 
 impl Definition {
+    /// As the database keeps it.
+    pub fn json(&self) -> String {
+        // It has texts and numbers only.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Takes tables without a schema as those of this one, or of the connection if it is empty.
+    pub fn look_in(&mut self, schema: &str) {
+        let tables = self.counts.iter_mut().map(|count| &mut count.table);
+        for table in [&mut self.rows].into_iter().chain(tables) {
+            if !schema.is_empty() && !table.contains('.') {
+                *table = format!("{schema}.{table}");
+            }
+        }
+    }
+
     /// All names and expressions.
     pub fn texts(&self) -> impl Iterator<Item = String> {
         let one = [&self.name, &self.rows, &self.by].into_iter();

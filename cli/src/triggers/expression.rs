@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use anyhow::{Context, Result, bail};
 use diesel_counters::Dialect;
-use sqlparser::ast::{Expr, Ident, TypedString, Value, Visit, Visitor};
+use sqlparser::ast::{BinaryOperator, Expr, Ident, TypedString, Value, Visit, Visitor};
 use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
@@ -20,8 +20,11 @@ pub struct Expression {
     text: String,
     /// The columns in it: the first character, the one after the last, and the name.
     columns: Vec<(usize, usize, String)>,
-    /// The columns whose values matter, and not only whether they are NULL.
+    /// The columns whose values could be read in a time zone: not those that are only compared with NULL or
+    /// with each other.
     values: Vec<String>,
+    /// The functions that are named with their schema.
+    functions: Vec<(String, String)>,
 }
 
 impl Expression {
@@ -50,11 +53,17 @@ impl Expression {
             dialect,
             found: Vec::new(),
             tested: Vec::new(),
+            functions: Vec::new(),
         };
         if let ControlFlow::Break(why) = parsed.visit(&mut columns) {
             bail!("the SQL expression {text:?} {why}");
         }
-        let Columns { found, tested, .. } = columns;
+        let Columns {
+            found,
+            tested,
+            functions,
+            ..
+        } = columns;
         let mut columns = found;
         columns.sort();
         let values = columns.iter().filter(|(first, ..)| !tested.contains(first));
@@ -63,6 +72,7 @@ impl Expression {
             text: text.to_owned(),
             columns,
             values,
+            functions,
         })
     }
 
@@ -75,6 +85,17 @@ impl Expression {
             bail!(
                 "the SQL expression {text:?} has {}, whose value depends on the time zone of the session",
                 column.name
+            );
+        }
+        drop(columns);
+        let mut columns = expression.columns().filter_map(|name| rows.column(name));
+        if let Some(column) = columns.find(|column| column.equals_in.is_some()) {
+            bail!(
+                "the SQL expression {text:?} has {}, whose type {} is of an extension. Triggers search only the \
+                 server's own operators, so that nobody can put others in their place. Add a generated column of \
+                 the expression, GENERATED ALWAYS AS (…) STORED, and name that",
+                column.name,
+                column.sql_type
             );
         }
         drop(columns);
@@ -95,6 +116,11 @@ impl Expression {
         if is_one_word { sql } else { format!("({sql})") }
     }
 
+    /// The functions that are named with their schema: the schema and the name.
+    pub fn functions(&self) -> impl Iterator<Item = (String, String)> {
+        self.functions.iter().cloned()
+    }
+
     /// As the user wrote it.
     pub fn text(&self) -> &str {
         &self.text
@@ -108,8 +134,8 @@ impl Expression {
         self.columns.iter().map(|(.., name)| &**name)
     }
 
-    /// The columns whose values matter, and not only whether they are NULL.
-    pub fn values(&self) -> impl Iterator<Item = &str> {
+    /// The columns whose values could be read in a time zone.
+    fn values(&self) -> impl Iterator<Item = &str> {
         self.values.iter().map(|name| &**name)
     }
 }
@@ -131,6 +157,14 @@ pub fn plain_type(column: &Column) -> String {
     sql_type
 }
 
+/// A name as PostgreSQL takes it.
+fn written(name: &Ident) -> String {
+    match name.quote_style {
+        Some(_) => name.value.clone(),
+        None => name.value.to_lowercase(),
+    }
+}
+
 fn is_aggregate(function: &str) -> bool {
     const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
     AGGREGATES.contains(&&*function.to_lowercase())
@@ -149,11 +183,26 @@ struct Columns<'t> {
     table: &'t Table,
     dialect: Dialect,
     found: Vec<(usize, usize, String)>,
-    /// The first characters of columns in `IS NULL` and `IS NOT NULL`.
+    /// The first characters of columns in `IS NULL` and `IS NOT NULL`, and in `one < other`.
     tested: Vec<usize>,
+    functions: Vec<(String, String)>,
 }
 
 impl Columns<'_> {
+    /// The first character and the type of a column, if the expression is nothing else.
+    fn place(&self, mut expression: &Expr) -> Option<(usize, String)> {
+        while let Expr::Nested(inner) = expression {
+            expression = inner;
+        }
+        let Expr::Identifier(name) = expression else {
+            return None;
+        };
+        let column = self.find(name);
+        let column = column.and_then(|column| self.table.column(&column))?;
+        let first = (name.span.start.column as usize).saturating_sub(1);
+        Some((first, plain_type(column)))
+    }
+
     /// A name without quotes can be written in any case; PostgreSQL takes it in lower case.
     fn find(&self, name: &Ident) -> Option<String> {
         let is_named = |column: &str| match (self.dialect, name.quote_style) {
@@ -172,15 +221,28 @@ impl Visitor for Columns<'_> {
 
     fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<String> {
         const MOMENTS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
-        if let Expr::IsNull(tested) | Expr::IsNotNull(tested) = expression {
-            let mut tested = &**tested;
-            while let Expr::Nested(inner) = tested {
-                tested = inner;
+        use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+        match expression {
+            Expr::Function(function) => {
+                let parts = function.name.0.iter().filter_map(|part| part.as_ident());
+                let parts: Vec<_> = parts.map(written).collect();
+                if let [.., schema, name] = &*parts {
+                    self.functions.push((schema.clone(), name.clone()));
+                }
             }
-            if let Expr::Identifier(name) = tested {
+            Expr::IsNull(tested) | Expr::IsNotNull(tested) => {
                 self.tested
-                    .push((name.span.start.column as usize).saturating_sub(1));
+                    .extend(self.place(tested).map(|(first, _)| first));
             }
+            Expr::BinaryOp { left, op, right } if [Eq, Gt, GtEq, Lt, LtEq, NotEq].contains(op) => {
+                // Two types would be compared in the time zone of the session.
+                let both = self.place(left).zip(self.place(right));
+                let both = both.filter(|((_, one), (_, other))| one == other);
+                if let Some(((left, _), (right, _))) = both {
+                    self.tested.extend([left, right]);
+                }
+            }
+            _ => {}
         }
         let refused = match expression {
             Expr::Identifier(name) => match self.find(name) {

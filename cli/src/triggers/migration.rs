@@ -4,8 +4,7 @@ use anyhow::{Result, bail};
 use diesel_counters::Dialect;
 
 use super::plan::Plan;
-use super::trigger::{FUNCTION, Trigger, VIEW};
-use super::{mysql, postgres, sqlite};
+use super::{mysql, postgres, sqlite, stored};
 
 /// Orders definitions. One that counts in the table whose rows another one counts comes first: the
 /// migration counts the existing rows before there are triggers.
@@ -34,34 +33,17 @@ pub fn in_order(mut plans: Vec<Plan>) -> Result<Vec<Plan>> {
 
 /// The statements of a migration, and those that undo it.
 pub fn migration(plans: &[Plan]) -> [String; 2] {
-    let drops = |plan: &Plan, is: &dyn Fn(&Trigger) -> bool| -> String {
-        let triggers = plan.triggers.iter().rev().filter(|trigger| is(trigger));
-        triggers.map(|trigger| &*trigger.drop).collect()
-    };
-    let all = plans.iter().rev().map(|plan| {
-        let mut functions = plan
-            .triggers
-            .iter()
-            .filter_map(|trigger| trigger.function.as_ref());
-        let function = functions.next().map_or("", |function| &function.drop);
-        let view = plan.counting.database.quoted(plan.name());
-        format!(
-            "{}{function}{}DROP VIEW IF EXISTS {view};\n",
-            drops(plan, &|trigger| ![VIEW, FUNCTION]
-                .contains(&&*trigger.event)),
-            drops(plan, &|trigger| trigger.event == VIEW),
-        )
+    let down = plans.iter().rev().map(|plan| {
+        let triggers = plan.triggers.iter().rev();
+        let triggers: String = triggers.map(|trigger| &*trigger.drop).collect();
+        triggers + &stored::drop(&plan.counting)
     });
-    let mut last = plans
-        .iter()
-        .map(|plan| drops(plan, &|trigger| trigger.event == FUNCTION));
-    let last = last.find(|drop| !drop.is_empty()).unwrap_or_default();
     [
         match plans[0].counting.database.0 {
             Dialect::PostgreSql => postgres::up(plans),
             Dialect::MySql => mysql::up(plans),
             Dialect::Sqlite => sqlite::up(plans),
         },
-        all.collect::<String>() + &last,
+        down.collect(),
     ]
 }

@@ -6,13 +6,13 @@ use diesel_counters::Dialect;
 use super::counting::Counting;
 use super::plan::Plan;
 use super::statement::{Entities, Rows, in_lines};
+use super::stored;
 use super::target::{Source, Target};
-use super::trigger::{Trigger, VIEW};
+use super::trigger::Trigger;
 use crate::database::SQLITE;
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
-    let mut triggers: Vec<_> = Trigger::drifts(counting).collect();
-    triggers.push(after(counting, "INSERT", &[NEW]));
+    let mut triggers = vec![after(counting, "INSERT", &[NEW])];
     let has_updates = counting.has_updates();
     triggers.extend(has_updates.then(|| after(counting, "UPDATE", &[OLD, NEW])));
     triggers.push(after(counting, "DELETE", &[OLD]));
@@ -138,12 +138,11 @@ fn trigger(counting: &Counting, what: &str, head: &str, when: &str, statements: 
 pub fn up(plans: &[Plan]) -> String {
     let all = plans.iter().map(|plan| {
         format!(
-            "{}{}{}\n{}\n\
+            "{}{}\n{}\n\
              -- Counts the existing rows: adds the difference between the rows and the counters.\n{}",
             plan.heading(),
-            plan.definition,
-            plan.create(|trigger| trigger.event == VIEW),
-            plan.create(|trigger| trigger.event != VIEW),
+            stored::create(&plan.counting),
+            plan.create(),
             plan.existing(),
         )
     });

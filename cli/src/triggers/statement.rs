@@ -4,6 +4,7 @@ use super::counting::Counting;
 use super::definition::Period;
 use super::expression::column;
 use super::target::{Source, Target};
+use crate::catalogue::{Column, Table};
 
 /// Rows to add to the counters, or to take from them.
 pub struct Rows<'a> {
@@ -101,7 +102,9 @@ impl Counting {
         let mut conditions: Vec<_> = nullable
             .map(|(_, value)| format!("{value} IS NOT NULL"))
             .collect();
-        let exists = self.exists(target, &entity);
+        let mut others = target.sources.iter();
+        let place = others.position(|other| std::ptr::eq(other, source));
+        let exists = self.exists_as(&numbered("parent", place.unwrap_or(0)), target, &entity);
         match rows.entities {
             Entities::All => {}
             Entities::Existing => conditions.extend(exists),
@@ -122,21 +125,37 @@ impl Counting {
     /// Conditions that are true if an entity exists. `entity` has an expression for each column of its
     /// key.
     pub fn exists(&self, target: &Target, entity: &[String]) -> Vec<String> {
-        let of = |table: &str, keys: Vec<String>| {
-            let keys = keys.join(" AND ");
-            format!("EXISTS (SELECT 1 FROM {table} AS parent WHERE {keys})")
+        self.exists_as("parent", target, entity)
+    }
+
+    fn exists_as(&self, used_as: &str, target: &Target, entity: &[String]) -> Vec<String> {
+        let of = |table: &Table, keys: Vec<String>| {
+            let (table, keys) = (self.used_as(used_as, table), keys.join(" AND "));
+            format!("EXISTS (SELECT 1 FROM {table} WHERE {keys})")
         };
-        let is = |key: &str, value: &str| format!("parent.{} = {value}", self.database.quoted(key));
+        let is = |column: &Column, table: &Table, key: &str, value: &str| {
+            let alias = self.database.alias(used_as, table);
+            let key = format!("{alias}.{}", self.database.quoted(key));
+            self.database.is_same(column, &key, value)
+        };
         if target.slots.is_none() {
             let keys = target.entity.iter().zip(entity);
-            let keys = keys.map(|(key, value)| is(&key.name, value)).collect();
-            return vec![of(&self.database.table_name(&target.table), keys)];
+            let keys = keys.map(|(key, value)| is(key, &target.table, &key.name, value));
+            let keys = keys.collect();
+            return vec![of(&target.table, keys)];
         }
         let parents = target.parents.iter().map(|parent| {
-            let key = is(&parent.key, &entity[parent.column]);
-            of(&self.database.table_name(&parent.table), vec![key])
+            let column = &target.entity[parent.column];
+            let key = is(column, &parent.table, &parent.key, &entity[parent.column]);
+            of(&parent.table, vec![key])
         });
         parents.collect()
+    }
+
+    /// A table under the name that it has in a query.
+    pub fn used_as(&self, used_as: &str, table: &Table) -> String {
+        let alias = self.database.alias(used_as, table);
+        format!("{} AS {alias}", self.database.table_name(table))
     }
 
     /// Whether an update has changed what a row adds.
@@ -205,6 +224,19 @@ impl Counting {
         )
     }
 
+    /// A condition that is true if `one` and `other` have the same key.
+    pub fn same_key(&self, target: &Target, one: &str, other: &str) -> String {
+        let keys = target.entity.iter().map(|key| {
+            let name = self.database.quoted(&key.name);
+            let [one, other] = [one, other].map(|row| format!("{row}.{name}"));
+            self.database.is_same(key, &one, &other)
+        });
+        match keys.collect::<Vec<_>>().join(" AND ") {
+            keys if keys.is_empty() => "1 = 1".to_owned(),
+            keys => keys,
+        }
+    }
+
     /// The columns of an entity's key, and of the day of a row.
     pub fn group(&self, target: &Target) -> Vec<String> {
         let entity = target
@@ -251,6 +283,14 @@ impl Target {
             Some(_) => source.entities(),
             None => Entities::All,
         }
+    }
+}
+
+/// `parent`, and then `parent2`: a name for each of several uses.
+pub fn numbered(used_as: &str, place: usize) -> String {
+    match place {
+        0 => used_as.to_owned(),
+        place => format!("{used_as}{}", place + 1),
     }
 }
 

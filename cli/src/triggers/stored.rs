@@ -1,46 +1,175 @@
-//! Triggers in the database, and their definitions. Each definition is in a view of its own, which
-//! stays when the table of the rows is dropped and created again, and its triggers are lost.
+//! Definitions in the database. On PostgreSQL, each is the comment on its function. Elsewhere it is the text
+//! of a view, which is read and never run: a view runs what its owner wants. They stay when the table of
+//! the rows is dropped and created again, and its triggers are lost.
 
-use anyhow::{Context, Result};
+use anyhow::{Result, bail};
 use diesel::RunQueryDsl;
-use diesel::sql_types::{Nullable, Text};
-use diesel_counters::__private::stored_triggers;
+use diesel::sql_types::{Bool, Text};
+use diesel_counters::Dialect;
 
+use super::counting::Counting;
 use super::definition::Definition;
-use super::trigger::LiveTrigger;
+use super::postgres;
 use crate::connection::AnyConnection;
+use crate::database::Database;
 use crate::sql::sql;
 
 /// The only column of such a view.
-pub const COLUMN: &str = "diesel_counters_trigger";
+const COLUMN: &str = "diesel_counters_trigger";
 
-/// The definitions of all triggers, by name.
-pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Definition>> {
-    let stored = stored_triggers(conn)?.into_iter();
-    let read = stored.map(|stored| {
-        let cannot = || {
-            format!(
-                "cannot read the definition of triggers {}",
-                stored.definition
-            )
-        };
-        serde_json::from_value(stored.definition.clone()).with_context(cannot)
-    });
-    read.collect()
+/// A definition in the database.
+#[derive(Debug, Clone)]
+pub struct Stored {
+    pub definition: Definition,
+    /// The role or account that created it.
+    pub owner: String,
+    /// Whether that is the one of this connection. SQL of others is not run.
+    pub is_own: bool,
 }
 
-/// All triggers, of all tables.
-pub fn live_triggers(conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
-    type Row = (String, String, String, String, String, Option<String>);
-    let live = sql(super::sql::of(conn.dialect()).live);
-    let rows = live.typed::<(Text, Text, Text, Text, Text, Nullable<Text>)>();
-    let rows: Vec<Row> = rows.load(conn)?;
-    let live = |(schema, table, name, event, body, disabled)| LiveTrigger {
-        table: [schema, table],
-        name,
-        event,
-        body,
-        disabled,
+/// The statement that stores a definition, where no function has it.
+pub fn create(counting: &Counting) -> String {
+    let database = counting.database;
+    let or_replace = match counting.sql.keeps_half {
+        true => "OR REPLACE ",
+        false => "",
     };
-    Ok(rows.into_iter().map(live).collect())
+    format!(
+        "CREATE {or_replace}VIEW {} AS SELECT {} AS {COLUMN};\n",
+        database.quoted(&counting.definition.name),
+        database.literal(&counting.definition.json()),
+    )
+}
+
+/// The statement that removes a definition.
+pub fn drop(counting: &Counting) -> String {
+    match counting.database.0 {
+        Dialect::PostgreSql => format!(
+            "DROP FUNCTION IF EXISTS {}();\n",
+            postgres::function_name(counting)
+        ),
+        _ => {
+            let name = counting.database.quoted(&counting.definition.name);
+            format!("DROP VIEW IF EXISTS {name};\n")
+        }
+    }
+}
+
+/// The definitions of all triggers, by name.
+pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
+    type Row = (String, String, String, String, bool);
+    let database = conn.database();
+    let stored = sql(super::sql::of(conn.dialect()).definitions);
+    let rows = stored.typed::<(Text, Text, Text, Text, Bool)>();
+    let mut rows: Vec<Row> = rows.load(conn)?;
+    // The order of the database depends on its collation.
+    rows.sort();
+    let mut read = Vec::new();
+    for (schema, name, text, owner, is_own) in rows {
+        if text.is_empty() {
+            bail!(
+                "cannot read the view {name}, which has the definition of triggers: GRANT SHOW VIEW ON {} TO \
+                 this account",
+                database.quoted(&name)
+            );
+        }
+        let json = match database.0 {
+            Dialect::PostgreSql => text.strip_prefix(postgres::COMMENT).map(str::to_owned),
+            _ => literal(&text, database),
+        };
+        let definition = json.and_then(|json| serde_json::from_str::<Definition>(&json).ok());
+        match definition {
+            Some(mut definition) => {
+                definition.name = name;
+                definition.look_in(&schema);
+                read.push(Stored {
+                    definition,
+                    owner,
+                    is_own,
+                });
+            }
+            None if is_own => bail!(
+                "cannot read the definition of the triggers {name}: generate them again with this version of \
+                 diesel-counters"
+            ),
+            // Others can create what only looks like one.
+            None => {}
+        }
+    }
+    Ok(read)
+}
+
+/// The text in the query of a view that selects it, and nothing else.
+fn literal(view: &str, database: Database) -> Option<String> {
+    let has_escapes = database.0 == Dialect::MySql;
+    let begin = view.find('\'')?;
+    let before = view[..begin].trim_end().to_ascii_lowercase();
+    let selects = [
+        "select",
+        "select _utf8mb4",
+        "select _utf8mb3",
+        "select _latin1",
+    ];
+    if !selects.iter().any(|select| before.ends_with(select)) {
+        return None;
+    }
+    let mut characters = view[begin + 1..].chars();
+    let mut text = String::new();
+    loop {
+        match characters.next()? {
+            '\\' if has_escapes => text.push(match characters.next()? {
+                'n' => '\n',
+                't' => '\t',
+                'r' => '\r',
+                '0' => '\0',
+                other => other,
+            }),
+            '\'' => match characters.as_str().strip_prefix('\'') {
+                Some(rest) => {
+                    text.push('\'');
+                    characters = rest.chars();
+                }
+                None => break,
+            },
+            other => text.push(other),
+        }
+    }
+    let rest = characters
+        .as_str()
+        .replace(['`', '"'], "")
+        .to_ascii_lowercase();
+    (rest.trim() == format!("as {COLUMN}")).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::{MYSQL, SQLITE};
+
+    #[test]
+    fn a_view_that_runs_something_is_no_definition() {
+        let text = |view: &str, database| literal(view, database);
+        assert_eq!(
+            text(
+                "CREATE VIEW \"v\" AS SELECT 'it''s \\' AS diesel_counters_trigger",
+                SQLITE
+            ),
+            Some("it's \\".to_owned())
+        );
+        assert_eq!(
+            text(
+                "select 'it\\'s \\\\ \\\"x\\\"' AS `diesel_counters_trigger`",
+                MYSQL
+            ),
+            Some("it's \\ \"x\"".to_owned())
+        );
+        for wrong in [
+            "select evil('a') AS `diesel_counters_trigger`",
+            "select 'a' AS `diesel_counters_trigger` from evil",
+            "select concat('a',evil()) AS `diesel_counters_trigger`",
+            "select 'a",
+        ] {
+            assert_eq!(text(wrong, MYSQL), None, "{wrong}");
+        }
+    }
 }

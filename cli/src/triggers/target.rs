@@ -16,8 +16,6 @@ pub struct Target {
     pub sources: Vec<Source>,
     /// The rows that an entity requires. A counter table's foreign keys refuse counts without them.
     pub parents: Vec<ParentTable>,
-    /// The view of the counts that are wrong.
-    pub drift: String,
 }
 
 /// What the foreign key of a column of a counter table's key refers to.

@@ -3,18 +3,19 @@
 use anyhow::{Context, Result, bail};
 use diesel_counters::Dialect;
 
-use super::definition::{Count, Definition};
+use super::definition::{Count, Definition, Period};
 use super::expression::{Expression, plain_type};
 use super::sql;
 use super::target::{ParentTable, Target};
 use crate::catalogue::{
-    self, Column, CounterTable, Kind, Table, is_zero, other, table, wide_foreign_key,
+    self, Column, CounterTable, Kind, MAX_COLUMNS, Parent, Table, is_zero, other, table,
+    wide_foreign_key,
 };
 use crate::connection::AnyConnection;
 use crate::database::Database;
 
-/// The targets of a definition, in an order in which all triggers lock: ordinary tables first, because
-/// the foreign keys of a counter table lock their rows too, and tables by name.
+/// The targets of a definition, in the order in which it names them. Triggers write and lock them in this
+/// order, so that whoever has several definitions can choose one order for all.
 pub fn targets(
     definition: &Definition,
     rows: &Table,
@@ -24,7 +25,7 @@ pub fn targets(
     let database = conn.database();
     let mut targets: Vec<Target> = Vec::new();
     for count in &definition.counts {
-        let (mut found, counter) = find(&count.table, &count.counter, conn)?;
+        let (mut found, counter) = find(count, definition.period, conn)?;
         if let (Some(_), Some(name)) = (&found.slots, wide_foreign_key(&found.table, conn)?) {
             bail!(
                 "the foreign key {name} of {} has several columns. Triggers count only beside foreign keys of \
@@ -35,6 +36,7 @@ pub fn targets(
         }
         let entity = entity(count, &found, rows, database)?;
         refuse_early_rows(&entity, &found, rows)?;
+        refuse_moved_keys(&entity, &found, rows)?;
         let text = count.weight.as_ref().unwrap_or(&definition.by);
         let weight = weight(text, rows, dialect)?;
         let mut places = targets.iter();
@@ -56,14 +58,6 @@ pub fn targets(
         if !targets[place].add(counter, entity, weight) {
             bail!("--count {count} is there twice");
         }
-    }
-    targets.sort_by_key(|target| (target.slots.is_some(), target.table.to_string()));
-    for (i, target) in targets.iter_mut().enumerate() {
-        let drift = format!("{}_drift", definition.name);
-        target.drift = match i {
-            0 => drift,
-            _ => format!("{drift}_{}", i + 1),
-        };
     }
     Ok(targets)
 }
@@ -124,9 +118,11 @@ fn column_of_entity(
     database: Database,
 ) -> Result<Column> {
     let (table, is_slotted) = (&target.table, target.slots.is_some());
-    let column = rows
-        .column(name)
-        .with_context(|| format!("{rows} has no column {name}"))?;
+    let column = rows.column(name).with_context(|| {
+        format!(
+            "{rows} has no column {name}: an entity is named by columns, and not by expressions"
+        )
+    })?;
     let [of_rows, of_key] = [column, key].map(|column| database.stored_as(column.kind));
     if !of_rows.fits(of_key) {
         bail!(
@@ -155,6 +151,29 @@ fn column_of_entity(
         );
     }
     Ok(column.clone())
+}
+
+/// If the key of a row with counts changes, the row takes its counts along. Its foreign key would then
+/// count the rows that it changes once more.
+fn refuse_moved_keys(entity: &[Column], target: &Target, rows: &Table) -> Result<()> {
+    for (column, counted) in target.parents().filter(|_| target.slots.is_none()) {
+        let parent = entity[column].refers_to.as_ref();
+        let acts = |parent: &&Parent| !["NO ACTION", "RESTRICT"].contains(&&*parent.on_update);
+        if let Some(parent) = parent
+            .filter(|parent| parent.is_same(&counted))
+            .filter(acts)
+        {
+            bail!(
+                "the foreign key of {rows}.{} has ON UPDATE {}: an update of {}.{} would count its rows twice. \
+                 Remove ON UPDATE {1} first, or count in a counter table",
+                entity[column].name,
+                parent.on_update,
+                parent.table,
+                parent.column
+            );
+        }
+    }
+    Ok(())
 }
 
 /// A row that can be there before its entity is counted before it, too.
@@ -190,7 +209,8 @@ fn refuse_early_rows(entity: &[Column], target: &Target, rows: &Table) -> Result
 }
 
 /// The counters of the table of this name.
-fn find(name: &str, counter: &str, conn: &mut AnyConnection) -> Result<(Target, String)> {
+fn find(count: &Count, period: Period, conn: &mut AnyConnection) -> Result<(Target, String)> {
+    let (name, counter) = (&*count.table, &*count.counter);
     let target = |table, entity, slots| Target {
         table,
         entity,
@@ -198,7 +218,6 @@ fn find(name: &str, counter: &str, conn: &mut AnyConnection) -> Result<(Target, 
         names: Vec::new(),
         sources: Vec::new(),
         parents: Vec::new(),
-        drift: String::new(),
     };
     let found = match table(conn, name) {
         Ok(found) => found,
@@ -212,12 +231,33 @@ fn find(name: &str, counter: &str, conn: &mut AnyConnection) -> Result<(Target, 
     };
     let table = match CounterTable::try_from(found) {
         Ok(counters) => {
+            let of_table = counters.period().ok().flatten();
+            if let Some(of_table) = of_table.filter(|of_table| *of_table != period) {
+                bail!(
+                    "{} {}, as the comment of its day says: give --period {of_table}",
+                    counters.table,
+                    of_table.counted()
+                );
+            }
             let counter = counters.counter(counter)?.name.clone();
             let slots = Some([counters.day, counters.slot]);
             return Ok((target(counters.table, counters.entity, slots), counter));
         }
         Err(table) => table,
     };
+    let of_entity = table.primary_key.len().saturating_sub(2);
+    let last: Vec<_> = table.primary_key.iter().skip(of_entity).collect();
+    if let [day, slot] = &*last {
+        let [day, slot] = [day, slot].map(|name| table.column(name));
+        let has_both = day.is_some_and(|day| table.holds_days(day))
+            && slot.is_some_and(|slot| table.holds_slots(slot));
+        if has_both && of_entity > MAX_COLUMNS {
+            bail!(
+                "the key of {table} has {of_entity} columns before its day and slot: a counter table has up to \
+                 {MAX_COLUMNS}"
+            );
+        }
+    }
     let column = table.column(counter);
     let Some(column) = column.filter(|column| !table.primary_key.contains(&column.name)) else {
         bail!("{table} has no column {counter} to count in, besides its key");

@@ -1,63 +1,27 @@
 //! A trigger, and what it needs.
 
-use super::counting::Counting;
+use anyhow::Result;
+use diesel::RunQueryDsl;
+use diesel::sql_types::{Bool, Nullable, Text};
 
-/// A trigger, or what it should be.
+use crate::connection::AnyConnection;
+use crate::sql::sql;
+
+/// A trigger as it should be.
 #[derive(Debug, Clone)]
 pub struct Trigger {
     pub name: String,
-    /// The schema and the name of the table it belongs to. What is no trigger has no schema, and its
-    /// own name.
+    /// The schema and the name of the table it belongs to.
     pub table: [String; 2],
-    /// When it runs, such as `AFTER INSERT`; or [`VIEW`] or [`FUNCTION`].
+    /// When it runs, such as `AFTER INSERT`.
     pub event: String,
     /// What it runs.
     pub body: String,
-    /// The function that it calls, if it has no statements of its own.
-    pub function: Option<Function>,
+    /// The statements that create the function that it calls, if it has no statements of its own.
+    pub function: Option<String>,
     /// The statement that creates it.
     pub create: String,
     /// The statement that drops it.
-    pub drop: String,
-}
-
-/// The event of what triggers need, and is no trigger.
-pub const VIEW: &str = "VIEW";
-pub const FUNCTION: &str = "FUNCTION";
-
-impl Trigger {
-    /// A view that triggers need.
-    pub fn view(name: &str, query: &str, counting: &Counting) -> Self {
-        let quoted = counting.database.quoted(name);
-        let or_replace = if counting.sql.keeps_half {
-            "OR REPLACE "
-        } else {
-            ""
-        };
-        Trigger {
-            name: name.to_owned(),
-            table: [String::new(), name.to_owned()],
-            event: VIEW.to_owned(),
-            body: String::new(),
-            function: None,
-            create: format!("CREATE {or_replace}VIEW {quoted} AS {query};\n"),
-            drop: format!("DROP VIEW IF EXISTS {quoted};\n"),
-        }
-    }
-
-    /// The views of the wrong counts.
-    pub fn drifts(counting: &Counting) -> impl Iterator<Item = Self> {
-        let targets = counting.targets.iter();
-        targets.map(|target| Self::view(&target.drift, &counting.drift(target), counting))
-    }
-}
-
-/// What all triggers of a definition call on PostgreSQL.
-#[derive(Debug, Clone)]
-pub struct Function {
-    pub create: String,
-    /// Nobody else can call it, and its names are those of the migration.
-    pub protect: String,
     pub drop: String,
 }
 
@@ -68,8 +32,10 @@ pub struct LiveTrigger {
     pub name: String,
     pub event: String,
     pub body: String,
-    /// The reason that it does not run, if there is one.
+    /// The reason that it does not always run, if there is one.
     pub disabled: Option<String>,
+    /// Whether every role can use its function.
+    pub open: bool,
 }
 
 impl LiveTrigger {
@@ -82,4 +48,21 @@ impl LiveTrigger {
 /// The words of SQL, in which no space matters. MySQL keeps the semicolon after some bodies.
 fn words(sql: &str) -> impl Iterator<Item = &str> {
     sql.trim_end_matches(';').split_whitespace()
+}
+
+/// All triggers, of all tables.
+pub fn live_triggers(conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
+    type Types = (Text, Text, Text, Text, Text, Nullable<Text>, Bool);
+    type Row = (String, String, String, String, String, Option<String>, bool);
+    let live = sql(super::sql::of(conn.dialect()).live).typed::<Types>();
+    let rows: Vec<Row> = live.load(conn)?;
+    let live = |(schema, table, name, event, body, disabled, open)| LiveTrigger {
+        table: [schema, table],
+        name,
+        event,
+        body,
+        disabled,
+        open,
+    };
+    Ok(rows.into_iter().map(live).collect())
 }

@@ -95,12 +95,11 @@ impl Counting {
             let set = self.sql.set.replace("{table}", &table).replace("{}", &name);
             (self.sql.update)(&set, &format!("{table}.{name}"), &value(counter))
         });
-        let keys = target.entity.iter();
-        let keys = keys.map(|key| self.database.quoted(&key.name));
-        let keys = keys.map(|key| format!("{table}.{key} = {row}.{key}"));
-        let updates: Vec<_> = updates.collect();
-        let keys: Vec<_> = keys.collect();
-        (self.sql.update_from)(&table, from, &keys.join(" AND "), &updates.join(", "))
+        let (updates, keys) = (
+            updates.collect::<Vec<_>>(),
+            self.same_key(target, &table, row),
+        );
+        (self.sql.update_from)(&table, from, &keys, &updates.join(", "))
     }
 
     /// Adds the rows of a query to the counters `names`. `new` is what a row adds to an existing one.

@@ -395,3 +395,52 @@ fn a_generated_table_has_its_period() {
         assert_eq!(refused.code == 0, BACKEND == "sqlite", "{refused:?}");
     }
 }
+
+#[test]
+fn triggers_count_by_the_period_of_the_table() {
+    let database = counter_table(Some("month"));
+    database.execute("CREATE TABLE hits (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT)");
+    let generate = |more: &[&str]| {
+        let args = [
+            "generate",
+            "trigger",
+            "count_hits",
+            "--rows",
+            "hits",
+            "--count",
+            "article_id:hit_counters.hits",
+            "--stdout",
+        ];
+        database.run(&[&args[..], more].concat())
+    };
+    let refused = generate(&[]);
+    let says = "hit_counters counts by month, as the comment of its day says: give --period month";
+    assert!(refused.stderr.contains(says), "{refused:?}");
+    let written = generate(&["--period", "month"]);
+    assert_eq!(written.code, 0, "{written:?}");
+}
+
+/// Rows of other days are from before the table counted by month.
+#[test]
+fn an_import_sets_the_count_of_a_whole_period() {
+    let database = counter_table(Some("month"));
+    database.execute(
+        "INSERT INTO hit_counters VALUES (1, '2026-01-15', 1, 4), (1, '2026-01-20', 1, 4)",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let import = |line: &str| {
+        let file = folder.path().join("hits.csv");
+        std::fs::write(&file, line).unwrap();
+        database.run(&["import", "hit_counters", "hits", file.to_str().unwrap()])
+    };
+    let set = import("1,2026-01-01,10\n");
+    assert_eq!(set.code, 0, "{set:?}");
+    let shown = database.run(&["show", "hit_counters", "--json"]).json();
+    assert_eq!(shown["counters"][0]["total"], 10);
+    let refused = import("1,2026-01-15,10\n");
+    let says = "2026-01-15 is not the first day of a period of the table: give 2026-01-01";
+    assert!(
+        refused.code == 1 && refused.stdout.contains(says),
+        "{refused:?}"
+    );
+}

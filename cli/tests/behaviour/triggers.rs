@@ -5,6 +5,7 @@ pub mod cascades;
 mod columns;
 mod random;
 mod recipes;
+mod refused;
 mod writers;
 
 use diesel::connection::SimpleConnection;
@@ -201,14 +202,22 @@ fn rows_without_foreign_keys_count_for_the_entities_that_exist() {
 }
 
 #[test]
-fn a_view_of_the_same_name_is_not_replaced() {
+fn what_has_the_name_already_is_not_replaced() {
     let database = tables(true);
-    database.execute("CREATE VIEW count_likes AS SELECT COUNT(*) AS likes FROM article_likes");
+    let (what, create) = match BACKEND {
+        "postgres" => (
+            "function",
+            "CREATE FUNCTION count_likes() RETURNS INTEGER LANGUAGE sql AS 'SELECT 1'",
+        ),
+        _ => (
+            "table or view",
+            "CREATE VIEW count_likes AS SELECT COUNT(*) AS likes FROM article_likes",
+        ),
+    };
+    database.execute(create);
     let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
-    assert!(
-        ran.stderr.contains("count_likes already, or a view"),
-        "{ran:?}"
-    );
+    let says = format!("there is a {what} count_likes already");
+    assert!(ran.stderr.contains(&says), "{ran:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Runs the statements of several connections in one order, and reads what they leave.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -7,6 +8,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date};
+use diesel_counters_cli::recounts;
 
 use super::super::{ASK_AFTER, Conn, INTEGER, UNDATED, VACUUM, planted, waiting};
 use super::worker::{Job, Worker};
@@ -87,9 +89,13 @@ impl Driver {
     /// Connects so many sessions. `set_up` has what sets up each, in turns.
     pub fn new(url: &str, connections: usize, set_up: &[String]) -> Result<Self> {
         let (sender, events) = channel();
+        let recounts = Arc::new(recounts(url)?);
         let workers = (0..connections)
             .zip(set_up.iter().cycle())
-            .map(|(connection, set)| Worker::start(connection, url, set.clone(), sender.clone()));
+            .map(|(connection, set)| {
+                let (sender, recounts) = (sender.clone(), Arc::clone(&recounts));
+                Worker::start(connection, url, set.clone(), sender, recounts)
+            });
         let workers = workers.collect::<Result<_>>()?;
         let mut conn = Conn::establish(url)?;
         for set in set_up {

@@ -11,9 +11,8 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
 use diesel::result::Error;
-use diesel_counters::__private::{StoredTriggers, stored_triggers};
-use diesel_counters::dsl::recount_triggers;
 use diesel_counters::{is_overflow, is_retryable};
+use diesel_counters_cli::Recount;
 
 use super::super::{Conn, IS_SQLITE, session_id, slot_number};
 use super::operations;
@@ -46,6 +45,7 @@ impl Worker {
         url: &str,
         set_up: String,
         events: Sender<Event>,
+        recounts: Arc<Vec<Recount>>,
     ) -> Result<Worker> {
         let mut conn = Conn::establish(url)?;
         conn.batch_execute(&set_up)?;
@@ -65,7 +65,7 @@ impl Worker {
             connection,
             is_closed: Arc::clone(&is_closed),
             events,
-            stored: None,
+            recounts,
         };
         thread::spawn(move || thread.run(conn, to_do, slots));
         Ok(Worker {
@@ -104,7 +104,7 @@ struct Thread {
     connection: usize,
     is_closed: Arc<AtomicBool>,
     events: Sender<Event>,
-    stored: Option<Vec<StoredTriggers>>,
+    recounts: Arc<Vec<Recount>>,
 }
 
 impl Thread {
@@ -142,8 +142,8 @@ impl Thread {
             self.unheld(conn, |conn| slot_number(slot, conn))?;
         }
         match job.script.operation {
-            Operation::RecountTriggers => Ok(self.recount(true, conn)?.to_string()),
-            Operation::RecountColumn => Ok(self.recount(false, conn)?.to_string()),
+            Operation::RecountTriggers => self.recount("article_counters", conn),
+            Operation::RecountColumn => self.recount("articles", conn),
             _ => Ok(operations::run(
                 job.script,
                 transaction,
@@ -153,21 +153,12 @@ impl Thread {
         }
     }
 
-    /// Corrects the counters of triggers, in slots or in a column: each table is a transaction. The
-    /// statements that read the definitions are not held, and run once.
-    fn recount(&mut self, in_slots: bool, conn: &mut Conn) -> Result<usize> {
-        if self.stored.is_none() {
-            self.stored = Some(self.unheld(conn, stored_triggers)?);
-        }
-        let mut stored = self.stored.clone().unwrap_or_default();
-        for triggers in &mut stored {
-            triggers
-                .targets
-                .retain(|table| table.slots.is_some() == in_slots);
-        }
-        let recount = recount_triggers().of_stored(Arc::new(stored));
-        let tables = recount.execute(conn)?;
-        Ok(tables.iter().map(|table| table.wrong.len()).sum())
+    /// Corrects the counters of triggers in a table, as the command does.
+    fn recount(&self, table: &str, conn: &mut Conn) -> Result<String> {
+        let mut recounts = self.recounts.iter();
+        let recount = recounts.find(|recount| recount.table == table);
+        let recount = recount.context("no triggers count in this table")?;
+        Ok(recount.correct(conn)?.len().to_string())
     }
 
     /// Runs statements that are not held.

@@ -10,9 +10,10 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::result::Error;
-use diesel_counters::dsl::{compact, fold, recount_triggers, set_counter};
+use diesel_counters::dsl::{compact, fold, set_counter};
 use diesel_counters::prelude::*;
 use diesel_counters::{Drift, Period, Slot, is_retryable, with_default_slot};
+use diesel_counters_cli::{Recount, recounts};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 
@@ -31,6 +32,7 @@ const ROUND: Duration = Duration::from_secs(20);
 struct Checker<'a> {
     args: &'a Regions,
     urls: Vec<String>,
+    recounts: Vec<Recount>,
     name: String,
     servers: Vec<Server>,
     next_id: AtomicU64,
@@ -62,6 +64,7 @@ pub fn run(args: &Regions) -> Result<(String, Option<String>)> {
     let checker = Checker {
         args,
         urls: nodes.nodes.iter().map(|node| node.url.clone()).collect(),
+        recounts: recounts(&nodes.nodes[0].url)?,
         name: nodes.name.clone(),
         servers,
         next_id: rand::random_range(1..1_u64 << 40).into(),
@@ -354,12 +357,11 @@ impl Checker<'_> {
                 refuse_drift(node, !drift.is_empty(), &drift)?;
             }
             81..83 => {
-                let triggers = recount_triggers().of("count_article_likes").execute(conn)?;
-                let wrong = triggers
-                    .into_iter()
-                    .filter(|table| table.table == "article_counters");
-                let wrong: Vec<_> = wrong.flat_map(|table| table.wrong).collect();
-                refuse_drift(node, !wrong.is_empty(), &wrong)?;
+                for recount in &self.recounts {
+                    let wrong = recount.correct(conn)?;
+                    let is_wrong = !wrong.is_empty() && recount.table == "article_counters";
+                    refuse_drift(node, is_wrong, &wrong)?;
+                }
             }
             83..88 => {
                 compact(article_counters)

@@ -12,6 +12,7 @@ use clap::ValueEnum;
 use diesel::connection::{Instrumentation, InstrumentationEvent, SimpleConnection};
 use diesel::prelude::*;
 use diesel_counters::{is_retryable, with_default_slot};
+use diesel_counters_cli::{Recount, recounts};
 use rand::seq::IndexedRandom;
 use rand::{SeedableRng, rngs::StdRng};
 
@@ -141,6 +142,7 @@ struct Side {
     node: usize,
     script: Script,
     conn: PgConnection,
+    recounts: Vec<Recount>,
     planted: bool,
 }
 
@@ -157,6 +159,7 @@ impl Side {
             node,
             script: script(Operation::Increment),
             conn,
+            recounts: recounts(&nodes.nodes[node].url)?,
             planted: args.planted,
         })
     }
@@ -183,9 +186,10 @@ impl Side {
         for transaction in 0..script.operation.transactions() {
             let mut run = || match script.operation {
                 Operation::RecountTriggers => {
-                    let recounted =
-                        diesel_counters::dsl::recount_triggers().of("count_article_likes");
-                    recounted.execute(&mut self.conn).map(|_| String::new())
+                    let mut recounts = self.recounts.iter();
+                    let all =
+                        recounts.try_for_each(|recount| recount.correct(&mut self.conn).map(drop));
+                    all.map(|()| String::new())
                 }
                 _ => operations::run(script, transaction, self.node, &mut self.conn),
             };

@@ -1,8 +1,6 @@
 //! The SQL that differs by database.
 
 mod lock;
-#[cfg(feature = "triggers")]
-mod recount;
 mod rows;
 mod slot;
 mod upsert;

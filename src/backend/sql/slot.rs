@@ -13,15 +13,15 @@ impl Dialect {
     ///
     /// It is the slot of [`Slot::Connection`](crate::Slot::Connection), for the SQL of triggers.
     /// On PostgreSQL the expression claims a number for the connection, if the connection has none.
-    /// It does not know the partition of a database: `diesel-counters generate trigger` writes one that
-    /// does.
+    /// It does not know the partition of a database: the triggers of `diesel-counters generate trigger`
+    /// do.
     ///
     /// ```
     /// use diesel_counters::Dialect;
     ///
     /// assert_eq!(
     ///     Dialect::MySql.connection_slot(32),
-    ///     "1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32"
+    ///     "1 + IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % 32"
     /// );
     /// assert_eq!(Dialect::MySql.connection_slot(1), "1");
     /// ```
@@ -33,39 +33,41 @@ impl Dialect {
                 "1 + COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM}, pg_backend_pid()) % {slots}"
             ),
             Dialect::MySql => {
-                format!("1 + COALESCE({MYSQL_NUMBER}, CONNECTION_ID()) % {slots}")
+                format!("1 + {MYSQL_NUMBER_OR_ID} % {slots}")
             }
         }
     }
 
-    /// Returns an SQL expression for the slot of the current connection on PostgreSQL, for PL/pgSQL. It
-    /// calls `function`, whose body is [`slot_function`](Dialect::slot_function), if the connection has
-    /// no number or the database is a partition, and is faster otherwise.
+    /// Returns PL/pgSQL statements for PostgreSQL that set the variable `counting_slot` to the slot of the
+    /// current connection in the partition of its database or role. They claim a number for the
+    /// connection, if it has none.
     #[doc(hidden)]
-    pub fn slot_or(slots: u16, function: &str) -> String {
-        let number = match slots {
-            0 | 1 => "0",
-            _ => POSTGRES_NUMBER,
+    pub fn slot_block(slots: u16) -> String {
+        let (number, own, of_node) = match slots {
+            0 | 1 => (String::new(), "1".to_owned(), String::new()),
+            _ => (
+                format!(
+                    "counting_number := COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM}, pg_backend_pid());\n"
+                ),
+                format!("1 + counting_number % {slots}"),
+                format!(
+                    "\n        + counting_parts * (counting_number \
+                     % greatest(({slots} - 1 - counting_index) / counting_parts + 1, 1))"
+                ),
+            ),
         };
         format!(
-            "COALESCE(1 + {number} % CASE WHEN COALESCE(current_setting('{PARTITION}', true), '') = '' \
-             THEN {slots} END, {function}({slots}))"
-        )
-    }
-
-    /// Returns the body of a PL/pgSQL function of `slots` on PostgreSQL. It returns the slot of the
-    /// current connection in the partition of its database or role, and claims a number for the
-    /// connection.
-    #[doc(hidden)]
-    pub fn slot_function() -> String {
-        format!(
-            "\nDECLARE of_node TEXT := COALESCE(NULLIF(current_setting('{PARTITION}', true), ''), '0/1');\n    \
-             index INTEGER := split_part(of_node, '/', 1); parts INTEGER := split_part(of_node, '/', 2);\n\
-             BEGIN\n    \
-             IF (index BETWEEN 0 AND parts - 1 AND parts < 32768) IS NOT TRUE THEN\n        \
-             RAISE '{PARTITION} is %: write 1/3 for the second of three partitions', of_node; END IF;\n    \
-             RETURN 1 + index + parts * (COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM}, pg_backend_pid())\n        \
-             % greatest((slots - 1 - index) / parts + 1, 1)); END "
+            "{number}IF COALESCE(current_setting('{PARTITION}', true), '') = '' THEN\n    \
+             counting_slot := {own};\n\
+             ELSE\n    \
+             counting_node := current_setting('{PARTITION}');\n    \
+             counting_index := split_part(counting_node, '/', 1);\n    \
+             counting_parts := split_part(counting_node, '/', 2);\n    \
+             IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN\n        \
+             RAISE '{PARTITION} is %: write 1/3 for the second of three partitions', counting_node;\n    \
+             END IF;\n    \
+             counting_slot := 1 + counting_index{of_node};\n\
+             END IF;"
         )
     }
 
@@ -124,9 +126,9 @@ impl Dialect {
             Dialect::MySql => {
                 DB::push_bind(Bind::FirstSlot(&slots.first), out)?;
                 // CONNECTION_ID() is unsigned, and the slot can be negative.
-                out.push_sql(" + CAST(COALESCE(");
-                out.push_sql(MYSQL_NUMBER);
-                out.push_sql(", CONNECTION_ID()) % ");
+                out.push_sql(" + CAST(");
+                out.push_sql(MYSQL_NUMBER_OR_ID);
+                out.push_sql(" % ");
                 DB::push_bind(Bind::Slot(&slots.count), out)?;
                 out.push_sql(" AS SIGNED) * ");
                 DB::push_bind(Bind::Slot(&slots.partition.of), out)?;
@@ -209,9 +211,10 @@ const POSTGRES_PARTITION_ERROR: &str = "\
     ': call set_default_slot at the start of main' AS INTEGER) ELSE ";
 
 /// The number that the session has claimed, or NULL. If the transaction that set it for the first
-/// time was rolled back, the setting is an empty text.
-const POSTGRES_NUMBER: &str =
-    "CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER)";
+/// time was rolled back, the setting is an empty text. Whoever has used the session before, through a
+/// pooler, can have set it to anything: what is no number is claimed again.
+const POSTGRES_NUMBER: &str = "\
+    CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER)";
 
 /// Claims the least number that no other session has. The session holds an advisory lock on the
 /// number until the session ends, even if the setting is rolled back. `generate_series` is in a
@@ -222,6 +225,10 @@ const POSTGRES_CLAIM: &str = "\
     WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)";
 
 const MYSQL_NUMBER: &str = "@diesel_counters_number";
+
+/// The number of the session, or its id. The session can have set the variable to anything.
+const MYSQL_NUMBER_OR_ID: &str = "IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', \
+    @diesel_counters_number, CONNECTION_ID())";
 
 /// Claims the least number that no other session of the database has. It is a recursion, because
 /// a `WHERE` could lock all numbers before a `LIMIT` ends the query. MySQL and MariaDB end a

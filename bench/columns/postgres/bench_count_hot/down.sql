@@ -1,8 +1,5 @@
-DROP TRIGGER IF EXISTS "bench_count_hot_truncate" ON "bench_hot_comments";
-DROP TRIGGER IF EXISTS "bench_count_hot_delete" ON "bench_hot_comments";
-DROP TRIGGER IF EXISTS "bench_count_hot_update" ON "bench_hot_comments";
-DROP TRIGGER IF EXISTS "bench_count_hot_insert" ON "bench_hot_comments";
-DROP FUNCTION IF EXISTS "bench_count_hot"();
-DROP VIEW IF EXISTS "bench_count_hot_drift";
-DROP VIEW IF EXISTS "bench_count_hot_new";
-DROP VIEW IF EXISTS "bench_count_hot";
+DROP TRIGGER IF EXISTS "bench_count_hot_truncate" ON "public"."bench_hot_comments";
+DROP TRIGGER IF EXISTS "bench_count_hot_delete" ON "public"."bench_hot_comments";
+DROP TRIGGER IF EXISTS "bench_count_hot_update" ON "public"."bench_hot_comments";
+DROP TRIGGER IF EXISTS "bench_count_hot_insert" ON "public"."bench_hot_comments";
+DROP FUNCTION IF EXISTS "public"."bench_count_hot"();

@@ -1,9 +1,5 @@
 -- Counts the rows of bench_hot_comments in bench_hot_articles.comments.
-CREATE VIEW "bench_count_hot" AS SELECT '{"definition":{"by":"1","count":["article_id:bench_hot_articles.comments"],"name":"bench_count_hot","period":"day","rows":"bench_hot_comments","slots":32},"targets":[{"view":"bench_count_hot_drift","table":"bench_hot_articles","key":["id"],"counters":["comments"]}]}' AS diesel_counters_trigger;
-CREATE VIEW "bench_count_hot_drift" AS SELECT "id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
-    SELECT counted."article_id" AS "id", 1 AS "comments", 0 AS "stored_comments" FROM "bench_hot_comments" AS counted WHERE EXISTS (SELECT 1 FROM "bench_hot_articles" AS parent WHERE parent."id" = counted."article_id")
-    UNION ALL SELECT "id", 0, "comments" FROM "bench_hot_articles"
-) AS moved GROUP BY "id" HAVING SUM("comments") <> SUM("stored_comments");
+CREATE VIEW "bench_count_hot" AS SELECT '{"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
 
 CREATE TRIGGER "bench_count_hot_insert" AFTER INSERT ON "bench_hot_comments" FOR EACH ROW BEGIN
     UPDATE "bench_hot_articles" SET "comments" = CASE typeof("comments" + 1) WHEN 'integer' THEN "comments" + 1 ELSE abs(-9223372036854775807 - 1) END
@@ -31,5 +27,8 @@ CREATE TRIGGER "bench_count_hot_replace_by_update" BEFORE UPDATE ON "bench_hot_c
 END;
 
 -- Counts the existing rows: adds the difference between the rows and the counters.
-UPDATE "bench_hot_articles" SET "comments" = CASE typeof("bench_hot_articles"."comments" + CASE typeof("bench_count_hot_drift"."comments" - "bench_count_hot_drift"."stored_comments") WHEN 'integer' THEN "bench_count_hot_drift"."comments" - "bench_count_hot_drift"."stored_comments" ELSE abs(-9223372036854775807 - 1) END) WHEN 'integer' THEN "bench_hot_articles"."comments" + CASE typeof("bench_count_hot_drift"."comments" - "bench_count_hot_drift"."stored_comments") WHEN 'integer' THEN "bench_count_hot_drift"."comments" - "bench_count_hot_drift"."stored_comments" ELSE abs(-9223372036854775807 - 1) END ELSE abs(-9223372036854775807 - 1) END
-FROM "bench_count_hot_drift" WHERE "bench_hot_articles"."id" = "bench_count_hot_drift"."id";
+UPDATE "bench_hot_articles" SET "comments" = CASE typeof("bench_hot_articles"."comments" + CASE typeof(drift."comments" - drift."stored_comments") WHEN 'integer' THEN drift."comments" - drift."stored_comments" ELSE abs(-9223372036854775807 - 1) END) WHEN 'integer' THEN "bench_hot_articles"."comments" + CASE typeof(drift."comments" - drift."stored_comments") WHEN 'integer' THEN drift."comments" - drift."stored_comments" ELSE abs(-9223372036854775807 - 1) END ELSE abs(-9223372036854775807 - 1) END
+FROM (SELECT "id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
+    SELECT counted."article_id" AS "id", 1 AS "comments", 0 AS "stored_comments" FROM "bench_hot_comments" AS counted WHERE EXISTS (SELECT 1 FROM "bench_hot_articles" AS parent WHERE parent."id" = counted."article_id")
+    UNION ALL SELECT "id", 0, "comments" FROM "bench_hot_articles" AS kept
+) AS moved GROUP BY "id" HAVING SUM("comments") <> SUM("stored_comments")) AS drift WHERE "bench_hot_articles"."id" = drift."id";

@@ -7,6 +7,4 @@ DROP TRIGGER IF EXISTS `bench_count_post_tags_update`;
 DROP TRIGGER IF EXISTS `bench_count_post_tags_insert`;
 DROP TRIGGER IF EXISTS `bench_count_post_tags_lock_update`;
 DROP TRIGGER IF EXISTS `bench_count_post_tags_lock_insert`;
-DROP VIEW IF EXISTS `bench_count_post_tags_drift_2`;
-DROP VIEW IF EXISTS `bench_count_post_tags_drift`;
 DROP VIEW IF EXISTS `bench_count_post_tags`;

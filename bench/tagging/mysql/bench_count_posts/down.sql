@@ -1,4 +1,3 @@
 DROP TRIGGER IF EXISTS `bench_count_posts_delete`;
 DROP TRIGGER IF EXISTS `bench_count_posts_insert`;
-DROP VIEW IF EXISTS `bench_count_posts_drift`;
 DROP VIEW IF EXISTS `bench_count_posts`;

@@ -1,13 +1,5 @@
 -- Counts the rows of bench_post_tags in bench_posts.tag_count, bench_tag_counters.usage_count.
-CREATE VIEW "bench_count_post_tags" AS SELECT '{"definition":{"by":"1","count":["post_id:bench_posts.tag_count","tag_id:bench_tag_counters.usage_count"],"name":"bench_count_post_tags","period":"day","rows":"bench_post_tags","slots":32},"targets":[{"view":"bench_count_post_tags_drift","table":"bench_posts","key":["id"],"counters":["tag_count"]},{"view":"bench_count_post_tags_drift_2","table":"bench_tag_counters","key":["tag_id"],"slots":["day","slot"],"counters":["usage_count"]}]}' AS diesel_counters_trigger;
-CREATE VIEW "bench_count_post_tags_drift" AS SELECT "id", SUM("tag_count") AS "tag_count", SUM("stored_tag_count") AS "stored_tag_count" FROM (
-    SELECT counted."post_id" AS "id", 1 AS "tag_count", 0 AS "stored_tag_count" FROM "bench_post_tags" AS counted
-    UNION ALL SELECT "id", 0, "tag_count" FROM "bench_posts"
-) AS moved GROUP BY "id" HAVING SUM("tag_count") <> SUM("stored_tag_count");
-CREATE VIEW "bench_count_post_tags_drift_2" AS SELECT "tag_id", SUM("usage_count") AS "usage_count", SUM("stored_usage_count") AS "stored_usage_count" FROM (
-    SELECT counted."tag_id", 1 AS "usage_count", 0 AS "stored_usage_count" FROM "bench_post_tags" AS counted
-    UNION ALL SELECT "tag_id", 0, "usage_count" FROM "bench_tag_counters"
-) AS moved GROUP BY "tag_id" HAVING SUM("usage_count") <> SUM("stored_usage_count");
+CREATE VIEW "bench_count_post_tags" AS SELECT '{"name":"bench_count_post_tags","rows":"bench_post_tags","count":["post_id:bench_posts.tag_count","tag_id:bench_tag_counters.usage_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
 
 CREATE TRIGGER "bench_count_post_tags_insert" AFTER INSERT ON "bench_post_tags" FOR EACH ROW BEGIN
     UPDATE "bench_posts" SET "tag_count" = CASE typeof("tag_count" + 1) WHEN 'integer' THEN "tag_count" + 1 ELSE abs(-9223372036854775807 - 1) END
@@ -51,8 +43,14 @@ CREATE TRIGGER "bench_count_post_tags_replace_by_update" BEFORE UPDATE ON "bench
 END;
 
 -- Counts the existing rows: adds the difference between the rows and the counters.
-UPDATE "bench_posts" SET "tag_count" = CASE typeof("bench_posts"."tag_count" + CASE typeof("bench_count_post_tags_drift"."tag_count" - "bench_count_post_tags_drift"."stored_tag_count") WHEN 'integer' THEN "bench_count_post_tags_drift"."tag_count" - "bench_count_post_tags_drift"."stored_tag_count" ELSE abs(-9223372036854775807 - 1) END) WHEN 'integer' THEN "bench_posts"."tag_count" + CASE typeof("bench_count_post_tags_drift"."tag_count" - "bench_count_post_tags_drift"."stored_tag_count") WHEN 'integer' THEN "bench_count_post_tags_drift"."tag_count" - "bench_count_post_tags_drift"."stored_tag_count" ELSE abs(-9223372036854775807 - 1) END ELSE abs(-9223372036854775807 - 1) END
-FROM "bench_count_post_tags_drift" WHERE "bench_posts"."id" = "bench_count_post_tags_drift"."id";
+UPDATE "bench_posts" SET "tag_count" = CASE typeof("bench_posts"."tag_count" + CASE typeof(drift."tag_count" - drift."stored_tag_count") WHEN 'integer' THEN drift."tag_count" - drift."stored_tag_count" ELSE abs(-9223372036854775807 - 1) END) WHEN 'integer' THEN "bench_posts"."tag_count" + CASE typeof(drift."tag_count" - drift."stored_tag_count") WHEN 'integer' THEN drift."tag_count" - drift."stored_tag_count" ELSE abs(-9223372036854775807 - 1) END ELSE abs(-9223372036854775807 - 1) END
+FROM (SELECT "id", SUM("tag_count") AS "tag_count", SUM("stored_tag_count") AS "stored_tag_count" FROM (
+    SELECT counted."post_id" AS "id", 1 AS "tag_count", 0 AS "stored_tag_count" FROM "bench_post_tags" AS counted
+    UNION ALL SELECT "id", 0, "tag_count" FROM "bench_posts" AS kept
+) AS moved GROUP BY "id" HAVING SUM("tag_count") <> SUM("stored_tag_count")) AS drift WHERE "bench_posts"."id" = drift."id";
 INSERT INTO "bench_tag_counters" ("tag_id", "day", "slot", "usage_count")
-SELECT "tag_id", '1970-01-01', 0, CASE typeof("usage_count" - "stored_usage_count") WHEN 'integer' THEN "usage_count" - "stored_usage_count" ELSE abs(-9223372036854775807 - 1) END FROM "bench_count_post_tags_drift_2" ORDER BY "tag_id"
+SELECT "tag_id", '1970-01-01', 0, CASE typeof(drift."usage_count" - drift."stored_usage_count") WHEN 'integer' THEN drift."usage_count" - drift."stored_usage_count" ELSE abs(-9223372036854775807 - 1) END FROM (SELECT "tag_id", SUM("usage_count") AS "usage_count", SUM("stored_usage_count") AS "stored_usage_count" FROM (
+    SELECT counted."tag_id", 1 AS "usage_count", 0 AS "stored_usage_count" FROM "bench_post_tags" AS counted
+    UNION ALL SELECT "tag_id", 0, "usage_count" FROM "bench_tag_counters" AS kept
+) AS moved GROUP BY "tag_id" HAVING SUM("usage_count") <> SUM("stored_usage_count")) AS drift ORDER BY "tag_id"
 ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = CASE typeof("usage_count" + excluded."usage_count") WHEN 'integer' THEN "usage_count" + excluded."usage_count" ELSE abs(-9223372036854775807 - 1) END;

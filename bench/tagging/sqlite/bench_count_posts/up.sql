@@ -1,9 +1,5 @@
 -- Counts the rows of bench_posts in bench_site_counters.post_count.
-CREATE VIEW "bench_count_posts" AS SELECT '{"definition":{"by":"1","count":["bench_site_counters.post_count"],"name":"bench_count_posts","period":"day","rows":"bench_posts","slots":32},"targets":[{"view":"bench_count_posts_drift","table":"bench_site_counters","key":[],"slots":["day","slot"],"counters":["post_count"]}]}' AS diesel_counters_trigger;
-CREATE VIEW "bench_count_posts_drift" AS SELECT SUM("post_count") AS "post_count", SUM("stored_post_count") AS "stored_post_count" FROM (
-    SELECT 1 AS "post_count", 0 AS "stored_post_count" FROM "bench_posts" AS counted
-    UNION ALL SELECT 0, "post_count" FROM "bench_site_counters"
-) AS moved HAVING SUM("post_count") <> SUM("stored_post_count");
+CREATE VIEW "bench_count_posts" AS SELECT '{"name":"bench_count_posts","rows":"bench_posts","count":["bench_site_counters.post_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
 
 CREATE TRIGGER "bench_count_posts_insert" AFTER INSERT ON "bench_posts" FOR EACH ROW BEGIN
     INSERT INTO "bench_site_counters" ("day", "slot", "post_count")
@@ -26,5 +22,8 @@ END;
 
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "bench_site_counters" ("day", "slot", "post_count")
-SELECT '1970-01-01', 0, CASE typeof("post_count" - "stored_post_count") WHEN 'integer' THEN "post_count" - "stored_post_count" ELSE abs(-9223372036854775807 - 1) END FROM "bench_count_posts_drift" WHERE true
+SELECT '1970-01-01', 0, CASE typeof(drift."post_count" - drift."stored_post_count") WHEN 'integer' THEN drift."post_count" - drift."stored_post_count" ELSE abs(-9223372036854775807 - 1) END FROM (SELECT SUM("post_count") AS "post_count", SUM("stored_post_count") AS "stored_post_count" FROM (
+    SELECT 1 AS "post_count", 0 AS "stored_post_count" FROM "bench_posts" AS counted
+    UNION ALL SELECT 0, "post_count" FROM "bench_site_counters" AS kept
+) AS moved HAVING SUM("post_count") <> SUM("stored_post_count")) AS drift WHERE true
 ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = CASE typeof("post_count" + excluded."post_count") WHEN 'integer' THEN "post_count" + excluded."post_count" ELSE abs(-9223372036854775807 - 1) END;

@@ -30,6 +30,9 @@ pub fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
             None => parents.push(vec![(column, parent)]),
         }
     }
+    for columns in &parents {
+        refuse_own_table(counting, columns)?;
+    }
     let triggers = parents.iter().flat_map(|columns| {
         let (column, parent) = columns[0];
         let table = [&parent.in_schema, &parent.table].map(Clone::clone);
@@ -41,6 +44,30 @@ pub fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
         })
     });
     Ok(triggers.collect())
+}
+
+/// Two foreign keys to one table, as of friends: if one row is deleted, the counts of others change, and a
+/// trigger of the table would change the table itself.
+fn refuse_own_table(counting: &Counting, columns: &[(&Column, &Parent)]) -> Result<()> {
+    let (_, parent) = columns[0];
+    let table = (&parent.in_schema, &parent.table);
+    let mut targets = counting.targets.iter().filter(|target| {
+        let is_parent = (&target.table.in_schema, &target.table.name) == table;
+        let mut columns = columns.iter();
+        let is_counted =
+            columns.any(|(column, parent)| is_counted(counting, target, column, parent));
+        target.slots.is_none() && is_parent && is_counted
+    });
+    match targets.next() {
+        Some(target) => bail!(
+            "{} refers to {} by several columns, and counts in it: MySQL and MariaDB could delete no row of {1}, \
+             because its trigger would have to change {1} itself. Count in a counter table, or in columns of \
+             a table of their own",
+            counting.rows,
+            target.table
+        ),
+        None => Ok(()),
+    }
 }
 
 /// Whether a count depends on what the foreign key of a column does.

@@ -8,9 +8,11 @@ use diesel_counters::Dialect;
 
 use super::counting::Counting;
 use super::plan::Plan;
-use super::statement::{Rows, in_lines};
+use super::statement::{Rows, in_lines, numbered};
+use super::stored;
 use super::target::Source;
-use super::trigger::{Trigger, VIEW};
+use super::trigger::Trigger;
+use crate::catalogue::Table;
 use crate::database::MYSQL;
 use cascade::cascades;
 use trigger::{block, trigger};
@@ -33,12 +35,8 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
              in a counter table"
         );
     }
-    let mut triggers: Vec<_> = Trigger::drifts(counting).collect();
-    triggers.extend(
-        ["INSERT", "UPDATE"]
-            .into_iter()
-            .filter_map(|event| lock(counting, event)),
-    );
+    let events = ["INSERT", "UPDATE"].into_iter();
+    let mut triggers: Vec<_> = events.filter_map(|event| lock(counting, event)).collect();
     triggers.push(after(counting, "INSERT", &[NEW]));
     let has_updates = counting.has_updates();
     triggers.extend(has_updates.then(|| after(counting, "UPDATE", &[OLD, NEW])));
@@ -153,34 +151,42 @@ pub fn up(plans: &[Plan]) -> String {
     let headings: String = plans.iter().map(Plan::heading).collect();
     let tables = plans.iter().flat_map(|plan| {
         let counting = &plan.counting;
-        let names = counting.targets.iter().flat_map(|target| {
-            let name = MYSQL.table_name(&target.table);
-            [name + " WRITE", MYSQL.quoted(&target.drift) + " READ"]
-        });
-        let rows = MYSQL.table_name(&counting.rows) + " WRITE";
-        names.chain([rows]).collect::<Vec<_>>()
+        let write = |table: &Table| MYSQL.table_name(table) + " WRITE";
+        let read = |used_as: &str, table: &Table| counting.used_as(used_as, table) + " READ";
+        let mut names = vec![write(&counting.rows)];
+        for target in &counting.targets {
+            names.extend([write(&target.table), read("kept", &target.table)]);
+            // A query locks each alias once.
+            for place in 0..target.sources.len() {
+                names.push(read(&numbered("counted", place), &counting.rows));
+                let parents = target.parents.iter().map(|parent| &parent.table);
+                let parents = parents.chain(target.slots.is_none().then_some(&target.table));
+                names.extend(parents.map(|parent| read(&numbered("parent", place), parent)));
+            }
+        }
+        names
     });
     let mut tables: Vec<_> = tables.collect();
     tables.sort();
     tables.dedup();
-    let create = |is: &dyn Fn(&Plan, &Trigger) -> bool| {
+    let create = |is_of_rows: bool| {
         let create = plans.iter().flat_map(|plan| {
-            let triggers = plan.triggers.iter().filter(|trigger| is(plan, trigger));
-            triggers.map(|trigger| match trigger.event == VIEW {
-                true => trigger.create.clone(),
-                // A migration that failed half way can have left it.
-                false => trigger.drop.clone() + &trigger.create,
-            })
+            let triggers = plan.triggers.iter();
+            let is_of = move |trigger: &&Trigger| trigger.table[1] == plan.counting.rows.name;
+            let triggers = triggers.filter(move |trigger| is_of(trigger) == is_of_rows);
+            // A migration that failed half way can have left it.
+            triggers.map(|trigger| trigger.drop.clone() + &trigger.create)
         });
         create.collect::<String>()
     };
-    let is_of_rows = |plan: &Plan, trigger: &Trigger| trigger.table[1] == plan.counting.rows.name;
-    let views: String = plans.iter().map(|plan| &*plan.definition).collect();
-    let first = create(&|plan, trigger| !is_of_rows(plan, trigger));
-    let triggers = create(&is_of_rows);
+    let definitions: String = plans
+        .iter()
+        .map(|plan| stored::create(&plan.counting))
+        .collect();
+    let (first, triggers) = (create(false), create(true));
     let existing: String = plans.iter().map(Plan::existing).collect();
     format!(
-        "{headings}\n{views}{first}\n\
+        "{headings}\n{definitions}{first}\n\
          -- If the server has a binary log, creating triggers requires SUPER, or\n\
          -- log_bin_trust_function_creators = ON.\n\
          -- Until UNLOCK TABLES, other sessions wait for these tables.\n\

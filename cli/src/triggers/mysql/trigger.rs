@@ -4,15 +4,11 @@ use crate::database::MYSQL;
 use crate::triggers::statement::in_lines;
 use crate::triggers::trigger::Trigger;
 
-/// The body of a trigger.
+/// The body of a trigger. Without BEGIN and END, MySQL keeps the semicolon of a migration behind a single
+/// statement, and mysqldump writes a trigger that cannot be restored.
 pub fn block(statements: &[String]) -> String {
-    match statements {
-        [one] => one.clone(),
-        several => {
-            let lines = several.iter().map(|one| in_lines(one, 4) + ";\n");
-            format!("BEGIN\n{}END", lines.collect::<String>())
-        }
-    }
+    let lines = statements.iter().map(|one| in_lines(one, 4) + ";\n");
+    format!("BEGIN\n{}END", lines.collect::<String>())
 }
 
 pub fn trigger(

@@ -2,113 +2,131 @@
 
 use diesel_counters::Dialect;
 
-use super::names::Names;
-use super::slot::{SLOT, has_slots};
 use crate::catalogue::Parent;
 use crate::database::POSTGRES;
 use crate::triggers::counting::Counting;
 use crate::triggers::statement::{Entities, Rows, by, conditions, in_lines};
 use crate::triggers::target::{ParentTable, Source, Target};
 
-pub fn create_function(counting: &Counting, body: &str) -> String {
-    format!(
-        "CREATE FUNCTION {}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS \
-         $counting${body}$counting$;\n",
-        POSTGRES.quoted(&counting.definition.name)
-    )
-}
+/// The rows of a statement before it and after it.
+pub const OLD: &str = "old_rows";
+pub const NEW: &str = "new_rows";
 
 pub fn body(counting: &Counting) -> String {
-    let slot = Dialect::slot_or(counting.definition.slots, SLOT);
-    let [insert, other] = [inserted, changed].map(|statement| {
+    let table = POSTGRES.table_name(&counting.rows);
+    let [old, new, all] = [OLD, NEW, &table].map(|name| format!("FROM {name}"));
+    let of_targets = |statement: &dyn Fn(&Target) -> String| {
         let targets = counting.targets.iter();
-        let statements = targets.map(|target| in_lines(&statement(counting, target), 8) + ";\n");
+        let statements = targets.map(|target| in_lines(&statement(target), 8) + ";\n");
         statements.collect::<String>()
-    });
-    let slot = match has_slots(counting) {
-        true => format!("\n    counting_slot SMALLINT := {slot};"),
+    };
+    let insert = of_targets(&|target| inserted(counting, target, &new));
+    let update = match counting.has_updates() {
         false => String::new(),
+        true => format!(
+            "    ELSIF TG_OP = 'UPDATE' THEN\n{}",
+            of_targets(&|target| changed(counting, target, &[(&old, true), (&new, false)]))
+        ),
+    };
+    let delete = of_targets(&|target| changed(counting, target, &[(&old, true)]));
+    let truncate = of_targets(&|target| changed(counting, target, &[(&all, true)]));
+    let has_slots = counting.targets.iter().any(|target| target.slots.is_some());
+    let (variables, slot) = match has_slots {
+        true => (
+            "\n    counting_number INTEGER; counting_slot SMALLINT;\n    \
+             counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;",
+            in_lines(&Dialect::slot_block(counting.definition.slots), 4) + "\n",
+        ),
+        false => ("", String::new()),
     };
     let mut targets = counting.targets.iter();
     let sums = match targets.any(|target| target.slots.is_none()) {
         true => "\n    counting_sums RECORD;",
         false => "",
     };
+    let declare = match variables.len() + sums.len() {
+        0 => String::new(),
+        _ => format!("DECLARE{variables}{sums}\n"),
+    };
+    let [schema, name] = [&counting.rows.in_schema, &counting.rows.name];
+    let [schema, name] = [schema, name].map(|name| POSTGRES.literal(name));
+    // Whoever has this function could give it rows of another table.
     format!(
-        "\nDECLARE counting_path TEXT := CASE WHEN current_schema() IS DISTINCT FROM TG_TABLE_SCHEMA -- renamed\n        \
-         THEN set_config('search_path', concat(quote_ident(TG_TABLE_SCHEMA), ', ', current_setting('search_path')), true) END;\
-         {slot}{sums}\n\
-         BEGIN\n    \
-         IF TG_OP = 'INSERT' THEN\n{insert}    ELSE\n        \
-         IF TG_OP = 'TRUNCATE' AND current_setting('transaction_isolation') <> 'read committed' THEN\n            \
-         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE', \
-         current_setting('transaction_isolation'); END IF;\n\
-         {other}    END IF;\n    RETURN NULL; END "
+        "\n{declare}BEGIN\n    \
+         IF TG_TABLE_SCHEMA <> {schema} OR TG_TABLE_NAME <> {name} THEN\n        \
+         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',\n            \
+         {schema}, {name}, TG_TABLE_SCHEMA, TG_TABLE_NAME;\n    \
+         END IF;\n{slot}    \
+         IF TG_OP = 'INSERT' THEN\n{insert}{update}    \
+         ELSIF TG_OP = 'DELETE' THEN\n{delete}    \
+         ELSE -- TRUNCATE\n        \
+         IF current_setting('transaction_isolation') <> 'read committed' THEN\n            \
+         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',\n                \
+         current_setting('transaction_isolation');\n        \
+         END IF;\n{truncate}    \
+         END IF;\n    \
+         RETURN NULL;\nEND "
     )
 }
 
 /// Adds the rows that an INSERT has written.
-fn inserted(counting: &Counting, target: &Target) -> String {
-    let names = Names::of(counting);
-    let from = format!("FROM {}", POSTGRES.quoted(&names.new));
-    let rows = Rows {
-        name: "",
-        from: &from,
-        minus: false,
-        entities: Entities::All,
-    };
+fn inserted(counting: &Counting, target: &Target, from: &str) -> String {
     let is_sure = target.sources.iter().all(|source| source.exists) || target.parents.is_empty();
-    match &*target.sources {
-        [source] if is_sure || target.slots.is_none() => add(counting, target, |slot| {
-            counting.sums_of_one(target, source, &rows, slot)
-        }),
-        sources => {
-            let queries = sources
-                .iter()
-                .map(|source| counting.query(target, source, &rows, ""));
-            let queries: Vec<_> = queries.collect();
-            let exists = match is_sure || target.slots.is_none() {
-                true => Vec::new(),
-                false => counting.exists(target, &moved(target)),
-            };
-            add(counting, target, |slot| {
-                counting.sums(target, &queries, slot, &exists)
-            })
+    add_rows(counting, target, &[(from, false)], |entity| {
+        match is_sure || target.slots.is_none() {
+            true => Vec::new(),
+            false => counting.exists(target, entity),
         }
-    }
+    })
 }
 
-/// Takes off the old rows, and adds the new ones, if there are any.
-fn changed(counting: &Counting, target: &Target) -> String {
-    let names = Names::of(counting);
-    let condition = condition(target, counting);
-    let is_marked = condition.contains(IS_MOVED);
-    let queries = [(&names.old, true), (&names.new, false)].into_iter();
-    let queries = queries.flat_map(|(name, minus)| {
-        let from = format!("FROM {}", POSTGRES.quoted(name));
-        let query = |source: &Source| {
-            let rows = Rows {
-                name: "",
-                from: &from,
-                minus,
-                entities: Entities::All,
-            };
-            let mark = match (is_marked, minus) {
-                (false, _) => "",
-                (true, true) => ", false AS is_new",
-                (true, false) => ", true AS is_new",
-            };
-            counting.query(target, source, &rows, mark)
+/// Adds rows, or takes them off, as a statement has changed them.
+fn changed(counting: &Counting, target: &Target, all: &[(&str, bool)]) -> String {
+    add_rows(counting, target, all, |entity| {
+        exist(target, counting, entity, all.len() > 1)
+    })
+}
+
+/// Adds the rows of these tables, or takes them off, where `exist` is true for the entity.
+fn add_rows(
+    counting: &Counting,
+    target: &Target,
+    all: &[(&str, bool)],
+    exist: impl Fn(&[String]) -> Vec<String>,
+) -> String {
+    let rows = |from, minus| Rows {
+        name: "",
+        from,
+        minus,
+        entities: Entities::All,
+    };
+    if let ([source], [(from, minus)]) = (&*target.sources, all) {
+        let exist = exist(&counting.entity_of(source, "moved"));
+        let from = match exist.is_empty() {
+            true => (*from).to_owned(),
+            false => format!("{from} AS moved"),
         };
-        target.sources.iter().map(query).collect::<Vec<_>>()
+        let rows = rows(&from, *minus);
+        return add(counting, target, |slot| {
+            counting.sums_of_one(target, source, &rows, slot, &exist)
+        });
+    }
+    let entity = target.entity.iter();
+    let entity = entity.map(|key| format!("moved.{}", POSTGRES.quoted(&key.name)));
+    let exist = exist(&entity.collect::<Vec<_>>());
+    let is_marked = exist.iter().any(|exists| exists.contains(IS_MOVED));
+    let queries = all.iter().flat_map(|(from, minus)| {
+        let mark = match is_marked {
+            true => format!(", {} AS is_new", !minus),
+            false => String::new(),
+        };
+        let sources = target.sources.iter();
+        let query = |source| counting.query(target, source, &rows(from, *minus), &mark);
+        sources.map(query).collect::<Vec<_>>()
     });
     let queries: Vec<_> = queries.collect();
-    let more: Vec<_> = (!condition.is_empty())
-        .then_some(condition)
-        .into_iter()
-        .collect();
     add(counting, target, |slot| {
-        counting.sums(target, &queries, slot, &more)
+        counting.sums(target, &queries, slot, &exist)
     })
 }
 
@@ -121,14 +139,12 @@ fn add(counting: &Counting, target: &Target, sums: impl Fn(Option<&str>) -> Stri
     let updates = names
         .iter()
         .map(|name| format!("{name} = kept.{name} + counting_sums.{name}"));
-    let keys = target.entity.iter().map(|key| POSTGRES.quoted(&key.name));
-    let keys = keys.map(|key| format!("kept.{key} = counting_sums.{key}"));
     format!(
         "FOR counting_sums IN\n{}\nLOOP\n    UPDATE {} AS kept SET {} WHERE {};\nEND LOOP",
         in_lines(&sums(None), 4),
         POSTGRES.table_name(&target.table),
         updates.collect::<Vec<_>>().join(", "),
-        keys.collect::<Vec<_>>().join(" AND "),
+        counting.same_key(target, "kept", "counting_sums"),
     )
 }
 
@@ -140,14 +156,16 @@ impl Counting {
         source: &Source,
         rows: &Rows<'_>,
         slot: Option<&str>,
+        more: &[String],
     ) -> String {
         let conditions = conditions(self.conditions(target, source, rows)).replace("\n    ", " ");
         let weights = source.weights.iter().flatten();
         let sums = weights.zip(self.counts(source, rows));
         let sums: Vec<_> = sums
-            .map(|(weight, value)| match weight.is_one() {
-                true => "COUNT(*)".to_owned(),
-                false => self.sql.sum.replace("{}", &value),
+            .map(|(weight, value)| match (weight.is_one(), rows.minus) {
+                (true, false) => "COUNT(*)".to_owned(),
+                (true, true) => "-COUNT(*)".to_owned(),
+                (false, _) => self.sql.sum.replace("{}", &value),
             })
             .collect();
         let key = self.key(target, source, rows);
@@ -159,12 +177,12 @@ impl Counting {
                 .iter()
                 .flatten()
                 .any(|weight| weight.is_one());
-        let having = match is_counted {
-            true => String::new(),
-            false => {
-                let not_0 = sums.iter().map(|sum| format!("{sum} <> 0"));
-                format!(" HAVING {}", not_0.collect::<Vec<_>>().join(" OR "))
-            }
+        let not_0 = sums.iter().map(|sum| format!("{sum} <> 0"));
+        let not_0 = format!("({})", not_0.collect::<Vec<_>>().join(" OR "));
+        let having = (!is_counted).then_some(&not_0).into_iter().chain(more);
+        let having = match &*having.cloned().collect::<Vec<_>>().join(" AND ") {
+            "" => String::new(),
+            having => format!("\nHAVING {having}"),
         };
         let day = (self.day.is_none() && slot.is_some()).then(|| self.day_of(""));
         let named = |values: Vec<String>, names: Vec<String>| -> Vec<String> {
@@ -189,48 +207,45 @@ impl Counting {
     }
 }
 
-/// The entity of sums.
-fn moved(target: &Target) -> Vec<String> {
-    let key = target.entity.iter();
-    key.map(|key| format!("moved.{}", POSTGRES.quoted(&key.name)))
-        .collect()
-}
-
 /// All rows of the entity are new: the update has moved them to it.
 const IS_MOVED: &str = "bool_and(is_new)";
 
 /// Whose rows count: old and new rows alike, so that an update of a row whose entity is gone counts
 /// for nobody. A cascade changes and deletes rows after their entity. An UPDATE of an ordinary column
 /// finds no row then.
-fn condition(target: &Target, counting: &Counting) -> String {
+fn exist(target: &Target, counting: &Counting, entity: &[String], moves: bool) -> Vec<String> {
     if target.slots.is_none() {
-        return String::new();
+        return Vec::new();
     }
     let is_sure = target.sources.iter().all(|source| source.exists);
-    let exists = counting.exists(target, &moved(target));
+    let exists = counting.exists(target, entity);
     let parents = target.parents.iter().zip(exists);
-    let (later, mut all): (Vec<_>, Vec<_>) = parents.partition(|(parent, _)| {
+    let (later, all): (Vec<_>, Vec<_>) = parents.partition(|(parent, _)| {
         let refers_to = &target.entity[parent.column].refers_to;
         is_sure && refers_to.as_ref().is_some_and(Parent::is_deferrable)
     });
-    let list = |conditions: Vec<(&ParentTable, String)>| {
-        let conditions: Vec<_> = conditions.into_iter().map(|(_, exists)| exists).collect();
-        conditions.join(" AND ")
+    let conditions = |all: Vec<(&ParentTable, String)>| {
+        let conditions = all.into_iter().map(|(_, exists)| exists);
+        conditions.collect::<Vec<_>>()
     };
+    let (later, mut all) = (conditions(later), conditions(all));
     if later.is_empty() {
-        return list(all);
+        return all;
     }
     // An entity can come after its rows. If it is gone, a cascade has deleted its counters.
-    let table = POSTGRES.table_name(&target.table);
-    let columns = target.entity.iter().zip(moved(target));
-    let columns =
-        columns.map(|(key, name)| format!("stored.{} = {name}", POSTGRES.quoted(&key.name)));
+    let columns = target.entity.iter().zip(entity).map(|(key, name)| {
+        let stored = format!("stored.{}", POSTGRES.quoted(&key.name));
+        POSTGRES.is_same(key, &stored, name)
+    });
     let stored = format!(
-        "EXISTS (SELECT 1 FROM {table} AS stored WHERE {})",
+        "EXISTS (SELECT 1 FROM {} AS stored WHERE {})",
+        POSTGRES.table_name(&target.table),
         columns.collect::<Vec<_>>().join(" AND ")
     );
-    let (parent, later) = (later[0].0, list(later));
-    let either = format!("({later} OR {stored} OR {IS_MOVED})");
-    all.push((parent, either));
-    list(all)
+    let or_moved = match moves {
+        true => format!(" OR {IS_MOVED}"),
+        false => String::new(),
+    };
+    all.push(format!("({} OR {stored}{or_moved})", later.join(" AND ")));
+    all
 }

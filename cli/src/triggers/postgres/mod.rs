@@ -1,75 +1,105 @@
-//! Triggers that count rows on PostgreSQL: one a statement, over all rows that it changed.
+//! Triggers that count rows on PostgreSQL: one a statement, over all rows that it changed. One function
+//! runs for all of them. It runs with the rights of its owner, so that whoever writes rows needs no right
+//! on the counters, and depends on nothing that another role can change: all names have their schema, and
+//! its search path has only the server's own.
 
 mod body;
-mod names;
-mod slot;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::counting::Counting;
 use super::plan::Plan;
-use super::statement::in_lines;
-use super::trigger::{Function, Trigger, VIEW};
+
+use super::trigger::Trigger;
 use crate::database::POSTGRES;
-use body::{body, create_function};
-use names::Names;
-use slot::{SLOT, function, has_slots};
+use body::{NEW, OLD, body};
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
-    let names = Names::of(counting);
-    let (old, new) = (POSTGRES.quoted(&names.old), POSTGRES.quoted(&names.new));
-    let (of_old, of_new) = (format!("OLD TABLE AS {old}"), format!("NEW TABLE AS {new}"));
-    let mut triggers: Vec<_> = has_slots(counting).then(function).into_iter().collect();
-    triggers.extend(names.triggers(counting));
-    triggers.extend(Trigger::drifts(counting));
-    let both = format!("{of_old} {of_new}");
+    refuse_not_stored(counting)?;
+    let (old, new) = (format!("OLD TABLE AS {OLD}"), format!("NEW TABLE AS {NEW}"));
+    let function = function(counting);
     let after = |event: &str, referencing: &str, names: &str| {
-        let runs = format!("AFTER {event}{names}");
+        let runs = format!("AFTER {event} {names}");
         let referencing = format!("REFERENCING {referencing} ");
-        trigger(counting, event, "AFTER", &runs, &referencing)
+        trigger(counting, &function, [event, "AFTER", &runs], &referencing)
     };
-    triggers.push(after("INSERT", &of_new, &format!(" {}", names.new)));
+    let mut triggers = vec![after("INSERT", &new, NEW)];
     if counting.has_updates() {
-        triggers.push(after(
-            "UPDATE",
-            &both,
-            &format!(" {} {}", names.old, names.new),
-        ));
+        let both = format!("{old} {new}");
+        triggers.push(after("UPDATE", &both, &format!("{OLD} {NEW}")));
     }
     triggers.extend([
-        after("DELETE", &of_old, &format!(" {}", names.old)),
-        trigger(counting, "TRUNCATE", "BEFORE", "BEFORE TRUNCATE", ""),
+        after("DELETE", &old, OLD),
+        trigger(
+            counting,
+            &function,
+            ["TRUNCATE", "BEFORE", "BEFORE TRUNCATE"],
+            "",
+        ),
     ]);
     triggers.extend(counting.rows.partitioned.then(|| no_merge(counting)));
     Ok(triggers)
 }
 
-fn trigger(counting: &Counting, event: &str, when: &str, runs: &str, referencing: &str) -> Trigger {
+/// The rows of a statement do not have columns that are computed when they are read.
+fn refuse_not_stored(counting: &Counting) -> Result<()> {
+    let sources = counting.targets.iter().flat_map(|target| &target.sources);
+    let mut columns = sources.flat_map(|source| counting.columns(source));
+    let not_stored = |name: &&str| {
+        let column = counting.rows.column(name);
+        column.is_some_and(|column| column.not_stored)
+    };
+    match columns.find(not_stored) {
+        Some(name) => bail!(
+            "{}.{name} is a virtual generated column, which a trigger cannot read: make it STORED",
+            counting.rows
+        ),
+        None => Ok(()),
+    }
+}
+
+fn trigger(
+    counting: &Counting,
+    function: &str,
+    [event, when, runs]: [&str; 3],
+    referencing: &str,
+) -> Trigger {
     let name = format!("{}_{}", counting.definition.name, event.to_lowercase());
     let (quoted, table) = (POSTGRES.quoted(&name), POSTGRES.table_name(&counting.rows));
-    let function = POSTGRES.quoted(&counting.definition.name);
-    let body = body(counting);
     Trigger {
         create: format!(
             "CREATE TRIGGER {quoted} {when} {event} ON {table}\n    {referencing}FOR EACH STATEMENT \
-             EXECUTE FUNCTION {function}();\n"
+             EXECUTE FUNCTION {}();\n",
+            function_name(counting)
         ),
         drop: format!("DROP TRIGGER IF EXISTS {quoted} ON {table};\n"),
         table: [counting.rows.in_schema.clone(), counting.rows.name.clone()],
         name,
         event: runs.to_owned(),
-        function: Some(Function {
-            create: create_function(counting, &body),
-            protect: format!(
-                "REVOKE EXECUTE ON FUNCTION {function}() FROM PUBLIC;\n\
-                 DO $path$ BEGIN\n    \
-                 EXECUTE $alter$ALTER FUNCTION {function}() SET search_path = $alter$\n        \
-                 || current_setting('search_path') || ', pg_temp';\nEND $path$;\n"
-            ),
-            drop: format!("DROP FUNCTION IF EXISTS {function}();\n"),
-        }),
-        body,
+        function: Some(function.to_owned()),
+        body: body(counting),
     }
+}
+
+/// What the comment on a function begins with that has the definition.
+pub const COMMENT: &str = "diesel_counters: ";
+
+pub fn function_name(counting: &Counting) -> String {
+    let schema = &counting.rows.in_schema;
+    POSTGRES.quoted_in(Some(schema), &counting.definition.name)
+}
+
+/// Creates the function. Nobody else can call it. Its comment has the definition.
+fn function(counting: &Counting) -> String {
+    let name = function_name(counting);
+    let comment = POSTGRES.literal(&(COMMENT.to_owned() + &counting.definition.json()));
+    format!(
+        "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER\n    \
+         SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting${}$counting$;\n\
+         COMMENT ON FUNCTION {name}() IS {comment};\n\
+         REVOKE EXECUTE ON FUNCTION {name}() FROM PUBLIC;\n",
+        body(counting)
+    )
 }
 
 /// One statement keeps its lock to its end, also outside of a transaction.
@@ -79,82 +109,65 @@ pub fn up(plans: &[Plan]) -> String {
         let targets = plan.counting.targets.iter();
         targets.filter(|target| target.slots.is_none())
     });
-    let mut tables: Vec<_> = columns
+    let locked = columns
         .map(|target| &target.table)
-        .chain(plans.iter().map(|plan| &plan.counting.rows))
-        .map(|table| POSTGRES.table_name(table))
-        .collect();
-    let mut seen = Vec::new();
-    tables.retain(|table| {
-        !seen.contains(table) && {
-            seen.push(table.clone());
-            true
-        }
+        .chain(plans.iter().map(|plan| &plan.counting.rows));
+    let locked = names(locked.map(|table| POSTGRES.table_name(table)));
+    let owned = plans.iter().flat_map(|plan| {
+        let targets = plan.counting.targets.iter().map(|target| &target.table);
+        [&plan.counting.rows].into_iter().chain(targets)
     });
-    let rows = tables.join(", ");
-    let slot = plans.iter().any(|plan| has_slots(&plan.counting)).then(|| {
-        format!(
-            "-- The slot of the connection: it claims a number.\n\
-             IF to_regprocedure('{SLOT}(integer)') IS NULL THEN\n{}\nEND IF;\n",
-            in_lines(&function().create, 4)
-        )
-    });
-    let is_other = |trigger: &Trigger| trigger.event == "RULE";
-    let is_view = |trigger: &Trigger| trigger.event == VIEW;
+    let owned = names(owned.map(|table| POSTGRES.literal(&POSTGRES.table_name(table))));
     let all = plans.iter().map(|plan| {
-        let counting = &plan.counting;
         format!(
-            "\n{}{}{}{}{}{}",
+            "\n{}{}{}{}",
             plan.heading(),
-            plan.definition,
-            plan.create(is_view),
-            create_function(counting, &body(counting)),
-            plan.create(is_other),
+            function(&plan.counting),
             plan.existing(),
+            plan.create(),
         )
-    });
-    let of_triggers = plans.iter().map(|plan| {
-        let (names, name) = (Names::of(&plan.counting), plan.name());
-        let values = [
-            name,
-            &POSTGRES.table_name(&plan.counting.rows),
-            &names.old,
-            &names.new,
-        ];
-        let values = values.map(|value| POSTGRES.literal(value));
-        format!("({}, {})", values.join(", "), plan.counting.has_updates())
     });
     format!(
-        "DO $diesel_counters$ DECLARE counting RECORD; BEGIN\n\
+        "DO $diesel_counters$ DECLARE\n    \
+         counting_path TEXT := pg_catalog.current_setting('search_path');\n    \
+         counting_security TEXT := pg_catalog.current_setting('row_security');\n\
+         BEGIN\n\
+         -- Only the server's own functions, and all rows or an error.\n\
+         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true), \
+         pg_catalog.set_config('row_security', 'off', true);\n\
          IF current_setting('transaction_isolation') <> 'read committed' THEN\n    \
          RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';\n\
          END IF;\n\
+         -- The triggers run with the rights of this role, and so do those of these tables.\n\
+         IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user\n    \
+         AND oid IN ({})) THEN\n    \
+         RAISE 'run this migration as the role that owns its tables: % does not', current_user;\n\
+         END IF;\n\
          -- Until the migration ends, others can read these tables, but not write them.\n\
-         LOCK TABLE {rows} IN SHARE ROW EXCLUSIVE MODE;\n\
-         {}{}\n\
-         FOR counting IN SELECT * FROM (VALUES\n    {}\n\
-         ) AS counting (name, rows, old, new, has_updates) LOOP\n    \
-         -- Otherwise a temporary table could take the place of the counters.\n    \
-         EXECUTE format('ALTER FUNCTION %I() SET search_path = %s, pg_temp', counting.name, \
-         current_setting('search_path'));\n    \
-         EXECUTE format('REVOKE EXECUTE ON FUNCTION %I() FROM PUBLIC', counting.name);\n    \
-         -- In a trigger, the names of these tables are those of the rows of the statement.\n    \
-         EXECUTE format('CREATE TRIGGER %I AFTER INSERT ON %s REFERENCING NEW TABLE AS %I\n        \
-         FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_insert', counting.rows, counting.new, counting.name);\n    \
-         IF counting.has_updates THEN\n    \
-         EXECUTE format('CREATE TRIGGER %I AFTER UPDATE ON %s REFERENCING OLD TABLE AS %I NEW TABLE AS %I\n        \
-         FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_update', counting.rows, counting.old, counting.new, counting.name);\n    \
-         END IF;\n    \
-         EXECUTE format('CREATE TRIGGER %I AFTER DELETE ON %s REFERENCING OLD TABLE AS %I\n        \
-         FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_delete', counting.rows, counting.old, counting.name);\n    \
-         EXECUTE format('CREATE TRIGGER %I BEFORE TRUNCATE ON %s\n        \
-         FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_truncate', counting.rows, counting.name);\n\
-         END LOOP;\n\
+         LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE;\n\
+         {}\n\
+         PERFORM set_config('search_path', counting_path, true), \
+         set_config('row_security', counting_security, true);\n\
          END $diesel_counters$;\n",
-        slot.unwrap_or_default(),
+        owned
+            .iter()
+            .map(|name| format!("{name}::regclass"))
+            .collect::<Vec<_>>()
+            .join(", "),
+        locked.join(", "),
         all.collect::<String>(),
-        of_triggers.collect::<Vec<_>>().join(",\n    "),
     )
+}
+
+/// These names, each once.
+fn names(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut names = Vec::new();
+    for name in all {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// The server gives triggers of a partitioned table other rows than those that a MERGE wrote. It

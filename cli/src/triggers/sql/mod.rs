@@ -55,9 +55,12 @@ pub struct TriggerSql {
     pub try_expression: [&'static str; 3],
     /// Whether a migration that fails leaves what it created before. Then it replaces it.
     pub keeps_half: bool,
-    /// A query of all triggers: the schema, the table, the name, the event, the body, and why it
-    /// does not run, if that is so. It has the views and functions that they need, too.
+    /// A query of all triggers: the schema, the table, the name, the event, the body, why it does not
+    /// run, if that is so, and whether every role can use its function.
     pub live: &'static str,
+    /// A query of the definitions: the schema in which tables without one are, the name, the text, the
+    /// owner, and whether that is the user of the connection.
+    pub definitions: &'static str,
 }
 
 pub fn of(dialect: Dialect) -> &'static TriggerSql {

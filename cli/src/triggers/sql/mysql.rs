@@ -42,9 +42,13 @@ pub const SQL: TriggerSql = TriggerSql {
     keeps_half: true,
     live: "SELECT CAST(event_object_schema AS CHAR), CAST(event_object_table AS CHAR),
             CAST(trigger_name AS CHAR), CONCAT_WS(' ', action_timing, event_manipulation),
-            CAST(action_statement AS CHAR), NULL
-        FROM information_schema.triggers WHERE trigger_schema = DATABASE()
-        UNION ALL
-        SELECT '', CAST(table_name AS CHAR), CAST(table_name AS CHAR), 'VIEW', '', NULL
-        FROM information_schema.views WHERE table_schema = DATABASE() ORDER BY 1, 2, 3",
+            COALESCE(CAST(action_statement AS CHAR), ''), NULL, FALSE
+        FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY 1, 2, 3",
+    // Without SHOW VIEW, the definition is empty.
+    definitions:
+        "SELECT '', CAST(v.table_name AS CHAR), COALESCE(CAST(v.view_definition AS CHAR), ''),
+            CAST(v.definer AS CHAR), v.definer = CURRENT_USER()
+        FROM information_schema.views v JOIN information_schema.columns c
+        ON c.table_schema = v.table_schema AND c.table_name = v.table_name
+        WHERE v.table_schema = DATABASE() AND c.column_name = 'diesel_counters_trigger'",
 };

@@ -38,7 +38,7 @@ pub const SQL: TriggerSql = TriggerSql {
     ],
     keeps_half: false,
     live: "SELECT n.nspname::text, c.relname::text, t.tgname::text,
-            concat_ws(' ', CASE WHEN t.tgtype & 2 <> 0 THEN 'BEFORE' ELSE 'AFTER' END,
+            pg_catalog.concat_ws(' ', CASE WHEN t.tgtype & 2 <> 0 THEN 'BEFORE' ELSE 'AFTER' END,
                 CASE WHEN t.tgtype & 4 <> 0 THEN 'INSERT' END,
                 CASE WHEN t.tgtype & 8 <> 0 THEN 'DELETE' END,
                 CASE WHEN t.tgtype & 16 <> 0 THEN 'UPDATE' END,
@@ -46,23 +46,25 @@ pub const SQL: TriggerSql = TriggerSql {
                 CASE WHEN t.tgtype & 1 <> 0 THEN 'ROW' END,
                 t.tgoldtable, t.tgnewtable, NULLIF(t.tgattr::text, ''), pg_get_expr(t.tgqual, t.tgrelid),
                 CASE WHEN NOT p.prosecdef THEN 'SECURITY INVOKER' END,
-                CASE WHEN NOT EXISTS (SELECT FROM unnest(p.proconfig) setting
-                    WHERE setting LIKE 'search_path=%pg_temp') THEN 'without a search_path' END),
+                CASE WHEN p.proconfig IS DISTINCT FROM
+                    '{\"search_path=pg_catalog, pg_temp\",row_security=off}' THEN 'with other settings' END),
             p.prosrc,
             CASE t.tgenabled WHEN 'D' THEN 'it is disabled'
                 WHEN 'R' THEN 'it runs on replicas only'
-                WHEN 'A' THEN 'it also runs on replicas, which then count twice' END
+                WHEN 'A' THEN 'it also runs on replicas, which then count twice' END,
+            has_function_privilege('public', p.oid, 'EXECUTE')
         FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
         JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE NOT t.tgisinternal
         UNION ALL
-        SELECT n.nspname::text, c.relname::text, r.rulename::text, 'RULE', '', NULL
+        SELECT n.nspname::text, c.relname::text, r.rulename::text, 'RULE', '', NULL, false
         FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE c.relkind = 'p'
-        UNION ALL
-        SELECT '', relname::text, relname::text, 'VIEW', '', NULL
-        FROM pg_class WHERE relkind = 'v' AND pg_table_is_visible(oid)
-        UNION ALL
-        SELECT '', proname::text, proname::text, 'FUNCTION', prosrc, NULL FROM pg_proc
-        WHERE proname = 'diesel_counters_slot' AND pg_function_is_visible(oid) ORDER BY 1, 2, 3",
+        WHERE c.relkind = 'p' ORDER BY 1, 2, 3",
+    definitions: "SELECT CASE WHEN n.nspname = (current_setting('diesel_counters.path')::text[])[1] THEN ''
+                ELSE n.nspname::text END,
+            p.proname::text, d.description, pg_get_userbyid(p.proowner)::text,
+            pg_get_userbyid(p.proowner) = current_user
+        FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+        JOIN pg_description d ON d.objoid = p.oid AND d.classoid = CAST('pg_proc'::regclass AS oid) AND d.objsubid = 0
+        WHERE p.prorettype = CAST('trigger'::regtype AS oid) AND d.description LIKE 'diesel_counters: {%'",
 };

@@ -1,9 +1,5 @@
 -- Counts the rows of article_likes in article_counters.likes.
-CREATE VIEW "count_article_likes" AS SELECT '{"definition":{"by":"1","count":["article_id:article_counters.likes"],"name":"count_article_likes","period":"day","rows":"article_likes","slots":32},"targets":[{"view":"count_article_likes_drift","table":"article_counters","key":["article_id"],"slots":["day","slot"],"counters":["likes"]}]}' AS diesel_counters_trigger;
-CREATE VIEW "count_article_likes_drift" AS SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
-    SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes" FROM "article_likes" AS counted
-    UNION ALL SELECT "article_id", 0, "likes" FROM "article_counters"
-) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes");
+CREATE VIEW "count_article_likes" AS SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
 
 CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "article_likes" FOR EACH ROW BEGIN
     INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
@@ -38,5 +34,8 @@ END;
 
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
-SELECT "article_id", '1970-01-01', 0, CASE typeof("likes" - "stored_likes") WHEN 'integer' THEN "likes" - "stored_likes" ELSE abs(-9223372036854775807 - 1) END FROM "count_article_likes_drift" ORDER BY "article_id"
+SELECT "article_id", '1970-01-01', 0, CASE typeof(drift."likes" - drift."stored_likes") WHEN 'integer' THEN drift."likes" - drift."stored_likes" ELSE abs(-9223372036854775807 - 1) END FROM (SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
+    SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes" FROM "article_likes" AS counted
+    UNION ALL SELECT "article_id", 0, "likes" FROM "article_counters" AS kept
+) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes")) AS drift ORDER BY "article_id"
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = CASE typeof("likes" + excluded."likes") WHEN 'integer' THEN "likes" + excluded."likes" ELSE abs(-9223372036854775807 - 1) END;

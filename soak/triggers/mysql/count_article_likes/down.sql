@@ -3,6 +3,4 @@ DROP TRIGGER IF EXISTS `count_article_likes_update`;
 DROP TRIGGER IF EXISTS `count_article_likes_insert`;
 DROP TRIGGER IF EXISTS `count_article_likes_lock_update`;
 DROP TRIGGER IF EXISTS `count_article_likes_lock_insert`;
-DROP VIEW IF EXISTS `count_article_likes_drift_2`;
-DROP VIEW IF EXISTS `count_article_likes_drift`;
 DROP VIEW IF EXISTS `count_article_likes`;

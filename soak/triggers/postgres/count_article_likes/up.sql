@@ -1,90 +1,119 @@
-DO $diesel_counters$ DECLARE counting RECORD; BEGIN
+DO $diesel_counters$ DECLARE
+    counting_path TEXT := pg_catalog.current_setting('search_path');
+    counting_security TEXT := pg_catalog.current_setting('row_security');
+BEGIN
+-- Only the server's own functions, and all rows or an error.
+PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true), pg_catalog.set_config('row_security', 'off', true);
 IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
 END IF;
--- Until the migration ends, others can read these tables, but not write them.
-LOCK TABLE "articles", "article_likes" IN SHARE ROW EXCLUSIVE MODE;
--- The slot of the connection: it claims a number.
-IF to_regprocedure('diesel_counters_slot(integer)') IS NULL THEN
-    CREATE FUNCTION diesel_counters_slot(slots INTEGER) RETURNS INTEGER LANGUAGE plpgsql AS $slot$
-    DECLARE of_node TEXT := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        index INTEGER := split_part(of_node, '/', 1); parts INTEGER := split_part(of_node, '/', 2);
-    BEGIN
-        IF (index BETWEEN 0 AND parts - 1 AND parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', of_node; END IF;
-        RETURN 1 + index + parts * (COALESCE(CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid())
-            % greatest((slots - 1 - index) / parts + 1, 1)); END $slot$;
+-- The triggers run with the rights of this role, and so do those of these tables.
+IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+    AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass, '"public"."articles"'::regclass)) THEN
+    RAISE 'run this migration as the role that owns its tables: % does not', current_user;
 END IF;
+-- Until the migration ends, others can read these tables, but not write them.
+LOCK TABLE "public"."articles", "public"."article_likes" IN SHARE ROW EXCLUSIVE MODE;
 
--- Counts the rows of article_likes in articles.like_count, article_counters.likes.
-CREATE VIEW "count_article_likes" AS SELECT '{"definition":{"by":"1","count":["article_id:article_counters.likes","article_id:articles.like_count"],"name":"count_article_likes","period":"day","rows":"article_likes","slots":32},"targets":[{"view":"count_article_likes_drift","table":"articles","key":["id"],"counters":["like_count"]},{"view":"count_article_likes_drift_2","table":"article_counters","key":["article_id"],"slots":["day","slot"],"counters":["likes"]}]}' AS diesel_counters_trigger;
-CREATE VIEW "count_article_likes_new" AS SELECT "article_id" FROM "article_likes" WHERE false;
-CREATE VIEW "count_article_likes_drift" AS SELECT "id", SUM("like_count") AS "like_count", SUM("stored_like_count") AS "stored_like_count" FROM (
-    SELECT counted."article_id" AS "id", 1 AS "like_count", 0 AS "stored_like_count" FROM "article_likes" AS counted
-    UNION ALL SELECT "id", 0, "like_count" FROM "articles"
-) AS moved GROUP BY "id" HAVING SUM("like_count") <> SUM("stored_like_count");
-CREATE VIEW "count_article_likes_drift_2" AS SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
-    SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes" FROM "article_likes" AS counted
-    UNION ALL SELECT "article_id", 0, "likes" FROM "article_counters"
-) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes");
-CREATE FUNCTION "count_article_likes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $counting$
-DECLARE counting_path TEXT := CASE WHEN current_schema() IS DISTINCT FROM TG_TABLE_SCHEMA -- renamed
-        THEN set_config('search_path', concat(quote_ident(TG_TABLE_SCHEMA), ', ', current_setting('search_path')), true) END;
-    counting_slot SMALLINT := COALESCE(1 + CAST(NULLIF(current_setting('diesel_counters.number', true), '') AS INTEGER) % CASE WHEN COALESCE(current_setting('diesel_counters.partition', true), '') = '' THEN 32 END, diesel_counters_slot(32));
+-- Counts the rows of article_likes in article_counters.likes, articles.like_count.
+CREATE FUNCTION "public"."count_article_likes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+DECLARE
+    counting_number INTEGER; counting_slot SMALLINT;
+    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
     counting_sums RECORD;
 BEGIN
-    IF TG_OP = 'INSERT' THEN
-        FOR counting_sums IN
-            SELECT "article_id" AS "id", COUNT(*) AS "like_count" FROM "count_article_likes_new" GROUP BY 1 ORDER BY 1
-        LOOP
-            UPDATE "articles" AS kept SET "like_count" = kept."like_count" + counting_sums."like_count" WHERE kept."id" = counting_sums."id";
-        END LOOP;
-        INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, COUNT(*) FROM "count_article_likes_new" GROUP BY 1 ORDER BY 1
-        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    counting_number := COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid());
+    IF COALESCE(current_setting('diesel_counters.partition', true), '') = '' THEN
+        counting_slot := 1 + counting_number % 32;
     ELSE
-        IF TG_OP = 'TRUNCATE' AND current_setting('transaction_isolation') <> 'read committed' THEN
-            RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE', current_setting('transaction_isolation'); END IF;
+        counting_node := current_setting('diesel_counters.partition');
+        counting_index := split_part(counting_node, '/', 1);
+        counting_parts := split_part(counting_node, '/', 2);
+        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
+            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
+        END IF;
+        counting_slot := 1 + counting_index
+            + counting_parts * (counting_number % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+    END IF;
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, COUNT(*) FROM new_rows GROUP BY 1 ORDER BY 1
+        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
+        FOR counting_sums IN
+            SELECT "article_id" AS "id", COUNT(*) AS "like_count" FROM new_rows GROUP BY 1 ORDER BY 1
+        LOOP
+            UPDATE "public"."articles" AS kept SET "like_count" = kept."like_count" + counting_sums."like_count" WHERE kept."id" = counting_sums."id";
+        END LOOP;
+    ELSIF TG_OP = 'UPDATE' THEN
+        INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, CAST(SUM("likes") AS BIGINT) FROM (
+            SELECT "article_id", -1 AS "likes" FROM old_rows
+            UNION ALL SELECT "article_id", 1 AS "likes" FROM new_rows
+        ) AS moved GROUP BY "article_id"
+        HAVING SUM("likes") <> 0 AND EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY "article_id"
+        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
         FOR counting_sums IN
             SELECT "id", CAST(SUM("like_count") AS BIGINT) AS "like_count" FROM (
-                SELECT "article_id" AS "id", -1 AS "like_count" FROM "article_likes"
-                UNION ALL SELECT "article_id" AS "id", 1 AS "like_count" FROM "count_article_likes_new"
+                SELECT "article_id" AS "id", -1 AS "like_count" FROM old_rows
+                UNION ALL SELECT "article_id" AS "id", 1 AS "like_count" FROM new_rows
             ) AS moved GROUP BY "id"
             HAVING SUM("like_count") <> 0 ORDER BY "id"
         LOOP
-            UPDATE "articles" AS kept SET "like_count" = kept."like_count" + counting_sums."like_count" WHERE kept."id" = counting_sums."id";
+            UPDATE "public"."articles" AS kept SET "like_count" = kept."like_count" + counting_sums."like_count" WHERE kept."id" = counting_sums."id";
         END LOOP;
-        INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, CAST(SUM("likes") AS BIGINT) FROM (
-            SELECT "article_id", -1 AS "likes" FROM "article_likes"
-            UNION ALL SELECT "article_id", 1 AS "likes" FROM "count_article_likes_new"
-        ) AS moved GROUP BY "article_id"
-        HAVING SUM("likes") <> 0 AND EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY "article_id"
+    ELSIF TG_OP = 'DELETE' THEN
+        INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, -COUNT(*) FROM old_rows AS moved GROUP BY 1
+        HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY 1
         ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
+        FOR counting_sums IN
+            SELECT "article_id" AS "id", -COUNT(*) AS "like_count" FROM old_rows GROUP BY 1 ORDER BY 1
+        LOOP
+            UPDATE "public"."articles" AS kept SET "like_count" = kept."like_count" + counting_sums."like_count" WHERE kept."id" = counting_sums."id";
+        END LOOP;
+    ELSE -- TRUNCATE
+        IF current_setting('transaction_isolation') <> 'read committed' THEN
+            RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
+                current_setting('transaction_isolation');
+        END IF;
+        INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, -COUNT(*) FROM "public"."article_likes" AS moved GROUP BY 1
+        HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY 1
+        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
+        FOR counting_sums IN
+            SELECT "article_id" AS "id", -COUNT(*) AS "like_count" FROM "public"."article_likes" GROUP BY 1 ORDER BY 1
+        LOOP
+            UPDATE "public"."articles" AS kept SET "like_count" = kept."like_count" + counting_sums."like_count" WHERE kept."id" = counting_sums."id";
+        END LOOP;
     END IF;
-    RETURN NULL; END $counting$;
-UPDATE "articles" SET "like_count" = "articles"."like_count" + "count_article_likes_drift"."like_count" - "count_article_likes_drift"."stored_like_count"
-FROM "count_article_likes_drift" WHERE "articles"."id" = "count_article_likes_drift"."id";
-INSERT INTO "article_counters" AS kept ("article_id", "day", "slot", "likes")
-SELECT "article_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), "likes" - "stored_likes" FROM "count_article_likes_drift_2" ORDER BY "article_id"
+    RETURN NULL;
+END $counting$;
+COMMENT ON FUNCTION "public"."count_article_likes"() IS 'diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32}';
+REVOKE EXECUTE ON FUNCTION "public"."count_article_likes"() FROM PUBLIC;
+INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
+SELECT "article_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."likes" - drift."stored_likes" FROM (SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
+    SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes" FROM "public"."article_likes" AS counted
+    UNION ALL SELECT "article_id", 0, "likes" FROM "public"."article_counters" AS kept
+) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes")) AS drift ORDER BY "article_id"
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
+UPDATE "public"."articles" SET "like_count" = "public"."articles"."like_count" + drift."like_count" - drift."stored_like_count"
+FROM (SELECT "id", SUM("like_count") AS "like_count", SUM("stored_like_count") AS "stored_like_count" FROM (
+    SELECT counted."article_id" AS "id", 1 AS "like_count", 0 AS "stored_like_count" FROM "public"."article_likes" AS counted
+    UNION ALL SELECT "id", 0, "like_count" FROM "public"."articles" AS kept
+) AS moved GROUP BY "id" HAVING SUM("like_count") <> SUM("stored_like_count")) AS drift WHERE "public"."articles"."id" = drift."id";
+CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "public"."article_likes"
+    REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
+CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "public"."article_likes"
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
+CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "public"."article_likes"
+    REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
+CREATE TRIGGER "count_article_likes_truncate" BEFORE TRUNCATE ON "public"."article_likes"
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
 
-FOR counting IN SELECT * FROM (VALUES
-    ('count_article_likes', '"article_likes"', 'article_likes', 'count_article_likes_new', true)
-) AS counting (name, rows, old, new, has_updates) LOOP
-    -- Otherwise a temporary table could take the place of the counters.
-    EXECUTE format('ALTER FUNCTION %I() SET search_path = %s, pg_temp', counting.name, current_setting('search_path'));
-    EXECUTE format('REVOKE EXECUTE ON FUNCTION %I() FROM PUBLIC', counting.name);
-    -- In a trigger, the names of these tables are those of the rows of the statement.
-    EXECUTE format('CREATE TRIGGER %I AFTER INSERT ON %s REFERENCING NEW TABLE AS %I
-        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_insert', counting.rows, counting.new, counting.name);
-    IF counting.has_updates THEN
-    EXECUTE format('CREATE TRIGGER %I AFTER UPDATE ON %s REFERENCING OLD TABLE AS %I NEW TABLE AS %I
-        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_update', counting.rows, counting.old, counting.new, counting.name);
-    END IF;
-    EXECUTE format('CREATE TRIGGER %I AFTER DELETE ON %s REFERENCING OLD TABLE AS %I
-        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_delete', counting.rows, counting.old, counting.name);
-    EXECUTE format('CREATE TRIGGER %I BEFORE TRUNCATE ON %s
-        FOR EACH STATEMENT EXECUTE FUNCTION %I()', counting.name || '_truncate', counting.rows, counting.name);
-END LOOP;
+PERFORM set_config('search_path', counting_path, true), set_config('row_security', counting_security, true);
 END $diesel_counters$;

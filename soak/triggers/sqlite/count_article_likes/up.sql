@@ -1,28 +1,14 @@
--- Counts the rows of article_likes in articles.like_count, article_counters.likes.
-CREATE VIEW "count_article_likes" AS SELECT '{"definition":{"by":"1","count":["article_id:article_counters.likes","article_id:articles.like_count"],"name":"count_article_likes","period":"day","rows":"article_likes","slots":32},"targets":[{"view":"count_article_likes_drift","table":"articles","key":["id"],"counters":["like_count"]},{"view":"count_article_likes_drift_2","table":"article_counters","key":["article_id"],"slots":["day","slot"],"counters":["likes"]}]}' AS diesel_counters_trigger;
-CREATE VIEW "count_article_likes_drift" AS SELECT "id", SUM("like_count") AS "like_count", SUM("stored_like_count") AS "stored_like_count" FROM (
-    SELECT counted."article_id" AS "id", 1 AS "like_count", 0 AS "stored_like_count" FROM "article_likes" AS counted
-    UNION ALL SELECT "id", 0, "like_count" FROM "articles"
-) AS moved GROUP BY "id" HAVING SUM("like_count") <> SUM("stored_like_count");
-CREATE VIEW "count_article_likes_drift_2" AS SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
-    SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes" FROM "article_likes" AS counted
-    UNION ALL SELECT "article_id", 0, "likes" FROM "article_counters"
-) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes");
+-- Counts the rows of article_likes in article_counters.likes, articles.like_count.
+CREATE VIEW "count_article_likes" AS SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
 
 CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "article_likes" FOR EACH ROW BEGIN
-    UPDATE "articles" SET "like_count" = CASE typeof("like_count" + 1) WHEN 'integer' THEN "like_count" + 1 ELSE abs(-9223372036854775807 - 1) END
-    WHERE "id" = NEW."article_id";
     INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
     VALUES (NEW."article_id", date('now'), 0, 1)
     ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = CASE typeof("likes" + 1) WHEN 'integer' THEN "likes" + 1 ELSE abs(-9223372036854775807 - 1) END;
+    UPDATE "articles" SET "like_count" = CASE typeof("like_count" + 1) WHEN 'integer' THEN "like_count" + 1 ELSE abs(-9223372036854775807 - 1) END
+    WHERE "id" = NEW."article_id";
 END;
 CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "article_likes" FOR EACH ROW BEGIN
-    UPDATE "articles" SET "like_count" = CASE typeof("like_count" + -1) WHEN 'integer' THEN "like_count" + -1 ELSE abs(-9223372036854775807 - 1) END
-    WHERE "id" = OLD."article_id"
-        AND NEW."article_id" COLLATE BINARY IS NOT OLD."article_id";
-    UPDATE "articles" SET "like_count" = CASE typeof("like_count" + 1) WHEN 'integer' THEN "like_count" + 1 ELSE abs(-9223372036854775807 - 1) END
-    WHERE "id" = NEW."article_id"
-        AND NEW."article_id" COLLATE BINARY IS NOT OLD."article_id";
     INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
     SELECT OLD."article_id", date('now'), 0, -1
     WHERE EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = OLD."article_id")
@@ -32,14 +18,20 @@ CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "article_likes" FOR 
     SELECT NEW."article_id", date('now'), 0, 1
     WHERE NEW."article_id" COLLATE BINARY IS NOT OLD."article_id"
     ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = CASE typeof("likes" + 1) WHEN 'integer' THEN "likes" + 1 ELSE abs(-9223372036854775807 - 1) END;
+    UPDATE "articles" SET "like_count" = CASE typeof("like_count" + -1) WHEN 'integer' THEN "like_count" + -1 ELSE abs(-9223372036854775807 - 1) END
+    WHERE "id" = OLD."article_id"
+        AND NEW."article_id" COLLATE BINARY IS NOT OLD."article_id";
+    UPDATE "articles" SET "like_count" = CASE typeof("like_count" + 1) WHEN 'integer' THEN "like_count" + 1 ELSE abs(-9223372036854775807 - 1) END
+    WHERE "id" = NEW."article_id"
+        AND NEW."article_id" COLLATE BINARY IS NOT OLD."article_id";
 END;
 CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "article_likes" FOR EACH ROW BEGIN
-    UPDATE "articles" SET "like_count" = CASE typeof("like_count" + -1) WHEN 'integer' THEN "like_count" + -1 ELSE abs(-9223372036854775807 - 1) END
-    WHERE "id" = OLD."article_id";
     INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
     SELECT OLD."article_id", date('now'), 0, -1
     WHERE EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = OLD."article_id")
     ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = CASE typeof("likes" + -1) WHEN 'integer' THEN "likes" + -1 ELSE abs(-9223372036854775807 - 1) END;
+    UPDATE "articles" SET "like_count" = CASE typeof("like_count" + -1) WHEN 'integer' THEN "like_count" + -1 ELSE abs(-9223372036854775807 - 1) END
+    WHERE "id" = OLD."article_id";
 END;
 CREATE TRIGGER "count_article_likes_replace_by_insert" BEFORE INSERT ON "article_likes" FOR EACH ROW WHEN (EXISTS (SELECT 1 FROM "article_likes" AS other WHERE other."article_id" = NEW."article_id" AND other."user_id" = NEW."user_id"))
     AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
@@ -51,8 +43,14 @@ CREATE TRIGGER "count_article_likes_replace_by_update" BEFORE UPDATE ON "article
 END;
 
 -- Counts the existing rows: adds the difference between the rows and the counters.
-UPDATE "articles" SET "like_count" = CASE typeof("articles"."like_count" + CASE typeof("count_article_likes_drift"."like_count" - "count_article_likes_drift"."stored_like_count") WHEN 'integer' THEN "count_article_likes_drift"."like_count" - "count_article_likes_drift"."stored_like_count" ELSE abs(-9223372036854775807 - 1) END) WHEN 'integer' THEN "articles"."like_count" + CASE typeof("count_article_likes_drift"."like_count" - "count_article_likes_drift"."stored_like_count") WHEN 'integer' THEN "count_article_likes_drift"."like_count" - "count_article_likes_drift"."stored_like_count" ELSE abs(-9223372036854775807 - 1) END ELSE abs(-9223372036854775807 - 1) END
-FROM "count_article_likes_drift" WHERE "articles"."id" = "count_article_likes_drift"."id";
 INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
-SELECT "article_id", '1970-01-01', 0, CASE typeof("likes" - "stored_likes") WHEN 'integer' THEN "likes" - "stored_likes" ELSE abs(-9223372036854775807 - 1) END FROM "count_article_likes_drift_2" ORDER BY "article_id"
+SELECT "article_id", '1970-01-01', 0, CASE typeof(drift."likes" - drift."stored_likes") WHEN 'integer' THEN drift."likes" - drift."stored_likes" ELSE abs(-9223372036854775807 - 1) END FROM (SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
+    SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes" FROM "article_likes" AS counted
+    UNION ALL SELECT "article_id", 0, "likes" FROM "article_counters" AS kept
+) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes")) AS drift ORDER BY "article_id"
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = CASE typeof("likes" + excluded."likes") WHEN 'integer' THEN "likes" + excluded."likes" ELSE abs(-9223372036854775807 - 1) END;
+UPDATE "articles" SET "like_count" = CASE typeof("articles"."like_count" + CASE typeof(drift."like_count" - drift."stored_like_count") WHEN 'integer' THEN drift."like_count" - drift."stored_like_count" ELSE abs(-9223372036854775807 - 1) END) WHEN 'integer' THEN "articles"."like_count" + CASE typeof(drift."like_count" - drift."stored_like_count") WHEN 'integer' THEN drift."like_count" - drift."stored_like_count" ELSE abs(-9223372036854775807 - 1) END ELSE abs(-9223372036854775807 - 1) END
+FROM (SELECT "id", SUM("like_count") AS "like_count", SUM("stored_like_count") AS "stored_like_count" FROM (
+    SELECT counted."article_id" AS "id", 1 AS "like_count", 0 AS "stored_like_count" FROM "article_likes" AS counted
+    UNION ALL SELECT "id", 0, "like_count" FROM "articles" AS kept
+) AS moved GROUP BY "id" HAVING SUM("like_count") <> SUM("stored_like_count")) AS drift WHERE "articles"."id" = drift."id";

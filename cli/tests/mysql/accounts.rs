@@ -1,0 +1,233 @@
+//! Accounts that are gone or lost a right, definitions that others planted, and settings of an account.
+
+use diesel::connection::{Connection, SimpleConnection};
+
+use super::{INSERT, schema};
+use crate::TestDatabase;
+use crate::behaviour::triggers::{
+    LIKES_OF_ARTICLES, counted, generate, likes_of, number, open, tables,
+};
+use crate::behaviour::{Ran, run_with};
+
+/// An account of this test's own, which goes when this is dropped.
+struct Account<'a> {
+    database: &'a TestDatabase,
+    name: String,
+}
+
+impl<'a> Account<'a> {
+    fn create(database: &'a TestDatabase) -> Self {
+        let name = format!("u{}", &uuid::Uuid::new_v4().simple().to_string()[..15]);
+        let schema = schema(database);
+        database.execute(&format!(
+            "CREATE USER {name}@'%'; GRANT ALL ON {schema}.* TO {name}@'%'"
+        ));
+        Account { database, name }
+    }
+
+    fn url(&self) -> String {
+        let url = self.database.url();
+        let (_, host) = url.rsplit_once('@').unwrap();
+        format!("mysql://{}@{host}", self.name)
+    }
+
+    fn drop(&self) {
+        self.database
+            .execute(&format!("DROP USER IF EXISTS {}@'%'", self.name));
+    }
+}
+
+impl Drop for Account<'_> {
+    fn drop(&mut self) {
+        let _ = self
+            .database
+            .connect()
+            .batch_execute(&format!("DROP USER IF EXISTS {}@'%'", self.name));
+    }
+}
+
+/// Runs the migration of likes as an account that is not the one of the tests.
+fn counted_by(account: &Account<'_>, more: &[&str]) {
+    let args = [&LIKES_OF_ARTICLES[..], more].concat();
+    let (ran, folder) = generate(account.database, &args);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    // With a binary log, to create triggers.
+    account
+        .database
+        .execute(&format!("GRANT SUPER ON *.* TO {}@'%'", account.name));
+    let migrations = diesel_migrations::FileBasedMigrations::from_path(folder.path()).unwrap();
+    let mut conn = crate::Conn::establish(&account.url()).unwrap();
+    diesel_migrations::MigrationHarness::run_pending_migrations(&mut conn, migrations).unwrap();
+    account
+        .database
+        .execute(&format!("REVOKE SUPER ON *.* FROM {}@'%'", account.name));
+}
+
+/// What of the faults that are found has SQL, run.
+fn mended(database: &TestDatabase, checked: &Ran) {
+    let json = checked.json();
+    for table in json["tables"].as_array().unwrap() {
+        for fault in table["faults"].as_array().unwrap() {
+            for statement in fault["sql"].as_array().unwrap() {
+                database.execute(statement.as_str().unwrap());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_definer_that_is_gone_is_named_with_a_remedy() {
+    let database = tables(true);
+    let account = Account::create(&database);
+    counted_by(&account, &[]);
+    let conn = &mut open(&database);
+    conn.batch_execute(INSERT).unwrap();
+    assert_eq!(likes_of(1, conn), 1);
+    account.drop();
+    conn.batch_execute(INSERT).unwrap_err();
+    let checked = database.run(&["check"]);
+    assert_eq!(checked.code, 3, "{checked:?}");
+    assert!(checked.stdout.contains(&account.name), "{checked:?}");
+    database.execute("UPDATE article_counters SET likes = 7");
+    let recounted = database.run(&["recount"]);
+    match recounted.code {
+        0 => assert_eq!(likes_of(1, conn), 1, "{recounted:?}"),
+        _ => assert!(
+            recounted.stderr.contains(&account.name) && recounted.stderr.contains("check"),
+            "{recounted:?}"
+        ),
+    }
+    mended(&database, &database.run(&["check", "--json"]));
+    conn.batch_execute(INSERT).unwrap();
+    let recounted = database.run(&["recount"]);
+    assert_eq!(recounted.code, 0, "{recounted:?}");
+    assert_eq!(likes_of(1, conn), 2);
+}
+
+#[test]
+fn a_definer_that_lost_a_right_is_found() {
+    let database = tables(true);
+    let account = Account::create(&database);
+    counted_by(&account, &[]);
+    let schema = schema(&database);
+    database.execute(&format!(
+        "REVOKE ALL ON {schema}.* FROM {name}@'%'; GRANT SELECT, TRIGGER ON {schema}.* TO {name}@'%'",
+        name = account.name
+    ));
+    let conn = &mut open(&database);
+    conn.batch_execute(INSERT).unwrap_err();
+    let checked = database.run(&["check"]);
+    assert!(
+        checked.code == 3 && checked.stdout.contains(&account.name),
+        "{checked:?}"
+    );
+}
+
+/// A function that a view calls runs as the account that reads the view, if its author wants it.
+#[test]
+fn a_view_of_another_account_is_not_read() {
+    let database = tables(true);
+    let attacker = Account::create(&database);
+    counted(&database, &LIKES_OF_ARTICLES);
+    database.execute(INSERT);
+    let name = &attacker.name;
+    let definition = "{\"definition\":{\"name\":\"planted_too\",\"rows\":\"article_likes\",\"count\":[\"site_counters.likes\"],\
+        \"by\":\"1\",\"period\":\"day\",\"slots\":32},\"targets\":[{\"view\":\"planted_drift\",\"table\":\"site_counters\",\
+        \"key\":[],\"slots\":[\"day\",\"slot\"],\"counters\":[\"likes\"]}]}";
+    database.execute(&format!(
+        "CREATE TABLE loot (who VARCHAR(100)) ENGINE = MyISAM;
+         CREATE DEFINER = {name}@'%' FUNCTION spy() RETURNS INTEGER DETERMINISTIC MODIFIES SQL DATA SQL SECURITY INVOKER
+         BEGIN INSERT INTO loot VALUES (CURRENT_USER()); RETURN 7; END;
+         CREATE DEFINER = {name}@'%' SQL SECURITY INVOKER VIEW planted AS SELECT CAST(spy() AS CHAR) AS diesel_counters_trigger;
+         CREATE DEFINER = {name}@'%' SQL SECURITY INVOKER VIEW planted_too AS SELECT '{definition}' AS diesel_counters_trigger;
+         CREATE DEFINER = {name}@'%' SQL SECURITY INVOKER VIEW planted_drift AS
+             SELECT spy() AS likes, 0 AS stored_likes"
+    ));
+    for args in [
+        &["recount", "--dry-run"][..],
+        &["recount"],
+        &["check"],
+        &["recount", "count_likes"],
+        &[
+            "generate",
+            "trigger",
+            "count_again",
+            "--rows",
+            "article_likes",
+            "--count",
+            "site_counters.likes",
+            "--stdout",
+        ],
+    ] {
+        let ran = run_with(args, Some(&database.url()));
+        let conn = &mut open(&database);
+        assert_eq!(number("SELECT COUNT(*) FROM loot", conn), 0, "{ran:?}");
+        assert_eq!(
+            number("SELECT COUNT(*) FROM site_counters", conn),
+            0,
+            "{ran:?}"
+        );
+        assert_eq!(likes_of(1, conn), 1);
+    }
+}
+
+/// What a server sets for the sessions of some accounts.
+#[test]
+fn a_recount_works_with_safe_updates() {
+    let database = tables(true);
+    database.execute("ALTER TABLE articles ADD COLUMN likes BIGINT NOT NULL DEFAULT 0");
+    let account = Account::create(&database);
+    counted_by(&account, &["--count", "article_id:articles.likes"]);
+    let conn = &mut open(&database);
+    conn.batch_execute(&format!(
+        "{INSERT}; UPDATE article_counters SET likes = 7; UPDATE articles SET likes = 7;
+         SET GLOBAL init_connect = \"SET SESSION sql_safe_updates = IF(CURRENT_USER() LIKE 'u%', 1, 0)\""
+    ))
+    .unwrap();
+    let is_set = number(
+        "SELECT CAST(@@sql_safe_updates AS SIGNED)",
+        &mut crate::Conn::establish(&account.url()).unwrap(),
+    );
+    let ran = run_with(&["recount"], Some(&account.url()));
+    conn.batch_execute("SET GLOBAL init_connect = ''").unwrap();
+    assert_eq!(is_set, 1);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(likes_of(1, conn), 1);
+    assert_eq!(
+        number("SELECT CAST(SUM(likes) AS SIGNED) FROM articles", conn),
+        1
+    );
+}
+
+/// Neither `good` nor `missing` would be true.
+#[test]
+fn an_account_that_may_not_see_the_triggers_is_told_which_right_it_lacks() {
+    let database = tables(true);
+    counted(&database, &LIKES_OF_ARTICLES);
+    let account = Account::create(&database);
+    let schema = schema(&database);
+    let may = |rights: &str| {
+        let name = &account.name;
+        database.execute(&format!(
+            "REVOKE ALL ON {schema}.* FROM {name}@'%'; GRANT {rights} ON {schema}.* TO {name}@'%'"
+        ));
+        run_with(&["check"], Some(&account.url()))
+    };
+    let checked = may("SELECT");
+    assert!(
+        checked.code == 1 && checked.stderr.contains("GRANT SHOW VIEW ON `count_likes`"),
+        "{checked:?}"
+    );
+    let checked = may("SELECT, SHOW VIEW");
+    assert_eq!(
+        checked.stdout.matches("may not see the triggers").count(),
+        1,
+        "{checked:?}"
+    );
+    assert!(
+        checked.code == 3 && !checked.stdout.contains("has no trigger"),
+        "{checked:?}"
+    );
+    let checked = may("SELECT, SHOW VIEW, TRIGGER");
+    assert_eq!(checked.code, 0, "{checked:?}");
+}

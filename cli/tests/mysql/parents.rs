@@ -1,0 +1,92 @@
+//! Several foreign keys from one parent.
+
+use diesel::connection::SimpleConnection;
+
+use crate::TestDatabase;
+use crate::behaviour::triggers::{migrate, open};
+
+/// Both cascades would change the row of the parent that is deleted, in a trigger that the deletion runs.
+#[test]
+fn several_foreign_keys_of_a_parent_with_counters_in_its_columns_are_refused_or_counted() {
+    let mut wrong = Vec::new();
+    for (first, second, counts, must_work) in [
+        (
+            "CASCADE",
+            "CASCADE",
+            &["from_id:users.following", "to_id:users.followers"][..],
+            false,
+        ),
+        ("CASCADE", "CASCADE", &["from_id:users.following"], false),
+        (
+            "CASCADE",
+            "SET NULL",
+            &["from_id:users.following", "to_id:users.followers"],
+            false,
+        ),
+        (
+            "SET NULL",
+            "SET NULL",
+            &["from_id:users.following", "to_id:users.followers"],
+            false,
+        ),
+        (
+            "CASCADE",
+            "CASCADE",
+            &["from_id:profiles.following", "to_id:profiles.followers"],
+            true,
+        ),
+        (
+            "CASCADE",
+            "CASCADE",
+            &[
+                "from_id:user_counters.following",
+                "to_id:user_counters.followers",
+            ],
+            true,
+        ),
+        ("CASCADE", "", &["from_id:users.following"], true),
+    ] {
+        let database = TestDatabase::create();
+        let second = match second {
+            "" => String::new(),
+            action => format!(", FOREIGN KEY (to_id) REFERENCES users (id) ON DELETE {action}"),
+        };
+        database.execute(&format!(
+            "CREATE TABLE users (id BIGINT PRIMARY KEY, following BIGINT NOT NULL DEFAULT 0,
+                 followers BIGINT NOT NULL DEFAULT 0);
+             CREATE TABLE profiles (user_id BIGINT PRIMARY KEY, following BIGINT NOT NULL DEFAULT 0,
+                 followers BIGINT NOT NULL DEFAULT 0);
+             CREATE TABLE user_counters (user_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                 following BIGINT NOT NULL DEFAULT 0, followers BIGINT NOT NULL DEFAULT 0,
+                 PRIMARY KEY (user_id, day, slot));
+             CREATE TABLE follows (id BIGINT PRIMARY KEY, from_id BIGINT, to_id BIGINT,
+                 FOREIGN KEY (from_id) REFERENCES users (id) ON DELETE {first}{second});
+             INSERT INTO users (id) VALUES (1), (2), (3);
+             INSERT INTO profiles (user_id) VALUES (1), (2), (3)"
+        ));
+        let folder = tempfile::tempdir().unwrap();
+        let mut args = vec!["generate", "trigger", "count_follows", "--rows", "follows"];
+        args.extend(["--migration-dir", folder.path().to_str().unwrap()]);
+        args.extend(counts.iter().flat_map(|count| ["--count", count]));
+        let generated = database.run(&args);
+        if generated.code != 0 {
+            if must_work || !generated.stderr.contains("users") {
+                wrong.push(format!("{first}{second} {counts:?}: {}", generated.stderr));
+            }
+            continue;
+        }
+        migrate(&database, &folder);
+        let conn = &mut open(&database);
+        conn.batch_execute("INSERT INTO follows VALUES (1, 1, 2), (2, 2, 1), (3, 3, 1), (4, 2, 3)")
+            .unwrap();
+        let deleted = conn.batch_execute("DELETE FROM users WHERE id = 1");
+        let recounted = database.run(&["recount", "--dry-run"]);
+        if deleted.is_err() || !recounted.stdout.contains("all counts agree") {
+            wrong.push(format!(
+                "{first}{second} {counts:?}: {deleted:?} {}",
+                recounted.stdout
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

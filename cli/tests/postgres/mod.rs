@@ -1,0 +1,9 @@
+//! What roles that do not trust each other can do, and what row level security and replaced tables do to counts.
+
+mod attached;
+mod attacks;
+mod replaced;
+mod roles;
+mod row_security;
+mod slots;
+mod types;

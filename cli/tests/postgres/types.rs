@@ -1,0 +1,221 @@
+//! Keys of types that are not the system's, whose operators are in another schema.
+
+use diesel::connection::SimpleConnection;
+
+use super::roles::Roles;
+
+#[test]
+fn keys_of_types_of_another_schema_are_counted() {
+    let mut wrong = Vec::new();
+    for (sql_type, schema, a, also_a, b) in [
+        ("citext", "public", "'a'", "'A'", "'b'"),
+        ("citext", "extensions", "'a'", "'A'", "'b'"),
+        ("ltree", "public", "'a.b'", "'a.b'", "'a.c'"),
+        ("mood", "public", "'sad'", "'sad'", "'happy'"),
+        ("code", "public", "'a'", "'a'", "'b'"),
+        (
+            "uuid",
+            "public",
+            "'67e55044-10b1-426f-9247-bb680e5fe0c8'",
+            "'67E55044-10B1-426F-9247-BB680E5FE0C8'",
+            "'67e55044-10b1-426f-9247-bb680e5fe0c9'",
+        ),
+        ("bytea", "public", "'\\x61'", "'a'", "'b'"),
+    ] {
+        for in_column in [false, true] {
+            let roles = Roles::create(true);
+            let create = match sql_type {
+                "citext" | "ltree" => format!(
+                    "CREATE SCHEMA IF NOT EXISTS {schema}; CREATE EXTENSION {sql_type} SCHEMA {schema}"
+                ),
+                "mood" => "CREATE TYPE mood AS ENUM ('sad', 'happy')".to_owned(),
+                "code" => "CREATE DOMAIN code AS VARCHAR(9)".to_owned(),
+                _ => "SELECT 1".to_owned(),
+            };
+            let path = format!("SET search_path = public, {schema}");
+            let name = roles.database.url().rsplit('/').next().unwrap().to_owned();
+            roles.owner().batch_execute(&create).unwrap();
+            roles
+                .owner()
+                .batch_execute(&format!(
+                    "ALTER ROLE {} IN DATABASE {name} {path}; {path};
+                     CREATE TABLE things (id {sql_type} PRIMARY KEY, tags BIGINT NOT NULL DEFAULT 0);
+                     CREATE TABLE tags (id BIGINT PRIMARY KEY, thing {sql_type} REFERENCES things ON DELETE CASCADE);
+                     CREATE TABLE thing_counters (thing {sql_type} NOT NULL REFERENCES things ON DELETE CASCADE,
+                         day DATE NOT NULL, slot SMALLINT NOT NULL, tags BIGINT NOT NULL DEFAULT 0,
+                         PRIMARY KEY (thing, day, slot));
+                     INSERT INTO things VALUES ({a}), ({b}); INSERT INTO tags VALUES (1, {also_a}), (2, {b})",
+                    roles.owner
+                ))
+                .unwrap();
+            let count = if in_column {
+                "thing:things.tags"
+            } else {
+                "thing:thing_counters.tags"
+            };
+            let generate = [
+                "generate",
+                "trigger",
+                "count_tags",
+                "--rows",
+                "tags",
+                "--stdout",
+                "--count",
+                count,
+            ];
+            let generated = roles.run(&generate);
+            if generated.code != 0 {
+                wrong.push(format!("{sql_type} in {schema}: {}", generated.stderr));
+                continue;
+            }
+            let conn = &mut roles.owner();
+            let of_a = match in_column {
+                true => format!("SELECT tags FROM things WHERE id = {a}"),
+                false => format!(
+                    "SELECT COALESCE(SUM(tags), 0)::bigint FROM thing_counters WHERE thing = {a}"
+                ),
+            };
+            for (statement, expected) in [
+                (generated.stdout.clone(), 1),
+                (
+                    format!("INSERT INTO tags VALUES (3, {also_a}), (4, {a})"),
+                    3,
+                ),
+                (
+                    format!("UPDATE tags SET thing = {also_a} WHERE id IN (2, 4)"),
+                    4,
+                ),
+                (format!("UPDATE tags SET thing = {b} WHERE id = 1"), 3),
+                ("DELETE FROM tags WHERE id = 3".to_owned(), 2),
+                (format!("DELETE FROM things WHERE id = {b}"), 2),
+            ] {
+                let then = conn.batch_execute(&statement);
+                let conn = &mut roles.owner();
+                let counted = diesel::select(diesel::dsl::sql::<diesel::sql_types::BigInt>(
+                    &format!("({of_a})"),
+                ));
+                let counted: i64 = diesel::RunQueryDsl::get_result(counted, conn).unwrap();
+                if then.is_err() || counted != expected {
+                    let statement = if statement.len() > 90 {
+                        "the migration"
+                    } else {
+                        &statement
+                    };
+                    wrong.push(format!("{sql_type} in {schema}, {count}: {counted}, not {expected}, {then:?} after {statement}"));
+                    break;
+                }
+            }
+            let ran = roles.run(&["recount"]);
+            if !ran.stdout.contains("all counts agree") {
+                wrong.push(format!("{sql_type} in {schema}, {count}: recount {ran:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What the definition and the application call is not in the system's schema.
+#[test]
+fn conditions_of_functions_and_types_of_another_schema_are_counted_or_refused() {
+    let mut wrong = Vec::new();
+    for (option, value) in [
+        ("--when", "label = 'NEW'"),
+        ("--when", "label IN ('New', 'x')"),
+        ("--when", "label <> 'old'"),
+        ("--when", "is_new(label)"),
+        ("--when", "public.is_new(label)"),
+        ("--when", "(label::text)::mood = 'new'"),
+        ("--when", "feeling = 'new'"),
+        ("--when", "CASE label WHEN 'NEW' THEN true ELSE false END"),
+        ("--by", "weight_of(label)"),
+        ("--by", "CASE WHEN label = 'NEW' THEN 1 ELSE 0 END"),
+    ] {
+        let roles = Roles::create(true);
+        let mut owner = roles.owner();
+        owner
+            .batch_execute(
+                "CREATE EXTENSION citext; CREATE TYPE mood AS ENUM ('new', 'old');
+                 CREATE FUNCTION is_new(citext) RETURNS boolean IMMUTABLE LANGUAGE sql AS $$ SELECT $1 = 'New' $$;
+                 CREATE FUNCTION weight_of(citext) RETURNS integer IMMUTABLE LANGUAGE sql AS
+                     'SELECT CASE WHEN is_new($1) THEN 1 ELSE 0 END';
+                 CREATE TABLE notes (id BIGINT PRIMARY KEY, post VARCHAR(20), label citext NOT NULL, feeling mood);
+                 INSERT INTO notes VALUES (1, 'a', 'new', 'new'), (2, 'a', 'old', 'old')",
+            )
+            .unwrap();
+        let generate = [
+            "generate",
+            "trigger",
+            "count_notes",
+            "--rows",
+            "notes",
+            "--stdout",
+            "--count",
+            "post:posts.likes",
+        ];
+        let generated = roles.run(&[&generate[..], &[option, value]].concat());
+        if generated.code != 0 {
+            continue; // It is refused.
+        }
+        let conn = &mut roles.owner();
+        for (statement, expected) in [
+            (&*generated.stdout, 1),
+            (
+                "INSERT INTO notes VALUES (3, 'a', 'new', 'new'), (4, 'a', 'old', 'old')",
+                2,
+            ),
+            (
+                "UPDATE notes SET label = 'old', feeling = 'old' WHERE id = 1",
+                1,
+            ),
+            ("DELETE FROM notes WHERE id = 3", 0),
+            ("INSERT INTO notes VALUES (5, 'a', 'new', 'new')", 1),
+        ] {
+            let then = conn.batch_execute(statement);
+            let likes = roles.number("SELECT likes FROM public.posts WHERE code = 'a'");
+            if then.is_err() || likes != expected {
+                let statement = if statement.len() > 90 {
+                    "the migration"
+                } else {
+                    statement
+                };
+                wrong.push(format!(
+                    "{option} {value}: {likes}, not {expected}, {then:?} after {statement}"
+                ));
+                break;
+            }
+        }
+        let ran = roles.run(&["recount", "--dry-run"]);
+        if !ran.stdout.contains("all counts agree") {
+            wrong.push(format!("{option} {value}: {ran:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A trigger of the table that has the counts, whose function finds its tables by the path.
+#[test]
+fn triggers_of_the_application_run_when_a_count_changes_or_are_named() {
+    let roles = Roles::create(false);
+    roles
+        .owner()
+        .batch_execute(
+            "CREATE TABLE changes (post VARCHAR(20));
+             CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS
+                 'BEGIN INSERT INTO changes VALUES (NEW.code); RETURN NEW; END';
+             CREATE TRIGGER app_notes AFTER UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION note_change()",
+        )
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let into = ["--migration-dir", folder.path().to_str().unwrap()];
+    let generated = roles.run(&[&super::roles::GENERATE[..], &into].concat());
+    let up = roles.migration();
+    if format!("{generated:?}{up}").contains("app_notes") {
+        return; // Whoever runs it knows.
+    }
+    roles.owner().batch_execute(&up).unwrap();
+    roles
+        .attacker()
+        .batch_execute("INSERT INTO public.likes (id, post) VALUES (50, 'a')")
+        .unwrap();
+    roles.assert_right();
+}
