@@ -35,6 +35,7 @@ mod series;
 mod setting;
 mod site;
 mod slots;
+mod sql;
 mod test_transaction;
 mod together;
 mod totals;

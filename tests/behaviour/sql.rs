@@ -1,0 +1,251 @@
+//! The SQL of every statement is a file of `tests/sql`, so that a changed statement is a changed file. A
+//! file has the Rust expression that ran the statements, and each statement with its bind values.
+//!
+//! With `UPDATE_SQL=1`, the test writes the files. MySQL and MariaDB have the same.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::{env, fs};
+
+use chrono::NaiveDate;
+use diesel::dsl::{count_star, sql};
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Date};
+use diesel_counters::dsl::{
+    claim_slot, compact, delete_counters, fold, recount, set_counter, total,
+};
+use diesel_counters::prelude::*;
+use diesel_counters::{Drift, Period, Slot, counting_transaction, with_default_slot};
+use diesel_counters_tests::models::{
+    Article, WeeklyArticle, monthly_counters, timeless_counters, weekly_counters,
+};
+use diesel_counters_tests::schema::article_counters::{self, likes, views};
+use diesel_counters_tests::schema::{articles, comments, odd_name, page_counters, site_counters};
+use diesel_counters_tests::watch::watch;
+
+use super::key_columns::{crates, reaction_counters, version_counters, wide_counters};
+use super::{article, comments_by_article, day, key_columns};
+use crate::{Conn, HAS_SLOTS, IS_MYSQL};
+
+const FOLDER: &str = if IS_MYSQL {
+    "sql/mysql"
+} else if HAS_SLOTS {
+    "sql/postgres"
+} else {
+    "sql/sqlite"
+};
+
+/// A name for the file, the expression, and what it does.
+type Operation = (&'static str, &'static str, fn(&mut Conn));
+
+macro_rules! operations {
+    ($conn:ident: $($name:ident: $run:expr;)*) => {
+        &[$((stringify!($name), stringify!($run), |$conn| {
+            let _ = $run.unwrap();
+        })),*]
+    };
+}
+
+fn monday() -> NaiveDate {
+    day(2026, 3, 2)
+}
+
+fn sunday() -> NaiveDate {
+    day(2026, 3, 8)
+}
+
+/// The true counts of comments, by article and day.
+macro_rules! comments_by_day {
+    () => {
+        comments::table.group_by(comments::article_id).select((
+            comments::article_id,
+            sql::<Date>("date('2026-03-02')"),
+            count_star(),
+        ))
+    };
+}
+
+const NODE: Slot = Slot::Partition { index: 1, of: 3 };
+
+const OPERATIONS: &[Operation] = operations! { conn:
+    claim_slot: claim_slot().execute(conn);
+
+    increment: increment(views).of(1_i64).on(monday()).execute(conn);
+    increment_two_counters: increment((views, likes)).of(1_i64).by((2, 3)).on(monday()).execute(conn);
+    increment_of_a_site: increment(site_counters::hits).on(monday()).execute(conn);
+    increment_of_a_text: increment(page_counters::hits).of("/").on(monday()).execute(conn);
+    increment_of_two_columns: increment(reaction_counters::given).of((1_i64, "👍")).on(monday()).execute(conn);
+    increment_of_five_columns: increment(wide_counters::hits).of((1_i16, 2, 3_i64, "d", b"e".as_slice())).on(monday()).execute(conn);
+    increment_of_odd_names: increment(odd_name::views_).of(1).on(monday()).execute(conn);
+    increment_by_week: increment(weekly_counters::views).of(1_i64).execute(conn);
+    increment_without_days: increment(timeless_counters::views).of(1_i64).execute(conn);
+    increment_in_a_partition: with_default_slot(NODE, || increment(views).of(1_i64).on(monday()).execute(conn));
+    increment_many: increment(views).on(monday()).of_many([(2_i64, 5), (1, 1), (3, 2)]).execute(conn);
+    increment_many_of_two_columns: increment(reaction_counters::given).on(monday()).of_many([((1_i64, "👍"), 5), ((1, "🎉"), 1)]).execute(conn);
+    counting_transaction: counting_transaction(conn, |tx| {
+        tx.count(increment(views).of(1_i64).on(monday()));
+        tx.count(increment(likes).of(2_i64).on(sunday()));
+        QueryResult::Ok(())
+    });
+
+    counter_value: counter_value(views).of(1_i64).get_result::<i64>(conn);
+    counter_value_of_two_counters: counter_value((views, likes)).of(1_i64).get_result::<(i64, i64)>(conn);
+    counter_value_of_all: counter_value(views).get_result::<i64>(conn);
+    counter_value_of_a_site: counter_value(site_counters::hits).get_result::<i64>(conn);
+    counter_value_on: counter_value(views).of(1_i64).on(monday()).get_result::<i64>(conn);
+    counter_value_between: counter_value(views).of(1_i64).between(monday()..=sunday()).get_result::<i64>(conn);
+    counter_value_of_a_prefix: counter_value(version_counters::downloads).of(1).get_result::<i64>(conn);
+    counter_value_of_any: counter_value(views).of_any(articles::table.select(articles::id)).get_result::<i64>(conn);
+    counter_value_grouped: counter_value(reaction_counters::given).of(1_i64).group_by(reaction_counters::emoji).load::<(String, i64)>(conn);
+    counter_values: counter_value(views).of_many([2_i64, 7, 1]).load(conn);
+    counter_values_of_two_counters: counter_value((views, likes)).of_many([2_i64, 7, 1]).load(conn);
+    counter_values_of_three_counters: counter_value((views, likes, article_counters::comments)).of_many([2_i64, 1]).load(conn);
+    counter_values_between: counter_value(views).between(monday()..=sunday()).of_many([2_i64, 1]).load(conn);
+    counter_values_of_two_columns: counter_value(reaction_counters::given).of_many([(1_i64, "👍"), (1, "🎉"), (2, "👍")]).load(conn);
+    counter_values_grouped: counter_value(reaction_counters::given).group_by(reaction_counters::emoji).of_many([1_i64, 2]).load::<Vec<(String, i64)>, _>(conn);
+    counter_series: counter_series(views).of(1_i64).between(monday()..=sunday()).load(conn);
+    counter_series_of_many: counter_series(views).between(monday()..=sunday()).of_many([1_i64, 2]).load(conn);
+    counter_series_of_a_prefix: counter_series(version_counters::downloads).of(1).load(conn);
+    total: articles::table.filter(total(views).gt(1)).order(total(views).desc()).select((articles::id, total(likes).between(monday()..=sunday()))).load::<(i64, i64)>(conn);
+    total_of: comments::table.select(total(views).of(comments::article_id)).load::<i64>(conn);
+    total_of_two_columns: articles::table.select(total(reaction_counters::given).of((articles::id, "👍"))).load::<i64>(conn);
+    ranking: ranking(views).limit(10).load::<(i64, i64)>(conn);
+    ranking_of_two_columns: ranking(reaction_counters::given).between(monday()..).limit(10).load::<((i64, String), i64)>(conn);
+    ranking_grouped: ranking(version_counters::downloads).group_by(version_counters::crate_id).limit(10).load::<(i32, i64)>(conn);
+    ranking_of_a_prefix: ranking(version_counters::downloads).of(1).limit(10).load::<((i32, String), i64)>(conn);
+    top: Article::top(views, 10, .., conn);
+
+    set_counter: set_counter(weekly_counters::views).of(1_i64).to(7).execute(conn);
+    set_counter_on: set_counter(views).of(1_i64).on(monday()).to(7).execute(conn);
+    set_counter_of_a_site: set_counter(site_counters::hits).on(monday()).to(7).execute(conn);
+    set_counter_of_two_columns: set_counter(reaction_counters::given).of((1_i64, "👍")).on(monday()).to(7).execute(conn);
+    set_days: set_counter(views).of_days([(1_i64, monday(), 3), (2, sunday(), 4)]).execute(conn);
+    set_days_of_a_text: set_counter(page_counters::hits).of_days([("/", monday(), 3)]).execute(conn);
+    set_days_by_month: set_counter(monthly_counters::views).of_days([(1_i64, monday(), 3)]).execute(conn);
+    set_days_of_a_site: set_counter(site_counters::hits).of_days([((), monday(), 3)]).execute(conn);
+    set_days_of_two_columns: set_counter(version_counters::downloads).of_days([((1, "1.0"), monday(), 3), ((2, "1.0"), monday(), 3)]).execute(conn);
+    recount: WeeklyArticle { id: 1 }.recount(weekly_counters::comments, comments_by_article(), conn);
+    recount_by_day: article(2).recount(article_counters::comments, comments_by_day!(), conn);
+    recount_all: WeeklyArticle::recount_all(weekly_counters::comments, comments_by_article(), conn);
+    recount_all_by_day: recount(article_counters::comments, comments_by_day!()).between(monday()..=sunday()).execute(conn).map(|found: Vec<Drift<_, _>>| drop::<Vec<Drift<(i64, NaiveDate)>>>(found));
+    recount_dry: recount((views, likes), articles::table.select((articles::id, 0.into_sql::<BigInt>(), 0.into_sql::<BigInt>()))).dry_run(conn).map(drop::<Vec<Drift<i64, _>>>);
+    recount_of_a_site: recount(site_counters::hits, comments::table.select((sql::<Date>("date('2026-03-02')"), count_star()))).of_all().execute(conn);
+    recount_of_two_columns: recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).under(1).execute(conn).map(drop::<Vec<Drift<((i32, String), NaiveDate)>>>);
+
+    materialize: Article::materialize(views, articles::total_views).execute(conn);
+    materialize_between: Article::materialize(views, articles::total_views).between(monday()..=sunday()).execute(conn);
+    compact: compact(article_counters::table).before(day(2026, 4, 1)).execute(conn);
+    compact_of_a_site: compact(site_counters::table).before(day(2026, 4, 1)).execute(conn);
+    compact_of_two_columns: compact(reaction_counters::table).before(day(2026, 4, 1)).execute(conn);
+    compact_in_a_partition: with_default_slot(NODE, || compact(article_counters::table).before(day(2026, 4, 1)).execute(conn));
+    fold_into_weeks: fold(article_counters::table).into(Period::Week).before(day(2026, 4, 1)).execute(conn);
+    fold_into_months: fold(article_counters::table).into(Period::Month).before(day(2026, 4, 1)).execute(conn);
+    fold_into_years: fold(article_counters::table).into(Period::Year).before(day(2027, 4, 1)).execute(conn);
+    fold: fold(article_counters::table).before(day(2026, 4, 1)).execute(conn);
+
+    delete_counters: delete_counters(article_counters::table).of(1_i64).execute(conn);
+    delete_counters_of_many: delete_counters(article_counters::table).of_many([1_i64, 2, 3]).execute(conn);
+    delete_counters_of_two_columns: delete_counters(reaction_counters::table).of((1_i64, "👍")).execute(conn);
+    delete_counters_under: delete_counters(version_counters::table).under(1).execute(conn);
+    delete_counters_of_a_site: delete_counters(site_counters::table).execute(conn);
+};
+
+#[test]
+fn the_sql_of_every_statement_is_a_file() {
+    let (conn, _database) = &mut key_columns::with_tables();
+    for id in [1, 1, 2] {
+        diesel::insert_into(comments::table)
+            .values((comments::article_id.eq(id), comments::body.eq("Nice.")))
+            .execute(conn)
+            .unwrap();
+    }
+    // Rows to merge, also on SQLite.
+    for slot in [3, 5] {
+        let of_row = (
+            article_counters::day.eq(monday()),
+            article_counters::slot.eq(slot),
+        );
+        let row = (article_counters::article_id.eq(1), of_row, views.eq(1));
+        let insert = diesel::insert_into(article_counters::table).values(row);
+        insert.execute(conn).unwrap();
+        let of_row = (
+            site_counters::day.eq(monday()),
+            site_counters::slot.eq(slot),
+        );
+        let row = (of_row, site_counters::hits.eq(1));
+        let insert = diesel::insert_into(site_counters::table).values(row);
+        insert.execute(conn).unwrap();
+        let of_row = (
+            reaction_counters::day.eq(monday()),
+            reaction_counters::slot.eq(slot),
+        );
+        let of_entity = (
+            reaction_counters::article_id.eq(1),
+            reaction_counters::emoji.eq("👍"),
+        );
+        let row = (of_entity, of_row, reaction_counters::given.eq(1));
+        let insert = diesel::insert_into(reaction_counters::table).values(row);
+        insert.execute(conn).unwrap();
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER);
+    let (updates, mut names) = (env::var_os("UPDATE_SQL").is_some(), BTreeSet::new());
+    let mut changed = Vec::new();
+    for (name, expression, run) in OPERATIONS {
+        let statements = watch(conn, |conn| run(conn)).queries;
+        let expression = expression.split_whitespace().collect::<Vec<_>>().join(" ");
+        let statements: String = statements.iter().map(|sql| lines(sql)).collect();
+        let text = format!("-- {expression}\n\n{statements}");
+        let file = folder.join(format!("{name}.sql"));
+        names.insert(file.clone());
+        if updates {
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(&file, &text).unwrap();
+        } else if fs::read_to_string(&file).unwrap_or_default() != text {
+            changed.push(format!("{FOLDER}/{name}.sql is now\n\n{text}"));
+        }
+    }
+    let files = fs::read_dir(&folder).into_iter().flatten();
+    let files = files.map(|file| file.unwrap().path());
+    changed.extend(
+        files
+            .filter(|file| !names.contains(file))
+            .map(|file| format!("{file:?} is of no statement")),
+    );
+    assert!(
+        changed.is_empty(),
+        "{}\nhelp: if this is right, run the test with UPDATE_SQL=1, and look at the changes",
+        changed.join("\n")
+    );
+}
+
+/// A statement with a line for each of its clauses, and one for its bind values.
+fn lines(statement: &str) -> String {
+    let (sql, binds) = statement
+        .split_once(" -- binds: ")
+        .unwrap_or((statement, "[]"));
+    let clauses = [
+        "FROM",
+        "WHERE",
+        "VALUES",
+        "SELECT",
+        "JOIN",
+        "STRAIGHT_JOIN",
+        "ON CONFLICT",
+        "ON DUPLICATE KEY",
+        "GROUP BY",
+        "HAVING",
+        "ORDER BY",
+        "LIMIT",
+        "UNION ALL",
+        "SET",
+    ];
+    let mut sql = sql.trim().to_owned();
+    for clause in clauses {
+        sql = sql.replace(&format!(" {clause} "), &format!("\n{clause} "));
+    }
+    let binds = match binds {
+        "[]" => String::new(),
+        binds => format!("-- {binds}\n"),
+    };
+    format!("{sql};\n{binds}\n")
+}

@@ -1,0 +1,15 @@
+-- counter_value(views).of_many([2_i64, 7, 1]).load(conn)
+
+SELECT `diesel_counters_number`, (SELECT COALESCE(SUM(`views`), 0) DIV 1
+FROM `article_counters`
+WHERE `article_id` = diesel_counters_key)
+FROM (SELECT `article_id` AS diesel_counters_key, 0 AS diesel_counters_number
+FROM `article_counters`
+WHERE 1 = 0 UNION ALL
+SELECT ?, 1 UNION ALL
+SELECT ?, 2 UNION ALL
+SELECT ?, 3 UNION ALL
+SELECT ?, 4) AS diesel_counters_wanted
+WHERE `diesel_counters_number` <= ?;
+-- [2, 7, 1, 1, 3]
+

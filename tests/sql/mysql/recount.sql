@@ -1,0 +1,32 @@
+-- WeeklyArticle { id: 1 }.recount(weekly_counters::comments, comments_by_article(), conn)
+
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+BEGIN;
+
+INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `comments`)
+VALUES (?, ?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+ON DUPLICATE KEY UPDATE `comments` = `comments` + VALUES(`comments`);
+-- [1, 1970-01-01, 0, 1, 1, 0]
+
+WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, COUNT(*)
+FROM `comments`
+GROUP BY `comments`.`article_id`)
+SELECT CAST(COALESCE(SUM(`diesel_counters_stored_0`), 0) AS SIGNED), COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+FROM (SELECT `article_id` AS `diesel_counters_entity`, SUM(`comments`) AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
+FROM `article_counters`
+WHERE `article_id` = ?
+GROUP BY `article_id` UNION ALL
+SELECT `diesel_counters_entity`, 0, SUM(`diesel_counters_actual_0`)
+FROM `diesel_counters_source`
+WHERE `diesel_counters_entity` = ?
+GROUP BY `diesel_counters_entity`) AS diesel_counters_both;
+-- [1, 1]
+
+INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `comments`)
+VALUES (?, ?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+ON DUPLICATE KEY UPDATE `comments` = `comments` + VALUES(`comments`);
+-- [1, 2026-12-28, 1, 32, 1, 2]
+
+COMMIT;
+

@@ -1,0 +1,52 @@
+-- recount(article_counters::comments, comments_by_day!()).between(monday()..=sunday()).execute(conn).map(|found: Vec<Drift<_, _>>| drop::<Vec<Drift<(i64, NaiveDate)>>>(found))
+
+WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, date('2026-03-02'), COUNT(*)
+FROM `comments`
+GROUP BY `comments`.`article_id`)
+SELECT `diesel_counters_entity`, `diesel_counters_day`, CAST(COALESCE(SUM(`diesel_counters_stored_0`), 0) AS SIGNED), COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+FROM (SELECT `article_id` AS `diesel_counters_entity`, `day` AS `diesel_counters_day`, SUM(`comments`) AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
+FROM `article_counters`
+WHERE `day` BETWEEN ? AND ?
+GROUP BY `article_id`, `day` UNION ALL
+SELECT `diesel_counters_entity`, `diesel_counters_day`, 0, SUM(`diesel_counters_actual_0`)
+FROM `diesel_counters_source`
+WHERE `diesel_counters_day` BETWEEN ? AND ?
+GROUP BY `diesel_counters_entity`, `diesel_counters_day`) AS diesel_counters_both
+GROUP BY `diesel_counters_entity`, `diesel_counters_day`
+HAVING CAST(COALESCE(SUM(`diesel_counters_stored_0`), 0) AS SIGNED) <> COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+ORDER BY `diesel_counters_entity`, `diesel_counters_day`;
+-- [2026-03-02, 2026-03-08, 2026-03-02, 2026-03-08]
+
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+BEGIN;
+
+INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `comments`)
+VALUES (?, ?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+ON DUPLICATE KEY UPDATE `comments` = `comments` + VALUES(`comments`);
+-- [1, 1970-01-01, 0, 1, 1, 0]
+
+WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, date('2026-03-02'), COUNT(*)
+FROM `comments`
+GROUP BY `comments`.`article_id`)
+SELECT `diesel_counters_entity`, `diesel_counters_day`, CAST(COALESCE(SUM(`diesel_counters_stored_0`), 0) AS SIGNED), COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+FROM (SELECT `article_id` AS `diesel_counters_entity`, `day` AS `diesel_counters_day`, SUM(`comments`) AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
+FROM `article_counters`
+WHERE `article_id` IN (?) AND `day` BETWEEN ? AND ?
+GROUP BY `article_id`, `day` UNION ALL
+SELECT `diesel_counters_entity`, `diesel_counters_day`, 0, SUM(`diesel_counters_actual_0`)
+FROM `diesel_counters_source`
+WHERE `diesel_counters_entity` IN (?) AND `diesel_counters_day` BETWEEN ? AND ?
+GROUP BY `diesel_counters_entity`, `diesel_counters_day`) AS diesel_counters_both
+GROUP BY `diesel_counters_entity`, `diesel_counters_day`
+HAVING CAST(COALESCE(SUM(`diesel_counters_stored_0`), 0) AS SIGNED) <> COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+ORDER BY `diesel_counters_entity`, `diesel_counters_day`;
+-- [1, 2026-03-02, 2026-03-08, 1, 2026-03-02, 2026-03-08]
+
+INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `comments`)
+VALUES (?, ?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+ON DUPLICATE KEY UPDATE `comments` = `comments` + VALUES(`comments`);
+-- [1, 2026-03-02, 1, 32, 1, 2]
+
+COMMIT;
+

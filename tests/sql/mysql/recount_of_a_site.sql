@@ -1,0 +1,26 @@
+-- recount(site_counters::hits, comments::table.select((sql::<Date>("date('2026-03-02')"), count_star()))).of_all().execute(conn)
+
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+BEGIN;
+
+INSERT INTO `site_counters` (`day`, `slot`, `hits`)
+VALUES (?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`);
+-- [1970-01-01, 0, 1, 1, 0]
+
+WITH `diesel_counters_source` (`diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT date('2026-03-02'), COUNT(*)
+FROM `comments`)
+SELECT `diesel_counters_day`, CAST(COALESCE(SUM(`diesel_counters_stored_0`), 0) AS SIGNED), COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+FROM (SELECT `day` AS `diesel_counters_day`, SUM(`hits`) AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
+FROM `site_counters`
+GROUP BY `day` UNION ALL
+SELECT `diesel_counters_day`, 0, SUM(`diesel_counters_actual_0`)
+FROM `diesel_counters_source`
+GROUP BY `diesel_counters_day`) AS diesel_counters_both
+GROUP BY `diesel_counters_day`
+HAVING CAST(COALESCE(SUM(`diesel_counters_stored_0`), 0) AS SIGNED) <> COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+ORDER BY `diesel_counters_day`;
+
+COMMIT;
+

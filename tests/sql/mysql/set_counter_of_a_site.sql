@@ -1,0 +1,23 @@
+-- set_counter(site_counters::hits).on(monday()).to(7).execute(conn)
+
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+BEGIN;
+
+INSERT INTO `site_counters` (`day`, `slot`, `hits`)
+VALUES (?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`);
+-- [1970-01-01, 0, 1, 1, 0]
+
+SELECT `hits`
+FROM `site_counters` FORCE INDEX (PRIMARY)
+WHERE `day` BETWEEN ? AND ?;
+-- [2026-03-02, 2026-03-02]
+
+INSERT INTO `site_counters` (`day`, `slot`, `hits`)
+VALUES (?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`);
+-- [2026-03-02, 1, 32, 1, 4]
+
+COMMIT;
+

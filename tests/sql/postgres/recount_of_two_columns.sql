@@ -1,0 +1,77 @@
+-- recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).under(1).execute(conn).map(drop::<Vec<Drift<((i32, String), NaiveDate)>>>)
+
+BEGIN;
+
+SET LOCAL row_security = off;
+
+WITH "diesel_counters_source" ("diesel_counters_entity", "diesel_counters_entity_1", "diesel_counters_day", "diesel_counters_actual_0") AS (SELECT "crates"."id", '1.0', date('2026-03-02'), "crates"."total_downloads"
+FROM "crates")
+SELECT "diesel_counters_entity", "diesel_counters_entity_1", "diesel_counters_day", CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+FROM (SELECT "crate_id" AS "diesel_counters_entity", "number" AS "diesel_counters_entity_1", "day" AS "diesel_counters_day", SUM("downloads") AS "diesel_counters_stored_0", 0 AS "diesel_counters_actual_0"
+FROM "version_counters"
+WHERE "crate_id" = $1
+GROUP BY "crate_id", "number", "day" UNION ALL
+SELECT "diesel_counters_entity", "diesel_counters_entity_1", "diesel_counters_day", 0, "diesel_counters_actual_0"
+FROM "diesel_counters_source") AS diesel_counters_both
+WHERE "diesel_counters_entity" = $2
+GROUP BY "diesel_counters_entity", "diesel_counters_entity_1", "diesel_counters_day"
+HAVING CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+ORDER BY "diesel_counters_entity", "diesel_counters_entity_1", "diesel_counters_day";
+-- [1, 1]
+
+COMMIT;
+
+BEGIN;
+
+SET LOCAL row_security = off;
+
+INSERT INTO "version_counters" AS diesel_counters_stored ("slot", "crate_id", "number", "day", "downloads")
+SELECT (SELECT $1 + $2 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($3, $4) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE CASE WHEN $5 > 1 THEN COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
+FROM (SELECT generate_series(0, 32766) AS number) AS numbers
+WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number)
+LIMIT 1), pg_backend_pid()) ELSE 0 END END % $6)), row.*
+FROM unnest($7, $8, $9, $10) AS row
+ON CONFLICT ("crate_id", "number", "day", "slot") DO UPDATE
+SET "downloads" = diesel_counters_stored."downloads" + excluded."downloads";
+-- [0, 1, 0, 1, 1, 1, [1], ["1.0"], [1970-01-01], [0]]
+
+WITH "diesel_counters_source" ("diesel_counters_entity", "diesel_counters_entity_1", "diesel_counters_day", "diesel_counters_actual_0") AS (SELECT "crates"."id", '1.0', date('2026-03-02'), "crates"."total_downloads"
+FROM "crates")
+SELECT "diesel_counters_entity", "diesel_counters_entity_1", "diesel_counters_day", CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+FROM (SELECT "crate_id" AS "diesel_counters_entity", "number" AS "diesel_counters_entity_1", "day" AS "diesel_counters_day", SUM("downloads") AS "diesel_counters_stored_0", 0 AS "diesel_counters_actual_0"
+FROM "version_counters"
+WHERE ("crate_id", "number") IN (SELECT *
+FROM unnest($1, $2)) AND CASE WHEN current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN (SELECT COUNT(*)
+FROM (SELECT 1
+FROM "version_counters"
+WHERE ("crate_id", "number") IN (SELECT *
+FROM unnest($3, $4)) FOR KEY SHARE) AS diesel_counters_locked) > 0 ELSE TRUE END
+GROUP BY "crate_id", "number", "day" UNION ALL
+SELECT "diesel_counters_entity", "diesel_counters_entity_1", "diesel_counters_day", 0, "diesel_counters_actual_0"
+FROM "diesel_counters_source"
+WHERE "diesel_counters_entity" = ANY(ARRAY(SELECT "crate_id"
+FROM "version_counters"
+WHERE ("crate_id", "number") IN (SELECT *
+FROM unnest($5, $6)))) AND "diesel_counters_entity_1" = ANY(ARRAY(SELECT "number"
+FROM "version_counters"
+WHERE ("crate_id", "number") IN (SELECT *
+FROM unnest($7, $8))))) AS diesel_counters_both
+WHERE ("diesel_counters_entity", "diesel_counters_entity_1") IN (SELECT *
+FROM unnest($9, $10))
+GROUP BY "diesel_counters_entity", "diesel_counters_entity_1", "diesel_counters_day"
+HAVING CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+ORDER BY "diesel_counters_entity", "diesel_counters_entity_1", "diesel_counters_day";
+-- [[1], ["1.0"], [1], ["1.0"], [1], ["1.0"], [1], ["1.0"], [1], ["1.0"]]
+
+INSERT INTO "version_counters" AS diesel_counters_stored ("slot", "crate_id", "number", "day", "downloads")
+SELECT (SELECT $1 + $2 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($3, $4) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE CASE WHEN $5 > 1 THEN COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
+FROM (SELECT generate_series(0, 32766) AS number) AS numbers
+WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number)
+LIMIT 1), pg_backend_pid()) ELSE 0 END END % $6)), row.*
+FROM unnest($7, $8, $9, $10) AS row
+ON CONFLICT ("crate_id", "number", "day", "slot") DO UPDATE
+SET "downloads" = diesel_counters_stored."downloads" + excluded."downloads";
+-- [1, 1, 0, 1, 32, 32, [1], ["1.0"], [2026-03-02], [-3]]
+
+COMMIT;
+

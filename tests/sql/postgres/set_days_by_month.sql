@@ -1,0 +1,23 @@
+-- set_counter(monthly_counters::views).of_days([(1_i64, monday(), 3)]).execute(conn)
+
+BEGIN;
+
+INSERT INTO "article_counters" AS diesel_counters_stored ("article_id", "day", "slot", "views")
+VALUES ($1, $2, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($3, $4) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $5 END, $6)
+ON CONFLICT ("article_id", "day", "slot") DO UPDATE
+SET "views" = diesel_counters_stored."views" + excluded."views";
+-- [1, 1970-01-01, 0, 1, 0, 0]
+
+SELECT "diesel_counters_number", CAST(COALESCE(SUM("views"), 0) AS BIGINT)
+FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, column3 AS diesel_counters_key_2, CAST(column4 AS BIGINT) AS diesel_counters_number
+FROM (VALUES ($1, $2, $3, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
+JOIN "article_counters" ON "article_id" = diesel_counters_key AND "day" BETWEEN diesel_counters_key_1 AND diesel_counters_key_2
+WHERE CASE WHEN current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN (SELECT COUNT(*)
+FROM (SELECT 1
+FROM "article_counters"
+WHERE "article_id" IN ($4) FOR KEY SHARE) AS diesel_counters_locked) > 0 ELSE TRUE END
+GROUP BY "diesel_counters_number";
+-- [1, 2026-03-01, 2026-03-31, 1]
+
+COMMIT;
+

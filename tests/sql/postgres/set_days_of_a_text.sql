@@ -1,0 +1,34 @@
+-- set_counter(page_counters::hits).of_days([("/", monday(), 3)]).execute(conn)
+
+BEGIN;
+
+INSERT INTO "page_counters" AS diesel_counters_stored ("path", "day", "slot", "hits")
+VALUES ($1, $2, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($3, $4) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $5 END, $6)
+ON CONFLICT ("path", "day", "slot") DO UPDATE
+SET "hits" = diesel_counters_stored."hits" + excluded."hits";
+-- ["/", 1970-01-01, 0, 1, 0, 0]
+
+SELECT CAST("path" AS TEXT)
+FROM "page_counters"
+WHERE "path" IN ($1) AND "day" = $2 AND "slot" = $3;
+-- ["/", 1970-01-01, 0]
+
+SELECT "diesel_counters_number", CAST(COALESCE(SUM("hits"), 0) AS BIGINT)
+FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, CAST(column3 AS BIGINT) AS diesel_counters_number
+FROM (VALUES ($1, $2, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
+JOIN "page_counters" ON "path" = diesel_counters_key AND "day" = diesel_counters_key_1
+WHERE CASE WHEN current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN (SELECT COUNT(*)
+FROM (SELECT 1
+FROM "page_counters"
+WHERE "path" IN ($3) FOR KEY SHARE) AS diesel_counters_locked) > 0 ELSE TRUE END
+GROUP BY "diesel_counters_number";
+-- ["/", 2026-03-02, "/"]
+
+INSERT INTO "page_counters" AS diesel_counters_stored ("path", "day", "slot", "hits")
+VALUES ($1, $2, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($3, $4) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $5 END, $6)
+ON CONFLICT ("path", "day", "slot") DO UPDATE
+SET "hits" = diesel_counters_stored."hits" + excluded."hits";
+-- ["/", 2026-03-02, 0, 1, 0, 2]
+
+COMMIT;
+

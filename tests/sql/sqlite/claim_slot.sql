@@ -1,0 +1,4 @@
+-- claim_slot().execute(conn)
+
+SELECT (1);
+

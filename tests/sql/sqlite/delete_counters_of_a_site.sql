@@ -1,0 +1,30 @@
+-- delete_counters(site_counters::table).execute(conn)
+
+BEGIN;
+
+DELETE
+FROM `site_counters`
+WHERE 1 = 0;
+
+SELECT COUNT(DISTINCT 1)
+FROM `site_counters`;
+
+INSERT INTO `site_counters` AS diesel_counters_stored (`day`, `slot`)
+VALUES (?, 0)
+ON CONFLICT (`day`, `slot`) DO UPDATE
+SET `slot` = (excluded.`slot`);
+-- [1970-01-01]
+
+SELECT COUNT(DISTINCT 1)
+FROM `site_counters`
+WHERE (`day` <> ? OR `slot` > 0 OR `hits` <> 0 OR `errors` <> 0);
+-- [1970-01-01]
+
+DELETE
+FROM `site_counters`;
+
+DELETE
+FROM `site_counters`;
+
+COMMIT;
+

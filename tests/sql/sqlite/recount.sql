@@ -1,0 +1,30 @@
+-- WeeklyArticle { id: 1 }.recount(weekly_counters::comments, comments_by_article(), conn)
+
+BEGIN;
+
+INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `slot`, `comments`)
+VALUES (?, ?, 0, ?)
+ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE
+SET `comments` = CASE typeof(diesel_counters_stored.`comments` + excluded.`comments`) WHEN 'integer' THEN diesel_counters_stored.`comments` + excluded.`comments` ELSE abs(-9223372036854775807 - 1) END;
+-- [1, 1970-01-01, 0]
+
+WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, COUNT(*)
+FROM `comments`
+GROUP BY `comments`.`article_id`)
+SELECT CASE WHEN COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32) > 2147483647 THEN 9223372036854775807 WHEN COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32) < -2147483648 THEN -9223372036854775807 - 1 WHEN COALESCE(SUM(typeof(`diesel_counters_stored_0`) <> 'integer'), 0) = 0 THEN ((COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32)) << 32) | (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) & 4294967295) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
+FROM (SELECT `article_id` AS `diesel_counters_entity`, `comments` AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
+FROM `article_counters`
+WHERE `article_id` = ? UNION ALL
+SELECT `diesel_counters_entity`, 0, `diesel_counters_actual_0`
+FROM `diesel_counters_source`
+WHERE `diesel_counters_entity` = ?) AS diesel_counters_both;
+-- [1, 1]
+
+INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `slot`, `comments`)
+VALUES (?, ?, 0, ?)
+ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE
+SET `comments` = CASE typeof(diesel_counters_stored.`comments` + excluded.`comments`) WHEN 'integer' THEN diesel_counters_stored.`comments` + excluded.`comments` ELSE abs(-9223372036854775807 - 1) END;
+-- [1, 2026-12-28, 2]
+
+COMMIT;
+

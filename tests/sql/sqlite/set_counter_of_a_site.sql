@@ -1,0 +1,23 @@
+-- set_counter(site_counters::hits).on(monday()).to(7).execute(conn)
+
+BEGIN;
+
+INSERT INTO `site_counters` AS diesel_counters_stored (`day`, `slot`, `hits`)
+VALUES (?, 0, ?)
+ON CONFLICT (`day`, `slot`) DO UPDATE
+SET `hits` = CASE typeof(diesel_counters_stored.`hits` + excluded.`hits`) WHEN 'integer' THEN diesel_counters_stored.`hits` + excluded.`hits` ELSE abs(-9223372036854775807 - 1) END;
+-- [1970-01-01, 0]
+
+SELECT `hits`
+FROM `site_counters`
+WHERE `day` BETWEEN ? AND ?;
+-- [2026-03-02, 2026-03-02]
+
+INSERT INTO `site_counters` AS diesel_counters_stored (`day`, `slot`, `hits`)
+VALUES (?, 0, ?)
+ON CONFLICT (`day`, `slot`) DO UPDATE
+SET `hits` = CASE typeof(diesel_counters_stored.`hits` + excluded.`hits`) WHEN 'integer' THEN diesel_counters_stored.`hits` + excluded.`hits` ELSE abs(-9223372036854775807 - 1) END;
+-- [2026-03-02, 4]
+
+COMMIT;
+

@@ -1,0 +1,19 @@
+-- set_counter(monthly_counters::views).of_days([(1_i64, monday(), 3)]).execute(conn)
+
+BEGIN;
+
+INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `slot`, `views`)
+VALUES (?, ?, ?, ?)
+ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE
+SET `views` = CASE typeof(diesel_counters_stored.`views` + excluded.`views`) WHEN 'integer' THEN diesel_counters_stored.`views` + excluded.`views` ELSE abs(-9223372036854775807 - 1) END;
+-- [1, 1970-01-01, 0, 0]
+
+SELECT `diesel_counters_number`, CASE typeof(COALESCE(SUM(`views`), 0)) WHEN 'integer' THEN COALESCE(SUM(`views`), 0) ELSE abs(-9223372036854775807 - 1) END
+FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, column3 AS diesel_counters_key_2, CAST(column4 AS BIGINT) AS diesel_counters_number
+FROM (VALUES (?, ?, ?, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
+JOIN `article_counters` ON `article_id` = diesel_counters_key AND `day` BETWEEN diesel_counters_key_1 AND diesel_counters_key_2
+GROUP BY `diesel_counters_number`;
+-- [1, 2026-03-01, 2026-03-31]
+
+COMMIT;
+

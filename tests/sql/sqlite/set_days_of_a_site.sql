@@ -1,0 +1,25 @@
+-- set_counter(site_counters::hits).of_days([((), monday(), 3)]).execute(conn)
+
+BEGIN;
+
+INSERT INTO `site_counters` AS diesel_counters_stored (`day`, `slot`, `hits`)
+VALUES (?, ?, ?)
+ON CONFLICT (`day`, `slot`) DO UPDATE
+SET `hits` = CASE typeof(diesel_counters_stored.`hits` + excluded.`hits`) WHEN 'integer' THEN diesel_counters_stored.`hits` + excluded.`hits` ELSE abs(-9223372036854775807 - 1) END;
+-- [1970-01-01, 0, 0]
+
+SELECT `diesel_counters_number`, CASE typeof(COALESCE(SUM(`hits`), 0)) WHEN 'integer' THEN COALESCE(SUM(`hits`), 0) ELSE abs(-9223372036854775807 - 1) END
+FROM (SELECT column1 AS diesel_counters_key, CAST(column2 AS BIGINT) AS diesel_counters_number
+FROM (VALUES (?, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
+JOIN `site_counters` ON `day` = diesel_counters_key
+GROUP BY `diesel_counters_number`;
+-- [2026-03-02]
+
+INSERT INTO `site_counters` AS diesel_counters_stored (`day`, `slot`, `hits`)
+VALUES (?, ?, ?)
+ON CONFLICT (`day`, `slot`) DO UPDATE
+SET `hits` = CASE typeof(diesel_counters_stored.`hits` + excluded.`hits`) WHEN 'integer' THEN diesel_counters_stored.`hits` + excluded.`hits` ELSE abs(-9223372036854775807 - 1) END;
+-- [2026-03-02, 0, -4]
+
+COMMIT;
+
