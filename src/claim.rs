@@ -4,7 +4,7 @@ use diesel::QueryResult;
 use diesel::RunQueryDsl;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 
-use crate::backend::{CounterBackend, Dialect};
+use crate::sql::{CounterBackend, Dialect, Uncached, sql};
 
 /// Claims a number for this connection that no other connection to the database has.
 /// [`Slot::Connection`](crate::Slot::Connection) chooses the slot by this number.
@@ -90,11 +90,9 @@ impl QueryId for ClaimSlot {
 }
 
 impl<DB: CounterBackend> QueryFragment<DB> for ClaimSlot {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         // It runs once for each connection.
-        out.unsafe_to_cache_prepared();
-        Dialect::of(&out).push_claim(&mut out);
-        Ok(())
+        sql!("{Uncached}{Dialect::of(&out).claim()}").walk(out)
     }
 }
 

@@ -61,7 +61,7 @@
 //! | the counters of all models on a page | [`counter_values`](HasCounters::counter_values), one query |
 //! | a total in any query of the parent table | [`total`] |
 //! | counts by day, week, month or year | [`daily_counts`](HasCounters::daily_counts), [`counter_series`](dsl::counter_series()) |
-//! | the entities with the greatest totals | [`top`](HasCounters::top), and [`ranking`] to join them to models |
+//! | the entities with the greatest totals | [`top`](HasCounters::top), [`ranking`] |
 //!
 //! A read sums rows; [`counter_value`] says what that costs. To sort or filter a large table by
 //! a count, [`materialize`](HasCounters::materialize) the count into a column.
@@ -70,7 +70,7 @@
 //!
 //! | to | use |
 //! | --- | --- |
-//! | set a counter to a value, or to 0 | [`set_counter`](HasCounters::set_counter), [`reset_counter`](HasCounters::reset_counter) |
+//! | set a counter to a value | [`set_counter`](HasCounters::set_counter) |
 //! | correct a model's counter from the rows that it counts | [`recount`](HasCounters::recount) |
 //! | correct the counters of all models, report drift, or import counts | [`recount_all`](HasCounters::recount_all), [`recount`](dsl::recount()) |
 //! | remove a model's counters | [`delete_counters`](HasCounters::delete_counters) |
@@ -155,72 +155,65 @@
 #![deny(missing_debug_implementations)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[macro_use]
-mod statement;
-
-mod backend;
+mod add;
 #[cfg(feature = "r2d2")]
 mod background;
 #[cfg(feature = "r2d2")]
-mod buffering;
+mod buffer;
 mod claim;
-mod correcting;
-mod counter;
-mod counting;
+#[cfg(feature = "r2d2")]
+mod compactor;
+mod correct;
 mod day;
 mod error;
-mod key;
-mod layout;
-mod maintaining;
+mod merge;
 mod model;
-mod reading;
+mod read;
 mod retry;
-mod settings;
+mod shape;
 mod slot;
-mod table;
-mod transaction;
-mod with_key;
+mod sql;
+mod typed;
 
-pub use backend::{CounterBackend, Dialect};
+#[cfg(feature = "postgres")]
+pub use add::statement::{CountingDsl, StatementIncrement};
+pub use add::transaction::{Countable, CountingTransaction, counting_transaction};
 #[cfg(feature = "r2d2")]
-pub use buffering::counter_buffer::{Bufferable, CounterBuffer};
+pub use buffer::counter_buffer::{Bufferable, CounterBuffer};
 #[cfg(feature = "r2d2")]
-pub use buffering::write::{BufferError, IfUnknown, Pending, Refused, Write, WriteError};
+pub use buffer::write::{BufferError, IfUnknown, Pending, Refused, Write, WriteError};
 #[cfg(feature = "r2d2")]
 pub use claim::ClaimSlots;
-pub use correcting::recount::Drift;
-pub use correcting::set_days::CountsSet;
-pub use counter::Counters;
-#[cfg(feature = "postgres")]
-pub use counting::counting_statement::{CountingDsl, StatementIncrement};
-pub use counting::counting_transaction::{Countable, CountingTransaction, counting_transaction};
-pub use counting::deltas::{CounterColumn, Deltas};
+#[cfg(feature = "r2d2")]
+pub use compactor::{Compactor, Done, Run, RunError};
+pub use correct::recount::Drift;
+pub use correct::set_days::CountsSet;
 pub use day::Period;
 pub use error::{is_overflow, is_retryable};
-pub use key::{KeyOf, PrefixOf};
-pub use layout::Layout;
-pub use maintaining::compact::{Compact, Compacted};
-#[cfg(feature = "r2d2")]
-pub use maintaining::compactor::{Compactor, Done, Run, RunError};
-pub use maintaining::materialize::{Materialize, Materialized, TotalColumn};
+pub use merge::compact::{Compact, Compacted};
+pub use merge::materialize::{Materialize, Materialized};
 pub use model::{CountersOf, HasCounters};
 pub use retry::{Retry, retry, retry_if};
-pub use settings::{ChildOf, CounterSettings, HasParent, counter_table};
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot, with_default_slot};
-pub use table::{CounterTable, EntityTable};
-pub use with_key::WithKey;
+pub use sql::dialect::{CounterBackend, Dialect};
+pub use typed::counters::Counters;
+pub use typed::key::KeyOf;
+pub use typed::settings::{ChildOf, CounterSettings, HasParent, counter_table};
+pub use typed::table::CounterTable;
 
 /// What the macros and the command `diesel-counters` use. It can change in any release.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::backend::ListedRows;
     #[cfg(feature = "r2d2")]
-    pub use crate::buffering::counter_buffer::write_once;
-    pub use crate::correcting::set_days::Spellings;
-    pub use crate::counter::name_of;
-    pub use crate::key::{BindKey, Columns, KeyTypes, LoadKey, assert_key};
-    pub use crate::reading::ranking::{IsParent, RankBy, RankingTable, join_parent};
-    pub use crate::settings::assert_counter_table;
+    pub use crate::buffer::counter_buffer::write_once;
+    pub use crate::correct::set_days::Spellings;
+    pub use crate::merge::materialize::TotalColumn;
+    pub use crate::model::assert_key;
+    pub use crate::shape::{Name, Shape, TableName};
+    pub use crate::sql::Values;
+    pub use crate::typed::counters::name_of;
+    pub use crate::typed::key::{BindKey, Columns, KeyTypes, LoadKey};
+    pub use crate::typed::table::shape;
     pub use chrono::NaiveDate;
 }
 
@@ -229,44 +222,40 @@ pub mod __private {
 /// Import from here the functions that are not in the [`prelude`], as from [`diesel::dsl`]. Only
 /// generic code has to name the types.
 pub mod dsl {
-    pub use crate::backend::StoredKey;
-    #[cfg(feature = "r2d2")]
-    pub use crate::buffering::counter_buffer::CounterBufferBuilder;
-    pub use crate::claim::{ClaimSlot, claim_slot};
-    pub use crate::correcting::delete::{DeleteCounters, DeleteOn, Listed, Under, delete_counters};
-    pub use crate::correcting::recount::{Recount, RecountOn, RecountOne, recount};
-    pub use crate::correcting::set::{SetCounter, SetOn, set_counter};
-    pub use crate::correcting::set_days::{SetDays, SetDaysOf, SetDaysOn};
-    pub use crate::correcting::true_counts::{RecountBy, TrueCounts};
+    pub use crate::add::increment::{Increment, increment};
+    pub use crate::add::many::IncrementMany;
     #[cfg(feature = "postgres")]
-    pub use crate::counting::counting_statement::{CountingQuery, CountingStatement};
-    pub use crate::counting::deltas::Delta;
-    pub use crate::counting::increment::{CountOn, Increment, increment};
-    pub use crate::counting::increment_many::{IncrementMany, increment_many};
-    pub use crate::day::DayRange;
-    pub use crate::key::{AnyOf, KeyType, One, Prefix};
-    pub use crate::maintaining::compact::{Fold, StoredTable, compact, fold};
+    pub use crate::add::statement::{CountingQuery, CountingStatement};
     #[cfg(feature = "r2d2")]
-    pub use crate::maintaining::compactor::CompactorBuilder;
-    pub use crate::maintaining::materialize::{MaterializeOf, MaterializeOn};
-    pub use crate::maintaining::merge::MergeOn;
-    pub use crate::reading::counter_series::{Counts, Series, counter_series};
-    pub use crate::reading::counter_value::{
-        CounterValue, CounterValues, GroupedCounts, ReadOn, counter_value,
-    };
-    pub use crate::reading::days::AllDays;
-    pub use crate::reading::layout_sums::{LayoutSum, LayoutSums};
-    pub use crate::reading::ranking::{RankedEntity, RankedTotal, Ranking, ranking};
-    pub use crate::reading::sums::{Grouped, Many, Sums, Ungrouped};
-    pub use crate::reading::total::{ParentRow, Total, total};
+    pub use crate::buffer::counter_buffer::CounterBufferBuilder;
+    pub use crate::claim::{ClaimSlot, claim_slot};
+    #[cfg(feature = "r2d2")]
+    pub use crate::compactor::CompactorBuilder;
+    pub use crate::correct::delete::{DeleteCounters, Listed, Under, delete_counters};
+    pub use crate::correct::recount::{Recount, RecountOne, recount};
+    pub use crate::correct::set::{SetCounter, set_counter};
+    pub use crate::correct::set_days::{SetDays, SetDaysOf};
+    pub use crate::day::DayRange;
+    pub use crate::merge::compact::{CompactOf, Fold, compact, fold};
+    pub use crate::merge::materialize::MaterializeOf;
+    pub use crate::read::days::AllDays;
+    pub use crate::read::ranking::{Ranking, ranking};
+    pub use crate::read::series::{Counts, Series, SeriesOfMany, counter_series};
+    pub use crate::read::sums::{Grouped, Many, Sums, Ungrouped};
+    pub use crate::read::total::{ParentRow, Total, total};
+    pub use crate::read::value::{CounterValue, GroupedCounts, counter_value};
+    pub use crate::sql::One;
+    pub use crate::typed::counters::KeyType;
+    pub use crate::typed::key::AnyOf;
+    pub use crate::typed::stored_key::StoredKey;
 }
 
 /// The traits and functions that most programs need.
 pub mod prelude {
     #[cfg(feature = "postgres")]
     pub use crate::CountingDsl;
-    pub use crate::dsl::{counter_series, counter_value, increment, increment_many, ranking};
-    pub use crate::{CounterColumn, HasCounters};
+    pub use crate::HasCounters;
+    pub use crate::dsl::{counter_series, counter_value, increment, ranking};
 }
 
 #[cfg(doctest)]

@@ -5,29 +5,27 @@ use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
 use diesel::associations::HasTable;
-use diesel::connection::Connection;
-use diesel::prelude::RunQueryDsl;
-use diesel::query_builder::AsQuery;
-use diesel::query_dsl::methods::LoadQuery;
+use diesel::connection::{Connection, LoadConnection};
+use diesel::query_builder::{AsQuery, QueryFragment};
+use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::sql_types::BigInt;
-use diesel::{Column, QueryResult};
+use diesel::{Column, QueryResult, RunQueryDsl};
 
-use crate::correcting::delete::DeleteFromEach;
-use crate::correcting::recount::{Drift, Recount, RecountOn, RecountOne, recount};
-use crate::correcting::set::{SetCounter, SetOn, set_counter};
-use crate::correcting::true_counts::{OfMany, RecountBy, TrueCounts};
-use crate::counter::Counters;
-use crate::counting::deltas::Deltas;
-use crate::counting::increment::{CountOn, Increment};
+use crate::add::increment::Increment;
+use crate::correct::delete::DeleteFromEach;
+use crate::correct::recount::{Drift, recount};
+use crate::correct::set::set_counter;
+use crate::correct::source::SourceRow;
 use crate::day::{DayRange, Period};
-use crate::key::{Columns, IsKey, KeyType, NotEmpty, Prefix, PrefixOf};
-use crate::maintaining::materialize::{self, MaterializeOf};
-use crate::reading::counter_series::{Counts, Series, counter_series};
-use crate::reading::counter_value::{CounterValue, CounterValues, ReadOn, counter_value};
-use crate::reading::ranking::{Ranking, ranking};
-use crate::settings::{ChildOf, CounterSettings, assert_program_counts};
-use crate::table::{CounterTable, EntityTable};
-use crate::with_key::WithKey;
+use crate::merge::materialize::{self, MaterializeOf};
+use crate::read::ranking::{FirstColumns, Ranking, ranking};
+use crate::read::series::{Counts, counter_series};
+use crate::read::value::{CounterValue, counter_value};
+use crate::sql::{CounterBackend, One};
+use crate::typed::counters::{Counters, KeyType, is_zero};
+use crate::typed::key::{BindKey, Entities, KeyOf, LoadKey, Sealed, WholeKey};
+use crate::typed::settings::{ChildOf, CounterSettings, assert_program_counts};
+use crate::typed::table::{CounterTable, NotEmpty, RenderName};
 
 /// Attaches counters to a Diesel model: implements [`HasCounters`](trait@HasCounters) for the
 /// model, and [`CountersOf`] for each of its counter tables.
@@ -102,7 +100,7 @@ pub use diesel_counters_derive::HasCounters;
 ///     article.incr_counter(comments, conn)
 /// })?;
 /// article.incr_counter_by(likes, -1, conn)?;
-/// article.incr_counters((views.by(5), likes.by(2)), conn)?;
+/// article.incr_counter_by((views, likes), (5, 2), conn)?;
 ///
 /// // Reading.
 /// assert_eq!(article.counter_value((views, likes), conn)?, (5, 1));
@@ -169,70 +167,40 @@ pub trait HasCounters: Sized {
     /// Returns the model's primary key.
     fn counter_key(&self) -> Self::KeyRef<'_>;
 
-    /// Returns this model with the second column of a counter table's key, to count and read with the
-    /// whole key: `article.with_key("👍").incr_counter(given, conn)`.
-    ///
-    /// It is for counter tables with a key of two columns, the first of which is this model's key.
-    fn with_key<K>(&self, second: K) -> WithKey<'_, Self, K>
-    where
-        Self: HasCounters<KeyColumns = Columns<1>>,
-    {
-        WithKey::new(self, second)
-    }
-
     /// Adds 1 to a counter, or to each of a tuple of counters.
-    fn incr_counter<'a, C, Conn>(&'a self, counter: C, conn: &mut Conn) -> QueryResult<()>
+    fn incr_counter<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<()>
     where
         C: Counters<Table: CountersOf<Self>>,
-        KeyType<C>: IsKey<Self::KeyRef<'a>>,
-        Increment<C, Self::KeyRef<'a>>: CountOn<Conn>,
+        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns, Types: WholeKey<KeyType<C>>>
+            + BindKey<KeyType<C>, Conn::Backend>,
+        Conn: Connection<Backend: CounterBackend>,
     {
         const { assert_program_counts::<C>() }
-        let increment = new_increment(counter).of_id(self.counter_key());
-        increment.count(conn).map(drop)
+        self.incr_counter_by(counters, C::value(C::ONE_EACH), conn)
     }
 
-    /// Adds `amount`, which may be negative, to a counter. An amount of 0 sends nothing to the
-    /// database.
+    /// Adds an amount, which may be negative, to a counter, or to each of a tuple of counters:
+    /// `incr_counter_by((views, likes), (1, 2), conn)`. It is one statement, which writes one row. An
+    /// amount of 0, or a tuple of zeros, sends nothing to the database.
     fn incr_counter_by<'a, C, Conn>(
         &'a self,
-        counter: C,
-        amount: i64,
+        _counters: C,
+        amount: C::Value,
         conn: &mut Conn,
     ) -> QueryResult<()>
     where
-        C: Counters<Value = i64, Table: CountersOf<Self>>,
-        KeyType<C>: IsKey<Self::KeyRef<'a>>,
-        Increment<C, Self::KeyRef<'a>>: CountOn<Conn>,
+        C: Counters<Table: CountersOf<Self>>,
+        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns, Types: WholeKey<KeyType<C>>>
+            + BindKey<KeyType<C>, Conn::Backend>,
+        Conn: Connection<Backend: CounterBackend>,
     {
         const { assert_program_counts::<C>() }
-        let increment = new_increment(counter).of_id(self.counter_key());
-        increment.amounts(C::amounts(amount)).count(conn).map(drop)
-    }
-
-    /// Subtracts 1 from a counter.
-    fn decr_counter<'a, C, Conn>(&'a self, counter: C, conn: &mut Conn) -> QueryResult<()>
-    where
-        C: Counters<Value = i64, Table: CountersOf<Self>>,
-        KeyType<C>: IsKey<Self::KeyRef<'a>>,
-        Increment<C, Self::KeyRef<'a>>: CountOn<Conn>,
-    {
-        const { assert_program_counts::<C>() }
-        self.incr_counter_by(counter, -1, conn)
-    }
-
-    /// Adds an amount of its own to each of several counters of one table:
-    /// `(views.by(1), likes.by(2))`. It is one statement, which writes one row.
-    fn incr_counters<'a, D, Conn>(&'a self, deltas: D, conn: &mut Conn) -> QueryResult<()>
-    where
-        D: Deltas,
-        D::Counters: Counters<Table: CountersOf<Self>>,
-        KeyType<D::Counters>: IsKey<Self::KeyRef<'a>>,
-        Increment<D::Counters, Self::KeyRef<'a>>: CountOn<Conn>,
-    {
-        const { assert_program_counts::<D::Counters>() }
-        let increment = Increment::<D::Counters>::new().of_id(self.counter_key());
-        increment.amounts(deltas.amounts()).count(conn).map(drop)
+        let increment = Increment::<C>::new().of_id(self.counter_key());
+        let increment = increment.by(amount);
+        if is_zero(&increment.amounts) {
+            return Ok(());
+        }
+        ExecuteDsl::execute(increment, conn).map(drop)
     }
 
     /// Reads the total of a counter, or of each of a tuple of counters, in one query. Returns an
@@ -242,10 +210,11 @@ pub trait HasCounters: Sized {
     fn counter_value<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
         C: Counters<Table: CountersOf<Self>>,
+        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns>,
         Conn: Connection,
-        CounterValue<C, ModelPrefix<'a, Self>>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
-        let query = counter_value(counters).of_id(Prefix::new(self.counter_key()));
+        let query = counter_value(counters).of_id(One::new(self.counter_key()));
         query.get_result(conn)
     }
 
@@ -258,10 +227,11 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<C::Value>
     where
         C: Counters<Table: CountersOf<Self>>,
+        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns>,
         Conn: Connection,
-        CounterValue<C, ModelPrefix<'a, Self>, DayRange>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, ModelKey<'a, Self, C>, DayRange>: LoadQuery<'a, Conn, C::Value>,
     {
-        let query = counter_value(counters).of_id(Prefix::new(self.counter_key()));
+        let query = counter_value(counters).of_id(One::new(self.counter_key()));
         query.on(day).get_result(conn)
     }
 
@@ -275,10 +245,11 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<C::Value>
     where
         C: Counters<Table: CountersOf<Self>>,
+        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns>,
         Conn: Connection,
-        CounterValue<C, ModelPrefix<'a, Self>, DayRange>: LoadQuery<'a, Conn, C::Value>,
+        CounterValue<C, ModelKey<'a, Self, C>, DayRange>: LoadQuery<'a, Conn, C::Value>,
     {
-        let query = counter_value(counters).of_id(Prefix::new(self.counter_key()));
+        let query = counter_value(counters).of_id(One::new(self.counter_key()));
         query.between(days).get_result(conn)
     }
 
@@ -298,8 +269,10 @@ pub trait HasCounters: Sized {
     where
         Self: 'a,
         C: Counters<Table: CountersOf<Self>>,
-        Self::KeyRef<'a>: PrefixOf<KeyType<C>, Self::KeyColumns, Types: NotEmpty>,
-        CounterValues<C, Self::KeyRef<'a>, Self::KeyColumns>: ReadOn<'a, Conn, Vec<C::Value>>,
+        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns, Types: NotEmpty, Value = Self::KeyRef<'a>>
+            + BindKey<ModelTypes<'a, Self, C>, Conn::Backend>
+            + Clone,
+        Conn: LoadConnection<Backend: CounterBackend>,
     {
         let keys = models.into_iter().map(Self::counter_key);
         counter_value(counters).of_many(keys).load(conn)
@@ -317,9 +290,10 @@ pub trait HasCounters: Sized {
     where
         Self: 'a,
         C: Counters<Table: CountersOf<Self>>,
-        Self::KeyRef<'a>: PrefixOf<KeyType<C>, Self::KeyColumns, Types: NotEmpty>,
-        CounterValues<C, Self::KeyRef<'a>, Self::KeyColumns, DayRange>:
-            ReadOn<'a, Conn, Vec<C::Value>>,
+        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns, Types: NotEmpty, Value = Self::KeyRef<'a>>
+            + BindKey<ModelTypes<'a, Self, C>, Conn::Backend>
+            + Clone,
+        Conn: LoadConnection<Backend: CounterBackend>,
     {
         let keys = models.into_iter().map(Self::counter_key);
         let query = counter_value(counters).between(days);
@@ -340,7 +314,9 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<Counts<C>>
     where
         C: Counters<Table: CountersOf<Self>>,
-        Series<C, ModelPrefix<'a, Self>>: ReadOn<'a, Conn, Counts<C>>,
+        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns>,
+        ModelKey<'a, Self, C>: Entities<Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
     {
         const {
             assert!(
@@ -348,7 +324,8 @@ pub trait HasCounters: Sized {
                 "the table does not count by day: use `counter_series(…)`, which reads by the table's period"
             );
         }
-        let series = counter_series(counters).of_id(Prefix::new(self.counter_key()));
+        let series =
+            counter_series(counters).of_id(ModelKey::<'a, Self, C>::new(self.counter_key()));
         series.between(days).load(conn)
     }
 
@@ -365,10 +342,13 @@ pub trait HasCounters: Sized {
         conn: &mut Conn,
     ) -> QueryResult<Vec<(Self::Key, i64)>>
     where
-        C: Counters<Value = i64, Table: CountersOf<Self> + EntityTable>,
-        Ranking<C, C::Table, (), Self::KeyColumns>: LoadQuery<'a, Conn, (Self::Key, i64)>,
+        Self: 'a,
+        C: Counters<Value = i64, Table: CountersOf<Self> + CounterTable<KeyType: NotEmpty>>,
+        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns>,
+        Ranking<C, (), FirstColumns<ModelTypes<'a, Self, C>>>:
+            LoadQuery<'a, Conn, (Self::Key, i64)>,
     {
-        let ranking = ranking(counter).by::<Self::KeyColumns>();
+        let ranking = ranking(counter).by::<FirstColumns<ModelTypes<'a, Self, C>>>();
         ranking.between(days).limit(n).load(conn)
     }
 
@@ -383,23 +363,14 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<C::Value>
     where
         C: Counters<Table: CountersOf<Self>>,
-        KeyType<C>: IsKey<Self::KeyRef<'a>>,
-        SetCounter<C, Self::KeyRef<'a>>: SetOn<'a, Conn, C::Value>,
+        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns, Types: WholeKey<KeyType<C>>>
+            + BindKey<KeyType<C>, Conn::Backend>
+            + Clone,
+        Conn: LoadConnection<Backend: CounterBackend>,
     {
         const { assert_program_counts::<C>() }
         let set = set_counter(counters).of_id(self.counter_key());
         set.to(value).execute(conn)
-    }
-
-    /// Sets a counter, or each of a tuple of counters, to 0. Returns the value before.
-    fn reset_counter<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
-    where
-        C: Counters<Table: CountersOf<Self>>,
-        KeyType<C>: IsKey<Self::KeyRef<'a>>,
-        SetCounter<C, Self::KeyRef<'a>>: SetOn<'a, Conn, C::Value>,
-    {
-        const { assert_program_counts::<C>() }
-        self.set_counter(counters, C::value(C::ZERO), conn)
     }
 
     /// Corrects this model's counter, or each of a tuple of counters, from the rows that it
@@ -415,9 +386,11 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<C::Value>
     where
         C: Counters<Table: CountersOf<Self>>,
-        S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
-        KeyType<C>: IsKey<Self::KeyRef<'a>>,
-        RecountOne<C, S::Query, Self::KeyRef<'a>, RecountBy<C, S>>: RecountOn<'a, Conn, C::Value>,
+        S: AsQuery<SqlType: SourceRow, Query: QueryFragment<Conn::Backend>>,
+        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns, Types: WholeKey<KeyType<C>>>
+            + BindKey<KeyType<C>, Conn::Backend>
+            + Clone,
+        Conn: LoadConnection<Backend: CounterBackend>,
     {
         let recount = recount(counters, source).of_id(self.counter_key());
         recount.execute(conn)
@@ -425,16 +398,17 @@ pub trait HasCounters: Sized {
 
     /// Corrects a counter, or each of a tuple of counters, of all models from the rows that they
     /// count. Returns the counts that were wrong; see [`recount`](crate::dsl::recount()).
-    fn recount_all<'a, K, C, S, Conn>(
+    fn recount_all<C, S, Conn>(
         counters: C,
         source: S,
         conn: &mut Conn,
-    ) -> QueryResult<Vec<Drift<K, C::Value>>>
+    ) -> QueryResult<Vec<Drift<Self::Key, C::Value>>>
     where
-        C: Counters<Table: CountersOf<Self>>,
-        S: AsQuery<SqlType: TrueCounts<C, KeyType<C>>>,
-        RecountBy<C, S>: OfMany<K, Entity = Self::Key>,
-        Recount<C, S::Query, RecountBy<C, S>>: RecountOn<'a, Conn, Vec<Drift<K, C::Value>>>,
+        C: Counters<Table: CountersOf<Self> + CounterTable<KeyType: NotEmpty>>,
+        S: AsQuery<SqlType: SourceRow, Query: QueryFragment<Conn::Backend>>,
+        Self::Key:
+            LoadKey<KeyType<C>, Conn::Backend> + BindKey<KeyType<C>, Conn::Backend> + Ord + Clone,
+        Conn: LoadConnection<Backend: CounterBackend>,
     {
         recount(counters, source).execute(conn)
     }
@@ -448,7 +422,7 @@ pub trait HasCounters: Sized {
     fn materialize<C, Into>(_counter: C, _into: Into) -> MaterializeOf<C, Into, Self::Key>
     where
         C: Counters<Value = i64, Table: CountersOf<Self> + ChildOf<Into::Table>>,
-        Into: Column<Table: HasTable<Table = Into::Table>, SqlType = BigInt>,
+        Into: Column<Table: HasTable<Table = Into::Table> + RenderName, SqlType = BigInt>,
     {
         materialize::of_column::<C, Into, Self::Key>()
     }
@@ -461,7 +435,7 @@ pub trait HasCounters: Sized {
     /// and for when `ON DELETE CASCADE` is better.
     fn delete_counters<'a, Conn>(&'a self, conn: &mut Conn) -> QueryResult<usize>
     where
-        Self::CounterTables: DeleteFromEach<'a, Self::KeyRef<'a>, Self::KeyColumns, Conn>,
+        Self::CounterTables: DeleteFromEach<Self::KeyRef<'a>, Self::KeyColumns, Conn>,
     {
         Self::CounterTables::delete(vec![self.counter_key()], conn)
     }
@@ -474,7 +448,7 @@ pub trait HasCounters: Sized {
     ) -> QueryResult<usize>
     where
         Self::Key: Ord + 'a,
-        Self::CounterTables: DeleteFromEach<'a, &'a Self::Key, Self::KeyColumns, Conn>,
+        Self::CounterTables: DeleteFromEach<&'a Self::Key, Self::KeyColumns, Conn>,
     {
         // In the order in which other corrections lock entities.
         let ids = BTreeSet::from_iter(ids).into_iter();
@@ -492,9 +466,36 @@ pub trait HasCounters: Sized {
 )]
 pub trait CountersOf<M>: CounterTable {}
 
-/// The entities of a model: its key, or those whose keys begin with it.
-type ModelPrefix<'a, M> = Prefix<<M as HasCounters>::KeyRef<'a>, <M as HasCounters>::KeyColumns>;
+/// The SQL types of a model's key in the table of `C`.
+type ModelTypes<'a, M, C> =
+    <<M as HasCounters>::KeyRef<'a> as KeyOf<KeyType<C>, <M as HasCounters>::KeyColumns>>::Types;
 
-fn new_increment<C: Counters>(_counters: C) -> Increment<C> {
-    Increment::new()
+/// The entities of a model: its key, or those whose keys begin with it.
+type ModelKey<'a, M, C> = One<ModelTypes<'a, M, C>, <M as HasCounters>::KeyRef<'a>>;
+
+/// A model where a key goes.
+#[derive(Debug)]
+pub struct OfModel;
+
+impl<M: HasCounters> Sealed<OfModel> for &M {}
+
+#[diagnostic::do_not_recommend]
+impl<'m, M, Key> KeyOf<Key, OfModel> for &'m M
+where
+    M: HasCounters,
+    M::KeyRef<'m>: KeyOf<Key, M::KeyColumns>,
+{
+    type Types = <M::KeyRef<'m> as KeyOf<Key, M::KeyColumns>>::Types;
+    type Value = M::KeyRef<'m>;
+    type Extent = <M::KeyRef<'m> as KeyOf<Key, M::KeyColumns>>::Extent;
+    fn into_value(self) -> M::KeyRef<'m> {
+        self.counter_key()
+    }
+}
+
+/// Lets the derive report a key of the wrong type at that type.
+pub fn assert_key<T: CounterTable, K, N>(_key: K)
+where
+    K: KeyOf<T::KeyType, N>,
+{
 }

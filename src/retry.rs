@@ -9,7 +9,7 @@ use diesel::connection::Connection;
 use diesel::result::Error;
 
 use crate::error::is_retryable;
-use crate::transaction::is_in_a_transaction;
+use crate::sql::transaction::is_in_a_transaction;
 
 /// Runs a whole transaction again if it fails with an error that [`is_retryable`].
 ///

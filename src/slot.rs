@@ -4,21 +4,16 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::OnceLock;
 
-use diesel::QueryResult;
 use diesel::backend::Backend;
-use diesel::query_builder::AstPass;
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::SmallInt;
-
-use crate::backend::{Bind, CounterBackend, Dialect};
 
 /// The default number of slots of a counter: 32.
 pub const DEFAULT_SLOTS: i16 = 32;
 
 /// How an increment chooses its slot: a number from 1 to the number of slots of the counter.
 ///
-/// Defaults to [`Slot::Connection`]. [`set_default_slot`] sets it for the process, and
-/// [`Increment::slot`](crate::dsl::Increment::slot) for one statement.
+/// Defaults to [`Slot::Connection`]. [`set_default_slot`] sets it for the process.
 ///
 /// On SQLite the slot is always 0, because SQLite has one writer at a time. On the other databases
 /// slot 0 has the rows that [`compact`](crate::dsl::compact()) has merged.
@@ -88,7 +83,7 @@ thread_local! {
     static OF_THREAD: Cell<OfThread> = const { Cell::new(OfThread(None)) };
 }
 
-/// Sets the default [`Slot`] of this process, for every increment that does not set its own.
+/// Sets the [`Slot`] of this process, for every increment.
 ///
 /// Call it once, when the program starts. Without it, the default is [`Slot::Connection`]. It also
 /// decides which rows merges and corrections write, if it is a [`Slot::Partition`].
@@ -305,34 +300,6 @@ impl Partition {
             count: ((slots - 1 - self.index) / self.of + 1).max(1),
             partition: self,
         }
-    }
-
-    /// Writes a condition that is true for the rows of this partition, after `and`. Writes nothing for
-    /// the only node.
-    pub(crate) fn walk_and_own<'b, DB: CounterBackend>(
-        &'b self,
-        and: &str,
-        slot: &str,
-        out: &mut AstPass<'_, 'b, DB>,
-    ) -> QueryResult<()> {
-        if self.is_whole() || Dialect::of(out) == Dialect::Sqlite {
-            return Ok(());
-        }
-        out.push_sql(and);
-        out.push_sql("(");
-        out.push_identifier(slot)?;
-        out.push_sql(" = ");
-        DB::push_bind(Bind::Slot(&self.merged), out)?;
-        out.push_sql(" OR ");
-        out.push_identifier(slot)?;
-        out.push_sql(" > 0 AND (");
-        out.push_identifier(slot)?;
-        out.push_sql(" - 1) % ");
-        DB::push_bind(Bind::Slot(&self.of), out)?;
-        out.push_sql(" = ");
-        DB::push_bind(Bind::Slot(&self.index), out)?;
-        out.push_sql(")");
-        Ok(())
     }
 }
 

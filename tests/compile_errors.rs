@@ -16,7 +16,6 @@ fn wrong_use_is_a_readable_compile_error() {
     cases.compile_fail("compile_errors/counter_named_twice.rs");
     cases.compile_fail("compile_errors/daily_counts_by_week.rs");
     cases.compile_fail("compile_errors/counted_by_database.rs");
-    cases.compile_fail("compile_errors/without_slots.rs");
 }
 
 /// Has trybuild build the dependencies with the flags that it builds the cases

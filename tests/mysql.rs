@@ -351,7 +351,9 @@ fn counters_that_were_counted_since_the_transaction_began_are_removed() {
     conn.batch_execute(OVERWRITE_CHANGED_ROWS).unwrap();
     let removed = conn.transaction(|conn| {
         table.count().get_result::<i64>(conn)?;
-        increment_many(visits, [(1, 1), (2, 1), (3, 1)], other)?;
+        increment(visits)
+            .of_many([(1, 1), (2, 1), (3, 1)])
+            .execute(other)?;
         let one = delete_counters(table).of(1).execute(conn)?;
         let none = delete_counters(table).of(4).execute(conn)?;
         delete_counters(table).of_many([2, 3]).execute(conn)?;

@@ -167,7 +167,10 @@ fn a_key_may_be_a_uuid() {
         id: uuid::Uuid::new_v4(),
     });
     one.incr_counter(device_counters::uses, conn).unwrap();
-    increment_many(device_counters::uses, [(one.id, 2)], conn).unwrap();
+    increment(device_counters::uses)
+        .of_many([(one.id, 2)])
+        .execute(conn)
+        .unwrap();
     assert_eq!(one.counter_value(device_counters::uses, conn), Ok(3));
     assert_eq!(other.counter_value(device_counters::uses, conn), Ok(0));
 
@@ -249,7 +252,12 @@ fn whatever_writes_counters_without_the_partition_of_its_database_is_an_error() 
     let old = today - Days::new(400);
     let operations: [fn(&mut PgConnection, NaiveDate) -> QueryResult<()>; 10] = [
         |conn, _| increment(views).of(1_i64).execute(conn).map(drop),
-        |conn, _| increment_many(views, [(1_i64, 1), (2, 1)], conn).map(drop),
+        |conn, _| {
+            increment(views)
+                .of_many([(1_i64, 1), (2, 1)])
+                .execute(conn)
+                .map(drop)
+        },
         |conn, _| {
             counting_transaction(conn, |tx| {
                 tx.count(increment(views).of(1_i64));
@@ -258,7 +266,7 @@ fn whatever_writes_counters_without_the_partition_of_its_database_is_an_error() 
         },
         |conn, _| compact(table).execute(conn).map(drop),
         |conn, today| {
-            let months = fold(table).into(Period::Month).before(today);
+            let months = fold(table).per(Period::Month).before(today);
             months.execute(conn).map(drop)
         },
         |conn, _| set_counter(views).of(1_i64).to(7).execute(conn).map(drop),
@@ -433,7 +441,10 @@ fn a_key_may_be_of_an_sql_type_that_is_not_clone() {
     .unwrap();
     let of_a = increment(views).of(Kind::A);
     assert_eq!(of_a.clone().execute(conn), Ok(1), "{of_a:?}");
-    increment_many(views, [(Kind::A, 1), (Kind::B, 5)], conn).unwrap();
+    increment(views)
+        .of_many([(Kind::A, 1), (Kind::B, 5)])
+        .execute(conn)
+        .unwrap();
     let values = counter_value(views).of_many([Kind::A, Kind::B]);
     assert_eq!(values.load(conn), Ok(vec![2, 5]));
     let set = set_counter(views).of(Kind::A).to(3);
@@ -463,7 +474,9 @@ fn two_spellings_of_a_key_in_one_statement_are_an_error() {
         )"
     ))
     .unwrap();
-    let counted = increment_many(hits, [("foo", 1), ("FOO", 1)], conn);
+    let counted = increment(hits)
+        .of_many([("foo", 1), ("FOO", 1)])
+        .execute(conn);
     let error = counted.unwrap_err().to_string();
     assert!(error.contains("a second time"), "{error}");
     for (path, d) in [("foo", 1), ("FOO", 2)] {
@@ -472,8 +485,7 @@ fn two_spellings_of_a_key_in_one_statement_are_an_error() {
     }
     let none = page_counters::table.filter(page_counters::slot.lt(0));
     let by_day = none.select((page_counters::path, page_counters::day, hits));
-    let drift: QueryResult<Vec<Drift<(String, chrono::NaiveDate)>>> =
-        recount(hits, by_day).execute(conn);
+    let drift: QueryResult<Vec<Drift<String>>> = recount(hits, by_day).execute(conn);
     let error = drift.unwrap_err().to_string();
     assert!(error.contains("a second time"), "{error}");
     assert_eq!(recount(hits, by_day).of("Foo").execute(conn), Ok(-2));

@@ -227,7 +227,7 @@ for_each_connection!(
             for _ in 0..rounds {
                 let begun = Instant::now();
                 pool.get()?.transaction(|conn| {
-                    increment_many(version_downloads::downloads, counts(), conn)
+                    increment(version_downloads::downloads).of_many(counts()).execute(conn)
                 })?;
                 let alone = begun.elapsed();
                 buffer.count(increment(version_downloads::downloads).of_many(counts()))?;

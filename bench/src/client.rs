@@ -58,7 +58,10 @@ impl<'a> Operation<'a> {
             ("counter_value", false) => article.counter_value(views, conn)?,
             ("counter_value", true) => Total(article.id).get_result(conn)?,
             ("increment, of_many", false) => {
-                return increment_many(views, ids.map(|id| (id, 1)), conn).map(|_| vec![]);
+                return increment(views)
+                    .of_many(ids.map(|id| (id, 1)))
+                    .execute(conn)
+                    .map(|_| vec![]);
             }
             ("increment, of_many", true) => return add(ids.map(|id| (id, 1)).collect(), conn),
             (_, false) => return counter_value(views).of_many(ids).load(conn),

@@ -34,7 +34,7 @@ for_each_connection!(
         }
 
         fn at_once(&mut self, ids: &[i64]) -> QueryResult<()> {
-            self.write(|conn| increment_many(views, ids.iter().map(|&id| (id, 1)), conn).map(drop))
+            self.write(|conn| increment(views).of_many(ids.iter().map(|&id| (id, 1))).execute(conn).map(drop))
         }
     }
 );

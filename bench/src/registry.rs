@@ -153,8 +153,11 @@ for_each_connection!(
             match page {
                 Page::Top { days } => {
                     let top = ranking(downloads).between(last(days)).limit(10);
-                    let rows = table.inner_join(top).order((top.total().desc(), id));
-                    let rows: Vec<(String, i64)> = rows.select((name, top.total())).load(self)?;
+                    let rows: Vec<(i64, i64)> = top.load(self)?;
+                    // Their names, in a second query.
+                    let ids = rows.iter().map(|row| row.0);
+                    let names = table.filter(id.eq_any(ids)).select((id, name));
+                    names.load::<(i64, String)>(self)?;
                     Ok(rows.into_iter().map(|row| row.1).collect())
                 }
                 Page::Totals { versions } => {
@@ -296,7 +299,7 @@ for_each_connection!(
         }
 
         fn maintain(&mut self, today: NaiveDate) -> QueryResult<()> {
-            let months = fold(bench_version_counters::table).into(Period::Month);
+            let months = fold(bench_version_counters::table).per(Period::Month);
             let older = today - Days::new(89);
             months.before(older).batch(1_000).execute(self)?;
             let downloads = bench_version_counters::downloads;

@@ -1,6 +1,8 @@
 //! Keys of tables that are known only at run time, as the library's engine takes them.
 
+use std::any::TypeId;
 use std::cell::RefCell;
+use std::ops::Range;
 
 use anyhow::{Context, Result, bail};
 use diesel::QueryResult;
@@ -8,7 +10,7 @@ use diesel::deserialize::{self, FromSql};
 use diesel::query_builder::AstPass;
 use diesel::row::{Field, Row};
 use diesel::sql_types::{self, Untyped};
-use diesel_counters::__private::{BindKey, KeyTypes, LoadKey};
+use diesel_counters::__private::{BindKey, KeyTypes, LoadKey, Values};
 
 use crate::catalogue::{Column, Kind};
 use crate::database::Database;
@@ -17,6 +19,10 @@ use crate::entity::bytes;
 /// A key of `COLUMNS` columns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AnyKey<const COLUMNS: usize>(Vec<Value>);
+
+/// Many keys.
+#[derive(Debug, Default)]
+pub struct AnyKeys<const COLUMNS: usize>(Vec<AnyKey<COLUMNS>>);
 
 /// The SQL types of an [`AnyKey`].
 #[derive(Debug)]
@@ -31,6 +37,10 @@ thread_local! {
 impl<const COLUMNS: usize> KeyTypes for AnyTypes<COLUMNS> {
     type Row = Untyped;
     const COLUMNS: usize = COLUMNS;
+
+    fn sql_types() -> Vec<TypeId> {
+        Vec::new()
+    }
 
     fn is_exact() -> bool {
         TYPES.with_borrow(|types| !types.contains(&Type::Text))
@@ -133,11 +143,42 @@ types! {
 macro_rules! stored_values {
     ($feature:literal, $DB:ty: $($Type:ident: $SqlType:ty,)*) => {
         #[cfg(feature = $feature)]
+        impl<const COLUMNS: usize> Values<$DB> for AnyKeys<COLUMNS> {
+            fn columns(&self) -> usize {
+                COLUMNS
+            }
+
+            fn push<'b>(
+                &'b self,
+                column: usize,
+                row: usize,
+                out: &mut AstPass<'_, 'b, $DB>,
+            ) -> QueryResult<()> {
+                self.0[row].walk_column(column, out)
+            }
+
+            fn push_array<'b>(
+                &'b self,
+                _: usize,
+                _: Range<usize>,
+                _: &mut AstPass<'_, 'b, $DB>,
+            ) -> QueryResult<()> {
+                unreachable!("merges, copies and imports list their rows")
+            }
+        }
+
+        #[cfg(feature = $feature)]
         impl<const COLUMNS: usize> BindKey<AnyTypes<COLUMNS>, $DB> for AnyKey<COLUMNS> {
+            type Columns = AnyKeys<COLUMNS>;
+
+            fn push_to(self, columns: &mut AnyKeys<COLUMNS>) {
+                columns.0.push(self);
+            }
+
             fn walk_column<'b>(
                 &'b self,
                 column: usize,
-                mut out: AstPass<'_, 'b, $DB>,
+                out: &mut AstPass<'_, 'b, $DB>,
             ) -> QueryResult<()> {
                 match &self.0[column] {
                     $(Value::$Type(value) => out.push_bind_param::<$SqlType, _>(value),)*

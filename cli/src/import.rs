@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use chrono::NaiveDate;
 use clap::Args;
-use diesel::connection::Connection;
+use diesel::connection::LoadConnection;
 use diesel::result::{DatabaseErrorKind, Error};
-use diesel_counters::__private::Spellings;
-use diesel_counters::dsl::{SetDays, SetDaysOn};
-use diesel_counters::{Layout, is_overflow};
+use diesel_counters::__private::{BindKey, KeyTypes, Shape, Spellings};
+use diesel_counters::dsl::SetDays;
+use diesel_counters::{CounterBackend, is_overflow};
 use serde::Serialize;
 
 use crate::any_key::{FromText, with_key};
 use crate::catalogue::counter_table;
-use crate::layout::{TableName, layout};
+use crate::layout::shape;
 use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
 
@@ -63,14 +63,14 @@ struct Refused {
 pub fn run(args: Import, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
-    let layout = layout(&table, [table.counter(&args.counter)?]);
+    let shape = shape(&table, [table.counter(&args.counter)?]);
     let name = args.file.display();
     let file = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .from_path(&args.file)
         .with_context(|| name.to_string())?;
-    let report = with_key!(&table.entity, conn, import(layout, file, &args))?;
+    let report = with_key!(&table.entity, conn, import(&shape, file, &args))?;
     options.print(&report, || text(&report))?;
     match report.refused.len() {
         0 => Ok(()),
@@ -88,26 +88,26 @@ struct Line<K> {
 }
 
 fn import<ST, K, Conn>(
-    layout: Layout<TableName>,
+    shape: &Shape<'_>,
     file: csv::Reader<std::fs::File>,
     args: &Import,
     conn: &mut Conn,
 ) -> Result<Report>
 where
-    K: FromText + Ord + Clone,
-    Conn: Connection,
-    SetDays<'static, TableName, ST, K, [i128; 1]>: SetDaysOn<Conn>,
+    ST: KeyTypes,
+    K: BindKey<ST, Conn::Backend> + FromText + Ord + Clone,
+    Conn: LoadConnection<Backend: CounterBackend>,
 {
-    let lines = read::<K>(file, &layout).with_context(|| args.file.display().to_string())?;
+    let lines = read::<K>(file, shape).with_context(|| args.file.display().to_string())?;
     let (first_days, others): (Vec<_>, Vec<_>) = lines
         .into_iter()
-        .partition(|line| layout.period.start(line.day) == line.day);
+        .partition(|line| shape.period.start(line.day) == line.day);
     let refused = others.into_iter().map(|line| Refused {
         line: line.number,
         reason: format!(
             "{} is not the first day of a period of the table: give {}",
             line.day,
-            layout.period.start(line.day)
+            shape.period.start(line.day)
         ),
     });
     let mut report = Report {
@@ -122,7 +122,7 @@ where
     bar.set_length(first_days.len() as u64);
     let spellings = Spellings::default();
     for batch in first_days.chunks(1_000) {
-        set::<ST, K, Conn>(&layout, batch, &spellings, &mut report, conn)?;
+        set::<ST, K, Conn>(shape, batch, &spellings, &mut report, conn)?;
         bar.inc(batch.len() as u64);
     }
     bar.finish_and_clear();
@@ -133,9 +133,9 @@ where
 /// Reads all lines, and sorts them by key.
 fn read<K: FromText + Ord + Clone>(
     mut file: csv::Reader<std::fs::File>,
-    layout: &Layout<TableName>,
+    shape: &Shape<'_>,
 ) -> Result<Vec<Line<K>>> {
-    let columns = layout.entity.len() + 2;
+    let columns = shape.entity().len() + 2;
     let mut lines: Vec<Line<K>> = Vec::new();
     let mut record = csv::StringRecord::new();
     while file.read_record(&mut record)? {
@@ -144,8 +144,13 @@ fn read<K: FromText + Ord + Clone>(
             bail!(
                 "line {number} has {} columns in place of {columns}: {}, {}, the count",
                 record.len(),
-                layout.entity.join(", "),
-                layout.day
+                shape
+                    .entity()
+                    .iter()
+                    .map(|name| name.0)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                shape.day()
             );
         }
         let [day, count] = [columns - 2, columns - 1].map(|column| record[column].trim());
@@ -181,21 +186,21 @@ fn read<K: FromText + Ord + Clone>(
 /// Sets the counts of some lines. If the database refuses them, it sets each half by itself, until
 /// the lines are found that it refuses.
 fn set<ST, K, Conn>(
-    layout: &Layout<TableName>,
+    shape: &Shape<'_>,
     lines: &[Line<K>],
     spellings: &Spellings<K>,
     report: &mut Report,
     conn: &mut Conn,
 ) -> Result<()>
 where
-    K: Ord + Clone,
-    Conn: Connection,
-    SetDays<'static, TableName, ST, K, [i128; 1]>: SetDaysOn<Conn>,
+    ST: KeyTypes,
+    K: BindKey<ST, Conn::Backend> + Ord + Clone,
+    Conn: LoadConnection<Backend: CounterBackend>,
 {
     let counts = lines
         .iter()
         .map(|line| (line.key.clone(), line.day, line.count));
-    let counts = SetDays::<_, ST, _, _>::of_layout(layout.clone(), counts).spelled_as(spellings);
+    let counts = SetDays::<ST, _, _>::of_shape(shape, counts).spelled_as(spellings);
     let done = match report.dry_run {
         true => counts.dry_run(conn),
         false => counts.execute(conn),
@@ -210,7 +215,7 @@ where
             }),
             _ => {
                 for half in lines.chunks(lines.len().div_ceil(2)) {
-                    set::<ST, K, Conn>(layout, half, spellings, report, conn)?;
+                    set::<ST, K, Conn>(shape, half, spellings, report, conn)?;
                 }
             }
         },

@@ -1,63 +1,45 @@
 //! A counter table of the catalogue, as the library's engine takes it.
 
 use anyhow::{Result, bail};
-use diesel::QueryResult;
-use diesel::backend::Backend;
-use diesel::query_builder::{AstPass, QueryFragment};
-use diesel_counters::Layout;
+use diesel_counters::__private::{Name, Shape, TableName};
+use diesel_counters::DEFAULT_SLOTS;
 
 use crate::catalogue::{Column, CounterTable, Table};
 
-/// The name of a table as SQL.
-#[derive(Debug, Clone)]
-pub struct TableName {
-    schema: Option<String>,
-    name: String,
-}
-
-impl TableName {
-    pub fn of(table: &Table) -> Self {
-        TableName {
-            schema: table.sql_schema.clone(),
-            name: table.name.clone(),
-        }
+/// The name of a table, as the library's engine takes it.
+pub fn table_name(table: &Table) -> TableName<'_> {
+    TableName {
+        schema: table.sql_schema.as_deref().map(Name),
+        name: Name(&table.name),
     }
 }
 
-impl<DB: Backend> QueryFragment<DB> for TableName {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        if let Some(schema) = &self.schema {
-            out.push_identifier(schema)?;
-            out.push_sql(".");
-        }
-        out.push_identifier(&self.name)
-    }
-}
-
-/// The layout of a table, with these of its counters.
-pub fn layout<'c>(
-    table: &CounterTable,
+/// The shape of a table, with these of its counters.
+pub fn shape<'c>(
+    table: &'c CounterTable,
     counters: impl IntoIterator<Item = &'c Column>,
-) -> Layout<TableName> {
-    let name = |column: &Column| column.name.clone().into();
-    Layout {
-        table: TableName::of(&table.table),
-        name: table.table.to_string().into(),
-        period: table.period().ok().flatten().unwrap_or_default().into(),
-        entity: table.entity.iter().map(name).collect(),
-        day: name(&table.day),
-        slot: name(&table.slot),
+) -> Shape<'c> {
+    let name = |column: &'c Column| Name(&column.name);
+    let key = table.entity.iter().chain([&table.day, &table.slot]);
+    Shape {
+        table: table_name(&table.table),
+        // A command has few tables.
+        label: table.table.to_string().leak(),
+        key: key.map(name).collect(),
         counters: counters.into_iter().map(name).collect(),
         others: Vec::new(),
+        period: table.period().ok().flatten().unwrap_or_default().into(),
+        slots: DEFAULT_SLOTS,
+        today: || chrono::Utc::now().date_naive(),
     }
 }
 
-/// The layout of a table whose rows are to be merged.
+/// The shape of a table whose rows are to be merged.
 ///
 /// # Errors
 ///
 /// Where a merge would lose what a column has that is not in `discard`.
-pub fn layout_to_merge(table: &CounterTable, discard: &[String]) -> Result<Layout<TableName>> {
+pub fn shape_to_merge<'c>(table: &'c CounterTable, discard: &'c [String]) -> Result<Shape<'c>> {
     if let Some(counter) = table.counters.iter().find(|counter| counter.nullable) {
         bail!(
             "{}.{} can be NULL, and a merge would lose that: see `diesel-counters check {0}`",
@@ -92,15 +74,9 @@ pub fn layout_to_merge(table: &CounterTable, discard: &[String]) -> Result<Layou
             table.table
         );
     }
-    let mut layout = layout(table, &table.counters);
-    let generated = generated
-        .into_iter()
-        .map(|column| column.name.clone().into());
-    layout.others = discard
-        .iter()
-        .cloned()
-        .map(Into::into)
-        .chain(generated)
-        .collect();
-    Ok(layout)
+    let mut shape = shape(table, &table.counters);
+    let generated = generated.into_iter().map(|column| &column.name);
+    let others = discard.iter().chain(generated);
+    shape.others = others.map(|name| Name(name)).collect();
+    Ok(shape)
 }

@@ -21,6 +21,7 @@ mod period;
 mod recount;
 mod show;
 mod sql;
+mod sums;
 mod table;
 mod top;
 mod triggers;

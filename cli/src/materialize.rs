@@ -5,15 +5,15 @@ use std::ops::Bound;
 use anyhow::{Context, Result, bail};
 use chrono::NaiveDate;
 use clap::Args;
-use diesel::connection::Connection;
-use diesel_counters::dsl::MaterializeOn;
-use diesel_counters::{Layout, Materialized, TotalColumn};
+use diesel::connection::LoadConnection;
+use diesel_counters::__private::{BindKey, KeyTypes, LoadKey, Name, Shape, TotalColumn};
+use diesel_counters::{CounterBackend, Materialized};
 use serde::Serialize;
 
 use crate::any_key::with_key;
 use crate::catalogue::{Column, CounterTable, Kind, Parent, Table, counter_table, table};
 use crate::connection::AnyConnection;
-use crate::layout::{TableName, layout};
+use crate::layout::{shape, table_name};
 use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
 use crate::period::PeriodArg;
@@ -68,9 +68,9 @@ struct Report {
 pub fn run(args: Materialize, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let counters = counter_table(conn, &args.table)?;
-    let mut layout = layout(&counters, [counters.counter(&args.counter)?]);
+    let mut shape = shape(&counters, [counters.counter(&args.counter)?]);
     let is_of_days = args.last_days.is_some() || args.from.is_some() || args.to.is_some();
-    layout.period = match is_of_days {
+    shape.period = match is_of_days {
         true => args.period.required(&counters, conn.database())?,
         false => args
             .period
@@ -81,14 +81,11 @@ pub fn run(args: Materialize, options: &Options) -> Result<()> {
     let (parent, column) = into(&args.into, &counters, conn)?;
     let key = key_of(&parent, &counters)?;
     let into = TotalColumn {
-        table: TableName::of(&parent),
-        key: key
-            .iter()
-            .map(|column| column.name.clone().into())
-            .collect(),
-        column: column.into(),
+        table: table_name(&parent),
+        key: key.iter().map(|column| Name(&column.name)).collect(),
+        column: Name(&column),
     };
-    let done = with_key!(&*key, conn, copy(layout, into, &args))?;
+    let done = with_key!(&*key, conn, copy(&shape, into.clone(), &args))?;
     let report = Report {
         table: counters.table.to_string(),
         counter: args.counter,
@@ -101,19 +98,24 @@ pub fn run(args: Materialize, options: &Options) -> Result<()> {
 }
 
 fn copy<ST, K, Conn>(
-    layout: Layout<TableName>,
-    into: TotalColumn<TableName>,
+    shape: &Shape<'_>,
+    into: TotalColumn<'_>,
     args: &Materialize,
     conn: &mut Conn,
 ) -> Result<Materialized>
 where
-    Conn: Connection,
-    for<'p> diesel_counters::Materialize<'p, TableName, TableName, ST, K>: MaterializeOn<Conn>,
+    ST: KeyTypes,
+    K: BindKey<ST, Conn::Backend>
+        + LoadKey<ST, Conn::Backend>
+        + Clone
+        + PartialEq
+        + std::fmt::Debug,
+    Conn: LoadConnection<Backend: CounterBackend>,
 {
     let bar = progress_bar("rows");
     let mut done = Materialized::default();
-    let copy = diesel_counters::Materialize::<'_, _, _, ST, K>::of_layout(layout, into)
-        .batch(args.batch.into());
+    let copy =
+        diesel_counters::Materialize::<'_, ST, K>::of_shape(shape, into).batch(args.batch.into());
     let copy = match args.last_days {
         Some(days) => copy.last_days(days),
         None => copy.between((

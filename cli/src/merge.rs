@@ -3,15 +3,15 @@
 use anyhow::{Result, bail};
 use chrono::NaiveDate;
 use clap::{Args, ValueEnum};
-use diesel::connection::Connection;
-use diesel_counters::dsl::MergeOn;
-use diesel_counters::{Compact, Compacted, Layout, Period};
+use diesel::connection::LoadConnection;
+use diesel_counters::__private::{BindKey, KeyTypes, LoadKey, Shape};
+use diesel_counters::{Compact, Compacted, CounterBackend, Period};
 use serde::Serialize;
 
 use crate::any_key::with_key;
 use crate::catalogue::{CounterTable, counter_table};
 use crate::database::Database;
-use crate::layout::{TableName, layout_to_merge};
+use crate::layout::shape_to_merge;
 use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
 use crate::period::PeriodArg;
@@ -122,9 +122,9 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
     }
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
-    let mut layout = layout_to_merge(&table, &args.discard)?;
-    layout.period = period(&table, into, &args, conn.database())?;
-    let done = with_key!(&table.entity, conn, merge(layout, into, before, &args))?;
+    let mut shape = shape_to_merge(&table, &args.discard)?;
+    shape.period = period(&table, into, &args, conn.database())?;
+    let done = with_key!(&table.entity, conn, merge(&shape, into, before, &args))?;
     let report = Report {
         table: table.table.to_string(),
         before,
@@ -161,18 +161,19 @@ fn period(
 }
 
 fn merge<ST, K, Conn>(
-    layout: Layout<TableName>,
+    shape: &Shape<'_>,
     into: Period,
     before: NaiveDate,
     args: &MergeArgs,
     conn: &mut Conn,
 ) -> Result<Compacted>
 where
-    Conn: Connection,
-    for<'p> Compact<'p, TableName, ST, K>: MergeOn<Conn>,
+    ST: KeyTypes,
+    K: BindKey<ST, Conn::Backend> + LoadKey<ST, Conn::Backend> + Clone + Ord + std::fmt::Debug,
+    Conn: LoadConnection<Backend: CounterBackend>,
 {
     let bar = progress_bar("rows");
-    let compact = Compact::<'_, TableName, ST, K>::folding(layout, into, before);
+    let compact = Compact::<'_, ST, K>::folding(shape, into, before);
     let compact = compact.batch(args.batch.into()).on_progress(|so_far| {
         bar.set_length(so_far.merged + so_far.left);
         bar.set_position(so_far.merged);

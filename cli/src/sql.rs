@@ -10,12 +10,14 @@ use diesel::sql_types::{BigInt, Binary, Date, Text, Untyped};
 use crate::connection::{AnyConnection, MultiBackend};
 
 /// A statement with bound values, whose rows have columns of the types `ST`.
+#[derive(Clone)]
 pub struct Sql<ST = Untyped> {
     parts: Vec<Part>,
     types: PhantomData<ST>,
 }
 
 /// A piece of SQL, or a bound value.
+#[derive(Clone)]
 pub enum Part {
     Sql(String),
     BigInt(i64),

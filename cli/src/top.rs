@@ -1,19 +1,15 @@
 //! `top`: the most counted.
 
-use std::ops::Bound;
-
 use anyhow::Result;
 use chrono::NaiveDate;
 use clap::Args;
-use diesel::RunQueryDsl;
-use diesel::sql_types::Text;
-use diesel_counters::dsl::LayoutSum;
 use serde::Serialize;
 
 use crate::catalogue::counter_table;
-use crate::layout::layout;
 use crate::options::Options;
 use crate::output::{bar, columns, printable, thousands, width};
+use crate::sql::sql;
+use crate::sums::{By, sums};
 
 /// Show which entities have the highest total of a counter.
 #[derive(Args)]
@@ -58,16 +54,10 @@ pub fn run(args: Top, options: &Options) -> Result<()> {
 fn rank(args: Top, options: &Options) -> Result<Ranking> {
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
-    let key = conn.database().key_as_text(table.of_entities()?);
-    let layout = layout(&table, [table.counter(&args.counter)?]);
-    let from = args.from.map_or(Bound::Unbounded, Bound::Included);
-    let to = args.to.map_or(Bound::Unbounded, Bound::Included);
-    let rows: Vec<LayoutSum> = layout
-        .sums()
-        .by_entity(diesel::dsl::sql::<Text>(&key))
-        .between((from, to))
-        .greatest(args.n)
-        .load(conn)?;
+    table.of_entities()?;
+    let counter = [table.counter(&args.counter)?];
+    let rows = (&sql("1 = 1"), (args.from, args.to));
+    let rows = sums(&table, counter, By::Entity, rows, Some(args.n), conn)?;
     let top = rows.into_iter().filter_map(|row| {
         Some(Ranked {
             entity: row.entity?,

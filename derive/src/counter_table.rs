@@ -102,6 +102,8 @@ impl TableDeclaration {
         // If the table is not a counter table, the error is at its name.
         let table_name = &self.table_name;
         let table = quote_spanned!(table_name.span()=> #table_name::table);
+        let shape =
+            quote_spanned!(table_name.span()=> ::diesel_counters::__private::shape::<#table>);
         let slots = self.slots.map(|slots| quote!(const SLOTS: i16 = #slots;));
         let period = self.period.as_ref().map(|period| {
             quote! {
@@ -136,13 +138,16 @@ impl TableDeclaration {
 
         quote! {
             impl ::diesel_counters::CounterSettings for #table {
-                const TABLE: &'static Self = &#table;
+                fn shape() -> &'static ::diesel_counters::__private::Shape<'static> {
+                    static SHAPE: ::std::sync::OnceLock<::diesel_counters::__private::Shape<'static>> =
+                        ::std::sync::OnceLock::new();
+                    SHAPE.get_or_init(#shape)
+                }
                 #slots
                 #period
                 const COUNTED_BY_DATABASE: &'static [&'static str] = &[#(#counted),*];
                 #today
             }
-            const _: () = ::diesel_counters::__private::assert_counter_table::<#table>();
             #first
             #(#parents)*
         }
@@ -181,26 +186,10 @@ impl ParentKey {
             columns,
         } = self;
         let parent = quote_spanned!(table_name.span()=> #table_name::table);
-        let ranking = quote!(::diesel_counters::dsl::Ranking<C, #table, E, By>);
         quote! {
             impl ::diesel_counters::ChildOf<#parent> for #table {
                 type ParentKey = (#(#columns,)*);
                 const PARENT_KEY: &'static Self::ParentKey = &(#(#columns,)*);
-            }
-
-            impl<C, E, By> ::diesel::JoinTo<#ranking> for #parent
-            where
-                C: ::diesel_counters::Counters<Table = #table>,
-                E: ::core::clone::Clone,
-                By: ::diesel_counters::__private::RankBy<#table>,
-            {
-                type FromClause =
-                    ::diesel::query_source::Alias<::diesel_counters::__private::RankingTable<#ranking>>;
-                type OnClause = ::diesel_counters::__private::IsParent<#parent, #ranking>;
-
-                fn join_target(ranking: #ranking) -> (Self::FromClause, Self::OnClause) {
-                    ::diesel_counters::__private::join_parent(&ranking)
-                }
             }
         }
     }

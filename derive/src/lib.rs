@@ -4,9 +4,10 @@ mod attr;
 mod counter_table;
 mod expand;
 mod model;
+mod sql;
 
 use proc_macro::TokenStream;
-use syn::{DeriveInput, parse_macro_input};
+use syn::{DeriveInput, LitStr, parse_macro_input};
 
 #[allow(missing_docs)] // The docs are where `diesel_counters` exports the macro.
 #[proc_macro_derive(HasCounters, attributes(counters, diesel))]
@@ -24,5 +25,14 @@ pub fn derive_has_counters(item: TokenStream) -> TokenStream {
 pub fn counter_table(item: TokenStream) -> TokenStream {
     parse_macro_input!(item as counter_table::TableDeclaration)
         .expand()
+        .into()
+}
+
+/// The template of SQL statements, for `diesel_counters` itself.
+#[doc(hidden)]
+#[proc_macro]
+pub fn sql(template: TokenStream) -> TokenStream {
+    sql::expand(&parse_macro_input!(template as LitStr))
+        .unwrap_or_else(|error| error.into_compile_error())
         .into()
 }

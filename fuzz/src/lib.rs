@@ -24,6 +24,7 @@ modules! {
     "../../cli/src/period.rs" period
     "../../cli/src/recount.rs" recount
     "../../cli/src/show/mod.rs" show
+    "../../cli/src/sums.rs" sums
     "../../cli/src/sql.rs" sql
     "../../cli/src/table.rs" table
     "../../cli/src/top.rs" top

@@ -125,9 +125,9 @@ impl Thread<'_> {
             },
             Work::Fold => self.retried(by, |conn, _, _| {
                 for into in [Period::Month, Period::Year, Period::Total] {
-                    let merge = fold(article_counters).into(into);
+                    let merge = fold(article_counters).per(into);
                     merge.before(folded_before()).batch(20).execute(conn)?;
-                    let merge = fold(label_counters).into(into);
+                    let merge = fold(label_counters).per(into);
                     merge.before(folded_before()).batch(20).execute(conn)?;
                 }
                 Ok(())

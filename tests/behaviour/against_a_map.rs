@@ -309,7 +309,7 @@ macro_rules! keys {
             use diesel::connection::SimpleConnection;
             use diesel_counters::dsl::{compact, fold, total};
             use diesel_counters::prelude::*;
-            use diesel_counters::{Drift, Layout};
+            use diesel_counters::Drift;
 
             use super::operations::{Amounts, today};
             use super::*;
@@ -414,15 +414,15 @@ macro_rules! keys {
                             let Some(on) = on else {
                                 if slot == diesel_counters::Slot::Connection {
                                     match (v, l) {
-                                        (-1, 0) => model.decr_counter(views, conn)?,
+                                        (-1, 0) => model.incr_counter_by(views, -1, conn)?,
                                         (1, 0) => model.incr_counter(views, conn)?,
                                         (v, 0) => model.incr_counter_by(views, v, conn)?,
-                                        _ => model.incr_counters((views.by(v), likes.by(l)), conn)?,
+                                        _ => model.incr_counter_by((views, likes), (v, l), conn)?,
                                     }
                                     return Ok(one(i64::from((v, l) != (0, 0))));
                                 }
                                 let counted = increment((views, likes)).of(key(of)).by((v, l));
-                                return Ok(one(counted.slot(slot).execute(conn)? as i64));
+                                return counted.slot(slot).execute(conn).map(|_| one(1));
                             };
                             let counted = if l == 0 {
                                 increment(views).of(&model.id).by(v).on(on).slot(slot).execute(conn)
@@ -430,7 +430,7 @@ macro_rules! keys {
                                 let counted = increment((likes, views)).of(&model.id).by((l, v));
                                 counted.on(on).slot(slot).execute(conn)
                             };
-                            Ok(one(counted? as i64))
+                            counted.map(|_| one(1))
                         }
                         Operation::CountMany { of, on, slot } => conn.transaction(|conn| {
                             let counts = of.into_iter().map(|(of, [v, l])| (key(of), (v, l)));
@@ -446,7 +446,7 @@ macro_rules! keys {
                             Ok(vec![(None, None, vec![before.0, before.1])])
                         }
                         Operation::Reset(of) => {
-                            Ok(one(Model { id: key(of) }.reset_counter(views, conn)?))
+                            Ok(one(Model { id: key(of) }.set_counter(views, 0, conn)?))
                         }
                         Operation::AddFact { of, on, n } => {
                             let number: i64 = facts::table.count().get_result(conn)?;
@@ -472,11 +472,9 @@ macro_rules! keys {
                         }
                         Operation::RecountAll { by_day: true } => {
                             let facts = facts::table.select((facts::thing, facts::day, facts::n));
-                            let drifts: Vec<Drift<($Key, NaiveDate)>> =
-                                Model::recount_all(views, facts, conn)?;
+                            let drifts: Vec<Drift<$Key>> = Model::recount_all(views, facts, conn)?;
                             let rows = drifts.into_iter().map(|drift| {
-                                let (key, day) = drift.entity;
-                                (number_of(&key), Some(day), vec![drift.stored, drift.actual])
+                                (number_of(&drift.entity), drift.day, vec![drift.stored, drift.actual])
                             });
                             Ok(rows.collect())
                         }
@@ -572,11 +570,8 @@ macro_rules! keys {
                         }
                         Read::Ranking(n, days) => {
                             let top = ranking(views).between(days).limit(n);
-                            let rows: Vec<($Key, i64)> = things::table
-                                .inner_join(top)
-                                .select((things::id, top.total()))
-                                .order(things::id)
-                                .load(conn)?;
+                            let mut rows: Vec<($Key, i64)> = top.load(conn)?;
+                            rows.sort_by_key(|(key, _)| number_of(key));
                             let rows = rows.into_iter();
                             Ok(rows.map(|(key, n)| (number_of(&key), None, vec![n])).collect())
                         }
@@ -589,24 +584,6 @@ macro_rules! keys {
                                 .load(conn)?;
                             let rows = rows.into_iter();
                             Ok(rows.map(|(key, n)| (number_of(&key), None, vec![n])).collect())
-                        }
-                        Read::SumsByDay(days) => {
-                            let layout = Layout {
-                                table: diesel::query_source::QuerySource::from_clause(&thing_counters::table),
-                                name: "thing_counters".into(),
-                                period: Period::Day,
-                                entity: vec!["thing".into()],
-                                day: "day".into(),
-                                slot: "slot".into(),
-                                counters: vec!["views".into(), "likes".into()],
-                                others: Vec::new(),
-                            };
-                            let sums: Vec<diesel_counters::dsl::LayoutSum> =
-                                layout.sums().by_day().between(days).load(conn)?;
-                            let rows = sums.into_iter().map(|row| {
-                                (None, row.day, [vec![row.rows], row.sums].concat())
-                            });
-                            Ok(rows.collect())
                         }
                     })
                 }

@@ -8,10 +8,11 @@ use diesel::connection::{Connection, SimpleConnection};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::result::Error;
-use diesel::sql_types::{BigInt, Text, Untyped};
+use diesel::sql_types::{BigInt, Text};
+use diesel_counters::__private::Name;
 use diesel_counters::dsl::compact;
 use diesel_counters::prelude::*;
-use diesel_counters::{Compact, Compacted, Layout, Period, Slot, is_overflow};
+use diesel_counters::{Compact, Compacted, CounterSettings, Slot, is_overflow};
 use diesel_counters_tests::models::{Article, Site};
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
 use diesel_counters_tests::schema::{file_counters, odd_name, page_counters, site_counters};
@@ -495,17 +496,9 @@ fn the_lock_of_a_merge_is_of_the_table_in_the_database() {
     let mut beside = Vec::new();
     compact(article_counters::table)
         .on_progress(|_| {
-            let qualified = sql::<Untyped>(&format!("{schema}.article_counters"));
-            let qualified = Compact::<_, (BigInt,), i64>::new(Layout {
-                table: qualified,
-                name: "another".into(),
-                period: Period::Day,
-                entity: vec!["article_id".into()],
-                day: "day".into(),
-                slot: "slot".into(),
-                counters: ["views", "likes", "comments"].map(Into::into).into(),
-                others: Vec::new(),
-            });
+            let mut shape = article_counters::table::shape().clone();
+            shape.table.schema = Some(Name(&schema));
+            let qualified = Compact::<(BigInt,), i64>::new(&shape);
             beside.push(qualified.execute(other).unwrap().already_running);
             beside.push(
                 compact(renamed::table)

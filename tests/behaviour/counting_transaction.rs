@@ -7,7 +7,9 @@ use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind::SerializationFailure;
 use diesel::result::Error;
 use diesel_counters::prelude::*;
-use diesel_counters::{CountingTransaction, Slot, counting_transaction, is_overflow, retry};
+use diesel_counters::{
+    CountingTransaction, Slot, counting_transaction, is_overflow, retry, with_default_slot,
+};
 use diesel_counters_tests::models::{Page, Site, timeless_counters, weekly_counters};
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use diesel_counters_tests::schema::page_counters::hits;
@@ -136,28 +138,24 @@ fn rows_are_written_by_table_and_day_and_key() {
 #[test]
 fn the_settings_of_an_increment_hold() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
-    let slot = |index| Slot::Partition { index, of: 32 };
-    counting_transaction(&mut conn, |tx| {
-        tx.count(increment(views).of(1).slot(slot(7)).on(day(2026, 1, 2)));
-        tx.count(increment(views).of(1).slot(slot(3)).on(day(2026, 1, 2)));
-        tx.count(increment(views).of(1).slot(slot(3)).on(day(2026, 1, 2)));
-        tx.count(increment(weekly_counters::views).of(1).slot(slot(3)));
-        tx.count(increment(timeless_counters::views).of(1).slot(Slot::Random));
-        QueryResult::Ok(())
-    })
-    .unwrap();
+    let slot = Slot::Partition { index: 3, of: 32 };
+    let counted = with_default_slot(slot, || {
+        counting_transaction(&mut conn, |tx| {
+            tx.count(increment(views).of(1).on(day(2026, 1, 2)));
+            tx.count(increment(views).of(1).on(day(2026, 1, 2)).by(2));
+            tx.count(increment(weekly_counters::views).of(1));
+            tx.count(increment(timeless_counters::views).of(1));
+            QueryResult::Ok(())
+        })
+    });
+    counted.unwrap();
     let rows = rows(&article(1), &mut conn);
     let written = Vec::from_iter(rows.iter().map(|row| (row.day, row.slot, row.views)));
-    let [timeless, ref others @ ..] = written[..] else {
-        panic!("{written:?}");
-    };
-    assert_eq!((timeless.0, timeless.2), (day(1970, 1, 1), 1));
-    assert!((0..=2).contains(&timeless.1));
-    let (january, monday) = (day(2026, 1, 2), day(2026, 12, 28));
-    match HAS_SLOTS {
-        true => assert_eq!(others, [(january, 4, 2), (january, 8, 1), (monday, 4, 1)]),
-        false => assert_eq!(others, [(january, 0, 3), (monday, 0, 1)]),
-    }
+    let days = [day(1970, 1, 1), day(2026, 1, 2), day(2026, 12, 28)];
+    let slot = if HAS_SLOTS { 4 } else { 0 };
+    let [timeless, january, monday] = days.map(|day| (day, slot));
+    let expected = [(timeless, 1), (january, 3), (monday, 1)];
+    assert_eq!(written, expected.map(|((day, slot), n)| (day, slot, n)));
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn old_days_become_months_and_months_years() {
     let years = counter_series(views).of(1_i64).per(Period::Year);
     let (of_months, of_years) = (months.clone().load(conn), years.clone().load(conn));
 
-    let fold_months = || fold(article_counters::table).into(Period::Month);
+    let fold_months = || fold(article_counters::table).per(Period::Month);
     let done = fold_months().before(today).execute(conn).unwrap();
     // Of each of 26 months one row is left, and of each day of March 2026 two rows.
     assert_eq!((done.merged, done.left), (1600 - 2 * 10, 0));
@@ -172,7 +172,7 @@ fn old_days_become_months_and_months_years() {
         Ok(59)
     );
 
-    let fold_years = fold(article_counters::table).into(Period::Year);
+    let fold_years = fold(article_counters::table).per(Period::Year);
     let done = fold_years.before(day(2025, 12, 31)).execute(conn).unwrap();
     assert_eq!((done.merged, done.left), (12 - 1, 0), "2025 is not over");
     assert_eq!(article.counter_value(views, conn), Ok(1601));
@@ -211,7 +211,7 @@ fn weeks_begin_on_monday_and_the_first_period_is_left() {
             day(1971, 1, 1),
         ),
     ] {
-        let folding = fold(article_counters::table).into(period);
+        let folding = fold(article_counters::table).per(period);
         assert_eq!(folding.before(before).execute(conn).unwrap().left, 0);
         let days = rows(&article, conn).into_iter().map(|row| row.day);
         let days: Vec<_> = days.filter(|day| (first..=last).contains(day)).collect();

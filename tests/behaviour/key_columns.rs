@@ -192,7 +192,7 @@ fn count_downloads(conn: &mut Conn) {
         ((2, "1.0"), 300),
         ((1, "2.0"), 20),
     ];
-    assert_eq!(increment_many(downloads, counts, conn), Ok(4));
+    assert_eq!(increment(downloads).of_many(counts).execute(conn), Ok(4));
 }
 
 #[test]
@@ -201,15 +201,17 @@ fn a_key_of_two_columns_is_counted_owned_borrowed_and_by_reference() {
     let key = (1, text("👍"));
     let of_two = [(&key, 2), (&(2, text("👍")), 7)].map(|(key, n)| (key.clone(), n));
     assert_eq!(increment(given).of((1, "👍")).execute(conn), Ok(1));
-    assert_eq!(increment(given).of(key.clone()).by(2).execute(conn), Ok(1));
+    let again = increment(given).of(key.clone()).by(2).execute(conn);
+    assert_eq!(again, Ok(super::OF_AN_OLD_ROW));
     assert_eq!(
         increment(given).of(&key).by(3).on(day(1)).execute(conn),
         Ok(1)
     );
-    assert_eq!(increment(given).of((&1, &text("👍"))).execute(conn), Ok(1));
+    let again = increment(given).of((&1, &text("👍"))).execute(conn);
+    assert_eq!(again, Ok(super::OF_AN_OLD_ROW));
     assert_eq!(increment(given).of_many(of_two).execute(conn), Ok(2));
     let references = [(&key, 10), (&key, 10)];
-    assert_eq!(increment_many(given, references, conn), Ok(1));
+    assert_eq!(increment(given).of_many(references).execute(conn), Ok(1));
     assert_eq!(counter_value(given).of(&key).get_result(conn), Ok(29_i64));
     assert_eq!(
         counter_value(given).of((2, "👍")).get_result(conn),
@@ -460,36 +462,11 @@ fn a_parent_has_the_whole_key_or_the_first_columns() {
         ]
     );
     let top = ranking(crate_counters::downloads).group_by(crate_counters::crate_id);
-    let most: Vec<(i32, i64)> = crates::table
-        .inner_join(top)
-        .order(crates::id)
-        .select((crates::id, top.total()))
-        .load(conn)
-        .unwrap();
-    assert_eq!(most, [(1, 21), (2, 4300)]);
-
+    let most: Vec<(i32, i64)> = top.load(conn).unwrap();
+    assert_eq!(most, [(2, 4300), (1, 21)]);
     let top = ranking(downloads).limit(1);
-    let most: Vec<(i32, String, i64)> = versions::table
-        .inner_join(top)
-        .select((versions::crate_id, versions::number, top.total()))
-        .load(conn)
-        .unwrap();
-    assert_eq!(most, [(2, text("2.0"), 4000)]);
-    let top = ranking(downloads).group_by(version_counters::crate_id);
-    let most: Vec<(i32, i64)> = crates::table
-        .left_join(top)
-        .order((top.total().desc(), crates::id))
-        .select((crates::id, top.total()))
-        .load(conn)
-        .unwrap();
-    assert_eq!(most, [(2, 4300), (1, 21), (3, 0)]);
-    let with: Vec<(i32, Option<i32>)> = crates::table
-        .left_join(top)
-        .order(crates::id)
-        .select((crates::id, top.entity().nullable()))
-        .load(conn)
-        .unwrap();
-    assert_eq!(with, [(1, Some(1)), (2, Some(2)), (3, None)]);
+    let most: Vec<((i32, String), i64)> = top.load(conn).unwrap();
+    assert_eq!(most, [((2, text("2.0")), 4000)]);
 }
 
 #[test]
@@ -549,9 +526,9 @@ fn a_model_has_the_whole_key_or_a_prefix() {
         number: text(number),
     });
     one.incr_counter(downloads, conn).unwrap();
-    two.incr_counters((downloads.by(2), failures.by(1)), conn)
+    two.incr_counter_by((downloads, failures), (2, 1), conn)
         .unwrap();
-    two.decr_counter(failures, conn).unwrap();
+    two.incr_counter_by(failures, -1, conn).unwrap();
     assert_eq!(one.counter_value((downloads, failures), conn), Ok((1, 0)));
     assert_eq!(
         Version::counter_values([&two, &one], downloads, conn),
@@ -571,18 +548,13 @@ fn a_model_has_the_whole_key_or_a_prefix() {
     assert_eq!(all, Ok(vec![(today, 10)]));
 
     let (article, other) = (Article { id: 1 }, Article { id: 2 });
-    article.with_key("👍").incr_counter(given, conn).unwrap();
-    article
-        .with_key("🎉")
-        .incr_counter_by(given, 4, conn)
-        .unwrap();
-    other
-        .with_key(text("👍"))
-        .incr_counter(given, conn)
-        .unwrap();
-    assert_eq!(article.with_key("👍").counter_value(given, conn), Ok(1));
+    let of = |key| increment(given).of(key);
+    of((article.id, "👍")).execute(conn).unwrap();
+    of((article.id, "🎉")).by(4).execute(conn).unwrap();
+    of((other.id, "👍")).execute(conn).unwrap();
     assert_eq!(article.counter_value(given, conn), Ok(5));
-    assert_eq!(article.with_key("🎉").delete_counters(conn), Ok(1));
+    let party = delete_counters(reaction_counters::table).of((article.id, "🎉"));
+    assert_eq!(party.execute(conn), Ok(1));
     assert_eq!(article.counter_value(given, conn), Ok(1));
     assert_eq!(article.delete_counters(conn), Ok(1));
     assert_eq!(counter_value(given).get_result(conn), Ok(1_i64));
@@ -692,6 +664,7 @@ fn counts_are_corrected_from_a_source_with_all_columns() {
     };
     let wrong = |article, of: &str, stored, actual| Drift {
         entity: (article, text(of)),
+        day: None,
         stored,
         actual,
     };
@@ -719,14 +692,14 @@ fn counts_are_corrected_from_a_source_with_all_columns() {
         }),
         1_i64.into_sql::<BigInt>(),
     ));
-    let drift: Vec<Drift<((i64, String), NaiveDate)>> = recount(given, per_day)
+    let drift: Vec<Drift<(i64, String)>> = recount(given, per_day)
         .under((2, "👍"))
         .execute(conn)
         .unwrap();
     assert!(
         drift
             .iter()
-            .any(|one| one.entity == ((2, text("👍")), day(1)) && one.actual == 1)
+            .any(|one| one.entity == (2, text("👍")) && one.day == Some(day(1)) && one.actual == 1)
     );
     assert_eq!(counter_value(given).of(2).get_result(conn), Ok(1_i64));
 }
@@ -802,7 +775,9 @@ fn slots_and_days_of_keys_of_several_columns_are_merged() {
 fn many_keys_of_several_columns_are_counted_and_read() {
     let (conn, _database) = &mut with_tables();
     let keys = || (0..700).map(|i| (i % 7, format!("{:03}.0", i / 7)));
-    let counted = increment_many(downloads, keys().map(|key| (key, 1)), conn);
+    let counted = increment(downloads)
+        .of_many(keys().map(|key| (key, 1)))
+        .execute(conn);
     assert_eq!(counted, Ok(700));
     let page: Vec<_> = keys().rev().collect();
     let read = counter_value(downloads).of_many(&page).load(conn);

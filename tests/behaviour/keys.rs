@@ -28,7 +28,10 @@ fn a_key_may_be_an_i32() {
         name: "",
     };
     visitor.incr_counter(visits, &mut conn).unwrap();
-    increment_many(visits, [(i32::MIN, 2), (i32::MAX, 1)], &mut conn).unwrap();
+    increment(visits)
+        .of_many([(i32::MIN, 2), (i32::MAX, 1)])
+        .execute(&mut conn)
+        .unwrap();
     assert_eq!(visitor.counter_value(visits, &mut conn), Ok(3));
 }
 
@@ -51,7 +54,10 @@ fn a_key_may_be_text_and_stays_a_value() {
         increment(hits).of(url).execute(conn).unwrap();
         increment(hits).of(url.to_owned()).execute(conn).unwrap();
     }
-    increment_many(hits, urls.map(|url| (url, 1)), conn).unwrap();
+    increment(hits)
+        .of_many(urls.map(|url| (url, 1)))
+        .execute(conn)
+        .unwrap();
     for (url, n) in urls.into_iter().zip(1..) {
         let page = Page {
             url: url.to_owned(),
@@ -65,12 +71,10 @@ fn a_key_may_be_bytes() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let file = File(vec![0, 39, 255, 0]);
     file.incr_counter(downloads, &mut conn).unwrap();
-    increment_many(
-        downloads,
-        [(vec![0_u8, 39, 255, 0], 2), (vec![], 1)],
-        &mut conn,
-    )
-    .unwrap();
+    increment(downloads)
+        .of_many([(vec![0_u8, 39, 255, 0], 2), (vec![], 1)])
+        .execute(&mut conn)
+        .unwrap();
     assert_eq!(file.counter_value(downloads, &mut conn), Ok(3));
 }
 
@@ -101,7 +105,10 @@ fn a_key_may_be_of_the_applications_own_type() {
         id: FileId(Uuid::new_v4()),
     });
     one.incr_counter(downloads, &mut conn).unwrap();
-    increment_many(downloads, [(one.id, 2), (other.id, 4)], &mut conn).unwrap();
+    increment(downloads)
+        .of_many([(one.id, 2), (other.id, 4)])
+        .execute(&mut conn)
+        .unwrap();
     increment(downloads).of(one.id).execute(&mut conn).unwrap();
     assert_eq!(one.counter_value(downloads, &mut conn), Ok(4));
     assert_eq!(other.counter_value(downloads, &mut conn), Ok(4));
@@ -267,7 +274,10 @@ fn tables_and_columns_of_any_name_are_quoted() {
             .execute(conn)
             .unwrap();
     }
-    increment_many(odd_name::gr_e, [(1, 1), (2, 1)], conn).unwrap();
+    increment(odd_name::gr_e)
+        .of_many([(1, 1), (2, 1)])
+        .execute(conn)
+        .unwrap();
     let value = counter_value((odd_name::gr_e, odd_name::views_))
         .of(1)
         .get_result::<(i64, i64)>(conn);
@@ -311,7 +321,9 @@ fn use_all_of_a_qualified_table(conn: &mut crate::Conn) -> QueryResult<()> {
     let long_ago = super::day(2020, 1, 1);
     let old = increment(views).of(1_i64).on(long_ago);
     old.slot(Slot::Random).execute(conn)?;
-    increment_many(views, [(1_i64, 1), (2, 3)], conn)?;
+    increment(views)
+        .of_many([(1_i64, 1), (2, 3)])
+        .execute(conn)?;
 
     assert_eq!(counter_value(views).of(1_i64).get_result(conn), Ok(4_i64));
     let values = counter_value(views).of_many(&[1_i64, 2, 3]).load(conn);

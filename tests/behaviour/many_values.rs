@@ -103,14 +103,20 @@ fn of_nobody_there_is_nothing_and_no_query() {
 fn keys_may_be_text_or_bytes() {
     let (_database, mut conn) = counted();
     let conn = &mut conn;
-    increment_many(hits, [("/a", 1), ("/b", 2), ("/A", 4)], conn).unwrap();
+    increment(hits)
+        .of_many([("/a", 1), ("/b", 2), ("/A", 4)])
+        .execute(conn)
+        .unwrap();
     let pages = ["/b", "/", "/A", "/a"].map(|url| Page {
         url: url.to_owned(),
     });
     let values = Page::counter_values(&pages, hits, conn);
     assert_eq!(values, Ok(vec![2, 0, 4, 1]));
 
-    increment_many(downloads, [(vec![0_u8, 255], 3)], conn).unwrap();
+    increment(downloads)
+        .of_many([(vec![0_u8, 255], 3)])
+        .execute(conn)
+        .unwrap();
     let digests = [vec![1_u8], vec![0, 255]];
     let values = counter_value(downloads).of_many(&digests).load(conn);
     assert_eq!(values, Ok(vec![0, 3]));
@@ -256,7 +262,10 @@ fn keys_may_be_owned_or_borrowed() {
     let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
     let counts = [("/a", 1), ("/b", 2)];
-    increment_many(page_counters::hits, counts, conn).unwrap();
+    increment(page_counters::hits)
+        .of_many(counts)
+        .execute(conn)
+        .unwrap();
     let read = || counter_value(page_counters::hits);
     assert_eq!(
         read().of_many(["/b", "/c", "/a"]).load(conn),

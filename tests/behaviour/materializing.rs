@@ -39,7 +39,7 @@ fn totals_are_copied_and_only_those_that_changed() {
         assert_eq!(copy(conn), Ok(3));
         assert_eq!(held(conn), [2, 0, 6, 0, 10]);
 
-        article(3).decr_counter(views, conn).unwrap();
+        article(3).incr_counter_by(views, -1, conn).unwrap();
         article(2).incr_counter(views, conn).unwrap();
         let watched = watch(conn, |conn| assert_eq!(copy(conn), Ok(2)));
         assert_eq!(held(conn), [2, 1, 5, 0, 10]);
@@ -194,7 +194,10 @@ fn rows_are_locked_in_the_order_of_their_keys() {
         let insert = diesel::insert_into(articles::table).values(article(id));
         insert.execute(conn).unwrap();
     }
-    increment_many(views, [(1, 1), (500, 1)], conn).unwrap();
+    increment(views)
+        .of_many([(1, 1), (500, 1)])
+        .execute(conn)
+        .unwrap();
     conn.batch_execute(crate::ANALYZE).unwrap();
     let rename = |id: i64, conn: &mut Conn| {
         diesel::update(articles::table.find(id))

@@ -6,17 +6,13 @@ use std::thread;
 use std::time::Duration;
 
 use chrono::{Days, NaiveDate};
-use diesel::connection::SimpleConnection;
-use diesel::dsl::sql;
-use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind::ForeignKeyViolation;
 use diesel::result::Error::DatabaseError;
-use diesel::sql_types::{BigInt, Untyped};
-use diesel_counters::dsl::{compact, fold};
+use diesel_counters::Compacted;
+use diesel_counters::dsl::{CompactOf, compact, fold};
 use diesel_counters::is_retryable;
 use diesel_counters::prelude::*;
-use diesel_counters::{Compact, Compacted, Layout, Period};
 use diesel_counters_tests::models::{Article, busy_counters};
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
 use diesel_counters_tests::schema::articles;
@@ -52,34 +48,11 @@ fn insert_rows(conn: &mut Conn) {
     }
 }
 
-/// Tables, and a view of the counter table on PostgreSQL.
-fn with_another() -> TestDatabase {
-    let database = TestDatabase::with_tables();
-    if HAS_SLOTS && !IS_MYSQL {
-        let view = "CREATE VIEW another AS SELECT * FROM article_counters";
-        database.connect().batch_execute(view).unwrap();
-    }
-    database
-}
-
-/// A merge that does not know of others: its lock is another, because it calls the table by another
-/// name.
-fn another_compact() -> Compact<'static, SqlLiteral<Untyped>, (BigInt,), i64> {
-    Compact::new(Layout {
-        table: sql(match (HAS_SLOTS, IS_MYSQL) {
-            (_, true) => "article_counters /* another */",
-            (true, false) => "another",
-            (false, false) => "article_counters",
-        }),
-        name: "another".into(),
-        period: Period::Day,
-        entity: vec!["article_id".into()],
-        day: "day".into(),
-        slot: "slot".into(),
-        counters: ["views", "likes", "comments"].map(Into::into).into(),
-        others: Vec::new(),
-    })
-    .before(utc_today())
+/// A merge that does not know of others, because it takes no lock.
+fn another_compact() -> CompactOf<article_counters::table> {
+    compact(article_counters::table)
+        .without_lock()
+        .before(utc_today())
 }
 
 /// The views of all articles, in one query.
@@ -92,7 +65,7 @@ fn all_views(conn: &mut Conn) -> i64 {
 
 #[test]
 fn merging_beside_writers_and_readers_loses_and_doubles_nothing() {
-    let database = with_another();
+    let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
     insert_rows(conn);
     let (begun, committed) = (AtomicI64::new(BEFORE), AtomicI64::new(BEFORE));
@@ -232,7 +205,7 @@ fn is_deadlock(error: &diesel::result::Error) -> bool {
 
 #[test]
 fn counts_set_beside_a_merge_are_what_they_were_set_to() {
-    let database = with_another();
+    let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
     let done = AtomicBool::new(false);
     let undated = NaiveDate::from_ymd_opt(1970, 1, 1).unwrap();
@@ -296,7 +269,7 @@ fn counts_set_beside_a_merge_are_what_they_were_set_to() {
 
 #[test]
 fn articles_are_deleted_beside_a_merge() {
-    let database = with_another();
+    let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -57,6 +57,9 @@ use crate::{Conn, REFERENCE, TEST_TABLES, TestDatabase};
 /// MariaDB's client library could not execute it again once it has failed.
 const KEPT: usize = if crate::IS_MYSQL { 0 } else { 1 };
 
+/// The number of rows that the database reports for an increment of a row that exists.
+const OF_AN_OLD_ROW: usize = if crate::IS_MYSQL { 2 } else { 1 };
+
 /// Much longer than anything takes, on a busy machine too. It only ends what hangs.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 

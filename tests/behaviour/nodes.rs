@@ -6,7 +6,6 @@ use diesel_counters::prelude::*;
 use diesel_counters::{Drift, Period, Slot, with_default_slot};
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, comments, views};
-use diesel_counters_tests::watch::watch;
 
 use super::{article, comments_by_article, day, rows};
 use crate::{Conn, HAS_SLOTS, TestDatabase};
@@ -76,7 +75,10 @@ fn whatever_runs_on_a_node_writes_only_rows_of_its_partition() {
             article.incr_counter(views, conn).map(drop)
         }),
         ("increment_many", |_, conn| {
-            increment_many(views, [(1_i64, 5), (2, 7)], conn).map(drop)
+            increment(views)
+                .of_many([(1_i64, 5), (2, 7)])
+                .execute(conn)
+                .map(drop)
         }),
         ("compact", |_, conn| {
             compact(article_counters::table)
@@ -85,7 +87,7 @@ fn whatever_runs_on_a_node_writes_only_rows_of_its_partition() {
                 .map(drop)
         }),
         ("fold into months", |_, conn| {
-            let months = fold(article_counters::table).into(Period::Month);
+            let months = fold(article_counters::table).per(Period::Month);
             months.before(day(2026, 4, 1)).execute(conn).map(drop)
         }),
         ("fold", |_, conn| {
@@ -201,7 +203,10 @@ fn after_partitions_are_given_up_a_merge_takes_the_rows_of_all_of_them() {
         };
         for index in 0..3 {
             with_default_slot(Slot::Partition { index, of: 3 }, || {
-                increment_many(views, [(1_i64, 1), (2, 1)], conn).unwrap();
+                increment(views)
+                    .of_many([(1_i64, 1), (2, 1)])
+                    .execute(conn)
+                    .unwrap();
                 for on in [day(2026, 1, 3), day(2026, 1, 5)] {
                     let count = increment(views).of(1_i64).on(on).by(10);
                     count.execute(conn).unwrap();
@@ -233,29 +238,4 @@ fn slot_of(partition: Slot, number: u16, nodes: u16) -> u16 {
         Slot::Partition { index, .. } => index + number * nodes,
         _ => number,
     }
-}
-
-#[test]
-fn a_sum_that_is_out_of_range_is_an_error_on_a_node() {
-    if !HAS_SLOTS {
-        return;
-    }
-    let (_database, mut conn, article) = TestDatabase::with_article();
-    for (index, amount) in [(0, i64::MAX), (1, 1)] {
-        let slot = Slot::Partition { index, of: 2 };
-        increment(views)
-            .of(1_i64)
-            .by(amount)
-            .slot(slot)
-            .execute(&mut conn)
-            .unwrap();
-    }
-    // A statement that cannot be written could not be printed.
-    watch(&mut conn, |conn| {
-        let set = with_default_slot(NODE, || article.set_counter(views, 5, conn));
-        assert!(diesel_counters::is_overflow(&set.unwrap_err()));
-    });
-    // The only node can correct all rows.
-    assert_eq!(article.set_counter(views, 5, &mut conn), Ok(i64::MAX));
-    assert_eq!(article.counter_value(views, &mut conn), Ok(5));
 }

@@ -24,7 +24,7 @@ fn increment_once_gives_1() {
 #[test]
 fn decrement_once_gives_minus_1() {
     let (_database, mut conn, article) = TestDatabase::with_article();
-    article.decr_counter(views, &mut conn).unwrap();
+    article.incr_counter_by(views, -1, &mut conn).unwrap();
     assert_eq!(article.counter_value(views, &mut conn), Ok(-1));
 }
 
@@ -153,8 +153,9 @@ fn recount_clears_a_wrong_value() {
 fn two_counters_in_one_call() {
     let (_database, mut conn, article) = TestDatabase::with_article();
     let conn = &mut conn;
-    let changes = (views.by(2), likes.by(-1));
-    article.incr_counters(changes, conn).unwrap();
+    article
+        .incr_counter_by((views, likes), (2, -1), conn)
+        .unwrap();
     assert_eq!(article.counter_value((views, likes), conn), Ok((2, -1)));
 }
 
@@ -164,7 +165,7 @@ fn two_counters_recounted_in_one_call() {
     let conn = &mut conn;
     insert_comment(&article, conn);
     article
-        .incr_counters((comments.by(5), likes.by(5)), conn)
+        .incr_counter_by((comments, likes), (5, 5), conn)
         .unwrap();
     let both = {
         use schema::comments::{article_id, table};
@@ -224,7 +225,7 @@ fn the_models_own_counter_column_is_left_alone() {
         .unwrap();
     article.incr_counter(views, conn).unwrap();
     article.set_counter(views, 50, conn).unwrap();
-    article.reset_counter(views, conn).unwrap();
+    article.set_counter(views, 0, conn).unwrap();
     let own = articles::table.find(1).select(articles::total_views);
     assert_eq!(own.first(conn), Ok(7_i64));
     assert_eq!(article.counter_value(views, conn), Ok(0));

@@ -83,7 +83,7 @@ fn batches_of_any_size_prepare_few_statements() {
     let watched = watch(&mut conn, |conn| {
         for number in 1..=300 {
             let counts = (0..number).map(|i| (format!("/{i}"), 1));
-            increment_many(hits, counts, conn).unwrap();
+            increment(hits).of_many(counts).execute(conn).unwrap();
         }
     });
     assert_eq!(watched.prepared.len(), crate::STATEMENTS_OF_ANY);

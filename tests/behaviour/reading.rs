@@ -1,13 +1,7 @@
 //! Reading an entity's counters.
 
-use diesel::connection::SimpleConnection;
-use diesel::dsl::sql;
-use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Text, Untyped};
-use diesel_counters::dsl::LayoutSum;
 use diesel_counters::prelude::*;
-use diesel_counters::{Layout, Period};
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
 use diesel_counters_tests::watch::watch;
 
@@ -41,7 +35,7 @@ fn a_value_is_the_sum_over_days_and_slots() {
 fn several_counters_are_read_in_one_query() {
     let (_database, mut conn, article) = TestDatabase::with_article();
     article
-        .incr_counters((views.by(1), likes.by(2), comments.by(3)), &mut conn)
+        .incr_counter_by((views, likes, comments), (1, 2, 3), &mut conn)
         .unwrap();
     let watched = watch(&mut conn, |conn| {
         let value = article.counter_value((comments, views, likes), conn);
@@ -80,81 +74,6 @@ fn a_value_beyond_2_to_the_53_is_exact() {
         article.counter_value(views, &mut conn),
         Ok(big + (1 << 61) + 1)
     );
-}
-
-#[test]
-fn a_filter_of_a_layouts_sums_may_have_an_or() {
-    let (_database, mut conn, _article) = TestDatabase::with_article();
-    for (d, slot, n) in [(1, 0, 1), (2, 1, 10), (2, 2, 100)] {
-        insert_row(d, slot, n, &mut conn);
-    }
-    let layout = layout();
-    let sums = layout.sums().filter(sql::<Bool>("slot = 0 OR slot = 1"));
-    let sum: LayoutSum = sums
-        .between(day(2026, 1, 2)..)
-        .get_result(&mut conn)
-        .unwrap();
-    assert_eq!((sum.rows, &*sum.sums), (1, &[10][..]));
-}
-
-#[test]
-fn the_sums_of_a_layout_are_those_of_all_rows() {
-    let (_database, mut conn, article) = TestDatabase::with_article();
-    let conn = &mut conn;
-    insert_row(1, 0, 1, conn);
-    conn.batch_execute(
-        "INSERT INTO article_counters (article_id, day, slot, views)
-         VALUES (1, '0999-12-31', 0, 10), (1, '1970-01-01', 0, 100)",
-    )
-    .unwrap();
-    assert_eq!(article.counter_value(views, conn), Ok(111));
-    let layout = layout();
-    let all: LayoutSum = layout.sums().get_result(conn).unwrap();
-    assert_eq!((all.rows, &*all.sums), (3, &[111][..]));
-    let first = Some(day(2026, 1, 1));
-    assert_eq!((all.first_day, all.last_day), (first, first));
-    let days: Vec<LayoutSum> = layout.sums().by_day().load(conn).unwrap();
-    assert_eq!(days.len(), 2);
-}
-
-#[test]
-fn the_sums_of_a_layout_are_grouped_by_entity_or_slot() {
-    let database = TestDatabase::with_tables();
-    let conn = &mut database.connect();
-    conn.batch_execute(
-        "INSERT INTO article_counters (article_id, day, slot, views)
-         VALUES (1, '2026-01-01', 0, 1), (2, '2026-01-01', 0, 3), (2, '2026-01-02', 1, 4), (3, '2026-01-01', 1, 5)",
-    )
-    .unwrap();
-    let layout = layout();
-    let slots: Vec<LayoutSum> = layout.sums().by_slot().load(conn).unwrap();
-    let slots: Vec<_> = slots.iter().map(|sum| (sum.slot, sum.sums[0])).collect();
-    assert_eq!(slots, [(Some(0), 4), (Some(1), 9)]);
-
-    let key = || sql::<Text>("concat(article_id, '')");
-    let of = |sums: Vec<LayoutSum>| -> Vec<_> {
-        let sum = |sum: LayoutSum| (sum.entity.unwrap(), sum.sums[0]);
-        sums.into_iter().map(sum).collect()
-    };
-    let [one, two, three] = [("1", 1), ("2", 7), ("3", 5)].map(|(key, n)| (key.to_owned(), n));
-    let all = layout.sums().by_entity(key()).load(conn).unwrap();
-    assert_eq!(of(all), [one, two.clone(), three.clone()]);
-    let greatest = layout.sums().by_entity(key()).greatest(2);
-    assert_eq!(of(greatest.load(conn).unwrap()), [two, three]);
-}
-
-/// The layout of `article_counters`, with one of its counters.
-fn layout() -> Layout<SqlLiteral<Untyped>> {
-    Layout {
-        table: sql("article_counters"),
-        name: "article_counters".into(),
-        period: Period::Day,
-        entity: vec!["article_id".into()],
-        day: "day".into(),
-        slot: "slot".into(),
-        counters: vec!["views".into()],
-        others: vec![],
-    }
 }
 
 fn insert_row(d: u32, slot: i16, n: i64, conn: &mut crate::Conn) {

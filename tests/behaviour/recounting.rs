@@ -3,9 +3,9 @@
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::sql_types::Integer;
-use diesel_counters::Drift;
 use diesel_counters::dsl::recount;
 use diesel_counters::prelude::*;
+use diesel_counters::{Drift, is_overflow};
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema;
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
@@ -48,6 +48,7 @@ fn drifted() -> (TestDatabase, Conn) {
 fn drift(entity: i64, stored: i64, actual: i64) -> Drift<i64> {
     Drift {
         entity,
+        day: None,
         stored,
         actual,
     }
@@ -116,7 +117,9 @@ fn a_batch_of_any_size_leaves_no_entity_out() {
     let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
     write_transaction(conn, |conn| {
-        increment_many(visits, (0..ENTITIES as i32).map(|id| (id, 1)), conn)
+        increment(visits)
+            .of_many((0..ENTITIES as i32).map(|id| (id, 1)))
+            .execute(conn)
     })
     .unwrap();
     let nobody = {
@@ -244,31 +247,21 @@ fn a_recount_is_prepared_once() {
 }
 
 #[test]
-fn a_total_beyond_an_i64_is_recounted() {
+fn a_recount_of_a_total_beyond_an_i64_is_an_error_and_changes_nothing() {
     let (_database, mut conn, article) = TestDatabase::with_article();
     let conn = &mut conn;
     comment_on(1, conn);
-    let count = |amount: i64, conn: &mut Conn| {
-        for d in 1..=4 {
-            let counts = increment(comments).of(1_i64).on(day(2026, 1, d));
-            counts.by(amount).execute(conn).unwrap();
-        }
-    };
-    count(i64::MAX, conn);
-    let drift = recount(comments, comments_by_article())
-        .dry_run(conn)
-        .unwrap();
-    let expected = Drift {
-        entity: 1_i64,
-        stored: i64::MAX,
-        actual: 1,
-    };
-    assert_eq!(drift, [expected]);
-    let drift = recount(comments, comments_by_article()).execute(conn);
-    assert_eq!(drift, Ok(vec![expected]));
-    assert_eq!(article.counter_value(comments, conn), Ok(1));
-    count(i64::MIN + 1, conn);
-    let added = article.recount(comments, comments_by_article(), conn);
-    assert_eq!(added, Ok(1)); // After all days were set to 0.
-    assert_eq!(article.counter_value(comments, conn), Ok(1));
+    for d in 1..=2 {
+        let counts = increment(comments).of(1_i64).on(day(2026, 1, d));
+        counts.by(i64::MAX).execute(conn).unwrap();
+    }
+    let before = rows(&article, conn);
+    let all = || recount(comments, comments_by_article());
+    let found = all().dry_run::<i64, _>(conn).map(drop);
+    let corrected = all().execute::<i64, _>(conn).map(drop);
+    let one = article.recount(comments, comments_by_article(), conn);
+    for result in [found, corrected, one.map(drop)] {
+        assert!(is_overflow(&result.unwrap_err()));
+    }
+    assert_eq!(rows(&article, conn), before);
 }

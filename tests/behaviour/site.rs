@@ -18,9 +18,8 @@ fn a_site_is_counted_and_read_as_any_model_is() {
     let conn = &mut conn;
     Site.incr_counter(hits, conn).unwrap();
     Site.incr_counter_by(hits, 10, conn).unwrap();
-    Site.decr_counter(errors, conn).unwrap();
-    Site.incr_counters((hits.by(1), errors.by(3)), conn)
-        .unwrap();
+    Site.incr_counter_by(errors, -1, conn).unwrap();
+    Site.incr_counter_by((hits, errors), (1, 3), conn).unwrap();
     increment(hits)
         .on(day(2026, 1, 1))
         .by(100)
@@ -54,10 +53,9 @@ fn a_site_is_counted_and_read_as_any_model_is() {
 fn a_sites_counters_are_put_right_as_any_models_are() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let conn = &mut conn;
-    Site.incr_counters((hits.by(5), errors.by(1)), conn)
-        .unwrap();
+    Site.incr_counter_by((hits, errors), (5, 1), conn).unwrap();
     assert_eq!(Site.set_counter(hits, 50, conn), Ok(5));
-    assert_eq!(Site.reset_counter(errors, conn), Ok(1));
+    assert_eq!(Site.set_counter(errors, 0, conn), Ok(1));
     assert_eq!(set_counter(errors).to(7).execute(conn), Ok(0));
     assert_eq!(Site.counter_value((hits, errors), conn), Ok((50, 7)));
 

@@ -102,7 +102,7 @@ const OPERATIONS: &[Operation] = operations! { conn:
     counter_values_of_three_counters: counter_value((views, likes, article_counters::comments)).of_many([2_i64, 1]).load(conn);
     counter_values_between: counter_value(views).between(monday()..=sunday()).of_many([2_i64, 1]).load(conn);
     counter_values_of_two_columns: counter_value(reaction_counters::given).of_many([(1_i64, "👍"), (1, "🎉"), (2, "👍")]).load(conn);
-    counter_values_grouped: counter_value(reaction_counters::given).group_by(reaction_counters::emoji).of_many([1_i64, 2]).load::<Vec<(String, i64)>, _>(conn);
+    counter_values_grouped: counter_value(reaction_counters::given).group_by(reaction_counters::emoji).of_many([1_i64, 2]).load::<String, _>(conn);
     counter_series: counter_series(views).of(1_i64).between(monday()..=sunday()).load(conn);
     counter_series_of_many: counter_series(views).between(monday()..=sunday()).of_many([1_i64, 2]).load(conn);
     counter_series_of_a_prefix: counter_series(version_counters::downloads).of(1).load(conn);
@@ -127,10 +127,10 @@ const OPERATIONS: &[Operation] = operations! { conn:
     recount: WeeklyArticle { id: 1 }.recount(weekly_counters::comments, comments_by_article(), conn);
     recount_by_day: article(2).recount(article_counters::comments, comments_by_day!(), conn);
     recount_all: WeeklyArticle::recount_all(weekly_counters::comments, comments_by_article(), conn);
-    recount_all_by_day: recount(article_counters::comments, comments_by_day!()).between(monday()..=sunday()).execute(conn).map(|found: Vec<Drift<_, _>>| drop::<Vec<Drift<(i64, NaiveDate)>>>(found));
+    recount_all_by_day: recount(article_counters::comments, comments_by_day!()).between(monday()..=sunday()).execute(conn).map(drop::<Vec<Drift<i64>>>);
     recount_dry: recount((views, likes), articles::table.select((articles::id, 0.into_sql::<BigInt>(), 0.into_sql::<BigInt>()))).dry_run(conn).map(drop::<Vec<Drift<i64, _>>>);
     recount_of_a_site: recount(site_counters::hits, comments::table.select((sql::<Date>("date('2026-03-02')"), count_star()))).of_all().execute(conn);
-    recount_of_two_columns: recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).under(1).execute(conn).map(drop::<Vec<Drift<((i32, String), NaiveDate)>>>);
+    recount_of_two_columns: recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).under(1).execute(conn).map(drop::<Vec<Drift<(i32, String)>>>);
 
     materialize: Article::materialize(views, articles::total_views).execute(conn);
     materialize_between: Article::materialize(views, articles::total_views).between(monday()..=sunday()).execute(conn);
@@ -138,9 +138,9 @@ const OPERATIONS: &[Operation] = operations! { conn:
     compact_of_a_site: compact(site_counters::table).before(day(2026, 4, 1)).execute(conn);
     compact_of_two_columns: compact(reaction_counters::table).before(day(2026, 4, 1)).execute(conn);
     compact_in_a_partition: with_default_slot(NODE, || compact(article_counters::table).before(day(2026, 4, 1)).execute(conn));
-    fold_into_weeks: fold(article_counters::table).into(Period::Week).before(day(2026, 4, 1)).execute(conn);
-    fold_into_months: fold(article_counters::table).into(Period::Month).before(day(2026, 4, 1)).execute(conn);
-    fold_into_years: fold(article_counters::table).into(Period::Year).before(day(2027, 4, 1)).execute(conn);
+    fold_into_weeks: fold(article_counters::table).per(Period::Week).before(day(2026, 4, 1)).execute(conn);
+    fold_into_months: fold(article_counters::table).per(Period::Month).before(day(2026, 4, 1)).execute(conn);
+    fold_into_years: fold(article_counters::table).per(Period::Year).before(day(2027, 4, 1)).execute(conn);
     fold: fold(article_counters::table).before(day(2026, 4, 1)).execute(conn);
 
     delete_counters: delete_counters(article_counters::table).of(1_i64).execute(conn);
@@ -191,7 +191,7 @@ fn the_sql_of_every_statement_is_a_file() {
     let (updates, mut names) = (env::var_os("UPDATE_SQL").is_some(), BTreeSet::new());
     let mut changed = Vec::new();
     for (name, expression, run) in OPERATIONS {
-        let statements = watch(conn, |conn| run(conn)).queries;
+        let statements = watch(conn, run).queries;
         let expression = expression.split_whitespace().collect::<Vec<_>>().join(" ");
         let statements: String = statements.iter().map(|sql| lines(sql)).collect();
         let text = format!("-- {expression}\n\n{statements}");

@@ -19,7 +19,10 @@ fn every_operation_works_in_a_test_transaction() {
     conn.begin_test_transaction().unwrap();
 
     article_1.incr_counter(views, conn).unwrap();
-    increment_many(views, [(1_i64, 2), (2, 3)], conn).unwrap();
+    increment(views)
+        .of_many([(1_i64, 2), (2, 3)])
+        .execute(conn)
+        .unwrap();
     let retried = diesel_counters::retry().run(conn, |conn| article_1.incr_counter(views, conn));
     assert_eq!(retried, Ok(()));
     for d in 1..=2 {

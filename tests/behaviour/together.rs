@@ -55,9 +55,9 @@ fn comment(i: u32, conn: &mut Conn) -> QueryResult<()> {
             schema::comments::body.eq("Nice."),
         ))
         .execute(conn)?;
-    article.incr_counters((comments.by(1), views.by(2)), conn)?;
+    article.incr_counter_by((comments, views), (1, 2), conn)?;
     let savepoint = conn.transaction(|conn| {
-        article.decr_counter(likes, conn)?;
+        article.incr_counter_by(likes, -1, conn)?;
         roll_back(savepoint_rolls_back)
     });
     assert_eq!(savepoint.is_err(), savepoint_rolls_back, "{savepoint:?}");

@@ -326,7 +326,7 @@ fn totals_can_be_calculated_with() {
     let (_database, mut conn, article) = TestDatabase::with_article();
     let conn = &mut conn;
     article
-        .incr_counters((views.by(10), likes.by(3)), conn)
+        .incr_counter_by((views, likes), (10, 3), conn)
         .unwrap();
     let score = total(views) + total(likes) * 2_i64 - 1_i64;
     let scores = articles::table

@@ -87,9 +87,12 @@ fn counting_works_on_a_pooled_connection() {
     let conn = &mut pool.get().unwrap();
     article.incr_counter(views, conn).unwrap();
     article
-        .incr_counters((views.by(1), comments.by(1)), conn)
+        .incr_counter_by((views, comments), (1, 1), conn)
         .unwrap();
-    increment_many(views, [(1_i64, 1), (2, 1)], conn).unwrap();
+    increment(views)
+        .of_many([(1_i64, 1), (2, 1)])
+        .execute(conn)
+        .unwrap();
     conn.transaction(|conn| article.incr_counter(views, conn))
         .unwrap();
     assert_eq!(article.counter_value((views, comments), conn), Ok((4, 1)));

@@ -20,7 +20,7 @@ fn an_increment_adds_one() {
 #[test]
 fn a_decrement_subtracts_one() {
     let (_database, mut conn, article) = TestDatabase::with_article();
-    article.decr_counter(views, &mut conn).unwrap();
+    article.incr_counter_by(views, -1, &mut conn).unwrap();
     assert_eq!(article.counter_value(views, &mut conn), Ok(-1));
 }
 
@@ -47,7 +47,7 @@ fn several_counters_move_in_one_row_and_one_statement() {
     let (_database, mut conn, article) = TestDatabase::with_article();
     let watched = watch(&mut conn, |conn| {
         article
-            .incr_counters((views.by(1), likes.by(2), comments.by(-3)), conn)
+            .incr_counter_by((views, likes, comments), (1, 2, -3), conn)
             .unwrap();
     });
     assert_eq!(watched.queries.len(), 1);
@@ -71,11 +71,15 @@ fn adding_nothing_does_not_reach_the_database() {
     let watched = watch(&mut conn, |conn| {
         article.incr_counter_by(views, 0, conn).unwrap();
         article
-            .incr_counters((views.by(0), likes.by(0)), conn)
+            .incr_counter_by((views, likes), (0, 0), conn)
             .unwrap();
-        assert_eq!(increment(views).of(1_i64).by(0).execute(conn), Ok(0));
-        assert_eq!(increment_many(views, [(1_i64, 0)], conn), Ok(0));
-        assert_eq!(increment_many(views, [(1_i64, 2), (1, -2)], conn), Ok(0));
+        assert_eq!(increment(views).of_many([(1_i64, 0)]).execute(conn), Ok(0));
+        assert_eq!(
+            increment(views)
+                .of_many([(1_i64, 2), (1, -2)])
+                .execute(conn),
+            Ok(0)
+        );
     });
     assert_eq!(watched.queries, Vec::<String>::new());
     assert_eq!(rows(&article, &mut conn), []);
@@ -85,7 +89,7 @@ fn adding_nothing_does_not_reach_the_database() {
 fn one_of_several_counters_may_get_nothing() {
     let (_database, mut conn, article) = TestDatabase::with_article();
     article
-        .incr_counters((views.by(0), likes.by(2)), &mut conn)
+        .incr_counter_by((views, likes), (0, 2), &mut conn)
         .unwrap();
     assert_eq!(article.counter_value((views, likes), &mut conn), Ok((0, 2)));
 }
@@ -137,9 +141,29 @@ fn an_increment_counts_on_the_day_it_is_told() {
 }
 
 #[test]
-fn executing_answers_with_one_for_a_new_row_and_for_an_old_one() {
+fn executing_returns_the_number_of_rows_that_the_database_reports() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
-    for _ in 0..2 {
-        assert_eq!(increment(views).of(1_i64).execute(&mut conn), Ok(1));
+    for rows in [1, super::OF_AN_OLD_ROW] {
+        assert_eq!(increment(views).of(1_i64).execute(&mut conn), Ok(rows));
     }
+}
+
+#[test]
+fn a_model_is_given_where_a_key_goes() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    increment(views).of(&article).by(3).execute(conn).unwrap();
+    assert_eq!(
+        counter_value(views).of(&article).get_result(conn),
+        Ok(3_i64)
+    );
+    let page = [&article, &super::article(2)];
+    assert_eq!(
+        counter_value(views).of_many(page).load(conn),
+        Ok(vec![3, 0])
+    );
+    let set = diesel_counters::dsl::set_counter(views).of(&article).to(1);
+    assert_eq!(set.execute(conn), Ok(3));
+    let bars = counter_series(views).of(&article).load(conn).unwrap();
+    assert_eq!(bars.iter().map(|bar| bar.1).sum::<i64>(), 1);
 }

@@ -30,13 +30,13 @@ fn main() -> QueryResult<()> {
     article.incr_counter(likes, conn)?;
     article.incr_counter((views, likes), conn)?;
     article.incr_counter_by(likes, 2, conn)?;
-    article.decr_counter(likes, conn)?;
-    article.incr_counters((views.by(1), likes.by(2)), conn)?;
+    article.incr_counter_by(likes, -1, conn)?;
+    article.incr_counter_by((views, likes), (1, 2), conn)?;
     article.set_counter(likes, 7, conn)?;
-    article.reset_counter(likes, conn)?;
+    article.set_counter(likes, 0, conn)?;
     increment(likes).of(1_i64).execute(conn)?;
     increment((likes, views)).of_many([(1_i64, (1, 1))]).execute(conn)?;
-    increment_many(likes, [(1_i64, 1)], conn)?;
+    increment(likes).of_many([(1_i64, 1)]).execute(conn)?;
     set_counter(likes).of(1_i64).to(7).execute(conn)?;
     Ok(())
 }

@@ -24,7 +24,7 @@ fn main() {
     use article_counters::{likes, views};
 
     let conn = &mut SqliteConnection::establish(":memory:").unwrap();
-    let no_such_table = Article { id: 1 }.incr_counters((views.by(1), likes.by(2)), conn);
+    let no_such_table = Article { id: 1 }.incr_counter_by((views, likes), (1, 2), conn);
     assert!(no_such_table.is_err());
 }
 

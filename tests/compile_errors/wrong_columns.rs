@@ -23,7 +23,7 @@ diesel::table! {
     }
 }
 
-use reaction_counters::{given, taken};
+use reaction_counters::given;
 
 #[derive(DeriveHasCounters)]
 #[counters(table_name = reaction_counters)]
@@ -53,10 +53,6 @@ fn main() {
     // A column of another table.
     let _ = counter_value(given).group_by(articles::id);
 
-    // An amount without a counter.
-    article.with_key("a").incr_counters((given, 3), conn).unwrap();
-    article.with_key("a").incr_counters((given.by(1), taken), conn).unwrap();
-
     // A connection that is not Diesel's.
-    article.with_key("a").incr_counter(given, &mut AsyncConnection).unwrap();
+    set_counter(given).of((1, "a")).execute(&mut AsyncConnection).unwrap();
 }

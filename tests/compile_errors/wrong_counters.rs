@@ -68,8 +68,8 @@ fn of_two_tables(conn: &mut SqliteConnection) {
 }
 
 fn of_two_tables_by_amounts(article: &Article, conn: &mut SqliteConnection) {
-    let both = (article_counters::views.by(1), user_counters::visits.by(1));
-    article.incr_counters(both, conn).unwrap();
+    let both = (article_counters::views, user_counters::visits);
+    article.incr_counter_by(both, (1, 1), conn).unwrap();
 }
 
 fn on_a_model_without_counters(plain: &Plain, conn: &mut SqliteConnection) {

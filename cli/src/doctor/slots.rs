@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 use chrono::NaiveDate;
-use diesel::RunQueryDsl;
-use diesel_counters::dsl::LayoutSum;
 
 use super::report::Slot;
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
-use crate::layout::layout;
 use crate::locks::limit_statements;
+use crate::sql::sql;
+use crate::sums::{By, Sums, sums};
 
 /// The key begins with the entity, so that a day is found by reading the whole table.
 const AT_MOST: Duration = Duration::from_secs(10);
@@ -23,15 +22,18 @@ pub fn of_last_day(
     conn: &mut AnyConnection,
 ) -> Result<(Option<NaiveDate>, Vec<Slot>)> {
     limit_statements(AT_MOST, conn)?;
-    let layout = layout(counters, &counters.counters);
-    let table: LayoutSum = layout.sums().get_result(conn)?;
-    if table.rows == 0 {
+    let mut sums = |by, days| {
+        let rows = (&sql("1 = 1"), days);
+        sums(counters, &counters.counters, by, rows, None, conn)
+    };
+    let table = sums(By::Nothing, (None, None))?;
+    let Some(table) = table.first().filter(|table| table.rows > 0) else {
         return Ok((None, Vec::new()));
-    }
+    };
     let day = table.last_day.unwrap_or_default();
-    let slots: Vec<LayoutSum> = layout.sums().by_slot().between(day..=day).load(conn)?;
+    let slots = sums(By::Slot, (Some(day), Some(day)))?;
     // Floating point never overflows.
-    let count = |slot: &LayoutSum| -> f64 { slot.sums.iter().map(|sum| (*sum as f64).abs()).sum() };
+    let count = |slot: &Sums| -> f64 { slot.sums.iter().map(|sum| (*sum as f64).abs()).sum() };
     let all: f64 = slots.iter().map(count).sum();
     let mut slots: Vec<Slot> = slots
         .iter()

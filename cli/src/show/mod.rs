@@ -8,19 +8,19 @@ use std::collections::HashMap;
 use anyhow::{Result, bail};
 use chrono::{Days, NaiveDate, Utc};
 use clap::Args;
-use diesel::connection::Connection;
-use diesel::prelude::*;
-use diesel_counters::dsl::{LayoutSum, MergeOn};
-use diesel_counters::{Compact, Layout};
+use diesel::connection::LoadConnection;
+use diesel_counters::__private::Shape;
+use diesel_counters::{Compact, CounterBackend};
 use serde::Serialize;
 
 use crate::any_key::with_key;
 use crate::catalogue::{CounterTable, counter_table};
 use crate::connection::AnyConnection;
 use crate::entity;
-use crate::layout::{TableName, layout};
+use crate::layout::shape;
 use crate::options::Options;
 use crate::sql::sql;
+use crate::sums::{By, sums};
 
 /// Show how large a counter table is, and what it has counted.
 #[derive(Args)]
@@ -91,12 +91,15 @@ fn look(args: Show, options: &Options) -> Result<Shown> {
             .sql(" AND ")
             .then(entity::equal(conn.database(), key, text)?);
     }
-    let layout = layout(&table, &table.counters);
-    let totals: LayoutSum = layout.sums().filter(&condition).get_result(conn)?;
+    let rows = (&condition, (None, None));
+    let totals = sums(&table, &table.counters, By::Nothing, rows, None, conn)?;
+    let [totals] = &totals[..] else {
+        bail!("{} returned no sums", table.table);
+    };
     let last = Utc::now().date_naive();
     let first = last - Days::new(args.days - 1);
-    let by_day = layout.sums().filter(&condition).by_day();
-    let by_day: Vec<LayoutSum> = by_day.between(first..=last).load(conn)?;
+    let rows = (&condition, (Some(first), Some(last)));
+    let by_day = sums(&table, &table.counters, By::Day, rows, None, conn)?;
     let by_day = by_day.into_iter().map(|row| (row.day, row.sums));
     let by_day: HashMap<_, _> = by_day.collect();
     let counters = table.counters.iter().zip(&totals.sums).enumerate();
@@ -136,15 +139,13 @@ fn look(args: Show, options: &Options) -> Result<Shown> {
 
 /// The number of rows that `compact` would merge.
 fn rows_to_merge(table: &CounterTable, conn: &mut AnyConnection) -> Result<u64> {
-    let layout = layout(table, &table.counters);
-    with_key!(&table.entity, conn, count(layout))
+    let shape = &shape(table, &table.counters);
+    with_key!(&table.entity, conn, count(shape))
 }
 
-fn count<ST, K, Conn>(layout: Layout<TableName>, conn: &mut Conn) -> Result<u64>
+fn count<ST, K, Conn>(shape: &Shape<'_>, conn: &mut Conn) -> Result<u64>
 where
-    Conn: Connection,
-    for<'p> Compact<'p, TableName, ST, K>: MergeOn<Conn>,
+    Conn: LoadConnection<Backend: CounterBackend>,
 {
-    let compact: Compact<'_, TableName, ST, K> = Compact::new(layout);
-    Ok(compact.dry_run(conn)?.left)
+    Ok(Compact::<ST, K>::new(shape).dry_run(conn)?.left)
 }

@@ -353,7 +353,7 @@ fn a_merge_of_a_program_and_one_of_the_command_exclude_each_other() {
     }
     let mut beside = Vec::new();
     let merge = fold(by_month::table)
-        .into(Period::Month)
+        .per(Period::Month)
         .before(day("2026-05-01"));
     merge
         .on_progress(|_| beside.push(database.run(&["compact", "hit_counters", "--json"])))

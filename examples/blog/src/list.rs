@@ -5,7 +5,7 @@ use askama_web::WebTemplate;
 use axum::extract::Query;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
-use diesel_counters::dsl::{ranking, total};
+use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 use serde::Deserialize;
 
@@ -64,20 +64,18 @@ pub async fn list(app: App, Query(mut query): Query<ListQuery>) -> Result<ListPa
         let pattern = format!("%{}%", query.q.replace(['%', '_', '\\'], "_"));
         let (title, body) = (lower(articles::title), lower(articles::body));
         let found = title.like(lower(&pattern)).or(body.like(lower(&pattern)));
-        let read = ranking(article_counters::views).between(last_days(SORTS[sort].2));
+        let read = total(article_counters::views).between(last_days(SORTS[sort].2));
         let likes = total(article_counters::likes);
         let comments = total(article_counters::comments);
         let list = articles::table
-            // The database sums the views once for all articles, and not for each row.
-            .left_join(read)
             .filter(found)
-            .select((Article::as_select(), (read.total(), likes, comments)))
+            .select((Article::as_select(), (read, likes, comments)))
             .limit(PER_PAGE as i64 + 1)
             .offset((i64::from(query.page) - 1) * PER_PAGE as i64);
         let newest = articles::id.desc();
         let articles: Vec<(Article, Counts)> = match query.sort {
             Sort::Newest => list.order(newest).load(conn)?,
-            _ => list.order((read.total().desc(), newest)).load(conn)?,
+            _ => list.order((read.desc(), newest)).load(conn)?,
         };
         let lines = counter_series(article_counters::views)
             .of_many(articles.iter().map(|(article, _)| article.id))

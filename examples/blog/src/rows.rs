@@ -52,7 +52,7 @@ impl Rows {
 /// nobody waits.
 pub fn merge(conn: &mut Conn) -> QueryResult<String> {
     let slots = compact(article_counters::table).execute(conn)?;
-    let months = fold(article_counters::table).into(Period::Month);
+    let months = fold(article_counters::table).per(Period::Month);
     let months = months.before(today() - Days::new(DAYS)).execute(conn)?;
     Ok(format!(
         "slots of past days: {slots}; days before the last {DAYS}: {months}"

@@ -1,5 +1,7 @@
 //! The statistics of the whole site. The counter table is read without a key.
 
+use std::collections::HashMap;
+
 use askama::Template;
 use askama_web::WebTemplate;
 use chrono::{Days, Months};
@@ -51,15 +53,22 @@ pub async fn stats(app: App) -> Result<StatsPage> {
         let spans = spans.into_iter().map(|(name, days)| {
             let read = ranking(article_counters::views);
             let read = read.between(days.clone()).limit(3);
+            let read: Vec<(i64, i64)> = read.load(conn)?;
             let counts = counter_value(COUNTS).between(days).get_result(conn)?;
-            let most_read = articles::table
-                .inner_join(read)
-                .order((read.total().desc(), articles::id))
-                .select((articles::slug, articles::title, read.total()));
+            let ids = read.iter().map(|(id, _)| *id);
+            let names = articles::table
+                .filter(articles::id.eq_any(ids))
+                .select((articles::id, (articles::slug, articles::title)));
+            let names = names.load::<(i64, (String, String))>(conn)?;
+            let names: HashMap<_, _> = names.into_iter().collect();
+            let most_read = read.into_iter().filter_map(|(id, views)| {
+                let (slug, title) = names.get(&id)?.clone();
+                Some((slug, title, views))
+            });
             Ok(Span {
                 name,
                 counts,
-                most_read: most_read.load(conn)?,
+                most_read: most_read.collect(),
             })
         });
         let spans = spans.collect::<Result<_>>()?;

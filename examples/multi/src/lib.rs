@@ -9,6 +9,7 @@
 #![allow(missing_docs)]
 
 use diesel::prelude::*;
+use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 
 #[derive(diesel::MultiConnection)]
@@ -77,10 +78,10 @@ pub fn insert_article(id: i64, title: &str, conn: &mut AnyConnection) -> QueryRe
 /// Counts a view, and returns the most read articles.
 pub fn read(article: &Article, conn: &mut AnyConnection) -> QueryResult<Vec<(Article, i64)>> {
     article.incr_counter(article_counters::views, conn)?;
-    let most_read = ranking(article_counters::views).limit(10);
+    let views = total(article_counters::views);
     articles::table
-        .inner_join(most_read)
-        .order((most_read.total().desc(), articles::id))
-        .select((Article::as_select(), most_read.total()))
+        .order((views.desc(), articles::id))
+        .select((Article::as_select(), views))
+        .limit(10)
         .load(conn)
 }

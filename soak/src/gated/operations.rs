@@ -146,7 +146,7 @@ fn operation(
             Ok(format!("{drift:?}"))
         }
         Operation::RecountAllByDay => {
-            let drift: Vec<diesel_counters::Drift<(i64, chrono::NaiveDate)>> =
+            let drift: Vec<diesel_counters::Drift<i64>> =
                 Article::recount_all(commented, by_day, conn)?;
             Ok(format!("{drift:?}"))
         }
@@ -161,7 +161,7 @@ fn operation(
             Ok(format!("{:?}", merged.execute(conn)?))
         }
         Operation::FoldMonths => {
-            let months = fold(article_counters).into(Period::Month);
+            let months = fold(article_counters).per(Period::Month);
             let merged = months.before(tables::folded_before());
             Ok(format!("{:?}", merged.execute(conn)?))
         }

@@ -376,9 +376,9 @@ impl Checker<'_> {
             88..92 => {
                 let into = [Period::Month, Period::Year, Period::Total];
                 let into = into[random.random_range(0..3)];
-                let merge = fold(article_counters).into(into).before(folded_before());
+                let merge = fold(article_counters).per(into).before(folded_before());
                 merge.batch(20).execute(conn)?;
-                let merge = fold(label_counters).into(into).before(folded_before());
+                let merge = fold(label_counters).per(into).before(folded_before());
                 merge.batch(20).execute(conn)?;
             }
             92..95 => {

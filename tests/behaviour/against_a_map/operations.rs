@@ -107,7 +107,6 @@ pub enum Read {
         above: i64,
         days: Days,
     },
-    SumsByDay(Days),
 }
 
 /// The steps of a case.
@@ -189,7 +188,6 @@ fn read() -> BoxedStrategy<Read> {
         2 => (limit(), days()).prop_map(|(n, days)| Top(n, days)),
         1 => (limit(), days()).prop_map(|(n, days)| Ranking(n, days)),
         2 => (amount(), days()).prop_map(|(above, days)| Totals { above, days }),
-        1 => days().prop_map(SumsByDay),
     ]
     .boxed()
 }

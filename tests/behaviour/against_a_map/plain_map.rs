@@ -75,16 +75,22 @@ impl<T> Expected<T> {
 /// A sum that must be exact, and is an overflow if it is out of range. On SQLite it may be an
 /// overflow too if some of the numbers add up to one.
 fn sum(numbers: impl IntoIterator<Item = i128> + Clone) -> Expected<i64> {
+    let partial = partial_overflow(numbers.clone());
+    let mut expected = fitting(numbers.into_iter().sum());
+    expected
+        .faults
+        .extend(partial.filter(|_| !crate::HAS_SLOTS));
+    expected
+}
+
+/// An overflow that depends on the order of the numbers.
+fn partial_overflow(numbers: impl IntoIterator<Item = i128> + Clone) -> Option<Fault> {
     let parts = [i128::is_negative, i128::is_positive];
     let is_partial_overflow = parts.iter().any(|of| {
         let part: i128 = numbers.clone().into_iter().filter(|n| of(*n)).sum();
         i64::try_from(part).is_err()
     });
-    let mut expected = fitting(numbers.into_iter().sum());
-    if is_partial_overflow && !crate::HAS_SLOTS {
-        expected.faults.insert(Fault::Overflow);
-    }
-    expected
+    is_partial_overflow.then_some(Fault::Overflow)
 }
 
 fn fitting(n: i128) -> Expected<i64> {
@@ -327,7 +333,12 @@ impl Map {
         let Place { period, .. } = place;
         let mut map = self.clone();
         let answer = match operation {
-            Operation::Count { by: [0, 0], .. } => Expected::new(number(0)),
+            Operation::Count {
+                by: [0, 0],
+                on: None,
+                slot: Slot::Connection,
+                ..
+            } => Expected::new(number(0)),
             &Operation::Count { of, by, on, slot } => {
                 let day = stored(on.unwrap_or(today()), period);
                 match day.answer {
@@ -411,6 +422,14 @@ impl Map {
         place: Place<'_>,
     ) -> Expected<Answer> {
         let mut sums = BTreeMap::<usize, [i128; 2]>::new();
+        let mut partial = BTreeSet::new();
+        for entity in 0..ENTITIES {
+            for counter in 0..2 {
+                let amounts = of.iter().filter(|(of, _)| *of == entity);
+                let amounts = amounts.map(|(_, by)| i128::from(by[counter]));
+                partial.extend(partial_overflow(amounts));
+            }
+        }
         for (of, by) in of {
             let sum = sums.entry(*of).or_default();
             sum.iter_mut()
@@ -428,7 +447,9 @@ impl Map {
         counts.retain(|(_, by)| *by != [0, 0]);
         let day = stored(on, place.period);
         if counts.is_empty() {
-            return Expected::new(number(0));
+            let mut nothing = Expected::new(number(0));
+            nothing.faults.extend(partial);
+            return nothing;
         }
         let Some(day) = day.answer else {
             return day.map(|_| unreachable!());
@@ -436,12 +457,20 @@ impl Map {
         let added = counts
             .iter()
             .map(|&(of, by)| place.add(self, of, by, day, slot));
-        Expected::all(added).map(|added| number(added.len() as i64))
+        let mut added = Expected::all(added).map(|added| number(added.len() as i64));
+        added.faults.extend(partial);
+        added
     }
 
     /// Sets the first `number` counters.
     fn set(&mut self, of: usize, to: Amounts, number: usize, place: Place<'_>) -> Expected<Answer> {
-        let before = Expected::all((0..number).map(|counter| self.sum(of, counter, |_| true)));
+        let mut before = Expected::all((0..number).map(|counter| self.sum(of, counter, |_| true)));
+        // The library adds the rows up.
+        for counter in 0..number {
+            let rows = place.rows.iter().filter(|(key, _)| key.0 == of);
+            let rows = rows.map(|(_, amounts)| i128::from(amounts[counter]));
+            before.faults.extend(partial_overflow(rows));
+        }
         let by = before
             .answer
             .iter()
@@ -600,21 +629,6 @@ impl Map {
                     totals
                 })
             }
-            &Read::SumsByDay(days) => {
-                let rows = place.rows.keys().map(|key| key.1);
-                let days: BTreeSet<_> = rows
-                    .filter(|&day| is_read(day, days, Period::Day))
-                    .collect();
-                let of_days = days.into_iter().map(|on| {
-                    let rows = place.rows.iter().filter(move |(key, _)| key.1 == on);
-                    let number = Expected::new(rows.clone().count() as i64);
-                    let sums = (0..2).map(|counter| {
-                        sum(rows.clone().map(move |(_, row)| i128::from(row[counter])))
-                    });
-                    Expected::all([number].into_iter().chain(sums)).map(|n| (None, Some(on), n))
-                });
-                Expected::all(of_days)
-            }
         }
     }
 
@@ -655,12 +669,10 @@ impl Map {
                     is_read(day) && day != undated() && start(day, per) == bar
                 };
                 let sums = (0..2).map(|counter| {
-                    fitting(
-                        self.days_of(of, counter)
-                            .filter(is_in)
-                            .map(|(_, n)| n)
-                            .sum(),
-                    )
+                    let days = self.days_of(of, counter).filter(is_in).map(|(_, n)| n);
+                    let mut sum = fitting(days.clone().sum());
+                    sum.faults.extend(partial_overflow(days));
+                    sum
                 });
                 Expected::all(sums).map(|sums| (Some(of), Some(bar), sums))
             })

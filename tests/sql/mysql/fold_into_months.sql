@@ -1,4 +1,4 @@
--- fold(article_counters::table).into(Period::Month).before(day(2026, 4, 1)).execute(conn)
+-- fold(article_counters::table).per(Period::Month).before(day(2026, 4, 1)).execute(conn)
 
 SELECT CAST(COALESCE(GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', REPLACE(DATABASE(), '`', ''), '.', ?) USING utf8mb4)), 224) USING utf8mb4), 0), 0) AS SIGNED);
 -- ["article_counters"]

@@ -1,4 +1,4 @@
--- fold(article_counters::table).into(Period::Year).before(day(2027, 4, 1)).execute(conn)
+-- fold(article_counters::table).per(Period::Year).before(day(2027, 4, 1)).execute(conn)
 
 SELECT CAST(COALESCE(GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', REPLACE(DATABASE(), '`', ''), '.', ?) USING utf8mb4)), 224) USING utf8mb4), 0), 0) AS SIGNED);
 -- ["article_counters"]

@@ -12,7 +12,7 @@ ON DUPLICATE KEY UPDATE `comments` = `comments` + VALUES(`comments`);
 WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, COUNT(*)
 FROM `comments`
 GROUP BY `comments`.`article_id`)
-SELECT CAST(COALESCE(SUM(`diesel_counters_stored_0`), 0) AS SIGNED), COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+SELECT COALESCE(SUM(`diesel_counters_stored_0`), 0) DIV 1, COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
 FROM (SELECT `article_id` AS `diesel_counters_entity`, SUM(`comments`) AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
 FROM `article_counters`
 WHERE `article_id` = ?

@@ -12,7 +12,7 @@ ON DUPLICATE KEY UPDATE `comments` = `comments` + VALUES(`comments`);
 WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, date('2026-03-02'), COUNT(*)
 FROM `comments`
 GROUP BY `comments`.`article_id`)
-SELECT `diesel_counters_day`, CAST(COALESCE(SUM(`diesel_counters_stored_0`), 0) AS SIGNED), COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+SELECT `diesel_counters_day`, COALESCE(SUM(`diesel_counters_stored_0`), 0) DIV 1, COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
 FROM (SELECT `article_id` AS `diesel_counters_entity`, `day` AS `diesel_counters_day`, SUM(`comments`) AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
 FROM `article_counters`
 WHERE `article_id` = ?
@@ -22,7 +22,7 @@ FROM `diesel_counters_source`
 WHERE `diesel_counters_entity` = ?
 GROUP BY `diesel_counters_entity`, `diesel_counters_day`) AS diesel_counters_both
 GROUP BY `diesel_counters_day`
-HAVING CAST(COALESCE(SUM(`diesel_counters_stored_0`), 0) AS SIGNED) <> COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+HAVING COALESCE(SUM(`diesel_counters_stored_0`), 0) DIV 1 <> COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
 ORDER BY `diesel_counters_day`;
 -- [2, 2]
 

@@ -11,7 +11,7 @@ ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`);
 
 WITH `diesel_counters_source` (`diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT date('2026-03-02'), COUNT(*)
 FROM `comments`)
-SELECT `diesel_counters_day`, CAST(COALESCE(SUM(`diesel_counters_stored_0`), 0) AS SIGNED), COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+SELECT `diesel_counters_day`, COALESCE(SUM(`diesel_counters_stored_0`), 0) DIV 1, COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
 FROM (SELECT `day` AS `diesel_counters_day`, SUM(`hits`) AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
 FROM `site_counters`
 GROUP BY `day` UNION ALL
@@ -19,7 +19,7 @@ SELECT `diesel_counters_day`, 0, SUM(`diesel_counters_actual_0`)
 FROM `diesel_counters_source`
 GROUP BY `diesel_counters_day`) AS diesel_counters_both
 GROUP BY `diesel_counters_day`
-HAVING CAST(COALESCE(SUM(`diesel_counters_stored_0`), 0) AS SIGNED) <> COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+HAVING COALESCE(SUM(`diesel_counters_stored_0`), 0) DIV 1 <> COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
 ORDER BY `diesel_counters_day`;
 
 COMMIT;

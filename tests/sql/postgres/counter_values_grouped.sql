@@ -1,4 +1,4 @@
--- counter_value(reaction_counters::given).group_by(reaction_counters::emoji).of_many([1_i64, 2]).load::<Vec<(String, i64)>, _>(conn)
+-- counter_value(reaction_counters::given).group_by(reaction_counters::emoji).of_many([1_i64, 2]).load::<String, _>(conn)
 
 SELECT "diesel_counters_number", "reaction_counters"."emoji", CAST(COALESCE(SUM("given"), 0) AS BIGINT) AS diesel_counters_sum
 FROM unnest($1) WITH ORDINALITY AS diesel_counters_wanted ("diesel_counters_key", "diesel_counters_number")

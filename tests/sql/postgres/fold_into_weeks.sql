@@ -1,4 +1,4 @@
--- fold(article_counters::table).into(Period::Week).before(day(2026, 4, 1)).execute(conn)
+-- fold(article_counters::table).per(Period::Week).before(day(2026, 4, 1)).execute(conn)
 
 SELECT CASE WHEN pg_try_advisory_lock(hashtext('diesel_counters/merge'), CAST(CAST($diesel_counters$"article_counters"$diesel_counters$ AS regclass) AS oid)::int4) THEN CAST(1 AS BIGINT) ELSE 0 END;
 

@@ -16,7 +16,7 @@ SET "comments" = diesel_counters_stored."comments" + excluded."comments";
 WITH "diesel_counters_source" ("diesel_counters_entity", "diesel_counters_actual_0") AS (SELECT "comments"."article_id", COUNT(*)
 FROM "comments"
 GROUP BY "comments"."article_id")
-SELECT CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+SELECT CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
 FROM (SELECT "article_id" AS "diesel_counters_entity", SUM("comments") AS "diesel_counters_stored_0", 0 AS "diesel_counters_actual_0"
 FROM "article_counters"
 WHERE "article_id" = $1 AND CASE WHEN current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN (SELECT COUNT(*)

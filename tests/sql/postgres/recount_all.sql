@@ -7,7 +7,7 @@ SET LOCAL row_security = off;
 WITH "diesel_counters_source" ("diesel_counters_entity", "diesel_counters_actual_0") AS (SELECT "comments"."article_id", COUNT(*)
 FROM "comments"
 GROUP BY "comments"."article_id")
-SELECT "diesel_counters_entity", CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+SELECT "diesel_counters_entity", CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
 FROM (SELECT "article_id" AS "diesel_counters_entity", SUM("comments") AS "diesel_counters_stored_0", 0 AS "diesel_counters_actual_0"
 FROM "article_counters"
 GROUP BY "article_id" UNION ALL
@@ -15,7 +15,7 @@ SELECT "diesel_counters_entity", 0, SUM("diesel_counters_actual_0")
 FROM "diesel_counters_source"
 GROUP BY "diesel_counters_entity") AS diesel_counters_both
 GROUP BY "diesel_counters_entity"
-HAVING CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+HAVING CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
 ORDER BY "diesel_counters_entity";
 
 COMMIT;

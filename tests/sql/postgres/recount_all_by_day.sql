@@ -1,4 +1,4 @@
--- recount(article_counters::comments, comments_by_day!()).between(monday()..=sunday()).execute(conn).map(|found: Vec<Drift<_, _>>| drop::<Vec<Drift<(i64, NaiveDate)>>>(found))
+-- recount(article_counters::comments, comments_by_day!()).between(monday()..=sunday()).execute(conn).map(drop::<Vec<Drift<i64>>>)
 
 BEGIN;
 
@@ -7,7 +7,7 @@ SET LOCAL row_security = off;
 WITH "diesel_counters_source" ("diesel_counters_entity", "diesel_counters_day", "diesel_counters_actual_0") AS (SELECT "comments"."article_id", date('2026-03-02'), COUNT(*)
 FROM "comments"
 GROUP BY "comments"."article_id")
-SELECT "diesel_counters_entity", "diesel_counters_day", CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+SELECT "diesel_counters_entity", "diesel_counters_day", CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
 FROM (SELECT "article_id" AS "diesel_counters_entity", "day" AS "diesel_counters_day", SUM("comments") AS "diesel_counters_stored_0", 0 AS "diesel_counters_actual_0"
 FROM "article_counters"
 WHERE "day" BETWEEN $1 AND $2
@@ -17,7 +17,7 @@ FROM "diesel_counters_source"
 WHERE "diesel_counters_day" BETWEEN $3 AND $4
 GROUP BY "diesel_counters_entity", "diesel_counters_day") AS diesel_counters_both
 GROUP BY "diesel_counters_entity", "diesel_counters_day"
-HAVING CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+HAVING CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
 ORDER BY "diesel_counters_entity", "diesel_counters_day";
 -- [2026-03-02, 2026-03-08, 2026-03-02, 2026-03-08]
 
@@ -40,7 +40,7 @@ SET "comments" = diesel_counters_stored."comments" + excluded."comments";
 WITH "diesel_counters_source" ("diesel_counters_entity", "diesel_counters_day", "diesel_counters_actual_0") AS (SELECT "comments"."article_id", date('2026-03-02'), COUNT(*)
 FROM "comments"
 GROUP BY "comments"."article_id")
-SELECT "diesel_counters_entity", "diesel_counters_day", CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+SELECT "diesel_counters_entity", "diesel_counters_day", CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
 FROM (SELECT "article_id" AS "diesel_counters_entity", "day" AS "diesel_counters_day", SUM("comments") AS "diesel_counters_stored_0", 0 AS "diesel_counters_actual_0"
 FROM "article_counters"
 WHERE "article_id" = ANY($1) AND "day" BETWEEN $2 AND $3 AND CASE WHEN current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN (SELECT COUNT(*)
@@ -53,7 +53,7 @@ FROM "diesel_counters_source"
 WHERE "diesel_counters_entity" = ANY($5) AND "diesel_counters_day" BETWEEN $6 AND $7
 GROUP BY "diesel_counters_entity", "diesel_counters_day") AS diesel_counters_both
 GROUP BY "diesel_counters_entity", "diesel_counters_day"
-HAVING CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+HAVING CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
 ORDER BY "diesel_counters_entity", "diesel_counters_day";
 -- [[1], 2026-03-02, 2026-03-08, [1], [1], 2026-03-02, 2026-03-08]
 

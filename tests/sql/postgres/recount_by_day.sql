@@ -16,7 +16,7 @@ SET "comments" = diesel_counters_stored."comments" + excluded."comments";
 WITH "diesel_counters_source" ("diesel_counters_entity", "diesel_counters_day", "diesel_counters_actual_0") AS (SELECT "comments"."article_id", date('2026-03-02'), COUNT(*)
 FROM "comments"
 GROUP BY "comments"."article_id")
-SELECT "diesel_counters_day", CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+SELECT "diesel_counters_day", CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
 FROM (SELECT "article_id" AS "diesel_counters_entity", "day" AS "diesel_counters_day", SUM("comments") AS "diesel_counters_stored_0", 0 AS "diesel_counters_actual_0"
 FROM "article_counters"
 WHERE "article_id" = $1 AND CASE WHEN current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN (SELECT COUNT(*)
@@ -29,7 +29,7 @@ FROM "diesel_counters_source"
 WHERE "diesel_counters_entity" = $3
 GROUP BY "diesel_counters_entity", "diesel_counters_day") AS diesel_counters_both
 GROUP BY "diesel_counters_day"
-HAVING CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+HAVING CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
 ORDER BY "diesel_counters_day";
 -- [2, 2, 2]
 

@@ -6,7 +6,7 @@ SET LOCAL row_security = off;
 
 WITH "diesel_counters_source" ("diesel_counters_entity", "diesel_counters_actual_0", "diesel_counters_actual_1") AS (SELECT "articles"."id", $1, $2
 FROM "articles")
-SELECT "diesel_counters_entity", CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT), CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_1"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_1"), 0) AS BIGINT)
+SELECT "diesel_counters_entity", CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_stored_1"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_1"), 0) AS BIGINT)
 FROM (SELECT "article_id" AS "diesel_counters_entity", SUM("views") AS "diesel_counters_stored_0", SUM("likes") AS "diesel_counters_stored_1", 0 AS "diesel_counters_actual_0", 0 AS "diesel_counters_actual_1"
 FROM "article_counters"
 GROUP BY "article_id" UNION ALL
@@ -14,7 +14,7 @@ SELECT "diesel_counters_entity", 0, 0, SUM("diesel_counters_actual_0"), SUM("die
 FROM "diesel_counters_source"
 GROUP BY "diesel_counters_entity") AS diesel_counters_both
 GROUP BY "diesel_counters_entity"
-HAVING CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT) OR CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_1"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_1"), 0) AS BIGINT)
+HAVING CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT) OR CAST(COALESCE(SUM("diesel_counters_stored_1"), 0) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_1"), 0) AS BIGINT)
 ORDER BY "diesel_counters_entity";
 -- [0, 0]
 

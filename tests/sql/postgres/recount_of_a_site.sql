@@ -15,7 +15,7 @@ SET "hits" = diesel_counters_stored."hits" + excluded."hits";
 
 WITH "diesel_counters_source" ("diesel_counters_day", "diesel_counters_actual_0") AS (SELECT date('2026-03-02'), COUNT(*)
 FROM "comments")
-SELECT "diesel_counters_day", CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+SELECT "diesel_counters_day", CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
 FROM (SELECT "day" AS "diesel_counters_day", SUM("hits") AS "diesel_counters_stored_0", 0 AS "diesel_counters_actual_0"
 FROM "site_counters"
 WHERE CASE WHEN current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN (SELECT COUNT(*)
@@ -26,7 +26,7 @@ SELECT "diesel_counters_day", 0, SUM("diesel_counters_actual_0")
 FROM "diesel_counters_source"
 GROUP BY "diesel_counters_day") AS diesel_counters_both
 GROUP BY "diesel_counters_day"
-HAVING CAST(LEAST(GREATEST(COALESCE(SUM("diesel_counters_stored_0"), 0), -9223372036854775808), 9223372036854775807) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+HAVING CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
 ORDER BY "diesel_counters_day";
 
 COMMIT;

@@ -1,4 +1,4 @@
--- fold(article_counters::table).into(Period::Month).before(day(2026, 4, 1)).execute(conn)
+-- fold(article_counters::table).per(Period::Month).before(day(2026, 4, 1)).execute(conn)
 
 SELECT 1;
 

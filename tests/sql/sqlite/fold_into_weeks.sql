@@ -1,4 +1,4 @@
--- fold(article_counters::table).into(Period::Week).before(day(2026, 4, 1)).execute(conn)
+-- fold(article_counters::table).per(Period::Week).before(day(2026, 4, 1)).execute(conn)
 
 SELECT 1;
 

@@ -1,4 +1,4 @@
--- fold(article_counters::table).into(Period::Year).before(day(2027, 4, 1)).execute(conn)
+-- fold(article_counters::table).per(Period::Year).before(day(2027, 4, 1)).execute(conn)
 
 SELECT 1;
 

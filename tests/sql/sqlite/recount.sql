@@ -11,7 +11,7 @@ SET `comments` = CASE typeof(diesel_counters_stored.`comments` + excluded.`comme
 WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, COUNT(*)
 FROM `comments`
 GROUP BY `comments`.`article_id`)
-SELECT CASE WHEN COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32) > 2147483647 THEN 9223372036854775807 WHEN COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32) < -2147483648 THEN -9223372036854775807 - 1 WHEN COALESCE(SUM(typeof(`diesel_counters_stored_0`) <> 'integer'), 0) = 0 THEN ((COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32)) << 32) | (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) & 4294967295) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
+SELECT CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
 FROM (SELECT `article_id` AS `diesel_counters_entity`, `comments` AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
 FROM `article_counters`
 WHERE `article_id` = ? UNION ALL

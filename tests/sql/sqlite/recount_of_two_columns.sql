@@ -1,8 +1,8 @@
--- recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).under(1).execute(conn).map(drop::<Vec<Drift<((i32, String), NaiveDate)>>>)
+-- recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).under(1).execute(conn).map(drop::<Vec<Drift<(i32, String)>>>)
 
 WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT `crates`.`id`, '1.0', date('2026-03-02'), `crates`.`total_downloads`
 FROM `crates`)
-SELECT `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`, CASE WHEN COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32) > 2147483647 THEN 9223372036854775807 WHEN COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32) < -2147483648 THEN -9223372036854775807 - 1 WHEN COALESCE(SUM(typeof(`diesel_counters_stored_0`) <> 'integer'), 0) = 0 THEN ((COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32)) << 32) | (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) & 4294967295) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
+SELECT `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`, CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
 FROM (SELECT `crate_id` AS `diesel_counters_entity`, `number` AS `diesel_counters_entity_1`, `day` AS `diesel_counters_day`, `downloads` AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
 FROM `version_counters`
 WHERE `crate_id` = ? UNION ALL
@@ -10,7 +10,7 @@ SELECT `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_da
 FROM `diesel_counters_source`) AS diesel_counters_both
 WHERE `diesel_counters_entity` = ?
 GROUP BY `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`
-HAVING CASE WHEN COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32) > 2147483647 THEN 9223372036854775807 WHEN COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32) < -2147483648 THEN -9223372036854775807 - 1 WHEN COALESCE(SUM(typeof(`diesel_counters_stored_0`) <> 'integer'), 0) = 0 THEN ((COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32)) << 32) | (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) & 4294967295) ELSE abs(-9223372036854775807 - 1) END <> CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
+HAVING CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END <> CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
 ORDER BY `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`;
 -- [1, 1]
 
@@ -24,7 +24,7 @@ SET `downloads` = CASE typeof(diesel_counters_stored.`downloads` + excluded.`dow
 
 WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT `crates`.`id`, '1.0', date('2026-03-02'), `crates`.`total_downloads`
 FROM `crates`)
-SELECT `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`, CASE WHEN COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32) > 2147483647 THEN 9223372036854775807 WHEN COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32) < -2147483648 THEN -9223372036854775807 - 1 WHEN COALESCE(SUM(typeof(`diesel_counters_stored_0`) <> 'integer'), 0) = 0 THEN ((COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32)) << 32) | (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) & 4294967295) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
+SELECT `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`, CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
 FROM (SELECT `crate_id` AS `diesel_counters_entity`, `number` AS `diesel_counters_entity_1`, `day` AS `diesel_counters_day`, `downloads` AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
 FROM `version_counters`
 WHERE (`crate_id`, `number`) IN (VALUES (?, ?)) UNION ALL
@@ -32,7 +32,7 @@ SELECT `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_da
 FROM `diesel_counters_source`) AS diesel_counters_both
 WHERE (`diesel_counters_entity`, `diesel_counters_entity_1`) IN (VALUES (?, ?))
 GROUP BY `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`
-HAVING CASE WHEN COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32) > 2147483647 THEN 9223372036854775807 WHEN COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32) < -2147483648 THEN -9223372036854775807 - 1 WHEN COALESCE(SUM(typeof(`diesel_counters_stored_0`) <> 'integer'), 0) = 0 THEN ((COALESCE(SUM(`diesel_counters_stored_0` >> 32), 0) + (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) >> 32)) << 32) | (COALESCE(SUM(`diesel_counters_stored_0` & 4294967295), 0) & 4294967295) ELSE abs(-9223372036854775807 - 1) END <> CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
+HAVING CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END <> CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
 ORDER BY `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`;
 -- [1, "1.0", 1, "1.0"]
 

@@ -51,11 +51,11 @@ async fn statements_and_queries_run_as_they_are() -> QueryResult<()> {
 
     let ranked: Vec<(i64, i64)> = ranking(likes).limit(2).load(conn).await?;
     assert_eq!(ranked, [(1, 5), (2, -1)]);
-    let top = ranking(views).limit(1);
-    let most_read = articles::table.inner_join(top);
-    let most_read = most_read.select((articles::title, top.total()));
-    let most_read: Vec<(String, i64)> = most_read.load(conn).await?;
-    assert_eq!(most_read, [("One".to_owned(), 3)]);
+    // A model where a key goes.
+    let model = &article(1);
+    increment(likes).of(model).execute(conn).await?;
+    let of_model = counter_value(likes).of(model);
+    assert_eq!(of_model.get_result::<i64>(conn).await, Ok(6));
     Ok(())
 }
 
@@ -114,7 +114,9 @@ async fn the_rest_runs_on_the_blocking_connection() -> QueryResult<()> {
         .transaction(async |conn| {
             increment(views).of(1_i64).execute(conn).await?;
             blocking_in(conn, |conn| {
-                increment_many(views, [(1_i64, 2), (2, 7)], conn)?;
+                increment(views)
+                    .of_many([(1_i64, 2), (2, 7)])
+                    .execute(conn)?;
                 article(1).incr_counter(article_counters::comments, conn)
             })
             .await?;

@@ -1,0 +1,189 @@
+//! Adding to the counters of one entity, in one statement.
+
+use std::sync::OnceLock;
+
+use chrono::NaiveDate;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::{QueryResult, RunQueryDsl};
+
+use crate::day::{Day, UNDATED};
+use crate::slot::{Slot, SlotRange};
+use crate::sql::{CounterBackend, Dialect, One, Sql, list, row, sql};
+use crate::typed::counters::{Counters, KeyType};
+use crate::typed::key::{BindKey, KeyOf, WholeKey};
+use crate::typed::settings::{CounterSettings, assert_program_counts};
+
+/// Adds to one or more counters of an entity.
+///
+/// It adds 1 to each counter, or the amounts given with [`by`](Increment::by). The entity is
+/// given with [`of`](Increment::of), and several entities with [`of_many`](Increment::of_many).
+/// It is a Diesel statement: run it with [`execute`](RunQueryDsl::execute), in the current
+/// transaction. `execute` returns the number of rows that the database reports, as for every statement
+/// of Diesel's: 1, or 2 on MySQL and MariaDB if the row existed. An amount of 0 is sent too.
+///
+/// It counts on the day on which it is executed, over the slots and by the period of the table's
+/// [`counter_table!`](crate::counter_table). A counter that triggers of the database count does not
+/// compile if the declaration names it.
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// # let (article_id, yesterday) = (1_i64, chrono::Utc::now().date_naive().pred_opt().unwrap());
+/// use diesel_counters::prelude::*;
+/// use schema::article_counters::{likes, views};
+///
+/// increment(views).of(article_id).execute(conn)?;
+/// increment(views).of(article_id).by(3).on(yesterday).execute(conn)?;
+/// increment((views, likes)).of(article_id).by((2, 1)).execute(conn)?;
+///
+/// let counted = counter_value((views, likes)).of(article_id).get_result::<(i64, i64)>(conn)?;
+/// assert_eq!(counted, (6, 1));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// [`execute`](RunQueryDsl::execute) returns the database's own errors. It fails with:
+///
+/// - an [overflow](crate::is_overflow()), if the count in the row would be out of the range of an
+///   `i64`;
+/// - a [`SerializationError`](diesel::result::Error::SerializationError), if the day that the count is
+///   stored under is outside of 1000-01-01 to 9999-12-31, or if the `index` of a [`Slot::Partition`] is
+///   not less than its `of` (not on SQLite, which does not use the slot);
+/// - a database error on PostgreSQL, if the database has another [partition](crate::set_default_slot).
+pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
+    const { assert_program_counts::<C>() }
+    Increment::new()
+}
+
+/// An increment of the counters `C` of the entity with the key `K`; made by [`increment`].
+#[must_use = "an increment adds nothing until it is executed"]
+#[derive(Debug)]
+pub struct Increment<C: Counters, K = ()> {
+    /// Unset until a statement needs it, so that the clock is read once, or not at all.
+    pub(crate) day: OnceLock<Day>,
+    pub(crate) slots: SlotRange,
+    pub(crate) id: One<KeyType<C>, K>,
+    pub(crate) amounts: C::Amounts,
+}
+
+impl<C: Counters, K: Clone> Clone for Increment<C, K> {
+    fn clone(&self) -> Self {
+        Increment {
+            day: self.day.clone(),
+            id: self.id.clone(),
+            ..*self
+        }
+    }
+}
+
+impl<C: Counters> Increment<C> {
+    pub(crate) fn new() -> Self {
+        Increment {
+            day: OnceLock::new(),
+            slots: Slot::chosen().range(C::Table::SLOTS),
+            id: One::new(()),
+            amounts: C::ONE_EACH,
+        }
+    }
+
+    /// Sets the entity, by its key or by its model: `.of(article_id)`, `.of(&article)`.
+    pub fn of<K, N>(self, id: K) -> Increment<C, K::Value>
+    where
+        K: KeyOf<KeyType<C>, N, Types: WholeKey<KeyType<C>>>,
+    {
+        self.of_id(id.into_value())
+    }
+
+    pub(crate) fn of_id<K>(self, id: K) -> Increment<C, K> {
+        Increment {
+            day: self.day,
+            slots: self.slots,
+            id: One::new(id),
+            amounts: self.amounts,
+        }
+    }
+}
+
+impl<C: Counters, K> Increment<C, K> {
+    /// Sets the amount to add, which may be negative: an `i64` for one counter, or a tuple of `i64`
+    /// for a tuple of counters. Defaults to 1 for each counter.
+    pub fn by(self, amount: C::Value) -> Self {
+        self.amounts(C::amounts(amount))
+    }
+
+    /// The increment by 0 that locks an entity against other corrections of its counters, until the
+    /// transaction ends. Increments do not wait for it, except on SQLite.
+    ///
+    /// The lock is the entity's merged row of 1970-01-01. If the row does not exist, it is inserted.
+    pub(crate) fn lock(id: K) -> Self {
+        Increment {
+            day: Day(UNDATED).into(),
+            slots: SlotRange::merged(),
+            id: One::new(id),
+            amounts: C::ZERO,
+        }
+    }
+
+    /// Sets how the slot is chosen, for the tests of the repository.
+    #[doc(hidden)]
+    pub fn slot(mut self, slot: Slot) -> Self {
+        self.slots = slot.range(C::Table::SLOTS);
+        self
+    }
+
+    /// The day to count on. It stays the same from the first call on.
+    pub(crate) fn day(&self) -> &Day {
+        self.day.get_or_init(|| Day(C::Table::shape().today()))
+    }
+
+    /// Sets the day that the count is stored under.
+    pub(crate) fn on_stored(mut self, day: NaiveDate) -> Self {
+        self.day = Day(day).into();
+        self
+    }
+
+    pub(crate) fn amounts(mut self, amounts: C::Amounts) -> Self {
+        self.amounts = amounts;
+        self
+    }
+
+    /// Sets the day to count on. Defaults to today. If the table counts by another
+    /// [`Period`](crate::Period) than the day, it counts in the period that contains `day`.
+    pub fn on(mut self, day: NaiveDate) -> Self {
+        self.day = Day(C::Table::PERIOD.start(day)).into();
+        self
+    }
+}
+
+impl<C: Counters, K, Conn> RunQueryDsl<Conn> for Increment<C, K> {}
+
+/// Distinguishes the query id of an increment from others.
+#[derive(Debug)]
+pub struct Upsert;
+
+// The SQL does not depend on the Rust type of the key.
+impl<C: Counters + QueryId, K> QueryId for Increment<C, K> {
+    type QueryId = (Upsert, C::QueryId);
+    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
+}
+
+impl<C, K, DB> QueryFragment<DB> for Increment<C, K>
+where
+    C: Counters,
+    K: BindKey<KeyType<C>, DB>,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let (db, shape) = (Dialect::of(&out), C::Table::shape());
+        let insert = db.insert_into(shape.table, &shape.key, C::NAMES);
+        let mut values: Vec<Sql<'b, DB>> = row(&self.id, 0);
+        values.push(sql!("{self.day()}"));
+        values.push(db.slot(&self.slots, true));
+        values.push(list(", ", self.amounts.as_ref()));
+        let add = db.on_conflict_add(&shape.key, C::NAMES);
+        sql!("{insert} VALUES ({&values}){add}").walk(out)
+    }
+}

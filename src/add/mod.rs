@@ -1,0 +1,8 @@
+//! Adding to counters.
+
+pub(crate) mod gathered;
+pub(crate) mod increment;
+pub(crate) mod many;
+#[cfg(feature = "postgres")]
+pub(crate) mod statement;
+pub(crate) mod transaction;

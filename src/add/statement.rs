@@ -1,0 +1,273 @@
+//! Counting in the statement that writes the counted row, on PostgreSQL.
+
+use diesel::backend::Backend;
+use diesel::pg::Pg;
+use diesel::query_builder::{
+    AsQuery, AstPass, DeleteStatement, InsertStatement, Query, QueryFragment, QueryId,
+    UpdateStatement,
+};
+use diesel::{QueryResult, QuerySource, RunQueryDsl};
+
+use crate::add::increment::Increment;
+use crate::add::many::{IncrementMany, UpsertMany};
+use crate::sql::Values;
+use crate::typed::counters::{Counters, KeyType};
+use crate::typed::key::BindKey;
+
+/// Adds the method [`counting`](CountingDsl::counting) to Diesel's `INSERT`, `UPDATE` and `DELETE`
+/// statements. It is for PostgreSQL only, and requires the feature `postgres`.
+pub trait CountingDsl: Sized {
+    /// Adds an increment to this statement: `WITH … AS (<the increment>) INSERT INTO …`. The row is
+    /// written and counted in one statement, which needs no transaction: both happen, or neither
+    /// does.
+    ///
+    /// ```
+    /// # include!("../doctest_setup.rs");
+    /// # use diesel::connection::LoadConnection;
+    /// # use schema::comments;
+    /// use diesel_counters::prelude::*;
+    ///
+    /// #[derive(Insertable)]
+    /// #[diesel(table_name = comments, treat_none_as_default_value = false)]
+    /// struct NewComment<'a> {
+    ///     article_id: i64,
+    ///     body: &'a str,
+    /// }
+    ///
+    /// # fn post<PgConnection: LoadConnection<Backend = diesel::pg::Pg>>(
+    /// #     (article, new_comment): (Article, NewComment),
+    /// #     conn: &mut PgConnection,
+    /// # ) -> QueryResult<()> {
+    /// diesel::insert_into(comments::table)
+    ///     .values(&new_comment)
+    ///     .counting(increment(article_counters::comments).of(article.id))
+    ///     .execute(conn)?;
+    ///
+    /// let id: i64 = diesel::insert_into(comments::table)
+    ///     .values(&new_comment)
+    ///     .returning(comments::id)
+    ///     .counting(increment(article_counters::comments).of(article.id))
+    ///     .get_result(conn)?;
+    /// # let _ = id;
+    /// # Ok(())
+    /// # }
+    /// # fn main() {}
+    /// ```
+    ///
+    /// `increment` is an [`Increment`] or, with [`of_many`](Increment::of_many), an
+    /// [`IncrementMany`]. To count in several tables, call `counting` several times.
+    ///
+    /// [`execute`](RunQueryDsl::execute) returns the number of rows that the statement itself wrote.
+    /// [`load`](RunQueryDsl::load) and [`get_result`](RunQueryDsl::get_result) return its rows. Call
+    /// [`returning`](InsertStatement::returning) and `on_conflict` before `counting`.
+    ///
+    /// # What it counts
+    ///
+    /// **It counts even if the statement writes no row**, as with `ON CONFLICT DO NOTHING` or a
+    /// `DELETE` that finds nothing, and it counts once if the statement writes several rows. If the
+    /// count depends on the rows that are written, count them with a trigger:
+    /// `diesel-counters generate trigger`.
+    ///
+    /// The statement and the increment read the same snapshot, so neither sees the rows of the
+    /// other. Foreign keys are checked at the end: the entity can be the row that the statement
+    /// inserts.
+    ///
+    /// An amount of 0 writes the row of the counter too, except with `of_many`.
+    ///
+    /// # Cost
+    ///
+    /// It saves three round trips: `BEGIN`, the increment and `COMMIT`. In a transaction it saves
+    /// one.
+    ///
+    /// This pays if the statement is prepared once. Diesel prepares it once for each connection if
+    /// it would do so for the statement without the increment:
+    ///
+    /// - for `values((column.eq(…), …))`, an array, and a `DELETE`;
+    /// - for a `#[derive(Insertable)]` **with `treat_none_as_default_value = false`**, as above.
+    ///
+    /// Diesel does not for other structs, for a `Vec`, for `do_update().set(…)` and for an `UPDATE`.
+    /// Then the database also parses and plans the increment each time, which takes about as long as
+    /// the round trips that are saved on a local connection.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the statement, and those of [`increment`](crate::dsl::increment()) and
+    /// [`of_many`](Increment::of_many). After an error, nothing is written and
+    /// nothing is counted.
+    ///
+    /// It fails if two increments of the statement add to the same row. For several counters of
+    /// an entity, use one increment: `increment((views, likes))`.
+    fn counting<I: StatementIncrement>(self, increment: I) -> CountingStatement<Self, I::Upsert> {
+        CountingStatement {
+            statement: self,
+            increments: increment.into_upsert(),
+        }
+    }
+}
+
+impl<T: QuerySource, U, Op, Ret> CountingDsl for InsertStatement<T, U, Op, Ret> {}
+impl<T: QuerySource, U, V, Ret> CountingDsl for UpdateStatement<T, U, V, Ret> {}
+impl<T: QuerySource, U, Ret> CountingDsl for DeleteStatement<T, U, Ret> {}
+
+/// An increment that [`counting`](CountingDsl::counting) takes: an [`Increment`] or an
+/// [`IncrementMany`]. Do not implement it yourself.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an increment",
+    label = "this requires an increment, such as `increment(comments).of(article.id)`"
+)]
+pub trait StatementIncrement {
+    /// The increment as one statement.
+    type Upsert;
+    #[doc(hidden)]
+    fn into_upsert(self) -> Self::Upsert;
+}
+
+impl<C: Counters, Id> StatementIncrement for Increment<C, Id> {
+    type Upsert = Self;
+    fn into_upsert(self) -> Self {
+        self
+    }
+}
+
+impl<C, K> StatementIncrement for IncrementMany<C, K>
+where
+    C: Counters,
+    K: BindKey<KeyType<C>, Pg> + Ord,
+{
+    type Upsert = UpsertMany<C, K::Columns>;
+    fn into_upsert(self) -> Self::Upsert {
+        self.into_upsert()
+    }
+}
+
+/// The statement `S` with the increments `I`; made by [`counting`](CountingDsl::counting).
+#[must_use = "a statement does nothing until it is executed"]
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct CountingStatement<S, I> {
+    statement: S,
+    increments: I,
+}
+
+impl<S, I> CountingStatement<S, I> {
+    /// Adds another increment, of another table or of other entities.
+    pub fn counting<J: StatementIncrement>(
+        self,
+        increment: J,
+    ) -> CountingStatement<S, (I, J::Upsert)> {
+        CountingStatement {
+            statement: self.statement,
+            increments: (self.increments, increment.into_upsert()),
+        }
+    }
+}
+
+impl<S, I, Conn> RunQueryDsl<Conn> for CountingStatement<S, I> {}
+
+impl<S, I, DB> QueryFragment<DB> for CountingStatement<S, I>
+where
+    S: QueryFragment<DB>,
+    I: Upserts<DB>,
+    DB: WritesInWith,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_sql("WITH ");
+        self.increments.walk_all(out.reborrow())?;
+        out.push_sql(" ");
+        self.statement.walk_ast(out)
+    }
+}
+
+impl<S: AsQuery, I> AsQuery for CountingStatement<S, I> {
+    type SqlType = S::SqlType;
+    type Query = CountingQuery<S::Query, I>;
+
+    fn as_query(self) -> Self::Query {
+        CountingQuery(CountingStatement {
+            statement: self.statement.as_query(),
+            increments: self.increments,
+        })
+    }
+}
+
+/// The rows that a [`CountingStatement`] returns, as a query.
+#[must_use = "a query reads nothing until it is loaded"]
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct CountingQuery<S, I>(CountingStatement<S, I>);
+
+impl<S: Query, I> Query for CountingQuery<S, I> {
+    type SqlType = S::SqlType;
+}
+
+impl<S, I, Conn> RunQueryDsl<Conn> for CountingQuery<S, I> {}
+
+impl<S, I, DB> QueryFragment<DB> for CountingQuery<S, I>
+where
+    DB: Backend,
+    CountingStatement<S, I>: QueryFragment<DB>,
+{
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.0.walk_ast(out)
+    }
+}
+
+/// A backend whose statements can write other rows in a `WITH`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot count in the statement that writes the row: only PostgreSQL can",
+    label = "on this database, run the statement and the increment in one transaction"
+)]
+pub trait WritesInWith: Backend {}
+impl WritesInWith for Pg {}
+
+/// The increments of a statement, as SQL.
+pub trait Upserts<DB: Backend> {
+    const NUMBER: usize;
+    /// Writes what follows `WITH`.
+    fn walk_all<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+}
+
+impl<C, Id, DB> Upserts<DB> for Increment<C, Id>
+where
+    C: Counters,
+    DB: Backend,
+    Self: QueryFragment<DB>,
+{
+    const NUMBER: usize = 1;
+    fn walk_all<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        walk_numbered(1, self, out)
+    }
+}
+
+impl<C: Counters, Keys: Values<Pg>> Upserts<Pg> for UpsertMany<C, Keys> {
+    const NUMBER: usize = 1;
+    fn walk_all<'b>(&'b self, out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        walk_numbered(1, self, out)
+    }
+}
+
+impl<I, J, DB> Upserts<DB> for (I, J)
+where
+    DB: Backend,
+    I: Upserts<DB>,
+    J: QueryFragment<DB>,
+{
+    const NUMBER: usize = I::NUMBER + 1;
+    fn walk_all<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let (others, last) = self;
+        others.walk_all(out.reborrow())?;
+        out.push_sql(", ");
+        walk_numbered(Self::NUMBER, last, out)
+    }
+}
+
+/// Writes `"diesel_counters_counted_1" AS (…)`.
+fn walk_numbered<'b, DB: Backend>(
+    number: usize,
+    upsert: &'b impl QueryFragment<DB>,
+    mut out: AstPass<'_, 'b, DB>,
+) -> QueryResult<()> {
+    out.push_identifier(&format!("diesel_counters_counted_{number}"))?;
+    out.push_sql(" AS (");
+    upsert.walk_ast(out.reborrow())?;
+    out.push_sql(")");
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! Setting counters to a value.
+
+use chrono::NaiveDate;
+use diesel::QueryResult;
+use diesel::connection::LoadConnection;
+use diesel::query_dsl::methods::ExecuteDsl;
+
+use crate::add::increment::Increment;
+use crate::correct::where_locked;
+use crate::day::DayRange;
+use crate::sql::transaction::{is_in_a_lasting_transaction, transaction};
+use crate::sql::{CounterBackend, load, sql};
+use crate::typed::counters::{Counters, KeyType, add, amounts, difference, is_zero};
+use crate::typed::key::{BindKey, KeyOf, WholeKey};
+use crate::typed::settings::{CounterSettings, assert_program_counts};
+
+/// Sets one or more counters of an entity to a value.
+///
+/// The entity is given with [`of`](SetCounter::of), and the value with [`to`](SetCounter::to).
+/// `execute` adds the difference between the value and the stored total to today's count, and
+/// returns the total before. Counts of earlier days do not change. [`on`](SetCounter::on) sets the
+/// count of one day instead, and [`of_days`](SetCounter::of_days) those of many entities and days.
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// use diesel_counters::prelude::*;
+/// use diesel_counters::dsl::set_counter;
+/// use schema::article_counters::views;
+///
+/// increment(views).of(1_i64).by(3).execute(conn)?;
+/// let before: i64 = set_counter(views).of(1_i64).to(100).execute(conn)?;
+/// increment(views).of(1_i64).execute(conn)?;
+///
+/// assert_eq!(before, 3);
+/// assert_eq!(counter_value(views).of(1_i64).get_result::<i64>(conn)?, 101);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Concurrency
+///
+/// A count of another transaction is neither lost nor counted twice. Increments do not wait for
+/// `set_counter`, with two exceptions:
+///
+/// - on SQLite, which has one writer at a time;
+/// - on MySQL and MariaDB if the caller has a transaction open: there it locks the entity's rows
+///   until the transaction ends.
+///
+/// Other corrections of the same entity wait for it; see [`execute`](SetCounter::execute).
+pub fn set_counter<C: Counters>(_counters: C) -> SetCounter<C> {
+    const { assert_program_counts::<C>() }
+    SetCounter {
+        increment: Increment::new(),
+        days: DayRange::ALL,
+        value: C::ZERO,
+    }
+}
+
+/// Sets the counters `C` of the entity `Id`; made by [`set_counter`].
+#[must_use = "a counter is not set until this is executed"]
+#[derive(Debug, Clone)]
+pub struct SetCounter<C: Counters, Id = ()> {
+    increment: Increment<C, Id>,
+    days: DayRange,
+    value: C::Amounts,
+}
+
+impl<C: Counters> SetCounter<C> {
+    /// Sets the entity, by its key or by its model.
+    pub fn of<K, N>(self, id: K) -> SetCounter<C, K::Value>
+    where
+        K: KeyOf<KeyType<C>, N, Types: WholeKey<KeyType<C>>>,
+    {
+        self.of_id(id.into_value())
+    }
+
+    pub(crate) fn of_id<K>(self, id: K) -> SetCounter<C, K> {
+        SetCounter {
+            increment: self.increment.of_id(id),
+            days: self.days,
+            value: self.value,
+        }
+    }
+}
+
+impl<C: Counters, Id> SetCounter<C, Id> {
+    /// Sets the value, or a tuple of values. Defaults to 0.
+    pub fn to(mut self, value: C::Value) -> Self {
+        self.value = C::amounts(value);
+        self
+    }
+
+    /// Sets the count of this day, in place of the total. Counts of other days do not change. If the
+    /// table counts by week, month or year, it is the count of the period that contains `day`.
+    pub fn on(mut self, day: NaiveDate) -> Self {
+        self.increment = self.increment.on(day);
+        self.days = DayRange::period_of(day, C::Table::PERIOD);
+        self
+    }
+
+    /// Sets the counters. Returns the value before, or a tuple of values.
+    ///
+    /// It runs up to three statements in a transaction, or in a savepoint if a transaction is open;
+    /// in an open transaction on MySQL and MariaDB, four or more. One reads all rows of the entity. The
+    /// first statement adds 0 to the entity's row of 1970-01-01 in slot 0, which is inserted if it
+    /// does not exist. This row is the lock that lets one correction of the entity run at a time. A
+    /// [partitioned table](crate::CounterTable#partitions) requires a partition for it. On MySQL and
+    /// MariaDB, the transaction is READ COMMITTED.
+    ///
+    /// # Errors
+    ///
+    /// It returns the database's own errors. In a transaction above READ COMMITTED, this can be a
+    /// serialization failure: another transaction has corrected, merged or deleted the counters since
+    /// the first statement of that transaction. It returns an [overflow](crate::is_overflow()) if the
+    /// value before, the difference, or a row is out of the range of an `i64`.
+    pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
+    where
+        Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let latest = is_in_a_lasting_transaction(conn)?;
+        transaction(conn, |conn| {
+            let id = &self.increment.id;
+            ExecuteDsl::execute(Increment::<C, Id>::lock(id.0.clone()), conn)?;
+            let mut before = C::ZERO;
+            for row in self.rows(latest, conn)? {
+                add(&mut before, &row)?;
+            }
+            let difference = difference::<C>(self.value, before)?;
+            if !is_zero(&difference) {
+                ExecuteDsl::execute(self.increment.amounts(difference), conn)?;
+            }
+            Ok(C::value(before))
+        })
+    }
+
+    /// Reads the entity's rows; the `latest` ones until two reads in a row return the same number.
+    ///
+    /// On MySQL and MariaDB at READ COMMITTED, another transaction can commit two rows during a read:
+    /// one that the read has already passed, and one that it reaches later. The next read returns both.
+    /// The rows of the earlier read are locked and have not changed.
+    fn rows<Conn>(&self, latest: bool, conn: &mut Conn) -> QueryResult<Vec<C::Amounts>>
+    where
+        Id: BindKey<KeyType<C>, Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let shape = C::Table::shape();
+        let mut number = None;
+        loop {
+            let rows = load(
+                conn,
+                |db| {
+                    let (table, select) = (shape.table, db.select());
+                    let rows = where_locked(db, shape, &self.increment.id, &self.days);
+                    let end = db.read_latest(shape.day(), shape.slot()).filter(|_| latest);
+                    sql!("{select}{C::NAMES} FROM {table}{db.by_key()}{rows}{end}")
+                },
+                |row| amounts::<C, Conn::Backend>(row, 0),
+            )?;
+            if !latest || number == Some(rows.len()) {
+                return Ok(rows);
+            }
+            number = Some(rows.len());
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The rows that a merge merges, and the rows that it adds them to.
+
+use std::cmp::Reverse;
+
+use chrono::NaiveDate;
+use diesel::backend::Backend;
+
+use crate::day::{Day, DayRange, Period, UNDATED};
+use crate::shape::Shape;
+use crate::slot::Partition;
+use crate::sql::{Dialect, Sql, and, sql};
+
+/// The key of a row.
+pub type RowKey<K> = (K, NaiveDate, i16);
+
+/// The rows to merge, and the period into whose first day they are merged: for [`Period::Day`], the
+/// slots of each day.
+#[derive(Debug, Clone, Copy)]
+pub struct MergeRange {
+    /// The first day.
+    pub(super) first: Day,
+    /// The day after the last day.
+    pub(super) before: Day,
+    pub(super) into: Period,
+    pub(super) partition: Partition,
+}
+
+impl MergeRange {
+    /// The range that is merged before `day`, in a table that counts by `period`.
+    pub(super) fn new(
+        into: Period,
+        period: Period,
+        mut day: NaiveDate,
+        partition: Partition,
+    ) -> Self {
+        // By day, a merge of slots leaves the periods of the table as they are.
+        let into = if into > Period::Day {
+            into.max(period)
+        } else {
+            into
+        };
+        for whole in [period, into] {
+            // `Total` has no end: its counts are stored under 1970-01-01, and older ones remain.
+            if whole < Period::Total {
+                day = whole.start(day);
+            }
+        }
+        let first = match into {
+            Period::Day => None,
+            // Rows of 1970-01-01 are those without a day, so the period of that day is left out.
+            _ => into.next(into.start(UNDATED)).or(UNDATED.succ_opt()),
+        };
+        MergeRange {
+            first: first.map_or(DayRange::FIRST, Day),
+            before: Day(day.clamp(DayRange::FIRST.0, DayRange::LAST.0)),
+            into,
+            partition,
+        }
+    }
+
+    /// Returns the key of the row that this row is added to. It is not after this row in the primary
+    /// key, except after the merged row of a node that is gone.
+    pub(super) fn target_of<K: Clone>(&self, (entity, day, _slot): &RowKey<K>) -> RowKey<K> {
+        let slot = *self.partition.merged();
+        (entity.clone(), self.into.start(*day), slot)
+    }
+
+    /// Splits rows by the row that they are added to. If all are added to the same row, returns the
+    /// first of them as the error.
+    pub(super) fn split_by_target<K: Clone + Ord>(
+        &self,
+        rows: Vec<RowKey<K>>,
+    ) -> Result<Vec<Vec<RowKey<K>>>, RowKey<K>> {
+        let same = |a: &RowKey<K>, b: &RowKey<K>| self.target_of(a) == self.target_of(b);
+        let mut parts: Vec<_> = rows.chunk_by(same).map(<[_]>::to_vec).collect();
+        match &parts[..] {
+            [one] => Err(one[0].clone()),
+            _ => {
+                parts.reverse();
+                Ok(parts)
+            }
+        }
+    }
+
+    /// Returns the keys of the rows that these rows are added to, in the order to lock them.
+    pub(super) fn targets_of<K: Clone + Ord>(&self, rows: &[RowKey<K>]) -> Vec<RowKey<K>> {
+        let mut targets: Vec<RowKey<K>> = rows.iter().map(|row| self.target_of(row)).collect();
+        // Corrections lock rows in this order too: entity by entity, first the row of 1970-01-01,
+        // and then from the last day to the first.
+        targets.sort_unstable_by(|(a, day_a, _), (b, day_b, _)| {
+            let of = |day: &NaiveDate| (*day != UNDATED, Reverse(*day));
+            (a, of(day_a)).cmp(&(b, of(day_b)))
+        });
+        targets.dedup();
+        targets
+    }
+
+    /// A condition that is true for the rows to merge.
+    pub(super) fn condition<'a, DB: Backend>(
+        &'a self,
+        db: Dialect,
+        shape: &Shape<'a>,
+    ) -> Sql<'a, DB> {
+        let (day, slot) = (shape.day(), shape.slot());
+        let MergeRange { first, before, .. } = self;
+        // The only node merges what the nodes before it have left in their slots too.
+        let is_mergeable = if self.partition.is_whole() {
+            " <> 0"
+        } else {
+            " > 0"
+        };
+        let start = db.start_of(self.into, day);
+        let is_later = (self.into > Period::Day).then(|| sql!(" OR {day} <> {start}"));
+        let is_own = and(db.is_own(&self.partition, slot));
+        let is_day = and(db.is_day(day));
+        sql!(
+            "{day} >= {first} AND {day} < {before} AND ({slot}{is_mergeable}{is_later})\
+             {is_own}{is_day}"
+        )
+    }
+}

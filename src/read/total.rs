@@ -1,0 +1,383 @@
+//! A total as an expression of any query.
+
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+
+use chrono::NaiveDate;
+use diesel::backend::Backend;
+use diesel::expression::{AsExpression, Expression, TypedExpressionType, ValidGrouping};
+use diesel::internal::table_macro::ops;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_source::{AppearsInFromClause, Once};
+use diesel::sql_types::{BigInt, Nullable, SqlType};
+use diesel::{AppearsOnTable, QueryResult, SelectableExpression};
+
+use crate::day::DayRange;
+use crate::read::days::{AllDays, Days};
+use crate::shape::Name;
+use crate::sql::{CounterBackend, Dialect, Sql, fragment, list, sql};
+use crate::typed::counters::{Counters, KeyType};
+use crate::typed::key::Columns;
+use crate::typed::settings::{ChildOf, CounterSettings, HasParent};
+
+/// Returns a counter's total as a Diesel expression, for queries of the parent table.
+///
+/// It is a `BigInt` that is never NULL: it is 0 for a row that was never counted. Use it in
+/// `select`, `filter` and `order`, and in joins, boxed queries and subqueries. It sums all days,
+/// unless a day is given with [`on`](Total::on) or a range with [`between`](Total::between).
+///
+/// The parent table is declared with [`counter_table!`](crate::counter_table). If there are several,
+/// it is the first one. For any other key, use [`of`](Total::of), as in `total(views).of(crates::id)`.
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// # let today = chrono::Utc::now().date_naive();
+/// # let monday = today - chrono::Days::new(3);
+/// use diesel_counters::dsl::total;
+/// use diesel_counters::prelude::*;
+/// use schema::article_counters::{likes, views};
+///
+/// increment(views).of_many([(1_i64, 10), (2, 200)]).execute(conn)?;
+///
+/// let most_read: Vec<(Article, i64, i64)> = articles::table
+///     .select((Article::as_select(), total(views), total(likes).between(monday..=today)))
+///     .filter(total(views).gt(100))
+///     .order(total(views).desc())
+///     .limit(10)
+///     .load(conn)?;
+/// assert_eq!(most_read[0].0.title, "Two");
+/// assert_eq!((most_read[0].1, most_read[0].2), (200, 0));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It can be a field of a model. Its type is [`Total<C>`]:
+///
+/// ```
+/// # include!("../doctest_setup.rs");
+/// # fn main() -> diesel::QueryResult<()> {
+/// # let conn = &mut establish_connection();
+/// use diesel_counters::dsl::total;
+/// use diesel_counters::prelude::*;
+///
+/// #[derive(Queryable, Selectable)]
+/// #[diesel(table_name = articles)]
+/// struct Listed {
+///     title: String,
+///     #[diesel(select_expression = total(article_counters::views))]
+///     views: i64,
+/// }
+///
+/// let listed = articles::table.select(Listed::as_select()).load(conn)?;
+/// assert_eq!((listed[0].title.as_str(), listed[0].views), ("One", 0));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Cost
+///
+/// It is a subquery, which the database runs for each row: in a `select`, for each row of the
+/// result; in a `filter` or an `order`, for each row of the table. To rank a large table, read the
+/// keys of a [`ranking`](crate::dsl::ranking()) instead, or
+/// [`materialize`](crate::HasCounters::materialize) the totals into a column with an index.
+pub fn total<C: Counters<Value = i64>>(_counter: C) -> Total<C> {
+    Total {
+        days: AllDays,
+        entity: ParentRow(PhantomData),
+        of: PhantomData,
+    }
+}
+
+/// The return type of [`total`](crate::dsl::total()), under the name that Diesel's `auto_type`
+/// requires.
+#[allow(non_camel_case_types)]
+pub type total<C> = Total<C>;
+
+/// An expression for the total of the counter `C` of the entity `Id` over `Days`; made by
+/// [`total`](crate::dsl::total()).
+#[must_use = "an expression does nothing until it is part of a query"]
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct Total<C, Days = AllDays, Id = ParentRow<C>> {
+    days: Days,
+    entity: Id,
+    of: PhantomData<C>,
+}
+
+impl<C: Counters, Days, Id> Total<C, Days, Id> {
+    /// Sums only the counts of `day`; see [`Sums::on`](crate::dsl::Sums::on).
+    pub fn on(self, day: NaiveDate) -> Total<C, DayRange, Id> {
+        self.days(DayRange::period_of(day, C::Table::PERIOD))
+    }
+
+    /// Sums only the counts of a range of days; see [`Sums::between`](crate::dsl::Sums::between).
+    ///
+    /// The type differs from that of a total of all days. If a variable has to hold either, use
+    /// `between(..)` for all days.
+    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Total<C, DayRange, Id> {
+        self.days(DayRange::whole(days, C::Table::PERIOD))
+    }
+
+    fn days(self, days: DayRange) -> Total<C, DayRange, Id> {
+        Total {
+            days,
+            entity: self.entity,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<C: Counters, Days> Total<C, Days> {
+    /// Sets the entity: an expression for its key, such as a foreign key or the field of an alias.
+    /// If the key is NULL, the total is 0. For `sql`, name the type: `sql::<BigInt>("…")`.
+    ///
+    /// For a key of several columns, give a tuple of expressions and values, such as
+    /// `(articles::id, "👍")`, none of which can be NULL. With fewer than the key has columns, it is the
+    /// total of all entities whose keys begin with them.
+    ///
+    /// ```
+    /// # include!("../doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// # diesel::insert_into(schema::comments::table)
+    /// #     .values((schema::comments::article_id.eq(1), schema::comments::body.eq("Nice.")))
+    /// #     .execute(conn)?;
+    /// use diesel_counters::dsl::total;
+    /// use diesel_counters::prelude::*;
+    /// use schema::article_counters::views;
+    /// use schema::comments;
+    ///
+    /// // Each comment, with the number of views of its article.
+    /// let read: Vec<(String, i64)> = comments::table
+    ///     .select((comments::body, total(views).of(comments::article_id)))
+    ///     .load(conn)?;
+    /// assert_eq!(read, [("Nice.".to_owned(), 0)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn of<Id, N>(self, id: Id) -> Total<C, Days, Id::Parts>
+    where
+        Id: TotalOf<KeyType<C>, N>,
+    {
+        Total {
+            days: self.days,
+            entity: id.into_parts(),
+            of: PhantomData,
+        }
+    }
+}
+
+/// Expressions for the first columns of a key, as SQL.
+pub trait Parts<DB: Backend> {
+    /// The expression for each column.
+    fn parts(&self) -> Vec<Sql<'_, DB>>;
+}
+
+macro_rules! parts {
+    ($($($i:tt $K:ident),*;)*) => {$(
+        impl<$($K: QueryFragment<DB>,)* DB: Backend> Parts<DB> for ($($K,)*) {
+            fn parts(&self) -> Vec<Sql<'_, DB>> {
+                vec![$(fragment(&self.$i)),*]
+            }
+        }
+    )*};
+}
+
+parts! {
+    0 A;
+    0 A, 1 B;
+    0 A, 1 B, 2 C;
+    0 A, 1 B, 2 C, 3 D;
+    0 A, 1 B, 2 C, 3 D, 4 E;
+}
+
+/// An expression for the key of a [`Total`], which has the SQL types `Key`, or for its first columns.
+/// The compiler infers `Columns`, their number.
+#[diagnostic::on_unimplemented(
+    message = "this is not an expression for a key of this counter table, whose key has the SQL types `{Key}`",
+    label = "this is a `{Self}`"
+)]
+pub trait TotalOf<Key, Columns> {
+    /// The expressions, as a tuple.
+    type Parts;
+    #[doc(hidden)]
+    fn into_parts(self) -> Self::Parts;
+}
+
+/// An expression with the SQL type `ST` or `Nullable<ST>`.
+#[diagnostic::on_unimplemented(
+    message = "this is not an expression for a key of this counter table, whose key begins with the SQL type `{ST}`",
+    label = "the SQL type of this expression is `{Self}`"
+)]
+pub trait OrNull<ST> {}
+impl<ST> OrNull<ST> for ST {}
+#[diagnostic::do_not_recommend]
+impl<ST> OrNull<ST> for Nullable<ST> {}
+
+macro_rules! total_of {
+    ($($number:literal: ($($K:ident: $S:ident $k:ident)*) of ($($T:ident)*);)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<$($K,)* $($T: SqlType + TypedExpressionType),*> TotalOf<($($T,)*), Columns<$number>>
+            for ($($K,)*)
+        where
+            $($K: AsExpression<$S>,)*
+        {
+            type Parts = ($($K::Expression,)*);
+            fn into_parts(self) -> Self::Parts {
+                let ($($k,)*) = self;
+                ($($k.as_expression(),)*)
+            }
+        }
+    )*};
+    (@one $(($($T:ident)*);)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<Id, A, $($T),*> TotalOf<(A, $($T,)*), Columns<1>> for Id
+        where
+            Id: Expression<SqlType: OrNull<A> + SqlType>,
+        {
+            type Parts = (Id,);
+            fn into_parts(self) -> (Id,) {
+                (self,)
+            }
+        }
+    )*};
+}
+
+total_of! {
+    @one
+    ();
+    (B);
+    (B C);
+    (B C D);
+    (B C D E);
+}
+
+total_of! {
+    2: (I: A i J: B j) of (A B);
+    2: (I: A i J: B j) of (A B C);
+    3: (I: A i J: B j K: C k) of (A B C);
+    2: (I: A i J: B j) of (A B C D);
+    3: (I: A i J: B j K: C k) of (A B C D);
+    4: (I: A i J: B j K: C k L: D l) of (A B C D);
+    2: (I: A i J: B j) of (A B C D E);
+    3: (I: A i J: B j K: C k) of (A B C D E);
+    4: (I: A i J: B j K: C k L: D l) of (A B C D E);
+    5: (I: A i J: B j K: C k L: D l M: E m) of (A B C D E);
+}
+
+/// The alias of the counter table in the subquery, so that the query around it can use the table's
+/// name.
+const COUNTED: Name<'static> = Name("diesel_counters_counted");
+
+impl<C, D, Id, DB> QueryFragment<DB> for Total<C, D, Id>
+where
+    C: Counters,
+    Id: Parts<DB>,
+    D: Days,
+    DB: CounterBackend,
+{
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let (db, shape) = (Dialect::of(&out), C::Table::shape());
+        let key = shape.entity().iter().zip(self.entity.parts());
+        let is_key = key.map(|(column, part)| sql!("{COUNTED}.{*column} = {part}"));
+        let conditions = is_key.chain(self.days.condition(shape.day()));
+        let (table, rows) = (shape.table, list(" AND ", conditions));
+        let word = if rows.is_empty() { "" } else { " WHERE " };
+        let sum = db.sum(C::NAMES[0]);
+        sql!("({db.select()}{sum} FROM {table} AS {COUNTED}{word}{rows})").walk(out)
+    }
+}
+
+// `total(a) + total(b)`. Diesel's `numeric_expr!` writes such impls only for types without
+// parameters.
+macro_rules! operators {
+    ($($Op:ident $method:ident),*) => {$(
+        impl<C: Counters, Days, Id, Rhs> std::ops::$Op<Rhs> for Total<C, Days, Id>
+        where
+            Id: Expression,
+            Rhs: AsExpression<BigInt>,
+        {
+            type Output = ops::$Op<Self, Rhs::Expression>;
+
+            fn $method(self, rhs: Rhs) -> Self::Output {
+                ops::$Op::new(self, rhs.as_expression())
+            }
+        }
+    )*};
+}
+
+operators!(Add add, Sub sub, Mul mul, Div div);
+
+impl<C: Counters, Days, Id: Expression> Expression for Total<C, Days, Id> {
+    type SqlType = BigInt;
+}
+
+impl<C: Counters, Days, Id: ValidGrouping<By>, By> ValidGrouping<By> for Total<C, Days, Id> {
+    type IsAggregate = Id::IsAggregate;
+}
+
+impl<C: Counters, Days, Id: AppearsOnTable<QS>, QS: ?Sized> AppearsOnTable<QS>
+    for Total<C, Days, Id>
+{
+}
+
+// In a left join the key can be NULL. The total is 0 then, and not NULL.
+impl<C: Counters, Days, Id: AppearsOnTable<QS>, QS: ?Sized> SelectableExpression<QS>
+    for Total<C, Days, Id>
+{
+}
+
+/// An expression for the primary key of a row of the parent table. It is the default entity of a
+/// [`Total`].
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct ParentRow<C>(PhantomData<C>);
+
+type ParentKey<C> = <<C as Counters>::Table as ChildOf<ParentOf<C>>>::ParentKey;
+
+type ParentOf<C> = <<C as Counters>::Table as HasParent>::Parent;
+
+impl<C, DB> Parts<DB> for ParentRow<C>
+where
+    C: Counters<Table: HasParent>,
+    ParentKey<C>: Parts<DB>,
+    DB: CounterBackend,
+{
+    fn parts(&self) -> Vec<Sql<'_, DB>> {
+        C::Table::PARENT_KEY.parts()
+    }
+}
+
+// A total is the expression; the key is a part of it.
+impl<C: Counters> Expression for ParentRow<C> {
+    type SqlType = BigInt;
+}
+
+impl<C, By> ValidGrouping<By> for ParentRow<C>
+where
+    C: Counters<Table: HasParent>,
+    ParentKey<C>: ValidGrouping<By>,
+{
+    type IsAggregate = <ParentKey<C> as ValidGrouping<By>>::IsAggregate;
+}
+
+impl<C, QS: ?Sized> AppearsOnTable<QS> for ParentRow<C>
+where
+    C: Counters<Table: HasParent>,
+    ParentOf<C>: InQuery<QS>,
+{
+}
+
+/// A table that is in the query of `QS` exactly once.
+#[diagnostic::on_unimplemented(
+    message = "this total requires the table `{Self}`, which is not in this query",
+    label = "this query does not have the table `{Self}`",
+    note = "help: join `{Self}`, or add the key of the entity, as in `total(…).of(comments::article_id)`"
+)]
+pub trait InQuery<QS: ?Sized> {}
+#[diagnostic::do_not_recommend]
+impl<T, QS: AppearsInFromClause<T, Count: IsOnce> + ?Sized> InQuery<QS> for T {}
+
+/// The number of times that a table is in a query: once.
+pub trait IsOnce {}
+impl IsOnce for Once {}

@@ -1,0 +1,97 @@
+//! The shape of a counter table: its names, its period and its slots.
+
+use std::fmt;
+
+use chrono::NaiveDate;
+
+use crate::day::Period;
+
+/// The name of a column or of a table, which SQL quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name<'a>(pub &'a str);
+
+/// The name of a table, and of its schema if it has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct TableName<'a> {
+    pub schema: Option<Name<'a>>,
+    pub name: Name<'a>,
+}
+
+/// The shape of a counter table: of a `table!`, or of a table that is read from the catalogue of a
+/// database.
+#[derive(Debug, Clone)]
+pub struct Shape<'a> {
+    /// The table's name, as SQL.
+    pub table: TableName<'a>,
+    /// The table's name, for messages.
+    pub label: &'a str,
+    /// The columns of the primary key: those of the entity, the day and the slot.
+    pub key: Vec<Name<'a>>,
+    /// The columns that are counters.
+    pub counters: Vec<Name<'a>>,
+    /// Other columns. A merge discards their values in the rows that it merges. If the table has a
+    /// column that its shape does not have, a merge fails.
+    pub others: Vec<Name<'a>>,
+    /// The period that the table counts by.
+    pub period: Period,
+    /// The number of slots.
+    pub slots: i16,
+    /// Returns the day to count on.
+    pub today: fn() -> NaiveDate,
+}
+
+impl<'a> Shape<'a> {
+    /// The columns of the entity's key; empty if the primary key is `(day, slot)`.
+    pub fn entity(&self) -> &[Name<'a>] {
+        &self.key[..self.key.len() - 2]
+    }
+
+    /// The columns of the entity's key, and the day.
+    pub(crate) fn entity_and_day(&self) -> &[Name<'a>] {
+        &self.key[..self.key.len() - 1]
+    }
+
+    /// The column of days.
+    pub fn day(&self) -> Name<'a> {
+        self.key[self.key.len() - 2]
+    }
+
+    /// The column of slots.
+    pub fn slot(&self) -> Name<'a> {
+        self.key[self.key.len() - 1]
+    }
+
+    /// The first day of the period that the table counts today in.
+    pub(crate) fn today(&self) -> NaiveDate {
+        self.period.start((self.today)())
+    }
+
+    /// Returns whether the table has this column, which is one of `columns`, those of the table in the
+    /// database.
+    pub(crate) fn knows(&self, column: &str, columns: &[String]) -> bool {
+        // Names can differ in case from those of the database. Only PostgreSQL allows two columns
+        // whose names differ in nothing but case. There, the shape has the exact name.
+        let is = |Name(name): &Name<'_>| {
+            *name == column
+                || name.eq_ignore_ascii_case(column) && !columns.iter().any(|other| other == name)
+        };
+        let mut names = self.key.iter().chain(&self.counters).chain(&self.others);
+        names.any(is)
+    }
+}
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl fmt::Display for TableName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.schema {
+            Some(schema) => write!(f, "{schema}.{}", self.name),
+            None => self.name.fmt(f),
+        }
+    }
+}

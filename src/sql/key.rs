@@ -1,0 +1,69 @@
+//! Keys of entities, whatever their types are.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use diesel::QueryResult;
+use diesel::backend::Backend;
+use diesel::query_builder::{AstPass, QueryId};
+
+/// Values of rows, column by column, as bind values.
+pub trait Values<DB: Backend> {
+    /// The number of columns.
+    fn columns(&self) -> usize;
+
+    /// Writes the value of a column of one row.
+    fn push<'b>(
+        &'b self,
+        column: usize,
+        row: usize,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>;
+
+    /// Writes the values of a column as an array, for a backend that has
+    /// [arrays](super::CounterBackend::HAS_ARRAYS).
+    fn push_array<'b>(
+        &'b self,
+        column: usize,
+        rows: Range<usize>,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>;
+}
+
+/// The entity, or the entities, whose key is `K`, or begins with it. `Types` are the SQL types of its
+/// columns.
+pub struct One<Types, K>(pub(crate) K, PhantomData<fn() -> Types>);
+
+impl<Types, K> One<Types, K> {
+    pub(crate) fn new(key: K) -> Self {
+        One(key, PhantomData)
+    }
+}
+
+impl<Types, K: Clone> Clone for One<Types, K> {
+    fn clone(&self) -> Self {
+        One::new(self.0.clone())
+    }
+}
+impl<Types, K: Copy> Copy for One<Types, K> {}
+
+impl<Types, K: fmt::Debug> fmt::Debug for One<Types, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("One").field(&self.0).finish()
+    }
+}
+
+// The SQL does not depend on the Rust type of the key.
+impl<Types: 'static, K> QueryId for One<Types, K> {
+    type QueryId = One<Types, ()>;
+    const HAS_STATIC_QUERY_ID: bool = true;
+}
+
+/// Many keys, whose columns have these SQL types: `C` has their values, column by column.
+#[derive(Debug)]
+pub struct Keys<C> {
+    pub(crate) columns: C,
+    /// The number of keys.
+    pub(crate) len: usize,
+}

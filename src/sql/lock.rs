@@ -1,0 +1,138 @@
+//! Locks, and what a query reads beside other transactions.
+
+use diesel::backend::Backend;
+
+use super::{Bind, Dialect, Sql, sql};
+use crate::shape::{Name, TableName};
+
+impl Dialect {
+    /// An index hint, after the table in a `FROM`: MySQL and MariaDB find the rows by the primary key, so
+    /// that they lock no other rows.
+    pub(crate) fn by_key(self) -> &'static str {
+        match self {
+            Dialect::MySql => " FORCE INDEX (PRIMARY)",
+            _ => "",
+        }
+    }
+
+    /// The end of a `SELECT` of an entity's rows, so that it reads the latest committed rows.
+    ///
+    /// On MySQL and MariaDB, it locks the rows, from the last row of the primary key to the first. A
+    /// merge cannot move the counts of a locked row. It moves the counts of other rows towards the
+    /// first row, which the query reads later. So the query neither misses a count nor reads it twice.
+    ///
+    /// PostgreSQL requires nothing here, because a statement reads the rows that were committed when
+    /// it began; see [`is_not_deleted`](Dialect::is_not_deleted) for REPEATABLE READ. SQLite has one
+    /// writer.
+    pub(crate) fn read_latest<'a, DB: Backend>(
+        self,
+        day: Name<'a>,
+        slot: Name<'a>,
+    ) -> Option<Sql<'a, DB>> {
+        let is_mysql = self == Dialect::MySql;
+        is_mysql.then(|| sql!(" ORDER BY {day} DESC, {slot} DESC LOCK IN SHARE MODE"))
+    }
+
+    /// The end of a `SELECT` of rows that are deleted next, so that MySQL and MariaDB read the latest
+    /// committed rows, and lock them.
+    pub(crate) fn read_latest_to_delete(self) -> &'static str {
+        match self {
+            Dialect::MySql => " FOR UPDATE",
+            _ => "",
+        }
+    }
+
+    /// A condition of a query of an entity's rows, after the entity has been locked. The query then fails
+    /// with a serialization failure if one of these rows was deleted after the snapshot of its
+    /// transaction. `rows` is the `FROM` of the rows.
+    ///
+    /// Only PostgreSQL above READ COMMITTED requires it: if the row that is the lock was deleted, the
+    /// statement that locks the entity inserts it again, instead of failing, and the query would read
+    /// the rows of before. (At SERIALIZABLE, the server notices this only if the deletion was
+    /// SERIALIZABLE too.) `FOR KEY SHARE` fails if a row was deleted, and neither fails nor waits if it
+    /// was incremented. At READ COMMITTED, a query with it could read a part of a merge.
+    pub(crate) fn is_not_deleted<'a, DB: Backend>(self, rows: Sql<'a, DB>) -> Option<Sql<'a, DB>> {
+        (self == Dialect::PostgreSql).then(|| {
+            sql!(
+                "CASE WHEN current_setting('transaction_isolation') \
+                 IN ('repeatable read', 'serializable') THEN (SELECT COUNT(*) FROM (SELECT 1\
+                 {rows} FOR KEY SHARE) AS diesel_counters_locked) > 0 ELSE TRUE END"
+            )
+        })
+    }
+
+    /// Returns whether a query in a transaction can read a snapshot from the first query of the
+    /// transaction, instead of one from its own beginning.
+    pub(crate) fn reads_old_snapshots(self) -> bool {
+        self == Dialect::MySql
+    }
+
+    /// A statement that reads and changes nothing. Only a connection to any database runs it.
+    pub(crate) fn nothing<'a, DB: Backend>(self) -> Sql<'a, DB> {
+        match self {
+            // A `SELECT` has a result, which the client would have to read.
+            Dialect::MySql => sql!("DO 0"),
+            _ => sql!("SELECT 1"),
+        }
+    }
+
+    /// The end of a `SELECT`: it locks its rows, and skips rows that another transaction has locked.
+    pub(crate) fn lock_free_rows(self) -> &'static str {
+        match self {
+            // The transaction has the write lock of the whole database.
+            Dialect::Sqlite => "",
+            _ => " FOR UPDATE SKIP LOCKED",
+        }
+    }
+
+    /// A query that takes the table's advisory lock for the session, without waiting for it, or
+    /// releases it. The query returns 1, or 0 if another session has the lock. `name` is the table's,
+    /// without quotes, and with its schema if it has one.
+    pub(crate) fn session_lock<'a, DB: Backend>(
+        self,
+        takes: bool,
+        table: TableName<'a>,
+        name: &'a str,
+    ) -> Sql<'a, DB> {
+        let select = self.select();
+        match self {
+            // Advisory locks belong to the database. The table's oid is the same with and without its
+            // schema.
+            Dialect::PostgreSql => {
+                let lock = if takes {
+                    "pg_try_advisory_lock"
+                } else {
+                    "pg_advisory_unlock"
+                };
+                sql!(
+                    "{select}CASE WHEN {lock}(hashtext('diesel_counters/merge'), \
+                     CAST(CAST($diesel_counters${table}$diesel_counters$ AS regclass) AS oid)::int4) \
+                     THEN CAST(1 AS BIGINT) ELSE 0 END"
+                )
+            }
+            // Locks belong to the server, so the database's name is part of the lock. A server can
+            // ignore the case of names. The name of a lock has up to 64 characters. A text has other
+            // bytes on a connection that writes its literals in UCS-2, UTF-16 or UTF-32, and MariaDB
+            // takes the bytes of a name.
+            Dialect::MySql => {
+                let (lock, wait) = if takes {
+                    ("GET_LOCK", ", 0")
+                } else {
+                    ("RELEASE_LOCK", "")
+                };
+                let database = match table.schema {
+                    Some(_) => "",
+                    None => "REPLACE(DATABASE(), '`', ''), '.', ",
+                };
+                let name = Bind::Text(name);
+                sql!(
+                    "{select}CAST(COALESCE({lock}(CONVERT(SHA2(LOWER(CONVERT(CONCAT(\
+                     'diesel_counters/', {database}{name}) USING utf8mb4)), 224) USING utf8mb4){wait}), \
+                     0) AS SIGNED)"
+                )
+            }
+            // SQLite has no advisory locks, only its write lock.
+            Dialect::Sqlite => sql!("{select}1"),
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! Statements on a list of rows, and on many keys.
+
+use std::ops::Range;
+
+use diesel::backend::Backend;
+
+use super::{
+    CounterBackend, Dialect, Number, Sql, Uncached, Values, arrays, list, named, row, sql,
+};
+use crate::shape::{Name, TableName};
+
+/// A list of rows in a `FROM`.
+const WANTED: &str = "diesel_counters_wanted";
+
+/// The column of a list with the number of the row, from 1.
+pub(crate) const NUMBER: Name<'static> = Name("diesel_counters_number");
+
+/// The names of the columns of a list of keys, and of two days.
+pub(crate) const WANTED_KEY: [&str; 7] = [
+    "diesel_counters_key",
+    "diesel_counters_key_1",
+    "diesel_counters_key_2",
+    "diesel_counters_key_3",
+    "diesel_counters_key_4",
+    "diesel_counters_key_5",
+    "diesel_counters_key_6",
+];
+
+/// The names of the columns of a list of rows of the counter table.
+const WANTED_ROW: [&str; 7] = [
+    "diesel_counters_wanted_0",
+    "diesel_counters_wanted_1",
+    "diesel_counters_wanted_2",
+    "diesel_counters_wanted_3",
+    "diesel_counters_wanted_4",
+    "diesel_counters_wanted_5",
+    "diesel_counters_wanted_6",
+];
+
+/// The names that PostgreSQL and SQLite give to the columns of a `VALUES` list: of a key, and three more.
+const LISTED: [&str; 8] = [
+    "column1", "column2", "column3", "column4", "column5", "column6", "column7", "column8",
+];
+
+/// The greatest number of keys in a statement, if they are listed. SQLite takes 32,766 bind values, MySQL
+/// 65,535. Two of them can be days.
+const MOST_LISTED: usize = 32_764;
+
+/// On MySQL and MariaDB, each key of a numbered list is one SELECT of a UNION.
+const MOST_NUMBERED: usize = 1_000;
+
+/// The greatest number of keys that one statement of the backend numbers.
+pub(crate) fn most_numbered<DB: CounterBackend>() -> usize {
+    if DB::HAS_ARRAYS {
+        usize::MAX
+    } else {
+        MOST_NUMBERED
+    }
+}
+
+/// The number of keys to list in place of `keys`, so that few texts are prepared.
+pub(crate) fn padded<DB: CounterBackend>(keys: usize, is_numbered: bool) -> usize {
+    let most = if is_numbered {
+        MOST_NUMBERED
+    } else {
+        MOST_LISTED
+    };
+    match DB::HAS_ARRAYS {
+        true => keys,
+        false => keys.next_power_of_two().min(most),
+    }
+}
+
+/// The number of rows in the next statement, of `rows` that are left: the greatest power of two that is
+/// at most `rows` and 256. That makes nine texts, far from any database's limit of bind values.
+pub(crate) fn in_one_insert<DB: CounterBackend>(rows: usize) -> usize {
+    match DB::HAS_ARRAYS {
+        true => rows,
+        false => 1 << rows.ilog2().min(8),
+    }
+}
+
+/// The values of a row of a list.
+pub(crate) type Row<'a, DB> = Vec<Sql<'a, DB>>;
+
+impl Dialect {
+    /// `UPDATE` or `DELETE`, in a statement that reads its rows by their keys.
+    ///
+    /// On MySQL and MariaDB, it switches `sql_safe_updates` off for this statement. That setting
+    /// refuses a statement that reads a whole table, and a list of keys is such a table. MariaDB runs
+    /// the first comment, and MySQL reads the second one as a hint.
+    pub(crate) fn verb<'a, DB: Backend>(self, verb: &'static str) -> Sql<'a, DB> {
+        match self {
+            Dialect::MySql => sql!(
+                "/*M! SET STATEMENT sql_safe_updates = 0 FOR */ {verb} /*+ SET_VAR(sql_safe_updates = 0) */"
+            ),
+            _ => sql!("{verb}"),
+        }
+    }
+
+    /// The beginning of a `DELETE` of [`listed_rows`](Dialect::listed_rows).
+    pub(crate) fn delete<'a, DB: Backend>(self, table: TableName<'a>) -> Sql<'a, DB> {
+        let delete = self.verb("DELETE");
+        match self {
+            Dialect::MySql => sql!("{delete} {table}"),
+            _ => delete,
+        }
+    }
+
+    /// All columns of the table, in a query of [`listed_rows`](Dialect::listed_rows).
+    pub(crate) fn all_columns<'a, DB: Backend>(self, table: TableName<'a>) -> Sql<'a, DB> {
+        match self {
+            // The list of keys has columns too. SQLite does not support `schema.table.*`.
+            Dialect::MySql => sql!("{table}.*"),
+            _ => sql!("*"),
+        }
+    }
+
+    /// `FROM` the table, restricted to a list of keys. Each number of rows has a text of its own, so it is
+    /// not cached.
+    ///
+    /// MySQL and MariaDB lock every row that they read. With `IN` and a list of keys, they can read
+    /// all rows of a small table. With a join, they find each row by its key.
+    pub(crate) fn listed_rows<'a, DB: Backend>(
+        self,
+        table: TableName<'a>,
+        key: &[Name<'a>],
+        rows: &[Row<'a, DB>],
+    ) -> Sql<'a, DB> {
+        if self != Dialect::MySql {
+            let rows = list(", ", rows.iter().map(|row| sql!("({row})")));
+            return sql!("{Uncached}FROM {table} WHERE ({key}) IN (VALUES {rows})");
+        }
+        let names = &WANTED_ROW[..key.len()];
+        let wanted = self.list_of(rows, table, key, names);
+        let is_wanted = is_equal(key, names);
+        sql!("{Uncached}FROM {wanted} STRAIGHT_JOIN {table} FORCE INDEX (PRIMARY) ON {is_wanted}")
+    }
+
+    /// A condition: the columns `key` are one of the keys, of which there are `len`.
+    pub(crate) fn is_in<'a, DB: CounterBackend>(
+        self,
+        key: &[Name<'a>],
+        keys: &'a dyn Values<DB>,
+        len: usize,
+    ) -> Sql<'a, DB> {
+        if DB::HAS_ARRAYS {
+            let values = &arrays(keys, 0..len);
+            return match key {
+                [column] => sql!("{*column} = ANY({values})"),
+                _ => sql!("({key}) IN (SELECT * FROM unnest({values}))"),
+            };
+        }
+        // For a list of one key of several columns, a `DELETE` of MariaDB reads all rows, and locks them.
+        let is_twice = self == Dialect::MySql && len == 1 && key.len() > 1;
+        let rows = (0..len).chain(is_twice.then_some(0));
+        self.is_listed(key, rows.map(|i| row(keys, i)))
+    }
+
+    /// As [`is_in`](Dialect::is_in), on every backend.
+    pub(crate) fn is_listed<'a, DB: Backend>(
+        self,
+        key: &[Name<'a>],
+        rows: impl Iterator<Item = Row<'a, DB>>,
+    ) -> Sql<'a, DB> {
+        // `VALUES` would be a table, for which MySQL and MariaDB read all rows. SQLite requires it for
+        // keys of several columns.
+        let (begin, end) = if key.len() == 1 { ("", "") } else { ("(", ")") };
+        let rows = list(", ", rows.map(|row| sql!("{begin}{&row}{end}")));
+        let values = match self {
+            Dialect::MySql => "",
+            _ if key.len() == 1 => "",
+            _ => "VALUES ",
+        };
+        sql!("{begin}{key}{end} IN ({values}{rows})")
+    }
+
+    /// ` FROM` keys and their numbers, from 1. `key` are their columns in `table`.
+    pub(crate) fn numbered_keys<'a, DB: CounterBackend>(
+        self,
+        table: TableName<'a>,
+        key: &[Name<'a>],
+        keys: &'a dyn Values<DB>,
+        len: usize,
+    ) -> Sql<'a, DB> {
+        let names = &WANTED_KEY[..key.len()];
+        if DB::HAS_ARRAYS {
+            let values = &arrays(keys, 0..len);
+            let names = names.iter().copied().map(Name).chain([NUMBER]);
+            let names = list(", ", names);
+            return sql!(" FROM unnest({values}) WITH ORDINALITY AS {WANTED} ({names})");
+        }
+        let rows = (0..len).map(|i| row(keys, i));
+        self.numbered_rows(table, key, rows)
+    }
+
+    /// As [`numbered_keys`](Dialect::numbered_keys), on every backend.
+    pub(crate) fn numbered_rows<'a, DB: Backend>(
+        self,
+        table: TableName<'a>,
+        key: &[Name<'a>],
+        rows: impl Iterator<Item = Row<'a, DB>>,
+    ) -> Sql<'a, DB> {
+        let rows = rows.enumerate().map(|(i, mut row)| {
+            row.push(sql!("{Number(i + 1)}"));
+            row
+        });
+        let number = match self {
+            Dialect::MySql => sql!("0"),
+            _ => sql!("CAST({LISTED[key.len()]} AS BIGINT)"),
+        };
+        let names = &WANTED_KEY[..key.len()];
+        let wanted = self.list_with(&Vec::from_iter(rows), table, key, names, Some(number));
+        sql!(" FROM {wanted}")
+    }
+
+    /// A join of numbered keys to the counter table, where its columns `key` are the key.
+    pub(crate) fn join_numbered<'a, DB: CounterBackend>(
+        self,
+        table: TableName<'a>,
+        key: &[Name<'a>],
+        keys: &'a dyn Values<DB>,
+        len: usize,
+    ) -> Sql<'a, DB> {
+        let join = self.join(table);
+        let on = is_wanted(key);
+        // With the join alone, the planner of PostgreSQL scans a whole table of about 100,000 rows. For a
+        // key of several columns, this condition on the first one could be true for most rows.
+        let by_array = DB::HAS_ARRAYS && key.len() == 1;
+        let is_in = by_array.then(|| sql!(" AND {self.is_in(key, keys, len)}"));
+        sql!("{join} ON {on}{is_in}")
+    }
+
+    /// A join of numbered keys to the counter table, where its columns `key`, the last of which is the
+    /// day, are the key. If the list `has_last` the last day of a period too, it joins all rows of the
+    /// period.
+    pub(crate) fn join_days<'a, DB: Backend>(
+        self,
+        table: TableName<'a>,
+        key: &[Name<'a>],
+        has_last: bool,
+    ) -> Sql<'a, DB> {
+        let join = self.join(table);
+        let Some((day, entity)) = key.split_last().filter(|_| has_last) else {
+            return sql!("{join} ON {is_wanted(key)}");
+        };
+        let and = if entity.is_empty() { "" } else { " AND " };
+        let [first, last] = [0, 1].map(|i| WANTED_KEY[entity.len() + i]);
+        sql!("{join} ON {is_wanted(entity)}{and}{*day} BETWEEN {first} AND {last}")
+    }
+
+    fn join<'a, DB: Backend>(self, table: TableName<'a>) -> Sql<'a, DB> {
+        match self {
+            Dialect::MySql => sql!(" STRAIGHT_JOIN {table}{self.by_key()}"),
+            _ => sql!(" JOIN {table}"),
+        }
+    }
+
+    /// An `UPDATE` that sets the last one of `columns` to the last value of each of these rows, where the
+    /// condition `on` is true. `columns` are a key and two more, and `names` theirs in the list. On MySQL
+    /// and MariaDB a trigger of the table could not write to another table that the statement names.
+    pub(crate) fn update_from<'a, DB: Backend>(
+        self,
+        table: TableName<'a>,
+        columns: &[Name<'a>],
+        names: &[&'static str],
+        rows: &[Row<'a, DB>],
+        on: &Sql<'a, DB>,
+    ) -> Sql<'a, DB> {
+        let ([.., column], [key @ .., _, value]) = (columns, names) else {
+            return Sql::default();
+        };
+        let update = self.verb("UPDATE");
+        let listed = self.list_of(rows, table, columns, names);
+        let set = sql!("{Uncached}SET {*column} = {*value}");
+        match self {
+            Dialect::MySql => sql!("{update} {listed} STRAIGHT_JOIN {table} ON {on} {set}"),
+            Dialect::Sqlite => sql!("{update} {table} {set} FROM {listed} WHERE {on}"),
+            // Rows are locked in the order of the list, so that two such statements do not deadlock.
+            Dialect::PostgreSql => sql!(
+                "{update} {table} {set} FROM (SELECT {WANTED}.* FROM {listed} \
+                 JOIN {table} AS diesel_counters_parent ON {on} ORDER BY {key} \
+                 FOR NO KEY UPDATE OF diesel_counters_parent) AS diesel_counters_locked WHERE {on}"
+            ),
+        }
+    }
+
+    /// A list of rows as a table in a `FROM`. Each of its columns has the type of one of `columns` of
+    /// `table`, and one of `names`.
+    fn list_of<'a, DB: Backend>(
+        self,
+        rows: &[Row<'a, DB>],
+        table: TableName<'a>,
+        columns: &[Name<'a>],
+        names: &[&'static str],
+    ) -> Sql<'a, DB> {
+        self.list_with(rows, table, columns, names, None)
+    }
+
+    /// As [`list_of`](Dialect::list_of), with one more column: a number.
+    fn list_with<'a, DB: Backend>(
+        self,
+        rows: &[Row<'a, DB>],
+        table: TableName<'a>,
+        columns: &[Name<'a>],
+        names: &[&'static str],
+        number: Option<Sql<'a, DB>>,
+    ) -> Sql<'a, DB> {
+        let comma = if columns.is_empty() { "" } else { ", " };
+        let number = number.map(|number| sql!("{comma}{number} AS {NUMBER.0}"));
+        if self == Dialect::MySql {
+            // MariaDB cannot name the columns of a `VALUES` list. A query of the table without rows
+            // gives the list its names and types, and with the types the collations.
+            let rows = list("", rows.iter().map(|row| sql!(" UNION ALL SELECT {row}")));
+            let columns = named(columns.iter().copied(), names);
+            return sql!("(SELECT {columns}{number} FROM {table} WHERE 1 = 0{rows}) AS {WANTED}");
+        }
+        let rows = list(", ", rows.iter().map(|row| sql!("({row})")));
+        let columns = named(LISTED[..columns.len()].iter().copied(), names);
+        sql!(
+            "(SELECT {columns}{number} FROM (VALUES {rows}) AS diesel_counters_listed) AS {WANTED}"
+        )
+    }
+}
+
+/// A condition: the columns `key` are those of a listed key.
+pub(crate) fn is_wanted<'a, DB: Backend>(key: &[Name<'a>]) -> Sql<'a, DB> {
+    is_equal(key, &WANTED_KEY)
+}
+
+/// A condition: the columns `key` are these columns of a list.
+fn is_equal<'a, DB: Backend>(key: &[Name<'a>], names: &[&'static str]) -> Sql<'a, DB> {
+    let equal = key.iter().zip(names);
+    list(
+        " AND ",
+        equal.map(|(column, name)| sql!("{*column} = {*name}")),
+    )
+}
+
+/// The values of these rows: `(?, ?), (?, ?)`.
+pub(crate) fn values<'a, DB: Backend>(
+    rows: Range<usize>,
+    mut row: impl FnMut(usize) -> Row<'a, DB>,
+) -> Sql<'a, DB> {
+    list(", ", rows.map(|i| sql!("({&row(i)})")))
+}
+
+/// A condition of a comparison: `(a, b) > (?, ?)`, or with `<=`. `entity` is the number of the columns
+/// of an entity's key among them.
+///
+/// MySQL has no index range for row values. If the entity has one column, the databases read all of its
+/// rows again with the simplest form, which are few. An entity of several columns begins with a value
+/// that most rows can have.
+pub(crate) fn compare<'a, DB: Backend>(
+    db: Dialect,
+    key: &[Name<'a>],
+    entity: usize,
+    compare: &'static str,
+    to: &[Sql<'a, DB>],
+) -> Sql<'a, DB> {
+    if entity > 1 && db != Dialect::MySql {
+        return sql!("({key}){compare}({to})");
+    }
+    let (strict, or_equal) = match compare {
+        " > " => (" > ", " >= "),
+        _ => (" < ", " <= "),
+    };
+    let ([others @ .., last], [values @ .., to]) = (key, to) else {
+        return Sql::default();
+    };
+    let mut compared = sql!("{*last}{compare}{to}");
+    for (name, value) in others.iter().zip(values).rev() {
+        compared = match entity > 1 {
+            false => sql!("{*name}{or_equal}{value} AND ({*name}{strict}{value} OR {compared})"),
+            true => sql!("{*name}{strict}{value} OR {*name} = {value} AND ({compared})"),
+        };
+    }
+    match entity > 1 {
+        true => sql!("({compared})"),
+        false => compared,
+    }
+}

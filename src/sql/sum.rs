@@ -1,0 +1,122 @@
+//! Queries, sums and days.
+
+use diesel::backend::Backend;
+
+use super::{Dialect, Part, Sql, list, named, sql};
+use crate::day::Period;
+use crate::shape::Name;
+
+/// `abs` of the least integer fails with "integer overflow".
+pub(super) const SQLITE_ELSE_ERROR: &str = " ELSE abs(-9223372036854775807 - 1) END";
+
+/// The names of sums in a query.
+pub(crate) const SUMS: [&str; 8] = [
+    "diesel_counters_sum",
+    "diesel_counters_sum_1",
+    "diesel_counters_sum_2",
+    "diesel_counters_sum_3",
+    "diesel_counters_sum_4",
+    "diesel_counters_sum_5",
+    "diesel_counters_sum_6",
+    "diesel_counters_sum_7",
+];
+
+impl Dialect {
+    /// `SELECT `, at the beginning of a query.
+    ///
+    /// On MySQL and MariaDB the query is not cached: MariaDB's client library hangs when it runs a
+    /// prepared query again whose rows it could not read, because of a deadlock or a timeout.
+    pub(crate) fn select<'a, DB: Backend>(self) -> Sql<'a, DB> {
+        match self {
+            Dialect::MySql => sql!("{super::Uncached}SELECT "),
+            _ => sql!("SELECT "),
+        }
+    }
+
+    /// A query of one row, whose columns are [`SUMS`]. It is cached, also on MySQL and MariaDB: as const
+    /// table on MySQL, and as part of a `UNION` on MariaDB, the row is read before the first packet of the
+    /// result is sent. If it cannot be read, the client library gets an error alone.
+    pub(crate) fn one_row<'a, DB: Backend>(
+        self,
+        columns: usize,
+        query: Sql<'a, DB>,
+    ) -> Sql<'a, DB> {
+        if self != Dialect::MySql {
+            return query;
+        }
+        let zeros = list(", ", std::iter::repeat_n("0", columns));
+        sql!(
+            "SELECT * FROM ({query}) AS diesel_counters_read UNION SELECT {zeros} FROM DUAL WHERE FALSE"
+        )
+    }
+
+    /// A condition: the value in the column `day` is a day. SQLite stores any text there, and sorts it
+    /// as text.
+    pub(crate) fn is_day<'a, DB: Backend>(self, day: Name<'a>) -> Option<Sql<'a, DB>> {
+        (self == Dialect::Sqlite).then(|| sql!("{day} IS date({day})"))
+    }
+
+    /// The bytes that are stored in a column, as a text.
+    pub(crate) fn stored_text<'a, DB: Backend>(self, column: Name<'a>) -> Sql<'a, DB> {
+        match self {
+            Dialect::PostgreSql => sql!("CAST({column} AS TEXT)"),
+            Dialect::MySql => sql!("HEX({column})"),
+            Dialect::Sqlite => sql!("quote({column})"),
+        }
+    }
+
+    /// The first day of the period that the day in the column `day` is in, as [`Period::start`] returns
+    /// it.
+    pub(crate) fn start_of<'a, DB: Backend>(self, period: Period, day: Name<'a>) -> Sql<'a, DB> {
+        let whole = match period {
+            Period::Day => return sql!("{day}"),
+            Period::Total if self == Dialect::Sqlite => return sql!("'1970-01-01'"),
+            Period::Total => return sql!("DATE '1970-01-01'"),
+            Period::Week => ["week", "WEEKDAY(", ")", "'weekday 0', '-6 days'"],
+            Period::Month => ["month", "DAYOFMONTH(", ") - 1", "'start of month'"],
+            Period::Year => ["year", "DAYOFYEAR(", ") - 1", "'start of year'"],
+        };
+        let [unit, passed, end, modifiers] = whole;
+        match self {
+            // Of a date alone, `date_trunc` would make a timestamp with a time zone.
+            Dialect::PostgreSql => {
+                sql!("CAST(date_trunc('{unit}', CAST({day} AS TIMESTAMP)) AS DATE)")
+            }
+            Dialect::MySql => sql!("({day} - INTERVAL {passed}{day}{end} DAY)"),
+            Dialect::Sqlite => sql!("date({day}, {modifiers})"),
+        }
+    }
+
+    /// The sum of a counter over the rows of the query. It is a BIGINT, and 0 if there are no rows. The
+    /// statement fails if the sum is out of the range of a BIGINT.
+    pub(crate) fn sum<'a, DB: Backend>(self, counter: impl Part<'a, DB>) -> Sql<'a, DB> {
+        let sum = sql!("COALESCE(SUM({counter}), 0)");
+        match self {
+            Dialect::PostgreSql => sql!("CAST({sum} AS BIGINT)"),
+            // A value that is not an integer was not written by this library: the query fails.
+            Dialect::Sqlite => {
+                sql!("CASE typeof({sum}) WHEN 'integer' THEN {sum}{SQLITE_ELSE_ERROR}")
+            }
+            // A CAST would return the nearest BIGINT, with a warning.
+            Dialect::MySql => sql!("{sum} DIV 1"),
+        }
+    }
+
+    /// The sum of a counter as [`sum`](Dialect::sum), in an `INSERT`. There, what MySQL's and MariaDB's
+    /// `DIV` fails with depends on `sql_mode`.
+    pub(crate) fn sum_to_insert<'a, DB: Backend>(self, counter: Name<'a>) -> Sql<'a, DB> {
+        if self != Dialect::MySql {
+            return self.sum(counter);
+        }
+        let sum = sql!("COALESCE(SUM({counter}), 0)");
+        sql!(
+            "CASE WHEN {sum} BETWEEN -9223372036854775808 AND 9223372036854775807 \
+             THEN CAST({sum} AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END"
+        )
+    }
+
+    /// The sums of counters, with their names: [`SUMS`].
+    pub(crate) fn sums<'a, DB: Backend>(self, counters: &[Name<'a>]) -> Sql<'a, DB> {
+        named(counters.iter().map(|counter| self.sum(*counter)), &SUMS)
+    }
+}

@@ -1,0 +1,172 @@
+//! Transactions: the caller's, and those of operations that have several statements.
+
+use std::cell::Cell;
+
+use diesel::QueryResult;
+use diesel::connection::{Connection, TransactionManager};
+use diesel::result::Error;
+
+use super::{CounterBackend, Dialect, Uncached, execute, sql};
+use crate::error::is_retryable;
+
+pub(crate) fn is_in_a_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
+    let status = Conn::TransactionManager::transaction_manager_status_mut(conn);
+    Ok(status.transaction_depth()?.is_some())
+}
+
+/// Returns whether a transaction is open that can be committed. One that `begin_test_transaction`
+/// began cannot: nobody else sees what it writes, and what it locks is released by the test's end.
+pub(crate) fn is_in_a_lasting_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
+    // Diesel reports a connection as broken if a transaction is open that is not a test's.
+    Ok(is_in_a_transaction(conn)? && Conn::TransactionManager::is_broken_transaction_manager(conn))
+}
+
+/// Fails if a transaction is open on MySQL or MariaDB: there a query in it can read a snapshot from
+/// the first query of the transaction, instead of one from its own beginning.
+///
+/// It fails before there is a statement, because an instrumentation prints statements, and an error
+/// while one is written is a panic there.
+pub(crate) fn refuse_old_snapshots<Conn>(conn: &mut Conn) -> QueryResult<()>
+where
+    Conn: Connection<Backend: CounterBackend>,
+{
+    if is_in_a_lasting_transaction(conn)? && dialect_of(conn)? == Dialect::MySql {
+        return Err(Error::QueryBuilderError(
+            "on MySQL and MariaDB, a query in a transaction can read rows as they were when the \
+             transaction began: run this outside of a transaction"
+                .into(),
+        ));
+    }
+    Ok(())
+}
+
+fn dialect_of<Conn>(conn: &mut Conn) -> QueryResult<Dialect>
+where
+    Conn: Connection<Backend: CounterBackend>,
+{
+    if let Some(dialect) = Conn::Backend::DIALECT {
+        return Ok(dialect);
+    }
+    // Only a statement knows which database a `MultiConnection` is connected to.
+    let found = Cell::new(Dialect::Sqlite);
+    execute(conn, |db| {
+        found.set(db);
+        db.nothing()
+    })?;
+    Ok(found.get())
+}
+
+/// Runs `work` in a [`transaction`] in which PostgreSQL does not let a policy of row level security
+/// hide rows: a query fails if it would.
+///
+/// It is for what writes a difference to rows that it has read. If the policies of the caller hid
+/// some of these rows, it would make right counts wrong.
+pub(crate) fn transaction_on_all_rows<T, Conn>(
+    conn: &mut Conn,
+    work: impl FnOnce(&mut Conn) -> QueryResult<T>,
+) -> QueryResult<T>
+where
+    Conn: Connection<Backend: CounterBackend>,
+{
+    if !Dialect::PostgreSql.may_be_of::<Conn::Backend>() {
+        return transaction(conn, work);
+    }
+    let is_savepoint = is_in_a_transaction(conn)?;
+    transaction(conn, |conn| {
+        // The first takes no snapshot, so that the next statement takes the transaction's. The second
+        // affects a row if the setting was on.
+        let is_on_later = match is_savepoint {
+            false => set_row_security("SET LOCAL row_security = off", conn).map(|_| false)?,
+            true => {
+                let off = "SELECT set_config('row_security', 'off', true) \
+                    WHERE current_setting('row_security') <> 'off'";
+                set_row_security(off, conn)? > 0
+            }
+        };
+        let done = work(conn)?;
+        if is_on_later {
+            set_row_security("SET LOCAL row_security = on", conn)?;
+        }
+        Ok(done)
+    })
+}
+
+/// Sets whether policies hide rows, until the end of the transaction, on PostgreSQL.
+fn set_row_security<Conn>(set: &'static str, conn: &mut Conn) -> QueryResult<usize>
+where
+    Conn: Connection<Backend: CounterBackend>,
+{
+    execute(conn, |db| match db {
+        Dialect::PostgreSql => sql!("{Uncached}{set}"),
+        _ => sql!("{Uncached}{db.nothing()}"),
+    })
+}
+
+/// Runs a query as in [`transaction_on_all_rows`]. Other databases than PostgreSQL require no
+/// transaction for it.
+pub(crate) fn read_all_rows<T, Conn>(
+    conn: &mut Conn,
+    query: impl FnOnce(&mut Conn) -> QueryResult<T>,
+) -> QueryResult<T>
+where
+    Conn: Connection<Backend: CounterBackend>,
+{
+    match Dialect::PostgreSql.may_be_of::<Conn::Backend>() {
+        true => transaction_on_all_rows(conn, query),
+        false => query(conn),
+    }
+}
+
+/// Runs `work` in a transaction, or in a savepoint if a transaction is open.
+///
+/// On MySQL and MariaDB, the transaction is READ COMMITTED. At REPEATABLE READ, its queries would
+/// read rows as they were before it waited for a lock; with `innodb_snapshot_isolation`, which
+/// MariaDB has on by default since 11.6.2, it would fail with error 1020 instead.
+pub(crate) fn transaction<T, Conn>(
+    conn: &mut Conn,
+    work: impl FnOnce(&mut Conn) -> QueryResult<T>,
+) -> QueryResult<T>
+where
+    Conn: Connection<Backend: CounterBackend>,
+{
+    begin_read_committed(conn)?;
+    let mut conflict = Conflict::default();
+    let result = conn.transaction(|conn| conflict.keep(work(conn)));
+    conflict.or(result)
+}
+
+/// A conflict with another transaction, which a savepoint returns even if its rollback fails: MariaDB
+/// ends the whole transaction at error 1020, and then has no savepoint to roll back to.
+#[derive(Default)]
+pub(crate) struct Conflict(Option<Error>);
+
+impl Conflict {
+    pub(crate) fn keep<T>(&mut self, result: QueryResult<T>) -> QueryResult<T> {
+        result.map_err(|error| {
+            if is_retryable(&error) {
+                self.0 = Some(error);
+                return Error::RollbackTransaction;
+            }
+            error
+        })
+    }
+
+    pub(crate) fn or<T, E: From<Error>>(self, result: Result<T, E>) -> Result<T, E> {
+        self.0.map_or(result, |error| Err(error.into()))
+    }
+}
+
+/// On MySQL and MariaDB, the next transaction or statement is READ COMMITTED if no transaction is
+/// open.
+pub(crate) fn begin_read_committed<Conn>(conn: &mut Conn) -> QueryResult<()>
+where
+    Conn: Connection<Backend: CounterBackend>,
+{
+    if Dialect::MySql.may_be_of::<Conn::Backend>() && !is_in_a_transaction(conn)? {
+        execute(conn, |db| match db {
+            Dialect::MySql => sql!("SET TRANSACTION ISOLATION LEVEL READ COMMITTED"),
+            _ => db.nothing(),
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,244 @@
+//! Columns that are counters, and tuples of them.
+
+use diesel::deserialize;
+use diesel::query_builder::QueryId;
+use diesel::row::Row;
+use diesel::sql_types::BigInt;
+use diesel::{Column, Expression, QueryResult};
+
+use crate::error::overflow;
+use crate::shape::Name;
+use crate::sql::CounterBackend;
+use crate::typed::table::CounterTable;
+
+/// One counter, or a tuple of two to eight counters of one table: `views`, or
+/// `(views, likes)`.
+///
+/// A counter is a `BigInt` column of a [`CounterTable`] that is not part of the primary key. This
+/// trait is implemented for every counter, and for tuples of counters. Do not implement it
+/// yourself.
+pub trait Counters: Expression + QueryId {
+    /// The counter table.
+    type Table: CounterTable;
+    /// The type of an amount and of a count: `i64`, or a tuple with an `i64` for each counter.
+    type Value: 'static;
+    #[doc(hidden)]
+    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug + Send + Sync + 'static;
+    #[doc(hidden)]
+    const NAMES: &'static [Name<'static>];
+    #[doc(hidden)]
+    const ONE_EACH: Self::Amounts;
+    #[doc(hidden)]
+    const ZERO: Self::Amounts;
+    #[doc(hidden)]
+    fn amounts(value: Self::Value) -> Self::Amounts;
+    #[doc(hidden)]
+    fn value(amounts: Self::Amounts) -> Self::Value;
+}
+
+/// The SQL types of the entity's key in the table of the counters `C`.
+pub type KeyType<C> = <<C as Counters>::Table as CounterTable>::KeyType;
+
+/// Adds `more` to the amount for each counter, or returns an overflow.
+pub(crate) fn add<A: AsRef<[i64]> + AsMut<[i64]>>(sums: &mut A, more: &A) -> QueryResult<()> {
+    for (sum, more) in sums.as_mut().iter_mut().zip(more.as_ref()) {
+        *sum = sum.checked_add(*more).ok_or_else(overflow)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn is_zero(amounts: &impl AsRef<[i64]>) -> bool {
+    amounts.as_ref().iter().all(|&amount| amount == 0)
+}
+
+/// Returns the counts in the columns of a row from `first` on.
+pub(crate) fn amounts<'a, C: Counters, DB: CounterBackend>(
+    row: &impl Row<'a, DB>,
+    first: usize,
+) -> deserialize::Result<C::Amounts> {
+    let mut amounts = C::ZERO;
+    for (column, amount) in (first..).zip(amounts.as_mut()) {
+        *amount = DB::amount(row, column)?;
+    }
+    Ok(amounts)
+}
+
+/// Returns the difference for each counter, or an overflow: the amount to add to `from` to get
+/// `to`.
+pub(crate) fn difference<C: Counters>(
+    mut to: C::Amounts,
+    from: C::Amounts,
+) -> QueryResult<C::Amounts> {
+    for (to, from) in to.as_mut().iter_mut().zip(from.as_ref()) {
+        *to = to.checked_sub(*from).ok_or_else(overflow)?;
+    }
+    Ok(to)
+}
+
+// The compiler rejects a blanket impl for columns next to one for tuples, because they could
+// overlap. Impls for their SQL types do not overlap.
+impl<C> Counters for C
+where
+    C: Expression + QueryId,
+    C::SqlType: CounterType<C>,
+{
+    type Table = <C::SqlType as CounterType<C>>::Table;
+    type Value = <C::SqlType as CounterType<C>>::Value;
+    type Amounts = <C::SqlType as CounterType<C>>::Amounts;
+    const NAMES: &'static [Name<'static>] = <C::SqlType as CounterType<C>>::NAMES;
+    const ONE_EACH: Self::Amounts = <C::SqlType as CounterType<C>>::ONE_EACH;
+    const ZERO: Self::Amounts = <C::SqlType as CounterType<C>>::ZERO;
+    fn amounts(value: Self::Value) -> Self::Amounts {
+        <C::SqlType as CounterType<C>>::amounts(value)
+    }
+    fn value(amounts: Self::Amounts) -> Self::Value {
+        <C::SqlType as CounterType<C>>::value(amounts)
+    }
+}
+
+/// The SQL type of the counter or counters `C`.
+#[diagnostic::on_unimplemented(
+    message = "`{C}` is not a counter, and not a tuple of counters of one table",
+    label = "its SQL type is `{Self}`; a counter is a `BigInt` column of a counter table",
+    note = "a tuple of counters has two to eight counters of one table, as in `(views, likes)`"
+)]
+pub trait CounterType<C> {
+    type Table: CounterTable;
+    type Value: 'static;
+    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug + Send + Sync + 'static;
+    const NAMES: &'static [Name<'static>];
+    const ONE_EACH: Self::Amounts;
+    const ZERO: Self::Amounts;
+    fn amounts(value: Self::Value) -> Self::Amounts;
+    fn value(amounts: Self::Amounts) -> Self::Value;
+}
+
+impl<C> CounterType<C> for BigInt
+where
+    C: Column<SqlType = BigInt>,
+    C::Table: CounterTable,
+{
+    type Table = C::Table;
+    type Value = i64;
+    type Amounts = [i64; 1];
+    const NAMES: &'static [Name<'static>] = &[Name(counter_name::<C>())];
+    const ONE_EACH: [i64; 1] = [1];
+    const ZERO: [i64; 1] = [0];
+    fn amounts(value: i64) -> [i64; 1] {
+        [value]
+    }
+    fn value([value]: [i64; 1]) -> i64 {
+        value
+    }
+}
+
+/// Returns the column's name. Fails to compile if the column is part of the primary key.
+const fn counter_name<C: Column<Table: CounterTable>>() -> &'static str {
+    let mut key = 0;
+    let columns = C::Table::KEY;
+    while key < columns.len() {
+        assert!(
+            !same(C::NAME, columns[key].0),
+            "this column is not a counter: it is part of the primary key of the counter table"
+        );
+        key += 1;
+    }
+    C::NAME
+}
+
+/// Returns these names. Fails to compile if a name occurs twice: SQLite would add only one of the
+/// two amounts.
+const fn different(names: &'static [Name<'static>]) -> &'static [Name<'static>] {
+    let mut i = 0;
+    while i < names.len() {
+        let mut j = 0;
+        while j < i {
+            assert!(
+                !same(names[i].0, names[j].0),
+                "this tuple has a counter twice"
+            );
+            j += 1;
+        }
+        i += 1;
+    }
+    names
+}
+
+/// Returns the first of `names` that is one of `others` too.
+pub(crate) const fn first_common(
+    names: &'static [Name<'static>],
+    others: &[&str],
+) -> Option<&'static str> {
+    let mut i = 0;
+    while i < names.len() {
+        let mut j = 0;
+        while j < others.len() {
+            if same(names[i].0, others[j]) {
+                return Some(names[i].0);
+            }
+            j += 1;
+        }
+        i += 1;
+    }
+    None
+}
+
+/// Returns the SQL name of a counter, for the derive.
+pub const fn name_of<C: Counters<Value = i64> + Copy>(_counter: C) -> &'static str {
+    C::NAMES[0].0
+}
+
+/// Returns whether two strings are equal, in a `const fn`, where `==` does not work.
+pub(crate) const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+macro_rules! counter_tuples {
+    ($($n:literal: $First:ident $($C:ident $value:ident)*;)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<$First, $($C),*> CounterType<($First, $($C),*)> for counter_tuples!(@types $First $($C)*)
+        where
+            $First: Column<SqlType = BigInt>,
+            $First::Table: CounterTable,
+            $($C: Column<SqlType = BigInt, Table = $First::Table>,)*
+        {
+            type Table = $First::Table;
+            type Value = counter_tuples!(@values $First $($C)*);
+            type Amounts = [i64; $n];
+            const NAMES: &'static [Name<'static>] =
+                different(&[Name(counter_name::<$First>()), $(Name(counter_name::<$C>())),*]);
+            const ONE_EACH: [i64; $n] = [1; $n];
+            const ZERO: [i64; $n] = [0; $n];
+            fn amounts((first, $($value),*): Self::Value) -> [i64; $n] {
+                [first, $($value),*]
+            }
+            fn value([first, $($value),*]: [i64; $n]) -> Self::Value {
+                (first, $($value),*)
+            }
+        }
+    )*};
+    (@types $($C:ident)*) => { ($(counter_tuples!(@as $C BigInt),)*) };
+    (@values $($C:ident)*) => { ($(counter_tuples!(@as $C i64),)*) };
+    (@as $C:ident $T:ty) => { $T };
+}
+
+counter_tuples! {
+    2: A B b;
+    3: A B b C c;
+    4: A B b C c D d;
+    5: A B b C c D d E e;
+    6: A B b C c D d E e F f;
+    7: A B b C c D d E e F f G g;
+    8: A B b C c D d E e F f G g H h;
+}

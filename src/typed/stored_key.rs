@@ -1,0 +1,141 @@
+//! The SQL types of keys: the Rust type of each, and whether SQL and Rust agree on which keys are
+//! equal.
+
+use std::any::TypeId;
+use std::fmt;
+
+use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text};
+
+use crate::typed::key::KeyTypes;
+
+/// An SQL type of keys whose Rust type is known.
+///
+/// [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()) require it, because they load
+/// keys. To merge a table with keys of another SQL type `ST`, which are loaded as the Rust type `K`,
+/// use [`Compact::<(ST,), K>::new`](crate::Compact::new).
+pub trait StoredKey {
+    /// The Rust type to load it as.
+    type Key;
+}
+
+/// The SQL types of a key whose Rust types are known; see [`StoredKey`].
+#[diagnostic::on_unimplemented(
+    message = "diesel_counters does not know the Rust type of a key of the SQL types `{Self}`",
+    label = "the key of this table has the SQL types `{Self}`",
+    note = "help: keys can be `SmallInt`, `Integer`, `BigInt`, `Text`, `Binary`, or `Uuid` on PostgreSQL",
+    note = "help: for a key of other types, which is `K` in Rust, use `Compact::<{Self}, K>::new(shape)`"
+)]
+pub trait StoredKeys: KeyTypes {
+    /// The Rust type of a key: of one column, or a tuple.
+    type Keys: Clone + Ord + fmt::Debug;
+}
+
+macro_rules! stored_keys {
+    ($($(#[$cfg:meta])? $SqlType:ty: $Key:ty,)*) => {$(
+        $(#[$cfg])?
+        impl StoredKey for $SqlType {
+            type Key = $Key;
+        }
+    )*};
+}
+
+stored_keys! {
+    SmallInt: i16,
+    Integer: i32,
+    BigInt: i64,
+    Text: String,
+    Binary: Vec<u8>,
+    #[cfg(feature = "mysql")]
+    diesel::sql_types::Unsigned<SmallInt>: u16,
+    #[cfg(feature = "mysql")]
+    diesel::sql_types::Unsigned<Integer>: u32,
+    #[cfg(feature = "mysql")]
+    diesel::sql_types::Unsigned<BigInt>: u64,
+    #[cfg(feature = "postgres")]
+    diesel::sql_types::Uuid: UuidBytes,
+}
+
+impl StoredKeys for () {
+    type Keys = ();
+}
+
+macro_rules! stored_key_tuples {
+    ($(($($S:ident)*) $Keys:ty;)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<$($S),*> StoredKeys for ($($S,)*)
+        where
+            Self: KeyTypes,
+            $($S: StoredKey<Key: Clone + Ord + fmt::Debug>,)*
+        {
+            type Keys = $Keys;
+        }
+    )*};
+}
+
+stored_key_tuples! {
+    (A) A::Key;
+    (A B) (A::Key, B::Key);
+    (A B C) (A::Key, B::Key, C::Key);
+    (A B C D) (A::Key, B::Key, C::Key, D::Key);
+    (A B C D E) (A::Key, B::Key, C::Key, D::Key, E::Key);
+}
+
+/// Returns whether keys of this SQL type are equal in every database if and only if they are equal
+/// in Rust. It returns `false` for texts, because a collation can treat different texts as equal.
+pub(crate) fn is_exact(sql_type: &TypeId) -> bool {
+    let exact = [
+        TypeId::of::<SmallInt>(),
+        TypeId::of::<Integer>(),
+        TypeId::of::<BigInt>(),
+        TypeId::of::<Binary>(),
+        #[cfg(feature = "postgres")]
+        TypeId::of::<diesel::sql_types::Uuid>(),
+        #[cfg(feature = "mysql")]
+        TypeId::of::<diesel::sql_types::Unsigned<SmallInt>>(),
+        #[cfg(feature = "mysql")]
+        TypeId::of::<diesel::sql_types::Unsigned<Integer>>(),
+        #[cfg(feature = "mysql")]
+        TypeId::of::<diesel::sql_types::Unsigned<BigInt>>(),
+    ];
+    exact.contains(sql_type)
+}
+
+#[cfg(feature = "postgres")]
+pub use uuid::UuidBytes;
+
+// The library does not depend on the `uuid` crate: the application chooses its version.
+#[cfg(feature = "postgres")]
+mod uuid {
+    use std::io::Write;
+
+    use diesel::deserialize::{self, FromSql, FromSqlRow};
+    use diesel::expression::AsExpression;
+    use diesel::pg::{Pg, PgValue};
+    use diesel::serialize::{self, IsNull, Output, ToSql};
+    use diesel::sql_types::Uuid;
+
+    /// A UUID as PostgreSQL sends it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsExpression, FromSqlRow)]
+    #[diesel(sql_type = Uuid)]
+    #[doc(hidden)]
+    pub struct UuidBytes([u8; 16]);
+
+    impl From<[u8; 16]> for UuidBytes {
+        fn from(bytes: [u8; 16]) -> Self {
+            UuidBytes(bytes)
+        }
+    }
+
+    impl FromSql<Uuid, Pg> for UuidBytes {
+        fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
+            Ok(UuidBytes(value.as_bytes().try_into()?))
+        }
+    }
+
+    impl ToSql<Uuid, Pg> for UuidBytes {
+        fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+            out.write_all(&self.0)?;
+            Ok(IsNull::No)
+        }
+    }
+}
