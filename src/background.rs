@@ -145,17 +145,40 @@ mod tests {
 
     #[test]
     fn a_wait_ends_when_the_thread_has_to_stop() {
-        let stop = Stop::default();
-        let (waiting, waits) = std::sync::mpsc::channel();
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                waiting.send(()).unwrap();
-                stop.wait(Duration::from_secs(86_400));
-                assert!(stop.is_now());
+        let waits: [fn(&Stop); 2] = [
+            |stop| stop.wait(Duration::from_secs(86_400)),
+            |stop| stop.wait_until(DateTime::<Utc>::MAX_UTC),
+        ];
+        for wait in waits {
+            let stop = &Stop::default();
+            let (waiting, waits) = std::sync::mpsc::channel();
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    waiting.send(()).unwrap();
+                    wait(stop);
+                    assert!(stop.is_now());
+                });
+                waits.recv().unwrap();
+                stop.now();
             });
-            waits.recv().unwrap();
-            stop.now();
-        });
+        }
+    }
+
+    #[test]
+    fn a_thread_that_ends_in_time_is_waited_for() {
+        let stops = [Background::stop, |thread: &mut Background| {
+            thread.stop_within(Duration::from_secs(86_400));
+        }];
+        for stop in stops {
+            let (ending, ends) = std::sync::mpsc::channel();
+            let work = move |stop: &Stop| {
+                stop.wait(Duration::from_secs(86_400));
+                ending.send(()).unwrap();
+            };
+            let mut thread = Background::start("test", work).unwrap();
+            stop(&mut thread);
+            assert_eq!(ends.try_recv(), Ok(()));
+        }
     }
 
     #[test]

@@ -226,6 +226,30 @@ mod tests {
         assert!(!is_overflow(&error(UniqueViolation, duplicate)));
     }
 
+    #[cfg(feature = "r2d2")]
+    #[test]
+    fn a_row_is_at_fault_whose_value_the_database_does_not_take() {
+        let refused = [
+            Error::SerializationError("no database stores this day".into()),
+            error(Unknown, "value too long for type character varying(9)"),
+            error(Unknown, "bigint out of range"),
+            error(DatabaseErrorKind::NotNullViolation, "Wert fehlt"),
+        ];
+        for error in refused {
+            assert!(is_of_one_row(&error) && !is_passing(&error), "{error}");
+        }
+        assert!(!is_of_one_row(&error(Unknown, "no such table")));
+    }
+
+    #[cfg(feature = "r2d2")]
+    #[test]
+    fn a_duplicate_that_reads_like_a_conflict_does_not_pass() {
+        let duplicate = "Duplicate entry 'the disk is full' for key 'page_counters.PRIMARY'";
+        assert!(!is_passing(&error(UniqueViolation, duplicate)));
+        assert!(is_passing(&error(Unknown, "Write conflict")));
+        assert!(is_passing(&error(Unknown, "the disk is full")));
+    }
+
     /// It may have been committed, and a second try would count twice.
     #[test]
     fn a_commit_of_unknown_result_is_not_retryable() {

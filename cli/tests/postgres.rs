@@ -692,6 +692,25 @@ mod triggers {
         );
     }
 
+    /// A claim is a lock of the server.
+    #[test]
+    fn to_count_in_one_slot_no_number_is_claimed() {
+        let claims =
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()";
+        for (slots, claimed) in [("1", 0), ("2", 1)] {
+            let database = tables(true);
+            counted(
+                &database,
+                &[&LIKES_OF_ARTICLES[..], &["--slots", slots]].concat(),
+            );
+            let conn = &mut open(&database);
+            conn.batch_execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1)")
+                .unwrap();
+            assert_eq!(likes_of(1, conn), 1);
+            assert_eq!(number(claims, conn), claimed, "{slots} slots");
+        }
+    }
+
     #[test]
     fn truncated_rows_are_counted() {
         let database = tables(true);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use diesel_counters::prelude::*;
-use diesel_counters::{BufferError, CounterBuffer};
+use diesel_counters::{BufferError, CounterBuffer, WriteError};
 use diesel_counters_tests::schema::article_counters::views;
 use diesel_counters_tests::schema::page_counters::hits;
 
@@ -28,6 +28,20 @@ fn a_flood_of_one_table_leaves_room_for_the_others() {
     assert_eq!([1, 2, 3].map(article), [Ok(()), Ok(()), full]);
     test.flush(&buffer);
     assert_eq!([1, 2, 3].map(|id| test.views(id)), [2, 2, 0]);
+}
+
+#[test]
+fn many_known_keys_take_room_only_while_they_are_counted() {
+    let mut test = Test::new();
+    let buffer = test.builder().max_keys(4).start().unwrap();
+    for _ in 0..3 {
+        let many = increment(views).of_many([(1_i64, 1), (2, 1)]);
+        assert_eq!(buffer.count(many), Ok(()));
+        assert_eq!(buffer.pending().keys, 2);
+    }
+    let write = test.flush(&buffer);
+    assert_eq!((write.written, write.pending.keys), (2, 0), "{write}");
+    assert_eq!([1, 2].map(|id| test.views(id)), [3, 3]);
 }
 
 #[test]
@@ -85,6 +99,28 @@ mod forks {
         let (_, known) = failed_in_a_fork(1, &test);
         assert!(known, "counts of a known key return Ok");
         assert_eq!([1, 2].map(|id| test.views(id)), [2, 0]);
+    }
+
+    #[test]
+    fn a_fork_writes_nothing_and_says_so() {
+        let mut test = Test::new();
+        let buffer = test.buffer();
+        buffer.count(increment(views).of(1_i64)).unwrap();
+        // SAFETY: the child only flushes, which takes no lock there.
+        let child = unsafe { fork() };
+        if child == 0 {
+            let write = buffer.flush();
+            let is_refused = matches!(write.error, Some(WriteError::Forked));
+            let is_pending = (write.written, write.pending.keys) == (0, 1);
+            // SAFETY: nothing of the parent is dropped.
+            unsafe { _exit(i32::from(is_refused) + 2 * i32::from(is_pending)) };
+        }
+        let mut status = 0;
+        // SAFETY: the child is this process's own.
+        assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status >> 8, 3);
+        assert_eq!(test.views(1), 0);
+        assert_eq!(test.flush(&buffer).written, 1);
     }
 }
 

@@ -205,6 +205,12 @@ fn what_is_pending_can_be_read() {
     assert_eq!(buffer.pending_of((likes, views), &1_i64), (5, 6));
     assert_eq!(buffer.pending_of(views, &2_i64), 0);
     assert_eq!(buffer.pending_of(hits, &"1".to_owned()), 0);
+    let pending = buffer.pending();
+    assert_eq!(pending.amount, 11);
+    assert!(pending.oldest.is_some() && pending.last_write.is_none());
+    let keys = format!("pending_keys: {}", pending.keys);
+    let shown = format!("{buffer:?}");
+    assert!(shown.contains(&keys), "{shown}");
 
     // What waits in the backlog is pending too.
     test.is_away.store(true, SeqCst);
@@ -244,6 +250,22 @@ fn a_thread_writes_and_reports_it() {
 }
 
 #[test]
+fn nothing_is_written_and_reported_where_nothing_is_pending() {
+    let test = Test::with_timeout(SHORT);
+    test.is_away.store(true, SeqCst);
+    let (reports, report) = std::sync::mpsc::channel();
+    let reports = Mutex::new(reports);
+    let report_it = move |write: &diesel_counters::Write| {
+        let _ = reports.lock().unwrap().send(write.written);
+    };
+    let buffer = test.builder().on_write(report_it).start().unwrap();
+    let write = buffer.flush();
+    assert!(write.error.is_none(), "{write}");
+    drop(buffer);
+    assert_eq!(report.iter().count(), 0);
+}
+
+#[test]
 fn the_end_writes() {
     let mut test = Test::new();
     let buffer = test.buffer();
@@ -252,7 +274,8 @@ fn the_end_writes() {
     assert_eq!(test.views(1), 1);
     let buffer = test.buffer();
     buffer.count(increment(views).of(1_i64)).unwrap();
-    assert_eq!(buffer.stop().written, 1);
+    let shown = buffer.stop().to_string();
+    assert!(shown.starts_with("1 row written in"), "{shown}");
     assert_eq!(test.views(1), 2);
 }
 
@@ -330,6 +353,8 @@ fn keys_that_cannot_be_written_fail_alone() {
     assert!(write.refused.iter().all(|r| r.table == "article_counters"));
     let overflow = write.refused.iter().find(|r| r.key == "2").unwrap();
     assert!(is_overflow(&overflow.error), "{overflow}");
+    let shown = overflow.to_string();
+    assert!(shown.contains("article_counters"), "{shown}");
     assert_eq!((write.written, write.pending.keys), (1_002, 0));
     let written = ids.iter().chain(&[1, 3]).filter(|id| test.views(**id) == 4);
     assert_eq!(written.count(), 1_002);
@@ -378,6 +403,27 @@ fn a_locked_row_is_written_after_the_others() {
     assert_eq!([1, 2, 3, 4].map(|id| test.views(id)), [2, 3, 2, 2]);
 }
 
+/// Each attempt waits for the lock. Only SQLite locks the whole database.
+#[test]
+fn a_locked_database_is_tried_once_a_write() {
+    if crate::HAS_SLOTS {
+        return;
+    }
+    let mut test = Test::new();
+    let buffer = test.buffer();
+    let all = increment(views).of_many((1..=5_i64).map(|id| (id, 1)));
+    buffer.count(all).unwrap();
+    let pooled = test.pool.get().unwrap().batch_execute(crate::GIVE_UP_SOON);
+    pooled.unwrap();
+    test.conn.batch_execute("BEGIN EXCLUSIVE").unwrap();
+    test.transactions.store(0, SeqCst);
+    let write = test.flush(&buffer);
+    assert_eq!((write.written, write.pending.keys), (0, 5), "{write}");
+    assert_eq!(test.transactions.load(SeqCst), 1);
+    test.conn.batch_execute("COMMIT").unwrap();
+    assert_eq!(test.flush(&buffer).written, 5);
+}
+
 #[test]
 fn nothing_is_refused_for_a_reason_that_passes() {
     let mut test = Test::new();
@@ -401,6 +447,26 @@ fn nothing_is_refused_for_a_reason_that_passes() {
     assert_eq!((write.written, write.pending.keys), (100, 0), "{write}");
     let stored = page_counters::table.count().get_result(&mut test.conn);
     assert_eq!(stored, Ok(100_i64));
+}
+
+/// Each attempt may wait for a lock.
+#[test]
+fn a_table_that_takes_no_rows_is_left_after_some() {
+    let mut test = Test::new();
+    test.conn
+        .batch_execute("ALTER TABLE page_counters RENAME TO other_counters")
+        .unwrap();
+    let buffer = test.buffer();
+    for i in 0..100 {
+        buffer.count(increment(hits).of(i.to_string())).unwrap();
+    }
+    // All but one wait for their turn once they were tried.
+    for _ in 0..15 {
+        test.transactions.store(0, SeqCst);
+        assert_eq!(test.flush(&buffer).pending.keys, 100);
+        let transactions = test.transactions.load(SeqCst);
+        assert!(transactions < 50, "{transactions} transactions");
+    }
 }
 
 #[test]

@@ -409,6 +409,24 @@ fn a_counter_that_the_program_does_not_know_is_not_lost() {
     );
 }
 
+/// PostgreSQL folds it, and the others compare it so.
+#[test]
+fn a_counter_may_be_stored_in_capitals() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    conn.batch_execute(
+        "DROP TABLE page_counters;
+         CREATE TABLE page_counters (PATH VARCHAR(50) NOT NULL, DAY DATE NOT NULL, SLOT SMALLINT NOT NULL,
+             HITS BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (PATH, DAY, SLOT));
+         INSERT INTO page_counters VALUES ('/', '2026-03-01', 1, 2), ('/', '2026-03-01', 2, 3)",
+    )
+    .unwrap();
+    let compacted = compact(page_counters::table).execute(conn);
+    assert_eq!(compacted.map(|done| done.merged), Ok(2));
+    let value = counter_value(page_counters::hits).of("/");
+    assert_eq!(value.get_result(conn), Ok(5_i64));
+}
+
 #[test]
 fn other_columns_than_counters_may_go() {
     let (_database, mut conn, article) = TestDatabase::with_article();

@@ -187,6 +187,14 @@ fn it_copies_the_last_days_and_folds_in_steps() {
 }
 
 #[test]
+fn what_it_will_do_can_be_shown() {
+    let database = TestDatabase::create();
+    let builder = Compactor::of(pool(&database, &Arc::default())).compact(article_counters::table);
+    let shown = format!("{builder:?}");
+    assert!(shown.contains("article_counters"), "{shown}");
+}
+
+#[test]
 fn it_stops_when_it_is_told_to_or_dropped() {
     for end in [Compactor::stop, drop] {
         let (database, mut conn, article) = TestDatabase::with_article();

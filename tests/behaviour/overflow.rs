@@ -1,10 +1,12 @@
 //! A count is an i64, or an error.
 
 use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use diesel_counters::is_overflow;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{likes, views};
+use diesel_counters_tests::schema::articles;
 use diesel_counters_tests::schema::user_counters::visits;
 
 use super::{article, day};
@@ -96,6 +98,22 @@ fn a_sum_beyond_an_i64_is_an_error_and_never_a_wrong_number() {
         }
     }
     assert_eq!(article(3).counter_value(views, &mut conn), Ok(0));
+}
+
+#[test]
+fn a_correction_beyond_an_i64_is_an_error_and_changes_nothing() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let conn = &mut conn;
+    article.incr_counter_by(views, -5, conn).unwrap();
+    let most = || {
+        let article = articles::table.filter(articles::id.eq(1));
+        article.select((articles::id, i64::MAX.into_sql::<BigInt>()))
+    };
+    let one = article.recount(views, most(), conn);
+    assert!(is_an_overflow(&one), "{one:?}");
+    let all = Article::recount_all(views, most(), conn);
+    assert!(is_an_overflow(&all), "{all:?}");
+    assert_eq!(article.counter_value(views, conn), Ok(-5));
 }
 
 #[test]

@@ -111,27 +111,43 @@ fn refused_keys_take_seconds() {
 /// A trigger of the application that fails in its language for positive counts of article 2, and for
 /// all of article 3.
 fn fail_in_german(conn: &mut Conn) {
-    let sql = if crate::IS_MYSQL {
-        "CREATE TRIGGER refuses BEFORE INSERT ON article_counters FOR EACH ROW
-         IF NEW.article_id = 3 OR NEW.article_id = 2 AND NEW.views > 0 THEN
-             SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = 'Wert ist nicht erlaubt';
-         END IF"
-    } else if crate::HAS_SLOTS {
-        "CREATE FUNCTION refuses() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-             IF NEW.article_id = 3 OR NEW.article_id = 2 AND NEW.views > 0 THEN
-                 RAISE EXCEPTION USING ERRCODE = '22003', MESSAGE = 'bigint ist außerhalb';
-             END IF;
-             RETURN NEW;
-         END $$;
-         CREATE TRIGGER refuses BEFORE INSERT ON article_counters
-         FOR EACH ROW EXECUTE FUNCTION refuses()"
+    let text = if crate::HAS_SLOTS && !crate::IS_MYSQL {
+        "bigint ist außerhalb"
     } else {
-        "CREATE TRIGGER refuses BEFORE INSERT ON article_counters
-         WHEN NEW.article_id = 3 OR NEW.article_id = 2 AND NEW.views > 0 BEGIN
-             SELECT RAISE(ABORT, 'Wert ist nicht erlaubt');
-         END"
+        "Wert ist nicht erlaubt"
     };
-    conn.batch_execute(sql).unwrap();
+    let when = "NEW.article_id = 3 OR NEW.article_id = 2 AND NEW.views > 0";
+    fail(when, text, conn);
+}
+
+/// A trigger that fails with this text.
+fn fail(when: &str, text: &str, conn: &mut Conn) {
+    let sql = if crate::IS_MYSQL {
+        format!(
+            "CREATE TRIGGER refuses BEFORE INSERT ON article_counters FOR EACH ROW
+             IF {when} THEN
+                 SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = '{text}';
+             END IF"
+        )
+    } else if crate::HAS_SLOTS {
+        format!(
+            "CREATE FUNCTION refuses() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                 IF {when} THEN
+                     RAISE EXCEPTION USING ERRCODE = '22003', MESSAGE = '{text}';
+                 END IF;
+                 RETURN NEW;
+             END $$;
+             CREATE TRIGGER refuses BEFORE INSERT ON article_counters
+             FOR EACH ROW EXECUTE FUNCTION refuses()"
+        )
+    } else {
+        format!(
+            "CREATE TRIGGER refuses BEFORE INSERT ON article_counters WHEN {when} BEGIN
+                 SELECT RAISE(ABORT, '{text}');
+             END"
+        )
+    };
+    conn.batch_execute(&sql).unwrap();
 }
 
 /// Flushes until nothing is pending: a busy machine can take a slow error for a lock that is held.
@@ -178,6 +194,24 @@ fn a_row_that_may_be_written_later_stays_until_another_is_written() {
     buffer.count(increment(views).of(1_i64)).unwrap();
     assert_eq!(flush_all(&test, &buffer), [3]);
     assert_eq!(test.views(1), 1);
+}
+
+/// Each attempt may wait for a lock.
+#[test]
+fn rows_that_all_conflict_are_left_after_some() {
+    let mut test = Test::new();
+    fail("NEW.article_id >= 100", "Write conflict", &mut test.conn);
+    insert_articles(100..200, &mut test.conn);
+    let buffer = test.buffer();
+    for id in 100..200_i64 {
+        buffer.count(increment(views).of(id)).unwrap();
+    }
+    test.transactions.store(0, SeqCst);
+    let write = test.flush(&buffer);
+    let transactions = test.transactions.load(SeqCst);
+    assert!(write.error.is_some() && write.refused.is_empty(), "{write}");
+    assert_eq!(write.pending.keys, 100);
+    assert!(transactions < 50, "{transactions} transactions");
 }
 
 /// In German, if the server has it. SQLite has one language.
