@@ -9,8 +9,11 @@ use crate::sql::{CounterBackend, Dialect, Uncached, sql};
 /// Claims a number for this connection that no other connection to the database has.
 /// [`Slot::Connection`](crate::Slot::Connection) chooses the slot by this number.
 ///
-/// On MySQL and MariaDB, run it once on each new connection, in every process that counts. On
-/// PostgreSQL and SQLite it is not required.
+/// On MySQL and MariaDB, run it once on each new connection, in every process that counts: with
+/// r2d2, [`ClaimSlots`](crate::ClaimSlots) does; with another pool, run it in the hook that sets up
+/// a connection. Without it, the number is `CONNECTION_ID()`, and some connections share a slot. On
+/// PostgreSQL the first increment claims the number, and on SQLite the slot is always 0, so it is
+/// not required.
 ///
 /// ```
 /// # include!("doctest_setup.rs");
@@ -23,56 +26,34 @@ use crate::sql::{CounterBackend, Dialect, Uncached, sql};
 /// # }
 /// ```
 ///
-/// With r2d2, [`ClaimSlots`](crate::ClaimSlots) runs it. With an asynchronous pool, run it in the
-/// hook that sets up a connection.
-///
-/// | database | number without `claim_slot` | number with `claim_slot` |
-/// | --- | --- | --- |
-/// | PostgreSQL | claimed by the first increment | claimed at once |
-/// | MySQL, MariaDB | `CONNECTION_ID()` | claimed at once |
-/// | SQLite | none: the slot is always 0 | none: the slot is always 0 |
-///
-/// Without it, some connections of a pool on MySQL or MariaDB can share a slot: the server numbers
-/// connections one after another, and connections of other programs take some of the numbers.
-///
 /// # How long a connection has its number
 ///
 /// A claimed number is the least number, from 0, that no other session has. The session keeps it
-/// until the server ends the session, for whatever reason. Then it is free again. The session
-/// stores it as:
+/// until the server ends the session, as the setting `diesel_counters.number` and an advisory lock
+/// on PostgreSQL, and as the variable `@diesel_counters_number` and a lock of `GET_LOCK` on MySQL
+/// and MariaDB.
 ///
-/// - PostgreSQL: the setting `diesel_counters.number`, and an advisory lock.
-/// - MySQL and MariaDB: the variable `@diesel_counters_number`, and a lock taken with `GET_LOCK`.
-///
-/// `DISCARD ALL`, or a reset of the connection, removes both. The connection is then like one that
-/// never ran `claim_slot`. Do not remove the lock alone, with `pg_advisory_unlock_all()` or
-/// `RELEASE_ALL_LOCKS()`: another session could then claim the same number.
+/// `DISCARD ALL`, or a reset of the connection, removes both. Do not remove the lock alone, with
+/// `pg_advisory_unlock_all()` or `RELEASE_ALL_LOCKS()`: another session could then claim the same
+/// number.
 ///
 /// A connection whose number is equal to the number of slots or greater shares a slot with another
-/// connection, and may do so for the rest of its session. Leave some slots free; see
-/// [`Slot::Connection`](crate::Slot::Connection).
-///
-/// If a PostgreSQL connection claims its number in a transaction that is rolled back, it claims
-/// again. It can then get another number, and its session keeps both.
+/// connection. Leave some slots free; see [`Slot::Connection`](crate::Slot::Connection).
 ///
 /// # Poolers
 ///
 /// - With PgBouncer in transaction mode, increments require nothing, because the number belongs to
-///   the session between PgBouncer and the server: as many slots as PgBouncer has sessions are
-///   enough. Diesel's prepared statements require PgBouncer 1.21 and its setting
-///   `max_prepared_statements`. Merges require a direct connection. `docs/operations.md` has the
-///   settings.
-/// - On MySQL and MariaDB, do not run `claim_slot` through a pooler that shares a connection between
-///   clients, because the pooler would have to keep the variable for one client. ProxySQL stops
-///   sharing a connection when a statement uses a variable, and every increment does.
+///   the session between PgBouncer and the server. `docs/operations.md` has the settings.
+/// - On MySQL and MariaDB, do not run `claim_slot` through a pooler that shares a connection
+///   between clients. ProxySQL stops sharing a connection when a statement uses a variable, and
+///   every increment does.
 ///
 /// # Errors
 ///
-/// [`execute`](RunQueryDsl::execute) returns the database's own error. Some versions of
-/// servers that replicate with Galera refuse `GET_LOCK`; do not run it there.
-///
-/// It does not fail if all numbers are taken (32,767, or 999 on MySQL and MariaDB). The connection
-/// then uses `pg_backend_pid()` or `CONNECTION_ID()` as its number.
+/// [`execute`](RunQueryDsl::execute) returns the database's own error. Some servers that replicate
+/// with Galera refuse `GET_LOCK`; do not run it there. It does not fail if all numbers are taken
+/// (32,767, or 999 on MySQL and MariaDB): the connection then uses `pg_backend_pid()` or
+/// `CONNECTION_ID()`.
 pub fn claim_slot() -> ClaimSlot {
     ClaimSlot(())
 }

@@ -55,7 +55,6 @@ fn establish_connection() -> SqliteConnection {
         "CREATE TABLE articles (id INTEGER PRIMARY KEY, title TEXT NOT NULL, total_views BIGINT NOT NULL DEFAULT 0, recent_views BIGINT NOT NULL DEFAULT 0);",
         "CREATE TABLE comments (id INTEGER PRIMARY KEY, article_id BIGINT NOT NULL, body TEXT NOT NULL);",
         include_str!("../migrations/sqlite/00000000000001_create_article_counters/up.sql"),
-        include_str!("../migrations/sqlite/00000000000003_create_counter_buffers/up.sql"),
         "INSERT INTO articles (id, title) VALUES (1, 'One'), (2, 'Two');",
     ))
     .unwrap();

@@ -1,28 +1,15 @@
 //! Errors that a program can handle: errors to retry, and overflows.
 
-#[cfg(feature = "r2d2")]
 use diesel::result::DatabaseErrorKind::{CheckViolation, ForeignKeyViolation, NotNullViolation};
 use diesel::result::DatabaseErrorKind::{SerializationFailure, UniqueViolation, Unknown};
 use diesel::result::Error;
 
-/// Returns whether the transaction may succeed if it is run again.
+/// Returns whether the transaction may succeed if it is run again, as [`retry`](crate::retry())
+/// does.
 ///
-/// These are the errors that other transactions cause: deadlocks, serialization failures, lock
-/// wait timeouts, write conflicts of a cluster, and a busy SQLite database. The code that began the
-/// transaction has to run the whole transaction again. [`retry`](crate::retry()) does it:
-///
-/// ```
-/// # include!("doctest_setup.rs");
-/// # fn main() -> diesel::QueryResult<()> {
-/// # let conn = &mut establish_connection();
-/// # let article: Article = articles::table.find(1).first(conn)?;
-/// use diesel_counters::prelude::*;
-/// use diesel_counters::retry;
-/// use schema::article_counters::views;
-///
-/// retry().transaction(conn, |conn| article.incr_counter(views, conn))
-/// # }
-/// ```
+/// These are the errors that other transactions cause: deadlocks, serialization failures, lock wait
+/// timeouts, write conflicts of a cluster, and a busy SQLite database. The code that began the
+/// transaction has to run the whole transaction again.
 ///
 /// Diesel has a kind only for some of these errors. The others are recognized by their text, which
 /// servers translate. If the `lc_messages` of the server is not English:
@@ -75,7 +62,6 @@ pub fn is_overflow(error: &Error) -> bool {
 }
 
 /// Returns whether one row of the statement is at fault, and will be again.
-#[cfg(feature = "r2d2")]
 pub(crate) fn is_of_one_row(error: &Error) -> bool {
     match error {
         // A value that cannot be bound, such as a day that no database stores.
@@ -92,13 +78,23 @@ pub(crate) fn is_of_one_row(error: &Error) -> bool {
 }
 
 /// Returns whether the error is one of other transactions or of the server, and may pass.
-#[cfg(feature = "r2d2")]
 pub(crate) fn is_passing(error: &Error) -> bool {
     match error {
         Error::DatabaseError(UniqueViolation, _) => false,
         Error::DatabaseError(_, info) => {
             is_retryable(error) || has_one_of(info.message(), OF_THE_SERVER)
         }
+        _ => false,
+    }
+}
+
+/// Returns whether this can be the error of a COMMIT that has committed, even if the connection still
+/// works: a proxy has lost its server, or a node of a cluster has lost the others.
+pub(crate) fn is_ambiguous(error: &Error) -> bool {
+    use diesel::result::DatabaseErrorKind::{ClosedConnection, UnableToSendCommand};
+    match error {
+        Error::DatabaseError(ClosedConnection | UnableToSendCommand, _) => true,
+        Error::DatabaseError(_, info) => has_one_of(info.message(), AMBIGUOUS),
         _ => false,
     }
 }
@@ -120,7 +116,6 @@ const OVERFLOWS: &[&str] = &[
     "integer overflow",             // SQLite
 ];
 
-#[cfg(feature = "r2d2")]
 const OF_ONE_ROW: &[&str] = &[
     // PostgreSQL: 22001, 22021
     "value too long for type",
@@ -135,7 +130,6 @@ const OF_ONE_ROW: &[&str] = &[
     "cannot store",
 ];
 
-#[cfg(feature = "r2d2")]
 const OF_THE_SERVER: &[&str] = &[
     // PostgreSQL: 57014, 53100, 53200
     "canceling statement due to",
@@ -149,6 +143,14 @@ const OF_THE_SERVER: &[&str] = &[
     // PostgreSQL, SQLite: SQLITE_NOMEM, SQLITE_IOERR
     "out of memory",
     "disk I/O error",
+];
+
+const AMBIGUOUS: &[&str] = &[
+    // MySQL and MariaDB: 2013, 2006, which ProxySQL returns too
+    "Lost connection to",
+    "server has gone away",
+    // CockroachDB: 40003
+    "result is ambiguous",
 ];
 
 const RETRYABLE: &[&str] = &[
@@ -226,7 +228,6 @@ mod tests {
         assert!(!is_overflow(&error(UniqueViolation, duplicate)));
     }
 
-    #[cfg(feature = "r2d2")]
     #[test]
     fn a_row_is_at_fault_whose_value_the_database_does_not_take() {
         let refused = [
@@ -241,7 +242,6 @@ mod tests {
         assert!(!is_of_one_row(&error(Unknown, "no such table")));
     }
 
-    #[cfg(feature = "r2d2")]
     #[test]
     fn a_duplicate_that_reads_like_a_conflict_does_not_pass() {
         let duplicate = "Duplicate entry 'the disk is full' for key 'page_counters.PRIMARY'";
@@ -255,5 +255,6 @@ mod tests {
     fn a_commit_of_unknown_result_is_not_retryable() {
         let ambiguous = error(Unknown, "result is ambiguous: error=rpc error [exhausted]");
         assert!(!is_retryable(&ambiguous));
+        assert!(is_ambiguous(&ambiguous));
     }
 }

@@ -38,19 +38,12 @@
 //!
 //! # Writing
 //!
-//! [Derive](derive@HasCounters) [`HasCounters`](trait@HasCounters) on a model. It then has
-//! methods such as `incr_counter` and `counter_value`.
+//! [Derive](derive@HasCounters) [`HasCounters`](trait@HasCounters) on a model. It then has methods such
+//! as `incr_counter` and `counter_value`. Without a model, use the functions of the [`dsl`] module, such
+//! as [`increment`]: `increment(views).of(id)`. All of them run Diesel statements, so connection pools
+//! and instrumentation work as usual, and `debug_query` prints them.
 //!
-//! Without a model, use the functions of the [`dsl`] module, such as [`increment`]:
-//! `increment(views).of(id)`.
-//!
-//! All of them run Diesel statements, so connection pools and instrumentation work as usual.
-//! An [`increment`], a [`counter_value`] and a [`ranking`] are Diesel statements themselves, which
-//! `debug_query` can print.
-//!
-//! On PostgreSQL, one statement can write a row and count it, without a transaction: see
-//! [`CountingDsl`].
-//!
+//! On PostgreSQL, one statement can write a row and count it, without a transaction: see [`CountingDsl`].
 //! A [`CounterBuffer`] counts in memory and writes every second, for page views and downloads.
 //!
 //! # Reading
@@ -61,36 +54,30 @@
 //! | the counters of all models on a page | [`counter_values`](HasCounters::counter_values), one query |
 //! | a total in any query of the parent table | [`total`] |
 //! | counts by day, week, month or year | [`daily_counts`](HasCounters::daily_counts), [`counter_series`](dsl::counter_series()) |
-//! | the entities with the greatest totals | [`top`](HasCounters::top), [`ranking`] |
+//! | the entities with the greatest totals | [`ranking`] |
 //!
-//! A read sums rows; [`counter_value`] says what that costs. To sort or filter a large table by
-//! a count, [`materialize`](HasCounters::materialize) the count into a column.
+//! A read sums rows; [`counter_value`] says what that costs. To sort or filter a large table by a count,
+//! [`materialize`](HasCounters::materialize) the count into a column.
 //!
-//! # Correcting counts
+//! # Correcting counts, and keeping tables small
 //!
 //! | to | use |
 //! | --- | --- |
-//! | set a counter to a value | [`set_counter`](HasCounters::set_counter) |
-//! | correct a model's counter from the rows that it counts | [`recount`](HasCounters::recount) |
-//! | correct the counters of all models, report drift, or import counts | [`recount_all`](HasCounters::recount_all), [`recount`](dsl::recount()) |
-//! | remove a model's counters | [`delete_counters`](HasCounters::delete_counters) |
+//! | set a counter to a value, or import counts | [`set_counter`](dsl::set_counter()) |
+//! | correct counters from the rows that they count, or report drift | [`recount`](dsl::recount()) |
+//! | remove counters | [`delete_counters`](dsl::delete_counters()) |
+//! | merge the slots of each past day into one row | [`compact`] |
+//! | merge old days into months or years, or into one row without a day | [`fold`] |
 //!
-//! Other transactions can count at the same time. The command `diesel-counters recount` corrects the
-//! counters of triggers.
-//!
-//! # Keeping tables small
-//!
-//! An entity has up to one row for each slot and day. [`compact`] merges the slots of each past day
-//! into one row, and [`fold`] merges old days into one row without a day. Other transactions can
-//! count at the same time. Run them from a [`Compactor`], which is a background thread, or with the
-//! command `diesel-counters`, which also reports contention.
+//! Other transactions can count at the same time. A [`Compactor`] is a background thread that merges; the
+//! command `diesel-counters` merges too, reports contention, and corrects the counters of triggers.
 //!
 //! # Transactions
 //!
 //! The caller owns the transaction. Counting and reading are one statement each, in the current
-//! transaction or savepoint. A correction runs several statements in a transaction, or in a
-//! savepoint if a transaction is open already. A merge runs many short transactions of its own,
-//! and fails if a transaction is open.
+//! transaction or savepoint. A correction runs several statements in a transaction, or in a savepoint if
+//! a transaction is open already. A merge runs many short transactions of its own, and fails if a
+//! transaction is open.
 //!
 //! [`retry()`] runs a transaction again if it conflicts with others. [`counting_transaction`] gathers
 //! the increments of a transaction, and writes them at its end in one order.
@@ -99,27 +86,17 @@
 //! transaction that counts. Otherwise a transaction that reads before it writes fails at once with
 //! "database is locked" if another connection has written in between.
 //!
-//! # Slots
+//! # Slots, days, range
 //!
-//! Each database connection counts in its own slot ([`Slot::Connection`]). Transactions that are
-//! open at the same time then write different rows: they do not wait for each other's counters, and
-//! do not deadlock on them, in whatever order they count. This requires as many slots as there are
-//! connections that count: the size of the pool times the number of processes. Use twice as many,
-//! because a pool renews connections and a deployment replaces processes. [`DEFAULT_SLOTS`] is 32.
+//! Each database connection counts in its own slot ([`Slot::Connection`]). Transactions that are open at
+//! the same time then write different rows: they do not wait for each other's counters, and do not
+//! deadlock on them, in whatever order they count. This requires twice as many slots as there are
+//! connections that count; [`DEFAULT_SLOTS`] is 32. On MySQL and MariaDB, add [`ClaimSlots`] to the pool,
+//! or run [`claim_slot`] on each new connection. SQLite has one writer at a time: the slot is always 0.
+//! For several database nodes that accept writes, use [`Slot::Partition`].
 //!
-//! - PostgreSQL: nothing to configure.
-//! - MySQL and MariaDB: run [`claim_slot`] on each new connection; for a pool, [`ClaimSlots`] does
-//!   it. Without it, the slot is chosen by `CONNECTION_ID()`, and some connections share a slot.
-//!   Counts stay exact, but transactions can wait for each other or deadlock.
-//! - SQLite has one writer at a time. The slot is always 0.
-//! - Several database nodes that accept writes, such as a Galera cluster: use [`Slot::Partition`].
-//!
-//! # Days
-//!
-//! A count is stored under a day: today in UTC, unless the table or the statement sets another one.
-//! A table can also count by week, month or year, or in total; see [`Period`].
-//!
-//! # Range
+//! A count is stored under a day: today in UTC, unless the table or the statement sets another one. A
+//! table can also count by week, month or year, or in total; see [`Period`].
 //!
 //! A count is an `i64`. An increment that would take a row out of this range fails with an
 //! [overflow](is_overflow()), and so does reading a sum that is out of it. A count never wraps,
@@ -130,11 +107,11 @@
 //! PostgreSQL, MySQL 8.0, MariaDB 10.6 and SQLite 3.35, and later versions. For a
 //! [`MultiConnection`](diesel::MultiConnection), write [`counter_backend!`].
 //!
-//! Statements that write are prepared once for each connection. Queries are too, except on MySQL
-//! and MariaDB: MariaDB's client library hangs when it runs a prepared query again whose rows it
-//! could not read, because of a deadlock, a timeout or a `KILL`. There, a query of more than one row
-//! is prepared each time, which takes one more round trip. Your own queries have the same problem with
-//! this library; [`CacheSize::Disabled`](diesel::connection::CacheSize::Disabled) avoids it.
+//! Statements that write are prepared once for each connection. Queries are too, except on MySQL and
+//! MariaDB: MariaDB's client library hangs when it runs a prepared query again whose rows it could not
+//! read, because of a deadlock, a timeout or a `KILL`. There, a query of more than one row is prepared
+//! each time. Your own queries have the same problem with this library;
+//! [`CacheSize::Disabled`](diesel::connection::CacheSize::Disabled) avoids it.
 //!
 //! # Crate features
 //!
@@ -142,7 +119,7 @@
 //!
 //! - `postgres`, `mysql`, `sqlite`: the backends, through Diesel's. `postgres` and `mysql` link no
 //!   client library; `sqlite` links libsqlite3, as Diesel's own does.
-//! - `r2d2`: the [`CounterBuffer`], [`ClaimSlots`] and the [`Compactor`], for Diesel's pool.
+//! - `r2d2`: [`ClaimSlots`], for Diesel's pool.
 //!
 //! [`increment`]: dsl::increment()
 //! [`counter_value`]: dsl::counter_value()
@@ -156,12 +133,9 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod add;
-#[cfg(feature = "r2d2")]
 mod background;
-#[cfg(feature = "r2d2")]
 mod buffer;
 mod claim;
-#[cfg(feature = "r2d2")]
 mod compactor;
 mod correct;
 mod day;
@@ -175,17 +149,16 @@ mod slot;
 mod sql;
 mod typed;
 
+pub use add::countable::Countable;
 #[cfg(feature = "postgres")]
-pub use add::statement::{CountingDsl, StatementIncrement};
-pub use add::transaction::{Countable, CountingTransaction, counting_transaction};
-#[cfg(feature = "r2d2")]
-pub use buffer::counter_buffer::{Bufferable, CounterBuffer};
-#[cfg(feature = "r2d2")]
-pub use buffer::write::{BufferError, IfUnknown, Pending, Refused, Write, WriteError};
+pub use add::statement::CountingDsl;
+pub use add::transaction::{CountingTransaction, counting_transaction};
+pub use background::BackgroundError;
+pub use buffer::counter_buffer::CounterBuffer;
+pub use buffer::write::{BufferError, Dropped, Pending, Write};
 #[cfg(feature = "r2d2")]
 pub use claim::ClaimSlots;
-#[cfg(feature = "r2d2")]
-pub use compactor::{Compactor, Done, Run, RunError};
+pub use compactor::{Compactor, Done, Run};
 pub use correct::recount::Drift;
 pub use correct::set_days::CountsSet;
 pub use day::Period;
@@ -204,7 +177,6 @@ pub use typed::table::CounterTable;
 /// What the macros and the command `diesel-counters` use. It can change in any release.
 #[doc(hidden)]
 pub mod __private {
-    #[cfg(feature = "r2d2")]
     pub use crate::buffer::counter_buffer::write_once;
     pub use crate::correct::set_days::Spellings;
     pub use crate::merge::materialize::TotalColumn;
@@ -212,7 +184,7 @@ pub mod __private {
     pub use crate::shape::{Name, Shape, TableName};
     pub use crate::sql::Values;
     pub use crate::typed::counters::name_of;
-    pub use crate::typed::key::{BindKey, Columns, KeyTypes, LoadKey};
+    pub use crate::typed::key::{BindKey, Columns, KeyTypes, LoadKey, OwnedKey};
     pub use crate::typed::table::shape;
     pub use chrono::NaiveDate;
 }
@@ -226,10 +198,8 @@ pub mod dsl {
     pub use crate::add::many::IncrementMany;
     #[cfg(feature = "postgres")]
     pub use crate::add::statement::{CountingQuery, CountingStatement};
-    #[cfg(feature = "r2d2")]
     pub use crate::buffer::counter_buffer::CounterBufferBuilder;
     pub use crate::claim::{ClaimSlot, claim_slot};
-    #[cfg(feature = "r2d2")]
     pub use crate::compactor::CompactorBuilder;
     pub use crate::correct::delete::{DeleteCounters, Listed, Under, delete_counters};
     pub use crate::correct::recount::{Recount, RecountOne, recount};
@@ -258,54 +228,27 @@ pub mod prelude {
     pub use crate::dsl::{counter_series, counter_value, increment, ranking};
 }
 
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+// The examples of the README and of the chapters.
+macro_rules! examples {
+    ($($path:literal $Name:ident)*) => {$(
+        #[cfg(doctest)]
+        #[doc = include_str!($path)]
+        struct $Name;
+    )*};
+}
 
-#[cfg(doctest)]
-#[doc = include_str!("../docs/guide.md")]
-struct Guide;
-
-#[cfg(doctest)]
-#[doc = include_str!("../docs/counting.md")]
-struct Counting;
-
-#[cfg(doctest)]
-#[doc = include_str!("../docs/keys.md")]
-struct Keys;
-
-#[cfg(doctest)]
-#[doc = include_str!("../docs/transactions.md")]
-struct Transactions;
-
-#[cfg(doctest)]
-#[doc = include_str!("../docs/reading.md")]
-struct Reading;
-
-#[cfg(doctest)]
-#[doc = include_str!("../docs/years.md")]
-struct Years;
-
-#[cfg(doctest)]
-#[doc = include_str!("../docs/operations.md")]
-struct Operations;
-
-#[cfg(doctest)]
-#[doc = include_str!("../docs/scaling.md")]
-struct Scaling;
-
-#[cfg(doctest)]
-#[doc = include_str!("../docs/triggers.md")]
-struct Triggers;
-
-#[cfg(doctest)]
-#[doc = include_str!("../docs/nodes.md")]
-struct Nodes;
-
-#[cfg(doctest)]
-#[doc = include_str!("../docs/testing.md")]
-struct Testing;
-
-#[cfg(doctest)]
-#[doc = include_str!("../docs/coming-from.md")]
-struct ComingFrom;
+examples! {
+    "../README.md" Readme
+    "../docs/guide.md" Guide
+    "../docs/counting.md" Counting
+    "../docs/keys.md" Keys
+    "../docs/transactions.md" Transactions
+    "../docs/reading.md" Reading
+    "../docs/years.md" Years
+    "../docs/operations.md" Operations
+    "../docs/scaling.md" Scaling
+    "../docs/triggers.md" Triggers
+    "../docs/nodes.md" Nodes
+    "../docs/testing.md" Testing
+    "../docs/coming-from.md" ComingFrom
+}

@@ -1,6 +1,5 @@
 //! The methods of a model with counters.
 
-use std::collections::BTreeSet;
 use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
@@ -12,18 +11,16 @@ use diesel::sql_types::BigInt;
 use diesel::{Column, QueryResult, RunQueryDsl};
 
 use crate::add::increment::Increment;
-use crate::correct::delete::DeleteFromEach;
-use crate::correct::recount::{Drift, recount};
+use crate::correct::recount::recount;
 use crate::correct::set::set_counter;
 use crate::correct::source::SourceRow;
 use crate::day::{DayRange, Period};
 use crate::merge::materialize::{self, MaterializeOf};
-use crate::read::ranking::{FirstColumns, Ranking, ranking};
 use crate::read::series::{Counts, counter_series};
 use crate::read::value::{CounterValue, counter_value};
 use crate::sql::{CounterBackend, One};
 use crate::typed::counters::{Counters, KeyType, is_zero};
-use crate::typed::key::{BindKey, Entities, KeyOf, LoadKey, Sealed, WholeKey};
+use crate::typed::key::{BindKey, Entities, KeyOf, Sealed, WholeKey};
 use crate::typed::settings::{ChildOf, CounterSettings, assert_program_counts};
 use crate::typed::table::{CounterTable, NotEmpty, RenderName};
 
@@ -76,11 +73,8 @@ pub use diesel_counters_derive::HasCounters;
 ///
 /// The methods that count and the methods that read run one statement each, in the current
 /// transaction or savepoint: a count commits and rolls back with the other rows that the caller
-/// writes. They do not begin, commit or retry a transaction. (Reading many models can take
-/// several queries; see [`counter_values`](HasCounters::counter_values).)
-///
-/// The methods that correct or remove counts run several statements, in a transaction, or in a
-/// savepoint if a transaction is open. The docs of each method have the details.
+/// writes. They do not begin, commit or retry a transaction. The methods that correct counts run several
+/// statements, in a transaction, or in a savepoint if a transaction is open.
 ///
 /// ```
 /// # include!("doctest_setup.rs");
@@ -89,8 +83,6 @@ pub use diesel_counters_derive::HasCounters;
 /// # let article: Article = articles::table.find(1).first(conn)?;
 /// # let today = chrono::Utc::now().date_naive();
 /// # let new_comment = (schema::comments::article_id.eq(1), schema::comments::body.eq("Nice."));
-/// use chrono::{Days, NaiveDate};
-/// use diesel::dsl::count_star;
 /// use diesel_counters::prelude::*;
 /// use schema::article_counters::{comments, likes, views};
 ///
@@ -104,29 +96,14 @@ pub use diesel_counters_derive::HasCounters;
 ///
 /// // Reading.
 /// assert_eq!(article.counter_value((views, likes), conn)?, (5, 1));
-/// let last_30_days = today - Days::new(29)..=today;
-/// let bars: Vec<(NaiveDate, i64)> = article.daily_counts(views, last_30_days, conn)?;
-/// assert_eq!(bars[29], (today, 5));
+/// assert_eq!(article.daily_counts(views, today..=today, conn)?, [(today, 5)]);
 /// let page: Vec<Article> = articles::table.order(articles::id).load(conn)?;
 /// let counts: Vec<(i64, i64)> = Article::counter_values(&page, (views, likes), conn)?;
 /// assert_eq!(counts, [(5, 1), (0, 0)]);
-/// let most_read: Vec<(i64, i64)> = Article::top(views, 10, .., conn)?;
-/// assert_eq!(most_read, [(1, 5)]);
 ///
 /// // Copying the totals into a column, so that lists can be sorted by it.
 /// let written: usize = Article::materialize(views, articles::total_views).execute(conn)?;
 /// assert_eq!(written, 1);
-///
-/// // Correcting.
-/// let before = article.set_counter((views, comments), (100, 7), conn)?;
-/// assert_eq!(before, (5, 1));
-/// let source = schema::comments::table
-///     .group_by(schema::comments::article_id)
-///     .select((schema::comments::article_id, count_star()));
-/// let added = article.recount(comments, source, conn)?;
-/// assert_eq!(added, -6);
-/// article.delete_counters(conn)?;
-/// assert_eq!(article.counter_value((views, comments), conn)?, (0, 0));
 /// # Ok(())
 /// # }
 /// ```
@@ -135,14 +112,9 @@ pub use diesel_counters_derive::HasCounters;
 ///
 /// The methods return the database's own errors. Counting also returns those of
 /// [`increment`](crate::dsl::increment()), and reading those of
-/// [`counter_value`](crate::dsl::counter_value()).
-///
-/// If triggers of the database count a counter, and its [`counter_table!`](crate::counter_table) names it
-/// in `counted_by_database`, the methods that add to it or set it do not compile.
-///
-/// After a deadlock, a serialization failure, a lock wait timeout or a busy SQLite database,
-/// the code that began the transaction has to run the whole transaction again, for example with
-/// [`retry`](crate::retry()).
+/// [`counter_value`](crate::dsl::counter_value()). After a deadlock, a serialization failure, a lock wait
+/// timeout or a busy SQLite database, the code that began the transaction has to run all of it again, for
+/// example with [`retry`](crate::retry()).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no counters",
     label = "write `#[derive(HasCounters)]` and `#[counters(table_name = …)]` on this model"
@@ -159,10 +131,6 @@ pub trait HasCounters: Sized {
     /// The number of columns of the key.
     #[doc(hidden)]
     type KeyColumns;
-
-    /// The model's counter tables.
-    #[doc(hidden)]
-    type CounterTables;
 
     /// Returns the model's primary key.
     fn counter_key(&self) -> Self::KeyRef<'_>;
@@ -278,28 +246,6 @@ pub trait HasCounters: Sized {
         counter_value(counters).of_many(keys).load(conn)
     }
 
-    /// Reads the counts of many models in a range of days, as
-    /// [`counter_value_between`](HasCounters::counter_value_between) does for one model. Returns a
-    /// value for each model, as [`counter_values`](HasCounters::counter_values).
-    fn counter_values_between<'a, C, Conn>(
-        models: impl IntoIterator<Item = &'a Self>,
-        counters: C,
-        days: impl RangeBounds<NaiveDate>,
-        conn: &mut Conn,
-    ) -> QueryResult<Vec<C::Value>>
-    where
-        Self: 'a,
-        C: Counters<Table: CountersOf<Self>>,
-        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns, Types: NotEmpty, Value = Self::KeyRef<'a>>
-            + BindKey<ModelTypes<'a, Self, C>, Conn::Backend>
-            + Clone,
-        Conn: LoadConnection<Backend: CounterBackend>,
-    {
-        let keys = models.into_iter().map(Self::counter_key);
-        let query = counter_value(counters).between(days);
-        query.of_many(keys).load(conn)
-    }
-
     /// Reads the count of each day of a range, oldest first. A day in which nothing was counted
     /// has 0.
     ///
@@ -327,29 +273,6 @@ pub trait HasCounters: Sized {
         let series =
             counter_series(counters).of_id(ModelKey::<'a, Self, C>::new(self.counter_key()));
         series.between(days).load(conn)
-    }
-
-    /// Reads the keys and the counts of the `n` models that have the greatest counts in a range of
-    /// days, greatest first. Models with equal counts are in the order of their keys. Give `..` for all
-    /// days.
-    ///
-    /// To load the models in the same query, use [`ranking`](crate::dsl::ranking()). It has the same
-    /// errors.
-    fn top<'a, C, Conn>(
-        counter: C,
-        n: i64,
-        days: impl RangeBounds<NaiveDate>,
-        conn: &mut Conn,
-    ) -> QueryResult<Vec<(Self::Key, i64)>>
-    where
-        Self: 'a,
-        C: Counters<Value = i64, Table: CountersOf<Self> + CounterTable<KeyType: NotEmpty>>,
-        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns>,
-        Ranking<C, (), FirstColumns<ModelTypes<'a, Self, C>>>:
-            LoadQuery<'a, Conn, (Self::Key, i64)>,
-    {
-        let ranking = ranking(counter).by::<FirstColumns<ModelTypes<'a, Self, C>>>();
-        ranking.between(days).limit(n).load(conn)
     }
 
     /// Sets a counter, or each of a tuple of counters, to a value. Returns the value before.
@@ -396,23 +319,6 @@ pub trait HasCounters: Sized {
         recount.execute(conn)
     }
 
-    /// Corrects a counter, or each of a tuple of counters, of all models from the rows that they
-    /// count. Returns the counts that were wrong; see [`recount`](crate::dsl::recount()).
-    fn recount_all<C, S, Conn>(
-        counters: C,
-        source: S,
-        conn: &mut Conn,
-    ) -> QueryResult<Vec<Drift<Self::Key, C::Value>>>
-    where
-        C: Counters<Table: CountersOf<Self> + CounterTable<KeyType: NotEmpty>>,
-        S: AsQuery<SqlType: SourceRow, Query: QueryFragment<Conn::Backend>>,
-        Self::Key:
-            LoadKey<KeyType<C>, Conn::Backend> + BindKey<KeyType<C>, Conn::Backend> + Ord + Clone,
-        Conn: LoadConnection<Backend: CounterBackend>,
-    {
-        recount(counters, source).execute(conn)
-    }
-
     /// Copies a counter's totals into a `BigInt` column of a parent table. Queries can then sort and
     /// filter by the column, with an index.
     ///
@@ -425,34 +331,6 @@ pub trait HasCounters: Sized {
         Into: Column<Table: HasTable<Table = Into::Table> + RenderName, SqlType = BigInt>,
     {
         materialize::of_column::<C, Into, Self::Key>()
-    }
-
-    /// Removes the model's counters from each of its counter tables. Returns the number of entities that
-    /// had counts, added up over the tables.
-    ///
-    /// Each table's counters are removed in a transaction of their own, or in a savepoint if a
-    /// transaction is open. See [`delete_counters`](crate::dsl::delete_counters()) for the details,
-    /// and for when `ON DELETE CASCADE` is better.
-    fn delete_counters<'a, Conn>(&'a self, conn: &mut Conn) -> QueryResult<usize>
-    where
-        Self::CounterTables: DeleteFromEach<Self::KeyRef<'a>, Self::KeyColumns, Conn>,
-    {
-        Self::CounterTables::delete(vec![self.counter_key()], conn)
-    }
-
-    /// Removes the counters of the models with these keys, as
-    /// [`delete_counters`](HasCounters::delete_counters).
-    fn delete_counters_of<'a, Conn>(
-        ids: impl IntoIterator<Item = &'a Self::Key>,
-        conn: &mut Conn,
-    ) -> QueryResult<usize>
-    where
-        Self::Key: Ord + 'a,
-        Self::CounterTables: DeleteFromEach<&'a Self::Key, Self::KeyColumns, Conn>,
-    {
-        // In the order in which other corrections lock entities.
-        let ids = BTreeSet::from_iter(ids).into_iter();
-        Self::CounterTables::delete(ids.collect(), conn)
     }
 }
 
@@ -487,7 +365,6 @@ where
 {
     type Types = <M::KeyRef<'m> as KeyOf<Key, M::KeyColumns>>::Types;
     type Value = M::KeyRef<'m>;
-    type Extent = <M::KeyRef<'m> as KeyOf<Key, M::KeyColumns>>::Extent;
     fn into_value(self) -> M::KeyRef<'m> {
         self.counter_key()
     }

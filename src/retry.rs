@@ -28,7 +28,6 @@ use crate::sql::transaction::is_in_a_transaction;
 /// retry().run(conn, |conn| {
 ///     conn.immediate_transaction(|conn| article.incr_counter(views, conn))
 /// })?;
-/// # assert_eq!(article.counter_value(views, conn)?, 2);
 /// # Ok(())
 /// # }
 /// ```
@@ -36,33 +35,16 @@ use crate::sql::transaction::is_in_a_transaction;
 /// A failed attempt is rolled back, so what it counted is not counted. Other effects of the closure
 /// happen once for each attempt: do not send an email in it.
 ///
-/// It never retries inside a transaction that is open already, such as an outer transaction or
-/// Diesel's test transaction. It then runs the closure once and returns the error, because only the
-/// code that began the transaction can run all of it again. So a function that retries can call
-/// another one that does.
+/// It never retries inside a transaction that is open already, such as Diesel's test transaction.
+/// It then runs the closure once and returns the error, because only the code that began the
+/// transaction can run all of it again.
 pub fn retry() -> Retry<'static, Error> {
     retry_if(is_retryable)
 }
 
 /// As [`retry()`], for the errors for which `is_retryable` returns `true`: for an error type of the
-/// application, or for more errors.
-///
-/// ```
-/// # include!("doctest_setup.rs");
-/// # fn main() -> diesel::QueryResult<()> {
-/// # let conn = &mut establish_connection();
-/// # let article: Article = articles::table.find(1).first(conn)?;
-/// use diesel::result::{DatabaseErrorKind::UniqueViolation, Error};
-/// use diesel_counters::{is_retryable, retry_if};
-/// # use schema::article_counters::views;
-///
-/// // If another transaction has taken the same title, the closure chooses another one.
-/// let retry = retry_if(|error| {
-///     is_retryable(error) || matches!(error, Error::DatabaseError(UniqueViolation, _))
-/// });
-/// # retry.transaction(conn, |conn| article.incr_counter(views, conn))
-/// # }
-/// ```
+/// application, or for more errors, as in `retry_if(|error| is_retryable(error) ||
+/// is_taken(error))`.
 pub fn retry_if<'a, E>(is_retryable: impl FnMut(&E) -> bool + Send + 'a) -> Retry<'a, E> {
     Retry {
         is_retryable: Box::new(is_retryable),

@@ -4,10 +4,6 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::OnceLock;
 
-use diesel::backend::Backend;
-use diesel::serialize::{self, Output, ToSql};
-use diesel::sql_types::SmallInt;
-
 /// The default number of slots of a counter: 32.
 pub const DEFAULT_SLOTS: i16 = 32;
 
@@ -43,10 +39,11 @@ pub enum Slot {
     ///
     /// Connections do not claim a number. To write different rows, connections require many times
     /// more slots than with [`Connection`](Slot::Connection). Transactions that count several
-    /// entities can deadlock. A [`counting_transaction`](crate::counting_transaction()) writes the
-    /// counts in one order, which avoids this.
+    /// entities can deadlock, unless a [`counting_transaction`](crate::counting_transaction())
+    /// writes the counts in one order.
     ///
-    /// It writes all slots, so PostgreSQL refuses it in a database with a [partition](set_default_slot).
+    /// It writes all slots, so PostgreSQL refuses it in a database with a
+    /// [partition](set_default_slot).
     Random,
     /// Each database connection has its own slot, within one share of the slots.
     ///
@@ -104,51 +101,25 @@ thread_local! {
 /// It returns an error if it was called before, if the `index` of a partition is not less than its
 /// `of`, or if `of` is greater than 32,767.
 pub fn set_default_slot(slot: Slot) -> Result<(), SetDefaultSlotError> {
-    if let Err(NoSuchPartition { index, of }) = Partition::of(slot) {
-        return Err(SetDefaultSlotError::NoSuchPartition { index, of });
-    }
+    Partition::of(slot)?;
     DEFAULT
         .set(slot)
         .map_err(|_| SetDefaultSlotError::AlreadySet(*DEFAULT.get_or_init(|| slot)))
 }
 
-/// Runs `f`, in which the default [`Slot`] of the current thread is `slot`. For a program that writes
-/// to several nodes; others call [`set_default_slot`].
-///
-/// Make and execute statements in `f`. A [`Compactor`](crate::Compactor) and a
-/// [`CounterBuffer`](crate::CounterBuffer) that are started in it keep `slot`.
-///
-/// ```
-/// # include!("doctest_setup.rs");
-/// # fn main() -> diesel::QueryResult<()> {
-/// # let conn = &mut establish_connection();
-/// # let article: Article = articles::table.find(1).first(conn)?;
-/// use diesel_counters::{Slot, with_default_slot};
-///
-/// // `conn` is a connection to the second of two nodes.
-/// with_default_slot(Slot::Partition { index: 1, of: 2 }, || {
-///     article.incr_counter(article_counters::views, conn)
-/// })?;
-/// # Ok(())
-/// # }
-/// ```
+/// Runs `f`, in which the default [`Slot`] of the current thread is `slot`. For a program that
+/// writes to several nodes; others call [`set_default_slot`]. Make and execute statements in `f`. A
+/// [`Compactor`](crate::Compactor) and a [`CounterBuffer`](crate::CounterBuffer) that are started
+/// in it keep `slot`.
 ///
 /// # Panics
 ///
 /// It panics if `slot` is a partition that [`set_default_slot`] refuses.
 pub fn with_default_slot<T>(slot: Slot, f: impl FnOnce() -> T) -> T {
-    struct Before(OfThread);
-    impl Drop for Before {
-        fn drop(&mut self) {
-            self.0.set();
-        }
-    }
     if let Err(error) = Partition::of(slot) {
         panic!("{error}");
     }
-    let _before = Before(OfThread::now());
-    OfThread(Some(slot)).set();
-    f()
+    OfThread(Some(slot)).within(f)
 }
 
 /// The default of a thread that `with_default_slot` has set, if it has.
@@ -161,8 +132,16 @@ impl OfThread {
         OF_THREAD.get()
     }
 
-    pub(crate) fn set(self) {
-        OF_THREAD.set(self);
+    /// Runs `f` with this default.
+    pub(crate) fn within<T>(self, f: impl FnOnce() -> T) -> T {
+        struct Before(OfThread);
+        impl Drop for Before {
+            fn drop(&mut self) {
+                OF_THREAD.set(self.0);
+            }
+        }
+        let _before = Before(OF_THREAD.replace(self));
+        f()
     }
 }
 
@@ -185,39 +164,16 @@ impl fmt::Display for SetDefaultSlotError {
                 "the default slot of this process is already set, to {slot:?}; \
                  call set_default_slot once, at the start of main"
             ),
-            Self::NoSuchPartition { index, of } => {
-                let (index, of) = (*index, *of);
-                NoSuchPartition { index, of }.fmt(f)
-            }
+            Self::NoSuchPartition { index, of } => write!(
+                f,
+                "there is no partition {index} of {of}: partitions count from 0, so the last of three \
+                 partitions is Slot::Partition {{ index: 2, of: 3 }}; there are up to 32,767"
+            ),
         }
     }
 }
 
 impl std::error::Error for SetDefaultSlotError {}
-
-/// The partition does not exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NoSuchPartition {
-    index: u16,
-    of: u16,
-}
-
-impl fmt::Display for NoSuchPartition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NoSuchPartition { index, of } = self;
-        write!(
-            f,
-            "there is no partition {index} of {of}: partitions count from 0, \
-             so the last of three partitions is Slot::Partition {{ index: 2, of: 3 }}"
-        )?;
-        match i16::try_from(*of) {
-            Ok(_) => Ok(()),
-            Err(_) => f.write_str("; there are up to 32,767"),
-        }
-    }
-}
-
-impl std::error::Error for NoSuchPartition {}
 
 impl Slot {
     /// The default of this thread, or of this process.
@@ -235,13 +191,8 @@ impl Slot {
         if self == Slot::Random {
             return SlotRange::one(rand::random_range(1..=slots), Partition::WHOLE);
         }
-        match Partition::of(self) {
-            Ok(partition) => partition.range(slots),
-            Err(error) => SlotRange {
-                first: FirstSlot(Err(error)),
-                ..SlotRange::one(0, Partition::WHOLE)
-            },
-        }
+        let partition = Partition::of(self).expect("a default is checked when it is set");
+        partition.range(slots)
     }
 }
 
@@ -263,7 +214,7 @@ impl Partition {
         merged: 0,
     };
 
-    pub(crate) fn of(slot: Slot) -> Result<Self, NoSuchPartition> {
+    pub(crate) fn of(slot: Slot) -> Result<Self, SetDefaultSlotError> {
         let Slot::Partition { index, of } = slot else {
             return Ok(Partition::WHOLE);
         };
@@ -274,7 +225,7 @@ impl Partition {
                 of,
                 merged: -index,
             }),
-            _ => Err(NoSuchPartition { index, of }),
+            _ => Err(SetDefaultSlotError::NoSuchPartition { index, of }),
         }
     }
 
@@ -296,7 +247,7 @@ impl Partition {
     /// ones are beyond.
     fn range(self, slots: i16) -> SlotRange {
         SlotRange {
-            first: FirstSlot(Ok(self.index + 1)),
+            first: self.index + 1,
             count: ((slots - 1 - self.index) / self.of + 1).max(1),
             partition: self,
         }
@@ -306,7 +257,7 @@ impl Partition {
 /// Slots of a partition: `first`, and `count` in all. The number of the connection chooses one of them.
 #[derive(Debug, Clone, Copy)]
 pub struct SlotRange {
-    pub(crate) first: FirstSlot,
+    pub(crate) first: i16,
     pub(crate) count: i16,
     pub(crate) partition: Partition,
 }
@@ -314,7 +265,7 @@ pub struct SlotRange {
 impl SlotRange {
     const fn one(slot: i16, partition: Partition) -> Self {
         SlotRange {
-            first: FirstSlot(Ok(slot)),
+            first: slot,
             count: 1,
             partition,
         }
@@ -327,41 +278,13 @@ impl SlotRange {
     }
 }
 
-/// The first slot of a range, as a bind value. A partition that does not exist is an error when it
-/// is bound.
-#[derive(Clone, Copy)]
-pub struct FirstSlot(Result<i16, NoSuchPartition>);
-
-// `debug_query` prints it.
-impl fmt::Debug for FirstSlot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Ok(number) => write!(f, "{number}"),
-            Err(NoSuchPartition { index, of }) => write!(f, "partition {index} of {of}"),
-        }
-    }
-}
-
-impl<DB> ToSql<SmallInt, DB> for FirstSlot
-where
-    DB: Backend,
-    i16: ToSql<SmallInt, DB>,
-{
-    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, DB>) -> serialize::Result {
-        match &self.0 {
-            Ok(number) => number.to_sql(out),
-            Err(error) => Err((*error).into()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn slots_of(index: u16, of: u16, slots: i16) -> Vec<i16> {
         let range = Slot::Partition { index, of }.range(slots);
-        let first = range.first.0.unwrap();
+        let first = range.first;
         (0..range.count)
             .map(|n| first + n * range.partition.of)
             .collect()

@@ -1,5 +1,5 @@
 //! Batches whose COMMIT is not answered. A proxy between the buffer and the server cuts the connection
-//! at the COMMIT.
+//! at the COMMIT, or before it.
 
 use std::io::{Read, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,17 +8,18 @@ use std::thread;
 use std::time::Duration;
 
 use diesel::prelude::*;
-use diesel::r2d2::{ConnectionManager, Pool};
 use diesel_counters::prelude::*;
-use diesel_counters::{CounterBuffer, IfUnknown, Write};
+use diesel_counters::{CounterBuffer, Write};
 use diesel_counters_tests::schema::article_counters::views;
 
-use crate::behaviour::{PATIENCE, wait_until};
+use crate::behaviour::wait_until;
 use crate::{Conn, TestDatabase};
 
 /// What happens to the next COMMIT. The client's connection is closed in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
+    /// The statement before it is lost, and so is the connection.
+    Before,
     /// The server does not get it, and its connection is closed.
     Lost,
     /// The server executes it, and the answer is lost.
@@ -89,9 +90,12 @@ fn serve(mut client: TcpStream, mut server: TcpStream, state: &Mutex<State>) {
         let message = &buffer[..length];
         // PostgreSQL's text ends with a zero.
         let is_commit = message.ends_with(b"COMMIT") || message.ends_with(b"COMMIT\0");
-        let fate = is_commit
-            .then(|| state.lock().unwrap().fate.take())
-            .flatten();
+        let is_insert = message.windows(6).any(|text| text == b"INSERT");
+        let is_cut = |fate: &mut Fate| match fate {
+            Fate::Before => is_insert,
+            _ => is_commit,
+        };
+        let fate = state.lock().unwrap().fate.take_if(is_cut);
         if fate == Some(Fate::Late) {
             // Before the client can know that its connection is closed.
             let late = (server.try_clone().unwrap(), message.to_vec());
@@ -103,7 +107,7 @@ fn serve(mut client: TcpStream, mut server: TcpStream, state: &Mutex<State>) {
         }
         match fate {
             None if server.write_all(message).is_ok() => continue,
-            None | Some(Fate::Lost) => {}
+            None | Some(Fate::Before | Fate::Lost) => {}
             Some(Fate::Unanswered) => {
                 server.write_all(message).unwrap();
                 // The server closes it once it has done what was sent.
@@ -137,7 +141,7 @@ impl Test {
         }
     }
 
-    fn buffer(&self, if_unknown: Option<IfUnknown>) -> CounterBuffer<Conn> {
+    fn buffer(&self) -> CounterBuffer<Conn> {
         let url = self.database.url();
         let at_proxy = format!("127.0.0.1:{}", self.proxy.port);
         // Neither client library may encrypt what the proxy reads.
@@ -146,18 +150,10 @@ impl Test {
             false => "?sslmode=disable",
         };
         let url = url.replacen(&address(&url), &at_proxy, 1) + options;
-        let pool = Pool::builder()
-            .max_size(1)
-            .min_idle(Some(0))
-            .connection_timeout(PATIENCE)
-            .build_unchecked(ConnectionManager::<Conn>::new(url));
-        let buffer = CounterBuffer::of(pool).every(Duration::from_secs(1_000_000));
-        match if_unknown {
-            None => buffer,
-            Some(if_unknown) => buffer.without_table(if_unknown),
-        }
-        .start()
-        .unwrap()
+        CounterBuffer::of(move || Conn::establish(&url))
+            .every(Duration::from_secs(1_000_000))
+            .start()
+            .unwrap()
     }
 
     fn views(&mut self) -> i64 {
@@ -182,113 +178,83 @@ fn count(buffer: &CounterBuffer<Conn>) {
     buffer.count(increment(views).of(1_i64)).unwrap();
 }
 
-/// With all fates of the first batch, whose number is inserted, and of a later one, whose number
-/// is updated.
-#[test]
-fn a_batch_whose_commit_is_not_answered_is_written_once() {
-    for earlier in [0, 1, 2] {
-        for fate in [Fate::Lost, Fate::Unanswered] {
-            let mut test = Test::new();
-            let buffer = test.buffer(None);
-            for _ in 0..earlier {
-                count(&buffer);
-                assert_eq!(buffer.flush().written, 1);
-            }
-            count(&buffer);
-            test.proxy.cut(fate);
-            let write = buffer.flush();
-            assert!(write.error.is_some(), "{fate:?}: {write}");
-            assert_eq!((write.written, write.pending.keys), (0, 1), "{write}");
-            assert_eq!(buffer.pending_of(views, &1_i64), 1);
-            // It is not mixed with what is counted meanwhile.
-            count(&buffer);
-            let write = flush(&buffer);
-            assert_eq!(write.pending.keys, 0, "{fate:?}: {write}");
-            let expected = earlier + 2;
-            assert_eq!(test.views(), expected, "{fate:?}, {earlier} earlier");
-            count(&buffer);
-            assert_eq!(buffer.flush().written, 1);
-            assert_eq!(test.views(), expected + 1);
-        }
-    }
+/// Returns the amounts of article 1 whose COMMIT was not answered.
+fn unknown(write: &Write) -> Vec<i128> {
+    let unknown = write.unknown.iter();
+    unknown
+        .map(|row| {
+            assert_eq!((row.table, row.key.as_str()), ("article_counters", "1"));
+            row.amounts.iter().map(|(_, amount)| amount).sum()
+        })
+        .collect()
 }
 
-/// Until the server has ended the transaction, nobody knows.
 #[test]
-fn a_commit_that_may_still_come_is_waited_for() {
-    for earlier in [0, 1] {
-        for comes in [true, false] {
-            let mut test = Test::new();
-            let buffer = test.buffer(None);
-            for _ in 0..earlier {
-                count(&buffer);
-                assert_eq!(buffer.flush().written, 1);
-            }
-            count(&buffer);
-            test.proxy.cut(Fate::Late);
-            assert!(buffer.flush().error.is_some());
-            count(&buffer);
-            let write = buffer.flush();
-            assert!(write.error.is_some(), "{write}");
-            assert_eq!((write.written, test.views()), (0, earlier), "{write}");
-            match comes {
-                true => test.proxy.deliver(),
-                false => test.proxy.lose(),
-            }
-            flush(&buffer);
-            assert_eq!(test.views(), earlier + 2, "comes: {comes}");
-        }
-    }
-}
-
-/// While the buffer waits for the transaction, it ends.
-#[test]
-fn a_commit_that_comes_while_it_is_waited_for_counts() {
-    for earlier in [0, 1] {
-        for comes in [true, false] {
-            let mut test = Test::new();
-            let buffer = test.buffer(None);
-            for _ in 0..earlier {
-                count(&buffer);
-                assert_eq!(buffer.flush().written, 1);
-            }
-            count(&buffer);
-            test.proxy.cut(Fate::Late);
-            assert!(buffer.flush().error.is_some());
-            thread::scope(|scope| {
-                let flushed = scope.spawn(|| flush(&buffer));
-                match comes {
-                    true => test.proxy.deliver(),
-                    false => test.proxy.lose(),
-                }
-                flushed.join().unwrap();
-            });
-            assert_eq!(test.views(), earlier + 1, "comes: {comes}");
-        }
-    }
-}
-
-/// Without the table, the caller chooses.
-#[test]
-fn without_the_table_a_batch_is_written_again_or_discarded() {
-    for (if_unknown, fate, written, refused) in [
-        (IfUnknown::WriteAgain, Fate::Lost, 1, 0),
-        (IfUnknown::WriteAgain, Fate::Unanswered, 2, 0),
-        (IfUnknown::Discard, Fate::Lost, 0, 1),
-        (IfUnknown::Discard, Fate::Unanswered, 1, 1),
-    ] {
+fn a_batch_whose_commit_is_not_answered_is_reported_and_not_written_again() {
+    for (fate, stored) in [(Fate::Lost, 0), (Fate::Unanswered, 2)] {
         let mut test = Test::new();
-        let buffer = test.buffer(Some(if_unknown));
+        let buffer = test.buffer();
+        count(&buffer);
+        assert_eq!(buffer.flush().written, 1);
+        count(&buffer);
         count(&buffer);
         test.proxy.cut(fate);
         let write = buffer.flush();
-        assert!(write.error.is_some(), "{write}");
-        assert_eq!(write.refused.len(), refused, "{write}");
-        flush(&buffer);
+        assert!(write.error.is_some(), "{fate:?}: {write}");
+        assert_eq!((write.written, write.pending.keys), (0, 0), "{write}");
+        assert_eq!(unknown(&write), [2], "{write}");
+        assert!(write.refused.is_empty());
+        assert!(write.to_string().contains("was not answered"), "{write}");
+        assert_eq!(buffer.pending_of(views, &1_i64), 0);
+        // What is counted later is written.
+        count(&buffer);
+        let write = flush(&buffer);
+        assert!(write.unknown.is_empty(), "{write}");
         // The server may still be executing it.
-        let is_written = wait_until(|| test.views() == written);
-        assert!(is_written, "{if_unknown:?}, {fate:?}: {}", test.views());
+        assert!(wait_until(|| test.views() == 2 + stored), "{fate:?}");
     }
+}
+
+/// The server executes the COMMIT when the buffer has gone on already.
+#[test]
+fn a_commit_that_comes_late_counts_once() {
+    for comes in [true, false] {
+        let mut test = Test::new();
+        let buffer = test.buffer();
+        count(&buffer);
+        test.proxy.cut(Fate::Late);
+        assert_eq!(unknown(&buffer.flush()), [1]);
+        count(&buffer);
+        flush_or_wait(&buffer);
+        match comes {
+            true => test.proxy.deliver(),
+            false => test.proxy.lose(),
+        }
+        flush(&buffer);
+        let stored = 1 + i64::from(comes);
+        assert!(wait_until(|| test.views() == stored), "comes: {comes}");
+    }
+}
+
+/// The new connection may have the same slot, whose row is still locked, or another one.
+fn flush_or_wait(buffer: &CounterBuffer<Conn>) {
+    let write = buffer.flush();
+    assert!(write.unknown.is_empty(), "{write}");
+    assert_eq!(write.written + write.pending.keys, 1, "{write}");
+}
+
+#[test]
+fn a_connection_that_breaks_before_the_commit_loses_nothing() {
+    let mut test = Test::new();
+    let buffer = test.buffer();
+    count(&buffer);
+    test.proxy.cut(Fate::Before);
+    let write = buffer.flush();
+    assert!(write.error.is_some(), "{write}");
+    assert_eq!((write.written, write.pending.keys), (0, 1), "{write}");
+    assert!(write.unknown.is_empty(), "{write}");
+    flush(&buffer);
+    assert_eq!(test.views(), 1);
 }
 
 /// Flushes until nothing is pending: the server may not have noticed yet that a client has gone.

@@ -1,4 +1,4 @@
-//! The process's own choice of slots: in a process of its own, as it is made once.
+//! The process's own choice of slots, which is made once: no other test counts in this process.
 
 use diesel::pg::Pg;
 use diesel_counters::prelude::*;
@@ -8,8 +8,9 @@ use diesel_counters_tests::schema::article_counters::views;
 #[test]
 fn the_process_chooses_its_slots_once() {
     let no_partition = Slot::Partition { index: 2, of: 2 };
+    let found = set_default_slot(no_partition);
     assert_eq!(
-        set_default_slot(no_partition),
+        found,
         Err(SetDefaultSlotError::NoSuchPartition { index: 2, of: 2 })
     );
 

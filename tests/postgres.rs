@@ -8,23 +8,32 @@ mod pooler;
 mod row_security;
 mod server;
 
+use behaviour::{PATIENCE, wait_until};
+use chrono::{Days, Utc};
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::expression::AsExpression;
+use diesel::pg::Pg;
 use diesel::prelude::*;
+use diesel::result::Error;
+use diesel::serialize::{IsNull, Output, Result, ToSql};
+use diesel::sql_types::Bool;
+use diesel_counters::dsl::{claim_slot, compact, delete_counters, fold, recount, set_counter};
 use diesel_counters::prelude::*;
+use diesel_counters::{Compactor, Drift, Slot, is_retryable, retry, with_default_slot};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use std::sync::mpsc::channel;
 
 pub use server::{TestDatabase, write_transaction};
 
 pub type Conn = PgConnection;
 
 pub const TEST_TABLES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
-/// Triggers that count the rows of `article_likes`.
-pub const LIKES_TRIGGERS: &str =
-    include_str!("../migrations/triggers/postgres/00000000000002_count_article_likes/up.sql");
 pub const REFERENCE: EmbeddedMigrations = embed_migrations!("../migrations/postgres");
 
 /// Makes the schema that a qualified table of the tests is in, and removes it.
 pub const SCHEMA: [&str; 2] = ["CREATE SCHEMA elsewhere", "DROP SCHEMA elsewhere CASCADE"];
-diesel_counters_tests::table_in_schema!(elsewhere);
+diesel_counters_tests::tables_in_schema!(elsewhere);
 
 pub const HAS_SLOTS: bool = true;
 
@@ -37,20 +46,6 @@ pub const STATEMENTS_OF_ANY: usize = 1;
 
 pub const COLUMNS_OF: &str = "SELECT column_name::text AS name, data_type::text, is_nullable::text
      FROM information_schema.columns WHERE table_name = $1 ORDER BY ordinal_position";
-
-/// The reference table as `diesel print-schema` prints it here.
-pub mod printed {
-    diesel::table! {
-        article_counters (article_id, day, slot) {
-            article_id -> Int8,
-            day -> Date,
-            slot -> Int2,
-            views -> Int8,
-            likes -> Int8,
-            comments -> Int8,
-        }
-    }
-}
 
 /// Ends all connections to the database but this one.
 pub fn kill_others(conn: &mut Conn) {
@@ -145,61 +140,24 @@ diesel::table! {
 }
 diesel_counters::counter_table!(device_counters);
 
-#[derive(HasCounters)]
-#[counters(table_name = device_counters)]
-struct Device {
-    id: uuid::Uuid,
-}
-
 #[test]
 fn a_key_may_be_a_uuid() {
     let database = TestDatabase::create();
     let conn = &mut database.connect();
-    diesel::connection::SimpleConnection::batch_execute(
-        conn,
+    conn.batch_execute(
         "CREATE TABLE device_counters (
              device_id UUID, day DATE, slot SMALLINT, uses BIGINT NOT NULL DEFAULT 0,
              PRIMARY KEY (device_id, day, slot)
          )",
     )
     .unwrap();
-    let [one, other] = [(); 2].map(|()| Device {
-        id: uuid::Uuid::new_v4(),
-    });
-    one.incr_counter(device_counters::uses, conn).unwrap();
-    increment(device_counters::uses)
-        .of_many([(one.id, 2)])
-        .execute(conn)
-        .unwrap();
-    assert_eq!(one.counter_value(device_counters::uses, conn), Ok(3));
-    assert_eq!(other.counter_value(device_counters::uses, conn), Ok(0));
-
-    other.set_counter(device_counters::uses, 7, conn).unwrap();
-    let both = Device::counter_values([&other, &one], device_counters::uses, conn);
-    assert_eq!(both, Ok(vec![7, 3]));
-    let top = Device::top(device_counters::uses, 1, .., conn);
-    assert_eq!(top, Ok(vec![(other.id, 7)]));
-    diesel_counters::dsl::compact(device_counters::table)
-        .before(chrono::NaiveDate::MAX)
-        .batch(1)
-        .execute(conn)
-        .unwrap();
-    let slots: Vec<i16> = device_counters::table
-        .select(device_counters::slot)
-        .filter(device_counters::uses.ne(0))
-        .load(conn)
-        .unwrap();
-    assert_eq!(slots, [0, 0]);
-    assert_eq!(one.counter_value(device_counters::uses, conn), Ok(3));
-    Device::delete_counters_of(&[one.id, other.id], conn).unwrap();
-    assert_eq!(one.counter_value(device_counters::uses, conn), Ok(0));
+    let keys = [(); 5].map(|()| uuid::Uuid::new_v4());
+    behaviour::keys::each_key_is_its_own!(uuid::Uuid: device_counters::uses,
+        device_counters::table, keys, |_key: &uuid::Uuid| false, conn);
 }
 
 #[test]
 fn a_session_that_was_discarded_claims_a_number_again() {
-    use diesel::connection::SimpleConnection;
-    use diesel_counters::dsl::claim_slot;
-
     let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
     claim_slot().execute(conn).unwrap();
@@ -214,7 +172,6 @@ fn a_session_that_was_discarded_claims_a_number_again() {
 /// Its setting is rolled back, and its lock is not.
 #[test]
 fn a_claim_that_is_rolled_back_is_no_other_sessions() {
-    use diesel::connection::SimpleConnection;
     use diesel_counters_tests::schema::article_counters::{slot, table, views};
 
     let database = TestDatabase::with_tables();
@@ -238,75 +195,30 @@ const OTHER_PARTITION: &str =
 /// It would write the rows of another node.
 #[test]
 fn whatever_writes_counters_without_the_partition_of_its_database_is_an_error() {
-    use chrono::{Days, NaiveDate, Utc};
-    use diesel::connection::SimpleConnection;
-    use diesel::dsl::count_star;
-    use diesel_counters::dsl::{claim_slot, compact, delete_counters, fold, recount, set_counter};
-    use diesel_counters::{Period, Slot, counting_transaction, with_default_slot};
     use diesel_counters_tests::schema::article_counters::{slot, table, views};
-    use diesel_counters_tests::schema::articles;
 
     let database = TestDatabase::with_tables();
+    let article = behaviour::article(1);
     let of = |index| Slot::Partition { index, of: 8 };
-    let today = Utc::now().date_naive();
-    let old = today - Days::new(400);
-    let operations: [fn(&mut PgConnection, NaiveDate) -> QueryResult<()>; 10] = [
-        |conn, _| increment(views).of(1_i64).execute(conn).map(drop),
-        |conn, _| {
-            increment(views)
-                .of_many([(1_i64, 1), (2, 1)])
-                .execute(conn)
-                .map(drop)
-        },
-        |conn, _| {
-            counting_transaction(conn, |tx| {
-                tx.count(increment(views).of(1_i64));
-                Ok(())
-            })
-        },
-        |conn, _| compact(table).execute(conn).map(drop),
-        |conn, today| {
-            let months = fold(table).per(Period::Month).before(today);
-            months.execute(conn).map(drop)
-        },
-        |conn, _| set_counter(views).of(1_i64).to(7).execute(conn).map(drop),
-        |conn, today| {
-            let days = set_counter(views).of_days([(1_i64, today, 9)]);
-            days.execute(conn).map(drop)
-        },
-        |conn, _| {
-            let ones = articles::table.group_by(articles::id);
-            let ones = ones.select((articles::id, count_star()));
-            recount(views, ones).of(1_i64).execute(conn).map(drop)
-        },
-        |conn, _| {
-            let ones = articles::table.group_by(articles::id);
-            let ones = ones.select((articles::id, count_star()));
-            recount(views, ones).execute::<i64, _>(conn).map(drop)
-        },
-        |conn, _| delete_counters(table).of(1_i64).execute(conn).map(drop),
-    ];
-    for operation in operations {
+    for (name, operation) in behaviour::nodes::RUNS {
         let run = |default| {
             let conn = &mut database.connect();
             for node in [of(0), of(1)] {
-                let count = increment(views).of(1_i64).on(old).slot(node);
-                count.execute(conn).unwrap();
+                let count = increment(views).of(1_i64).on(behaviour::day(2026, 1, 3));
+                count.slot(node).execute(conn).unwrap();
             }
             let conn = &mut database.connect();
             // A number that the connection already has does not change what is refused.
             claim_slot().execute(conn).unwrap();
             conn.batch_execute("SET diesel_counters.partition = ' 1/08'")?;
-            with_default_slot(default, || operation(conn, today))
+            with_default_slot(default, || operation(&article, conn))
         };
         for wrong in [Slot::Connection, of(0), Slot::Partition { index: 1, of: 2 }] {
             let error = run(wrong).unwrap_err().to_string();
-            assert!(
-                error.contains(&OTHER_PARTITION.replace("1/8", " 1/08")),
-                "{error}"
-            );
+            let expected = OTHER_PARTITION.replace("1/8", " 1/08");
+            assert!(error.contains(&expected), "{name}: {error}");
         }
-        assert_eq!(run(of(1)), Ok(()));
+        assert_eq!(run(of(1)), Ok(()), "{name}");
     }
     // Of the other node, there is what was counted with its partition.
     let slots: Vec<i16> = table.select(slot).load(&mut database.connect()).unwrap();
@@ -317,9 +229,6 @@ fn whatever_writes_counters_without_the_partition_of_its_database_is_an_error() 
 /// Its merged rows would be those of another node.
 #[test]
 fn a_merge_without_the_partition_of_its_database_that_finds_locked_rows_inserts_none() {
-    use chrono::{Days, Utc};
-    use diesel::connection::SimpleConnection;
-    use diesel_counters::dsl::compact;
     use diesel_counters_tests::schema::article_counters::{slot, table, views};
 
     let database = TestDatabase::with_tables();
@@ -340,7 +249,6 @@ fn a_merge_without_the_partition_of_its_database_that_finds_locked_rows_inserts_
 /// A serialization failure can be the error of the COMMIT.
 #[test]
 fn a_serializable_transaction_is_run_again() {
-    use diesel_counters::retry;
     use diesel_counters_tests::models::Article;
     use diesel_counters_tests::schema::article_counters::{likes, views};
 
@@ -373,9 +281,6 @@ fn a_serializable_transaction_is_run_again() {
 /// Only PostgreSQL has columns whose names differ in nothing but case.
 #[test]
 fn a_counter_whose_name_differs_in_case_is_not_lost() {
-    use diesel::connection::SimpleConnection;
-    use diesel::result::Error;
-    use diesel_counters::dsl::compact;
     use diesel_counters_tests::schema::user_counters;
 
     let database = TestDatabase::with_tables();
@@ -400,12 +305,6 @@ pub struct KindType;
 
 #[test]
 fn a_key_may_be_of_an_sql_type_that_is_not_clone() {
-    use diesel::connection::SimpleConnection;
-    use diesel::expression::AsExpression;
-    use diesel::pg::Pg;
-    use diesel::serialize::{IsNull, Output, Result, ToSql};
-    use diesel_counters::dsl::{delete_counters, recount, set_counter};
-
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsExpression)]
     #[diesel(sql_type = KindType)]
     enum Kind {
@@ -441,10 +340,8 @@ fn a_key_may_be_of_an_sql_type_that_is_not_clone() {
     .unwrap();
     let of_a = increment(views).of(Kind::A);
     assert_eq!(of_a.clone().execute(conn), Ok(1), "{of_a:?}");
-    increment(views)
-        .of_many([(Kind::A, 1), (Kind::B, 5)])
-        .execute(conn)
-        .unwrap();
+    let count = increment(views).of_many([(Kind::A, 1), (Kind::B, 5)]);
+    count.execute(conn).unwrap();
     let values = counter_value(views).of_many([Kind::A, Kind::B]);
     assert_eq!(values.load(conn), Ok(vec![2, 5]));
     let set = set_counter(views).of(Kind::A).to(3);
@@ -459,21 +356,9 @@ fn a_key_may_be_of_an_sql_type_that_is_not_clone() {
 /// Only the database knows that they are one key.
 #[test]
 fn two_spellings_of_a_key_in_one_statement_are_an_error() {
-    use diesel::connection::SimpleConnection;
-    use diesel_counters::Drift;
-    use diesel_counters::dsl::recount;
     use diesel_counters_tests::schema::page_counters::{self, hits};
 
-    let database = TestDatabase::create();
-    let conn = &mut database.connect();
-    let [before, caseless] = CASELESS;
-    conn.batch_execute(&format!(
-        "{before} CREATE TABLE page_counters (
-            path {caseless} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
-            hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (path, day, slot)
-        )"
-    ))
-    .unwrap();
+    let (conn, _database) = &mut behaviour::collations::with_paths(CASELESS[1]);
     let counted = increment(hits)
         .of_many([("foo", 1), ("FOO", 1)])
         .execute(conn);
@@ -495,9 +380,6 @@ fn two_spellings_of_a_key_in_one_statement_are_an_error() {
 /// has prepared it.
 #[test]
 fn merges_and_copies_go_on_after_a_key_has_got_another_type() {
-    use diesel::connection::SimpleConnection;
-    use diesel_counters::dsl::compact;
-
     mod pages {
         diesel::table! { pages (path) { path -> Text, total_hits -> BigInt } }
         diesel::table! {
@@ -544,7 +426,6 @@ fn merges_and_copies_go_on_after_a_key_has_got_another_type() {
 /// The servers of scripts/test do so, as those of distributions do.
 #[test]
 fn a_key_that_differs_in_case_is_one_entity_in_any_script() {
-    use diesel::connection::SimpleConnection;
     use diesel_counters_tests::schema::page_counters::{hits, table};
 
     let database = TestDatabase::with_tables();
@@ -560,14 +441,6 @@ fn a_key_that_differs_in_case_is_one_entity_in_any_script() {
 /// An `ALTER TABLE` in a transaction that stays open, for example.
 #[test]
 fn dropping_a_compactor_does_not_wait_until_another_session_has_ended() {
-    use std::sync::mpsc::channel;
-
-    use behaviour::{PATIENCE, wait_until};
-    use diesel::connection::SimpleConnection;
-    use diesel::dsl::sql;
-    use diesel::r2d2::{ConnectionManager, Pool};
-    use diesel::sql_types::Bool;
-    use diesel_counters::Compactor;
     use diesel_counters_tests::schema::article_counters::table;
 
     let database = TestDatabase::with_tables();
@@ -575,9 +448,9 @@ fn dropping_a_compactor_does_not_wait_until_another_session_has_ended() {
     other
         .batch_execute("BEGIN; LOCK TABLE article_counters")
         .unwrap();
-    let pool = Pool::new(ConnectionManager::<Conn>::new(database.url())).unwrap();
+    let url = database.url();
     let (run, runs) = channel();
-    let compactor = Compactor::of(pool)
+    let compactor = Compactor::of(move || Conn::establish(&url))
         .compact(table)
         .on_run(move |done| run.send(done.to_string()).unwrap())
         .start()
@@ -603,7 +476,6 @@ fn dropping_a_compactor_does_not_wait_until_another_session_has_ended() {
 /// PostgreSQL itself finds conflicts between SERIALIZABLE transactions only.
 #[test]
 fn a_serializable_correction_conflicts_with_a_deletion_at_any_level() {
-    use diesel_counters::is_retryable;
     use diesel_counters_tests::schema::article_counters::views;
 
     let (database, article) = (TestDatabase::with_tables(), behaviour::article(1));
@@ -611,7 +483,14 @@ fn a_serializable_correction_conflicts_with_a_deletion_at_any_level() {
     article.incr_counter_by(views, 31, conn).unwrap();
     let set = conn.build_transaction().serializable().run(|conn| {
         assert_eq!(article.counter_value(views, conn), Ok(31));
-        assert_eq!(article.delete_counters(other), Ok(1));
+        assert_eq!(
+            diesel_counters::dsl::delete_counters(
+                diesel_counters_tests::schema::article_counters::table
+            )
+            .of(&article)
+            .execute(other),
+            Ok(1)
+        );
         article.set_counter(views, 100, conn)
     });
     assert!(set.as_ref().is_err_and(is_retryable), "{set:?}");

@@ -3,7 +3,7 @@
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_counters::Drift;
-use diesel_counters::dsl::{compact, recount, set_counter};
+use diesel_counters::dsl::{compact, delete_counters, recount, set_counter};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, comments as commented, views};
@@ -14,7 +14,7 @@ use crate::{Conn, TestDatabase};
 
 /// A connection as the owner of the tables, who is no superuser. These statements make the policies.
 /// Article 1 has three comments, which are counted, and six views.
-fn as_owner(policies: &str) -> (TestDatabase, Conn) {
+fn as_owner(policies: &str) -> (Conn, TestDatabase) {
     let database = TestDatabase::with_tables();
     let mut conn = database.connect();
     for _ in 0..3 {
@@ -40,7 +40,7 @@ fn as_owner(policies: &str) -> (TestDatabase, Conn) {
     }
     conn.batch_execute(policies).unwrap();
     conn.batch_execute("SET ROLE pg_monitor").unwrap();
-    (database, conn)
+    (conn, database)
 }
 
 /// Fails if the operation did not, or if a count was changed.
@@ -65,11 +65,10 @@ fn row_security(conn: &mut Conn) -> String {
 
 #[test]
 fn a_recount_of_rows_that_a_policy_hides_is_refused() {
-    let (_database, mut conn) = as_owner(
+    let (conn, _database) = &mut as_owner(
         "ALTER TABLE comments ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
          CREATE POLICY own ON comments USING (current_setting('app.user', true) = body)",
     );
-    let conn = &mut conn;
     let recount = || recount(commented, comments_by_article());
     let all = |conn: &mut Conn| -> QueryResult<Vec<Drift<i64>>> { recount().execute(conn) };
     let found: QueryResult<Vec<Drift<i64>>> = recount().dry_run(conn);
@@ -103,11 +102,10 @@ fn a_recount_of_rows_that_a_policy_hides_is_refused() {
 
 #[test]
 fn totals_of_rows_that_a_policy_hides_are_not_copied() {
-    let (_database, mut conn) = as_owner(
+    let (conn, _database) = &mut as_owner(
         "ALTER TABLE article_counters ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
          CREATE POLICY own ON article_counters USING (current_setting('app.user', true) = 'me')",
     );
-    let conn = &mut conn;
     let result = Article::materialize(views, articles::total_views).execute(conn);
     assert_refuses(result, conn);
 }
@@ -115,24 +113,22 @@ fn totals_of_rows_that_a_policy_hides_are_not_copied() {
 /// A merge adds a row to another one, and deletes it. A policy can hide it from the `DELETE` alone.
 #[test]
 fn a_merge_of_rows_that_a_policy_keeps_from_being_deleted_is_refused() {
-    let (_database, mut conn) = as_owner(
+    let (conn, _database) = &mut as_owner(
         "ALTER TABLE article_counters ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
          CREATE POLICY read ON article_counters FOR SELECT USING (true);
          CREATE POLICY count ON article_counters FOR INSERT WITH CHECK (true);
          CREATE POLICY add ON article_counters FOR UPDATE USING (true)",
     );
-    let conn = &mut conn;
     let result = compact(article_counters::table).execute(conn);
     assert_refuses(result, conn);
 }
 
 #[test]
 fn what_a_policy_allows_is_counted_read_and_set_under_it() {
-    let (_database, mut conn) = as_owner(
+    let (conn, _database) = &mut as_owner(
         "ALTER TABLE article_counters ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
          CREATE POLICY own ON article_counters USING (article_id = 1)",
     );
-    let conn = &mut conn;
     article(1).incr_counter(views, conn).unwrap();
     assert_eq!(article(1).counter_value(views, conn), Ok(7));
     assert_eq!(article(1).set_counter(views, 5, conn), Ok(7));
@@ -141,5 +137,10 @@ fn what_a_policy_allows_is_counted_read_and_set_under_it() {
     let set = set_counter(views).of(2_i64).to(5).execute(conn);
     let error = set.unwrap_err().to_string();
     assert!(error.contains("row-level security policy"), "{error}");
-    assert_eq!(article(1).delete_counters(conn), Ok(1));
+    assert_eq!(
+        delete_counters(article_counters::table)
+            .of(&article(1))
+            .execute(conn),
+        Ok(1)
+    );
 }

@@ -4,20 +4,20 @@ mod behaviour;
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use diesel_counters::dsl::{compact, fold};
+use diesel_counters::prelude::*;
+use diesel_counters::{Compactor, CountingTransaction, HasCounters, counting_transaction};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use tempfile::TempDir;
 
 pub type Conn = SqliteConnection;
 
 pub const TEST_TABLES: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
-/// Triggers that count the rows of `article_likes`.
-pub const LIKES_TRIGGERS: &str =
-    include_str!("../migrations/triggers/sqlite/00000000000002_count_article_likes/up.sql");
 pub const REFERENCE: EmbeddedMigrations = embed_migrations!("../migrations/sqlite");
 
 /// Makes the schema that a qualified table of the tests is in, and removes it.
 pub const SCHEMA: [&str; 2] = ["", ""];
-diesel_counters_tests::table_in_schema!(main);
+diesel_counters_tests::tables_in_schema!(main);
 
 /// SQLite has one writer at a time.
 pub const HAS_SLOTS: bool = false;
@@ -32,20 +32,6 @@ pub const STATEMENTS_OF_ANY: usize = 9;
 pub const COLUMNS_OF: &str =
     "SELECT name, lower(type) AS data_type, CASE \"notnull\" WHEN 0 THEN 'YES' ELSE 'NO' END AS is_nullable
      FROM pragma_table_info(?) ORDER BY cid";
-
-/// The reference table as `diesel print-schema` prints it here.
-pub mod printed {
-    diesel::table! {
-        article_counters (article_id, day, slot) {
-            article_id -> BigInt,
-            day -> Date,
-            slot -> SmallInt,
-            views -> BigInt,
-            likes -> BigInt,
-            comments -> BigInt,
-        }
-    }
-}
 
 /// There is no server that could.
 pub fn kill_others(_conn: &mut Conn) {}
@@ -152,18 +138,16 @@ where
 /// Here only, because it takes ten seconds.
 #[test]
 fn a_compactor_runs_again_after_an_error() {
-    use diesel::r2d2::{ConnectionManager, Pool};
-    use diesel_counters::Compactor;
     use diesel_counters_tests::schema::article_counters;
 
     let database = TestDatabase::create();
     let (ran, runs) = std::sync::mpsc::channel();
-    let _compactor =
-        Compactor::of(Pool::new(ConnectionManager::<Conn>::new(database.url())).unwrap())
-            .compact(article_counters::table)
-            .on_run(move |run| ran.send(run.to_string()).unwrap())
-            .start()
-            .unwrap();
+    let url = database.url();
+    let _compactor = Compactor::of(move || Conn::establish(&url))
+        .compact(article_counters::table)
+        .on_run(move |run| ran.send(run.to_string()).unwrap())
+        .start()
+        .unwrap();
     for _ in 0..2 {
         let run = runs.recv().unwrap();
         assert!(run.ends_with("no such table: article_counters"), "{run}");
@@ -173,9 +157,6 @@ fn a_compactor_runs_again_after_an_error() {
 /// Read as 2020-01-05, it is sorted as something else.
 #[test]
 fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged() {
-    use diesel_counters::dsl::{compact, fold};
-    use diesel_counters::is_overflow;
-    use diesel_counters::prelude::*;
     use diesel_counters_tests::schema::user_counters::{self, visits};
 
     for batch in [1, 2, 3, 100] {
@@ -208,26 +189,11 @@ fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged()
         assert!(error.contains("6 rows merged, 0 left"), "{error}");
         let values = counter_value(visits).of_many(&[1, 2, 3]).load(conn);
         assert_eq!(values, Ok(vec![3, 5, 3]));
-
-        // Next to one that cannot be added up, both are told.
-        conn.batch_execute(&format!(
-            "INSERT INTO user_counters VALUES (4, '2020-01-02', 1, {0}), (4, '2020-01-02', 2, {0})",
-            i64::MAX
-        ))
-        .unwrap();
-        let error = compact(user_counters::table).execute(conn).unwrap_err();
-        assert!(is_overflow(&error), "{error}");
-        let error = error.to_string();
-        assert!(
-            error.contains("user_id 4") && error.contains("2 rows"),
-            "{error}"
-        );
     }
 }
 
 #[test]
 fn a_key_that_is_stored_in_another_way_is_an_error_and_no_endless_run() {
-    use diesel_counters::dsl::compact;
     use diesel_counters_tests::schema::user_counters;
 
     let database = TestDatabase::with_tables();
@@ -236,13 +202,12 @@ fn a_key_that_is_stored_in_another_way_is_an_error_and_no_endless_run() {
         .unwrap();
     let result = compact(user_counters::table).execute(conn);
     let error = result.unwrap_err().to_string();
-    assert!(error.contains("user_id 1, 2020-01-05, slot 1"), "{error}");
+    assert!(error.contains("(1, 2020-01-05, 1)"), "{error}");
 }
 
 /// The same of a model's key: 1.5 is read as 1, and found again after 1.
 #[test]
 fn a_model_whose_key_is_stored_in_another_way_is_an_error_and_no_endless_copy() {
-    use diesel_counters::HasCounters;
     use diesel_counters_tests::models::Article;
     use diesel_counters_tests::schema::article_counters::views;
     use diesel_counters_tests::schema::articles::total_views;
@@ -259,7 +224,6 @@ fn a_model_whose_key_is_stored_in_another_way_is_an_error_and_no_endless_copy() 
 /// Another program can store anything in a table without checks.
 #[test]
 fn what_is_no_integer_is_an_error_and_never_a_wrong_number() {
-    use diesel_counters::prelude::*;
     use diesel_counters_tests::schema::user_counters::visits;
 
     let database = TestDatabase::with_tables();
@@ -279,10 +243,6 @@ fn what_is_no_integer_is_an_error_and_never_a_wrong_number() {
 /// or by the program around two savepoints.
 #[test]
 fn a_savepoint_that_ends_the_transaction_takes_no_counts_of_lost_rows() {
-    use diesel::connection::SimpleConnection;
-    use diesel_counters::prelude::*;
-    use diesel_counters::{CountingTransaction, counting_transaction};
-
     use diesel_counters_tests::schema::{article_counters, comments};
 
     type Tx<'a> = CountingTransaction<'a, Conn>;

@@ -7,17 +7,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use clap::ValueEnum;
 use dashmap::DashMap;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel::r2d2::{ConnectionManager, Pool};
+use diesel::r2d2::{ConnectionManager, Pool, PooledConnection};
 use diesel_counters::CounterBuffer;
 use diesel_counters::prelude::*;
 
+use crate::compare::median;
 use crate::database::{Database, Engine, for_each_connection, with_connection};
-use crate::figures::median;
-use crate::server::Server;
+use crate::server::on_each;
 
 const KEYS: usize = 10_000;
 
@@ -78,23 +77,11 @@ pub fn run(engines: &[Engine], rounds: u16, seconds: f64) -> Result<()> {
     memory()?;
     println!("\n| a write of {KEYS} keys, as a multiple of `increment_many` in a transaction | |");
     println!("| --- | ---: |");
-    for &engine in engines_or_all(engines) {
-        match Server::start(engine) {
-            Ok(server) => {
-                let ratio = with_connection!(engine, writing(&server.url, rounds))?;
-                println!("| {} | {ratio:.2} |", engine.name());
-            }
-            Err(error) => eprintln!("{} is skipped: {error:#}", engine.name()),
-        }
-    }
-    Ok(())
-}
-
-fn engines_or_all(engines: &[Engine]) -> &[Engine] {
-    match engines {
-        [] => Engine::value_variants(),
-        engines => engines,
-    }
+    on_each(engines, |engine, url| {
+        let ratio = with_connection!(engine, writing(url, rounds))?;
+        println!("| {} | {ratio:.2} |", engine.name());
+        Ok(())
+    })
 }
 
 fn counting(rounds: u16, time: Duration) -> Result<()> {
@@ -188,7 +175,7 @@ fn memory() -> Result<()> {
         let pool = Pool::builder()
             .min_idle(Some(0))
             .build_unchecked(ConnectionManager::<SqliteConnection>::new(":memory:"));
-        let buffer = CounterBuffer::of(pool)
+        let buffer = CounterBuffer::of(move || pool.get())
             .every(Duration::from_secs(1_000_000))
             .max_keys(usize::MAX)
             .start()?;
@@ -216,7 +203,10 @@ for_each_connection!(
     impl Buffered {
         fn writes(url: &str, rounds: u16) -> Result<Vec<f64>> {
             let pool = Pool::builder().max_size(1).build(ConnectionManager::<Self>::new(url))?;
-            let buffer = CounterBuffer::of(pool.clone())
+            let buffer = CounterBuffer::of({
+                let pool = pool.clone();
+                move || pool.get()
+            })
                 .every(Duration::from_secs(1_000_000))
                 .start()?;
             if !Self::SETTINGS.is_empty() {
@@ -242,13 +232,7 @@ for_each_connection!(
 
 fn writing<C: Buffered>(url: &str, rounds: u16) -> Result<f64> {
     let conn = &mut C::connect(url)?;
-    let buffers =
-        include_str!("../../migrations/sqlite/00000000000003_create_counter_buffers/up.sql");
-    let create = format!(
-        "{CREATE}{}",
-        buffers.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS")
-    );
-    conn.batch_execute(&format!("{DROP}{create}"))?;
+    conn.batch_execute(&format!("{DROP}{CREATE}"))?;
     // The first round inserts the rows.
     let ratios = C::writes(url, rounds + 1)?.split_off(1);
     conn.batch_execute(DROP)?;
@@ -268,10 +252,10 @@ const CREATE: &str = "
 const DROP: &str =
     "DROP TABLE IF EXISTS bench_version_downloads; DROP TABLE IF EXISTS bench_path_views;";
 
+type Pooled = PooledConnection<ConnectionManager<SqliteConnection>>;
+
 /// With a buffer that writes into SQLite every second. At the end, all counts are there.
-fn with_buffer(
-    count: impl Fn(&CounterBuffer<SqliteConnection>) -> Result<(u64, f64)>,
-) -> Result<f64> {
+fn with_buffer(count: impl Fn(&CounterBuffer<Pooled>) -> Result<(u64, f64)>) -> Result<f64> {
     let folder = tempfile::tempdir()?;
     let url = folder.path().join("bench.sqlite");
     let pool = Pool::new(ConnectionManager::<SqliteConnection>::new(
@@ -280,10 +264,11 @@ fn with_buffer(
     let conn = &mut pool.get()?;
     conn.batch_execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")?;
     conn.batch_execute(CREATE)?;
-    conn.batch_execute(include_str!(
-        "../../migrations/sqlite/00000000000003_create_counter_buffers/up.sql"
-    ))?;
-    let buffer = CounterBuffer::of(pool.clone()).start()?;
+    let buffer = CounterBuffer::of({
+        let pool = pool.clone();
+        move || pool.get()
+    })
+    .start()?;
     let (counted, speed) = count(&buffer)?;
     let write = buffer.stop();
     ensure!(write.error.is_none(), "{write}");

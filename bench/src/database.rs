@@ -1,19 +1,20 @@
 //! The databases, and what differs between them.
 
+use anyhow::Result;
 use clap::ValueEnum;
 use diesel::prelude::*;
 use diesel::r2d2::R2D2Connection;
-use serde::{Deserialize, Serialize};
+use diesel_counters::Slot;
 
 #[cfg(feature = "postgres")]
 use {
-    crate::schema::{bench_comments, increment_views},
+    crate::schema::{bench_article_counters::views, bench_comments},
     crate::way::comment,
     diesel_counters::CountingDsl,
+    diesel_counters::dsl::increment,
 };
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
     Postgres,
     Mariadb,
@@ -61,12 +62,8 @@ pub trait Database: R2D2Connection + Send + 'static {
     /// The settings that a commit's cost depends on.
     const SHOW_SETTINGS: &'static str;
 
-    /// The session's own number, the number that it has claimed, and the time.
-    const SESSION: &'static str;
-    /// Queries for the number of sessions of this database but this one, and for the deadlocks
-    /// that the server has counted.
+    /// A query for the number of sessions of this database but this one.
     const OTHER_SESSIONS: &'static str;
-    const DEADLOCKS: &'static str;
     /// Queries for the numbers of rows and of blocks that were read so far, named so. The first one is
     /// run before.
     const READS: [&'static str; 2] = ["", ""];
@@ -92,7 +89,7 @@ pub trait Database: R2D2Connection + Send + 'static {
     }
 
     /// Inserts a comment and counts it in one statement.
-    fn insert_and_count(&mut self, _article_id: i64, _connections: u32) -> QueryResult<()> {
+    fn insert_and_count(&mut self, _article_id: i64, _slots: Slot) -> QueryResult<()> {
         let reason = "only PostgreSQL counts in the statement that inserts";
         Err(diesel::result::Error::QueryBuilderError(reason.into()))
     }
@@ -155,13 +152,9 @@ impl Database for PgConnection {
          WHERE name IN ('synchronous_commit', 'fsync', 'shared_buffers',
              'default_transaction_isolation', 'deadlock_timeout')";
 
-    const SESSION: &'static str = "pg_backend_pid(), \
-        CAST(current_setting('diesel_counters.number') AS INTEGER), clock_timestamp()";
     const OTHER_SESSIONS: &'static str = "SELECT COUNT(*) FROM pg_stat_activity
         WHERE datname = current_database() AND backend_type = 'client backend'
         AND pid <> pg_backend_pid()";
-    const DEADLOCKS: &'static str =
-        "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
 
     const READS: [&'static str; 2] = [
         "SELECT pg_stat_force_next_flush()",
@@ -175,10 +168,10 @@ impl Database for PgConnection {
     type ConflictTarget = conflict::PrimaryKey;
     const CONFLICT_TARGET: Self::ConflictTarget = conflict::PRIMARY_KEY;
 
-    fn insert_and_count(&mut self, article_id: i64, connections: u32) -> QueryResult<()> {
+    fn insert_and_count(&mut self, article_id: i64, slots: Slot) -> QueryResult<()> {
         diesel::insert_into(bench_comments::table)
             .values(comment(article_id))
-            .counting(increment_views(connections).of(article_id))
+            .counting(increment(views).slot(slots).of(article_id))
             .execute(self)
             .map(drop)
     }
@@ -196,11 +189,8 @@ impl Database for MysqlConnection {
          ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'innodb_buffer_pool_size',
           'transaction_isolation', 'tx_isolation')";
 
-    const SESSION: &'static str = "CONNECTION_ID(), @diesel_counters_number, SYSDATE(6)";
     const OTHER_SESSIONS: &'static str = "SELECT COUNT(*) FROM information_schema.processlist
         WHERE db = DATABASE() AND id <> CONNECTION_ID()";
-    const DEADLOCKS: &'static str =
-        "SELECT count FROM information_schema.innodb_metrics WHERE name = 'lock_deadlocks'";
     const READS: [&'static str; 2] = [
         "",
         "SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Handler_read%'
@@ -231,9 +221,7 @@ impl Database for SqliteConnection {
              FROM pragma_journal_mode
          UNION ALL SELECT 'synchronous', CAST(synchronous AS TEXT) FROM pragma_synchronous";
 
-    const SESSION: &'static str = "1, 1, CURRENT_TIMESTAMP";
     const OTHER_SESSIONS: &'static str = "SELECT 0";
-    const DEADLOCKS: &'static str = "SELECT 0";
 
     type ConflictTarget = conflict::PrimaryKey;
     const CONFLICT_TARGET: Self::ConflictTarget = conflict::PRIMARY_KEY;
@@ -243,7 +231,7 @@ impl Database for SqliteConnection {
     }
 }
 
-#[derive(QueryableByName, Serialize)]
+#[derive(QueryableByName)]
 pub struct Setting {
     #[diesel(sql_type = diesel::sql_types::Text, column_name = Variable_name)]
     pub name: String,
@@ -253,8 +241,7 @@ pub struct Setting {
 
 /// What a database says of itself.
 pub trait Describe: Database {
-    fn version(&mut self) -> QueryResult<String>;
-    fn settings(&mut self) -> QueryResult<Vec<Setting>>;
+    fn version_and_settings(&mut self) -> QueryResult<(String, Vec<Setting>)>;
     /// The rows and the blocks that were read so far, by all connections.
     fn reads(&mut self) -> QueryResult<Option<[i64; 2]>>;
 }
@@ -276,13 +263,10 @@ pub(crate) use for_each_connection;
 
 for_each_connection!(
     impl Describe {
-        fn version(&mut self) -> QueryResult<String> {
-            diesel::select(diesel::dsl::sql::<diesel::sql_types::Text>(Self::VERSION))
-                .get_result(self)
-        }
-
-        fn settings(&mut self) -> QueryResult<Vec<Setting>> {
-            diesel::sql_query(Self::SHOW_SETTINGS).load(self)
+        fn version_and_settings(&mut self) -> QueryResult<(String, Vec<Setting>)> {
+            let version = diesel::dsl::sql::<diesel::sql_types::Text>(Self::VERSION);
+            let version = diesel::select(version).get_result(self)?;
+            Ok((version, diesel::sql_query(Self::SHOW_SETTINGS).load(self)?))
         }
 
         fn reads(&mut self) -> QueryResult<Option<[i64; 2]>> {
@@ -303,6 +287,16 @@ for_each_connection!(
         }
     }
 );
+
+/// Returns a heading: the version, and the settings.
+pub fn describe<C: Describe>(url: &str) -> Result<String> {
+    let (version, settings) = C::connect(url)?.version_and_settings()?;
+    let settings = settings
+        .iter()
+        .map(|one| format!("`{} = {}`", one.name, one.value));
+    let settings: Vec<_> = settings.collect();
+    Ok(format!("## {version}\n\n{}\n", settings.join(", ")))
+}
 
 /// Calls a function that is generic over the connection, with the engine's.
 macro_rules! with_connection {

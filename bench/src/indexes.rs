@@ -1,17 +1,17 @@
 //! What the optional indexes of a counter table cost those who count.
 
-use std::time::{Duration, Instant};
-use std::{iter, thread};
+use std::iter;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
 
+use crate::Plan;
+use crate::compare::{commit, median, on_threads};
 use crate::database::{Database, Engine, for_each_connection, with_connection};
-use crate::figures::median;
 use crate::schema::bench_article_counters::views;
 use crate::schema::{create_tables, drop_tables};
-use crate::server::Server;
+use crate::server::on_each;
 use crate::table::{Table, three_digits};
 
 const THREADS: i64 = 4;
@@ -20,7 +20,7 @@ const INCREMENTS: i64 = 50;
 /// The entities that have rows already, for each thread.
 const ENTITIES: i64 = 10_000;
 
-/// The indexes that `diesel-counters generate migration --indexes` writes, and a B-tree of the day.
+/// The indexes of docs/scaling.md, and a B-tree of the day.
 fn indexes(engine: Engine) -> &'static [(&'static str, &'static str)] {
     match engine {
         Engine::Postgres => &[
@@ -36,13 +36,13 @@ fn indexes(engine: Engine) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-trait Count: Database {
+trait CountMany: Database {
     /// Counts these entities once, in a transaction.
     fn count(&mut self, ids: &[i64]) -> QueryResult<()>;
 }
 
 for_each_connection!(
-    impl Count {
+    impl CountMany {
         fn count(&mut self, ids: &[i64]) -> QueryResult<()> {
             self.write(|conn| {
                 let mut counts = ids.iter();
@@ -52,42 +52,39 @@ for_each_connection!(
     }
 );
 
-pub fn run(databases: &[Engine], rounds: u16, seconds: f64) -> Result<()> {
-    let mut table = Table::new(["index", "new rows", "rows that exist"]);
-    for &engine in databases {
-        let server = Server::start(engine)?;
+pub fn run(plan: &Plan) -> Result<()> {
+    on_each(&plan.databases, |engine, url| {
+        let mut table = Table::new(["index", "new rows", "rows that exist"]);
         for &(name, index) in indexes(engine) {
             let mut ratios = [const { Vec::new() }; 2];
-            for round in 0..rounds {
+            for round in 0..plan.rounds(5) {
                 let mut speeds = [[0.0; 2]; 2];
                 // Each is the first one in every other round.
                 for has_index in [round % 2 == 0, round % 2 != 0] {
                     let index = has_index.then_some(index);
-                    let url = &server.url;
-                    speeds[usize::from(has_index)] =
-                        with_connection!(engine, measure(url, index, seconds))?;
+                    let measured = with_connection!(engine, measure(url, index, plan.seconds(2.0)));
+                    speeds[usize::from(has_index)] = measured?;
                 }
                 for (kind, ratios) in ratios.iter_mut().enumerate() {
                     ratios.push(speeds[1][kind] / speeds[0][kind]);
                 }
             }
-            let cells = ratios.map(|mut ratios| {
-                ratios.sort_by(f64::total_cmp);
-                let [least, most] = [ratios.first(), ratios.last()];
-                let [least, most] = [least, most].map(|ratio| ratio.copied().unwrap_or_default());
+            let cells = ratios.map(|ratios| {
+                let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+                let most = ratios.iter().copied().fold(0.0, f64::max);
                 let median = three_digits(median(ratios).unwrap_or_default());
                 format!("{median} ({least:.2} to {most:.2})")
             });
             let name = format!("{}: {name}", engine.name());
             table.row([[name].as_slice(), &cells].concat());
         }
-    }
-    print!("{table}");
-    Ok(())
+        println!("{table}");
+        Ok(())
+    })
 }
 
 /// Returns how many increments a second insert a row, and how many update one.
-fn measure<C: Count>(url: &str, index: Option<&str>, seconds: f64) -> Result<[f64; 2]> {
+fn measure<C: CountMany>(url: &str, index: Option<&str>, seconds: f64) -> Result<[f64; 2]> {
     let conn = &mut C::connect(url)?;
     create_tables(conn)?;
     let on = "CREATE INDEX bench_optional ON bench_article_counters";
@@ -112,31 +109,16 @@ fn measure<C: Count>(url: &str, index: Option<&str>, seconds: f64) -> Result<[f6
 }
 
 /// Counts on each thread the entities that `ids` returns, and returns the increments a second.
-fn count_for<C: Count, I: Iterator<Item = i64>>(
+fn count_for<C: CountMany, I: Iterator<Item = i64> + Send>(
     url: &str,
     seconds: f64,
-    ids: impl Fn(i64) -> I + Sync,
+    ids: impl Fn(i64) -> I,
 ) -> Result<f64> {
-    let (start, ids) = (Instant::now(), &ids);
-    let end = start + Duration::from_secs_f64(seconds);
-    let counted = thread::scope(|scope| {
-        let count = |thread| {
-            scope.spawn(move || -> Result<i64> {
-                let conn = &mut C::connect(url)?;
-                let (mut ids, mut counted) = (ids(thread), 0);
-                while Instant::now() < end {
-                    let next = Vec::from_iter(ids.by_ref().take(INCREMENTS as usize));
-                    conn.count(&next)?;
-                    counted += INCREMENTS;
-                }
-                Ok(counted)
-            })
-        };
-        let threads = Vec::from_iter((0..THREADS).map(count));
-        let counted = threads
-            .into_iter()
-            .map(|thread| thread.join().map_err(|_| anyhow!("a thread panicked"))?);
-        counted.sum::<Result<i64>>()
+    let conn = |thread| anyhow::Ok((C::connect(url)?, ids(thread)));
+    let states = (0..THREADS).map(conn).collect::<Result<Vec<_>>>()?;
+    let counted = on_threads(states, seconds, |(conn, ids), end, tally| {
+        let next = Vec::from_iter(ids.take(INCREMENTS as usize));
+        commit(end, tally, || conn.count(&next))
     })?;
-    Ok(counted as f64 / start.elapsed().as_secs_f64())
+    Ok(counted.transactions_per_second * INCREMENTS as f64)
 }

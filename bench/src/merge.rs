@@ -12,36 +12,17 @@ use diesel::prelude::*;
 use diesel_counters::Compacted;
 use diesel_counters::dsl::compact;
 use diesel_counters::prelude::*;
-use serde::Serialize;
 
-use crate::database::{Database, for_each_connection};
-use crate::schema::{bench_article_counters, create_tables};
+use crate::database::{Database, Engine, for_each_connection, with_connection};
+use crate::schema::{bench_article_counters, create_tables, drop_tables};
+use crate::server::on_each;
 use crate::table::{Table, three_digits};
 use crate::tally::Latencies;
-use crate::way::Count;
+use crate::way::Ways;
 
-/// How much is merged.
-#[derive(Serialize)]
-pub struct Size {
-    /// How many rows a transaction merges at most.
-    pub batch: usize,
-    pub articles: i64,
-    /// How long the writers are watched before the merge, and after it.
-    pub alone: Duration,
-}
-
-pub const FULL: Size = Size {
-    // As in the library.
-    batch: 100,
-    articles: 1_000,
-    alone: Duration::from_secs(10),
-};
-pub const QUICK: Size = Size {
-    articles: 100,
-    alone: Duration::from_secs(1),
-    ..FULL
-};
-
+const ARTICLES: i64 = 1_000;
+/// How long the writers are watched before the merge, and after it.
+const ALONE: Duration = Duration::from_secs(10);
 const DAYS: u64 = 30;
 const SLOTS: i16 = 16;
 
@@ -50,21 +31,7 @@ const WRITERS: u64 = 4;
 /// Between two of them, so that their latency is measured and not who gets the processor.
 const PAUSE: Duration = Duration::from_millis(4);
 
-#[derive(Serialize)]
-pub struct MergeCost {
-    batch: usize,
-    rows_before: i64,
-    rows_after: i64,
-    merged: u64,
-    left: u64,
-    rows_per_second: f64,
-    longest_transaction_ms: f64,
-    /// As multiples of those without a merge.
-    p50_ratio: f64,
-    p99_ratio: f64,
-}
-
-pub trait Merge: Count {
+trait Merge: Ways {
     fn comment(&mut self, article_id: i64) -> QueryResult<()>;
     fn merge(&mut self, batch: usize) -> QueryResult<Compacted>;
     /// Rows, and the views of the articles `ids`.
@@ -99,14 +66,22 @@ for_each_connection!(
     }
 );
 
-pub fn run<C: Merge>(url: &str, size: &Size) -> Result<MergeCost> {
+/// Prints the cost of a merge on each database but SQLite, which has one slot.
+pub fn run(engines: &[Engine], batch: usize) -> Result<()> {
+    on_each(engines, |engine, url| match engine.has_slots() {
+        true => with_connection!(engine, measure(url, batch)),
+        false => Ok(()),
+    })
+}
+
+fn measure<C: Merge>(url: &str, batch: usize) -> Result<()> {
     let conn = &mut C::connect(url)?;
-    let ids: Vec<i64> = (1..=size.articles).collect();
+    let ids: Vec<i64> = (1..=ARTICLES).collect();
     load(conn, &ids)?;
     let (rows_before, views_before) = conn.rows_and_views(&ids)?;
 
     let alone = || {
-        thread::sleep(size.alone);
+        thread::sleep(ALONE);
         Ok(())
     };
     let before = watch::<C>(url, &ids, alone)?;
@@ -115,7 +90,7 @@ pub fn run<C: Merge>(url: &str, size: &Size) -> Result<MergeCost> {
     let during = watch::<C>(url, &ids, || {
         let conn = &mut C::connect(url)?;
         let began = Instant::now();
-        merged = conn.merge(size.batch)?;
+        merged = conn.merge(batch)?;
         took = began.elapsed();
         Ok(())
     })?;
@@ -135,44 +110,33 @@ pub fn run<C: Merge>(url: &str, size: &Size) -> Result<MergeCost> {
             latencies.quantile(0.99),
         );
     }
-    Ok(MergeCost {
-        batch: size.batch,
-        rows_before,
-        rows_after,
-        merged: merged.merged,
-        left: merged.left,
-        rows_per_second: merged.merged as f64 / took.as_secs_f64(),
-        longest_transaction_ms: merged.longest_transaction.as_secs_f64() * 1e3,
-        p50_ratio: ratio(0.5),
-        p99_ratio: ratio(0.99),
-    })
-}
-
-pub fn table(cost: &MergeCost) -> Table {
+    let seconds = took.as_secs_f64();
+    let longest = merged.longest_transaction.as_secs_f64() * 1e3;
     let mut table = Table::new(["merge", "value"]);
-    let mut row = |name: &str, value: String| table.row(vec![name.to_owned(), value]);
-    row("maximum rows in a batch", cost.batch.to_string());
-    row("rows before", cost.rows_before.to_string());
-    row("rows after, with today's", cost.rows_after.to_string());
-    row("rows merged", cost.merged.to_string());
-    row("rows left to merge", cost.left.to_string());
-    row(
-        "rows merged per second",
-        format!("{:.0}", cost.rows_per_second),
-    );
-    row(
-        "longest transaction (ms)",
-        format!("{:.1}", cost.longest_transaction_ms),
-    );
-    row(
-        "a writer's p50, as a multiple of that without a merge",
-        three_digits(cost.p50_ratio),
-    );
-    row(
-        "a writer's p99, as a multiple of that without a merge",
-        three_digits(cost.p99_ratio),
-    );
-    table
+    for (name, value) in [
+        ("maximum rows in a batch", batch.to_string()),
+        ("rows before", rows_before.to_string()),
+        ("rows after, with today's", rows_after.to_string()),
+        ("rows merged", merged.merged.to_string()),
+        ("rows left to merge", merged.left.to_string()),
+        (
+            "rows merged per second",
+            format!("{:.0}", merged.merged as f64 / seconds),
+        ),
+        ("longest transaction (ms)", format!("{longest:.1}")),
+        (
+            "a writer's p50, as a multiple of that without a merge",
+            three_digits(ratio(0.5)),
+        ),
+        (
+            "a writer's p99, as a multiple of that without a merge",
+            three_digits(ratio(0.99)),
+        ),
+    ] {
+        table.row(vec![name.to_owned(), value]);
+    }
+    println!("{table}");
+    Ok(drop_tables(conn)?)
 }
 
 fn load<C: Merge>(conn: &mut C, ids: &[i64]) -> QueryResult<()> {

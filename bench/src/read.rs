@@ -7,11 +7,12 @@ use chrono::{Days, NaiveDate, Utc};
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
 use rand::seq::{IndexedRandom, SliceRandom};
-use serde::Serialize;
 
-use crate::database::{Database, for_each_connection};
-use crate::figures::median;
-use crate::schema::{bench_article_counters, bench_articles, create_tables};
+use crate::Plan;
+use crate::compare::median;
+use crate::database::{Database, for_each_connection, with_connection};
+use crate::schema::{bench_article_counters, bench_articles, create_tables, drop_tables};
+use crate::server::on_each;
 use crate::table::{Table, three_digits};
 
 /// So many that no database would rather scan the table than look a key up.
@@ -26,63 +27,38 @@ const READS_IN_A_ROUND: usize = 200;
 /// A shape is measured for no longer than this, however few rounds that is.
 const LONGEST: Duration = Duration::from_secs(6);
 
-/// How much is read.
-#[derive(Serialize)]
-pub struct Size {
-    /// A shape is measured up to this many times.
-    pub rounds: usize,
-    pub days: &'static [i64],
-}
-
-pub const FULL: Size = Size {
-    rounds: 300,
-    days: &[1, 30, 365],
-};
-pub const QUICK: Size = Size {
-    rounds: 20,
-    days: &[1],
-};
-
-/// Ratios of each shape, in the order of `COLUMNS`.
-#[derive(Serialize)]
-pub struct ReadCost {
-    days: i64,
-    ratios: Vec<f64>,
-}
+/// A shape is measured up to this many times.
+const ROUNDS: u16 = 300;
+const DAYS: [i64; 3] = [1, 30, 365];
 
 /// The slots, and whether days before today are merged.
 const COLUMNS: [(i64, bool); 5] = [(1, false), (16, false), (32, false), (16, true), (32, true)];
 
-pub fn run<C: Read>(url: &str, size: &Size) -> Result<Vec<ReadCost>> {
-    let costs = size.days.iter().map(|&days| {
-        let shapes = COLUMNS.map(|(slots, merged)| Shape {
-            days,
-            slots,
-            merged,
+/// Prints for each database how long a total takes, as a multiple of one row.
+pub fn run(plan: &Plan) -> Result<()> {
+    on_each(&plan.databases, |engine, url| {
+        let columns = COLUMNS.map(|(slots, merged)| {
+            let plural = if slots == 1 { "" } else { "s" };
+            let merged = if merged { ", merged" } else { "" };
+            format!("{slots} slot{plural}{merged}")
         });
-        let ratios = shapes
-            .into_iter()
-            .map(|shape| measure::<C>(url, shape, size.rounds));
-        Ok(ReadCost {
-            days,
-            ratios: ratios.collect::<Result<_>>()?,
-        })
-    });
-    costs.collect()
-}
-
-pub fn table(costs: &[ReadCost]) -> Table {
-    let columns = COLUMNS.map(|(slots, merged)| {
-        let plural = if slots == 1 { "" } else { "s" };
-        let merged = if merged { ", merged" } else { "" };
-        format!("{slots} slot{plural}{merged}")
-    });
-    let mut table = Table::new([vec!["days".to_owned()], columns.into()].concat());
-    for ReadCost { days, ratios } in costs {
-        let ratios = ratios.iter().map(|&ratio| three_digits(ratio)).collect();
-        table.row([vec![days.to_string()], ratios].concat());
-    }
-    table
+        let mut table = Table::new([vec!["days".to_owned()], columns.into()].concat());
+        for days in DAYS {
+            let mut row = vec![days.to_string()];
+            for (slots, merged) in COLUMNS {
+                let shape = Shape {
+                    days,
+                    slots,
+                    merged,
+                };
+                let ratio = with_connection!(engine, measure(url, shape, plan.rounds(ROUNDS)))?;
+                row.push(three_digits(ratio));
+            }
+            table.row(row);
+        }
+        println!("{table}");
+        Ok(())
+    })
 }
 
 /// The two reads.
@@ -208,7 +184,7 @@ fn time<C>(
 }
 
 /// The median of the rounds' ratios.
-fn measure<C: Read>(url: &str, shape: Shape, rounds: usize) -> Result<f64> {
+fn measure<C: Read>(url: &str, shape: Shape, rounds: u16) -> Result<f64> {
     let totals = load(&mut C::connect(url)?, shape)?;
 
     // A new connection, on which the database has planned nothing for another shape.
@@ -221,7 +197,7 @@ fn measure<C: Read>(url: &str, shape: Shape, rounds: usize) -> Result<f64> {
 
     let (mut rows, mut sums, mut ratios) = (vec![], vec![], vec![]);
     let start = Instant::now();
-    while ratios.len() < rounds && start.elapsed() < LONGEST {
+    while ratios.len() < rounds.into() && start.elapsed() < LONGEST {
         let some: Vec<_> = (0..READS_IN_A_ROUND)
             .filter_map(|_| totals.choose(rng))
             .collect();
@@ -238,7 +214,8 @@ fn measure<C: Read>(url: &str, shape: Shape, rounds: usize) -> Result<f64> {
         ratios.push(sum / row);
     }
 
-    let (least, greatest) = spread(&ratios);
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = ratios.iter().copied().fold(0.0, f64::max);
     let ratio = median(ratios).unwrap_or_default();
     eprintln!(
         "{:3} days, {:2} slots, {:8} {:5} rows × {:5} entities: {:>5} ({}..{}) in {} rounds; {:.1} µs / {:.1} µs",
@@ -254,11 +231,6 @@ fn measure<C: Read>(url: &str, shape: Shape, rounds: usize) -> Result<f64> {
         median(sums).unwrap_or_default(),
         median(rows).unwrap_or_default(),
     );
+    drop_tables(conn)?;
     Ok(ratio)
-}
-
-fn spread(ratios: &[f64]) -> (f64, f64) {
-    let widened =
-        |(least, greatest): (f64, f64), &ratio: &f64| (least.min(ratio), greatest.max(ratio));
-    ratios.iter().fold((f64::INFINITY, 0.0), widened)
 }

@@ -14,9 +14,9 @@ use diesel_counters::dsl::{compact, fold, recount, total};
 use diesel_counters::prelude::*;
 use diesel_counters::{Compacted, Period};
 
+use crate::compare::median;
 use crate::database::{Database, Describe, Engine, for_each_connection, with_connection};
-use crate::figures::median;
-use crate::server::Server;
+use crate::server::on_each;
 use crate::table::{Table, three_digits};
 
 diesel::table! {
@@ -76,8 +76,11 @@ struct BenchVersion {
 }
 
 /// How much is measured.
-#[derive(Debug, Clone, Copy, clap::Args)]
+#[derive(Debug, clap::Args)]
 pub struct Size {
+    /// The databases to measure.
+    #[arg(required = true)]
+    databases: Vec<Engine>,
     /// The number of versions, ten to a package.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     versions: i64,
@@ -309,15 +312,13 @@ for_each_connection!(
     }
 );
 
-pub fn run(databases: &[Engine], size: Size) -> Result<()> {
-    for &engine in databases {
-        let server = Server::start(engine)?;
-        with_connection!(engine, measure(engine, &server.url, size))?;
-    }
-    Ok(())
+pub fn run(size: Size) -> Result<()> {
+    on_each(&size.databases, |engine, url| {
+        with_connection!(engine, measure(engine, url, &size))
+    })
 }
 
-fn measure<C: Registry>(engine: Engine, url: &str, size: Size) -> Result<()> {
+fn measure<C: Registry>(engine: Engine, url: &str, size: &Size) -> Result<()> {
     let conn = &mut C::connect(url)?;
     // A Sunday, so that all figures are of the same weeks.
     let today = NaiveDate::from_ymd_opt(2026, 11, 22).unwrap_or_default();
@@ -339,7 +340,7 @@ fn measure<C: Registry>(engine: Engine, url: &str, size: Size) -> Result<()> {
 }
 
 /// Prints the milliseconds of each page from each store, read in turns.
-fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> {
+fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: &Size) -> Result<()> {
     let after_loading = C::AFTER_LOADING.replace("bench_articles", "bench_version_downloads");
     conn.batch_execute(&after_loading.replace("bench_article_counters", "bench_version_counters"))?;
     let mut table = Table::new([
@@ -409,7 +410,7 @@ fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> 
 }
 
 /// Fills the tables day by day, as traffic does.
-fn fill<C: Registry>(conn: &mut C, today: NaiveDate, size: Size) -> Result<()> {
+fn fill<C: Registry>(conn: &mut C, today: NaiveDate, size: &Size) -> Result<()> {
     drop_tables(conn)?;
     let options = C::TABLE_OPTIONS;
     conn.batch_execute(&format!(

@@ -1,8 +1,6 @@
 //! The tables that are measured.
 
 use diesel::QueryResult;
-use diesel_counters::Slot;
-use diesel_counters::dsl::{Increment, increment};
 
 use crate::database::Database;
 
@@ -57,15 +55,6 @@ diesel::table! {
     }
 }
 
-/// An increment over enough slots for `connections`.
-pub fn increment_views(connections: u32) -> Increment<bench_article_counters::views> {
-    let slot = match connections {
-        0..=32 => Slot::Partition { index: 0, of: 2 },
-        _ => Slot::Connection,
-    };
-    increment(bench_article_counters::views).slot(slot)
-}
-
 const DROP: &str = "DROP TABLE IF EXISTS bench_articles;
      DROP TABLE IF EXISTS bench_comments;
      DROP TABLE IF EXISTS bench_counted_comments;
@@ -73,8 +62,7 @@ const DROP: &str = "DROP TABLE IF EXISTS bench_articles;
      DROP TABLE IF EXISTS bench_hot_comments;
      DROP TABLE IF EXISTS bench_hot_articles;
      DROP TABLE IF EXISTS bench_hits;
-     DROP TABLE IF EXISTS bench_slotted_counters;
-     DROP TABLE IF EXISTS bench_sessions;";
+     DROP TABLE IF EXISTS bench_slotted_counters;";
 
 // Without the foreign key of the reference migrations, so that no way of counting has one.
 const CREATE: &str = "CREATE TABLE bench_articles (
@@ -122,25 +110,13 @@ const CREATE: &str = "CREATE TABLE bench_articles (
          slot INTEGER NOT NULL,
          count BIGINT NOT NULL,
          UNIQUE (record_id, slot)
-     );
-     CREATE TABLE bench_sessions (
-         session BIGINT NOT NULL,
-         number BIGINT NOT NULL,
-         at TIMESTAMP(6) NOT NULL
      );";
 
 /// Drops the tables and creates them again.
 pub fn create_tables<C: Database>(conn: &mut C) -> QueryResult<()> {
     drop_tables(conn)?;
-    conn.batch_execute(
-        &CREATE
-            .replace("AUTO_ID", C::AUTO_ID)
-            .replace("TABLE_OPTIONS", C::TABLE_OPTIONS),
-    )
-}
-
-/// Lets the database count the rows of `bench_counted_comments`.
-pub fn create_triggers<C: Database>(conn: &mut C) -> QueryResult<()> {
+    let create = CREATE.replace("AUTO_ID", C::AUTO_ID);
+    conn.batch_execute(&create.replace("TABLE_OPTIONS", C::TABLE_OPTIONS))?;
     conn.batch_execute(&of_comments(C::TRIGGERS[0]))?;
     conn.batch_execute(C::COLUMN_TRIGGERS[0])
 }
@@ -159,6 +135,7 @@ fn of_comments(triggers: &str) -> String {
         ("article_likes", "bench_counted_comments"),
         ("article_counters", "bench_article_counters"),
         ("\"articles\"", "\"bench_articles\""),
+        ("`articles`", "`bench_articles`"),
         ("likes", "comments"),
         ("user_id", "id"),
         ("\"slots\":32", "\"slots\":64"),

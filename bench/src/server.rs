@@ -5,9 +5,32 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
 use tempfile::TempDir;
 
-use crate::database::Engine;
+use crate::database::{Engine, describe, with_connection};
+
+/// Measures on each of the `engines`, or on each that is available where none is named. Only one server
+/// runs at a time.
+pub fn on_each(
+    engines: &[Engine],
+    mut measure: impl FnMut(Engine, &str) -> Result<()>,
+) -> Result<()> {
+    let engines = match engines {
+        [] => Engine::value_variants(),
+        engines => engines,
+    };
+    for &engine in engines {
+        match Server::start(engine) {
+            Ok(server) => {
+                println!("{}", with_connection!(engine, describe(&server.url))?);
+                measure(engine, &server.url)?;
+            }
+            Err(error) => eprintln!("{} is skipped: {error:#}", engine.name()),
+        }
+    }
+    Ok(())
+}
 
 /// Runs until it is dropped.
 pub struct Server {

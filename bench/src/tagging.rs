@@ -8,23 +8,17 @@
 //! The triggers of this crate are what `diesel-counters generate trigger` writes: a test of the command
 //! compares them.
 
-use std::thread;
-use std::time::{Duration, Instant};
-
-use anyhow::{Result, anyhow, ensure};
-use clap::ValueEnum;
+use anyhow::{Result, ensure};
 use diesel::prelude::*;
-use rand::seq::{SliceRandom, index};
+use rand::seq::index;
 
-use crate::counter::{Limit, commit};
-use crate::database::{Describe, Engine, for_each_connection, with_connection};
-use crate::figures::median;
-use crate::run::wait_for_workers;
-use crate::server::Server;
-use crate::table::{Table, three_digits};
+use crate::Plan;
+use crate::compare::{Cell, commit, compare, on_threads};
+use crate::count::wait_for_sessions;
+use crate::database::{Engine, for_each_connection, with_connection};
+use crate::server::on_each;
 use crate::tally::Tally;
-use crate::way::Count;
-use crate::worker::WARM_UP;
+use crate::way::Ways;
 
 const CONNECTIONS: i64 = 16;
 const TAGS: i64 = 50;
@@ -117,7 +111,7 @@ impl Post {
     }
 }
 
-trait Tagging: Count + Describe {
+trait Tagging: Ways {
     fn insert_post(&mut self, post: i64) -> QueryResult<()>;
     fn delete_tags(&mut self, post: i64) -> QueryResult<()>;
     /// In one statement, as oxibooru does.
@@ -150,125 +144,56 @@ for_each_connection!(
     }
 );
 
-/// Prints a table for each of the `engines`, or for all of them where none is named.
-pub fn run(engines: &[Engine], rounds: u16, seconds: f64) -> Result<()> {
-    let engines = if engines.is_empty() {
-        Engine::value_variants()
-    } else {
-        engines
-    };
-    for &engine in engines {
-        match Server::start(engine) {
-            Ok(server) => {
-                with_connection!(engine, compare(engine, &server.url, rounds, seconds))?;
-            }
-            Err(error) => eprintln!("{} is skipped: {error:#}", engine.name()),
-        }
-    }
-    Ok(())
+/// Prints a table for each database and kind of transaction.
+pub fn run(plan: &Plan) -> Result<()> {
+    on_each(&plan.databases, |engine, url| {
+        with_connection!(engine, measure(engine, url, plan))
+    })
 }
 
-fn compare<C: Tagging>(engine: Engine, url: &str, rounds: u16, seconds: f64) -> Result<()> {
+fn measure<C: Tagging>(engine: Engine, url: &str, plan: &Plan) -> Result<()> {
     let conn = &mut C::connect(url)?;
     let others = conn.number(C::OTHER_SESSIONS)?;
-    println!("## {}\n", conn.version()?);
     for post in [Post::New, Post::OneOfMany] {
         let ways = Way::all(engine);
-        let mut speeds = vec![Vec::new(); ways.len()];
-        let mut tallies = vec![Tally::default(); ways.len()];
-        for round in 1..=rounds {
-            let mut order: Vec<_> = (0..ways.len()).collect();
-            // So that drift of the machine affects all ways alike.
-            order.shuffle(&mut rand::rng());
-            for i in order {
-                wait_for_workers(conn, others)?;
-                create_tables(conn, engine, ways[i])?;
-                let tally = cell::<C>(url, post, seconds)?;
-                check(conn, ways[i], post, &tally)?;
-                speeds[i].push(tally.in_time as f64 / seconds);
-                tallies[i].add(&tally)?;
-            }
-            eprintln!("{}: round {round} of {rounds}", engine.name());
-        }
-        let mut table = Table::new([
+        let names: Vec<_> = ways.iter().map(|way| way.name()).collect();
+        let table = compare(
             post.name(),
-            "transactions/s",
-            "to uncounted",
-            "p50 ms",
-            "p99 ms",
-            "deadlocks",
-            "aborts",
-        ]);
-        for ((way, speed), tally) in ways.iter().zip(&speeds).zip(&tallies) {
-            let ratios = speed.iter().zip(&speeds[0]).map(|(one, none)| one / none);
-            table.row(vec![
-                way.name().to_owned(),
-                format!("{:.0}", median(speed.clone()).unwrap_or_default()),
-                median(ratios.collect()).map_or("-".to_owned(), three_digits),
-                three_digits(tally.latencies.quantile(0.5)),
-                three_digits(tally.latencies.quantile(0.99)),
-                tally.deadlocks.to_string(),
-                tally.aborts.to_string(),
-            ]);
-        }
+            &names,
+            &[("uncounted", 0)],
+            plan.rounds(5),
+            |i| {
+                wait_for_sessions(conn, others)?;
+                create_tables(conn, engine, ways[i])?;
+                let cell = cell::<C>(url, post, plan.seconds(2.0))?;
+                check(conn, ways[i], post, &cell.tally)?;
+                Ok(cell)
+            },
+        )?;
         println!("{table}");
     }
     Ok(drop_tables(conn, engine)?)
 }
 
 /// Tags posts on all connections at the same time.
-fn cell<C: Tagging>(url: &str, post: Post, seconds: f64) -> Result<Tally> {
-    let mut conns = Vec::new();
-    for _ in 0..CONNECTIONS {
+fn cell<C: Tagging>(url: &str, post: Post, seconds: f64) -> Result<Cell> {
+    let mut writers = Vec::new();
+    for writer in 0..CONNECTIONS {
         let mut conn = C::connect(url)?;
         conn.claim()?;
-        conns.push(conn);
+        // After the posts that exist, and far from those of the other connections.
+        writers.push((conn, writer, 1_000_000 * (writer + 1)..));
     }
-    let begin = Instant::now() + WARM_UP;
-    let end = begin + Duration::from_secs_f64(seconds);
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..)
-            .zip(conns)
-            .map(|(writer, mut conn)| {
-                scope.spawn(move || {
-                    // After the posts that exist, and far from those of the other connections.
-                    let mut new_posts = 1_000_000 * (writer + 1)..;
-                    let warm_up = tag(&mut conn, post, writer, &mut new_posts, begin)?;
-                    let mut tally = tag(&mut conn, post, writer, &mut new_posts, end)?;
-                    tally.committed += warm_up.committed;
-                    // A deadlock of the warm-up can last for longer than the warm-up.
-                    tally.deadlocks += warm_up.deadlocks;
-                    anyhow::Ok(tally)
-                })
-            })
-            .collect();
-        let mut all = Tally::default();
-        for thread in threads {
-            let tally = thread.join().map_err(|_| anyhow!("a thread panicked"))?;
-            all.add(&tally?)?;
-        }
-        Ok(all)
-    })
-}
-
-fn tag<C: Tagging>(
-    conn: &mut C,
-    post: Post,
-    writer: i64,
-    new_posts: &mut impl Iterator<Item = i64>,
-    end: Instant,
-) -> Result<Tally> {
-    let limit = Limit::Time(end);
-    let rng = &mut rand::rng();
-    let mut tally = Tally::default();
-    while limit.begins_another() {
-        let tags = index::sample_array(rng, TAGS as usize).expect("fewer tags than there are");
-        let tags = tags.map(|index| index as i64 + 1);
+    on_threads(writers, seconds, |(conn, writer, new_posts), end, tally| {
+        let tags = index::sample_array(&mut rand::rng(), TAGS as usize);
+        let tags = tags
+            .expect("fewer tags than there are")
+            .map(|index| index as i64 + 1);
         let id = match post {
             Post::New => new_posts.next().expect("no last post"),
-            Post::OneOfMany => writer * POSTS + rand::random_range(1..=POSTS),
+            Post::OneOfMany => *writer * POSTS + rand::random_range(1..=POSTS),
         };
-        commit(limit, &mut tally, || {
+        commit(end, tally, || {
             conn.write(|conn| {
                 match post {
                     Post::New => conn.insert_post(id)?,
@@ -276,9 +201,8 @@ fn tag<C: Tagging>(
                 }
                 conn.insert_tags(id, tags)
             })
-        })?;
-    }
-    Ok(tally)
+        })
+    })
 }
 
 /// Whether each count is the number of its rows.

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hdrhistogram::Histogram;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub struct Tally {
     /// Transactions that committed in time.
     pub in_time: u64,
@@ -30,7 +29,7 @@ impl Tally {
     }
 }
 
-/// From BEGIN to COMMIT, in microseconds. Serialized as pairs: how long, and how many.
+/// From BEGIN to COMMIT, in microseconds.
 #[derive(Debug, Clone)]
 pub struct Latencies(Histogram<u64>);
 
@@ -57,24 +56,5 @@ impl Default for Latencies {
     fn default() -> Self {
         // Up to ten minutes, with three digits.
         Latencies(Histogram::new_with_bounds(1, 600_000_000, 3).expect("valid bounds"))
-    }
-}
-
-impl Serialize for Latencies {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let recorded = self.0.iter_recorded();
-        serializer.collect_seq(
-            recorded.map(|step| (step.value_iterated_to(), step.count_since_last_iteration())),
-        )
-    }
-}
-
-impl<'de> Deserialize<'de> for Latencies {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut latencies = Latencies::default();
-        for (micros, number) in Vec::<(u64, u64)>::deserialize(deserializer)? {
-            latencies.0.saturating_record_n(micros, number);
-        }
-        Ok(latencies)
     }
 }

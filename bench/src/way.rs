@@ -3,19 +3,17 @@
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Date, Integer, SmallInt};
+use diesel::sql_types::{BigInt, Integer};
+use diesel_counters::dsl::{counter_value, increment};
 use diesel_counters::{CounterBackend, Dialect, Slot};
-use serde::{Deserialize, Serialize};
 
 use crate::database::{Database, for_each_connection};
 use crate::schema::{
     bench_article_counters, bench_comments, bench_counted_comments, bench_hits, bench_hot_comments,
-    increment_views,
 };
 
 /// What a transaction does next to the insert of its business row, or instead of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     NoCounter,
     /// This crate's statement, and no two threads count the same entity.
@@ -28,11 +26,6 @@ pub enum Way {
     OnConflict,
     RandomSlots,
     ThisCrate,
-    /// The upsert of `ThisCrate`, but for a slot that the program chooses.
-    BoundSlot,
-    HundredAtOnce,
-    /// The statements of `ThisCrate`, run by PostgreSQL's own benchmark in C.
-    Pgbench,
     /// `NoCounter` without BEGIN and COMMIT.
     InsertAlone,
     /// `InsertAlone`, into a table with the triggers of `diesel-counters generate trigger`.
@@ -53,9 +46,6 @@ impl Way {
             Way::OnConflict => "Diesel's on_conflict",
             Way::RandomSlots => "this crate, random slots",
             Way::ThisCrate => "this crate",
-            Way::BoundSlot => "this crate's upsert, slot bound",
-            Way::HundredAtOnce => "this crate, 100 entities at once",
-            Way::Pgbench => "this crate's SQL in pgbench",
             Way::InsertAlone => "no counter, INSERT alone",
             Way::Trigger => "this crate's triggers, INSERT alone",
             Way::Column => "this crate's triggers in a column, INSERT alone",
@@ -88,30 +78,27 @@ impl Way {
 #[derive(Debug, Clone, Copy)]
 pub struct Counting {
     pub way: Way,
-    /// How many connections count the same, in all processes.
-    pub connections: u32,
+    /// How this crate chooses the slot.
+    pub slots: Slot,
     /// The slot, for ways that bind it.
     pub slot: i16,
 }
 
 /// The statements of a transaction.
-pub trait Count: Database {
+pub trait Ways: Database {
     fn insert_comment(&mut self, article_id: i64) -> QueryResult<()>;
     fn count(&mut self, counting: Counting, id: i64) -> QueryResult<()>;
-    fn count_many(&mut self, counting: Counting, ids: &[i64]) -> QueryResult<()>;
     /// Inserts the comment and counts it, for ways of one statement.
     fn count_alone(&mut self, counting: Counting, id: i64) -> QueryResult<()>;
     fn claim(&mut self) -> QueryResult<()>;
-    /// Writes down this session and its number.
-    fn audit(&mut self) -> QueryResult<()>;
+    /// The total of an entity.
+    fn total(&mut self, way: Way, id: i64) -> QueryResult<i64>;
     /// The integer that a query returns.
     fn number(&mut self, sql: &str) -> QueryResult<i64>;
-    /// The insert and the count of `ThisCrate`, with their binds.
-    fn statements(connections: u32) -> [String; 2];
 }
 
 for_each_connection!(
-    impl Count {
+    impl Ways {
         fn insert_comment(&mut self, article_id: i64) -> QueryResult<()> {
             diesel::insert_into(bench_comments::table)
                 .values(comment(article_id))
@@ -120,7 +107,7 @@ for_each_connection!(
         }
 
         fn count(&mut self, counting: Counting, id: i64) -> QueryResult<()> {
-            let increment = increment_views(counting.connections).of(id);
+            let increment = increment(bench_article_counters::views).slot(counting.slots).of(id);
             match counting.way {
                 Way::NoCounter | Way::InsertAlone | Way::Trigger | Way::Column => Ok(0),
                 Way::OneRow => {
@@ -148,28 +135,12 @@ for_each_connection!(
                         .set(views.eq(views + 1))
                         .execute(self)
                 }
-                Way::BoundSlot => BoundUpsert {
-                    article_id: id,
-                    day: chrono::Utc::now().date_naive(),
-                    slot: counting.slot,
-                    views: 1,
-                }
-                .execute(self),
                 Way::RandomSlots => increment.slot(Slot::Random).execute(self),
-                Way::Ceiling
-                | Way::ThisCrate
-                | Way::HundredAtOnce
-                | Way::Pgbench
-                | Way::OneStatement => increment.execute(self),
+                Way::Ceiling | Way::ThisCrate | Way::OneStatement => {
+                    increment.execute(self)
+                }
             }
             .map(drop)
-        }
-
-        fn count_many(&mut self, counting: Counting, ids: &[i64]) -> QueryResult<()> {
-            increment_views(counting.connections)
-                .of_many(ids.iter().map(|id| (*id, 1)))
-                .execute(self)
-                .map(drop)
         }
 
         fn count_alone(&mut self, counting: Counting, id: i64) -> QueryResult<()> {
@@ -188,7 +159,7 @@ for_each_connection!(
                         .execute(self)
                         .map(drop)
                 }
-                Way::OneStatement => self.insert_and_count(id, counting.connections),
+                Way::OneStatement => self.insert_and_count(id, counting.slots),
                 _ => self.insert_comment(id),
             }
         }
@@ -197,23 +168,16 @@ for_each_connection!(
             diesel_counters::dsl::claim_slot().execute(self).map(drop)
         }
 
-        fn audit(&mut self) -> QueryResult<()> {
-            let session = format!("INSERT INTO bench_sessions SELECT {}", Self::SESSION);
-            diesel::sql_query(session).execute(self).map(drop)
+        fn total(&mut self, way: Way, id: i64) -> QueryResult<i64> {
+            if way == Way::OneRow {
+                return bench_hits::table.find(id).select(bench_hits::views).get_result(self);
+            }
+            counter_value(bench_article_counters::views).of(id).get_result(self)
         }
 
         fn number(&mut self, sql: &str) -> QueryResult<i64> {
             diesel::select(diesel::dsl::sql::<BigInt>(&format!("CAST(({sql}) AS {})", Self::INTEGER)))
                 .get_result(self)
-        }
-
-        fn statements(connections: u32) -> [String; 2] {
-            let insert = diesel::insert_into(bench_comments::table).values(comment(1));
-            let count = increment_views(connections).of(1);
-            [
-                diesel::debug_query::<<Self as Connection>::Backend, _>(&insert).to_string(),
-                diesel::debug_query::<<Self as Connection>::Backend, _>(&count).to_string(),
-            ]
         }
     }
 );
@@ -264,46 +228,3 @@ where
 }
 
 impl<Conn> RunQueryDsl<Conn> for PublishedUpsert {}
-
-/// As `PublishedUpsert`, prepared once.
-#[derive(QueryId)]
-struct BoundUpsert {
-    article_id: i64,
-    day: chrono::NaiveDate,
-    slot: i16,
-    views: i64,
-}
-
-impl<DB> QueryFragment<DB> for BoundUpsert
-where
-    DB: CounterBackend,
-    i64: ToSql<BigInt, DB>,
-    i16: ToSql<SmallInt, DB>,
-    chrono::NaiveDate: ToSql<Date, DB>,
-{
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let dialect = out.backend().dialect();
-        out.push_sql(match dialect {
-            Dialect::MySql => "INSERT INTO bench_article_counters",
-            Dialect::PostgreSql | Dialect::Sqlite => "INSERT INTO bench_article_counters AS stored",
-        });
-        out.push_sql(" (article_id, day, slot, views) VALUES (");
-        out.push_bind_param::<BigInt, _>(&self.article_id)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Date, _>(&self.day)?;
-        out.push_sql(", ");
-        out.push_bind_param::<SmallInt, _>(&self.slot)?;
-        out.push_sql(", ");
-        out.push_bind_param::<BigInt, _>(&self.views)?;
-        out.push_sql(match dialect {
-            Dialect::MySql => ") ON DUPLICATE KEY UPDATE views = views + VALUES(views)",
-            Dialect::PostgreSql | Dialect::Sqlite => {
-                ") ON CONFLICT (article_id, day, slot) \
-                 DO UPDATE SET views = stored.views + excluded.views"
-            }
-        });
-        Ok(())
-    }
-}
-
-impl<Conn> RunQueryDsl<Conn> for BoundUpsert {}

@@ -190,10 +190,9 @@ pub fn dialect_of(url: &str) -> Result<Dialect> {
 
 #[cfg(feature = "mysql")]
 fn names_database(url: &str) -> bool {
-    let path = url
-        .split_once("://")
-        .and_then(|(_, rest)| rest.split_once('/'));
-    path.is_some_and(|(_, path)| !path.split('?').next().unwrap_or_default().is_empty())
+    let (_scheme, rest) = url.split_once("://").unwrap_or_default();
+    let (_server, path) = rest.split_once('/').unwrap_or_default();
+    !path.is_empty() && !path.starts_with('?')
 }
 
 /// What to do about a lock wait that timed out.

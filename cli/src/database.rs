@@ -17,6 +17,15 @@ pub const POSTGRES: Database = Database(Dialect::PostgreSql);
 pub const MYSQL: Database = Database(Dialect::MySql);
 pub const SQLITE: Database = Database(Dialect::Sqlite);
 
+/// Texts to join, such as the names of columns.
+pub trait Joined: Iterator<Item: Into<String>> + Sized {
+    fn joined(self, between: &str) -> String {
+        self.map(Into::into).collect::<Vec<String>>().join(between)
+    }
+}
+
+impl<I: Iterator<Item: Into<String>>> Joined for I {}
+
 impl AnyConnection {
     pub(crate) fn database(&self) -> Database {
         Database(self.dialect())
@@ -39,12 +48,12 @@ impl Database {
 
     /// A text as SQL.
     pub fn literal(self, text: &str) -> String {
-        let text = match self {
+        let text = text.replace('\'', "''");
+        match self {
             // A backslash begins an escape.
-            MYSQL => text.replace('\\', "\\\\"),
-            _ => text.to_owned(),
-        };
-        format!("'{}'", text.replace('\'', "''"))
+            MYSQL => format!("'{}'", text.replace('\\', "\\\\")),
+            _ => format!("'{text}'"),
+        }
     }
 
     /// SQL that reads a value as text.
@@ -52,14 +61,6 @@ impl Database {
         match self {
             MYSQL => format!("CAST({value} AS CHAR)"),
             _ => format!("CAST({value} AS TEXT)"),
-        }
-    }
-
-    /// SQL that reads bytes as hexadecimal digits.
-    fn hex(self, value: &str) -> String {
-        match self {
-            POSTGRES => format!("encode({value}, 'hex')"),
-            _ => format!("lower(hex({value}))"),
         }
     }
 
@@ -85,9 +86,8 @@ impl Database {
             // It compares a number with the number that a text begins with, or with 0.
             MYSQL => {
                 let equals = sql(format!("{name} = ")).bind(text);
-                equals
-                    .sql(format!(" AND {} = ", self.as_text(key)))
-                    .bind(text)
+                let equals = equals.sql(format!(" AND {} = ", self.as_text(key)));
+                equals.bind(text)
             }
             _ => sql(format!("{name} = ")).bind(text),
         }
@@ -96,21 +96,39 @@ impl Database {
     /// SQL that reads a key as text, and bytes as hexadecimal digits.
     pub fn as_text(self, key: &Column) -> String {
         let name = self.quoted(&key.name);
-        match self.stored_as(key.kind) {
-            Kind::Binary => self.hex(&name),
+        match (self.stored_as(key.kind), self) {
+            (Kind::Binary, POSTGRES) => format!("encode({name}, 'hex')"),
+            (Kind::Binary, _) => format!("lower(hex({name}))"),
             _ => self.text(&name),
         }
     }
 
     /// SQL that reads a key of several columns as one text: `7, 👍`.
     pub fn key_as_text(self, key: &[Column]) -> String {
-        let columns: Vec<_> = key.iter().map(|column| self.as_text(column)).collect();
-        match (&*columns, self) {
-            ([], _) => self.text("NULL"),
-            ([one], _) => one.clone(),
-            (several, MYSQL) => format!("CONCAT({})", several.join(", ', ', ")),
-            (several, _) => several.join(" || ', ' || "),
+        let columns = key.iter().map(|column| self.as_text(column));
+        match (key.len(), self) {
+            (0, _) => self.text("NULL"),
+            (2.., MYSQL) => format!("CONCAT({})", columns.joined(", ', ', ")),
+            _ => columns.joined(" || ', ' || "),
         }
+    }
+
+    /// A column of the row `row`, or of the only row that it can be of.
+    pub fn column(self, row: &str, name: &str) -> String {
+        match row {
+            "" => self.quoted(name),
+            row => format!("{row}.{}", self.quoted(name)),
+        }
+    }
+
+    /// These columns of the row `row`.
+    pub fn columns<'c>(
+        self,
+        row: &str,
+        columns: impl IntoIterator<Item = &'c Column>,
+    ) -> Vec<String> {
+        let name = |column: &Column| self.column(row, &column.name);
+        columns.into_iter().map(name).collect()
     }
 
     /// A name in SQL, with a schema: `"a"."b"`.
@@ -144,8 +162,7 @@ impl Database {
 
     /// Names in SQL: `"a", "b"`.
     pub fn quoted_list(self, names: &[&str]) -> String {
-        let quoted: Vec<_> = names.iter().map(|name| self.quoted(name)).collect();
-        quoted.join(", ")
+        names.iter().map(|name| self.quoted(name)).joined(", ")
     }
 
     /// The number of rows that fulfil a condition.

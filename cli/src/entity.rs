@@ -21,10 +21,10 @@ pub fn equal(database: Database, key: &Column, text: &str) -> Result<Sql> {
             let number = number.with_context(|| is_not("an integer without a sign"))?;
             equals.sql(number.to_string())
         }
-        Kind::Date => equals.bind(
-            text.parse::<NaiveDate>()
-                .with_context(|| is_not("a date"))?,
-        ),
+        Kind::Date => {
+            let day = text.parse::<NaiveDate>();
+            equals.bind(day.with_context(|| is_not("a date"))?)
+        }
         Kind::Binary => equals.bind(bytes(text).with_context(|| is_not("hexadecimal digits"))?),
         Kind::Text => equals.bind(text),
         Kind::Uuid | Kind::Real | Kind::Other => database.is_text(key, text),

@@ -11,9 +11,11 @@ use diesel_counters::__private::{BindKey, KeyTypes, Shape, Spellings};
 use diesel_counters::dsl::SetDays;
 use diesel_counters::{CounterBackend, is_overflow};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::any_key::{FromText, with_key};
 use crate::catalogue::counter_table;
+use crate::database::Joined;
 use crate::layout::shape;
 use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
@@ -44,11 +46,9 @@ pub struct Import {
     dry_run: bool,
 }
 
-#[derive(Serialize)]
-struct Report {
-    table: String,
-    counter: String,
-    dry_run: bool,
+/// What was done.
+#[derive(Default)]
+struct Done {
     lines: usize,
     counts_set: usize,
     refused: Vec<Refused>,
@@ -70,9 +70,17 @@ pub fn run(args: Import, options: &Options) -> Result<()> {
         .flexible(true)
         .from_path(&args.file)
         .with_context(|| name.to_string())?;
-    let report = with_key!(&table.entity, conn, import(&shape, file, &args))?;
-    options.print(&report, || text(&report))?;
-    match report.refused.len() {
+    let done = with_key!(&table.entity, conn, import(&shape, file, &args))?;
+    let report = json!({
+        "table": args.table,
+        "counter": args.counter,
+        "dry_run": args.dry_run,
+        "lines": done.lines,
+        "counts_set": done.counts_set,
+        "refused": done.refused,
+    });
+    options.print(&report, || text(&args, &done))?;
+    match done.refused.len() {
         0 => Ok(()),
         1 => bail!("{name}: 1 line was refused"),
         refused => bail!("{name}: {} lines were refused", thousands(refused as u64)),
@@ -92,42 +100,27 @@ fn import<ST, K, Conn>(
     file: csv::Reader<std::fs::File>,
     args: &Import,
     conn: &mut Conn,
-) -> Result<Report>
+) -> Result<Done>
 where
     ST: KeyTypes,
     K: BindKey<ST, Conn::Backend> + FromText + Ord + Clone,
     Conn: LoadConnection<Backend: CounterBackend>,
 {
     let lines = read::<K>(file, shape).with_context(|| args.file.display().to_string())?;
-    let (first_days, others): (Vec<_>, Vec<_>) = lines
-        .into_iter()
-        .partition(|line| shape.period.start(line.day) == line.day);
-    let refused = others.into_iter().map(|line| Refused {
-        line: line.number,
-        reason: format!(
-            "{} is not the first day of a period of the table: give {}",
-            line.day,
-            shape.period.start(line.day)
-        ),
-    });
-    let mut report = Report {
-        table: args.table.clone(),
-        counter: args.counter.clone(),
-        dry_run: args.dry_run,
-        lines: first_days.len() + refused.len(),
-        counts_set: 0,
-        refused: refused.collect(),
+    let mut done = Done {
+        lines: lines.len(),
+        ..Done::default()
     };
     let bar = progress_bar("lines");
-    bar.set_length(first_days.len() as u64);
+    bar.set_length(lines.len() as u64);
     let spellings = Spellings::default();
-    for batch in first_days.chunks(1_000) {
-        set::<ST, K, Conn>(shape, batch, &spellings, &mut report, conn)?;
+    for batch in lines.chunks(1_000) {
+        set::<ST, K, Conn>(shape, batch, &spellings, args.dry_run, &mut done, conn)?;
         bar.inc(batch.len() as u64);
     }
     bar.finish_and_clear();
-    report.refused.sort_by_key(|refused| refused.line);
-    Ok(report)
+    done.refused.sort_by_key(|refused| refused.line);
+    Ok(done)
 }
 
 /// Reads all lines, and sorts them by key.
@@ -141,16 +134,11 @@ fn read<K: FromText + Ord + Clone>(
     while file.read_record(&mut record)? {
         let number = record.position().map_or(0, csv::Position::line);
         if record.len() != columns {
+            let names = shape.key[..columns - 1].iter();
             bail!(
-                "line {number} has {} columns in place of {columns}: {}, {}, the count",
+                "line {number} has {} columns in place of {columns}: {}, the count",
                 record.len(),
-                shape
-                    .entity()
-                    .iter()
-                    .map(|name| name.0)
-                    .collect::<Vec<_>>()
-                    .join(", "),
-                shape.day()
+                names.map(|name| name.0).joined(", ")
             );
         }
         let [day, count] = [columns - 2, columns - 1].map(|column| record[column].trim());
@@ -160,6 +148,12 @@ fn read<K: FromText + Ord + Clone>(
             Err(_) if number == 1 && count.parse::<i64>().is_err() => continue,
             Err(_) => bail!("line {number}: {day} is not a date, such as 2026-01-31"),
         };
+        let first = shape.period.start(day);
+        if first != day {
+            bail!(
+                "line {number}: {day} is not the first day of a period of the table: give {first}"
+            );
+        }
         let count = count.parse();
         let count = count.with_context(|| format!("line {number}: the count is not an integer"))?;
         let key = (0..columns - 2).map(|column| &record[column]);
@@ -189,7 +183,8 @@ fn set<ST, K, Conn>(
     shape: &Shape<'_>,
     lines: &[Line<K>],
     spellings: &Spellings<K>,
-    report: &mut Report,
+    dry_run: bool,
+    done: &mut Done,
     conn: &mut Conn,
 ) -> Result<()>
 where
@@ -201,21 +196,21 @@ where
         .iter()
         .map(|line| (line.key.clone(), line.day, line.count));
     let counts = SetDays::<ST, _, _>::of_shape(shape, counts).spelled_as(spellings);
-    let done = match report.dry_run {
+    let set_counts = match dry_run {
         true => counts.dry_run(conn),
         false => counts.execute(conn),
     };
-    match done {
-        Ok(done) => report.counts_set += done.different,
+    match set_counts {
+        Ok(set) => done.counts_set += set.different,
         Err(error) if !is_refused(&error) => return Err(error.into()),
         Err(error) => match lines {
-            [line] => report.refused.push(Refused {
+            [line] => done.refused.push(Refused {
                 line: line.number,
                 reason: error.to_string(),
             }),
             _ => {
                 for half in lines.chunks(lines.len().div_ceil(2)) {
-                    set::<ST, K, Conn>(shape, half, spellings, report, conn)?;
+                    set::<ST, K, Conn>(shape, half, spellings, dry_run, done, conn)?;
                 }
             }
         },
@@ -235,27 +230,20 @@ fn is_refused(error: &Error) -> bool {
     is_overflow(error) || matches!(error, Error::DatabaseError(kind, _) if of_a_row(kind))
 }
 
-fn text(report: &Report) -> String {
-    let refused = report.refused.len();
+fn text(args: &Import, done: &Done) -> String {
+    let refused = done.refused.len();
+    let equal = thousands((done.lines - done.counts_set - refused) as u64);
+    let set = thousands(done.counts_set as u64);
     // What the database refuses is known once it is written.
-    let of_refused = match report.dry_run {
-        true => String::new(),
-        false => format!(", {} refused", thousands(refused as u64)),
+    let counts = match args.dry_run {
+        true => format!("{set} counts would be set, {equal} equal"),
+        false => format!(
+            "{set} counts set, {equal} equal, {} refused",
+            thousands(refused as u64)
+        ),
     };
-    let mut text = format!(
-        "{}.{}: {} counts {}, {} equal{of_refused}\n",
-        printable(&report.table),
-        printable(&report.counter),
-        thousands(report.counts_set as u64),
-        if report.dry_run {
-            "would be set"
-        } else {
-            "set"
-        },
-        thousands((report.lines - report.counts_set - refused) as u64),
-    );
-    for Refused { line, reason } in &report.refused {
-        text += &format!("line {line}: {}\n", printable(reason));
-    }
-    text
+    let counter = printable(&format!("{}.{}", args.table, args.counter));
+    let lines = done.refused.iter();
+    let lines = lines.map(|one| format!("line {}: {}\n", one.line, printable(&one.reason)));
+    format!("{counter}: {counts}\n{}", lines.collect::<String>())
 }

@@ -40,43 +40,33 @@ pub fn shape<'c>(
 ///
 /// Where a merge would lose what a column has that is not in `discard`.
 pub fn shape_to_merge<'c>(table: &'c CounterTable, discard: &'c [String]) -> Result<Shape<'c>> {
+    let name = &table.table;
     if let Some(counter) = table.counters.iter().find(|counter| counter.nullable) {
         bail!(
-            "{}.{} can be NULL, and a merge would lose that: see `diesel-counters check {0}`",
-            table.table,
+            "{name}.{} can be NULL, and a merge would lose that: see `diesel-counters check {name}`",
             counter.name
         );
     }
-    let key = &table.table.primary_key;
-    let is_counter = |name: &String| table.counters.iter().any(|counter| counter.name == *name);
-    for name in discard {
-        if table.table.column(name).is_none() || key.contains(name) || is_counter(name) {
-            bail!(
-                "--discard {name}: {} has no such column to discard",
-                table.table
-            );
+    let mut shape = shape(table, &table.counters);
+    let known = [&*shape.key, &*shape.counters].concat();
+    let others = table.table.columns.iter();
+    let others = others.filter(|column| !known.contains(&Name(&column.name)));
+    let others: Vec<_> = others.collect();
+    for discarded in discard {
+        if !others.iter().any(|column| column.name == *discarded) {
+            bail!("--discard {discarded}: {name} has no such column to discard");
         }
     }
-    // The database computes a generated column itself.
-    let (generated, stored): (Vec<_>, Vec<_>) = table
-        .table
-        .columns
-        .iter()
-        .partition(|column| column.generated);
-    let mut others = stored
-        .into_iter()
-        .map(|column| &column.name)
-        .filter(|name| !key.contains(name) && !is_counter(name));
-    if let Some(kept) = others.find(|name| !discard.contains(name)) {
-        bail!(
-            "{}.{kept} is not a counter, and a merge would lose its values: make it a BIGINT, move it \
-             to another table, or discard its values with `--discard {kept}`",
-            table.table
-        );
+    for column in others {
+        // The database computes a generated column itself.
+        if !column.generated && !discard.contains(&column.name) {
+            bail!(
+                "{name}.{0} is not a counter, and a merge would lose its values: make it a BIGINT, move it \
+                 to another table, or discard its values with `--discard {0}`",
+                column.name
+            );
+        }
+        shape.others.push(Name(&column.name));
     }
-    let mut shape = shape(table, &table.counters);
-    let generated = generated.into_iter().map(|column| &column.name);
-    let others = discard.iter().chain(generated);
-    shape.others = others.map(|name| Name(name)).collect();
     Ok(shape)
 }

@@ -11,7 +11,6 @@ mod entity;
 mod generate;
 mod import;
 mod layout;
-mod locks;
 mod materialize;
 mod merge;
 mod options;

@@ -6,12 +6,12 @@ use anyhow::{Context, Result, bail};
 use chrono::NaiveDate;
 use clap::Args;
 use diesel::connection::LoadConnection;
-use diesel_counters::__private::{BindKey, KeyTypes, LoadKey, Name, Shape, TotalColumn};
+use diesel_counters::__private::{KeyTypes, Name, OwnedKey, Shape, TotalColumn};
 use diesel_counters::{CounterBackend, Materialized};
-use serde::Serialize;
+use serde_json::json;
 
 use crate::any_key::with_key;
-use crate::catalogue::{Column, CounterTable, Kind, Parent, Table, counter_table, table};
+use crate::catalogue::{Column, CounterTable, Kind, Table, counter_table, table};
 use crate::connection::AnyConnection;
 use crate::layout::{shape, table_name};
 use crate::options::Options;
@@ -55,29 +55,13 @@ pub struct Materialize {
     dry_run: bool,
 }
 
-#[derive(Serialize)]
-struct Report {
-    table: String,
-    counter: String,
-    into: String,
-    dry_run: bool,
-    rows_that_differ: u64,
-    rows_written: u64,
-}
-
 pub fn run(args: Materialize, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let counters = counter_table(conn, &args.table)?;
     let mut shape = shape(&counters, [counters.counter(&args.counter)?]);
     let is_of_days = args.last_days.is_some() || args.from.is_some() || args.to.is_some();
-    shape.period = match is_of_days {
-        true => args.period.required(&counters, conn.database())?,
-        false => args
-            .period
-            .of(&counters, conn.database())?
-            .unwrap_or_default(),
-    }
-    .into();
+    let period = args.period.of(&counters, conn.database(), is_of_days)?;
+    shape.period = period.into();
     let (parent, column) = into(&args.into, &counters, conn)?;
     let key = key_of(&parent, &counters)?;
     let into = TotalColumn {
@@ -86,15 +70,24 @@ pub fn run(args: Materialize, options: &Options) -> Result<()> {
         column: Name(&column),
     };
     let done = with_key!(&*key, conn, copy(&shape, into.clone(), &args))?;
-    let report = Report {
-        table: counters.table.to_string(),
-        counter: args.counter,
-        into: args.into,
-        dry_run: args.dry_run,
-        rows_that_differ: done.different,
-        rows_written: done.written,
-    };
-    options.print(&report, || text(&report))
+    let report = json!({
+        "table": counters.table.to_string(),
+        "counter": args.counter,
+        "into": args.into,
+        "dry_run": args.dry_run,
+        "rows_that_differ": done.different,
+        "rows_written": done.written,
+    });
+    options.print(&report, || {
+        let into = printable(&args.into);
+        match args.dry_run {
+            true => format!(
+                "{into}: {} rows would be written\n",
+                thousands(done.different)
+            ),
+            false => format!("{into}: {} rows written\n", thousands(done.written)),
+        }
+    })
 }
 
 fn copy<ST, K, Conn>(
@@ -105,11 +98,7 @@ fn copy<ST, K, Conn>(
 ) -> Result<Materialized>
 where
     ST: KeyTypes,
-    K: BindKey<ST, Conn::Backend>
-        + LoadKey<ST, Conn::Backend>
-        + Clone
-        + PartialEq
-        + std::fmt::Debug,
+    K: OwnedKey<ST, Conn::Backend>,
     Conn: LoadConnection<Backend: CounterBackend>,
 {
     let bar = progress_bar("rows");
@@ -147,15 +136,14 @@ fn into(name: &str, counters: &CounterTable, conn: &mut AnyConnection) -> Result
     let Some(column) = parent.column(column_name) else {
         bail!("{parent} has no column {column_name}");
     };
-    if let Some(counted) = &counters.parent {
-        // A table with a key of several columns can be another parent.
-        if !is_of(&parent, counted) && parent.primary_key.len() < 2 {
-            bail!(
-                "the foreign key of {} refers to {}, not to {parent}",
-                counters.table,
-                counted.table
-            );
-        }
+    let other = counters
+        .parent
+        .as_ref()
+        .filter(|counted| !parent.is_of(counted));
+    // A table with a key of several columns can be another parent.
+    if let Some(other) = other.filter(|_| parent.primary_key.len() < 2) {
+        let (counters, other) = (&counters.table, &other.table);
+        bail!("the foreign key of {counters} refers to {other}, not to {parent}");
     }
     let key = match &counters.parent {
         _ if parent.primary_key.contains(&column.name) => ", and the primary key",
@@ -171,20 +159,13 @@ fn into(name: &str, counters: &CounterTable, conn: &mut AnyConnection) -> Result
     Ok((parent, column_name.to_owned()))
 }
 
-/// Whether a foreign key refers to this table.
-fn is_of(parent: &Table, counted: &Parent) -> bool {
-    (&counted.in_schema, &counted.table) == (&parent.in_schema, &parent.name)
-}
-
 /// The column that the foreign key refers to, or else the primary key of the parent table, if its
 /// values can be those of the first columns of the entity's key.
 fn key_of(parent: &Table, counters: &CounterTable) -> Result<Vec<Column>> {
     let entity = counters.of_entities()?;
-    let [first, ..] = entity else {
-        bail!("{} has no entity", counters.table);
-    };
+    let first = &entity[0];
     let names = match &counters.parent {
-        Some(counted) if is_of(parent, counted) => std::slice::from_ref(&counted.column),
+        Some(counted) if parent.is_of(counted) => std::slice::from_ref(&counted.column),
         _ => &*parent.primary_key,
     };
     // MySQL can know the column in another case, as a migration wrote it after REFERENCES.
@@ -205,15 +186,4 @@ fn key_of(parent: &Table, counters: &CounterTable) -> Result<Vec<Column>> {
             counters.table, first.name, first.sql_type
         )
     })
-}
-
-fn text(report: &Report) -> String {
-    let into = printable(&report.into);
-    if report.dry_run {
-        return format!(
-            "{into}: {} rows would be written\n",
-            thousands(report.rows_that_differ)
-        );
-    }
-    format!("{into}: {} rows written\n", thousands(report.rows_written))
 }

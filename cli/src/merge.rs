@@ -2,19 +2,19 @@
 
 use anyhow::{Result, bail};
 use chrono::NaiveDate;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use diesel::connection::LoadConnection;
-use diesel_counters::__private::{BindKey, KeyTypes, LoadKey, Shape};
+use diesel_counters::__private::{KeyTypes, OwnedKey, Shape};
 use diesel_counters::{Compact, Compacted, CounterBackend, Period};
-use serde::Serialize;
+use serde_json::json;
 
 use crate::any_key::with_key;
-use crate::catalogue::{CounterTable, counter_table};
-use crate::database::Database;
+use crate::catalogue::counter_table;
 use crate::layout::shape_to_merge;
 use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
-use crate::period::PeriodArg;
+use crate::period::{Period as Into, PeriodArg};
 
 /// Merge the slots of past days into one row for each entity and day.
 ///
@@ -49,18 +49,10 @@ pub struct FoldArgs {
     before: NaiveDate,
     /// Keep one row for each of these periods. Those before that of --before are merged. It is not
     /// shorter than the period that the table counts by.
-    #[arg(long, value_enum, default_value_t = Into::Total)]
+    #[arg(long, default_value_t = Into::Total, value_parser = longer_than_a_day())]
     into: Into,
     #[command(flatten)]
     merge: MergeArgs,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Into {
-    Week,
-    Month,
-    Year,
-    Total,
 }
 
 #[derive(Args)]
@@ -86,30 +78,19 @@ pub fn compact(args: CompactArgs, options: &Options) -> Result<()> {
 }
 
 pub fn fold(args: FoldArgs, options: &Options) -> Result<()> {
-    let into = match args.into {
-        Into::Week => Period::Week,
-        Into::Month => Period::Month,
-        Into::Year => Period::Year,
-        Into::Total => Period::Total,
-    };
-    run(args.merge, into, args.before, options)
+    run(args.merge, args.into.into(), args.before, options)
+}
+
+/// A fold into days would be a [`compact`].
+fn longer_than_a_day() -> impl TypedValueParser<Value = Into> {
+    let names = ["week", "month", "year", "total"];
+    PossibleValuesParser::new(names).try_map(|name| Into::from_str(&name, false))
 }
 
 /// In UTC.
 fn yesterday() -> NaiveDate {
     let today = chrono::Utc::now().date_naive();
     today.pred_opt().unwrap_or(today)
-}
-
-#[derive(Serialize)]
-struct Report {
-    table: String,
-    before: NaiveDate,
-    dry_run: bool,
-    merged_rows: u64,
-    rows_left: u64,
-    longest_transaction_seconds: f64,
-    already_running: bool,
 }
 
 fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> Result<()> {
@@ -123,41 +104,42 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
     let mut shape = shape_to_merge(&table, &args.discard)?;
-    shape.period = period(&table, into, &args, conn.database())?;
-    let done = with_key!(&table.entity, conn, merge(&shape, into, before, &args))?;
-    let report = Report {
-        table: table.table.to_string(),
-        before,
-        dry_run: args.dry_run,
-        merged_rows: done.merged,
-        rows_left: done.left,
-        longest_transaction_seconds: done.longest_transaction.as_secs_f64(),
-        already_running: done.already_running,
-    };
-    options.print(&report, || text(&report))
-}
-
-/// The period that the table counts by. A merge of slots, and a fold of all days into one row, are
-/// right without it.
-fn period(
-    table: &CounterTable,
-    into: Period,
-    args: &MergeArgs,
-    database: Database,
-) -> Result<Period> {
-    if [Period::Day, Period::Total].contains(&into) {
-        let known = args.period.of(table, database)?;
-        return Ok(known.unwrap_or_default().into());
-    }
-    let period = args.period.required(table, database)?;
-    if into < period.into() {
+    // A merge of slots, and a fold of all days into one row, are right without it.
+    let is_needed = ![Period::Day, Period::Total].contains(&into);
+    let period = args.period.of(&table, conn.database(), is_needed)?;
+    shape.period = period.into();
+    if is_needed && into < shape.period {
         bail!(
             "{} {}: fold it into that or a longer period",
             table.table,
             period.counted()
         );
     }
-    Ok(period.into())
+    let done = with_key!(&table.entity, conn, merge(&shape, into, before, &args))?;
+    let report = json!({
+        "table": table.table.to_string(),
+        "before": before,
+        "dry_run": args.dry_run,
+        "merged_rows": done.merged,
+        "rows_left": done.left,
+        "longest_transaction_seconds": done.longest_transaction.as_secs_f64(),
+        "already_running": done.already_running,
+    });
+    options.print(&report, || {
+        let table = printable(&table.table.to_string());
+        let left = thousands(done.left);
+        if done.already_running {
+            return format!("{table}: another run is merging its rows; this one did nothing\n");
+        }
+        if args.dry_run {
+            return format!("{table}: {left} rows before {before} would be merged\n");
+        }
+        format!(
+            "{table}: {} rows before {before} merged, {left} left; the longest transaction took {} ms\n",
+            thousands(done.merged),
+            done.longest_transaction.as_millis(),
+        )
+    })
 }
 
 fn merge<ST, K, Conn>(
@@ -169,7 +151,7 @@ fn merge<ST, K, Conn>(
 ) -> Result<Compacted>
 where
     ST: KeyTypes,
-    K: BindKey<ST, Conn::Backend> + LoadKey<ST, Conn::Backend> + Clone + Ord + std::fmt::Debug,
+    K: OwnedKey<ST, Conn::Backend>,
     Conn: LoadConnection<Backend: CounterBackend>,
 {
     let bar = progress_bar("rows");
@@ -184,21 +166,4 @@ where
     };
     bar.finish_and_clear();
     Ok(done?)
-}
-
-fn text(report: &Report) -> String {
-    let (table, before) = (printable(&report.table), report.before);
-    if report.already_running {
-        return format!("{table}: another run is merging its rows; this one did nothing\n");
-    }
-    if report.dry_run {
-        let left = thousands(report.rows_left);
-        return format!("{table}: {left} rows before {before} would be merged\n");
-    }
-    format!(
-        "{table}: {} rows before {before} merged, {} left; the longest transaction took {:.0} ms\n",
-        thousands(report.merged_rows),
-        thousands(report.rows_left),
-        report.longest_transaction_seconds * 1000.0,
-    )
 }

@@ -1,13 +1,7 @@
-//! What people read: numbers, bars and tables.
+//! What people read: numbers and tables.
 
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
-
-/// The width of the terminal, or 80 if there is none.
-pub fn width() -> usize {
-    let size = terminal_size::terminal_size_of(std::io::stdout());
-    size.map_or(80, |(width, _)| width.0.into())
-}
 
 /// The progress of a long run, on a terminal only.
 pub fn progress_bar(of: &str) -> ProgressBar {
@@ -24,16 +18,6 @@ pub fn thousands(number: impl Into<i128>) -> String {
     let sign = if number < 0 { "-" } else { "" };
     let digits = number.unsigned_abs().try_into().unwrap_or(u64::MAX);
     format!("{sign}{}", HumanCount(digits))
-}
-
-/// A bar of `value`, where `greatest` has the full width. A negative value has none.
-pub fn bar(value: i64, greatest: i64, width: usize) -> String {
-    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    if value <= 0 || greatest <= 0 {
-        return String::new();
-    }
-    let eighths = (value as i128 * width as i128 * 8 / greatest as i128).max(1) as usize;
-    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
 /// The lines of a text, wrapped at this width.
@@ -105,13 +89,5 @@ mod tests {
         let text = "gr\u{fc}n \u{1b}[31m\r\u{9b}\u{200e}\u{200f}\u{202e}\u{2066}\u{61c}\u{feff}";
         let escaped = r"grün \u{1b}[31m\r\u{9b}\u{200e}\u{200f}\u{202e}\u{2066}\u{61c}";
         assert_eq!(printable(text), format!("{escaped}\u{feff}"));
-    }
-
-    #[test]
-    fn a_bar_is_as_long_as_its_share() {
-        assert_eq!(bar(i64::MAX, i64::MAX, 3), "███");
-        assert_eq!(bar(1, 2, 3), "█▌");
-        assert_eq!(bar(1, 1_000_000, 3), "▏");
-        assert_eq!(bar(0, 2, 3) + &bar(-1, 2, 3) + &bar(0, 0, 3), "");
     }
 }

@@ -1,4 +1,6 @@
-//! The period that a counter table counts by.
+//! The period that a counter table counts by. It stands in the comment of its column of days, which
+//! dumps keep. SQLite has no such comments, but keeps the text of a `CREATE TABLE` with the comments
+//! in it.
 
 use std::fmt;
 
@@ -6,8 +8,8 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{CounterTable, comment, statement_of};
-use crate::database::{Database, SQLITE};
+use crate::catalogue::{Column, CounterTable, Table};
+use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 
 /// The period of a counter, as in `counter_table!`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -24,13 +26,7 @@ pub enum Period {
 /// As the comment and the options have it.
 impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Period::Day => "day",
-            Period::Week => "week",
-            Period::Month => "month",
-            Period::Year => "year",
-            Period::Total => "total",
-        })
+        f.write_str(&format!("{self:?}").to_lowercase())
     }
 }
 
@@ -65,49 +61,33 @@ pub struct PeriodArg {
 }
 
 impl PeriodArg {
-    /// The table's period, if the database or the option has it.
+    /// The table's period, or days if neither the database nor the option has it.
     ///
     /// # Errors
     ///
     /// If that of the database cannot be read, or is not that of the option. On SQLite, the option
-    /// overrides it.
-    pub fn of(&self, table: &CounterTable, database: Database) -> Result<Option<Period>> {
-        // A comment of SQLite cannot be changed, when the table counts by another period from then on.
-        if let (Some(given), SQLITE) = (self.period, database) {
-            return Ok(Some(given));
-        }
+    /// overrides it. If it `is_needed`, also if neither has it.
+    pub fn of(&self, table: &CounterTable, database: Database, is_needed: bool) -> Result<Period> {
         let name = &table.table;
         match (table.period(), self.period) {
-            (Ok(Some(stored)), Some(given)) if stored != given => {
-                bail!(
-                    "--period {given}: {name} {}, as the database says",
-                    stored.counted()
-                )
-            }
-            (Ok(stored), given) => Ok(stored.or(given)),
+            // A comment of SQLite cannot be changed, when the table counts by another period from then on.
+            (_, Some(given)) if database == SQLITE => Ok(given),
+            (Ok(Some(stored)), Some(given)) if stored != given => bail!(
+                "--period {given}: {name} {}, as the database says",
+                stored.counted()
+            ),
+            (Ok(None), None) if is_needed => bail!(
+                "the database does not say by which period {name} counts, which this depends on: give \
+                 --period, as in its counter_table!, or {}",
+                advice(table, database)
+            ),
+            (Ok(stored), given) => Ok(stored.or(given).unwrap_or_default()),
             (Err(unreadable), _) => bail!(
                 "the comment {unreadable:?} of {name}.{} is not a period: {}",
                 table.day.name,
                 advice(table, database)
             ),
         }
-    }
-
-    /// The table's period.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`of`](PeriodArg::of), and if neither has it.
-    pub fn required(&self, table: &CounterTable, database: Database) -> Result<Period> {
-        let Some(period) = self.of(table, database)? else {
-            bail!(
-                "the database does not say by which period {} counts, which this depends on: give \
-                 --period, as in its counter_table!, or {}",
-                table.table,
-                advice(table, database)
-            );
-        };
-        Ok(period)
     }
 }
 
@@ -120,5 +100,92 @@ fn advice(table: &CounterTable, database: Database) -> String {
             "have the line `-- {}` {OTHERS} in its CREATE TABLE, as `generate migration` writes it",
             comment(Period::Day)
         ),
+    }
+}
+
+/// What a line of a comment begins with that is not for people.
+const MARK: &str = "diesel_counters:";
+
+/// The line that says a period.
+pub fn comment(period: Period) -> String {
+    format!("{MARK} period = {period}")
+}
+
+fn read(line: &str) -> Option<Period> {
+    let value = line.strip_prefix(MARK)?.trim_start();
+    let value = value.strip_prefix("period")?.trim_start();
+    Period::from_str(value.strip_prefix('=')?.trim_start(), false).ok()
+}
+
+impl Table {
+    /// The period that the table counts by, if the database has it. `day` is its column of days.
+    ///
+    /// # Errors
+    ///
+    /// The lines that should say it, if they do not say one period.
+    pub fn period(&self, day: &Column) -> Result<Option<Period>, String> {
+        let comment = |line: &'_ str| line.split_once("--").map(|(_, comment)| comment.to_owned());
+        let lines: Vec<String> = match (&self.definition, &day.comment) {
+            (Some(create_table), _) => create_table.lines().filter_map(comment).collect(),
+            (None, Some(comment)) => comment.lines().map(str::to_owned).collect(),
+            (None, None) => Vec::new(),
+        };
+        let lines = lines.iter().map(|line| line.trim());
+        let lines: Vec<&str> = lines.filter(|line| line.starts_with(MARK)).collect();
+        match *lines {
+            [] => Ok(None),
+            [line] => read(line).map(Some).ok_or_else(|| line.to_owned()),
+            _ => Err(lines.join("\n")),
+        }
+    }
+}
+
+impl CounterTable {
+    /// [`Table::period`]
+    pub fn period(&self) -> Result<Option<Period>, String> {
+        self.table.period(&self.day)
+    }
+}
+
+/// The statement that writes the period into the database, or `None` on SQLite, which cannot change a
+/// comment. Other lines of the comment stay.
+pub fn statement_of(
+    table: &Table,
+    day: &Column,
+    period: Period,
+    database: Database,
+) -> Option<String> {
+    let lines = day.comment.iter().flat_map(|comment| comment.lines());
+    let others = lines.filter(|line| !line.trim().starts_with(MARK));
+    let lines: Vec<_> = others.map(str::to_owned).chain([comment(period)]).collect();
+    let text = database.literal(&lines.join("\n"));
+    let (table, name) = (database.table_name(table), database.quoted(&day.name));
+    match database {
+        POSTGRES => Some(format!("COMMENT ON COLUMN {table}.{name} IS {text};")),
+        MYSQL => Some(format!(
+            "ALTER TABLE {table} MODIFY {name} DATE NOT NULL COMMENT {text};"
+        )),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_period_is_read_as_it_is_written() {
+        for period in Period::value_variants() {
+            assert_eq!(read(&comment(*period)), Some(*period));
+        }
+        assert_eq!(read("diesel_counters:period=week"), Some(Period::Week));
+        for wrong in [
+            "period = ",
+            "period = Week",
+            "period = week;",
+            "periods = week",
+        ] {
+            assert_eq!(read(&format!("{MARK} {wrong}")), None, "{wrong}");
+        }
     }
 }

@@ -4,22 +4,15 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use diesel::connection::{Connection, SimpleConnection};
-use diesel::prelude::*;
-use diesel::query_builder::SqlQuery;
-use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
-use diesel::sql_query;
-use diesel::sql_types::{BigInt, Text};
+use diesel::connection::SimpleConnection;
 use diesel_counters::Dialect;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::connection::{AnyConnection, connect};
 use crate::options::Options;
 use crate::output::{printable, progress_bar, thousands};
-use crate::sql::sql;
-use crate::triggers::{
-    Compared, Counting, Lines, Recount as Statements, Stored, Wrong, definitions,
-};
+use crate::triggers::{Compared, Counting, Recount as Statements, Stored, Wrong, definitions};
 
 /// Correct the counters of triggers by counting their rows again.
 ///
@@ -44,62 +37,51 @@ pub struct Recount {
 }
 
 #[derive(Serialize)]
-struct Report {
-    dry_run: bool,
-    triggers: Vec<Recounted>,
-}
-
-#[derive(Serialize)]
 struct Recounted {
     name: String,
     rows: String,
     wrong: Vec<Wrong>,
-    /// The entities without a row that counts whose counts are not 0, and are left as they are.
-    left: i64,
 }
 
 pub fn run(args: Recount, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
-    let known = definitions(conn)?;
+    let mut known = definitions(conn)?;
     if known.is_empty() {
         bail!(
             "this database has no triggers that count rows: `diesel-counters generate trigger` writes them"
         );
     }
-    let is_named = |name: &String| args.names.is_empty() || args.names.contains(name);
-    let names: Vec<_> = known
-        .iter()
-        .map(|one| one.definition.name.clone())
-        .collect();
+    let name = |one: &Stored| one.definition.name.clone();
+    let names: Vec<_> = known.iter().map(name).collect();
     if let Some(name) = args.names.iter().find(|name| !names.contains(name)) {
         bail!(
             "there are no triggers {name}; there are {}",
             names.join(", ")
         );
     }
-    let (mut triggers, mut failed) = (Vec::new(), Vec::new());
-    let named = known.into_iter();
-    let named = named.filter(|one| is_named(&one.definition.name));
-    let all = named.map(|stored| (stored.definition.name.clone(), counting(stored, conn)));
+    known.retain(|one| args.names.is_empty() || args.names.contains(&one.definition.name));
+    let all = known
+        .into_iter()
+        .map(|one| (name(&one), counting(one, conn)));
     let all: Vec<_> = all.collect();
     if conn.dialect() == Dialect::MySql {
         // Each statement names the rows that it changes.
         conn.batch_execute("SET SESSION sql_safe_updates = 0")?;
     }
+    let (mut triggers, mut failed) = (Vec::new(), Vec::new());
     let bar = progress_bar("triggers");
     for (name, counting) in bar.wrap_iter(all.into_iter()) {
-        let recounted = counting.and_then(|counting| recount(&counting, &args, options, conn));
-        match recounted {
+        match counting.and_then(|counting| recount(&counting, &args, options, conn)) {
             Ok(recounted) => triggers.push(recounted),
             Err(error) => failed.push(format!("{name}: {error:#}")),
         }
     }
     bar.finish_and_clear();
-    let report = Report {
-        dry_run: args.dry_run,
-        triggers,
-    };
-    options.print(&report, || text(&report))?;
+    let report = json!({ "dry_run": args.dry_run, "triggers": triggers });
+    options.print(&report, || {
+        let all = triggers.iter().map(|one| text(one, args.dry_run));
+        all.collect()
+    })?;
     match failed.is_empty() {
         true => Ok(()),
         false => bail!("{}", failed.join("\n")),
@@ -110,7 +92,7 @@ fn counting(stored: Stored, conn: &mut AnyConnection) -> Result<Counting> {
     if !stored.is_own {
         bail!(
             "they belong to {}, and a recount runs the SQL that they have: run it as {0}. If that account is \
-             gone, `diesel-counters check` says what to do",
+             gone, create it again, or generate the triggers again",
             stored.owner
         );
     }
@@ -126,7 +108,7 @@ fn recount(
     conn: &mut AnyConnection,
 ) -> Result<Recounted> {
     let merged = options.merged_slot(conn.dialect());
-    let (mut wrong, mut left) = (Vec::new(), 0);
+    let mut wrong = Vec::new();
     for target in &counting.targets {
         let compared = match args.zero {
             true => Compared::All,
@@ -141,30 +123,23 @@ fn recount(
             counter: format!("{}.{}", statements.table, wrong.counter),
             ..wrong
         }));
-        if compared == Compared::WithRows {
-            let drift = counting.drift(target, Compared::WithoutRows);
-            let number = sql(format!("SELECT COUNT(*) FROM {drift}")).typed::<BigInt>();
-            left += number.get_result::<i64>(conn)?;
-        }
     }
     Ok(Recounted {
         name: counting.definition.name.clone(),
         rows: counting.rows.to_string(),
         wrong,
-        left,
     })
 }
 
 /// The recounts of all triggers of a database, table by table, for the enumerator and the checker.
 pub fn recounts(url: &str) -> Result<Vec<Statements>> {
     let conn = &mut connect(url, Duration::from_secs(60))?;
+    let merged = conn.dialect().merged_slot();
     let mut all = Vec::new();
     for stored in definitions(conn)? {
         let counting = counting(stored, conn)?;
-        let merged = conn.dialect().merged_slot();
-        let targets = counting.targets.iter();
         all.extend(
-            targets.map(|target| {
+            counting.targets.iter().map(|target| {
                 Statements::new(&counting, target, counting.compared(target), &merged)
             }),
         );
@@ -172,81 +147,37 @@ pub fn recounts(url: &str) -> Result<Vec<Statements>> {
     Ok(all)
 }
 
-/// A row of [`Lines::lines`].
-#[derive(Debug, QueryableByName)]
-pub struct Line {
-    #[diesel(sql_type = Text)]
-    line: String,
-}
-
-impl<C> Lines for C
-where
-    C: Connection,
-    for<'c> SqlQuery: LoadQuery<'c, C, Line> + ExecuteDsl<C>,
-{
-    fn run(&mut self, statement: &str) -> QueryResult<()> {
-        ExecuteDsl::execute(sql_query(statement), self).map(drop)
-    }
-
-    fn lines(&mut self, query: &str) -> QueryResult<Vec<String>> {
-        let lines = LoadQuery::internal_load(sql_query(query), self)?;
-        lines.map(|line| line.map(|line| line.line)).collect()
-    }
-
-    fn in_transaction<T>(
-        &mut self,
-        work: impl FnOnce(&mut Self) -> QueryResult<T>,
-    ) -> QueryResult<T> {
-        self.transaction(work)
-    }
-}
-
 /// The wrong counts that are printed for each trigger.
 const SHOWN: usize = 20;
 
-fn text(report: &Report) -> String {
-    let mut text = String::new();
-    for Recounted {
-        name,
-        rows,
-        wrong,
-        left,
-    } in &report.triggers
-    {
-        let number = match wrong.len() {
-            0 => format!("all counts agree with {rows}"),
-            1 => "1 count".to_owned(),
-            several => format!("{} counts", thousands(several as i64)),
+fn text(recounted: &Recounted, dry_run: bool) -> String {
+    let Recounted { name, rows, wrong } = recounted;
+    let number = match wrong.len() {
+        0 => format!("all counts agree with {rows}"),
+        1 => "1 count".to_owned(),
+        several => format!("{} counts", thousands(several as i64)),
+    };
+    let done = match (wrong.len(), dry_run) {
+        (0, _) => "",
+        (_, true) => " would be corrected",
+        (_, false) => " corrected",
+    };
+    let mut text = format!("{}: {number}{done}\n", printable(name));
+    for one in wrong.iter().take(SHOWN) {
+        let of = match &*one.entity {
+            "" => String::new(),
+            entity => format!(" of {entity}"),
         };
-        let done = match (wrong.len(), report.dry_run) {
-            (0, _) => "",
-            (_, true) => " would be corrected",
-            (_, false) => " corrected",
+        let on = match &*one.day {
+            "1970-01-01" => String::new(),
+            day => format!(" on {day}"),
         };
-        text += &format!("{}: {number}{done}\n", printable(name));
-        for one in wrong.iter().take(SHOWN) {
-            let of = match &*one.entity {
-                "" => String::new(),
-                entity => format!(" of {entity}"),
-            };
-            let on = match &*one.day {
-                "1970-01-01" => String::new(),
-                day => format!(" on {day}"),
-            };
-            let (stored, actual) = (thousands(one.stored), thousands(one.actual));
-            let line = format!("  {}{of}{on}: stored {stored}, rows {actual}", one.counter);
-            text += &(printable(&line) + "\n");
-        }
-        if wrong.len() > SHOWN {
-            text += &format!("  and {} more\n", thousands((wrong.len() - SHOWN) as i64));
-        }
-        if *left > 0 {
-            text += &format!(
-                "  {} entities without a counted row have another count than 0: left as they are; --zero \
-                 sets them to 0\n",
-                thousands(*left)
-            );
-        }
+        let (stored, actual) = (thousands(one.stored), thousands(one.actual));
+        let line = format!("  {}{of}{on}: stored {stored}, rows {actual}", one.counter);
+        text += &(printable(&line) + "\n");
+    }
+    if wrong.len() > SHOWN {
+        text += &format!("  and {} more\n", thousands((wrong.len() - SHOWN) as i64));
     }
     text
 }

@@ -5,11 +5,11 @@ use chrono::NaiveDate;
 use diesel::RunQueryDsl;
 use diesel::deserialize::{self, FromSql, QueryableByName};
 use diesel::row::{Field, NamedRow, Row};
-use diesel::sql_types::{BigInt, Date, Nullable, SmallInt, Text};
+use diesel::sql_types::{BigInt, Date, Nullable, Text};
 
 use crate::catalogue::{Column, CounterTable};
 use crate::connection::{AnyConnection, MultiBackend};
-use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
+use crate::database::{Database, MYSQL, POSTGRES};
 use crate::sql::{Sql, sql};
 
 /// What sums are grouped by.
@@ -18,22 +18,14 @@ pub enum By {
     Nothing,
     Entity,
     Day,
-    Slot,
 }
 
-/// The sums of a group of rows. The numbers of slots and entities, and the days, are of sums that are
-/// not grouped. 1970-01-01 does not count as a day.
-#[derive(Debug)]
+/// The sums of a group of rows.
 pub struct Sums {
     /// The entity's key as text.
     pub entity: Option<String>,
     pub day: Option<NaiveDate>,
-    pub slot: Option<i16>,
     pub rows: i64,
-    pub slots: Option<i64>,
-    pub entities: Option<i64>,
-    pub first_day: Option<NaiveDate>,
-    pub last_day: Option<NaiveDate>,
     pub sums: Vec<i64>,
 }
 
@@ -52,46 +44,34 @@ pub fn sums<'c>(
 ) -> Result<Vec<Sums>> {
     let db = conn.database();
     let quoted = |column: &Column| db.quoted(&column.name);
-    let (day, slot) = (quoted(&table.day), quoted(&table.slot));
+    let day = quoted(&table.day);
     let entity: Vec<String> = table.entity.iter().map(quoted).collect();
     let counted: Vec<String> = counters.into_iter().map(|c| sum(db, &quoted(c))).collect();
     // Without an alias, PostgreSQL would give the key the name of its column, and the `ORDER BY` would
     // use it.
-    let key = || format!("{} AS diesel_counters_key", db.key_as_text(&table.entity));
+    let key = db.key_as_text(&table.entity) + " AS diesel_counters_key";
     let (selected, group) = match by {
-        By::Nothing => ("NULL, NULL, NULL".to_owned(), String::new()),
-        By::Entity => (format!("{}, NULL, NULL", key()), entity.join(", ")),
-        By::Day => (format!("NULL, {day}, NULL"), day.clone()),
-        By::Slot => (format!("NULL, NULL, {slot}"), slot.clone()),
+        By::Nothing => ("NULL, NULL".to_owned(), String::new()),
+        By::Entity => (format!("{key}, NULL"), entity.join(", ")),
+        By::Day => (format!("NULL, {day}"), day.clone()),
     };
-    // For many groups these would take much longer.
-    let extent = match by {
-        By::Nothing => extent(db, &entity, &day, &slot),
-        _ => "NULL, NULL, NULL, NULL".to_owned(),
-    };
-    let name = db.table_name(&table.table);
+    let (name, counted_in) = (db.table_name(&table.table), counted.join(", "));
     let mut query = sql(format!(
-        "SELECT {selected}, COUNT(*), {extent}, {} FROM {name} WHERE (",
-        counted.join(", ")
+        "SELECT {selected}, COUNT(*), {counted_in} FROM {name} WHERE ("
     ));
     query = query.then(condition.clone()).sql(")");
-    let has_days = by == By::Day || days != (None, None);
     // Only where a day is read must each be one that a `NaiveDate` can be.
-    if has_days {
-        let [first, last] = [(days.0, (1000, 1, 1)), (days.1, (9999, 12, 31))];
-        let of = |(day, (year, month, d)): (Option<NaiveDate>, _)| {
-            day.or(NaiveDate::from_ymd_opt(year, month, d))
-                .unwrap_or_default()
-        };
-        let between = query.sql(format!(" AND {day} BETWEEN ")).bind(of(first));
-        query = between.sql(" AND ").bind(of(last));
+    if by == By::Day || days != (None, None) {
+        let first = days.0.or(NaiveDate::from_ymd_opt(1000, 1, 1));
+        let last = days.1.or(NaiveDate::from_ymd_opt(9999, 12, 31));
+        query = query.sql(format!(" AND {day} BETWEEN "));
+        query = query.bind(first.unwrap_or_default()).sql(" AND ");
+        query = query.bind(last.unwrap_or_default());
     }
     if !group.is_empty() {
         let first = greatest.and(counted.first());
-        let greatest_first = first.map_or(String::new(), |sum| format!("{sum} DESC, "));
-        query = query.sql(format!(
-            " GROUP BY {group} ORDER BY {greatest_first}{group}"
-        ));
+        let first = first.map_or(String::new(), |sum| format!("{sum} DESC, "));
+        query = query.sql(format!(" GROUP BY {group} ORDER BY {first}{group}"));
     }
     if let Some(n) = greatest {
         query = query.sql(" LIMIT ").bind(n);
@@ -112,42 +92,15 @@ fn sum(db: Database, counter: &str) -> String {
     }
 }
 
-/// The numbers of slots and entities, and the first and the last day.
-fn extent(db: Database, entity: &[String], day: &str, slot: &str) -> String {
-    let entities = match (db, entity) {
-        (_, []) => "NULL".to_owned(),
-        (_, [column]) => format!("COUNT(DISTINCT {column})"),
-        (POSTGRES, columns) => format!("COUNT(DISTINCT ({}))", columns.join(", ")),
-        // The literals of different values are different.
-        (SQLITE, columns) => {
-            let quoted: Vec<_> = columns
-                .iter()
-                .map(|column| format!("quote({column})"))
-                .collect();
-            format!("COUNT(DISTINCT {})", quoted.join(" || ',' || "))
-        }
-        (_, columns) => format!("COUNT(DISTINCT {})", columns.join(", ")),
-    };
-    let dated = format!(
-        "CASE WHEN {day} <> '1970-01-01' AND {day} BETWEEN '1000-01-01' AND '9999-12-31' THEN {day} END"
-    );
-    format!("COUNT(DISTINCT {slot}), {entities}, MIN({dated}), MAX({dated})")
-}
-
 impl QueryableByName<MultiBackend> for Sums {
     fn build<'a>(row: &impl NamedRow<'a, MultiBackend>) -> deserialize::Result<Self> {
-        let number = |i| field::<BigInt, i64>(row, i);
+        let number = |i| Ok(field::<BigInt, i64>(row, i)?.unwrap_or_default());
         Ok(Sums {
             entity: field::<Text, _>(row, 0)?,
             day: field::<Date, _>(row, 1)?,
-            slot: field::<SmallInt, _>(row, 2)?,
-            rows: number(3)?.unwrap_or_default(),
-            slots: number(4)?,
-            entities: number(5)?,
-            first_day: field::<Date, _>(row, 6)?,
-            last_day: field::<Date, _>(row, 7)?,
-            sums: (8..row.field_count())
-                .map(|i| Ok(number(i)?.unwrap_or_default()))
+            rows: number(2)?,
+            sums: (3..row.field_count())
+                .map(number)
                 .collect::<deserialize::Result<_>>()?,
         })
     }

@@ -20,6 +20,8 @@ pub struct Table {
     pub primary_key: Vec<String>,
     /// With the primary key's.
     pub indexes: Vec<Index>,
+    /// The foreign keys of several columns, and what the first of them refers to.
+    pub wide_foreign_keys: Vec<(String, Parent)>,
     /// SQLite's `CREATE TABLE`, which has the checks.
     pub definition: Option<String>,
     /// A `STRICT` table of SQLite, which has no DATE, SMALLINT or BIGINT.
@@ -111,6 +113,16 @@ impl Parent {
         self.on_delete == "CASCADE"
     }
 
+    /// Whether it deletes rows or changes them when the row that they refer to is deleted.
+    pub fn deletes(&self) -> bool {
+        !["NO ACTION", "RESTRICT"].contains(&&*self.on_delete)
+    }
+
+    /// Whether it changes rows when the row that they refer to is updated.
+    pub fn updates(&self) -> bool {
+        !["NO ACTION", "RESTRICT"].contains(&&*self.on_update)
+    }
+
     pub fn is_deferrable(&self) -> bool {
         self.deferrable != "NOT DEFERRABLE"
     }
@@ -132,11 +144,10 @@ impl Kind {
     /// Whether a key of the other kind can have each of its values.
     pub fn fits(self, other: Kind) -> bool {
         use Kind::{BigInt, Integer, SmallInt};
-        let is_wider = match other {
-            SmallInt => [Integer, BigInt].contains(&self),
-            Integer => self == BigInt,
-            _ => false,
-        };
+        let is_wider = matches!(
+            (self, other),
+            (Integer | BigInt, SmallInt) | (BigInt, Integer)
+        );
         self.is_like(other) && !is_wider
     }
 
@@ -147,6 +158,16 @@ impl Kind {
 }
 
 impl Table {
+    /// Whether both are the same table.
+    pub fn is(&self, other: &Table) -> bool {
+        (&self.in_schema, &self.name) == (&other.in_schema, &other.name)
+    }
+
+    /// Whether a foreign key refers to it.
+    pub fn is_of(&self, parent: &Parent) -> bool {
+        (&self.in_schema, &self.name) == (&parent.in_schema, &parent.table)
+    }
+
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use chrono::NaiveDate;
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::catalogue::counter_table;
 use crate::options::Options;
-use crate::output::{bar, columns, printable, thousands, width};
+use crate::output::{columns, printable, thousands};
 use crate::sql::sql;
 use crate::sums::{By, sums};
 
@@ -31,70 +31,34 @@ pub struct Top {
     to: Option<NaiveDate>,
 }
 
-#[derive(Serialize)]
-struct Ranking {
-    table: String,
-    counter: String,
-    from: Option<NaiveDate>,
-    to: Option<NaiveDate>,
-    top: Vec<Ranked>,
-}
-
-#[derive(Serialize)]
-struct Ranked {
-    entity: String,
-    total: i64,
-}
-
 pub fn run(args: Top, options: &Options) -> Result<()> {
-    let ranking = rank(args, options)?;
-    options.print(&ranking, || text(&ranking))
-}
-
-fn rank(args: Top, options: &Options) -> Result<Ranking> {
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
     table.of_entities()?;
     let counter = [table.counter(&args.counter)?];
     let rows = (&sql("1 = 1"), (args.from, args.to));
     let rows = sums(&table, counter, By::Entity, rows, Some(args.n), conn)?;
-    let top = rows.into_iter().filter_map(|row| {
-        Some(Ranked {
-            entity: row.entity?,
-            total: *row.sums.first()?,
-        })
-    });
-    Ok(Ranking {
-        top: top.collect(),
-        table: table.table.to_string(),
-        counter: args.counter,
-        from: args.from,
-        to: args.to,
-    })
-}
-
-fn text(ranking: &Ranking) -> String {
-    if ranking.top.is_empty() {
-        return format!(
-            "{} has no counts on these days.\n",
-            printable(&ranking.table)
-        );
-    }
-    let greatest = ranking.top.first().map_or(0, |ranked| ranked.total);
-    let widest = ranking
-        .top
+    let top = rows
+        .into_iter()
+        .map(|row| (row.entity.unwrap_or_default(), row.sums[0]));
+    let top: Vec<_> = top.collect();
+    let name = table.table.to_string();
+    let json = top
         .iter()
-        .map(|r| r.entity.chars().count())
-        .max()
-        .unwrap_or(0);
-    let room = width()
-        .saturating_sub(widest.max(6) + thousands(greatest).len().max(ranking.counter.len()) + 8);
-    let rows = ranking.top.iter().map(|ranked| {
-        vec![
-            ranked.entity.clone(),
-            thousands(ranked.total),
-            bar(ranked.total, greatest, room.clamp(8, 50)),
-        ]
+        .map(|(entity, total)| json!({"entity": entity, "total": total}));
+    let ranking = json!({
+        "table": name, "counter": args.counter, "from": args.from, "to": args.to,
+        "top": json.collect::<Vec<_>>(),
     });
-    columns(&["entity", &ranking.counter, ""], &[1], rows.collect())
+    options.print(&ranking, || {
+        if top.is_empty() {
+            return format!("{} has no counts on these days.\n", printable(&name));
+        }
+        let row = |(entity, total): &(String, i64)| vec![entity.clone(), thousands(*total)];
+        columns(
+            &["entity", &args.counter],
+            &[1],
+            top.iter().map(row).collect(),
+        )
+    })
 }

@@ -145,7 +145,8 @@ impl TableDeclaration {
                 }
                 #slots
                 #period
-                const COUNTED_BY_DATABASE: &'static [&'static str] = &[#(#counted),*];
+                const COUNTED_BY_DATABASE: &'static [::diesel_counters::__private::Name<'static>] =
+                    &[#(#counted),*];
                 #today
             }
             #first

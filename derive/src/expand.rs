@@ -30,15 +30,12 @@ fn has_counters(item: &DeriveInput, model: &Model) -> TokenStream {
         _ => (quote!((#(#types,)*)), quote!((#(#refs,)*))),
     };
     let columns = model.key.len();
-    let tables = model.tables.iter().rev();
-    let tables = tables.fold(quote!(()), |rest, table| quote!((#table::table, #rest)));
 
     quote! {
         impl #impl_generics ::diesel_counters::HasCounters for #ident #ty_generics #where_clause {
             type Key = #key_type;
             type KeyRef<'__key> = #key_ref where Self: '__key;
             type KeyColumns = ::diesel_counters::__private::Columns<#columns>;
-            type CounterTables = #tables;
 
             fn counter_key(&self) -> Self::KeyRef<'_> {
                 #key

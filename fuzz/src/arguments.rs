@@ -83,7 +83,7 @@ impl Arguments {
 
     /// `--entity` is read or refused, and loses nothing.
     pub fn check_entity(&self, text: &str) {
-        let Ok(entity) = generate::parse_entity(text) else {
+        let Ok(entity) = text.parse::<generate::Entity>() else {
             return;
         };
         let key = entity

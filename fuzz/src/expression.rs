@@ -138,6 +138,7 @@ fn table() -> Table {
         columns: COLUMNS.map(column).to_vec(),
         primary_key: Vec::new(),
         indexes: Vec::new(),
+        wide_foreign_keys: Vec::new(),
         definition: None,
         strict: false,
         partitioned: false,

@@ -15,7 +15,6 @@ modules! {
     "../../cli/src/entity.rs" entity
     "../../cli/src/generate/mod.rs" generate
     "../../cli/src/layout.rs" layout
-    "../../cli/src/locks/mod.rs" locks
     "../../cli/src/materialize.rs" materialize
     "../../cli/src/merge.rs" merge
     "../../cli/src/options.rs" options
@@ -23,7 +22,7 @@ modules! {
     "../../cli/src/partition.rs" partition
     "../../cli/src/period.rs" period
     "../../cli/src/recount.rs" recount
-    "../../cli/src/show/mod.rs" show
+    "../../cli/src/show.rs" show
     "../../cli/src/sums.rs" sums
     "../../cli/src/sql.rs" sql
     "../../cli/src/table.rs" table

@@ -48,8 +48,6 @@ pub struct Attempt {
     /// How many effects there were when the snapshot was taken.
     pub snapshot: Option<usize>,
     pub seen: Vec<Seen>,
-    /// What its corrections read.
-    pub corrected: Vec<Seen>,
     /// When COMMIT was sent.
     pub commits: Option<Time>,
 }
@@ -76,10 +74,10 @@ impl Attempt {
     }
 
     fn step(&mut self, step: &Step, of: &Thread, conn: &mut Conn) -> Result<(), Stop> {
-        let run = of.run;
-        if run.only_counts && !step.is_count()
-            || run.is_client && step.is_unknown()
-            || run.keeps_savepoints && step.rolls_back()
+        let (run, settings) = (of.run, &of.run.settings);
+        if settings.only_counts && !step.is_count()
+            || run.is_client() && step.is_unknown()
+            || settings.keep_savepoints && step.rolls_back()
             || of.keeps_apart() && matches!(step, Step::Set { .. })
         {
             return Ok(());
@@ -91,7 +89,7 @@ impl Attempt {
                 views: amount,
             } => {
                 let count = increment(views).of(article).by(amount).on(day(on));
-                if run.fault != Some(Fault::CountOutsideOfTheTransaction) {
+                if !run.has(Fault::CountOutsideOfTheTransaction) {
                     count.execute(conn)?;
                 }
                 self.count(article, Kind::Views, on, amount);
@@ -111,7 +109,7 @@ impl Attempt {
                     let count = increment(views).of(article).by(amount);
                     count.on(day(on))
                 });
-                if run.no_savepoints {
+                if settings.no_savepoints {
                     for count in counts {
                         count.execute(conn)?;
                     }
@@ -181,7 +179,6 @@ impl Attempt {
                 let before = Article { id: article }.set_counter(views, to, conn)?;
                 let value = Value::sum(Cell::of(article, Kind::Views), before);
                 self.see(from, vec![value]);
-                self.corrected.extend(self.seen.last().cloned());
                 self.count(article, Kind::Views, 0, to - before);
             }
             Step::Miscount {
@@ -202,13 +199,12 @@ impl Attempt {
                 self.see(from, values);
                 self.snapshot.get_or_insert(self.effects.len());
             }
-            Step::Savepoint { ref steps, .. } if run.no_savepoints => {
+            Step::Savepoint { ref steps, .. } if settings.no_savepoints => {
                 self.steps(steps, of, conn)?;
             }
             Step::Savepoint { ref steps, fails } => {
                 let before = (self.effects.len(), self.views.len(), self.comments.len());
-                let (uncommented, corrected) = (self.uncommented.len(), self.corrected.len());
-                let increments = self.increments;
+                let (uncommented, increments) = (self.uncommented.len(), self.increments);
                 let result = conn.transaction(|conn| {
                     self.steps(steps, of, conn)?;
                     if fails { Err(Stop::Planned) } else { Ok(()) }
@@ -221,7 +217,6 @@ impl Attempt {
                         self.views.truncate(before.1);
                         self.comments.truncate(before.2);
                         self.uncommented.truncate(uncommented);
-                        self.corrected.truncate(corrected);
                         self.increments = increments;
                     }
                     result => result?,

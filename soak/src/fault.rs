@@ -8,10 +8,6 @@ pub enum Fault {
     MergeWithoutLocks,
     /// A recount sets the count to 0, and then counts the rows.
     RecountDeletesFirst,
-    /// A recount compares the count with its rows, and then corrects it, beside another correction.
-    RecountWithoutALock,
-    /// The counters of an article are deleted with one statement, beside a merge.
-    DeleteInOneStatement,
     /// An increment runs before its transaction.
     CountOutsideOfTheTransaction,
     /// A row of the counter table is missing after the server was killed.

@@ -1,25 +1,13 @@
-//! What the threads of a round do: data that a seed determines, that proptest cuts down, and that
-//! can be saved and run again.
+//! What the threads of a round do: data that a seed determines.
 
-use proptest::collection::vec;
-use proptest::prelude::*;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::{Config, RngSeed, TestRunner};
-use serde::{Deserialize, Serialize};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 
-use crate::tables::{DAYS, DELETED, KEPT};
+use crate::tables::{ARTICLES, DAYS};
 
-/// For each thread, what it does, one after another.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct History(pub Vec<Vec<Work>>);
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug)]
 pub enum Work {
     Transaction(Transaction),
-    /// Reads of every kind in one snapshot, compared with each other.
-    Snapshot,
-    /// A transaction that deletes the counters of an article.
-    Delete(i64),
     Recount(i64),
     RecountAll,
     Materialize,
@@ -27,7 +15,7 @@ pub enum Work {
     Fold,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct Transaction {
     pub isolation: Isolation,
     pub steps: Vec<Step>,
@@ -35,7 +23,7 @@ pub struct Transaction {
     pub fails: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
     Default,
     ReadCommitted,
@@ -43,7 +31,7 @@ pub enum Isolation {
     Serializable,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug)]
 pub enum Step {
     Count {
         article: i64,
@@ -114,7 +102,7 @@ impl Step {
     }
 }
 
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy)]
 pub enum Read {
     Total { article: i64 },
     Day { article: i64, day: u8 },
@@ -124,164 +112,134 @@ pub enum Read {
     Expression,
 }
 
-fn article() -> impl Strategy<Value = i64> {
-    KEPT
-}
-
-fn any_article() -> impl Strategy<Value = i64> {
-    *KEPT.start()..=*DELETED.end()
-}
-
-fn amount() -> impl Strategy<Value = i64> {
-    prop_oneof![3 => Just(1_i64), 7 => -1_000_000_i64..1_000_000_000]
-}
-
-fn read() -> impl Strategy<Value = Read> {
-    prop_oneof![
-        any_article().prop_map(|article| Read::Total { article }),
-        (any_article(), 0..DAYS).prop_map(|(article, day)| Read::Day { article, day }),
-        any_article().prop_map(|article| Read::Series { article }),
-        Just(Read::Page),
-        (1..10_u8).prop_map(|limit| Read::Top { limit }),
-        Just(Read::Expression),
-    ]
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    prop_oneof![
-        10 => (any_article(), 0..DAYS, amount())
-            .prop_map(|(article, day, views)| Step::Count { article, day, views }),
-        3 => (0..DAYS, vec((any_article(), amount()), 1..10))
-            .prop_map(|(day, views)| Step::CountMany { day, views }),
-        2 => vec((any_article(), 0..DAYS, amount()), 1..6)
-            .prop_map(|views| Step::CountLast { views }),
-        4 => (article(), 0..DAYS, amount())
-            .prop_map(|(article, day, views)| Step::Comment { article, day, views }),
-        2 => Just(Step::Uncomment),
-        3 => (article(), 0..30_i64).prop_map(|(article, user)| Step::Like { article, user }),
-        2 => (article(), 0..30_i64).prop_map(|(article, user)| Step::Unlike { article, user }),
-        1 => (article(), amount()).prop_map(|(article, views)| Step::Set { article, views }),
-        1 => (article(), -9..9_i64)
-            .prop_map(|(article, comments)| Step::Miscount { article, comments }),
-        5 => read().prop_map(Step::Read),
-        1 => (0..3_u8).prop_map(Step::Pause),
-    ]
-}
-
-fn step_or_savepoint() -> impl Strategy<Value = Step> {
-    let inner = prop_oneof![9 => step(), 1 => savepoint(step())];
-    prop_oneof![9 => step(), 1 => savepoint(inner)]
-}
-
-fn savepoint(step: impl Strategy<Value = Step>) -> impl Strategy<Value = Step> {
-    (vec(step, 1..4), any::<bool>()).prop_map(|(steps, fails)| Step::Savepoint { steps, fails })
-}
-
-fn transaction() -> impl Strategy<Value = Transaction> {
-    let isolation = prop_oneof![
-        6 => Just(Isolation::Default),
-        2 => Just(Isolation::ReadCommitted),
-        2 => Just(Isolation::RepeatableRead),
-        1 => Just(Isolation::Serializable),
-    ];
-    (
-        isolation,
-        vec(step_or_savepoint(), 1..8),
-        prop::bool::weighted(0.1),
-    )
-        .prop_map(|(isolation, steps, fails)| Transaction {
-            isolation,
-            steps,
-            fails,
-        })
-}
-
-/// `often` is how often merges and corrections come up.
-fn work(often: u32) -> impl Strategy<Value = Work> {
-    prop_oneof![
-        50 => transaction().prop_map(Work::Transaction),
-        4 => Just(Work::Snapshot),
-        often => DELETED.prop_map(Work::Delete),
-        often => article().prop_map(Work::Recount),
-        often => Just(Work::RecountAll),
-        often => Just(Work::Materialize),
-        often => Just(Work::Compact),
-        often => Just(Work::Fold),
-    ]
-}
-
-/// The most work of a thread in a round.
+/// The work of a thread in a round.
 const WORK: usize = 40;
+/// How deep savepoints are in each other.
+const SAVEPOINTS: u8 = 2;
 
-/// Returns the history that the seed determines. With `often`, each merge and correction comes up so
-/// many times more often.
-pub fn generate(seed: u64, threads: usize, often: u32) -> History {
-    let mut runner = TestRunner::new(Config {
-        rng_seed: RngSeed::Fixed(seed),
-        failure_persistence: None,
-        ..Config::default()
-    });
-    let histories = vec(vec(work(often), WORK), threads);
-    let history = histories.new_tree(&mut runner);
-    History(history.expect("no history is rejected").current())
+/// Returns for each thread what it does, one after another. The seed determines it. With `often`, each
+/// merge and correction comes up so many times more often.
+pub fn generate(seed: u64, threads: usize, often: u32) -> Vec<Vec<Work>> {
+    let mut random = Random(StdRng::seed_from_u64(seed));
+    let mut work = || (0..WORK).map(|_| random.work(often)).collect();
+    (0..threads).map(|_| work()).collect()
 }
 
-impl History {
-    /// Returns a smaller history that still fails. A smaller one is kept if `fails` returns true.
-    ///
-    /// It leaves out half of the work, then a quarter, down to single steps. This is delta
-    /// debugging: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002.
-    pub fn cut_down(mut self, mut fails: impl FnMut(&History) -> bool) -> History {
-        for with_steps in [false, true] {
-            let mut size = self.places(with_steps).len().div_ceil(2);
-            while size > 0 {
-                let mut from = 0;
-                while from < self.places(with_steps).len() {
-                    let places = self.places(with_steps);
-                    let without = &places[from..places.len().min(from + size)];
-                    let smaller = self.without(without);
-                    if fails(&smaller) {
-                        self = smaller;
-                    } else {
-                        from += size;
-                    }
-                }
-                size /= 2;
-            }
-        }
-        self
+struct Random(StdRng);
+
+impl Random {
+    fn up_to(&mut self, limit: u32) -> u32 {
+        self.0.random_range(0..limit)
     }
 
-    /// Returns the places of all work, or of all steps in it: the thread, the number of its work,
-    /// and the number of the step.
-    fn places(&self, of_steps: bool) -> Vec<(usize, usize, Option<usize>)> {
-        let mut places = Vec::new();
-        for (thread, work) in self.0.iter().enumerate() {
-            for (number, work) in work.iter().enumerate() {
-                match work {
-                    Work::Transaction(transaction) if of_steps => {
-                        let steps = 0..transaction.steps.len();
-                        places.extend(steps.map(|step| (thread, number, Some(step))));
-                    }
-                    _ if of_steps => {}
-                    _ => places.push((thread, number, None)),
-                }
-            }
-        }
-        places
+    fn article(&mut self) -> i64 {
+        self.0.random_range(1..=ARTICLES)
     }
 
-    fn without(&self, places: &[(usize, usize, Option<usize>)]) -> History {
-        let mut smaller = self.clone();
-        for &(thread, number, step) in places.iter().rev() {
-            let work = &mut smaller.0[thread];
-            match (step, &mut work[number]) {
-                (Some(step), Work::Transaction(transaction)) => {
-                    drop(transaction.steps.remove(step))
-                }
-                _ => drop(work.remove(number)),
-            }
+    fn day(&mut self) -> u8 {
+        self.0.random_range(0..DAYS)
+    }
+
+    fn user(&mut self) -> i64 {
+        self.0.random_range(0..30)
+    }
+
+    fn amount(&mut self) -> i64 {
+        match self.up_to(10) {
+            0..3 => 1,
+            _ => self.0.random_range(-1_000_000..1_000_000_000),
         }
-        smaller
+    }
+
+    fn several<T>(&mut self, most: u32, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
+        (0..=self.up_to(most)).map(|_| one(self)).collect()
+    }
+
+    fn work(&mut self, often: u32) -> Work {
+        match self.up_to(50 + 5 * often).checked_sub(50) {
+            None => Work::Transaction(self.transaction()),
+            Some(merge) => match merge % 5 {
+                0 => Work::Recount(self.article()),
+                1 => Work::RecountAll,
+                2 => Work::Materialize,
+                3 => Work::Compact,
+                _ => Work::Fold,
+            },
+        }
+    }
+
+    fn transaction(&mut self) -> Transaction {
+        let isolation = match self.up_to(11) {
+            0..6 => Isolation::Default,
+            6..8 => Isolation::ReadCommitted,
+            8..10 => Isolation::RepeatableRead,
+            _ => Isolation::Serializable,
+        };
+        Transaction {
+            isolation,
+            steps: self.several(7, |random| random.step(SAVEPOINTS)),
+            fails: self.up_to(10) == 0,
+        }
+    }
+
+    fn step(&mut self, savepoints: u8) -> Step {
+        if savepoints > 0 && self.up_to(10) == 0 {
+            return Step::Savepoint {
+                steps: self.several(3, |random| random.step(savepoints - 1)),
+                fails: self.0.random(),
+            };
+        }
+        let (article, day, views) = (self.article(), self.day(), self.amount());
+        match self.up_to(34) {
+            0..10 => Step::Count {
+                article,
+                day,
+                views,
+            },
+            10..13 => Step::CountMany {
+                day,
+                views: self.several(9, |random| (random.article(), random.amount())),
+            },
+            13..15 => Step::CountLast {
+                views: self.several(5, |random| {
+                    (random.article(), random.day(), random.amount())
+                }),
+            },
+            15..19 => Step::Comment {
+                article,
+                day,
+                views,
+            },
+            19..21 => Step::Uncomment,
+            21..24 => Step::Like {
+                article,
+                user: self.user(),
+            },
+            24..26 => Step::Unlike {
+                article,
+                user: self.user(),
+            },
+            26 => Step::Set { article, views },
+            27 => Step::Miscount {
+                article,
+                comments: self.0.random_range(-9..9),
+            },
+            28..33 => Step::Read(self.read()),
+            _ => Step::Pause(self.0.random_range(0..3)),
+        }
+    }
+
+    fn read(&mut self) -> Read {
+        let (article, day) = (self.article(), self.day());
+        match self.up_to(6) {
+            0 => Read::Total { article },
+            1 => Read::Day { article, day },
+            2 => Read::Series { article },
+            3 => Read::Page,
+            4 => Read::Top {
+                limit: self.0.random_range(1..10),
+            },
+            _ => Read::Expression,
+        }
     }
 }

@@ -15,11 +15,11 @@ pub type Conn = MysqlConnection;
 
 pub const IS_MYSQL: bool = true;
 pub const IS_SQLITE: bool = false;
+/// Drops the database of a run.
+pub const DROP_DATABASE: &str = "DROP DATABASE {name}";
 pub const SETTINGS: &str = "";
 pub const REFERENCE: &str =
     include_str!("../../migrations/mysql/00000000000001_create_article_counters/up.sql");
-pub const BUFFERS: &str =
-    include_str!("../../migrations/mysql/00000000000003_create_counter_buffers/up.sql");
 pub const TRIGGERS: &str = include_str!("../triggers/mysql/count_article_likes/up.sql");
 pub const NODE_TRIGGERS: &str =
     include_str!("../../migrations/triggers/mysql/00000000000002_count_article_likes/up.sql");
@@ -164,19 +164,5 @@ fn waiting_on_mariadb(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool
         .collect())
 }
 
-#[path = "attempt.rs"]
-mod attempt;
-#[path = "audit.rs"]
-mod audit;
-#[path = "buffered/run.rs"]
-pub mod buffered;
-#[path = "gated/mod.rs"]
-pub mod gated;
-#[path = "planted.rs"]
-mod planted;
-#[path = "reads.rs"]
-mod reads;
-#[path = "soak.rs"]
-pub mod soak;
-#[path = "thread.rs"]
-mod thread;
+#[path = "on.rs"]
+pub mod on;

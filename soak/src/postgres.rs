@@ -15,11 +15,11 @@ pub type Conn = PgConnection;
 
 pub const IS_MYSQL: bool = false;
 pub const IS_SQLITE: bool = false;
+/// Drops the database of a run. The threads of the last connections may be about to end.
+pub const DROP_DATABASE: &str = "DROP DATABASE {name} WITH (FORCE)";
 pub const SETTINGS: &str = "";
 pub const REFERENCE: &str =
     include_str!("../../migrations/postgres/00000000000001_create_article_counters/up.sql");
-pub const BUFFERS: &str =
-    include_str!("../../migrations/postgres/00000000000003_create_counter_buffers/up.sql");
 pub const TRIGGERS: &str = include_str!("../triggers/postgres/count_article_likes/up.sql");
 pub const NODE_TRIGGERS: &str =
     include_str!("../../migrations/triggers/postgres/00000000000002_count_article_likes/up.sql");
@@ -128,19 +128,5 @@ pub fn waiting(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
     diesel::select(sql::<Bool>(&query)).load(conn)
 }
 
-#[path = "attempt.rs"]
-mod attempt;
-#[path = "audit.rs"]
-mod audit;
-#[path = "buffered/run.rs"]
-pub mod buffered;
-#[path = "gated/mod.rs"]
-pub mod gated;
-#[path = "planted.rs"]
-mod planted;
-#[path = "reads.rs"]
-mod reads;
-#[path = "soak.rs"]
-pub mod soak;
-#[path = "thread.rs"]
-mod thread;
+#[path = "on.rs"]
+pub mod on;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use crate::tables::{ARTICLES, DELETED, FOLDED};
+use crate::tables::{ARTICLES, FOLDED};
 
 /// Nanoseconds since the run began.
 pub type Time = u64;
@@ -17,7 +17,7 @@ pub fn now() -> Time {
 }
 
 /// A number that the database keeps: a count of an article, or the number of its rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cell(pub usize);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,10 +54,6 @@ impl Cell {
         KINDS[self.0 / DAYS % KINDS.len()]
     }
 
-    pub fn is_deleted_now_and_then(self) -> bool {
-        DELETED.contains(&self.article())
-    }
-
     pub fn of(article: i64, kind: Kind) -> impl Iterator<Item = Cell> {
         (0..=FOLDED).map(move |day| Cell::new(article, kind, day))
     }
@@ -81,10 +77,6 @@ pub struct Change {
     /// others before it is durable and before it is answered; PostgreSQL does not.
     pub is_lost: bool,
     pub effects: Vec<(Cell, i64)>,
-    /// It removed the counters of this article, with all counts that had committed at this time.
-    pub removed: Option<(i64, Time)>,
-    /// What its corrections read before they changed it.
-    pub corrected: Vec<Seen>,
     pub by: String,
 }
 

@@ -1,33 +1,110 @@
-//! What all threads of a run share: its settings, and what it has done so far.
+//! A run: its settings, what it has done so far, and what it has found.
 
 use std::fmt;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result};
+use chrono::NaiveDate;
+use clap::{Args, ValueEnum};
 use diesel::result::Error;
+use indicatif::{HumanCount, ProgressBar};
 
 use crate::fault::Fault;
+use crate::scheme_of;
+use crate::server::Server;
+use crate::tables::today;
 
 /// How long a server may be away.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-#[derive(Debug, Default)]
-pub struct Run {
+#[derive(Debug, Args)]
+pub struct Settings {
+    /// The URL of a server, or of each node of a cluster; for SQLite, the path of a file to create
+    ///
+    /// On a server, a database is created for the run, and removed if all counts were right.
+    #[arg(required = true)]
+    pub urls: Vec<String>,
+    /// The database's name in the output [default: the scheme of the URL]
+    #[arg(long)]
+    name: Option<String>,
+    /// How long rounds are run
+    #[arg(long, default_value_t = 20.0)]
+    pub seconds: f64,
+    /// After the rounds, how long processes are run and killed
+    #[arg(long, default_value_t = 0.0)]
+    pub client_seconds: f64,
+    #[arg(long, default_value_t = 16)]
+    pub threads: usize,
+    /// The seed of the first round [default: random]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The command that starts the server, which is then killed now and then
+    #[arg(long)]
+    server: Option<String>,
+    /// Seconds between two kills of the server
+    #[arg(long, default_value_t = 10.0)]
+    pub kill_every: f64,
+    /// SQL to run on each connection, such as `SET …`
+    #[arg(long, default_value = "")]
+    pub session: String,
+    /// Plants a fault, to see that it is found
+    #[arg(long)]
     pub fault: Option<Fault>,
-    /// The server is killed now and then, so connections can be lost.
-    pub kills: bool,
-    /// Runs neither reads nor corrections nor merges.
+    /// Others kill the server, or a node, so connections are lost
+    #[arg(long)]
+    killed: bool,
+    /// Runs increments, and no reads, corrections or merges
+    #[arg(long)]
     pub only_counts: bool,
-    /// On a cluster, also does what makes its nodes conflict.
+    /// On a cluster, also runs what makes its nodes conflict: SERIALIZABLE, foreign keys, rows that
+    /// several nodes write, and corrections inside of transactions
+    #[arg(long)]
     pub conflicts: bool,
-    /// Never rolls back to a savepoint.
-    pub keeps_savepoints: bool,
-    /// Runs the steps of a savepoint without it.
+    /// Leaves out rollbacks to a savepoint: they stop nodes of MariaDB Galera without a binary log
+    #[arg(long)]
+    pub keep_savepoints: bool,
+    /// Sets no savepoints, in which MySQL Group Replication loses aborts
+    #[arg(long)]
     pub no_savepoints: bool,
-    /// This process is killed. What it did is known from the table `counted` alone.
-    pub is_client: bool,
+    /// Counts until it is killed, for a run that began on this day
+    ///
+    /// What it did is known from the table `counted` alone.
+    #[arg(long, hide = true)]
+    pub client: Option<NaiveDate>,
+}
+
+impl Settings {
+    /// The options that change what threads do, without those that have a value.
+    fn flags(&self) -> impl Iterator<Item = &'static str> {
+        let flags = [
+            ("--killed", self.killed),
+            ("--only-counts", self.only_counts),
+            ("--conflicts", self.conflicts),
+            ("--keep-savepoints", self.keep_savepoints),
+            ("--no-savepoints", self.no_savepoints),
+        ];
+        let given = flags.into_iter().filter(|(_, is_given)| *is_given);
+        given.map(|(flag, _)| flag)
+    }
+}
+
+/// What all threads of a run share.
+#[derive(Debug)]
+pub struct Run {
+    pub settings: Settings,
+    /// Of the first round.
+    seed: u64,
+    /// The number of the current round.
+    round: AtomicU64,
+    pub server: Option<Server>,
     pub tally: Tally,
+    began: Instant,
+    bar: ProgressBar,
+    /// The second of the last line of progress, where there is no terminal.
+    said: AtomicU64,
     next_id: AtomicI64,
     /// The round has ended, because a thread has failed.
     stopped: AtomicBool,
@@ -54,18 +131,50 @@ impl Tally {
     }
 }
 
+/// Without a terminal, a line is printed each so many seconds.
+const SECONDS_BETWEEN_LINES: u64 = 10;
+
 impl Run {
-    pub fn new() -> Self {
-        let run = Run::default();
-        // Processes count in the same tables.
-        run.next_id
-            .store(rand::random_range(1..1 << 30) << 32, Relaxed);
-        run
+    pub fn new(settings: Settings) -> Result<Self> {
+        Ok(Run {
+            seed: settings.seed.unwrap_or_else(rand::random),
+            round: 0.into(),
+            server: settings.server.clone().map(Server::run).transpose()?,
+            settings,
+            tally: Tally::default(),
+            began: Instant::now(),
+            bar: ProgressBar::new_spinner(),
+            said: 0.into(),
+            // Processes count in the same tables.
+            next_id: (rand::random_range(1..1 << 30) << 32).into(),
+            stopped: false.into(),
+            ended: Mutex::default(),
+            end: Condvar::new(),
+        })
     }
 
-    /// Most planted faults are in merges and corrections.
+    /// Whether connections can be lost, because the server is killed now and then.
+    pub fn kills(&self) -> bool {
+        self.server.is_some() || self.settings.killed
+    }
+
+    pub fn is_client(&self) -> bool {
+        self.settings.client.is_some()
+    }
+
+    pub fn has(&self, fault: Fault) -> bool {
+        self.settings.fault == Some(fault)
+    }
+
+    /// How much more often merges and corrections come up: most planted faults are in them.
     pub fn often(&self) -> u32 {
-        if self.fault.is_some() { 8 } else { 1 }
+        if self.settings.fault.is_some() { 8 } else { 1 }
+    }
+
+    /// Begins a round. Returns its seed.
+    pub fn seed_of(&self, round: u64) -> u64 {
+        self.round.store(round, Relaxed);
+        self.seed.wrapping_add(round)
     }
 
     pub fn next_id(&self) -> i64 {
@@ -81,10 +190,6 @@ impl Run {
         self.stopped.store(true, Relaxed);
     }
 
-    pub fn go_on(&self) {
-        self.stopped.store(false, Relaxed);
-    }
-
     /// Ends the run.
     pub fn end(&self) {
         *self.ended.lock().expect("no thread panics") = true;
@@ -96,6 +201,89 @@ impl Run {
         let ended = self.ended.lock().expect("no thread panics");
         let waited = self.end.wait_timeout_while(ended, time, |ended| !*ended);
         !*waited.expect("no thread panics").0
+    }
+
+    /// Starts a process that counts until it is killed.
+    pub fn start_client(&self) -> Result<Child> {
+        Command::new(std::env::current_exe()?)
+            .args(&self.settings.urls)
+            .args(["--client", &today().to_string()])
+            .args(["--threads", "4", "--seed", &self.next_id().to_string()])
+            .args(["--session", &self.settings.session])
+            .args(self.settings.flags())
+            .stdin(Stdio::null())
+            .spawn()
+            .context("cannot start a process that counts")
+    }
+
+    fn name(&self) -> &str {
+        let name = self.settings.name.as_deref();
+        name.unwrap_or(scheme_of(&self.settings.urls[0]))
+    }
+
+    pub fn progress(&self) {
+        let seconds = self.began.elapsed().as_secs();
+        let all = self.settings.seconds + self.settings.client_seconds;
+        let text = format!("{}: {seconds} of {all} s, {}", self.name(), self.tally);
+        if !self.bar.is_hidden() {
+            self.bar.set_message(text);
+            self.bar.tick();
+        } else if seconds >= self.said.load(Relaxed) + SECONDS_BETWEEN_LINES {
+            self.said.store(seconds, Relaxed);
+            eprintln!("{text}");
+        }
+    }
+
+    /// Prints what was done and found, and how to run it again.
+    pub fn report(&self, failure: Option<&Failure>) {
+        self.bar.finish_and_clear();
+        let (name, tally, seed) = (self.name(), &self.tally, self.seed);
+        let seconds = self.began.elapsed().as_secs();
+        let found = match failure {
+            None => "0 lost or doubled",
+            Some(Failure::Wrong(_)) => "SOME lost or doubled",
+            Some(Failure::Other(_)) => "ended by an error",
+        };
+        println!("{name}: {seconds} s, {tally}, {found} (seed {seed})");
+        let Some(failure) = failure else { return };
+        let what = match failure {
+            Failure::Wrong(_) => "WRONG",
+            Failure::Other(_) => "FAILED",
+        };
+        println!("{name}: {what}: {failure}");
+        let settings = &self.settings;
+        let mut again = format!("{name} --threads {}", settings.threads);
+        if !settings.session.is_empty() {
+            again += &format!(" --session \"{}\"", settings.session);
+        }
+        for flag in settings.flags() {
+            again += &format!(" {flag}");
+        }
+        if let Some(fault) = settings.fault.and_then(|fault| fault.to_possible_value()) {
+            again += &format!(" --fault {}", fault.get_name());
+        }
+        let seed = seed.wrapping_add(self.round.load(Relaxed));
+        println!("The same round again: scripts/soak 1 {again} --seed {seed}");
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = |of: &AtomicU64| HumanCount(of.load(Relaxed));
+        write!(
+            f,
+            "{} increments in {} transactions; killed {} servers ({} answers to COMMIT lost) and {} \
+             clients; {} rollbacks, {} retries; {} reads checked, {} not",
+            count(&self.increments),
+            count(&self.transactions),
+            count(&self.servers_killed),
+            count(&self.lost_answers),
+            count(&self.clients_killed),
+            count(&self.rollbacks),
+            count(&self.retries),
+            count(&self.reads),
+            count(&self.not_checked),
+        )
     }
 }
 

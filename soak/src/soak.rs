@@ -1,33 +1,30 @@
 //! Rounds: each runs a history on many threads, then checks what was read and what is stored.
 
-use std::collections::HashSet;
 use std::process::Child;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::thread::{Pool, Recorded, Thread};
-use super::{Conn, IS_SQLITE, SETTINGS, audit, planted};
-use crate::WRONG;
-use crate::check::Round;
-use crate::fault::Fault;
-use crate::history::{self, History};
-use crate::options::{Found, Options};
-use crate::run::{Failure, PATIENCE, Run};
-use crate::tables::{ARTICLES, KEPT};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel::r2d2::{ConnectionManager, CustomizeConnection, PooledConnection};
+use diesel::r2d2::{ConnectionManager, CustomizeConnection};
 use diesel_counters::dsl::claim_slot;
 use diesel_counters::{Slot, with_default_slot};
 
+use super::own_database::OwnDatabase;
+pub use super::own_database::connect;
+use super::thread::{Pool, Recorded, Thread, connection};
+use super::{Conn, SETTINGS, audit, planted};
+use crate::WRONG;
+use crate::check::Round;
+use crate::fault::Fault;
+use crate::history::{self, Work};
+use crate::run::{Failure, PATIENCE, Run};
+
 /// Rounds until the tables are emptied, so that a round stays short.
 const ROUNDS_KEPT: u64 = 20;
-
-/// How often a smaller history is run before it counts as one that does not fail.
-const TRIES: usize = 8;
 
 /// How many processes count at the same time, to be killed.
 const CLIENTS: usize = 3;
@@ -55,7 +52,6 @@ impl CustomizeConnection<Conn, diesel::r2d2::Error> for Session {
 }
 
 struct Soak<'a> {
-    options: &'a Options,
     run: &'a Run,
     /// One for each node of the database.
     pools: Vec<Pool>,
@@ -64,83 +60,56 @@ struct Soak<'a> {
     materializing: Mutex<()>,
 }
 
-/// Connects, and waits while the server starts.
-pub fn connect(url: &str) -> Result<Conn> {
-    let began = Instant::now();
-    loop {
-        match Conn::establish(url) {
-            Ok(conn) => return Ok(conn),
-            Err(error) if began.elapsed() > PATIENCE => return Err(error.into()),
-            Err(_) => thread::sleep(Duration::from_millis(50)),
-        }
-    }
-}
-
 /// Runs rounds in a database of its own, until the time is over or a count is wrong.
-pub fn soak(options: &mut Options, run: &Run) -> Result<Option<Found>> {
-    let server = options.urls[0].clone();
-    let name = format!("soak_{}", run.next_id());
-    if !IS_SQLITE {
-        let create = format!("CREATE DATABASE {name}");
-        connect(&server)?.batch_execute(&create)?;
-        for url in &mut options.urls {
-            let (to, _) = url.rsplit_once('/').context("the URL has no database")?;
-            *url = format!("{to}/{name}");
-        }
+pub fn soak(run: &mut Run) -> Result<Option<Failure>> {
+    let database = OwnDatabase::create(&run.settings.urls)?;
+    run.settings.urls = database.urls.clone();
+    let keeps_apart = run.settings.urls.len() > 1 && !run.settings.conflicts;
+    audit::create(keeps_apart, &mut connect(&run.settings.urls[0])?)?;
+    let mut failure = rounds(run)?;
+    if failure.is_none() {
+        failure = killed_clients(run)?;
     }
-    let keeps_apart = options.urls.len() > 1 && !run.conflicts;
-    audit::create(keeps_apart, &mut connect(&options.urls[0])?)
-        .context("cannot create the tables")?;
-    let found = rounds(options, run)?;
-    if !IS_SQLITE && found.is_none() {
-        let drop = format!("DROP DATABASE {name}");
-        connect(&server)?.batch_execute(&drop)?;
+    if failure.is_none() {
+        database.remove()?;
     }
-    Ok(found)
+    Ok(failure)
 }
 
-fn rounds(options: &Options, run: &Run) -> Result<Option<Found>> {
-    let soak = Soak::new(options, run);
-    let (found, killed) = thread::scope(|scope| {
-        let kills = options.server.is_some() || run.fault == Some(Fault::RowLostAfterAKill);
-        let killer = kills.then(|| scope.spawn(|| soak.kill_now_and_then()));
-        let found = soak.rounds();
-        run.end();
-        let killed = killer.map(|killer| {
-            let result = killer.join();
-            result.expect("the thread that kills the server panicked")
-        });
-        (found, killed)
-    });
-    let is_wrong = found.as_ref().is_some_and(|found| found.failure.is_wrong());
-    if let (Some(Err(error)), false) = (killed, is_wrong) {
-        return Err(error);
-    }
+fn rounds(run: &Run) -> Result<Option<Failure>> {
     // Its sessions end with its pools.
-    drop(soak);
-    match found {
-        None => killed_clients(options, run),
-        found => Ok(found),
-    }
+    let soak = Soak::new(run);
+    thread::scope(|scope| {
+        let kills = run.server.is_some() || run.has(Fault::RowLostAfterAKill);
+        let killer = kills.then(|| scope.spawn(|| soak.kill_now_and_then()));
+        let failure = soak.rounds().err();
+        run.end();
+        let killed = killer.map(|killer| killer.join().expect("the thread panicked"));
+        let is_wrong = failure.as_ref().is_some_and(Failure::is_wrong);
+        match killed {
+            Some(Err(error)) if !is_wrong => Err(error),
+            _ => Ok(failure),
+        }
+    })
 }
 
 /// The work of a process that is killed.
-pub fn client(options: &Options, run: &Run) -> Failure {
-    let soak = Soak::new(options, run);
-    let mut round = 0;
-    loop {
-        let history = history::generate(options.seed_of(round), options.threads, 1);
+pub fn client(run: &Run) -> Result<Failure> {
+    let soak = Soak::new(run);
+    for round in 0.. {
+        let history = history::generate(run.seed_of(round), run.settings.threads, 1);
         if let Err(failure) = soak.threads(&history) {
-            return failure;
+            return Ok(failure);
         }
-        round += 1;
     }
+    bail!("there is no last round")
 }
 
 impl<'a> Soak<'a> {
-    fn new(options: &'a Options, run: &'a Run) -> Self {
-        let nodes = options.urls.len();
-        let pools = options.urls.iter().enumerate().map(|(node, url)| {
+    fn new(run: &'a Run) -> Self {
+        let settings = &run.settings;
+        let nodes = settings.urls.len();
+        let pools = settings.urls.iter().enumerate().map(|(node, url)| {
             // MySQL's triggers have 32 slots and do not know the partition: with these numbers of
             // connections, they count in its slots.
             let number = match nodes {
@@ -152,17 +121,16 @@ impl<'a> Soak<'a> {
             };
             Pool::builder()
                 // Fewer than threads, so that they take turns.
-                .max_size((options.threads as u32 * 3 / 4).max(2))
+                .max_size((settings.threads as u32 * 3 / 4).max(2))
                 .min_idle(Some(0))
                 .connection_timeout(Duration::from_secs(2))
                 .connection_customizer(Box::new(Session {
                     claims: nodes == 1,
-                    sql: format!("{SETTINGS}{number}{}", options.session),
+                    sql: format!("{SETTINGS}{number}{}", settings.session),
                 }))
                 .build_unchecked(ConnectionManager::new(url))
         });
         Soak {
-            options,
             run,
             pools: pools.collect(),
             quiet: Mutex::new(()),
@@ -170,148 +138,72 @@ impl<'a> Soak<'a> {
         }
     }
 
-    /// Waits until the server accepts a connection.
-    fn connection(&self) -> Result<PooledConnection<ConnectionManager<Conn>>, Failure> {
-        let began = Instant::now();
-        loop {
-            match self.pools[0].get() {
-                Ok(conn) => return Ok(conn),
-                Err(error) if began.elapsed() > PATIENCE => return Err(Failure::new(error)),
-                Err(_) => {}
-            }
-        }
-    }
-
     /// Runs `work` while the server is not killed.
     fn quietly<T>(&self, work: impl FnOnce(&mut Conn) -> QueryResult<T>) -> Result<T, Failure> {
         let _quiet = self.quiet.lock();
-        work(&mut *self.connection()?).map_err(Failure::new)
+        work(&mut *connection(&self.pools[0], || false)?).map_err(Failure::new)
     }
 
-    fn rounds(&self) -> Option<Found> {
-        let options = self.options;
-        if let Some(history) = &options.replay {
-            for _ in 0..options.replays {
-                if let Err(failure) = self.round(history, None) {
-                    return Some(Found {
-                        failure,
-                        seed: options.seed,
-                        history: history.clone(),
-                    });
-                }
-            }
-            return self.end();
-        }
-        let began = Instant::now();
-        let mut stored = None;
+    fn rounds(&self) -> Result<(), Failure> {
+        let run = self.run;
+        let end = Instant::now() + Duration::from_secs_f64(run.settings.seconds);
+        let mut stored = self.quietly(audit::cells)?;
         for round in 0.. {
-            if began.elapsed() > options.time {
+            if Instant::now() > end {
                 break;
             }
-            let seed = options.seed_of(round);
-            let history = history::generate(seed, options.threads, self.run.often());
-            match self.round(&history, stored.take()) {
-                Ok(now) => stored = Some(now),
-                Err(failure) => {
-                    let after = began.elapsed().as_secs_f64();
-                    options.say(&format!(
-                        "round {round} failed after {after:.1} s: {failure}"
-                    ));
-                    return Some(self.cut_down(history, failure, seed));
-                }
-            }
+            let seed = run.seed_of(round);
+            let history = history::generate(seed, run.settings.threads, run.often());
+            stored = self.round(&history, stored)?;
             if (round + 1) % ROUNDS_KEPT == 0 {
-                stored = None;
-                if let Err(failure) = self.start_again() {
-                    return Some(Found::without_history(failure, seed));
-                }
+                stored = self.start_again()?;
             }
-            options.progress(self.run);
+            run.progress();
         }
-        self.end()
+        self.start_again().map(drop)
     }
 
-    /// Compares the counts a last time. The tables are then empty, as `killed_clients` requires.
-    fn end(&self) -> Option<Found> {
-        let failure = self.start_again().err()?;
-        Some(Found::without_history(failure, self.options.seed))
-    }
-
-    fn cut_down(&self, history: History, mut failure: Failure, seed: u64) -> Found {
-        self.options.say("cutting its history down");
-        let end = Instant::now() + self.options.cut_down_for;
-        let history = history.cut_down(|smaller| {
-            let mut tries = (0..TRIES).take_while(|_| Instant::now() < end);
-            tries.any(|_| match self.round(smaller, None) {
-                Err(again) if again.is_wrong() == failure.is_wrong() => {
-                    failure = again;
-                    true
-                }
-                _ => false,
-            })
-        });
-        Found {
-            failure,
-            seed,
-            history,
-        }
-    }
-
-    /// Compares the counts with the rows that the transactions wrote, and empties the tables.
-    fn start_again(&self) -> Result<(), Failure> {
+    /// Compares the counts with the rows that the transactions wrote, and empties the tables. Returns
+    /// what is then stored.
+    fn start_again(&self) -> Result<Vec<i64>, Failure> {
         let compared = self.quietly(|conn| {
-            let compared = audit::compare(conn, KEPT)?;
+            let compared = audit::compare(conn)?;
             if compared.is_ok() {
                 audit::clear(conn)?;
             }
             Ok(compared)
         });
-        compared?.map_err(Failure::Wrong)
+        compared?.map_err(Failure::Wrong)?;
+        self.quietly(audit::cells)
     }
 
-    /// Runs a history, and checks it. Returns what is then stored. `before` is what was stored before
-    /// it, if that is known.
-    fn round(&self, history: &History, before: Option<Vec<i64>>) -> Result<Vec<i64>, Failure> {
-        self.run.go_on();
-        let before = match before {
-            Some(before) => before,
-            None => self.quietly(audit::cells)?,
-        };
+    /// Runs a history, and checks it. Returns what is then stored. `before` is what was stored before it.
+    fn round(&self, history: &[Vec<Work>], before: Vec<i64>) -> Result<Vec<i64>, Failure> {
         let recorded = self.threads(history)?;
         let now = self.quietly(audit::cells)?;
-        let mut round = Round {
-            before,
-            changes: Vec::new(),
-            unknown: HashSet::new(),
-        };
-        let mut seen = Vec::new();
-        let is_cluster = self.pools.len() > 1;
+        let (mut round, mut seen) = (Round::new(before), Vec::new());
         for thread in recorded {
             round.changes.extend(thread.changes);
             round.unknown.extend(thread.unknown);
-            if is_cluster {
-                // A node may show less than what another one has committed.
-                let not_checked = thread.seen.len() as u64;
-                self.run.tally.not_checked.fetch_add(not_checked, Relaxed);
-            } else {
-                seen.extend(thread.seen);
-            }
+            seen.extend(thread.seen);
+        }
+        let tally = &self.run.tally;
+        if self.pools.len() > 1 {
+            // A node may show less than what another one has committed.
+            tally.not_checked.fetch_add(seen.len() as u64, Relaxed);
+            seen.clear();
         }
         let checked = round.check(seen).map_err(Failure::Wrong)?;
-        if !is_cluster {
-            round.check_corrections().map_err(Failure::Wrong)?;
-        }
         round.check_end(&now).map_err(Failure::Wrong)?;
-        let tally = &self.run.tally;
         tally.reads.fetch_add(checked.reads, Relaxed);
         tally.not_checked.fetch_add(checked.not_checked, Relaxed);
         Ok(now)
     }
 
-    fn threads(&self, history: &History) -> Result<Vec<Recorded>, Failure> {
+    fn threads(&self, history: &[Vec<Work>]) -> Result<Vec<Recorded>, Failure> {
         let nodes = self.pools.len();
         thread::scope(|scope| {
-            let threads = history.0.iter().enumerate().map(|(number, work)| {
+            let threads = history.iter().enumerate().map(|(number, work)| {
                 let node = number % nodes;
                 let mut thread = Thread {
                     run: self.run,
@@ -348,18 +240,16 @@ impl<'a> Soak<'a> {
             }
             // If a count is wrong, the other threads stop, and can fail because of that.
             failures.sort_by_key(|failure| !failure.is_wrong());
-            match failures.into_iter().next() {
-                None => Ok(recorded),
-                Some(failure) => Err(failure),
-            }
+            failures.into_iter().next().map_or(Ok(recorded), Err)
         })
     }
 
     /// Kills the server, and starts it again, until the run ends.
     fn kill_now_and_then(&self) -> Result<()> {
-        while self.run.goes_on_for(self.options.kill_every) {
+        let every = Duration::from_secs_f64(self.run.settings.kill_every);
+        while self.run.goes_on_for(every) {
             let _quiet = self.quiet.lock();
-            if let Some(server) = &self.options.server {
+            if let Some(server) = &self.run.server {
                 server.kill()?;
             }
             let killed = Instant::now();
@@ -368,14 +258,14 @@ impl<'a> Soak<'a> {
                     killed.elapsed() < PATIENCE,
                     "the server did not start again"
                 );
-                if let Some(server) = &self.options.server {
+                if let Some(server) = &self.run.server {
                     server.start_again()?;
                 }
                 if let Ok(conn) = self.pools[0].get() {
                     break conn;
                 }
             };
-            if self.run.fault == Some(Fault::RowLostAfterAKill) {
+            if self.run.has(Fault::RowLostAfterAKill) {
                 planted::lose_a_row(&mut conn)?;
             }
             self.run.tally.servers_killed.fetch_add(1, Relaxed);
@@ -411,41 +301,41 @@ impl Drop for Clients {
 }
 
 /// Runs processes, kills them, and compares the counts with what they committed.
-fn killed_clients(options: &Options, run: &Run) -> Result<Option<Found>> {
-    let found = |text| Some(Found::without_history(Failure::Wrong(text), options.seed));
-    let in_a_client = || found("in a process that counts; see above".to_owned());
+fn killed_clients(run: &Run) -> Result<Option<Failure>> {
+    let time = Duration::from_secs_f64(run.settings.client_seconds);
+    let killed = &run.tally.clients_killed;
+    let in_a_client = || Failure::Wrong("in a process that counts; see above".to_owned());
     let began = Instant::now();
     let mut clients = Clients(Vec::new());
-    while began.elapsed() < options.clients_for {
+    while began.elapsed() < time {
         while clients.0.len() < CLIENTS {
-            clients.0.push(options.start_client(run.next_id() as u64)?);
+            clients.0.push(run.start_client()?);
         }
         // From the beginning of a transaction to several rounds.
         thread::sleep(Duration::from_millis(rand::random_range(50..1500)));
         if clients.has_found()? {
-            return Ok(in_a_client());
+            return Ok(Some(in_a_client()));
         }
         let client = &mut clients.0[rand::random_range(0..CLIENTS)];
         client.kill()?;
         client.wait()?;
-        *client = options.start_client(run.next_id() as u64)?;
-        run.tally.clients_killed.fetch_add(1, Relaxed);
-        options.progress(run);
+        *client = run.start_client()?;
+        killed.fetch_add(1, Relaxed);
+        run.progress();
     }
     if clients.has_found()? {
-        return Ok(in_a_client());
+        return Ok(Some(in_a_client()));
     }
-    let last = clients.0.len() as u64;
+    killed.fetch_add(clients.0.len() as u64, Relaxed);
     drop(clients);
-    run.tally.clients_killed.fetch_add(last, Relaxed);
-    for url in &options.urls {
+    for url in &run.settings.urls {
         audit::wait_until_alone(&mut connect(url)?)?;
     }
-    let mut conn = connect(&options.urls[0])?;
-    if !options.session.is_empty() {
-        conn.batch_execute(&options.session)?;
+    let mut conn = connect(&run.settings.urls[0])?;
+    if !run.settings.session.is_empty() {
+        conn.batch_execute(&run.settings.session)?;
     }
-    let views = audit::compare(&mut conn, 1..=ARTICLES)?;
+    let views = audit::compare(&mut conn)?;
     let compared = views.and(audit::compare_comments(&mut conn)?);
-    Ok(compared.err().and_then(found))
+    Ok(compared.err().map(Failure::Wrong))
 }

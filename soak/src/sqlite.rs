@@ -11,12 +11,12 @@ pub type Conn = SqliteConnection;
 
 pub const IS_MYSQL: bool = false;
 pub const IS_SQLITE: bool = true;
+/// Drops the database of a run.
+pub const DROP_DATABASE: &str = "";
 pub const SETTINGS: &str = "PRAGMA busy_timeout = 60000; PRAGMA journal_mode = WAL; \
     PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON;";
 pub const REFERENCE: &str =
     include_str!("../../migrations/sqlite/00000000000001_create_article_counters/up.sql");
-pub const BUFFERS: &str =
-    include_str!("../../migrations/sqlite/00000000000003_create_counter_buffers/up.sql");
 pub const TRIGGERS: &str = include_str!("../triggers/sqlite/count_article_likes/up.sql");
 pub const NODE_TRIGGERS: &str =
     include_str!("../../migrations/triggers/sqlite/00000000000002_count_article_likes/up.sql");
@@ -95,19 +95,5 @@ pub fn waiting(sessions: &[i64], _: &mut Conn) -> QueryResult<Vec<bool>> {
     Ok(vec![false; sessions.len()])
 }
 
-#[path = "attempt.rs"]
-mod attempt;
-#[path = "audit.rs"]
-mod audit;
-#[path = "buffered/run.rs"]
-pub mod buffered;
-#[path = "gated/mod.rs"]
-pub mod gated;
-#[path = "planted.rs"]
-mod planted;
-#[path = "reads.rs"]
-mod reads;
-#[path = "soak.rs"]
-pub mod soak;
-#[path = "thread.rs"]
-mod thread;
+#[path = "on.rs"]
+pub mod on;

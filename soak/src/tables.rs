@@ -94,10 +94,6 @@ pub struct Label {
     pub label: &'static str,
 }
 
-/// The articles whose counters are never deleted.
-pub const KEPT: std::ops::RangeInclusive<i64> = 1..=6;
-/// The articles whose counters are deleted now and then. Only their views are counted.
-pub const DELETED: std::ops::RangeInclusive<i64> = 7..=8;
 pub const ARTICLES: i64 = 8;
 
 /// The number of days that are counted on. Day 0 is today.

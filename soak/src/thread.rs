@@ -8,12 +8,12 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, PooledConnection, R2D2Connection};
 use diesel::result::Error;
-use diesel_counters::dsl::{compact, fold};
+use diesel_counters::dsl::{compact, fold, recount};
 use diesel_counters::prelude::*;
 use diesel_counters::{Drift, Period, is_retryable};
 
 use super::attempt::{Attempt, Stop, transaction, write_counted};
-use super::reads::{Failed, materialized, snapshot};
+use super::reads::materialized;
 use super::{Conn, IS_MYSQL, planted};
 use crate::fault::Fault;
 use crate::history::{Isolation, Step, Transaction, Work};
@@ -21,10 +21,24 @@ use crate::record::{Cell, Change, Kind, Seen, Time, Value, now};
 use crate::run::{Failure, PATIENCE, Run};
 use crate::tables::article_counters::dsl::{article_counters, comments, views};
 use crate::tables::label_counters::table as label_counters;
-use crate::tables::{self, Article, KEPT, compacted_before, counted, folded_before};
+use crate::tables::{self, ARTICLES, Article, compacted_before, counted, folded_before};
 
 pub type Pool = diesel::r2d2::Pool<ConnectionManager<Conn>>;
-type Pooled = PooledConnection<ConnectionManager<Conn>>;
+pub type Pooled = PooledConnection<ConnectionManager<Conn>>;
+
+/// Waits until the server accepts a connection, or until `is_over`.
+pub fn connection(pool: &Pool, is_over: impl Fn() -> bool) -> Result<Pooled, Failure> {
+    let began = Instant::now();
+    loop {
+        match pool.get() {
+            Ok(conn) => return Ok(conn),
+            Err(error) if is_over() || began.elapsed() > PATIENCE => {
+                return Err(Failure::new(error));
+            }
+            Err(_) => {}
+        }
+    }
+}
 
 /// What a thread has recorded.
 #[derive(Default)]
@@ -96,34 +110,25 @@ impl Thread<'_> {
                 }
                 _ => self.transaction(transaction, by),
             },
-            _ if self.run.only_counts => Ok(()),
-            Work::Snapshot => self.retried(by, |conn, _, seen| {
-                seen.push(snapshot(conn)?);
-                Ok(())
-            }),
-            // A node deletes its own counters.
-            Work::Delete(_) if self.run.is_client || self.nodes > 1 => Ok(()),
-            Work::Delete(article) => self.delete(*article, by),
+            _ if self.run.settings.only_counts => Ok(()),
             Work::Recount(article) => self.recount(&[*article], by),
-            Work::RecountAll => self.recount(&KEPT.collect::<Vec<_>>(), by),
+            Work::RecountAll => self.recount(&Vec::from_iter(1..=ARTICLES), by),
             Work::Materialize if self.keeps_apart() && self.node > 0 => Ok(()),
             Work::Materialize => {
                 let materializing = self.materializing;
                 let _only_one = materializing.lock();
                 self.retried(by, materialized)
             }
-            Work::Compact => match self.run.fault {
-                Some(Fault::MergeWithoutLocks) => {
-                    self.retried(by, |conn, _, _| Ok(planted::merge_without_locks(conn)?))
-                }
-                _ => self.retried(by, |conn, _, _| {
-                    let merge = compact(article_counters).before(compacted_before());
-                    merge.batch(20).execute(conn)?;
-                    let merge = compact(label_counters).before(compacted_before());
-                    Ok(merge.batch(20).execute(conn).map(drop)?)
-                }),
-            },
-            Work::Fold => self.retried(by, |conn, _, _| {
+            Work::Compact if self.run.has(Fault::MergeWithoutLocks) => {
+                self.retried(by, |conn, _| planted::merge_without_locks(conn))
+            }
+            Work::Compact => self.retried(by, |conn, _| {
+                let merge = compact(article_counters).before(compacted_before());
+                merge.batch(20).execute(conn)?;
+                let merge = compact(label_counters).before(compacted_before());
+                merge.batch(20).execute(conn).map(drop)
+            }),
+            Work::Fold => self.retried(by, |conn, _| {
                 for into in [Period::Month, Period::Year, Period::Total] {
                     let merge = fold(article_counters).per(into);
                     merge.before(folded_before()).batch(20).execute(conn)?;
@@ -137,7 +142,7 @@ impl Thread<'_> {
 
     /// Whether it leaves out what makes the nodes of a cluster conflict.
     pub fn keeps_apart(&self) -> bool {
-        self.nodes > 1 && !self.run.conflicts
+        self.nodes > 1 && !self.run.settings.conflicts
     }
 
     /// The user with this number. Each node has its own users.
@@ -150,16 +155,7 @@ impl Thread<'_> {
 
     /// Waits for a connection, also while the server starts again.
     fn connection(&self) -> Result<Pooled, Failure> {
-        let began = Instant::now();
-        loop {
-            match self.pool.get() {
-                Ok(conn) => return Ok(conn),
-                Err(error) if self.run.is_stopped() || began.elapsed() > PATIENCE => {
-                    return Err(Failure::new(error));
-                }
-                Err(_) => {}
-            }
-        }
+        connection(self.pool, || self.run.is_stopped())
     }
 
     /// Runs what is not a transaction of its own, again if it conflicts with another one. If the
@@ -167,28 +163,24 @@ impl Thread<'_> {
     fn retried(
         &mut self,
         by: String,
-        mut work: impl FnMut(&mut Conn, &mut Vec<Change>, &mut Vec<Seen>) -> Result<(), Failed>,
+        mut work: impl FnMut(&mut Conn, &mut Recorded) -> QueryResult<()>,
     ) -> Result<(), Failure> {
         loop {
             let conn = &mut *self.connection()?;
-            let (mut changes, mut seen) = (Vec::new(), Vec::new());
-            let failed = match work(conn, &mut changes, &mut seen) {
-                Ok(()) => None,
-                Err(Failed::Wrong(text)) => return Err(Failure::Wrong(format!("{by}: {text}"))),
-                Err(Failed::Database(error)) => Some(error),
-            };
-            for change in &mut changes {
+            let mut recorded = Recorded::default();
+            let result = work(conn, &mut recorded);
+            for change in &mut recorded.changes {
                 change.by = by.clone();
             }
-            for seen in &mut seen {
+            for seen in &mut recorded.seen {
                 seen.by = by.clone();
             }
-            self.recorded.changes.extend(changes);
-            self.recorded.seen.extend(seen);
-            match failed {
-                None => return Ok(()),
-                Some(error) if is_conflict(&error) => self.run.tally.retried(),
-                Some(error) => match self.lost(error, conn) {
+            self.recorded.changes.extend(recorded.changes);
+            self.recorded.seen.extend(recorded.seen);
+            match result {
+                Ok(()) => return Ok(()),
+                Err(error) if is_conflict(&error) => self.run.tally.retried(),
+                Err(error) => match self.lost(error, conn) {
                     Lost::Connection => return Ok(()),
                     Lost::Other(error) => return Err(Failure::database(&by, error)),
                 },
@@ -201,7 +193,7 @@ impl Thread<'_> {
         let message = error.to_string();
         let has_not_joined = message.contains("WSREP has not yet prepared node")
             || message.contains("--super-read-only");
-        if self.run.kills && (has_not_joined || conn.ping().is_err()) {
+        if self.run.kills() && (has_not_joined || conn.ping().is_err()) {
             Lost::Connection
         } else {
             Lost::Other(error)
@@ -220,7 +212,7 @@ impl Thread<'_> {
                 isolation: Some(isolation),
                 ..Attempt::default()
             };
-            if self.run.fault == Some(Fault::CountOutsideOfTheTransaction) {
+            if self.run.has(Fault::CountOutsideOfTheTransaction) {
                 match planted::count_before(&history.steps, &mut conn) {
                     Ok(()) => {}
                     Err(error) if is_conflict(&error) => continue,
@@ -237,7 +229,7 @@ impl Thread<'_> {
                 attempt.commits = Some(now());
                 Ok(())
             });
-            for seen in attempt.seen.iter_mut().chain(&mut attempt.corrected) {
+            for seen in &mut attempt.seen {
                 seen.by = by.clone();
             }
             self.recorded.seen.append(&mut attempt.seen);
@@ -258,8 +250,6 @@ impl Thread<'_> {
                         to,
                         is_lost,
                         effects: attempt.effects,
-                        removed: None,
-                        corrected: attempt.corrected,
                         by,
                     });
                 }
@@ -326,88 +316,43 @@ impl Thread<'_> {
         }
     }
 
-    fn delete(&mut self, article: i64, by: String) -> Result<(), Failure> {
-        loop {
-            let mut conn = self.connection()?;
-            let id = self.run.next_id();
-            let (mut began, mut commits) = (0, None);
-            let isolation = match article % 2 {
-                1 if self.run.fault.is_none() => Isolation::Default,
-                _ => Isolation::ReadCommitted,
-            };
-            let result = transaction(&mut conn, isolation, |conn| {
-                began = now();
-                match self.run.fault {
-                    Some(Fault::DeleteInOneStatement) => {
-                        planted::delete_in_one_statement(article, conn)?;
-                    }
-                    _ => drop(Article { id: article }.delete_counters(conn)?),
-                }
-                write_counted(id, [], conn)?;
-                commits = Some(now());
-                Ok(())
-            });
-            match self.outcome(id, commits, result, &by, conn)? {
-                Outcome::Conflict => continue,
-                Outcome::RolledBack => {}
-                Outcome::Ended { from, to, is_lost } => self.recorded.changes.push(Change {
-                    from,
-                    to,
-                    is_lost,
-                    effects: Vec::new(),
-                    removed: Some((article, began)),
-                    corrected: Vec::new(),
-                    by,
-                }),
-            }
-            return Ok(());
-        }
-    }
-
     /// Sets views in a transaction of its own, in which the library locks rows of its node only.
     fn set(&mut self, article: i64, to: i64, by: String) -> Result<(), Failure> {
-        if self.run.kills || self.run.is_client {
+        if self.run.kills() || self.run.is_client() {
             return Ok(()); // Without an answer, nothing says whether it was done.
         }
         let mut added = 0;
-        self.retried(by.clone(), |conn, changes, _| {
+        self.retried(by.clone(), |conn, recorded| {
             let from = now();
             added = to - Article { id: article }.set_counter(views, to, conn)?;
-            changes.push(Change {
+            recorded.changes.push(Change {
                 from,
                 to: now(),
                 effects: vec![(Cell::new(article, Kind::Views, 0), added)],
                 is_lost: false,
-                removed: None,
-                corrected: Vec::new(),
                 by: by.clone(),
             });
             Ok(())
         })?;
         let id = self.run.next_id();
-        self.retried(by, |conn, _, _| {
-            Ok(conn.transaction(|conn| write_counted(id, [(article, 0, added)], conn))?)
+        self.retried(by, |conn, _| {
+            conn.transaction(|conn| write_counted(id, [(article, 0, added)], conn))
         })
     }
 
     fn recount(&mut self, ids: &[i64], by: String) -> Result<(), Failure> {
-        let fault = self.run.fault;
+        let deletes_first = self.run.has(Fault::RecountDeletesFirst);
         let mut was_answered = false;
-        self.retried(by.clone(), |conn, changes, seen| {
+        self.retried(by, |conn, recorded| {
             let from = now();
             let source = tables::comments::table
                 .group_by(tables::comments::article_id)
                 .select((tables::comments::article_id, count_star()));
             let added: Vec<(i64, i64)> = match ids {
-                [id] if fault == Some(Fault::RecountDeletesFirst) => {
-                    vec![(*id, planted::recount_deletes_first(*id, conn)?)]
-                }
-                [id] if fault == Some(Fault::RecountWithoutALock) => {
-                    vec![(*id, planted::recount_without_a_lock(*id, conn)?)]
-                }
+                [id] if deletes_first => vec![(*id, planted::recount_deletes_first(*id, conn)?)],
                 [id] => vec![(*id, Article { id: *id }.recount(comments, source, conn)?)],
                 ids => {
-                    let drift: Vec<Drift<i64>> = Article::recount_all(comments, source, conn)?;
+                    let drift: Vec<Drift<i64>> = recount(comments, source).execute(conn)?;
                     let added = |id: &i64| {
                         let drift = drift.iter().find(|drift| drift.entity == *id);
                         (*id, drift.map_or(0, |drift| drift.actual - drift.stored))
@@ -418,22 +363,19 @@ impl Thread<'_> {
             was_answered = true;
             let to = now();
             for (article, added) in added {
-                let read = Seen {
+                recorded.seen.push(Seen {
                     from,
                     to,
                     own: Vec::new(),
                     values: vec![Value::drift(article, -added)],
-                    by: by.clone(),
-                };
-                seen.push(read.clone());
-                changes.push(Change {
+                    by: String::new(),
+                });
+                recorded.changes.push(Change {
                     from,
                     to,
                     effects: vec![(Cell::new(article, Kind::Comments, 0), added)],
                     is_lost: false,
-                    removed: None,
-                    corrected: vec![read],
-                    by: by.clone(),
+                    by: String::new(),
                 });
             }
             Ok(())

@@ -3,9 +3,8 @@
 mod checker;
 mod interleave;
 
-const IS_POSTGRES: bool = true;
+const IS_MYSQL: bool = false;
 const HAS_SLOTS: bool = true;
-const SESSION: &str = "";
 
 fn url() -> Option<String> {
     Some(std::env::var("POSTGRES_URL").expect("POSTGRES_URL names the server to use"))

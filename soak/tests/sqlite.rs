@@ -3,9 +3,8 @@
 mod checker;
 mod interleave;
 
-const IS_POSTGRES: bool = false;
+const IS_MYSQL: bool = false;
 const HAS_SLOTS: bool = false;
-const SESSION: &str = "";
 
 fn url() -> Option<String> {
     None
@@ -18,7 +17,7 @@ fn processes_that_are_killed_run_increments_alone_too() {
 
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("soak.db").display().to_string();
-    let time = ["--seconds", "0", "--client-seconds", "5"];
+    let time = ["--seconds", "0", "--client-seconds", "3"];
     let status = std::process::Command::new(env!("CARGO_BIN_EXE_soak"))
         .arg(&file)
         .args(time)

@@ -15,15 +15,13 @@ use crate::typed::settings::{CounterSettings, assert_program_counts};
 
 /// Adds to one or more counters of an entity.
 ///
-/// It adds 1 to each counter, or the amounts given with [`by`](Increment::by). The entity is
-/// given with [`of`](Increment::of), and several entities with [`of_many`](Increment::of_many).
-/// It is a Diesel statement: run it with [`execute`](RunQueryDsl::execute), in the current
-/// transaction. `execute` returns the number of rows that the database reports, as for every statement
-/// of Diesel's: 1, or 2 on MySQL and MariaDB if the row existed. An amount of 0 is sent too.
+/// It adds 1 to each counter, or the amounts given with [`by`](Increment::by). The entity is given
+/// with [`of`](Increment::of), and several entities with [`of_many`](Increment::of_many). It is a
+/// Diesel statement: run it with [`execute`](RunQueryDsl::execute), in the current transaction.
+/// `execute` returns what the database reports: 1, or 2 on MySQL and MariaDB if the row existed.
 ///
 /// It counts on the day on which it is executed, over the slots and by the period of the table's
-/// [`counter_table!`](crate::counter_table). A counter that triggers of the database count does not
-/// compile if the declaration names it.
+/// [`counter_table!`](crate::counter_table).
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -49,10 +47,10 @@ use crate::typed::settings::{CounterSettings, assert_program_counts};
 ///
 /// - an [overflow](crate::is_overflow()), if the count in the row would be out of the range of an
 ///   `i64`;
-/// - a [`SerializationError`](diesel::result::Error::SerializationError), if the day that the count is
-///   stored under is outside of 1000-01-01 to 9999-12-31, or if the `index` of a [`Slot::Partition`] is
-///   not less than its `of` (not on SQLite, which does not use the slot);
-/// - a database error on PostgreSQL, if the database has another [partition](crate::set_default_slot).
+/// - a [`SerializationError`](diesel::result::Error::SerializationError), if the day that the count
+///   is stored under is outside of 1000-01-01 to 9999-12-31;
+/// - a database error on PostgreSQL, if the database has another
+///   [partition](crate::set_default_slot).
 pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
     const { assert_program_counts::<C>() }
     Increment::new()

@@ -25,18 +25,15 @@ pub struct IncrementMany<C: Counters, K> {
 }
 
 impl<C: Counters> Increment<C> {
-    /// Sets many entities, by their keys, and the amount to add to each, in any order.
+    /// Sets many entities, by their keys, and the amount to add to each, in any order. The amounts
+    /// of an entity that is given more than once are added up first.
     ///
-    /// If `counts` has an entity more than once, its amounts are added up first.
+    /// On PostgreSQL it runs one statement for any number of entities. On the other databases it
+    /// runs one statement for each 256 entities, and up to eight smaller ones for the rest. It does
+    /// not begin a transaction: run it in one if either all entities or none should be counted.
     ///
-    /// On PostgreSQL it runs one statement for any number of entities. On the other databases it runs
-    /// one statement for each 256 entities, and up to eight smaller ones for the rest. All of them are
-    /// prepared once for each connection. It does not begin a transaction: run it in one if either all
-    /// entities or none should be counted.
-    ///
-    /// Entities are written in the order of their keys, so that two calls do not deadlock. This is why a
-    /// key is `Ord`. Two calls can deadlock if they spell a key of text in two ways that the collation
-    /// takes as equal.
+    /// Entities are written in the order of their keys, so that two calls do not deadlock, unless
+    /// they spell a key of text in two ways that the collation takes as equal.
     ///
     /// ```
     /// # include!("../doctest_setup.rs");
@@ -56,9 +53,10 @@ impl<C: Counters> Increment<C> {
     ///
     /// # Errors
     ///
-    /// Those of [`increment`](crate::dsl::increment()), and an [overflow](crate::is_overflow()) if the sum of one entity's
-    /// amounts is out of the range of an `i64`. On PostgreSQL, it also fails if `counts` spells one key of
-    /// text in two ways; see [text keys](crate::CounterTable#text-keys).
+    /// Those of [`increment`](crate::dsl::increment()), and an [overflow](crate::is_overflow()) if
+    /// the sum of one entity's amounts is out of the range of an `i64`. On PostgreSQL, it also
+    /// fails if `counts` spells one key of text in two ways; see [text
+    /// keys](crate::CounterTable#text-keys).
     pub fn of_many<K: Ord>(
         self,
         counts: impl IntoIterator<Item = (K, C::Value)>,
@@ -247,67 +245,4 @@ where
         first = end;
     }
     Ok(())
-}
-
-/// Adds rows in one statement, on PostgreSQL.
-#[cfg(feature = "postgres")]
-#[derive(Debug)]
-pub struct UpsertMany<C, Keys> {
-    rows: Rows<'static, Keys>,
-    slots: SlotRange,
-    /// Whether an amount is out of range.
-    overflows: bool,
-    of: std::marker::PhantomData<C>,
-}
-
-#[cfg(feature = "postgres")]
-impl<C, K> IncrementMany<C, K>
-where
-    C: Counters,
-    K: BindKey<KeyType<C>, diesel::pg::Pg> + Ord,
-{
-    /// The increment as one statement. If an amount is out of range, the statement fails.
-    pub(crate) fn into_upsert(self) -> UpsertMany<C, K::Columns> {
-        let (slots, day) = (self.increment.slots, *self.increment.day());
-        let rows = self.added(day);
-        let overflows = rows.is_err();
-        let rows = rows.into_iter().flatten().collect::<Vec<_>>();
-        UpsertMany {
-            rows: Rows::new::<KeyType<C>, K, _, diesel::pg::Pg>(C::NAMES, rows.into_iter()),
-            slots,
-            overflows,
-            of: std::marker::PhantomData,
-        }
-    }
-}
-
-#[cfg(feature = "postgres")]
-impl<C, Keys> diesel::query_builder::QueryFragment<diesel::pg::Pg> for UpsertMany<C, Keys>
-where
-    C: Counters,
-    Keys: Values<diesel::pg::Pg>,
-{
-    fn walk_ast<'b>(
-        &'b self,
-        out: diesel::query_builder::AstPass<'_, 'b, diesel::pg::Pg>,
-    ) -> QueryResult<()> {
-        let (db, shape) = (Dialect::PostgreSql, C::Table::shape());
-        let insert = self
-            .rows
-            .insert(db, shape, &self.slots, 0..self.rows.days.len());
-        // The database fails with its own error: an error here would be a panic where an
-        // instrumentation prints the statement.
-        let fails = if self.overflows {
-            " WHERE 9223372036854775807 + 1 > 0"
-        } else {
-            ""
-        };
-        sql!("{insert}{fails}{db.on_conflict_add(&shape.key, C::NAMES)}").walk(out)
-    }
-}
-
-#[cfg(feature = "postgres")]
-impl<C, Keys> diesel::query_builder::QueryId for UpsertMany<C, Keys> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
 }

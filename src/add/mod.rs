@@ -1,5 +1,6 @@
 //! Adding to counters.
 
+pub(crate) mod countable;
 pub(crate) mod gathered;
 pub(crate) mod increment;
 pub(crate) mod many;

@@ -9,17 +9,14 @@ use diesel::query_builder::{
 use diesel::{QueryResult, QuerySource, RunQueryDsl};
 
 use crate::add::increment::Increment;
-use crate::add::many::{IncrementMany, UpsertMany};
-use crate::sql::Values;
-use crate::typed::counters::{Counters, KeyType};
-use crate::typed::key::BindKey;
+use crate::typed::counters::Counters;
 
 /// Adds the method [`counting`](CountingDsl::counting) to Diesel's `INSERT`, `UPDATE` and `DELETE`
 /// statements. It is for PostgreSQL only, and requires the feature `postgres`.
 pub trait CountingDsl: Sized {
     /// Adds an increment to this statement: `WITH … AS (<the increment>) INSERT INTO …`. The row is
     /// written and counted in one statement, which needs no transaction: both happen, or neither
-    /// does.
+    /// does. To count in several tables, call `counting` several times.
     ///
     /// ```
     /// # include!("../doctest_setup.rs");
@@ -38,11 +35,6 @@ pub trait CountingDsl: Sized {
     /// #     (article, new_comment): (Article, NewComment),
     /// #     conn: &mut PgConnection,
     /// # ) -> QueryResult<()> {
-    /// diesel::insert_into(comments::table)
-    ///     .values(&new_comment)
-    ///     .counting(increment(article_counters::comments).of(article.id))
-    ///     .execute(conn)?;
-    ///
     /// let id: i64 = diesel::insert_into(comments::table)
     ///     .values(&new_comment)
     ///     .returning(comments::id)
@@ -54,53 +46,42 @@ pub trait CountingDsl: Sized {
     /// # fn main() {}
     /// ```
     ///
-    /// `increment` is an [`Increment`] or, with [`of_many`](Increment::of_many), an
-    /// [`IncrementMany`]. To count in several tables, call `counting` several times.
-    ///
-    /// [`execute`](RunQueryDsl::execute) returns the number of rows that the statement itself wrote.
-    /// [`load`](RunQueryDsl::load) and [`get_result`](RunQueryDsl::get_result) return its rows. Call
-    /// [`returning`](InsertStatement::returning) and `on_conflict` before `counting`.
-    ///
-    /// # What it counts
+    /// [`execute`](RunQueryDsl::execute) returns the number of rows that the statement itself
+    /// wrote. [`load`](RunQueryDsl::load) and [`get_result`](RunQueryDsl::get_result) return its
+    /// rows. Call [`returning`](InsertStatement::returning) and `on_conflict` before `counting`.
     ///
     /// **It counts even if the statement writes no row**, as with `ON CONFLICT DO NOTHING` or a
     /// `DELETE` that finds nothing, and it counts once if the statement writes several rows. If the
-    /// count depends on the rows that are written, count them with a trigger:
-    /// `diesel-counters generate trigger`.
-    ///
-    /// The statement and the increment read the same snapshot, so neither sees the rows of the
-    /// other. Foreign keys are checked at the end: the entity can be the row that the statement
-    /// inserts.
-    ///
-    /// An amount of 0 writes the row of the counter too, except with `of_many`.
+    /// count depends on the rows that are written, count them with a trigger: `diesel-counters
+    /// generate trigger`. The statement and the increment read the same snapshot. Foreign keys are
+    /// checked at the end: the entity can be the row that the statement inserts.
     ///
     /// # Cost
     ///
-    /// It saves three round trips: `BEGIN`, the increment and `COMMIT`. In a transaction it saves
-    /// one.
-    ///
-    /// This pays if the statement is prepared once. Diesel prepares it once for each connection if
-    /// it would do so for the statement without the increment:
+    /// It saves three round trips: `BEGIN`, the increment and `COMMIT`. This pays if the statement
+    /// is prepared once. Diesel prepares it once for each connection if it would do so for the
+    /// statement without the increment:
     ///
     /// - for `values((column.eq(…), …))`, an array, and a `DELETE`;
     /// - for a `#[derive(Insertable)]` **with `treat_none_as_default_value = false`**, as above.
     ///
-    /// Diesel does not for other structs, for a `Vec`, for `do_update().set(…)` and for an `UPDATE`.
-    /// Then the database also parses and plans the increment each time, which takes about as long as
-    /// the round trips that are saved on a local connection.
+    /// Diesel does not for other structs, for a `Vec`, for `do_update().set(…)` and for an
+    /// `UPDATE`. To parse and plan the increment each time takes about as long as the round trips
+    /// that are saved on a local connection.
     ///
     /// # Errors
     ///
-    /// The errors of the statement, and those of [`increment`](crate::dsl::increment()) and
-    /// [`of_many`](Increment::of_many). After an error, nothing is written and
-    /// nothing is counted.
-    ///
-    /// It fails if two increments of the statement add to the same row. For several counters of
-    /// an entity, use one increment: `increment((views, likes))`.
-    fn counting<I: StatementIncrement>(self, increment: I) -> CountingStatement<Self, I::Upsert> {
+    /// The errors of the statement, and those of [`increment`](crate::dsl::increment()). After an
+    /// error, nothing is written and nothing is counted. It fails if two increments of the
+    /// statement add to the same row: for several counters of an entity, use one increment,
+    /// `increment((views, likes))`.
+    fn counting<C: Counters, K>(
+        self,
+        increment: Increment<C, K>,
+    ) -> CountingStatement<Self, (Increment<C, K>, ())> {
         CountingStatement {
             statement: self,
-            increments: increment.into_upsert(),
+            increments: (increment, ()),
         }
     }
 }
@@ -108,37 +89,6 @@ pub trait CountingDsl: Sized {
 impl<T: QuerySource, U, Op, Ret> CountingDsl for InsertStatement<T, U, Op, Ret> {}
 impl<T: QuerySource, U, V, Ret> CountingDsl for UpdateStatement<T, U, V, Ret> {}
 impl<T: QuerySource, U, Ret> CountingDsl for DeleteStatement<T, U, Ret> {}
-
-/// An increment that [`counting`](CountingDsl::counting) takes: an [`Increment`] or an
-/// [`IncrementMany`]. Do not implement it yourself.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an increment",
-    label = "this requires an increment, such as `increment(comments).of(article.id)`"
-)]
-pub trait StatementIncrement {
-    /// The increment as one statement.
-    type Upsert;
-    #[doc(hidden)]
-    fn into_upsert(self) -> Self::Upsert;
-}
-
-impl<C: Counters, Id> StatementIncrement for Increment<C, Id> {
-    type Upsert = Self;
-    fn into_upsert(self) -> Self {
-        self
-    }
-}
-
-impl<C, K> StatementIncrement for IncrementMany<C, K>
-where
-    C: Counters,
-    K: BindKey<KeyType<C>, Pg> + Ord,
-{
-    type Upsert = UpsertMany<C, K::Columns>;
-    fn into_upsert(self) -> Self::Upsert {
-        self.into_upsert()
-    }
-}
 
 /// The statement `S` with the increments `I`; made by [`counting`](CountingDsl::counting).
 #[must_use = "a statement does nothing until it is executed"]
@@ -150,13 +100,13 @@ pub struct CountingStatement<S, I> {
 
 impl<S, I> CountingStatement<S, I> {
     /// Adds another increment, of another table or of other entities.
-    pub fn counting<J: StatementIncrement>(
+    pub fn counting<C: Counters, K>(
         self,
-        increment: J,
-    ) -> CountingStatement<S, (I, J::Upsert)> {
+        increment: Increment<C, K>,
+    ) -> CountingStatement<S, (Increment<C, K>, I)> {
         CountingStatement {
             statement: self.statement,
-            increments: (self.increments, increment.into_upsert()),
+            increments: (increment, self.increments),
         }
     }
 }
@@ -218,56 +168,37 @@ where
 pub trait WritesInWith: Backend {}
 impl WritesInWith for Pg {}
 
-/// The increments of a statement, as SQL.
+/// The increments of a statement, the last one first: `(c, (b, (a, ())))`.
 pub trait Upserts<DB: Backend> {
     const NUMBER: usize;
-    /// Writes what follows `WITH`.
+    /// Writes what follows `WITH`: `"diesel_counters_counted_1" AS (…), …`.
     fn walk_all<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
 }
 
-impl<C, Id, DB> Upserts<DB> for Increment<C, Id>
-where
-    C: Counters,
-    DB: Backend,
-    Self: QueryFragment<DB>,
-{
-    const NUMBER: usize = 1;
-    fn walk_all<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        walk_numbered(1, self, out)
+impl<DB: Backend> Upserts<DB> for () {
+    const NUMBER: usize = 0;
+    fn walk_all<'b>(&'b self, _: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        Ok(())
     }
 }
 
-impl<C: Counters, Keys: Values<Pg>> Upserts<Pg> for UpsertMany<C, Keys> {
-    const NUMBER: usize = 1;
-    fn walk_all<'b>(&'b self, out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        walk_numbered(1, self, out)
-    }
-}
-
-impl<I, J, DB> Upserts<DB> for (I, J)
+impl<I, Others, DB> Upserts<DB> for (I, Others)
 where
     DB: Backend,
-    I: Upserts<DB>,
-    J: QueryFragment<DB>,
+    I: QueryFragment<DB>,
+    Others: Upserts<DB>,
 {
-    const NUMBER: usize = I::NUMBER + 1;
+    const NUMBER: usize = Others::NUMBER + 1;
     fn walk_all<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let (others, last) = self;
+        let (last, others) = self;
         others.walk_all(out.reborrow())?;
-        out.push_sql(", ");
-        walk_numbered(Self::NUMBER, last, out)
+        if Self::NUMBER > 1 {
+            out.push_sql(", ");
+        }
+        out.push_identifier(&format!("diesel_counters_counted_{}", Self::NUMBER))?;
+        out.push_sql(" AS (");
+        last.walk_ast(out.reborrow())?;
+        out.push_sql(")");
+        Ok(())
     }
-}
-
-/// Writes `"diesel_counters_counted_1" AS (…)`.
-fn walk_numbered<'b, DB: Backend>(
-    number: usize,
-    upsert: &'b impl QueryFragment<DB>,
-    mut out: AstPass<'_, 'b, DB>,
-) -> QueryResult<()> {
-    out.push_identifier(&format!("diesel_counters_counted_{number}"))?;
-    out.push_sql(" AS (");
-    upsert.walk_ast(out.reborrow())?;
-    out.push_sql(")");
-    Ok(())
 }

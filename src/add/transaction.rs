@@ -1,20 +1,16 @@
 //! Gathering the increments of a transaction, and writing them at its end.
 
-use std::any::Any;
-use std::collections::btree_map::{BTreeMap, Entry};
-use std::{fmt, mem};
+use std::fmt;
 
 use diesel::QueryResult;
 use diesel::connection::Connection;
 use diesel::result::Error;
 
-use crate::add::gathered::{Rows, TableId, add_sums, sums, table_id, write_rows};
-use crate::add::increment::Increment;
-use crate::add::many::IncrementMany;
-use crate::sql::CounterBackend;
+use crate::add::countable::{Countable, FindKey};
+use crate::add::gathered::Gathered;
 use crate::sql::transaction::Conflict;
-use crate::typed::counters::{Counters, KeyType};
-use crate::typed::key::BindKey;
+use crate::typed::counters::Counters;
+use crate::typed::settings::CounterSettings;
 
 /// Runs `work` in a transaction, gathers the increments that it counts, and writes them as the last
 /// statements of the transaction.
@@ -55,26 +51,20 @@ use crate::typed::key::BindKey;
 /// # }
 /// ```
 ///
-/// The increments of an entity are added up. A sum of 0 writes nothing. The others are written in the
-/// order of tables, days and keys, in one statement for each table and day, or in a few on databases
-/// other than PostgreSQL, as by [`of_many`](Increment::of_many). All counters of the
-/// table that the transaction has counted are in each statement, also where 0 is added to them.
+/// The increments of an entity are added up, and written in the order of tables, days and keys, in
+/// one statement for each table and day, or in a few on databases other than PostgreSQL, as by
+/// [`of_many`](crate::dsl::Increment::of_many). A sum of 0 writes nothing.
 ///
 /// Counter rows are thus locked only until the COMMIT that follows, and always in the same order:
 /// transactions that count only in this way do not deadlock on counters, even if they share a slot.
-/// There are two exceptions:
+/// (On MySQL and MariaDB, they can if a transaction that has inserted a row rolls back.)
+/// `docs/transactions.md` has more.
 ///
-/// - On MySQL and MariaDB, if a transaction that has inserted a row rolls back, two others that wait
-///   for this row can deadlock.
-/// - As in [`of_many`](Increment::of_many), two spellings of a key of text that the
-///   collation treats as equal have no order.
-///
-/// If `work` fails, nothing is written. What `work` reads does not include what it has counted.
-///
-/// If a transaction is open already, it runs in a savepoint, as [`Connection::transaction`] does,
-/// and its increments are the last statements of the savepoint only. On SQLite, write
-/// `conn.immediate_transaction(|conn| counting_transaction(conn, …))`. To run it again if it
-/// conflicts with others, write `retry().run(conn, |conn| counting_transaction(conn, …))`.
+/// If `work` fails, nothing is written. What `work` reads does not include what it has counted. If
+/// a transaction is open already, it runs in a savepoint, and its increments are the last
+/// statements of the savepoint only. On SQLite, write `conn.immediate_transaction(|conn|
+/// counting_transaction(conn, …))`. To run it again if it conflicts with others, write
+/// `retry().run(conn, |conn| counting_transaction(conn, …))`.
 ///
 /// # Errors
 ///
@@ -102,8 +92,8 @@ where
             // were counted. Further statements run outside of it. An empty savepoint then fails.
             tx.conn.transaction(|_| QueryResult::Ok(()))?;
         }
-        for counts in tx.gathered.into_values() {
-            conflict.keep((counts.write)(counts.rows, tx.conn))?;
+        for rows in tx.gathered.0.values() {
+            conflict.keep(rows.write(tx.conn))?;
         }
         Ok(value)
     });
@@ -125,7 +115,7 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
     fn new(conn: &'a mut Conn) -> Self {
         CountingTransaction {
             conn,
-            gathered: BTreeMap::new(),
+            gathered: Gathered::default(),
             savepoint_failed: false,
             is_lost: false,
         }
@@ -141,12 +131,18 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
     }
 
     /// Gathers an increment: of an entity, such as `increment(views).of(id)`,
-    /// [`of_many`](Increment::of_many), or without an entity. It runs no statement.
+    /// [`of_many`](crate::dsl::Increment::of_many), or without an entity. It runs no statement.
     ///
-    /// Keys are owned, such as an `i64` or a `String`. Give all keys of a table as one Rust type:
-    /// each type has statements of its own.
-    pub fn count<I: Countable<Conn>>(&mut self, increment: I) {
-        increment.count_in(self);
+    /// A key is owned, such as an `i64` or a `String`, or a reference, such as a `&str`, which is copied.
+    /// Give all keys of a table as one Rust type: each type has statements of its own.
+    pub fn count<I: Countable<Conn, Of>, Of>(&mut self, increment: I) {
+        let (day, counts) = increment.into_counts();
+        let today = || <I::Counters as Counters>::Table::shape().today();
+        let day = day.unwrap_or_else(today);
+        let rows = self.gathered.table::<_, I::Key>();
+        for (key, amounts) in counts {
+            rows.add::<I::Counters>((day, key.into_key()), &amounts);
+        }
     }
 
     /// Runs `work` in a savepoint. If it fails, the savepoint is rolled back, and what `work` has
@@ -179,31 +175,8 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
                 error.into()
             }
         })?;
-        for (table, counts) in gathered {
-            self.merge(table, counts);
-        }
+        self.gathered.append(gathered);
         Ok(value)
-    }
-
-    fn add<C, K>(&mut self, rows: Rows<K>, write: Write<Conn>)
-    where
-        C: Counters<Table: 'static>,
-        K: Ord + 'static,
-    {
-        let table = table_id::<C::Table, K>();
-        let counts = TableCounts {
-            rows: Box::new(rows),
-            append: append::<K>,
-            write,
-        };
-        self.merge(table, counts);
-    }
-
-    fn merge(&mut self, table: TableId, counts: TableCounts<Conn>) {
-        match self.gathered.entry(table) {
-            Entry::Vacant(none) => drop(none.insert(counts)),
-            Entry::Occupied(earlier) => (counts.append)(&mut earlier.into_mut().rows, counts.rows),
-        }
     }
 }
 
@@ -224,77 +197,4 @@ impl<Conn> fmt::Debug for CountingTransaction<'_, Conn> {
         f.debug_struct("CountingTransaction")
             .finish_non_exhaustive()
     }
-}
-
-/// An increment that a [`CountingTransaction`] gathers: an [`Increment`] of an entity or without
-/// one, or an [`IncrementMany`]. Do not implement it yourself.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an increment that a transaction can gather",
-    label = "this requires an increment with the key of its entity, such as `increment(views).of(id)`"
-)]
-pub trait Countable<Conn> {
-    #[doc(hidden)]
-    fn count_in(self, tx: &mut CountingTransaction<'_, Conn>);
-}
-
-#[diagnostic::do_not_recommend]
-impl<C, K, Conn> Countable<Conn> for Increment<C, K>
-where
-    C: Counters<Table: 'static>,
-    K: BindKey<KeyType<C>, Conn::Backend> + Ord + 'static,
-    Conn: Connection<Backend: CounterBackend>,
-{
-    fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
-        let day = self.day().0;
-        let row = ((day, self.id.0), sums::<C>(&self.amounts));
-        tx.add::<C, K>([row].into(), write_all::<C, K, Conn>);
-    }
-}
-
-impl<C, K, Conn> Countable<Conn> for IncrementMany<C, K>
-where
-    C: Counters<Table: 'static>,
-    K: BindKey<KeyType<C>, Conn::Backend> + Ord + 'static,
-    Conn: Connection<Backend: CounterBackend>,
-{
-    fn count_in(self, tx: &mut CountingTransaction<'_, Conn>) {
-        let day = self.increment.day().0;
-        let mut rows = Rows::new();
-        for (key, amounts) in self.counts {
-            add_sums(rows.entry((day, key)).or_default(), &sums::<C>(&amounts));
-        }
-        tx.add::<C, K>(rows, write_all::<C, K, Conn>);
-    }
-}
-
-/// What was gathered, in the order in which all transactions write it.
-type Gathered<Conn> = BTreeMap<TableId, TableCounts<Conn>>;
-
-/// What was gathered for one table: its [`Rows`].
-struct TableCounts<Conn> {
-    rows: Box<dyn Any>,
-    append: fn(&mut Box<dyn Any>, Box<dyn Any>),
-    write: Write<Conn>,
-}
-
-type Write<Conn> = fn(Box<dyn Any>, &mut Conn) -> QueryResult<()>;
-
-fn rows_of<K: 'static>(rows: &mut Box<dyn Any>) -> &mut Rows<K> {
-    let rows = rows.downcast_mut();
-    rows.expect("the rows were gathered for this type of key")
-}
-
-fn append<K: Ord + 'static>(rows: &mut Box<dyn Any>, mut later: Box<dyn Any>) {
-    for (row, sums) in mem::take(rows_of::<K>(&mut later)) {
-        add_sums(rows_of(rows).entry(row).or_default(), &sums);
-    }
-}
-
-fn write_all<C, K, Conn>(mut rows: Box<dyn Any>, conn: &mut Conn) -> QueryResult<()>
-where
-    C: Counters,
-    K: BindKey<KeyType<C>, Conn::Backend> + Ord + 'static,
-    Conn: Connection<Backend: CounterBackend>,
-{
-    write_rows::<C::Table, K, Conn>(mem::take(rows_of(&mut rows)), conn)
 }

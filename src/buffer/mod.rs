@@ -1,9 +1,7 @@
 //! Counting in memory, and writing the counts from a background thread.
 
-mod backlog;
-mod batches;
 pub(crate) mod counter_buffer;
-mod refusing;
+mod lock_waits;
 mod shards;
 pub(crate) mod write;
 mod writer;

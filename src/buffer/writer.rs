@@ -1,92 +1,95 @@
-//! Writing the backlog, in batches that are written once.
+//! Writing the backlog, in batches that are written at most once.
 
-use std::cell::Cell;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use diesel::QueryResult;
 use diesel::connection::Connection;
 use diesel::result::{DatabaseErrorKind, Error};
 
-use crate::buffer::backlog::{Backlog, Batch};
-use crate::buffer::batches::{Batches, limit_lock_waits, restore_lock_waits};
-use crate::buffer::refusing::{self, NotWritten, PARTS, is_of_all};
-use crate::buffer::shards::{Shards, lock};
-use crate::buffer::write::{IfUnknown, Refused, WriteError};
-use crate::error::{is_of_one_row, is_passing};
-use crate::sql::transaction::begin_read_committed;
+use crate::add::gathered::{Gathered, Rows, TableId};
+use crate::background::{BackgroundError, WithSource, lock};
+use crate::buffer::lock_waits::{limit_lock_waits, restore_lock_waits};
+use crate::buffer::shards::Shards;
+use crate::buffer::write::{Dropped, Write};
+use crate::error::{SQLITE_BUSY, is_ambiguous, is_of_one_row, is_passing};
+use crate::sql::transaction::{begin_read_committed, is_in_a_lasting_transaction};
 use crate::sql::{CounterBackend, Dialect};
 
-/// What is known of the batches that were written.
-pub(crate) struct Writer<Conn> {
-    batches: Result<Batches, IfUnknown>,
-    /// What was written in the last transaction, until it is known whether it has committed.
-    unknown: Option<refusing::Batches<Conn>>,
+/// Writes the backlog on one connection.
+pub(crate) struct Writer<'a, Conn> {
+    shards: &'a Shards<Conn>,
+    backlog: &'a Mutex<Gathered<Conn>>,
+    /// What it has done. The error is that of the last row that is held.
+    write: &'a mut Write,
+    /// What the last transaction does, from before its COMMIT until that is answered.
+    unanswered: Option<(TableId, Outcome<Conn>)>,
 }
 
-/// What one write has done.
-#[derive(Default)]
-pub(crate) struct Done {
-    pub(crate) written: usize,
-    pub(crate) refused: Vec<Refused>,
-    /// The error of the last row that was set aside.
-    pub(crate) held: Option<Error>,
-}
+type Batch<Conn> = Box<dyn Rows<Conn>>;
 
-/// How many rows of a table a write sets aside before it goes on with the next table. If it is not the
-/// fault of these rows, all others would fail too.
-pub(crate) const MOST_HELD: usize = 10;
+/// What a transaction does with the rows of a batch, if it commits.
+type Outcome<Conn> = Vec<(Batch<Conn>, Fate)>;
+
+enum Fate {
+    Written,
+    /// The database does not take this row.
+    Refused(Error),
+    /// This row may be written later.
+    Held(Error),
+}
 
 /// What a write has done to one table.
-struct OfTable<Conn> {
+struct Table<Conn> {
+    id: TableId,
     held: usize,
     /// Some rows that were written.
-    written: Option<Box<dyn Batch<Conn>>>,
+    written: Option<Batch<Conn>>,
 }
 
-/// What became of a batch whose COMMIT failed.
-enum Outcome {
-    Written,
-    RolledBack,
-    Unknown,
-}
-
-/// Why a batch was not written.
+/// Why a transaction was rolled back.
 enum Failed {
     /// No other batch can be written now.
-    All(WriteError),
-    /// The database refused the rows, and rolled them back.
+    All(BackgroundError),
+    /// The database did not take the rows.
     Rows(Error),
-    /// The database refused the rows at the COMMIT, as a deferred constraint does.
+    /// The database did not take the rows at the COMMIT, as a deferred constraint does.
     Commit(Error),
-    /// The COMMIT failed, and the batch may be written.
-    Unknown(Error),
 }
 
-impl<Conn> Writer<Conn>
-where
-    Conn: Connection<Backend: CounterBackend> + 'static,
-{
-    pub(crate) fn new(if_unknown: Option<IfUnknown>) -> Self {
+/// The number of rows of a transaction. Others can wait for these rows.
+const BATCH: usize = 2_500;
+
+/// The number of parts of a batch, and of their parts: the square root of the number of its rows.
+const PARTS: usize = 50;
+
+/// How many rows of a table a write holds before it goes on with the next table. If it is not the fault
+/// of these rows, all others would fail too.
+const MOST_HELD: usize = 10;
+
+/// An error that comes sooner is not that of a lock that another transaction holds, for which a
+/// statement waits for a second. It may have any text: servers translate it, and triggers have their own.
+const AT_ONCE: Duration = Duration::from_millis(100);
+
+impl<'a, Conn: Connection<Backend: CounterBackend> + 'static> Writer<'a, Conn> {
+    pub(crate) fn new(
+        shards: &'a Shards<Conn>,
+        backlog: &'a Mutex<Gathered<Conn>>,
+        write: &'a mut Write,
+    ) -> Self {
         Writer {
-            batches: if_unknown.map_or_else(|| Ok(Batches::new()), Err),
-            unknown: None,
+            shards,
+            backlog,
+            write,
+            unanswered: None,
         }
     }
 
-    /// Whether the backlog may have rows that are written already. Nothing can be added to them then.
-    pub(crate) fn is_unknown(&self) -> bool {
-        self.unknown.is_some()
-    }
-
-    /// Writes all that was counted before the call.
-    pub(crate) fn write(
-        &mut self,
-        shards: &Shards<Conn>,
-        backlog: &Mutex<Backlog<Conn>>,
-        conn: &mut Conn,
-        done: &mut Done,
-    ) -> Result<(), WriteError> {
-        let written = self.write_batches(shards, backlog, conn, done);
+    pub(crate) fn write(&mut self, conn: &mut Conn) -> Result<(), BackgroundError> {
+        if is_in_a_lasting_transaction(conn).map_err(BackgroundError::Database)? {
+            return Err(BackgroundError::Database(Error::AlreadyInTransaction));
+        }
+        let written = self.write_tables(conn);
         if Dialect::MySql.may_be_of::<Conn::Backend>() {
             // It fails only if the connection is broken.
             let _ = restore_lock_waits(conn);
@@ -94,263 +97,286 @@ where
         written
     }
 
-    fn write_batches(
-        &mut self,
-        shards: &Shards<Conn>,
-        backlog: &Mutex<Backlog<Conn>>,
-        conn: &mut Conn,
-        done: &mut Done,
-    ) -> Result<(), WriteError> {
-        if self.is_unknown() {
-            let outcome = self.resolve(conn).map_err(WriteError::Batches)?;
-            let parts = self.unknown.take();
-            if let (Outcome::Written, Some(parts)) = (outcome, parts) {
-                remove(&parts, shards, backlog, done);
-            }
+    /// Reports the result of [`write`](Writer::write), also if that has panicked, and the rows whose
+    /// COMMIT was not answered.
+    pub(crate) fn end(mut self, result: Result<(), BackgroundError>) {
+        let Err(error) = result else { return };
+        let text = WithSource(&error).to_string();
+        self.write.error = Some(error);
+        let Some((table, outcome)) = self.unanswered.take() else {
+            return;
+        };
+        for (rows, _) in outcome
+            .iter()
+            .filter(|(_, fate)| matches!(fate, Fate::Written))
+        {
+            self.remove(table, &**rows);
+            let error = || Error::DatabaseError(DatabaseErrorKind::Unknown, Box::new(text.clone()));
+            let errors = std::iter::repeat_with(error);
+            self.write.unknown.extend(dropped(table, &**rows, errors));
         }
-        shards.drain(&mut lock(backlog));
-        let tables = lock(backlog).tables().into_iter();
-        let mut tables: Vec<_> = tables
-            .map(|(table, earlier)| {
-                let of_table = OfTable {
-                    held: 0,
-                    written: None,
-                };
-                (table, earlier, of_table)
-            })
-            .collect();
-        for (table, _, of_table) in &mut tables {
-            while of_table.held < MOST_HELD {
-                let first = lock(backlog).first(*table);
-                let Some(batch) = first else { break };
-                self.write_batch(batch, of_table, shards, backlog, conn, done)?;
-            }
-        }
-        for (table, earlier, mut of_table) in tables {
-            of_table.held = 0;
-            for _ in 0..earlier {
-                let next = lock(backlog).next_held(table);
-                let Some(batch) = next else { break };
-                self.write_batch(batch, &mut of_table, shards, backlog, conn, done)?;
-                // The others wait for their turn at the next write.
-                if of_table.held > 0 {
+    }
+
+    /// Writes all rows, and then those that were held by an earlier write.
+    fn write_tables(&mut self, conn: &mut Conn) -> Result<(), BackgroundError> {
+        let begun = Instant::now();
+        let table = |id| Table {
+            id,
+            held: 0,
+            written: None,
+        };
+        let mut tables: Vec<_> = lock(self.backlog).0.keys().copied().map(table).collect();
+        for table in &mut tables {
+            while table.held < MOST_HELD {
+                let batch = lock(self.backlog).of(table.id).first(BATCH);
+                if batch.len() == 0 {
                     break;
                 }
+                self.write_batch(batch, table, conn)?;
+            }
+        }
+        for mut table in tables {
+            table.held = 0;
+            // If one fails, the others have their turn at the next write.
+            while table.held == 0 {
+                let row = lock(self.backlog).of(table.id).failed_before(begun);
+                let Some(row) = row else { break };
+                self.write_batch(row, &mut table, conn)?;
             }
         }
         Ok(())
     }
 
-    /// Writes a batch. If the database refuses it, writes the rows that it takes in a second transaction.
-    /// If that conflicts with other transactions, writes parts of the batch, each in its own transaction.
+    /// Writes a batch. If the database does not take it, writes the rows that it takes in a second
+    /// transaction. If that conflicts with others, writes parts, each in its own transaction.
     fn write_batch(
         &mut self,
-        batch: Box<dyn Batch<Conn>>,
-        of_table: &mut OfTable<Conn>,
-        shards: &Shards<Conn>,
-        backlog: &Mutex<Backlog<Conn>>,
+        batch: Batch<Conn>,
+        table: &mut Table<Conn>,
         conn: &mut Conn,
-        done: &mut Done,
-    ) -> Result<(), WriteError> {
+    ) -> Result<(), BackgroundError> {
         let mut batches = vec![batch];
         while let Some(batch) = batches.pop() {
-            let mut others = NotWritten::default();
-            let (mut written, mut result) = self.in_transaction(conn, |conn, written| {
-                written.push(batch);
-                written[0].write(conn)
+            self.shards.read_days();
+            let mut result = self.in_transaction(table.id, conn, |conn| {
+                batch.write(conn)?;
+                Ok(batch.split(1).into_iter().map(written).collect())
             });
-            let rolled_back = match result {
-                Err(Failed::Rows(_) | Failed::Commit(_)) => written.pop(),
-                _ => None,
-            };
-            if let (Err(Failed::Rows(error)), Some(batch)) = (&result, &rolled_back) {
-                if !is_passing(error) {
-                    let earlier = of_table.written.as_deref();
-                    (written, result) = self.in_transaction(conn, |conn, written| {
-                        others.write_others(&**batch, earlier, written, conn)
-                    });
-                }
+            if matches!(&result, Err(Failed::Rows(error)) if !is_passing(error)) {
+                let earlier = table.written.as_deref();
+                result = self
+                    .in_transaction(table.id, conn, |conn| write_others(&*batch, earlier, conn));
             }
-            match result {
-                Ok(()) => {
-                    remove(&written, shards, backlog, done);
-                    of_table.written = written.pop().or(of_table.written.take());
-                }
+            let outcome = match result {
+                Ok(outcome) => outcome,
                 Err(Failed::All(error)) => return Err(error),
-                Err(Failed::Unknown(error)) => {
-                    if self.batches.as_ref().err() == Some(&IfUnknown::Discard) {
-                        discard(&written, &error, shards, backlog, done);
-                    }
-                    return Err(WriteError::Database(error));
+                Err(Failed::Rows(_) | Failed::Commit(_)) if batch.len() > 1 => {
+                    batches.extend(batch.split(PARTS));
+                    continue;
                 }
-                Err(Failed::Rows(error) | Failed::Commit(error)) => {
-                    let Some(batch) = rolled_back else {
-                        return Err(WriteError::Database(error));
-                    };
-                    if batch.len() > 1 {
-                        batches.extend(batch.split(PARTS));
-                        continue;
+                Err(Failed::Rows(error) | Failed::Commit(error)) => match is_of_one_row(&error) {
+                    true => vec![(batch, Fate::Refused(error))],
+                    false => vec![(batch, Fate::Held(error))],
+                },
+            };
+            for (rows, fate) in outcome {
+                match fate {
+                    Fate::Written => {
+                        self.remove(table.id, &*rows);
+                        self.write.written += rows.len();
+                        table.written = Some(rows);
                     }
-                    others = NotWritten::default();
-                    if is_of_one_row(&error) {
-                        others.refused.push((batch, error));
-                    } else {
-                        others.held.push((batch, error));
+                    Fate::Refused(error) => {
+                        self.remove(table.id, &*rows);
+                        self.write
+                            .refused
+                            .extend(dropped(table.id, &*rows, [error]));
+                    }
+                    Fate::Held(error) => {
+                        lock(self.backlog).of(table.id).fail(&*rows);
+                        table.held += 1;
+                        self.write.error = Some(BackgroundError::Database(error));
                     }
                 }
             }
-            for (row, error) in others.refused {
-                row.remove_from(&mut lock(backlog), shards);
-                done.refused.push(row.refused(error));
-            }
-            for (row, error) in others.held {
-                row.hold_in(&mut lock(backlog));
-                of_table.held += 1;
-                done.held = Some(error);
-            }
-            if of_table.held >= MOST_HELD {
+            if table.held >= MOST_HELD {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Writes rows in one transaction, which commits if `write` returns no error. Returns the rows that
-    /// `write` has pushed, which are written if the result is no error.
+    /// Removes rows from the backlog, and releases their room.
+    fn remove(&self, table: TableId, rows: &dyn Rows<Conn>) {
+        lock(self.backlog).of(table).remove(rows);
+        self.shards.release(table.2, rows.room());
+    }
+
+    /// Writes rows in one transaction, which commits if `write` returns no error.
     fn in_transaction(
         &mut self,
+        table: TableId,
         conn: &mut Conn,
-        write: impl FnOnce(&mut Conn, &mut refusing::Batches<Conn>) -> QueryResult<()>,
-    ) -> (refusing::Batches<Conn>, Result<(), Failed>) {
-        // Also if Diesel's instrumentation panics.
-        let written = self.unknown.insert(Vec::new());
-        let result = write_one(|conn| write(conn, written), &mut self.batches, conn);
-        let result = match result {
-            Err(Failed::Unknown(error)) => match self.resolve(conn) {
-                Ok(Outcome::Written) => Ok(()),
-                Ok(Outcome::RolledBack) => Err(Failed::Commit(error)),
-                Ok(Outcome::Unknown) => Err(Failed::Unknown(error)),
-                Err(_) => {
-                    let failed = Failed::All(WriteError::Database(error));
-                    return (Vec::new(), Err(failed));
-                }
-            },
-            result => result,
+        write: impl FnOnce(&mut Conn) -> QueryResult<Outcome<Conn>>,
+    ) -> Result<Outcome<Conn>, Failed> {
+        let unanswered = &mut self.unanswered;
+        let mut has_begun = false;
+        let result = begin_read_committed(conn).and_then(|()| {
+            conn.transaction(|conn| {
+                limit_lock_waits(conn)?;
+                has_begun = true;
+                // Also if Diesel's instrumentation panics at the COMMIT.
+                *unanswered = Some((table, write(conn)?));
+                Ok(())
+            })
+        });
+        let Err(error) = result else {
+            return Ok(unanswered
+                .take()
+                .map(|(_, outcome)| outcome)
+                .unwrap_or_default());
         };
-        (self.unknown.take().unwrap_or_default(), result)
-    }
-
-    /// Returns what became of the batch whose COMMIT failed.
-    fn resolve(&mut self, conn: &mut Conn) -> QueryResult<Outcome> {
-        match &mut self.batches {
-            Ok(batches) => Ok(match batches.resolve(conn)? {
-                true => Outcome::Written,
-                false => Outcome::RolledBack,
-            }),
-            // The server itself has answered with the error.
-            Err(_) if conn.batch_execute("SELECT 1").is_ok() => Ok(Outcome::RolledBack),
-            Err(_) => Ok(Outcome::Unknown),
+        let is_answered = !is_ambiguous(&error) && conn.batch_execute("SELECT 1").is_ok();
+        let is_at_commit = unanswered.is_some();
+        if is_at_commit && is_answered {
+            // It was rolled back.
+            *unanswered = None;
         }
-    }
-
-    /// Whether the table of batches has a row of this buffer.
-    pub(crate) fn has_row(&self) -> bool {
-        self.batches.as_ref().is_ok_and(Batches::has_row)
-    }
-
-    /// Removes the buffer's row from the table of batches, if all is written.
-    pub(crate) fn end(&mut self, conn: &mut Conn) -> QueryResult<()> {
-        match &mut self.batches {
-            Ok(batches) if self.unknown.is_none() => batches.end(conn),
-            _ => Ok(()),
-        }
+        Err(if !has_begun || !is_answered || is_of_all(&error) {
+            Failed::All(BackgroundError::Database(error))
+        } else if is_at_commit {
+            Failed::Commit(error)
+        } else {
+            Failed::Rows(error)
+        })
     }
 }
 
-fn write_one<Conn>(
-    write: impl FnOnce(&mut Conn) -> QueryResult<()>,
-    batches: &mut Result<Batches, IfUnknown>,
-    conn: &mut Conn,
-) -> Result<(), Failed>
-where
-    Conn: Connection<Backend: CounterBackend>,
-{
-    #[derive(Clone, Copy)]
-    enum Step {
-        Begin,
-        Claim,
-        Rows,
-        Commit,
-    }
-    let step = Cell::new(Step::Begin);
-    let claim = |conn: &mut Conn| -> QueryResult<()> {
-        match &*batches {
-            Ok(batches) if !batches.claim(conn)? => Err(Error::NotFound),
-            _ => Ok(()),
-        }
-    };
-    let result = begin_read_committed(conn).and_then(|()| {
-        conn.transaction(|conn| {
-            limit_lock_waits(conn)?;
-            step.set(Step::Claim);
-            claim(conn)?;
-            step.set(Step::Rows);
-            write(conn)?;
-            step.set(Step::Commit);
-            Ok(())
-        })
-    });
-    let error = match (result, &mut *batches) {
-        (Ok(()), Ok(batches)) => {
-            batches.written(batches.next());
-            return Ok(());
-        }
-        (Ok(()), Err(_)) => return Ok(()),
-        (Err(error), _) => error,
-    };
-    Err(match step.get() {
-        Step::Begin => Failed::All(WriteError::Database(error)),
-        Step::Claim => {
-            if let (Error::NotFound, Ok(batches)) = (&error, batches) {
-                // Somebody deleted the row, or another buffer has the same id.
-                *batches = Batches::new();
-            }
-            Failed::All(WriteError::Batches(error))
-        }
-        Step::Rows if is_of_all(&error) || conn.batch_execute("SELECT 1").is_err() => {
-            Failed::All(WriteError::Database(error))
-        }
-        Step::Rows => Failed::Rows(error),
-        Step::Commit => Failed::Unknown(error),
+fn written<Conn>(rows: Batch<Conn>) -> (Batch<Conn>, Fate) {
+    (rows, Fate::Written)
+}
+
+fn dropped<Conn>(
+    (table, ..): TableId,
+    rows: &dyn Rows<Conn>,
+    errors: impl IntoIterator<Item = Error>,
+) -> impl Iterator<Item = Dropped> {
+    let rows = rows.list().into_iter().zip(errors);
+    rows.map(move |((day, key, amounts), error)| Dropped {
+        table,
+        key,
+        day,
+        amounts,
+        error,
     })
 }
 
-fn remove<Conn: 'static>(
-    batches: &refusing::Batches<Conn>,
-    shards: &Shards<Conn>,
-    backlog: &Mutex<Backlog<Conn>>,
-    done: &mut Done,
-) {
-    for batch in batches {
-        batch.remove_from(&mut lock(backlog), shards);
-        done.written += batch.len();
+/// Writes those rows of `batch` that the database takes. Each part has a savepoint, and a part that fails
+/// is split, down to each row.
+///
+/// A row whose error is not known is refused if it fails at once, and the table takes other rows: those
+/// that are written here, or `earlier`, or if there are none, one with other amounts.
+///
+/// After an error, the transaction cannot go on.
+fn write_others<Conn: Connection>(
+    batch: &dyn Rows<Conn>,
+    earlier: Option<&dyn Rows<Conn>>,
+    conn: &mut Conn,
+) -> QueryResult<Outcome<Conn>> {
+    let (mut outcome, mut unknown, mut held) = (Vec::new(), Vec::new(), 0);
+    let mut others = None;
+    let mut parts = batch.split(PARTS);
+    while let Some(part) = parts.pop() {
+        let begun = Instant::now();
+        let Err(error) = in_savepoint(conn, |conn| part.write(conn))? else {
+            others = Some(outcome.len());
+            outcome.push(written(part));
+            continue;
+        };
+        let is_at_once = begun.elapsed() < AT_ONCE;
+        if is_passing(&error) || is_of_all(&error) {
+            return Err(error);
+        } else if part.len() > 1 {
+            parts.extend(part.split(PARTS));
+        } else if is_of_one_row(&error) {
+            outcome.push((part, Fate::Refused(error)));
+        } else if is_at_once {
+            unknown.push((part, error));
+        } else {
+            outcome.push((part, Fate::Held(error)));
+            held += 1;
+        }
+        let takes_rows = earlier.is_some() || others.is_some();
+        if held + if takes_rows { 0 } else { unknown.len() } >= MOST_HELD {
+            break;
+        }
+    }
+    if unknown.is_empty() {
+        return Ok(outcome);
+    }
+    let mut takes_others = false;
+    match others.map(|at| &*outcome[at].0).or(earlier) {
+        Some(rows) => takes_others = could_write(rows, conn)?,
+        None => {
+            for (row, _) in &unknown {
+                takes_others = takes_others || could_write(&*row.reversed(), conn)?;
+            }
+        }
+    }
+    outcome.extend(match takes_others {
+        true => unknown
+            .into_iter()
+            .map(|(row, error)| (row, Fate::Refused(error)))
+            .collect(),
+        false => {
+            let held = unknown.into_iter().take(MOST_HELD);
+            held.map(|(row, error)| (row, Fate::Held(error)))
+                .collect::<Vec<_>>()
+        }
+    });
+    Ok(outcome)
+}
+
+/// Whether the database would take these rows now. Writes nothing.
+fn could_write<Conn: Connection>(rows: &dyn Rows<Conn>, conn: &mut Conn) -> QueryResult<bool> {
+    let written = in_savepoint(conn, |conn| {
+        rows.write(conn)?;
+        Err(Error::RollbackTransaction)
+    })?;
+    Ok(written == Err(Error::RollbackTransaction))
+}
+
+/// Runs `write` in a savepoint, and returns its result.
+///
+/// # Errors
+///
+/// That of `write`, if the savepoint is lost with the whole transaction. Nothing can be written then: it
+/// would be committed at once.
+fn in_savepoint<Conn: Connection>(
+    conn: &mut Conn,
+    write: impl FnOnce(&mut Conn) -> QueryResult<()>,
+) -> QueryResult<QueryResult<()>> {
+    let mut failed = None;
+    let result = conn.transaction(|conn| {
+        write(conn).map_err(|error| {
+            failed = Some(error);
+            Error::RollbackTransaction
+        })
+    });
+    match (result, failed) {
+        (Ok(()), _) => Ok(Ok(())),
+        (Err(Error::RollbackTransaction), Some(error)) => Ok(Err(error)),
+        (Err(error), failed) => Err(failed.unwrap_or(error)),
     }
 }
 
-/// Reports the rows of these batches, each with this error.
-fn discard<Conn: 'static>(
-    batches: &refusing::Batches<Conn>,
-    error: &Error,
-    shards: &Shards<Conn>,
-    backlog: &Mutex<Backlog<Conn>>,
-    done: &mut Done,
-) {
-    for batch in batches {
-        batch.remove_from(&mut lock(backlog), shards);
-        for row in batch.split(batch.len()) {
-            let error =
-                Error::DatabaseError(DatabaseErrorKind::Unknown, Box::new(error.to_string()));
-            done.refused.push(row.refused(error));
-        }
+/// Whether the database takes no rows at all.
+fn is_of_all(error: &Error) -> bool {
+    use DatabaseErrorKind::{ClosedConnection, ReadOnlyTransaction, UnableToSendCommand, Unknown};
+    match error {
+        Error::DatabaseError(ReadOnlyTransaction | ClosedConnection | UnableToSendCommand, _)
+        | Error::BrokenTransactionManager => true,
+        Error::DatabaseError(Unknown, info) => info.message() == SQLITE_BUSY,
+        _ => false,
     }
 }

@@ -15,19 +15,16 @@ use crate::sql::{
     rows, sql, where_all,
 };
 use crate::typed::key::{
-    BindKey, Entities, KeyOf, KeyTypes, LoadKey, Part, Whole, WholeKey, columns_of, padded,
+    BindKey, Entities, KeyOf, KeyTypes, LoadKey, WholeKey, columns_of, padded,
 };
 use crate::typed::stored_key::StoredKeys;
 use crate::typed::table::{CounterTable, NotEmpty};
 
-/// Removes all counters of an entity from a counter table.
+/// Removes all counters of an entity from a counter table. They read 0 afterwards, and can be
+/// incremented again.
 ///
 /// The entity is given with [`of`](DeleteCounters::of), and several entities with
-/// [`of_many`](DeleteCounters::of_many). The counters read 0 afterwards, and can be incremented
-/// again.
-///
-/// If the counter table has a foreign key with `ON DELETE CASCADE`, deleting the entity removes its
-/// counters; see [below](#on-delete-cascade).
+/// [`of_many`](DeleteCounters::of_many) or [`under`](DeleteCounters::under).
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -41,48 +38,30 @@ use crate::typed::table::{CounterTable, NotEmpty};
 ///
 /// delete_counters(article_counters::table).of(1_i64).execute(conn)?;
 /// assert_eq!(counter_value(views).of_many(&[1_i64, 2]).load(conn)?, [0, 20]);
-///
-/// delete_counters(article_counters::table).of_many(&[1_i64, 2, 7]).execute(conn)?;
-/// assert_eq!(counter_value(views).of_many(&[1_i64, 2]).load(conn)?, [0, 0]);
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// # `ON DELETE CASCADE`
-///
 /// A foreign key with `ON DELETE CASCADE`, as in the reference migrations, removes the counters of
-/// every entity that is deleted, in whatever way it is deleted. Prefer it if the counter table can
-/// have a foreign key. Use `delete_counters`:
+/// every entity that is deleted. Prefer it if the counter table can have a foreign key. (On SQLite,
+/// MySQL and MariaDB, `REPLACE INTO`, as by [`replace_into`](diesel::replace_into), deletes the
+/// existing row of an entity, and with it its counters: use `on_conflict(…).do_update()`.)
 ///
-/// - if the entities are not rows of a table in this database;
-/// - on MySQL and MariaDB, if the table has no foreign key because it locks the entity's row (see
-///   the reference migration);
-/// - to remove the counters of an entity that stays.
-///
-/// On SQLite, MySQL and MariaDB, `REPLACE INTO` deletes the existing row of an entity, and the
-/// foreign key then removes its counters. Diesel's [`replace_into`](diesel::replace_into) uses it.
-/// Use `insert_into(…).on_conflict(…).do_update()` instead.
-///
-/// # Several nodes
-///
-/// With a [`Slot::Partition`](crate::Slot::Partition), it removes only the rows of this node. Call it on
-/// each node.
+/// With a [`Slot::Partition`](crate::Slot::Partition), it removes only the rows of this node. Call
+/// it on each node.
 ///
 /// # Concurrency
 ///
 /// It runs up to six statements in a transaction, or in a savepoint if a transaction is open. With
-/// [`of_many`](DeleteCounters::of_many), PostgreSQL runs the same statements for any number of
-/// entities, and the other databases repeat most of them for each 1,000 entities. On MySQL and
-/// MariaDB, the transaction is READ COMMITTED.
+/// several entities, PostgreSQL runs the same statements for any number of them, and the other
+/// databases repeat most for each 1,000. On MySQL and MariaDB, the transaction is READ COMMITTED.
 ///
 /// - An entity that has no rows is left as it is: an increment that commits meanwhile stays.
-/// - An increment that waits for the removal continues from 0 if the table has no foreign key. If it
-///   has one and the entity is deleted too, the increment fails.
-/// - Other corrections of the same entities wait for it. The lock is the row of 1970-01-01 in slot 0
-///   of each entity that has rows. A [partitioned table](crate::CounterTable#partitions) requires a
-///   partition for it.
-/// - It deletes rows until there are none. While a `DELETE` waits for a merge, the merge can move counts
-///   to a new row, which only the next `DELETE` finds.
+/// - An increment that waits for the removal continues from 0 if the table has no foreign key. If
+///   it has one and the entity is deleted too, the increment fails.
+/// - Other corrections of the same entities wait for it. The lock is the row of 1970-01-01 in slot
+///   0 of each entity that has rows. A [partitioned table](crate::CounterTable#partitions) requires
+///   a partition for it.
 pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
     DeleteCounters::new(())
 }
@@ -130,9 +109,9 @@ impl<T: CounterTable> DeleteCounters<T> {
         DeleteCounters::new(Listed(vec![id.into_value()]))
     }
 
-    /// Sets many entities, by their keys, owned or borrowed. Their counters are removed in the order of
-    /// the keys, so that two deletions do not deadlock. They can if they spell a key of text in two ways
-    /// that the collation takes as equal.
+    /// Sets many entities, by their keys, owned or borrowed. Their counters are removed in the
+    /// order of the keys, so that two deletions do not deadlock, unless they spell a key of text in
+    /// two ways that the collation takes as equal.
     pub fn of_many<K, N>(
         self,
         ids: impl IntoIterator<Item = K>,
@@ -374,62 +353,4 @@ fn find_entities<'a, T: CounterTable, DB: CounterBackend>(
     };
     let rows = where_all([entities.condition(db, key)]);
     sql!("{select}DISTINCT {key} FROM {table}{by_key}{rows} ORDER BY {key}{end}")
-}
-
-/// The counter tables of a model: `(article_counters::table, (votes::table, ()))`. Removes from each the
-/// counters of these keys, which have the first `N` columns.
-pub trait DeleteFromEach<K, N, Conn> {
-    fn delete(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize>;
-}
-
-impl<K, N, Conn> DeleteFromEach<K, N, Conn> for () {
-    fn delete(_: Vec<K>, _: &mut Conn) -> QueryResult<usize> {
-        Ok(0)
-    }
-}
-
-impl<T, Rest, K, N, Conn> DeleteFromEach<K, N, Conn> for (T, Rest)
-where
-    T: CounterTable,
-    Rest: DeleteFromEach<K, N, Conn>,
-    K: KeyOf<T::KeyType, N, Extent: DeleteKeys<T, K::Types, K, Conn>> + Clone,
-{
-    fn delete(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize> {
-        let removed = K::Extent::delete(ids.clone(), conn)?;
-        Ok(removed + Rest::delete(ids, conn)?)
-    }
-}
-
-/// Removes the counters of keys of one extent: whole keys, or the first columns of keys.
-pub trait DeleteKeys<T, Types, K, Conn> {
-    fn delete(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize>;
-}
-
-impl<T, Types, K, Conn> DeleteKeys<T, Types, K, Conn> for Whole
-where
-    T: CounterTable,
-    K: BindKey<T::KeyType, Conn::Backend> + Clone,
-    Conn: LoadConnection<Backend: CounterBackend>,
-{
-    fn delete(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize> {
-        DeleteCounters::<T, _>::new(Listed(ids)).execute(conn)
-    }
-}
-
-impl<T, Types, K, Conn> DeleteKeys<T, Types, K, Conn> for Part
-where
-    T: CounterTable<KeyType: StoredKeys>,
-    Types: KeyTypes,
-    K: BindKey<Types, Conn::Backend>,
-    <T::KeyType as StoredKeys>::Keys:
-        BindKey<T::KeyType, Conn::Backend> + LoadKey<T::KeyType, Conn::Backend>,
-    Conn: LoadConnection<Backend: CounterBackend>,
-{
-    fn delete(ids: Vec<K>, conn: &mut Conn) -> QueryResult<usize> {
-        let removed = ids.into_iter().map(|id| {
-            let these = DeleteCounters::<T, _>::new(Under(One::<Types, _>::new(id)));
-            these.execute(conn)
-        });
-        removed.sum()
-    }
 }

@@ -13,10 +13,13 @@ use crate::correct::{where_locked, where_rows};
 use crate::day::DayRange;
 use crate::read::days::Days;
 use crate::shape::Name;
-use crate::sql::{CounterBackend, Dialect, ENTITY, Sql, fragment, list, load, sql, where_all};
+use crate::sql::{
+    CounterBackend, Dialect, ENTITY, Sql, fragment, list, load, numbered, sql, where_all,
+};
 use crate::typed::counters::{Counters, KeyType, amounts};
 use crate::typed::key::{Entities, KeyTypes, LoadKey};
 use crate::typed::settings::CounterSettings;
+use crate::typed::stored_key::integer;
 
 /// A query of the stored and the true counts of entities, grouped by entity, or by entity and day.
 pub(super) struct DriftQuery<'a, C, DB: CounterBackend> {
@@ -32,26 +35,8 @@ pub(super) struct DriftQuery<'a, C, DB: CounterBackend> {
 // These names are long, because the source can read a table of any name.
 const SOURCE: Name<'static> = Name("diesel_counters_source");
 const DAY: Name<'static> = Name("diesel_counters_day");
-const STORED: [Name<'static>; 8] = [
-    Name("diesel_counters_stored_0"),
-    Name("diesel_counters_stored_1"),
-    Name("diesel_counters_stored_2"),
-    Name("diesel_counters_stored_3"),
-    Name("diesel_counters_stored_4"),
-    Name("diesel_counters_stored_5"),
-    Name("diesel_counters_stored_6"),
-    Name("diesel_counters_stored_7"),
-];
-const ACTUAL: [Name<'static>; 8] = [
-    Name("diesel_counters_actual_0"),
-    Name("diesel_counters_actual_1"),
-    Name("diesel_counters_actual_2"),
-    Name("diesel_counters_actual_3"),
-    Name("diesel_counters_actual_4"),
-    Name("diesel_counters_actual_5"),
-    Name("diesel_counters_actual_6"),
-    Name("diesel_counters_actual_7"),
-];
+const STORED: [Name<'static>; 8] = numbered!(Name, "diesel_counters_stored_": 0 1 2 3 4 5 6 7);
+const ACTUAL: [Name<'static>; 8] = numbered!(Name, "diesel_counters_actual_": 0 1 2 3 4 5 6 7);
 
 impl<'a, C: Counters, DB: CounterBackend> DriftQuery<'a, C, DB> {
     pub(super) fn new(
@@ -188,8 +173,19 @@ impl<'a, C: Counters, DB: CounterBackend> DriftQuery<'a, C, DB> {
         }
         conditions.push(self.days.condition(DAY).filter(|_| !self.days.is_all()));
         let (conditions, by_names) = (where_all(conditions), grouped(groups_source, &names));
+        // MySQL takes a bind value that the source selects for a text.
+        let mut types: Vec<_> = KeyType::<C>::sql_types().iter().map(integer).collect();
+        types.push(Some("DATE"));
+        let key = names
+            .iter()
+            .zip(types)
+            .map(|(name, sql_type)| match sql_type {
+                Some(sql_type) if db == Dialect::MySql => sql!("CAST({*name} AS {sql_type}), "),
+                _ => sql!("{*name}, "),
+            });
+        let key = list("", key);
         let source_part =
-            sql!("SELECT {then(&names)}{&zeros}, {actuals} FROM {SOURCE}{conditions}{by_names}");
+            sql!("SELECT {key}{&zeros}, {actuals} FROM {SOURCE}{conditions}{by_names}");
 
         let of_both = where_all([of_names().filter(|_| !exact)]);
         let wrong = stored.iter().zip(actual).map(|(stored, actual)| {

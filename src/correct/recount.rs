@@ -19,7 +19,7 @@ use crate::sql::transaction::{read_all_rows, refuse_old_snapshots, transaction_o
 use crate::sql::{CounterBackend, Keys, One, rows};
 use crate::typed::counters::{Counters, KeyType, add, difference, is_zero};
 use crate::typed::key::{
-    BindKey, Entities, KeyOf, KeyTypes, LoadKey, WholeKey, columns_of, padded,
+    BindKey, Entities, KeyOf, KeyTypes, LoadKey, OwnedKey, WholeKey, columns_of, padded,
 };
 use crate::typed::settings::CounterSettings;
 use crate::typed::table::{CounterTable, NotEmpty};
@@ -54,9 +54,6 @@ use crate::typed::table::{CounterTable, NotEmpty};
 ///
 /// let added: i64 = recount(article_counters::comments, source).of(2_i64).execute(conn)?;
 /// assert_eq!(added, 1);
-///
-/// let drift: Vec<Drift<i64>> = recount(article_counters::comments, source).execute(conn)?;
-/// assert_eq!(drift, []);
 /// # Ok(())
 /// # }
 /// ```
@@ -68,28 +65,19 @@ use crate::typed::table::{CounterTable, NotEmpty};
 /// - `(key, count)`: the difference is added **to today's count**. The total is then correct.
 ///   Today's count is not: it can be too large, or negative.
 /// - `(key, day, count)`: the difference of each day is added to that day. Totals and series are
-///   then correct.
+///   then correct. Select the days that increments count on: days in UTC, unless the table has its
+///   own `today`; for a table that counts by week, month or year, the first day of each period.
 ///
-/// For a tuple of counters, select a count for each of them. If `source` returns several rows of
-/// one entity, or of one entity and day, they are added up.
+/// For a tuple of counters, select a count for each of them. Several rows of one entity, or of one
+/// entity and day, are added up. Texts require the collation of the counter table's column.
 ///
 /// **If `source` does not return an entity, or a day, its true count is 0.** `source` must
 /// therefore return everything that the counter ever counted, or everything that it counted on the
-/// days given with [`between`](Recount::between). No row of the counter table is deleted.
+/// days given with [`between`](Recount::between). If old days were [folded](crate::dsl::fold()),
+/// the recount gives them their counts back. Fold them again afterwards.
 ///
-/// If the keys are texts, they require the collation of the counter table's column.
-///
-/// # Recounting by day
-///
-/// A recount by day can also import the counts of a log, if the log has all counts of the counter, or
-/// all of [some days](Recount::between), where an example is. Running the import again changes nothing.
-/// For counts that are not in a table, see [`SetCounter::of_days`](crate::dsl::SetCounter::of_days).
-///
-/// - `source` must select the days that increments count on: days in UTC, unless the table has its
-///   own `today`.
-/// - For a table that counts by week, month or year, select the first day of each period.
-/// - If old days were [folded](crate::dsl::fold()), the recount gives them their counts back. Fold
-///   them again afterwards.
+/// A recount by day can import the counts of a log. For counts that are not in a table, see
+/// [`SetCounter::of_days`](crate::dsl::SetCounter::of_days).
 ///
 /// # Concurrency
 ///
@@ -97,29 +85,28 @@ use crate::typed::table::{CounterTable, NotEmpty};
 /// count if the application writes the count and the counted row in the same transaction. If they
 /// are in two transactions, a recount between them sees one without the other.
 ///
-/// The recount first locks the entity against other corrections. Then one statement reads both the
-/// stored and the true counts, as of the same moment. The lock is the entity's row of 1970-01-01 in
-/// slot 0. If the row does not exist, it is inserted with zeros. A
-/// [partitioned table](crate::CounterTable#partitions) requires a partition for it.
+/// The recount first locks the entity against other corrections, by its row of 1970-01-01 in slot
+/// 0, which is inserted if it does not exist (in a [partitioned
+/// table](crate::CounterTable#partitions), it requires a partition). Then one statement reads both
+/// the stored and the true counts.
 ///
 /// # Errors
 ///
-/// `execute` returns the database's own errors, an [overflow](crate::is_overflow()) if a stored count, a
-/// difference or a row is out of the range of an `i64`, and a
+/// `execute` returns the database's own errors, an [overflow](crate::is_overflow()) if a stored
+/// count, a difference or a row is out of the range of an `i64`, and a
 /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError):
 ///
 /// - if `source` selects other columns than a key, a day if it counts by day, and the counts;
-/// - if a transaction is open on MySQL or MariaDB: there a query can read rows as they were at the
-///   first query of the transaction, before the lock. It works in a transaction of
-///   [`begin_test_transaction`](diesel::Connection::begin_test_transaction);
-/// - if `source` counts on a day that is not the first day of one of the table's periods, such as a
-///   Tuesday for a table that counts by week. The error names the day;
-/// - if [`between`](Recount::between) is given days, and the table counts in total, or `source` does not
-///   count by day.
+/// - if a transaction is open on MySQL or MariaDB, other than that of
+///   [`begin_test_transaction`](diesel::Connection::begin_test_transaction): a query in it can read rows as
+///   they were before the lock;
+/// - if `source` counts on a day that is not the first day of one of the table's periods;
+/// - if [`between`](Recount::between) is given days, and the table counts in total, or `source`
+///   does not count by day.
 ///
-/// On PostgreSQL, `execute` and `dry_run` fail if a policy of row level security applies to the caller and
-/// a table that they read: rows that it hides would be taken for rows that do not exist. They set
-/// `row_security` off in their transaction. Recount as a role with `BYPASSRLS`.
+/// On PostgreSQL, `execute` and `dry_run` fail if a policy of row level security applies to the
+/// caller and a table that they read, because rows that it hides would be taken for rows that do
+/// not exist. Recount as a role with `BYPASSRLS`.
 pub fn recount<C, S>(_counters: C, source: S) -> Recount<C, S::Query>
 where
     C: Counters,
@@ -215,43 +202,17 @@ impl<C: Counters<Table: CounterTable<KeyType = ()>>, Source> Recount<C, Source> 
 
 impl<C: Counters, Source, E> Recount<C, Source, E> {
     /// Recounts only these days. Counts of other days do not change, and `source` need not select
-    /// them. If the table counts by week, month or year, these are the whole periods that overlap the
-    /// range.
-    ///
-    /// ```
-    /// # include!("../doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// # diesel::table! { downloads (article_id, day) { article_id -> BigInt, day -> Date, number -> BigInt } }
-    /// # diesel::sql_query("CREATE TABLE downloads (article_id BIGINT, day DATE, number BIGINT)").execute(conn)?;
-    /// # diesel::sql_query("INSERT INTO downloads VALUES (1, '2026-03-01', 7)").execute(conn)?;
-    /// # let day = |day| chrono::NaiveDate::from_ymd_opt(2026, 3, day).unwrap();
-    /// use diesel_counters::dsl::recount;
-    /// use diesel_counters::prelude::*;
-    /// use schema::article_counters::views;
-    ///
-    /// increment(views).of(1_i64).on(day(2)).by(5).execute(conn)?;
-    ///
-    /// // The log of the first of March, imported twice.
-    /// let log = downloads::table.select((downloads::article_id, downloads::day, downloads::number));
-    /// for changed in [1, 0] {
-    ///     let drift: Vec<diesel_counters::Drift<i64>> =
-    ///         recount(views, log).between(day(1)..=day(1)).execute(conn)?;
-    ///     assert_eq!(drift.len(), changed);
-    /// }
-    /// let series = counter_series(views).of(1_i64).load(conn)?;
-    /// assert_eq!(series, [(day(1), 7), (day(2), 5)]);
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// them: `recount(views, log).between(day..=day)` imports the log of a day, and a second time
+    /// changes nothing. If the table counts by week, month or year, these are the whole periods that
+    /// overlap the range.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
         self.days = DayRange::whole(days, C::Table::PERIOD);
         self
     }
 
-    /// Sets how many entities are corrected in one transaction: from 1 to 8,192, or, if their key has
-    /// several columns, to 8,192 divided by their number. Defaults to 256. A number outside of this
-    /// range is replaced by the nearest one in it.
+    /// Sets how many entities are corrected in one transaction: from 1 to 8,192, or, if their key
+    /// has several columns, to 8,192 divided by their number. Defaults to 256. Another number is
+    /// replaced by the nearest one.
     pub fn batch(mut self, entities: usize) -> Self {
         self.batch = entities.clamp(1, MAX_BATCH / KeyType::<C>::COLUMNS.max(1));
         self
@@ -292,7 +253,7 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
     where
         C::Table: CounterTable<KeyType: NotEmpty>,
         E: Entities<Conn::Backend>,
-        K: LoadKey<KeyType<C>, Conn::Backend> + BindKey<KeyType<C>, Conn::Backend> + Ord + Clone,
+        K: OwnedKey<KeyType<C>, Conn::Backend>,
         Source: QueryFragment<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
@@ -318,7 +279,7 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
         conn: &mut Conn,
     ) -> QueryResult<Vec<Found<C, K>>>
     where
-        K: LoadKey<KeyType<C>, Conn::Backend> + BindKey<KeyType<C>, Conn::Backend> + Ord + Clone,
+        K: OwnedKey<KeyType<C>, Conn::Backend>,
         Source: QueryFragment<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {

@@ -18,8 +18,8 @@ use crate::typed::settings::{CounterSettings, assert_program_counts};
 ///
 /// The entity is given with [`of`](SetCounter::of), and the value with [`to`](SetCounter::to).
 /// `execute` adds the difference between the value and the stored total to today's count, and
-/// returns the total before. Counts of earlier days do not change. [`on`](SetCounter::on) sets the
-/// count of one day instead, and [`of_days`](SetCounter::of_days) those of many entities and days.
+/// returns the total before. [`on`](SetCounter::on) sets the count of one day instead, and
+/// [`of_days`](SetCounter::of_days) those of many entities and days.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -31,24 +31,18 @@ use crate::typed::settings::{CounterSettings, assert_program_counts};
 ///
 /// increment(views).of(1_i64).by(3).execute(conn)?;
 /// let before: i64 = set_counter(views).of(1_i64).to(100).execute(conn)?;
-/// increment(views).of(1_i64).execute(conn)?;
 ///
 /// assert_eq!(before, 3);
-/// assert_eq!(counter_value(views).of(1_i64).get_result::<i64>(conn)?, 101);
+/// assert_eq!(counter_value(views).of(1_i64).get_result::<i64>(conn)?, 100);
 /// # Ok(())
 /// # }
 /// ```
 ///
 /// # Concurrency
 ///
-/// A count of another transaction is neither lost nor counted twice. Increments do not wait for
-/// `set_counter`, with two exceptions:
-///
-/// - on SQLite, which has one writer at a time;
-/// - on MySQL and MariaDB if the caller has a transaction open: there it locks the entity's rows
-///   until the transaction ends.
-///
-/// Other corrections of the same entity wait for it; see [`execute`](SetCounter::execute).
+/// A count of another transaction is neither lost nor counted twice. Other corrections of the
+/// entity wait for it. Increments do not, except on SQLite, and on MySQL and MariaDB if the caller
+/// has a transaction open: there it locks the entity's rows until the transaction ends.
 pub fn set_counter<C: Counters>(_counters: C) -> SetCounter<C> {
     const { assert_program_counts::<C>() }
     SetCounter {
@@ -103,18 +97,19 @@ impl<C: Counters, Id> SetCounter<C, Id> {
     /// Sets the counters. Returns the value before, or a tuple of values.
     ///
     /// It runs up to three statements in a transaction, or in a savepoint if a transaction is open;
-    /// in an open transaction on MySQL and MariaDB, four or more. One reads all rows of the entity. The
-    /// first statement adds 0 to the entity's row of 1970-01-01 in slot 0, which is inserted if it
-    /// does not exist. This row is the lock that lets one correction of the entity run at a time. A
-    /// [partitioned table](crate::CounterTable#partitions) requires a partition for it. On MySQL and
-    /// MariaDB, the transaction is READ COMMITTED.
+    /// in an open transaction on MySQL and MariaDB, four or more. The first one adds 0 to the
+    /// entity's row of 1970-01-01 in slot 0, which is inserted if it does not exist (a [partitioned
+    /// table](crate::CounterTable#partitions) requires a partition for it). This row is the lock
+    /// that lets one correction of the entity run at a time. On MySQL and MariaDB, the transaction
+    /// is READ COMMITTED.
     ///
     /// # Errors
     ///
     /// It returns the database's own errors. In a transaction above READ COMMITTED, this can be a
-    /// serialization failure: another transaction has corrected, merged or deleted the counters since
-    /// the first statement of that transaction. It returns an [overflow](crate::is_overflow()) if the
-    /// value before, the difference, or a row is out of the range of an `i64`.
+    /// serialization failure: another transaction has corrected, merged or deleted the counters
+    /// since the first statement of that transaction. It returns an
+    /// [overflow](crate::is_overflow()) if the value before, the difference, or a row is out of the
+    /// range of an `i64`.
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
     where
         Id: BindKey<KeyType<C>, Conn::Backend> + Clone,

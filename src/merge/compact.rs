@@ -16,10 +16,10 @@ use crate::typed::table::CounterTable;
 /// Merges the slots of past days: each entity then has one row for each of these days.
 ///
 /// Totals, and the counts of each day, do not change, not even while it runs. It merges the days
-/// before yesterday, or the days before the day given with [`before`](Compact::before).
-/// Merged rows have slot 0, which no increment writes except on SQLite. With a
-/// [`Slot::Partition`](crate::Slot::Partition), only the rows of the partition are merged, into its slot.
-/// Without one, the rows that partitions have left are merged too.
+/// before yesterday, or before the day given with [`before`](Compact::before); for a table that
+/// counts by week, month or year, whole periods, and never the current one. Merged rows have slot
+/// 0, which only SQLite increments. With a [`Slot::Partition`](crate::Slot::Partition), it merges
+/// the rows of the partition, into its slot; without one, also the rows that partitions have left.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -36,98 +36,62 @@ use crate::typed::table::CounterTable;
 /// # }
 /// ```
 ///
-/// Run it regularly, such as once a day: with a [`Compactor`](crate::Compactor) (feature `r2d2`), or
-/// with the command `diesel-counters compact`. It can be killed at any time, and run again.
-///
-/// # Periods and late increments
-///
-/// An increment of a day that was merged inserts a new row. The next run merges it.
-///
-/// A table that counts by week, month or year is merged by whole periods: never the current one.
-///
-/// # Columns
+/// Run it once a day: with a [`Compactor`](crate::Compactor), or with the command `diesel-counters
+/// compact`. It can be killed at any time, and run again. An increment of a day that was merged
+/// inserts a new row, which the next run merges.
 ///
 /// It adds up every `BigInt` column of the `table!` that is not part of the primary key. The values
-/// of other columns are discarded with the rows that are merged. If the table has a column that the
-/// `table!` does not have, it fails with an error that names the column, because the column could
-/// be a counter of a newer version.
+/// of other columns are discarded with the rows that are merged.
 ///
 /// # Concurrency
 ///
-/// It works in the order of the primary key, in short transactions of one
-/// [`batch`](Compact::batch) of rows each. Each transaction:
+/// It works in the order of the primary key, in transactions of one [`batch`](Compact::batch) of
+/// rows each. Each transaction:
 ///
 /// 1. inserts the rows of slot 0 that do not exist yet, with zeros;
-/// 2. locks these rows and the rows to merge, except rows that another transaction has locked;
+/// 2. locks these rows and the rows to merge, except rows that another transaction has locked,
+///    which are left for the next run;
 /// 3. adds the rows up and deletes them.
 ///
-/// Rows that are locked are left for the next run. A merge therefore does not wait for increments,
-/// and an increment of a day that is being merged waits for one batch at most. On SQLite, every
-/// write waits for one batch at most.
+/// So a merge does not wait for increments, and an increment of a day that is being merged waits
+/// for one batch at most. On SQLite, every write does. There are exceptions:
 ///
-/// If the counter table has a foreign key:
-///
-/// - the insert in step 1 waits for a transaction that has locked the entity's row, as every
-///   increment does;
-/// - if an entity is deleted while its counters are merged, the run can fail with a foreign key
-///   violation;
-/// - a transaction that deletes several entities in another order than that of their keys can
-///   deadlock with the merge.
-///
-/// Deadlocks and serialization failures are possible:
-///
+/// - If the counter table has a foreign key, the insert waits for a transaction that has locked the
+///   entity's row. A run can fail with a foreign key violation, or deadlock, if entities are
+///   deleted meanwhile.
 /// - On MySQL and MariaDB, two transactions that wait for the merge of neighbouring rows of one day
 ///   can deadlock, because InnoDB turns their locks on deleted rows into gap locks.
-/// - On MySQL and MariaDB, a transaction that deletes an entity's counters can deadlock with the
-///   merge.
-/// - On PostgreSQL, transactions above READ COMMITTED can fail with a serialization failure. On MySQL
-///   and MariaDB, the transactions of a merge are READ COMMITTED.
+/// - On PostgreSQL, transactions above READ COMMITTED can fail with a serialization failure. On
+///   MySQL and MariaDB, the transactions of a merge are READ COMMITTED.
 ///
-/// An application has to retry its transactions after these errors anyway. If it is the merge that
-/// fails, it returns the error; run it again.
-///
-/// # One run at a time
-///
-/// A run takes an advisory lock of the session for the table (`pg_try_advisory_lock` or `GET_LOCK`).
-/// If another run has the lock, it does nothing, and returns
-/// [`already_running`](Compacted::already_running).
-///
-/// SQLite has no advisory locks, so two runs can merge the same table at the same time. Counts stay
-/// exact. Several nodes that accept writes do not share their locks: set a partition on each of them,
-/// and each merges its own rows.
-///
-/// Use a direct connection, not a pooler that gives each transaction another session. With this kind
-/// of pooler, the lock stays in a session of the pooler, and prevents later runs. If a run finds at
-/// its end that another session has its lock, it fails with an error.
+/// A run takes an advisory lock of the session for the table (`pg_try_advisory_lock` or
+/// `GET_LOCK`). If another run has the lock, it does nothing, and returns
+/// [`already_running`](Compacted::already_running). SQLite has no such locks: two runs can merge
+/// the same table at the same time, and counts stay exact. Use a direct connection, not a pooler
+/// that gives each transaction another session.
 ///
 /// # Errors
 ///
-/// [`execute`](Compact::execute) returns the database's own errors. It also fails with:
+/// [`execute`](Compact::execute) returns the database's own errors, such as those above. It also
+/// fails with:
 ///
 /// - [`AlreadyInTransaction`](diesel::result::Error::AlreadyInTransaction), if a transaction is
 ///   open, unless it was begun with
 ///   [`begin_test_transaction`](diesel::Connection::begin_test_transaction);
-/// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) that names the column, if the
-///   values of a column would be lost;
-/// - an [overflow](crate::is_overflow()) that names some of the rows, if the sum of rows to merge is
-///   out of the range of an `i64`;
-/// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) with the number of rows, if an
-///   SQLite table has days that are not stored as `YYYY-MM-DD`.
+/// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) that names the column, if
+///   the table has a column that the `table!` does not have, because it could be a newer counter;
+/// - an [overflow](crate::is_overflow()), if the sum of rows to merge is out of the range of an
+///   `i64`;
+/// - a `QueryBuilderError` with the number of rows, if an SQLite table has days that are not stored
+///   as `YYYY-MM-DD`. All other rows have then been merged.
 ///
-/// In the last two cases, the run skips these rows, merges all others, and then returns the error.
-/// Batches that were merged before an error stay merged.
-///
-/// On PostgreSQL, a merge of rows fails if a policy of row level security applies to the caller and the
-/// table: one that keeps merged rows from being deleted would double their counts. Merge as a role with
-/// `BYPASSRLS`.
+/// Batches that were merged before an error stay merged. On PostgreSQL, a merge fails if a policy
+/// of row level security applies to the caller and the table: merge as a role with `BYPASSRLS`.
 ///
 /// # Cost
 ///
-/// A run reads the table three times: to count the rows to merge, to find them, and to count those
-/// that are left. A run that finds none reads it once.
-///
-/// With batches of 100, 11,000 to 26,000 rows were merged a second, and increments took 1.1 to 1.7 times
-/// as long meanwhile; `docs/performance.md` has the measurements.
+/// A run reads the table three times, or once if it finds nothing to merge. `docs/performance.md`
+/// has measurements.
 pub fn compact<T>(_table: T) -> CompactOf<T>
 where
     T: CounterTable<KeyType: StoredKeys>,
@@ -147,8 +111,8 @@ pub type CompactOf<T> = Compact<
 ///
 /// Totals do not change, nor do series of the period or of a longer one. The counts of each single
 /// day are lost: the count of a month is stored under its first day, and a count without a day
-/// under 1970-01-01, which no series reads. **This cannot be undone.** Keep as many days as you will
-/// ever want to show.
+/// under 1970-01-01, which no series reads. **This cannot be undone.** Keep as many days as you
+/// will ever want to show.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -163,39 +127,27 @@ pub type CompactOf<T> = Compact<
 /// for day in [day(1, 5), day(1, 31), day(2, 1), day(3, 1)] {
 ///     increment(views).of(1_i64).on(day).by(10).execute(conn)?;
 /// }
-/// let by_month = counter_series(views).of(1_i64).per(Period::Month).between(day(1, 1)..=day(3, 31));
+/// let by_month = counter_series(views).of(1_i64).per(Period::Month);
 ///
 /// fold(article_counters::table).per(Period::Month).before(day(3, 10)).execute(conn)?;
-/// assert_eq!(by_month.clone().load(conn)?, [(day(1, 1), 20), (day(2, 1), 10), (day(3, 1), 10)]);
-///
-/// fold(article_counters::table).before(day(2, 1)).execute(conn)?; // into one row without a day
-/// assert_eq!(by_month.load(conn)?, [(day(1, 1), 0), (day(2, 1), 10), (day(3, 1), 10)]);
-/// assert_eq!(counter_value(views).of(1_i64).get_result::<i64>(conn)?, 40);
+/// assert_eq!(by_month.load(conn)?, [(day(1, 1), 20), (day(2, 1), 10), (day(3, 1), 10)]);
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// Rows of the day given with [`before`](Compact::before), of later days, and of days before 1970 do
-/// not change. If the table counts by week, month or year, or is folded into them, that is the whole
-/// period of this day. Periods from 1970 on are folded, but for the one of 1970-01-01.
+/// Rows of the day given with [`before`](Compact::before), of later days, and of days before 1970
+/// do not change. Of a period of several days, the whole period of that day does not change, nor
+/// that of 1970-01-01.
 ///
-/// # What is left to read
+/// A daily series shows a folded month as one high bar, and a range that begins in the middle of
+/// the month does not contain it: ask for whole months where only months are left. Fold days into
+/// months, and months later into years. A week can lie in two months: its count is that of the
+/// month in which it begins.
 ///
-/// A query of days reads a folded month as the count of its first day: a daily series has one high
-/// bar, and a [range](crate::dsl::CounterValue::between) that begins in the middle of the month does
-/// not contain it. Ask for whole months where only months are left.
-///
-/// Fold days into months, and months later into years; a week can lie in two months, so its count
-/// is that of the month in which it begins.
-///
-/// [`CompactorBuilder::fold_into`](crate::dsl::CompactorBuilder::fold_into) (feature `r2d2`) and the
-/// command `diesel-counters fold --into month` do the same regularly.
-///
-/// A [partitioned table](crate::CounterTable#partitions) requires a partition for the first day of
-/// each period, or for 1970-01-01.
-///
-/// See [`compact`](crate::dsl::compact()) for columns, concurrency, cost and errors, which are the
-/// same.
+/// [`CompactorBuilder::fold`](crate::dsl::CompactorBuilder::fold) and the command
+/// `diesel-counters fold` do it regularly. See [`compact`](crate::dsl::compact()) for columns,
+/// concurrency, cost and errors. A [partitioned table](crate::CounterTable#partitions) requires a
+/// partition for the first day of each period, or for 1970-01-01.
 pub fn fold<T>(_table: T) -> Fold<T>
 where
     T: CounterTable<KeyType: StoredKeys>,
@@ -324,7 +276,6 @@ impl<'p, Types, K> Compact<'p, Types, K> {
         MergeRange::new(self.into, self.shape.period, self.day, self.partition)
     }
 
-    #[cfg(feature = "r2d2")]
     pub(crate) fn table_name(&self) -> &str {
         self.shape.label
     }

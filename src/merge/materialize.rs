@@ -16,7 +16,7 @@ use crate::shape::{Name, Shape, TableName};
 use crate::sql::transaction::{begin_read_committed, is_in_a_transaction, read_all_rows};
 use crate::sql::{CounterBackend, execute, load, load_number};
 use crate::typed::counters::Counters;
-use crate::typed::key::{BindKey, KeyTypes, LoadKey};
+use crate::typed::key::{KeyTypes, OwnedKey};
 use crate::typed::settings::{ChildOf, CounterSettings, ParentColumns};
 use crate::typed::table::{CounterTable, RenderName, table_name};
 
@@ -134,29 +134,8 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
         self
     }
 
-    /// Copies the counts of the last days, in place of the totals: of `days` days, the last of which is
-    /// the table's [`today`](crate::CounterSettings::today). With 0, the copy fails.
-    ///
-    /// ```
-    /// # include!("../doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// # let last_year = chrono::Utc::now().date_naive() - chrono::Days::new(365);
-    /// use diesel_counters::prelude::*;
-    /// use schema::article_counters::views;
-    /// use schema::articles;
-    ///
-    /// increment(views).of(1_i64).by(3).execute(conn)?;
-    /// increment(views).of(1_i64).by(5).on(last_year).execute(conn)?;
-    ///
-    /// Article::materialize(views, articles::recent_views).last_days(90).execute(conn)?;
-    ///
-    /// let by_recent = articles::table.order((articles::recent_views.desc(), articles::id.desc()));
-    /// let first: (i64, i64) = by_recent.select((articles::id, articles::recent_views)).first(conn)?;
-    /// assert_eq!(first, (1, 3));
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Copies the counts of the last days, in place of the totals: of `days` days, the last of
+    /// which is the table's [`today`](crate::CounterSettings::today). With 0, the copy fails.
     pub fn last_days(mut self, days: u32) -> Self {
         if days == 0 {
             self.days = None;
@@ -205,11 +184,7 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
     pub fn dry_run<Conn>(mut self, conn: &mut Conn) -> QueryResult<Materialized>
     where
         Types: KeyTypes,
-        K: BindKey<Types, Conn::Backend>
-            + LoadKey<Types, Conn::Backend>
-            + Clone
-            + PartialEq
-            + fmt::Debug,
+        K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         self.copy(false, conn)
@@ -217,28 +192,23 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
 
     /// Copies the totals. Returns the number of rows that were written.
     ///
-    /// Each statement that writes is a transaction of its own, unless a transaction is open. On MySQL
-    /// and MariaDB, this transaction is READ COMMITTED. If
-    /// another transaction has changed the column of a row since it was read, the row is not
-    /// written. The next run writes it.
+    /// Each statement that writes is a transaction of its own, unless a transaction is open. On
+    /// MySQL and MariaDB, this transaction is READ COMMITTED. A row whose column another
+    /// transaction has changed since it was read is not written. The next run writes it.
     ///
     /// # Errors
     ///
     /// It returns the database's own errors: an [overflow](crate::is_overflow()), for example, if a
-    /// total is out of the range of an `i64`. It fails with a
-    /// [`QueryBuilderError`](Error::QueryBuilderError) if a row keeps its old value: because a trigger
-    /// of the table prevents the update, or because SQLite stores the key as another type than its
-    /// column's. Rows that were written before the error stay written. It fails with the same error if
-    /// the number of the [last days](Materialize::last_days) is 0, and, on PostgreSQL, with the
-    /// database's own if a policy of row level security hides rows from the caller.
+    /// total is out of the range of an `i64`, or, on PostgreSQL, an error if a policy of row level
+    /// security hides rows from the caller. It fails with a
+    /// [`QueryBuilderError`](Error::QueryBuilderError) if the number of the [last
+    /// days](Materialize::last_days) is 0, or if a row keeps its old value: because a trigger of
+    /// the table prevents the update, or because SQLite stores the key as another type than its
+    /// column's. Rows that were written before the error stay written.
     pub fn execute<Conn>(mut self, conn: &mut Conn) -> QueryResult<usize>
     where
         Types: KeyTypes,
-        K: BindKey<Types, Conn::Backend>
-            + LoadKey<Types, Conn::Backend>
-            + Clone
-            + PartialEq
-            + fmt::Debug,
+        K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         Ok(self.copy(true, conn)?.written as usize)
@@ -248,11 +218,7 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
     pub(crate) fn copy<Conn>(&mut self, writes: bool, conn: &mut Conn) -> QueryResult<Materialized>
     where
         Types: KeyTypes,
-        K: BindKey<Types, Conn::Backend>
-            + LoadKey<Types, Conn::Backend>
-            + Clone
-            + PartialEq
-            + fmt::Debug,
+        K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let days = self.days.ok_or_else(|| {
@@ -301,11 +267,7 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
     ) -> QueryResult<()>
     where
         Types: KeyTypes,
-        K: BindKey<Types, Conn::Backend>
-            + LoadKey<Types, Conn::Backend>
-            + Clone
-            + PartialEq
-            + fmt::Debug,
+        K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let mut written = 0;
@@ -347,11 +309,7 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
     ) -> QueryResult<Vec<Differing<K>>>
     where
         Types: KeyTypes,
-        K: BindKey<Types, Conn::Backend>
-            + LoadKey<Types, Conn::Backend>
-            + Clone
-            + PartialEq
-            + fmt::Debug,
+        K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let (shape, counter, into) = (self.shape, self.counter, &self.into);

@@ -5,5 +5,4 @@ pub(crate) mod materialize;
 mod parent_rows;
 mod range;
 mod run;
-mod skipped;
 mod statements;

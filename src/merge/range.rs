@@ -65,23 +65,6 @@ impl MergeRange {
         (entity.clone(), self.into.start(*day), slot)
     }
 
-    /// Splits rows by the row that they are added to. If all are added to the same row, returns the
-    /// first of them as the error.
-    pub(super) fn split_by_target<K: Clone + Ord>(
-        &self,
-        rows: Vec<RowKey<K>>,
-    ) -> Result<Vec<Vec<RowKey<K>>>, RowKey<K>> {
-        let same = |a: &RowKey<K>, b: &RowKey<K>| self.target_of(a) == self.target_of(b);
-        let mut parts: Vec<_> = rows.chunk_by(same).map(<[_]>::to_vec).collect();
-        match &parts[..] {
-            [one] => Err(one[0].clone()),
-            _ => {
-                parts.reverse();
-                Ok(parts)
-            }
-        }
-    }
-
     /// Returns the keys of the rows that these rows are added to, in the order to lock them.
     pub(super) fn targets_of<K: Clone + Ord>(&self, rows: &[RowKey<K>]) -> Vec<RowKey<K>> {
         let mut targets: Vec<RowKey<K>> = rows.iter().map(|row| self.target_of(row)).collect();

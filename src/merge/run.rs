@@ -1,7 +1,6 @@
 //! The run of a merge: a transaction for each batch.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
@@ -12,14 +11,12 @@ use diesel::deserialize;
 use diesel::result::Error;
 use diesel::row::{Field, Row};
 
-use crate::error::is_overflow;
 use crate::merge::compact::{Compact, Compacted};
 use crate::merge::range::RowKey;
-use crate::merge::skipped::Skipped;
 use crate::merge::statements::{self, RowKeys};
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction_on_all_rows};
 use crate::sql::{CounterBackend, execute, load, load_number};
-use crate::typed::key::{BindKey, KeyTypes, LoadKey, columns_of};
+use crate::typed::key::{BindKey, KeyTypes, LoadKey, OwnedKey, columns_of};
 
 impl<Types, K> Compact<'_, Types, K> {
     /// Returns the number of rows to merge, in [`left`](Compacted::left), and merges none.
@@ -45,7 +42,7 @@ impl<Types, K> Compact<'_, Types, K> {
     pub fn execute<Conn>(mut self, conn: &mut Conn) -> QueryResult<Compacted>
     where
         Types: KeyTypes,
-        K: BindKey<Types, Conn::Backend> + LoadKey<Types, Conn::Backend> + Clone + Ord + Debug,
+        K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         if is_in_a_lasting_transaction(conn)? {
@@ -107,7 +104,7 @@ impl<Types, K> Compact<'_, Types, K> {
     fn merge<Conn>(&mut self, conn: &mut Conn) -> QueryResult<Compacted>
     where
         Types: KeyTypes,
-        K: BindKey<Types, Conn::Backend> + LoadKey<Types, Conn::Backend> + Clone + Ord + Debug,
+        K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let (shape, range, limit) = (self.shape, self.range(), self.batch);
@@ -116,7 +113,8 @@ impl<Types, K> Compact<'_, Types, K> {
             return Ok(so_far);
         }
         so_far.left = self.count(conn)?;
-        let mut skipped = Skipped::none();
+        // Rows that were read and not merged, because another transaction had locked them.
+        let mut skipped: BTreeSet<RowKey<K>> = BTreeSet::new();
         let mut after: Option<RowKey<K>> = None;
         // A run that finds nothing to merge reads the table once, or only an index of it.
         while so_far.left > 0 || after.is_some() {
@@ -131,41 +129,50 @@ impl<Types, K> Compact<'_, Types, K> {
                 break;
             };
             after = Some(last.clone());
-            skipped.refuse_again(&keys, shape)?;
-
-            // If a sum is out of range, the rows of the other sums are merged anyway.
-            let mut batches = vec![keys];
-            while let Some(keys) = batches.pop() {
-                let began = Instant::now();
-                match transaction_on_all_rows(conn, |conn| self.merge_rows(&keys, conn)) {
-                    Ok(merged) => {
-                        so_far.merged += merged;
-                        so_far.left = so_far.left.saturating_sub(merged);
-                        if merged < keys.len() as u64 {
-                            skipped.left.extend(keys);
-                        }
-                    }
-                    Err(error) if is_overflow(&error) => match range.split_by_target(keys) {
-                        Ok(smaller) => batches.extend(smaller),
-                        Err(key) => skipped.overflows.push((key, error)),
-                    },
-                    Err(error) => return Err(error),
-                }
-                so_far.longest_transaction = so_far.longest_transaction.max(began.elapsed());
-                (self.on_progress)(&so_far);
-                if (self.is_stopped)() {
-                    return skipped.report(shape, so_far);
-                }
+            // SQLite stores any value in any column. If a key is stored as a value that sorts after the
+            // key that is read for it, the run would read the row again and again.
+            if let Some(again) = keys.iter().find(|key| skipped.contains(*key)) {
+                return Err(Error::QueryBuilderError(
+                    format!(
+                        "SQLite stores a key of `{}` as another type than its column's, and returns \
+                         another key for it, so the rows after it cannot be merged: {again:?}",
+                        shape.label
+                    )
+                    .into(),
+                ));
+            }
+            let began = Instant::now();
+            let merged = transaction_on_all_rows(conn, |conn| self.merge_rows(&keys, conn))?;
+            so_far.merged += merged;
+            so_far.left = so_far.left.saturating_sub(merged);
+            so_far.longest_transaction = so_far.longest_transaction.max(began.elapsed());
+            if merged < keys.len() as u64 {
+                skipped.extend(keys);
+            }
+            (self.on_progress)(&so_far);
+            if (self.is_stopped)() {
+                return Ok(so_far);
             }
         }
-        skipped.other_days = load_number(conn, |db| statements::count_other_days(db, shape))?;
-        skipped.report(shape, so_far)
+        match load_number(conn, |db| statements::count_other_days(db, shape))? {
+            0 => Ok(so_far),
+            rows => Err(Error::QueryBuilderError(
+                format!(
+                    "{rows} rows of `{table}` were skipped, because their day is not stored as \
+                     YYYY-MM-DD: find them with SELECT * FROM {table} WHERE {day} IS NOT date({day}); \
+                     the other rows: {so_far}",
+                    table = shape.label,
+                    day = shape.day(),
+                )
+                .into(),
+            )),
+        }
     }
 
     fn merge_rows<Conn>(&self, keys: &[RowKey<K>], conn: &mut Conn) -> QueryResult<u64>
     where
         Types: KeyTypes,
-        K: BindKey<Types, Conn::Backend> + LoadKey<Types, Conn::Backend> + Clone + Ord,
+        K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let (shape, range) = (self.shape, self.range());

@@ -24,7 +24,8 @@ use crate::typed::table::{CounterTable, NotEmpty};
 /// equal totals are in the order of their keys.
 ///
 /// [`limit`](Ranking::limit) sets the number of entities, and [`between`](Ranking::between) the
-/// days. Each row has the key of an entity and its total, a `BigInt`:
+/// days. Each row has the key of an entity and its total, a `BigInt`. Load the models by the keys,
+/// in a second query:
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -36,26 +37,9 @@ use crate::typed::table::{CounterTable, NotEmpty};
 ///
 /// increment(views).of_many([(1_i64, 10), (2, 200)]).execute(conn)?;
 ///
-/// let most_read: Vec<(i64, i64)> =
-///     ranking(views).between(today..).limit(2).load(conn)?;
+/// let most_read: Vec<(i64, i64)> = ranking(views).between(today..).limit(10).load(conn)?;
 /// assert_eq!(most_read, [(2, 200), (1, 10)]);
-/// # Ok(())
-/// # }
-/// ```
 ///
-/// # Models
-///
-/// Load the models by the keys, in a second query:
-///
-/// ```
-/// # include!("../doctest_setup.rs");
-/// # fn main() -> diesel::QueryResult<()> {
-/// # let conn = &mut establish_connection();
-/// use diesel_counters::prelude::*;
-/// use schema::article_counters::views;
-///
-/// # increment(views).of_many([(1_i64, 10), (2, 200)]).execute(conn)?;
-/// let most_read: Vec<(i64, i64)> = ranking(views).limit(10).load(conn)?;
 /// let ids = most_read.iter().map(|(id, _)| *id);
 /// let mut models: Vec<Article> = articles::table.filter(articles::id.eq_any(ids)).load(conn)?;
 /// models.sort_by_key(|article| most_read.iter().position(|(id, _)| *id == article.id));
@@ -64,17 +48,15 @@ use crate::typed::table::{CounterTable, NotEmpty};
 /// # }
 /// ```
 ///
-/// # Keys of several columns
-///
-/// [`of`](Ranking::of) ranks only the entities whose keys begin with some values, such as the versions
-/// of one crate. [`group_by`](Ranking::group_by) ranks the values of one column, such as crates by the
-/// downloads of all their versions.
+/// Of keys of several columns, [`of`](Ranking::of) ranks only the entities whose keys begin with
+/// some values, such as the versions of one crate, and [`group_by`](Ranking::group_by) ranks the
+/// values of one column, such as crates by the downloads of all their versions.
 ///
 /// # Cost
 ///
 /// The database sums the counts of all entities that were counted on these days. For a large table,
-/// this costs far less than a [`total`](crate::dsl::total()) for each row, and more than an index on
-/// a column that has the totals; see [`materialize`](crate::HasCounters::materialize).
+/// this costs far less than a [`total`](crate::dsl::total()) for each row, and more than an index
+/// on a column that has the totals; see [`materialize`](crate::HasCounters::materialize).
 ///
 /// # Errors
 ///
@@ -107,15 +89,6 @@ pub struct Ranking<C, E = (), By = WholeKey> {
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct WholeKey;
 
-/// Ranks by the first columns of the keys, which have the SQL types `Types`.
-#[derive(Debug, Clone, Copy)]
-pub struct FirstColumns<Types>(PhantomData<Types>);
-
-impl<Types: 'static> QueryId for FirstColumns<Types> {
-    type QueryId = Self;
-    const HAS_STATIC_QUERY_ID: bool = true;
-}
-
 /// The columns of the counter table `T` that are ranked.
 pub trait RankBy<T> {
     /// The SQL type of a row of them.
@@ -127,11 +100,6 @@ pub trait RankBy<T> {
 impl<T: CounterTable> RankBy<T> for WholeKey {
     type SqlType = <T::KeyType as KeyTypes>::Row;
     const NAMES: &'static [Name<'static>] = T::ENTITY;
-}
-
-impl<T: CounterTable, Types: KeyTypes> RankBy<T> for FirstColumns<Types> {
-    type SqlType = Types::Row;
-    const NAMES: &'static [Name<'static>] = T::ENTITY.split_at(Types::COLUMNS).0;
 }
 
 impl<T, Col> RankBy<T> for Grouped<Col>
@@ -177,10 +145,6 @@ impl<C: Counters, E> Ranking<C, E> {
     where
         Col: Column<Table = C::Table, SqlType: SingleValue>,
     {
-        self.by()
-    }
-
-    pub(crate) fn by<By>(self) -> Ranking<C, E, By> {
         Ranking {
             entities: self.entities,
             days: self.days,

@@ -48,10 +48,6 @@ use crate::typed::table::NotEmpty;
 ///
 /// let weeks = counter_series(views).of(1_i64).per(Period::Week).load(conn)?;
 /// assert_eq!(weeks, [(monday, 8)]);
-///
-/// // A series for each of several entities, all over the same days.
-/// let charts: Vec<Vec<(NaiveDate, i64)>> = counter_series(views).of_many([1_i64, 2]).load(conn)?;
-/// assert_eq!(charts[1], [(day(0), 0), (day(1), 0), (day(2), 0)]);
 /// # Ok(())
 /// # }
 /// ```
@@ -145,14 +141,13 @@ impl<C: Counters, Id> Series<C, Id> {
 
     /// Reads only the periods that overlap these days: `monday..=today`, `monday..`, `..today`.
     ///
-    /// If the range has no first day, the series begins with the first period that has a count. If
-    /// it has no last day, the series ends with the last period that has a count. An end outside of
-    /// 1000-01-01 to 9999-12-31 is ignored. An empty or reversed range has no periods.
+    /// If the range has no first or no last day, the series begins or ends with the first or the
+    /// last period that has a count. An end outside of 1000-01-01 to 9999-12-31 is ignored. An
+    /// empty or reversed range has no periods. Counts without a day, which are stored under
+    /// 1970-01-01, are in no series.
     ///
-    /// A series has an entry for each period between its ends. If a user of your program chooses the
-    /// range, limit its length: 9,000 years have 3,287,182 days, which take 100 MB.
-    ///
-    /// A series does not include counts without a day, which are stored under 1970-01-01.
+    /// A series has an entry for each period between its ends. If a user of your program chooses
+    /// the range, limit its length: 9,000 years have 3,287,182 days, which take 100 MB.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
         self.axis = self.axis.between(days);
         self

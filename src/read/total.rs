@@ -6,10 +6,9 @@ use std::ops::RangeBounds;
 use chrono::NaiveDate;
 use diesel::backend::Backend;
 use diesel::expression::{AsExpression, Expression, TypedExpressionType, ValidGrouping};
-use diesel::internal::table_macro::ops;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_source::{AppearsInFromClause, Once};
-use diesel::sql_types::{BigInt, Nullable, SqlType};
+use diesel::sql_types::{BigInt, DieselNumericOps, Nullable, SqlType};
 use diesel::{AppearsOnTable, QueryResult, SelectableExpression};
 
 use crate::day::DayRange;
@@ -26,8 +25,9 @@ use crate::typed::settings::{ChildOf, CounterSettings, HasParent};
 /// `select`, `filter` and `order`, and in joins, boxed queries and subqueries. It sums all days,
 /// unless a day is given with [`on`](Total::on) or a range with [`between`](Total::between).
 ///
-/// The parent table is declared with [`counter_table!`](crate::counter_table). If there are several,
-/// it is the first one. For any other key, use [`of`](Total::of), as in `total(views).of(crates::id)`.
+/// The parent table is declared with [`counter_table!`](crate::counter_table). If there are
+/// several, it is the first one. For any other key, use [`of`](Total::of), as in
+/// `total(views).of(crates::id)`.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -53,35 +53,15 @@ use crate::typed::settings::{ChildOf, CounterSettings, HasParent};
 /// # }
 /// ```
 ///
-/// It can be a field of a model. Its type is [`Total<C>`]:
-///
-/// ```
-/// # include!("../doctest_setup.rs");
-/// # fn main() -> diesel::QueryResult<()> {
-/// # let conn = &mut establish_connection();
-/// use diesel_counters::dsl::total;
-/// use diesel_counters::prelude::*;
-///
-/// #[derive(Queryable, Selectable)]
-/// #[diesel(table_name = articles)]
-/// struct Listed {
-///     title: String,
-///     #[diesel(select_expression = total(article_counters::views))]
-///     views: i64,
-/// }
-///
-/// let listed = articles::table.select(Listed::as_select()).load(conn)?;
-/// assert_eq!((listed[0].title.as_str(), listed[0].views), ("One", 0));
-/// # Ok(())
-/// # }
-/// ```
+/// It can be a field of a model, of the type [`Total<C>`]: `#[diesel(select_expression =
+/// total(article_counters::views))]`.
 ///
 /// # Cost
 ///
 /// It is a subquery, which the database runs for each row: in a `select`, for each row of the
-/// result; in a `filter` or an `order`, for each row of the table. To rank a large table, read the
-/// keys of a [`ranking`](crate::dsl::ranking()) instead, or
-/// [`materialize`](crate::HasCounters::materialize) the totals into a column with an index.
+/// result; in a `filter` or an `order`, for each row of the table. For a large table, read the keys
+/// of a [`ranking`](crate::dsl::ranking()), or [`materialize`](crate::HasCounters::materialize) the
+/// totals into a column with an index.
 pub fn total<C: Counters<Value = i64>>(_counter: C) -> Total<C> {
     Total {
         days: AllDays,
@@ -98,7 +78,7 @@ pub type total<C> = Total<C>;
 /// An expression for the total of the counter `C` of the entity `Id` over `Days`; made by
 /// [`total`](crate::dsl::total()).
 #[must_use = "an expression does nothing until it is part of a query"]
-#[derive(Debug, Clone, Copy, QueryId)]
+#[derive(Debug, Clone, Copy, QueryId, DieselNumericOps)]
 pub struct Total<C, Days = AllDays, Id = ParentRow<C>> {
     days: Days,
     entity: Id,
@@ -288,26 +268,6 @@ where
         sql!("({db.select()}{sum} FROM {table} AS {COUNTED}{word}{rows})").walk(out)
     }
 }
-
-// `total(a) + total(b)`. Diesel's `numeric_expr!` writes such impls only for types without
-// parameters.
-macro_rules! operators {
-    ($($Op:ident $method:ident),*) => {$(
-        impl<C: Counters, Days, Id, Rhs> std::ops::$Op<Rhs> for Total<C, Days, Id>
-        where
-            Id: Expression,
-            Rhs: AsExpression<BigInt>,
-        {
-            type Output = ops::$Op<Self, Rhs::Expression>;
-
-            fn $method(self, rhs: Rhs) -> Self::Output {
-                ops::$Op::new(self, rhs.as_expression())
-            }
-        }
-    )*};
-}
-
-operators!(Add add, Sub sub, Mul mul, Div div);
 
 impl<C: Counters, Days, Id: Expression> Expression for Total<C, Days, Id> {
     type SqlType = BigInt;

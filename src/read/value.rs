@@ -21,11 +21,11 @@ use crate::typed::table::NotEmpty;
 
 /// Reads the total of one or more counters of an entity.
 ///
-/// The entity is given with [`of`](Sums::of), and several entities with
-/// [`of_many`](Sums::of_many). It reads all days, unless a day is given with
-/// [`on`](Sums::on) or a range with [`between`](Sums::between). It is a Diesel
-/// query of one row, with a `BigInt` for each counter: load it with
-/// [`get_result`](diesel::RunQueryDsl::get_result). An entity that was never counted has 0.
+/// The entity is given with [`of`](Sums::of), and several entities with [`of_many`](Sums::of_many).
+/// It reads all days, unless a day is given with [`on`](Sums::on) or a range with
+/// [`between`](Sums::between). It is a Diesel query of one row, with a `BigInt` for each counter:
+/// load it with [`get_result`](diesel::RunQueryDsl::get_result). An entity that was never counted
+/// has 0.
 ///
 /// ```
 /// # include!("../doctest_setup.rs");
@@ -46,20 +46,15 @@ use crate::typed::table::NotEmpty;
 /// # }
 /// ```
 ///
-/// Give the variables other names than the columns. While the columns `views` and `likes` are in
-/// scope, Rust takes `let (views, likes) = …` as a pattern of the two columns.
+/// While the columns `views` and `likes` are in scope, Rust takes `let (views, likes) = …` as a
+/// pattern of the two columns: give variables other names.
 ///
 /// # Cost
 ///
 /// It reads one row for each slot and day that the entity was counted in. If a counter is read with
-/// every page, and has been counted by day for years, do one of these:
-///
-/// - merge its slots with [`compact`](crate::dsl::compact());
-/// - count by a longer period, with `period = Month` or `Total`;
-/// - [materialize](crate::HasCounters::materialize) the counter.
-///
-/// One row takes about 1.1 times as long as to read a `BIGINT` of a row by its primary key on PostgreSQL,
-/// 60 rows 1.8 times, and 12,000 rows 90 times; `docs/performance.md` has the table for each database.
+/// every page and has been counted by day for years, merge its slots with
+/// [`compact`](crate::dsl::compact()), count by a longer period, or
+/// [materialize](crate::HasCounters::materialize) it. `docs/performance.md` has measurements.
 ///
 /// # Errors
 ///
@@ -100,8 +95,8 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
         self.of_id(AnyOf::new::<KeyType<C>>(query.as_query()))
     }
 
-    /// Sets many entities, by their keys, owned or borrowed, or by the values of the first columns of
-    /// their keys.
+    /// Sets many entities, by their keys, owned or borrowed, by the first columns of their keys, or
+    /// by their models.
     ///
     /// ```
     /// # include!("../doctest_setup.rs");
@@ -129,44 +124,10 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
 }
 
 impl<C: Counters, Id, Days> CounterValue<C, Id, Days> {
-    /// Reads a row for each value of these columns of the counter table, in their order: the values, and
-    /// the sums. For an index to be used, they are those that follow the ones given with
-    /// [`of`](Sums::of).
-    ///
-    /// ```
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # use diesel::connection::SimpleConnection;
-    /// # use diesel::prelude::*;
-    /// # let conn = &mut SqliteConnection::establish(":memory:").unwrap();
-    /// # conn.batch_execute(
-    /// #     "CREATE TABLE article_reactions (
-    /// #          article_id BIGINT NOT NULL, emoji TEXT NOT NULL, day DATE NOT NULL,
-    /// #          slot SMALLINT NOT NULL, given BIGINT NOT NULL DEFAULT 0,
-    /// #          PRIMARY KEY (article_id, emoji, day, slot)
-    /// #      )",
-    /// # )?;
-    /// diesel::table! {
-    ///     article_reactions (article_id, emoji, day, slot) {
-    ///         article_id -> BigInt,
-    ///         emoji -> Text,
-    ///         day -> Date,
-    ///         slot -> SmallInt,
-    ///         given -> BigInt,
-    ///     }
-    /// }
-    /// diesel_counters::counter_table!(article_reactions);
-    ///
-    /// use article_reactions::{emoji, given};
-    /// use diesel_counters::prelude::*;
-    ///
-    /// increment(given).of((7, "👍")).by(2).execute(conn)?;
-    /// increment(given).of((7, "🎉")).execute(conn)?;
-    ///
-    /// let reactions: Vec<(String, i64)> = counter_value(given).of(7).group_by(emoji).load(conn)?;
-    /// assert_eq!(reactions, [("🎉".to_owned(), 1), ("👍".to_owned(), 2)]);
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Reads a row for each value of these columns of the counter table, in their order: the
+    /// values, and the sums. For an index to be used, they are those that follow the ones given
+    /// with [`of`](Sums::of): the counts of each emoji of an article are
+    /// `counter_value(given).of(7).group_by(emoji).load::<(String, i64)>(conn)`.
     pub fn group_by<G>(self, columns: G) -> Sums<C, Id, Grouped<G>, Days>
     where
         G: SelectableExpression<C::Table> + ValidGrouping<(), IsAggregate = is_aggregate::No>,
@@ -182,14 +143,9 @@ impl<C: Counters, Id, By, Days> Sums<C, Id, By, Days> {
         self.days(DayRange::period_of(day, C::Table::PERIOD))
     }
 
-    /// Reads only the counts of a range of days: `monday..=today`, `monday..`, `..today`. An empty or
-    /// reversed range has 0.
-    ///
-    /// Counts without a day are stored under 1970-01-01. A range that contains this day includes
-    /// them.
-    ///
-    /// If the table counts by another [`Period`](crate::Period) than the day, reads all periods that
-    /// overlap the range.
+    /// Reads only the counts of a range of days: `monday..=today`, `monday..`, `..today`. An empty
+    /// or reversed range has 0. If the table counts by another [`Period`](crate::Period) than the
+    /// day, reads all periods that overlap the range. Counts without a day are those of 1970-01-01.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Sums<C, Id, By, DayRange> {
         self.days(DayRange::whole(days, C::Table::PERIOD))
     }
@@ -208,12 +164,12 @@ where
     Types: KeyTypes,
     D: Days,
 {
-    /// Runs the query. Returns a value for each key, in the order of the keys. A key can be given more
-    /// than once. An entity that was never counted has 0.
+    /// Runs the query. Returns a value for each key, in the order of the keys. A key can be given
+    /// more than once. An entity that was never counted has 0.
     ///
     /// On PostgreSQL, it is one query for any number of keys. On the other databases, it is one
-    /// query for each 1,000 keys. There the number of keys in a query is a power of two or 1,000, so
-    /// that there are few texts to prepare; the last key is repeated to fill up the list.
+    /// query for each 1,000 keys, whose number of keys is filled up to a power of two, so that
+    /// there are few texts to prepare.
     ///
     /// # Errors
     ///

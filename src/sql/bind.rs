@@ -11,7 +11,6 @@ use diesel::sql_types::{BigInt, Date, HasSqlType, Nullable, SmallInt, Text};
 
 use super::CounterBackend;
 use crate::day::Day;
-use crate::slot::FirstSlot;
 
 /// A bind value.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +18,6 @@ pub enum Bind<'a> {
     Day(&'a Day),
     StoredDay(&'a NaiveDate),
     Slot(&'a i16),
-    FirstSlot(&'a FirstSlot),
     Amount(&'a i64),
     Column(&'a Option<i64>),
     Text(&'a str),
@@ -71,7 +69,6 @@ where
             Bind::Day(day) => out.push_bind_param::<Date, _>(day),
             Bind::StoredDay(day) => out.push_bind_param::<Date, _>(day),
             Bind::Slot(slot) => out.push_bind_param::<SmallInt, _>(slot),
-            Bind::FirstSlot(slot) => out.push_bind_param::<SmallInt, _>(slot),
             Bind::Amount(amount) => out.push_bind_param::<BigInt, _>(amount),
             Bind::Column(count) => out.push_bind_param::<Nullable<BigInt>, _>(count),
             Bind::Text(text) => out.push_bind_param::<Text, _>(text),

@@ -319,14 +319,15 @@ where
         .collect()
 }
 
+/// Names that differ in their last characters.
+macro_rules! numbered {
+    ($Name:path, $name:literal: $($end:literal)*) => { [$($Name(concat!($name, $end))),*] };
+}
+pub(crate) use numbered;
+
 /// The names of the columns of an entity's key in a query.
-pub(crate) const ENTITY: [Name<'static>; 5] = [
-    Name("diesel_counters_entity"),
-    Name("diesel_counters_entity_1"),
-    Name("diesel_counters_entity_2"),
-    Name("diesel_counters_entity_3"),
-    Name("diesel_counters_entity_4"),
-];
+pub(crate) const ENTITY: [Name<'static>; 5] =
+    numbered!(Name, "diesel_counters_entity": "" "_1" "_2" "_3" "_4");
 
 /// Runs a query of one number.
 pub(crate) fn load_number<'a, Conn>(

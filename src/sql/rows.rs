@@ -1,11 +1,12 @@
 //! Statements on a list of rows, and on many keys.
 
+use std::convert::identity;
 use std::ops::Range;
 
 use diesel::backend::Backend;
 
 use super::{
-    CounterBackend, Dialect, Number, Sql, Uncached, Values, arrays, list, named, row, sql,
+    CounterBackend, Dialect, Number, Sql, Uncached, Values, arrays, list, named, numbered, row, sql,
 };
 use crate::shape::{Name, TableName};
 
@@ -16,26 +17,11 @@ const WANTED: &str = "diesel_counters_wanted";
 pub(crate) const NUMBER: Name<'static> = Name("diesel_counters_number");
 
 /// The names of the columns of a list of keys, and of two days.
-pub(crate) const WANTED_KEY: [&str; 7] = [
-    "diesel_counters_key",
-    "diesel_counters_key_1",
-    "diesel_counters_key_2",
-    "diesel_counters_key_3",
-    "diesel_counters_key_4",
-    "diesel_counters_key_5",
-    "diesel_counters_key_6",
-];
+pub(crate) const WANTED_KEY: [&str; 7] =
+    numbered!(identity, "diesel_counters_key": "" "_1" "_2" "_3" "_4" "_5" "_6");
 
 /// The names of the columns of a list of rows of the counter table.
-const WANTED_ROW: [&str; 7] = [
-    "diesel_counters_wanted_0",
-    "diesel_counters_wanted_1",
-    "diesel_counters_wanted_2",
-    "diesel_counters_wanted_3",
-    "diesel_counters_wanted_4",
-    "diesel_counters_wanted_5",
-    "diesel_counters_wanted_6",
-];
+const WANTED_ROW: [&str; 7] = numbered!(identity, "diesel_counters_wanted_": 0 1 2 3 4 5 6);
 
 /// The names that PostgreSQL and SQLite give to the columns of a `VALUES` list: of a key, and three more.
 const LISTED: [&str; 8] = [

@@ -2,7 +2,7 @@
 
 use diesel::backend::Backend;
 
-use super::{Bind, Dialect, Sql, sql};
+use super::{Dialect, Sql, sql};
 use crate::shape::Name;
 use crate::slot::{Partition, SlotRange};
 
@@ -95,7 +95,7 @@ impl Dialect {
             count,
             partition,
         } = slots;
-        let (first, of) = (Bind::FirstSlot(first), &partition.of);
+        let of = &partition.of;
         match self {
             Dialect::PostgreSql => {
                 // With one slot to choose from, the session does not need a number.
@@ -202,7 +202,8 @@ const MYSQL_NUMBER_OR_ID: &str = "IF(@diesel_counters_number REGEXP '^[0-9]{1,9}
 
 /// Claims the least number that no other session of the database has. It is a recursion, because
 /// a `WHERE` could lock all numbers before a `LIMIT` ends the query. MySQL and MariaDB end a
-/// recursion after 1,000 steps by default. The names of the locks are made as in `push_session_lock`.
+/// recursion after 1,000 steps by default. The names of the locks are made as in
+/// [`session_lock`](Dialect::session_lock).
 const MYSQL_CLAIM: &str = "\
     (WITH RECURSIVE diesel_counters_numbers (number, claimed) AS (\
     SELECT 0, GET_LOCK(CONVERT(SHA2(CONVERT(CONCAT_WS(\

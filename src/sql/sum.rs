@@ -1,8 +1,10 @@
 //! Queries, sums and days.
 
+use std::convert::identity;
+
 use diesel::backend::Backend;
 
-use super::{Dialect, Part, Sql, list, named, sql};
+use super::{Dialect, Part, Sql, list, named, numbered, sql};
 use crate::day::Period;
 use crate::shape::Name;
 
@@ -10,16 +12,8 @@ use crate::shape::Name;
 pub(super) const SQLITE_ELSE_ERROR: &str = " ELSE abs(-9223372036854775807 - 1) END";
 
 /// The names of sums in a query.
-pub(crate) const SUMS: [&str; 8] = [
-    "diesel_counters_sum",
-    "diesel_counters_sum_1",
-    "diesel_counters_sum_2",
-    "diesel_counters_sum_3",
-    "diesel_counters_sum_4",
-    "diesel_counters_sum_5",
-    "diesel_counters_sum_6",
-    "diesel_counters_sum_7",
-];
+pub(crate) const SUMS: [&str; 8] =
+    numbered!(identity, "diesel_counters_sum": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
 
 impl Dialect {
     /// `SELECT `, at the beginning of a query.

@@ -134,15 +134,10 @@ where
 
 /// Returns the column's name. Fails to compile if the column is part of the primary key.
 const fn counter_name<C: Column<Table: CounterTable>>() -> &'static str {
-    let mut key = 0;
-    let columns = C::Table::KEY;
-    while key < columns.len() {
-        assert!(
-            !same(C::NAME, columns[key].0),
-            "this column is not a counter: it is part of the primary key of the counter table"
-        );
-        key += 1;
-    }
+    assert!(
+        !has(C::Table::KEY, C::NAME),
+        "this column is not a counter: it is part of the primary key of the counter table"
+    );
     C::NAME
 }
 
@@ -151,57 +146,36 @@ const fn counter_name<C: Column<Table: CounterTable>>() -> &'static str {
 const fn different(names: &'static [Name<'static>]) -> &'static [Name<'static>] {
     let mut i = 0;
     while i < names.len() {
-        let mut j = 0;
-        while j < i {
-            assert!(
-                !same(names[i].0, names[j].0),
-                "this tuple has a counter twice"
-            );
-            j += 1;
-        }
+        let earlier = names.split_at(i).0;
+        assert!(!has(earlier, names[i].0), "this tuple has a counter twice");
         i += 1;
     }
     names
 }
 
-/// Returns the first of `names` that is one of `others` too.
-pub(crate) const fn first_common(
-    names: &'static [Name<'static>],
-    others: &[&str],
-) -> Option<&'static str> {
+/// Returns whether one of these names is `name`, in a `const fn`, where `==` does not work.
+pub(crate) const fn has(names: &[Name<'static>], name: &str) -> bool {
     let mut i = 0;
     while i < names.len() {
-        let mut j = 0;
-        while j < others.len() {
-            if same(names[i].0, others[j]) {
-                return Some(names[i].0);
-            }
-            j += 1;
+        if same(names[i].0.as_bytes(), name.as_bytes()) {
+            return true;
         }
         i += 1;
     }
-    None
+    false
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
 }
 
 /// Returns the SQL name of a counter, for the derive.
-pub const fn name_of<C: Counters<Value = i64> + Copy>(_counter: C) -> &'static str {
-    C::NAMES[0].0
-}
-
-/// Returns whether two strings are equal, in a `const fn`, where `==` does not work.
-pub(crate) const fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    if a.len() != b.len() {
-        return false;
-    }
-    let mut i = 0;
-    while i < a.len() {
-        if a[i] != b[i] {
-            return false;
-        }
-        i += 1;
-    }
-    true
+pub const fn name_of<C: Counters<Value = i64> + Copy>(_counter: C) -> Name<'static> {
+    C::NAMES[0]
 }
 
 macro_rules! counter_tuples {

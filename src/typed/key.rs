@@ -70,9 +70,6 @@ pub trait KeyOf<Key, N>: Sealed<N> {
     type Types: KeyTypes;
     /// The value.
     type Value;
-    /// [`Whole`] or [`Part`].
-    #[doc(hidden)]
-    type Extent;
     #[doc(hidden)]
     fn into_value(self) -> Self::Value;
 }
@@ -89,14 +86,6 @@ impl<K, const N: usize> Sealed<Columns<N>> for K {}
 )]
 pub trait WholeKey<Key>: KeyTypes {}
 impl<Key: KeyTypes> WholeKey<Key> for Key {}
-
-/// The extent of a whole key.
-#[derive(Debug)]
-pub struct Whole;
-
-/// The extent of the first columns of a key.
-#[derive(Debug)]
-pub struct Part;
 
 /// A number of columns of a key.
 #[derive(Debug, Clone, Copy)]
@@ -127,6 +116,17 @@ pub trait BindKey<Types, DB: Backend> {
 pub trait LoadKey<Types, DB: Backend>: Sized {
     /// Loads the key from the first fields of a row.
     fn load<'a>(row: &impl Row<'a, DB>) -> deserialize::Result<Self>;
+}
+
+/// A key that is loaded, compared and written again.
+pub trait OwnedKey<Types, DB: Backend>:
+    BindKey<Types, DB> + LoadKey<Types, DB> + Clone + Ord + fmt::Debug
+{
+}
+#[diagnostic::do_not_recommend]
+impl<K, Types, DB: Backend> OwnedKey<Types, DB> for K where
+    K: BindKey<Types, DB> + LoadKey<Types, DB> + Clone + Ord + fmt::Debug
+{
 }
 
 /// Returns keys, column by column.
@@ -252,56 +252,63 @@ impl<ST, K> Default for KeyColumn<ST, K> {
     }
 }
 
-impl KeyTypes for () {
-    type Row = Untyped;
-    const COLUMNS: usize = 0;
-    fn sql_types() -> Vec<TypeId> {
-        Vec::new()
-    }
+macro_rules! key_types {
+    ($($number:literal $Row:ty: $([$i:tt $S:ident $K:ident])*;)*) => {$(
+        impl<$($S: SqlType + SingleValue + 'static),*> KeyTypes for ($($S,)*) {
+            type Row = $Row;
+            const COLUMNS: usize = $number;
+            fn sql_types() -> Vec<TypeId> {
+                vec![$(TypeId::of::<$S>()),*]
+            }
+        }
+
+        #[allow(unused_variables)] // of a key without columns
+        impl<$($S, $K,)* DB> Values<DB> for ($(KeyColumn<$S, $K>,)*)
+        where
+            DB: CounterBackend $(+ HasSqlType<$S>)*,
+            $($K: ToSql<$S, DB>, $S: SingleValue,)*
+        {
+            fn columns(&self) -> usize {
+                $number
+            }
+
+            fn push<'b>(
+                &'b self,
+                column: usize,
+                row: usize,
+                out: &mut AstPass<'_, 'b, DB>,
+            ) -> QueryResult<()> {
+                match column {
+                    $($i => out.push_bind_param::<$S, _>(&self.$i.0[row]),)*
+                    _ => Ok(()),
+                }
+            }
+
+            fn push_array<'b>(
+                &'b self,
+                column: usize,
+                rows: Range<usize>,
+                out: &mut AstPass<'_, 'b, DB>,
+            ) -> QueryResult<()> {
+                match column {
+                    $($i => DB::push_array::<$S, _>(&self.$i.0[rows], out),)*
+                    _ => Ok(()),
+                }
+            }
+        }
+    )*};
 }
 
-impl KeyValue<()> for () {}
-
-impl<DB: Backend> Values<DB> for () {
-    fn columns(&self) -> usize {
-        0
-    }
-    fn push<'b>(&'b self, _: usize, _: usize, _: &mut AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Ok(())
-    }
-    fn push_array<'b>(
-        &'b self,
-        _: usize,
-        _: Range<usize>,
-        _: &mut AstPass<'_, 'b, DB>,
-    ) -> QueryResult<()> {
-        Ok(())
-    }
-}
-
-impl<DB: Backend> BindKey<(), DB> for () {
-    type Columns = ();
-    fn push_to(self, (): &mut ()) {}
-    fn walk_column<'b>(&'b self, _: usize, _: &mut AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Ok(())
-    }
-}
-
-impl<DB: Backend> LoadKey<(), DB> for () {
-    fn load<'a>(_: &impl Row<'a, DB>) -> deserialize::Result<Self> {
-        Ok(())
-    }
+key_types! {
+    0 Untyped:;
+    1 S0: [0 S0 K0];
+    2 Self: [0 S0 K0] [1 S1 K1];
+    3 Self: [0 S0 K0] [1 S1 K1] [2 S2 K2];
+    4 Self: [0 S0 K0] [1 S1 K1] [2 S2 K2] [3 S3 K3];
+    5 Self: [0 S0 K0] [1 S1 K1] [2 S2 K2] [3 S3 K3] [4 S4 K4];
 }
 
 // A key of one column is the value alone.
-impl<S: SqlType + SingleValue + 'static> KeyTypes for (S,) {
-    type Row = S;
-    const COLUMNS: usize = 1;
-    fn sql_types() -> Vec<TypeId> {
-        vec![TypeId::of::<S>()]
-    }
-}
-
 // With this attribute the compiler prints the message of the trait, and not the bounds of the impl.
 #[diagnostic::do_not_recommend]
 impl<K, S> KeyValue<(S,)> for K
@@ -341,20 +348,14 @@ where
     }
 }
 
-// For keys of several columns. `$i` is the number of the column, `$S` its SQL type, `$K` its value.
+// For keys of no column, and of several. `$i` is the number of the column, `$S` its SQL type, `$K` its
+// value.
 macro_rules! keys {
-    ($($number:literal: $($i:tt: $S:ident $K:ident),*;)*) => {$(
-        impl<$($S: SqlType + SingleValue + 'static),*> KeyTypes for ($($S,)*) {
-            type Row = Self;
-            const COLUMNS: usize = $number;
-            fn sql_types() -> Vec<TypeId> {
-                vec![$(TypeId::of::<$S>()),*]
-            }
-        }
+    ($($([$i:tt $S:ident $K:ident])*;)*) => {$(
+        keys!(@of ($($K,)*): $($i $S $K $K),*);
+        keys!(@of &'k ($($K,)*): $($i $S $K &'k $K),*);
 
-        keys!(@of ($($K,)*): $($i: $S $K $K),*);
-        keys!(@of &'k ($($K,)*): $($i: $S $K &'k $K),*);
-
+        #[allow(unused_variables)] // of a key without columns
         impl<$($S, $K,)* DB> LoadKey<($($S,)*), DB> for ($($K,)*)
         where
             DB: Backend,
@@ -366,7 +367,7 @@ macro_rules! keys {
         }
     )*};
     // A tuple, or a reference to a tuple. `$Part` is the type of the value of a column, or a reference.
-    (@of $Key:ty: $($i:tt: $S:ident $K:ident $Part:ty),*) => {
+    (@of $Key:ty: $($i:tt $S:ident $K:ident $Part:ty),*) => {
         #[diagnostic::do_not_recommend]
         impl<'k, $($S, $K),*> KeyValue<($($S,)*)> for $Key
         where
@@ -374,6 +375,7 @@ macro_rules! keys {
         {
         }
 
+        #[allow(unused_variables)]
         #[diagnostic::do_not_recommend]
         impl<'k, $($S, $K,)* DB> BindKey<($($S,)*), DB> for $Key
         where
@@ -403,61 +405,20 @@ macro_rules! keys {
 }
 
 keys! {
-    2: 0: S0 K0, 1: S1 K1;
-    3: 0: S0 K0, 1: S1 K1, 2: S2 K2;
-    4: 0: S0 K0, 1: S1 K1, 2: S2 K2, 3: S3 K3;
-    5: 0: S0 K0, 1: S1 K1, 2: S2 K2, 3: S3 K3, 4: S4 K4;
-}
-
-macro_rules! key_columns {
-    ($($number:literal: $($i:tt: $S:ident $K:ident),*;)*) => {$(
-        impl<$($S, $K,)* DB> Values<DB> for ($(KeyColumn<$S, $K>,)*)
-        where
-            DB: CounterBackend $(+ HasSqlType<$S>)*,
-            $($K: ToSql<$S, DB>, $S: SingleValue,)*
-        {
-            fn columns(&self) -> usize {
-                $number
-            }
-
-            fn push<'b>(
-                &'b self,
-                column: usize,
-                row: usize,
-                out: &mut AstPass<'_, 'b, DB>,
-            ) -> QueryResult<()> {
-                match column {
-                    $($i => out.push_bind_param::<$S, _>(&self.$i.0[row]),)*
-                    _ => Ok(()),
-                }
-            }
-
-            fn push_array<'b>(
-                &'b self,
-                column: usize,
-                rows: Range<usize>,
-                out: &mut AstPass<'_, 'b, DB>,
-            ) -> QueryResult<()> {
-                match column {
-                    $($i => DB::push_array::<$S, _>(&self.$i.0[rows], out),)*
-                    _ => Ok(()),
-                }
-            }
-        }
-    )*};
-}
-
-key_columns! {
-    1: 0: S0 K0;
-    2: 0: S0 K0, 1: S1 K1;
-    3: 0: S0 K0, 1: S1 K1, 2: S2 K2;
-    4: 0: S0 K0, 1: S1 K1, 2: S2 K2, 3: S3 K3;
-    5: 0: S0 K0, 1: S1 K1, 2: S2 K2, 3: S3 K3, 4: S4 K4;
+    ;
+    [0 S0 K0] [1 S1 K1];
+    [0 S0 K0] [1 S1 K1] [2 S2 K2];
+    [0 S0 K0] [1 S1 K1] [2 S2 K2] [3 S3 K3];
+    [0 S0 K0] [1 S1 K1] [2 S2 K2] [3 S3 K3] [4 S4 K4];
 }
 
 // Each prefix of a key has an impl of its own, so that the compiler infers the number of columns.
 macro_rules! prefixes {
-    ($($number:tt: ($($S:ident)*) of ($($T:ident)*) $Extent:ident;)*) => {$(
+    ($($Key:tt: $($number:tt $Start:tt),*;)*) => {
+        $($(prefixes!(@key $number $Start of $Key);)*)*
+        $($(prefixes!(@start $number $Start of $Key);)*)*
+    };
+    (@key $number:tt ($($S:ident)*) of ($($T:ident)*)) => {
         #[diagnostic::do_not_recommend]
         impl<K, $($T),*> KeyOf<($($T,)*), Columns<$number>> for K
         where
@@ -466,16 +427,13 @@ macro_rules! prefixes {
         {
             type Types = ($($S,)*);
             type Value = K;
-            type Extent = $Extent;
             fn into_value(self) -> K {
                 self
             }
         }
-
-        prefixes!(@start $number: ($($S)*) of ($($T)*));
-    )*};
-    (@start 0: () of $key:tt) => {};
-    (@start 1: ($S:ident) of ($($T:ident)*)) => {
+    };
+    (@start 0 () of $Key:tt) => {};
+    (@start 1 ($S:ident) of ($($T:ident)*)) => {
         // A query of one column has the SQL type of the column.
         impl<$($T),*> StartOf<($($T,)*)> for $S {
             const COLUMNS: usize = 1;
@@ -483,8 +441,9 @@ macro_rules! prefixes {
         impl<$($T),*> StartOf<($($T,)*)> for ($S,) {
             const COLUMNS: usize = 1;
         }
+        impl<$($T),*> NotEmpty for ($($T,)*) where Self: KeyTypes {}
     };
-    (@start $number:tt: ($($S:ident)*) of ($($T:ident)*)) => {
+    (@start $number:tt ($($S:ident)*) of ($($T:ident)*)) => {
         impl<$($T),*> StartOf<($($T,)*)> for ($($S,)*) {
             const COLUMNS: usize = $number;
         }
@@ -492,39 +451,10 @@ macro_rules! prefixes {
 }
 
 prefixes! {
-    0: () of () Whole;
-    0: () of (A) Part;
-    1: (A) of (A) Whole;
-    0: () of (A B) Part;
-    1: (A) of (A B) Part;
-    2: (A B) of (A B) Whole;
-    0: () of (A B C) Part;
-    1: (A) of (A B C) Part;
-    2: (A B) of (A B C) Part;
-    3: (A B C) of (A B C) Whole;
-    0: () of (A B C D) Part;
-    1: (A) of (A B C D) Part;
-    2: (A B) of (A B C D) Part;
-    3: (A B C) of (A B C D) Part;
-    4: (A B C D) of (A B C D) Whole;
-    0: () of (A B C D E) Part;
-    1: (A) of (A B C D E) Part;
-    2: (A B) of (A B C D E) Part;
-    3: (A B C) of (A B C D E) Part;
-    4: (A B C D) of (A B C D E) Part;
-    5: (A B C D E) of (A B C D E) Whole;
-}
-
-macro_rules! not_empty {
-    ($(($($S:ident)*);)*) => {$(
-        impl<$($S),*> NotEmpty for ($($S,)*) where Self: KeyTypes {}
-    )*};
-}
-
-not_empty! {
-    (A);
-    (A B);
-    (A B C);
-    (A B C D);
-    (A B C D E);
+    (): 0 ();
+    (A): 0 (), 1 (A);
+    (A B): 0 (), 1 (A), 2 (A B);
+    (A B C): 0 (), 1 (A), 2 (A B), 3 (A B C);
+    (A B C D): 0 (), 1 (A), 2 (A B), 3 (A B C), 4 (A B C D);
+    (A B C D E): 0 (), 1 (A), 2 (A B), 3 (A B C), 4 (A B C D), 5 (A B C D E);
 }

@@ -7,78 +7,52 @@ use diesel::{Column, Expression, Table};
 use crate::day::{Period, utc_today};
 use crate::shape::{Name, Shape};
 use crate::slot::DEFAULT_SLOTS;
-use crate::typed::counters::{Counters, first_common};
+use crate::typed::counters::{Counters, has};
 use crate::typed::key::StartOf;
 use crate::typed::table::{CounterTable, NotEmpty};
 
 /// Declares a counter table: its settings and its parent tables.
 ///
-/// Write it once for each counter table, in the crate that has its `table!` and those of its parents. If
-/// another crate has them, write a `table!` of your own with `#[sql_name = "…"]`. All settings are
-/// optional:
+/// Write it once for each counter table, in the crate that has its `table!` and those of its
+/// parents. If another crate has them, write a `table!` of your own with `#[sql_name = "…"]`. All
+/// settings are optional, as in `counter_table!(site_counters)`:
 ///
 /// ```
-/// mod schema {
-///     diesel::table! {
-///         articles (id) {
-///             id -> BigInt,
-///             title -> Text,
-///         }
+/// # mod schema {
+/// #     diesel::table! { articles (id) { id -> BigInt, title -> Text, } }
+/// #     diesel::table! {
+/// #         article_counters (article_id, day, slot) {
+/// #             article_id -> BigInt, day -> Date, slot -> SmallInt, views -> BigInt, likes -> BigInt,
+/// #         }
+/// #     }
+/// diesel_counters::counter_table! {
+///     article_counters {
+///         parent = articles::id,
+///         slots = 64,
+///         period = Week,
+///         counted_by_database = (likes),
 ///     }
-///     diesel::table! {
-///         article_counters (article_id, day, slot) {
-///             article_id -> BigInt,
-///             day -> Date,
-///             slot -> SmallInt,
-///             views -> BigInt,
-///             likes -> BigInt,
-///         }
-///     }
-///     diesel::table! {
-///         site_counters (day, slot) {
-///             day -> Date,
-///             slot -> SmallInt,
-///             hits -> BigInt,
-///         }
-///     }
-///     diesel_counters::counter_table! {
-///         article_counters {
-///             parent = articles::id,
-///             slots = 64,
-///             period = Week,
-///             counted_by_database = (likes),
-///         }
-///     }
-///     diesel_counters::counter_table!(site_counters);
 /// }
-///
-/// use diesel::prelude::*;
-/// use diesel_counters::dsl::total;
-/// use diesel_counters::prelude::*;
-/// use schema::{article_counters, articles};
-///
-/// let most_read = articles::table.order(total(article_counters::views).desc());
-/// # let _ = most_read;
+/// # }
 /// ```
 ///
-/// - `parent = articles::id`: the key of the parent table, whose rows are the entities. The first column
-///   of the counter table's key refers to it. A key of several columns is a tuple:
-///   `parent = (versions::crate_id, versions::number)`. It can have fewer columns than the counter
-///   table's key: with `parent = crates::id`, the count of a crate is that of all its versions. Write
+/// - `parent = articles::id`: the key of the parent table, whose rows are the entities. The first
+///   column of the counter table's key refers to it. A key of several columns is a tuple: `parent =
+///   (versions::crate_id, versions::number)`. It can have fewer columns than the counter table's
+///   key: with `parent = crates::id`, the count of a crate is that of all its versions. Write
 ///   `parent` once for each parent table. A [`total`](crate::dsl::total()) and
-///   [`materialize`](crate::HasCounters::materialize) require it. Other operations do not.
+///   [`materialize`](crate::HasCounters::materialize) require it.
 /// - `slots = 32`: the number of slots, from 1 to 32,767. Defaults to [`DEFAULT_SLOTS`], 32. Use at
 ///   least as many as there are database connections that count: the size of the pool times the
-///   number of processes (see [`Slot`](crate::Slot)). An entity has up to one row for each slot and
-///   period.
+///   number of processes (see [`Slot`](crate::Slot)).
 /// - `period = Day`, `Week`, `Month`, `Year` or `Total`: the [`Period`] that counts are stored by.
 ///   Defaults to `Day`.
 /// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that returns the day to count on.
 ///   Defaults to today in UTC.
-/// - `counted_by_database = (likes, comments)`: the counters that triggers of the database count. The
-///   command `diesel-counters generate trigger` writes such a trigger. A program that increments or sets
-///   them does not compile with `cargo build`, because each row would be counted twice. (`cargo check`
-///   does not find it.) Reads, recounts, `materialize` and deletions work as for other counters.
+/// - `counted_by_database = (likes, comments)`: the counters that triggers of the database count,
+///   as of `diesel-counters generate trigger`. A program that increments or sets them does not
+///   compile with `cargo build`, because each row would be counted twice. (`cargo check` does not
+///   find it.)
 pub use diesel_counters_derive::counter_table;
 
 /// The settings of a counter table. Declare them with [`counter_table!`].
@@ -98,8 +72,9 @@ pub trait CounterSettings: Sized + 'static {
     /// The period that counts are stored by.
     const PERIOD: Period = Period::Day;
 
-    /// The SQL names of the counters that triggers of the database count.
-    const COUNTED_BY_DATABASE: &'static [&'static str] = &[];
+    /// The counters that triggers of the database count.
+    #[doc(hidden)]
+    const COUNTED_BY_DATABASE: &'static [Name<'static>] = &[];
 
     /// Returns the day to count on, unless a statement sets another one. Defaults to today in UTC.
     fn today() -> NaiveDate {
@@ -164,29 +139,13 @@ parent_columns! {
 /// Fails to compile if the database counts one of the counters `C`. Every function that writes calls
 /// it itself, so that the compiler names the line of the caller.
 pub(crate) const fn assert_program_counts<C: Counters>() {
-    if let Some(name) = first_common(C::NAMES, C::Table::COUNTED_BY_DATABASE) {
-        counted_by_database(name);
+    let mut i = 0;
+    while i < C::NAMES.len() {
+        assert!(
+            !has(C::Table::COUNTED_BY_DATABASE, C::NAMES[i].0),
+            "a counter of this statement is counted by the database: insert or delete the row that it \
+             counts, or correct the count with `recount`"
+        );
+        i += 1;
     }
 }
-
-// A `const fn` cannot format a name. It can panic with a `str`.
-const fn counted_by_database(name: &str) {
-    let mut text = [0; 256];
-    let mut end = 0;
-    let parts = ["`", name, COUNTED_BY_DATABASE];
-    let mut part = 0;
-    while part < parts.len() {
-        let (rest, from) = (parts[part].as_bytes(), end);
-        while end < text.len() && end - from < rest.len() {
-            text[end] = rest[end - from];
-            end += 1;
-        }
-        part += 1;
-    }
-    match std::str::from_utf8(text.split_at(end).0) {
-        Ok(text) => panic!("{}", text),
-        Err(_) => panic!("a counter of this statement is counted by the database"),
-    }
-}
-
-const COUNTED_BY_DATABASE: &str = "` is counted by the database: insert or delete the row that it counts, or correct the count with `recount`";

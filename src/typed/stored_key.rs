@@ -84,20 +84,33 @@ stored_key_tuples! {
 /// in Rust. It returns `false` for texts, because a collation can treat different texts as equal.
 pub(crate) fn is_exact(sql_type: &TypeId) -> bool {
     let exact = [
-        TypeId::of::<SmallInt>(),
-        TypeId::of::<Integer>(),
-        TypeId::of::<BigInt>(),
         TypeId::of::<Binary>(),
         #[cfg(feature = "postgres")]
         TypeId::of::<diesel::sql_types::Uuid>(),
-        #[cfg(feature = "mysql")]
-        TypeId::of::<diesel::sql_types::Unsigned<SmallInt>>(),
-        #[cfg(feature = "mysql")]
-        TypeId::of::<diesel::sql_types::Unsigned<Integer>>(),
-        #[cfg(feature = "mysql")]
-        TypeId::of::<diesel::sql_types::Unsigned<BigInt>>(),
     ];
-    exact.contains(sql_type)
+    exact.contains(sql_type) || integer(sql_type).is_some()
+}
+
+/// Returns what MySQL casts an integer of this SQL type to.
+pub(crate) fn integer(sql_type: &TypeId) -> Option<&'static str> {
+    let signed = [
+        TypeId::of::<SmallInt>(),
+        TypeId::of::<Integer>(),
+        TypeId::of::<BigInt>(),
+    ];
+    #[cfg(feature = "mysql")]
+    {
+        use diesel::sql_types::Unsigned;
+        let unsigned = [
+            TypeId::of::<Unsigned<SmallInt>>(),
+            TypeId::of::<Unsigned<Integer>>(),
+            TypeId::of::<Unsigned<BigInt>>(),
+        ];
+        if unsigned.contains(sql_type) {
+            return Some("UNSIGNED");
+        }
+    }
+    signed.contains(sql_type).then_some("SIGNED")
 }
 
 #[cfg(feature = "postgres")]

@@ -18,80 +18,46 @@ use crate::typed::settings::CounterSettings;
 ///
 /// [`counter_table!`](crate::counter_table) declares it. Do not implement this trait yourself.
 ///
-/// ```
-/// diesel::table! {
-///     article_counters (article_id, day, slot) {
-///         article_id -> BigInt,
-///         day -> Date,
-///         slot -> SmallInt,
-///         views -> BigInt,
-///         likes -> BigInt,
-///     }
-/// }
-/// diesel_counters::counter_table!(article_counters);
-///
-/// fn is_a_counter_table<T: diesel_counters::CounterTable>() {}
-/// is_a_counter_table::<article_counters::table>();
-/// ```
-///
 /// # Columns
 ///
 /// The names of the columns do not matter. Their types do:
 ///
-/// - The first columns of the primary key, up to five, are the key of the entity: `(article_id)`, or
-///   `(article_id, emoji)`. They are `NOT NULL`, and have any types that the database can index. Leave
-///   them out for counters without an entity, such as those of a whole site: then the primary key is
-///   `(day, slot)`.
+/// - The first columns of the primary key, up to five, are the key of the entity: `(article_id)`,
+///   or `(article_id, emoji)`. They are `NOT NULL`, and have any types that the database can index.
+///   Leave them out for counters without an entity, such as those of a whole site: then the primary
+///   key is `(day, slot)`.
 /// - The day is a `Date`, and the slot is a `SmallInt`.
 /// - Every other `BigInt` column is a counter.
 /// - Every column that is not part of the primary key requires a default, because an increment
 ///   inserts values only for the counters that it adds to.
 ///
 /// Diesel supports UUIDs on PostgreSQL only. On the other databases, use a type of your own that is
-/// stored as `Binary`.
+/// stored as `Binary`: on MySQL and MariaDB `VARBINARY(n)`, or `BINARY(n)` if all keys have exactly
+/// `n` bytes, because the server pads a shorter key when it stores it, and not when it compares it.
 ///
 /// # Text keys
 ///
-/// Two texts are the same entity if the collation of the column treats them as equal:
+/// Two texts are the same entity if the collation of the column treats them as equal. On MySQL and
+/// MariaDB, the default collation treats `Foo` and `foo` as equal; `utf8mb4_0900_bin` (MySQL) and
+/// `utf8mb4_nopad_bin` (MariaDB) distinguish all texts. On PostgreSQL, all collations do, except
+/// nondeterministic ones.
 ///
-/// - On MySQL and MariaDB, the default collation treats `Foo` and `foo` as equal. `utf8mb4_bin`
-///   treats `foo` and `foo` with a space at the end as equal. `utf8mb4_0900_bin` (MySQL) and
-///   `utf8mb4_nopad_bin` (MariaDB) distinguish all texts.
-/// - On PostgreSQL, all collations distinguish all texts, except nondeterministic ones.
-///
-/// A text that is too long for the column is an error. On MySQL and MariaDB without the strict mode
-/// (`sql_mode`), the server cuts it off instead, and the count is that of the shorter text.
-///
-/// [`compact`](crate::dsl::compact()) does not merge rows of one entity whose texts differ.
-///
-/// On MySQL and MariaDB, a column with a foreign key requires the collation of the column that it
-/// refers to. Without a foreign key, it requires that collation if both collations are binary and
-/// a query joins the two columns. A [`total`](crate::dsl::total()) does.
-///
-/// On PostgreSQL, a statement fails if it has two texts of one entity: that of
-/// [`of_many`](crate::dsl::Increment::of_many), of
-/// [`counting_transaction`](crate::counting_transaction()), or of a recount of all entities by day.
-/// Give each entity's key in one spelling only, such as in lower case.
-///
-/// On PostgreSQL, use `TEXT` or `VARCHAR(n)`, not `CHAR(n)`. Diesel binds a `TEXT`, and PostgreSQL
-/// then compares the column as `TEXT`, for which it has no index. Each read would scan the whole
-/// table.
-///
-/// # Binary keys
-///
-/// On MySQL and MariaDB, use `VARBINARY(n)`, or `BINARY(n)` if all keys have exactly `n` bytes. The
-/// server pads a shorter key with zeros when it stores it, and not when it compares it: the count is
-/// that of the padded key, and a read by the shorter key returns 0.
+/// - Give each key in one spelling only, such as in lower case. [`compact`](crate::dsl::compact())
+///   does not merge rows of one entity whose texts differ, and on PostgreSQL a statement fails if
+///   it has two texts of one entity.
+/// - A text that is too long for the column is an error, except on MySQL and MariaDB without the
+///   strict mode (`sql_mode`): there the server cuts it off, and the count is that of the shorter
+///   text.
+/// - On MySQL and MariaDB, the column requires the collation of the parent's key if it has a
+///   foreign key, or if a query such as a [`total`](crate::dsl::total()) joins the two columns.
+/// - On PostgreSQL, use `TEXT` or `VARCHAR(n)`, not `CHAR(n)`: Diesel binds a `TEXT`, and each read
+///   would scan the whole table.
 ///
 /// # Partitions
 ///
-/// A counter table can be partitioned, by day for example. It requires a partition for
-/// 1970-01-01, because counts without a day are stored under this day. These write rows there:
-///
-/// - `set_counter`, `recount`, `delete_counters` and [`fold`](crate::dsl::fold());
-/// - each increment of a table with `period = Total`.
-///
-/// A `DEFAULT` partition includes it. With `RANGE (day)`, this one does too:
+/// A counter table can be partitioned, by day for example. It requires a partition for 1970-01-01,
+/// under which corrections, [`fold`](crate::dsl::fold()) and tables with `period = Total` write
+/// rows: a `DEFAULT` partition, or with `RANGE (day)`:
 ///
 /// ```sql
 /// CREATE TABLE article_counters_no_day PARTITION OF article_counters

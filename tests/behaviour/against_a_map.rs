@@ -11,6 +11,7 @@ mod plain_map;
 use std::fmt::Debug;
 
 use chrono::NaiveDate;
+use diesel::connection::{AnsiTransactionManager as Transactions, TransactionManager};
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_counters::{Period, is_overflow};
@@ -120,34 +121,14 @@ impl<'c, L: Library> Session<'c, L> {
         }
         let expected = self.map.after(operation, self.place(period));
         let answer = L::run(operation, period, self.conn);
-        let (expected, after) = match expected {
-            Expected {
-                answer: Some((answer, map)),
-                faults,
-            } => (
-                Expected {
-                    answer: Some(answer),
-                    faults,
-                },
-                map,
-            ),
-            Expected {
-                answer: None,
-                faults,
-            } => (
-                Expected {
-                    answer: None,
-                    faults,
-                },
-                self.map.clone(),
-            ),
-        };
+        let after = expected.answer.as_ref().map(|(_, map)| map.clone());
+        let expected = expected.map(|(answer, _)| answer);
         let succeeded = is(&expected, &answer).map_err(|is| format!("{is}\n{operation:?}"))?;
         if !succeeded && self.in_transaction {
             return Ok(false);
         }
         if succeeded {
-            self.map = after;
+            self.map = after.expect("an answer");
         }
         let is_merge = matches!(
             operation,
@@ -161,21 +142,20 @@ impl<'c, L: Library> Session<'c, L> {
     fn transaction(&mut self, steps: &[Step], commits: bool) -> Result<bool, String> {
         let (map, was_in_transaction) = (self.map.clone(), self.in_transaction);
         self.in_transaction = true;
-        begin(self.conn);
+        Transactions::begin_transaction(self.conn).unwrap();
         let ran = self.run(steps);
         let committed = commits && ran.as_ref() == Ok(&true);
-        end(committed, self.conn);
+        match committed {
+            true => Transactions::commit_transaction(self.conn).unwrap(),
+            false => Transactions::rollback_transaction(self.conn).unwrap(),
+        }
         self.in_transaction = was_in_transaction;
         let succeeded = ran?;
         if !committed {
             self.map = map;
         }
-        let what = if committed {
-            "committed"
-        } else {
-            "rolled back"
-        };
-        self.compare(false).map_err(|is| format!("{is}\n{what}"))?;
+        let ended = |is| format!("{is}\ncommitted: {committed}");
+        self.compare(false).map_err(ended)?;
         Ok(succeeded || !commits)
     }
 
@@ -240,21 +220,6 @@ impl<'c, L: Library> Session<'c, L> {
     }
 }
 
-fn begin(conn: &mut Conn) {
-    use diesel::connection::TransactionManager;
-    <Conn as Connection>::TransactionManager::begin_transaction(conn).unwrap();
-}
-
-fn end(committed: bool, conn: &mut Conn) {
-    use diesel::connection::TransactionManager;
-    type Manager = <Conn as Connection>::TransactionManager;
-    if committed {
-        Manager::commit_transaction(conn).unwrap();
-    } else {
-        Manager::rollback_transaction(conn).unwrap();
-    }
-}
-
 /// Whether it succeeded, if it is as expected.
 fn is<T: Debug + PartialEq>(expected: &Expected<T>, got: &QueryResult<T>) -> Result<bool, String> {
     let is_expected = match got {
@@ -307,7 +272,7 @@ macro_rules! keys {
     ($module:ident: $Sql:ident, $Key:ty, $column:expr, $keys:expr) => {
         mod $module {
             use diesel::connection::SimpleConnection;
-            use diesel_counters::dsl::{compact, fold, total};
+            use diesel_counters::dsl::{compact, delete_counters, fold, recount, total};
             use diesel_counters::prelude::*;
             use diesel_counters::Drift;
 
@@ -445,9 +410,6 @@ macro_rules! keys {
                             let before = Model { id: key(of) }.set_counter((views, likes), (v, l), conn)?;
                             Ok(vec![(None, None, vec![before.0, before.1])])
                         }
-                        Operation::Reset(of) => {
-                            Ok(one(Model { id: key(of) }.set_counter(views, 0, conn)?))
-                        }
                         Operation::AddFact { of, on, n } => {
                             let number: i64 = facts::table.count().get_result(conn)?;
                             let inserted = diesel::insert_into(facts::table)
@@ -470,28 +432,24 @@ macro_rules! keys {
                             };
                             Ok(one(added?))
                         }
-                        Operation::RecountAll { by_day: true } => {
-                            let facts = facts::table.select((facts::thing, facts::day, facts::n));
-                            let drifts: Vec<Drift<$Key>> = Model::recount_all(views, facts, conn)?;
+                        Operation::RecountAll { by_day } => {
+                            let by_days = facts::table.select((facts::thing, facts::day, facts::n));
+                            let in_all = facts::table.select((facts::thing, facts::n));
+                            let drifts: Vec<Drift<$Key>> = match by_day {
+                                true => recount(views, by_days).execute(conn)?,
+                                false => recount(views, in_all).execute(conn)?,
+                            };
                             let rows = drifts.into_iter().map(|drift| {
                                 (number_of(&drift.entity), drift.day, vec![drift.stored, drift.actual])
                             });
                             Ok(rows.collect())
                         }
-                        Operation::RecountAll { by_day: false } => {
-                            let facts = facts::table.select((facts::thing, facts::n));
-                            let drifts: Vec<Drift<$Key>> = Model::recount_all(views, facts, conn)?;
-                            let rows = drifts.into_iter().map(|drift| {
-                                (number_of(&drift.entity), None, vec![drift.stored, drift.actual])
-                            });
-                            Ok(rows.collect())
-                        }
                         Operation::Delete(of) => {
-                            Ok(one(Model { id: key(of) }.delete_counters(conn)? as i64))
+                            Ok(one(delete_counters(thing_counters::table).of(&Model { id: key(of) }).execute(conn)? as i64))
                         }
                         Operation::DeleteMany(of) => {
                             let keys: Vec<$Key> = of.into_iter().map(key).collect();
-                            Ok(one(Model::delete_counters_of(&keys, conn)? as i64))
+                            Ok(one(delete_counters(thing_counters::table).of_many(&keys).execute(conn)? as i64))
                         }
                         Operation::Compact { before, batch } => {
                             let merge = compact(thing_counters::table).before(before).batch(batch);
@@ -515,11 +473,6 @@ macro_rules! keys {
 
                 fn read(read: &Read, of: Period, conn: &mut Conn) -> QueryResult<Answer> {
                     let both = |(v, l): (i64, i64)| vec![v, l];
-                    let aligned = |of: Vec<usize>, values: Vec<(i64, i64)>| {
-                        assert_eq!(of.len(), values.len());
-                        let rows = of.into_iter().zip(values);
-                        rows.map(|(of, value)| (Some(of), None, both(value))).collect()
-                    };
                     of_model!(of, match read.clone() {
                         Read::Value(of) => {
                             let value = Model { id: key(of) }.counter_value((views, likes), conn)?;
@@ -536,16 +489,13 @@ macro_rules! keys {
                             let v = model.counter_value_between(views, days, conn)?;
                             Ok(vec![(None, None, vec![v, l])])
                         }
-                        Read::Values(of) => {
-                            let models: Vec<_> = of.iter().map(|&of| Model { id: key(of) }).collect();
-                            let values = Model::counter_values(&models, (views, likes), conn)?;
-                            Ok(aligned(of, values))
-                        }
                         Read::ValuesBetween(of, days) => {
                             let models: Vec<_> = of.iter().map(|&of| Model { id: key(of) }).collect();
                             let values =
-                                Model::counter_values_between(&models, (views, likes), days, conn)?;
-                            Ok(aligned(of, values))
+                                counter_value((views, likes)).between(days).of_many(&models).load(conn)?;
+                            assert_eq!(of.len(), values.len());
+                            let rows = of.into_iter().zip(values);
+                            Ok(rows.map(|(of, value)| (Some(of), None, both(value))).collect())
                         }
                         Read::Series { of, per, days } => {
                             let series = counter_series((views, likes)).of(key(of));
@@ -565,15 +515,8 @@ macro_rules! keys {
                             Ok(rows.collect())
                         }
                         Read::Top(n, days) => {
-                            let top = Model::top(views, n, days, conn)?.into_iter();
+                            let top = ranking(views).between(days).limit(n).load(conn)?.into_iter();
                             Ok(top.map(|(key, n)| (number_of(&key), None, vec![n])).collect())
-                        }
-                        Read::Ranking(n, days) => {
-                            let top = ranking(views).between(days).limit(n);
-                            let mut rows: Vec<($Key, i64)> = top.load(conn)?;
-                            rows.sort_by_key(|(key, _)| number_of(key));
-                            let rows = rows.into_iter();
-                            Ok(rows.map(|(key, n)| (number_of(&key), None, vec![n])).collect())
                         }
                         Read::Totals { above, days } => {
                             let total = total(views).between(days);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use diesel_counters::prelude::*;
-use diesel_counters::{BufferError, CounterBuffer, WriteError};
+use diesel_counters::{BackgroundError, BufferError};
 use diesel_counters_tests::schema::article_counters::views;
 use diesel_counters_tests::schema::page_counters::hits;
 
@@ -110,7 +110,7 @@ mod forks {
         let child = unsafe { fork() };
         if child == 0 {
             let write = buffer.flush();
-            let is_refused = matches!(write.error, Some(WriteError::Forked));
+            let is_refused = matches!(write.error, Some(BackgroundError::Forked));
             let is_pending = (write.written, write.pending.keys) == (0, 1);
             // SAFETY: nothing of the parent is dropped.
             unsafe { _exit(i32::from(is_refused) + 2 * i32::from(is_pending)) };
@@ -128,7 +128,8 @@ mod forks {
 fn a_panic_in_on_write_ends_nothing() {
     let mut test = Test::new();
     let panics = AtomicBool::new(true);
-    let buffer = CounterBuffer::of(test.pool.clone())
+    let buffer = test
+        .builder()
         .every(Duration::from_millis(1))
         .on_write(move |_| assert!(!panics.swap(false, SeqCst), "as the test wants"))
         .start()
@@ -194,7 +195,8 @@ fn a_panic_in_a_write_is_reported_and_loses_nothing() {
     test.panics.store(true, SeqCst);
     let (reports, report) = std::sync::mpsc::channel();
     let reports = Mutex::new(reports);
-    let buffer = CounterBuffer::of(test.pool.clone())
+    let buffer = test
+        .builder()
         .every(Duration::from_millis(1))
         .on_write(move |write| drop(reports.lock().unwrap().send(write.to_string())))
         .start()

@@ -6,16 +6,20 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use diesel::connection::{InstrumentationEvent, SimpleConnection};
+use diesel::connection::{
+    AnsiTransactionManager, InstrumentationEvent, SimpleConnection, TransactionManager,
+};
 use diesel::prelude::*;
-use diesel::r2d2::{Error as ConnectError, ManageConnection, Pool};
+use diesel::r2d2::{Error as ConnectError, ManageConnection, Pool, PooledConnection};
 use diesel::sql_types::BigInt;
 use diesel_counters::dsl::CounterBufferBuilder;
 use diesel_counters::prelude::*;
-use diesel_counters::{BufferError, CounterBuffer, IfUnknown, WriteError, is_overflow};
+use diesel_counters::{
+    BackgroundError, BufferError, CounterBuffer, Slot, is_overflow, with_default_slot,
+};
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use diesel_counters_tests::schema::page_counters::{self, hits};
-use diesel_counters_tests::schema::{articles, site_counters};
+use diesel_counters_tests::schema::{article_counters, articles, site_counters};
 
 use super::{PATIENCE, day, wait_until};
 use crate::{Conn, TestDatabase};
@@ -62,6 +66,9 @@ impl ManageConnection for Manager {
         self.is_away.load(SeqCst) || thread::panicking()
     }
 }
+
+type Pooled = PooledConnection<Manager>;
+pub type Buffer = CounterBuffer<Pooled>;
 
 pub struct Test {
     pub conn: Conn,
@@ -111,11 +118,12 @@ impl Test {
     }
 
     /// Which writes only what `flush` writes.
-    pub fn builder(&self) -> CounterBufferBuilder<Conn> {
-        CounterBuffer::of(self.pool.clone()).every(NEVER)
+    pub fn builder(&self) -> CounterBufferBuilder<Pooled> {
+        let pool = self.pool.clone();
+        CounterBuffer::of(move || pool.get()).every(NEVER)
     }
 
-    pub fn buffer(&self) -> CounterBuffer<Conn> {
+    pub fn buffer(&self) -> Buffer {
         self.builder().start().unwrap()
     }
 
@@ -127,10 +135,10 @@ impl Test {
     }
 
     /// Flushes until the busy machine had a connection in time.
-    pub fn flush(&self, buffer: &CounterBuffer<Conn>) -> diesel_counters::Write {
+    pub fn flush(&self, buffer: &Buffer) -> diesel_counters::Write {
         loop {
             let write = buffer.flush();
-            if !matches!(write.error, Some(WriteError::Pool(_))) {
+            if !matches!(write.error, Some(BackgroundError::Connection(_))) {
                 return write;
             }
         }
@@ -207,7 +215,7 @@ fn what_is_pending_can_be_read() {
     assert_eq!(buffer.pending_of(hits, &"1".to_owned()), 0);
     let pending = buffer.pending();
     assert_eq!(pending.amount, 11);
-    assert!(pending.oldest.is_some() && pending.last_write.is_none());
+    assert!(pending.last_write.is_none());
     let keys = format!("pending_keys: {}", pending.keys);
     let shown = format!("{buffer:?}");
     assert!(shown.contains(&keys), "{shown}");
@@ -215,17 +223,20 @@ fn what_is_pending_can_be_read() {
     // What waits in the backlog is pending too.
     test.is_away.store(true, SeqCst);
     let write = buffer.flush();
-    assert!(matches!(write.error, Some(WriteError::Pool(_))), "{write}");
+    assert!(
+        matches!(write.error, Some(BackgroundError::Connection(_))),
+        "{write}"
+    );
     assert_eq!((write.pending.keys, write.pending.amount), (2, 11));
     assert_eq!(write.pending.failures, 1);
-    assert!(write.pending.oldest.is_some() && write.pending.last_write.is_none());
+    assert!(write.pending.last_write.is_none());
     buffer.count(increment(views).of(1_i64)).unwrap();
     assert_eq!(buffer.pending_of(views, &1_i64), 7);
 
     test.is_away.store(false, SeqCst);
     let pending = test.flush(&buffer).pending;
     assert_eq!((pending.keys, pending.amount, pending.failures), (0, 0, 0));
-    assert!(pending.oldest.is_none() && pending.last_write.is_some());
+    assert!(pending.last_write.is_some());
     assert_eq!(buffer.pending_of(views, &1_i64), 0);
 }
 
@@ -234,7 +245,8 @@ fn a_thread_writes_and_reports_it() {
     let mut test = Test::new();
     let (reports, report) = std::sync::mpsc::channel();
     let reports = Mutex::new(reports);
-    let buffer = CounterBuffer::of(test.pool.clone())
+    let buffer = test
+        .builder()
         .every(Duration::from_millis(1))
         .on_write(move |write| {
             // A busy machine has no connection by then; the next write may have one.
@@ -277,6 +289,75 @@ fn the_end_writes() {
     let shown = buffer.stop().to_string();
     assert!(shown.starts_with("1 row written in"), "{shown}");
     assert_eq!(test.views(1), 2);
+    // What comes later is written by the drop.
+    buffer.count(increment(views).of(1_i64)).unwrap();
+    drop(buffer);
+    assert_eq!(test.views(1), 3);
+}
+
+/// Whoever counts, and whoever flushes.
+#[test]
+fn all_counts_are_in_the_slot_of_the_thread_that_starts_it() {
+    let mut test = Test::new();
+    let slot = |index| Slot::Partition { index, of: 32 };
+    let buffer = with_default_slot(slot(6), || test.buffer());
+    let count = || buffer.count(increment(views).of(1_i64)).unwrap();
+    for index in [6, 9] {
+        with_default_slot(slot(index), || {
+            count();
+            assert_eq!(test.flush(&buffer).written, 1);
+        });
+    }
+    count();
+    drop(buffer);
+    let slots = article_counters::table.select((article_counters::slot, views));
+    let expected = if crate::HAS_SLOTS { 7 } else { 0 };
+    assert_eq!(slots.load(&mut test.conn), Ok(vec![(expected, 3_i64)]));
+}
+
+/// As a program with one connection may do.
+#[test]
+fn any_function_that_returns_a_connection_is_a_source() {
+    let mut test = Test::new();
+    let database = Arc::clone(&test.database);
+    let buffer: Arc<CounterBuffer<Conn>> = Arc::new(
+        CounterBuffer::of(move || QueryResult::Ok(database.connect()))
+            .every(NEVER)
+            .start()
+            .unwrap(),
+    );
+    let counts = Arc::clone(&buffer);
+    thread::spawn(move || counts.count(increment(views).of(1_i64)))
+        .join()
+        .unwrap()
+        .unwrap();
+    assert_eq!(buffer.stop().written, 1);
+    assert_eq!(test.views(1), 1);
+}
+
+/// Its counts would not be committed.
+#[test]
+fn a_connection_with_an_open_transaction_is_refused() {
+    let mut test = Test::new();
+    let database = Arc::clone(&test.database);
+    let begins = AtomicBool::new(true);
+    let connect = move || {
+        let mut conn = database.connect();
+        if begins.swap(false, SeqCst) {
+            AnsiTransactionManager::begin_transaction(&mut conn)?;
+        }
+        QueryResult::Ok(conn)
+    };
+    let buffer = CounterBuffer::of(connect).every(NEVER).start().unwrap();
+    buffer.count(increment(views).of(1_i64)).unwrap();
+    let write = buffer.flush();
+    assert!(
+        matches!(write.error, Some(BackgroundError::Database(_))),
+        "{write}"
+    );
+    assert_eq!((write.written, write.pending.keys), (0, 1), "{write}");
+    assert_eq!(buffer.flush().written, 1);
+    assert_eq!(test.views(1), 1);
 }
 
 #[test]
@@ -436,7 +517,7 @@ fn nothing_is_refused_for_a_reason_that_passes() {
     }
     for _ in 0..3 {
         let write = test.flush(&buffer);
-        assert!(matches!(write.error, Some(WriteError::Database(_))));
+        assert!(matches!(write.error, Some(BackgroundError::Database(_))));
         assert_eq!((write.written, write.refused.len()), (0, 0));
         assert_eq!(write.pending.keys, 100);
     }
@@ -514,65 +595,6 @@ fn the_connection_waits_for_locks_as_long_as_before() {
     }
 }
 
-#[test]
-fn the_table_of_batches_is_required_or_declined() {
-    let mut test = Test::new();
-    test.conn
-        .batch_execute("DROP TABLE counter_buffers")
-        .unwrap();
-    let buffer = test.buffer();
-    buffer.count(increment(views).of(1_i64)).unwrap();
-    let write = test.flush(&buffer);
-    assert!(
-        matches!(write.error, Some(WriteError::Batches(_))),
-        "{write}"
-    );
-    assert!(
-        write.to_string().contains("create_counter_buffers"),
-        "{write}"
-    );
-    assert_eq!((write.pending.keys, test.views(1)), (1, 0));
-
-    let without = test.builder().without_table(IfUnknown::Discard);
-    let without = without.start().unwrap();
-    without.count(increment(views).of(1_i64)).unwrap();
-    assert_eq!(test.flush(&without).written, 1);
-    assert_eq!(test.views(1), 1);
-}
-
-#[test]
-fn a_buffer_has_one_row_while_it_runs() {
-    let mut test = Test::new();
-    let stored = |conn: &mut Conn| {
-        diesel::dsl::sql::<diesel::sql_types::BigInt>("SELECT COUNT(*) FROM counter_buffers")
-            .get_result::<i64>(conn)
-    };
-    let buffers = [test.buffer(), test.buffer()];
-    for i in 1..=3 {
-        for buffer in &buffers {
-            buffer.count(increment(views).of(1_i64)).unwrap();
-            assert_eq!(test.flush(buffer).written, 1);
-        }
-        assert_eq!((test.views(1), stored(&mut test.conn)), (2 * i, Ok(2)));
-    }
-    // Somebody deletes the rows. The error says so, and the next write has a new row.
-    test.conn
-        .batch_execute("DELETE FROM counter_buffers")
-        .unwrap();
-    for buffer in &buffers {
-        buffer.count(increment(views).of(1_i64)).unwrap();
-        let write = test.flush(buffer);
-        assert!(
-            matches!(write.error, Some(WriteError::Batches(_))),
-            "{write}"
-        );
-        assert_eq!(test.flush(buffer).written, 1);
-    }
-    assert_eq!((test.views(1), stored(&mut test.conn)), (8, Ok(2)));
-    drop(buffers);
-    assert_eq!(stored(&mut test.conn), Ok(0));
-}
-
 mod ticking {
     use std::sync::atomic::AtomicI32;
     use std::sync::atomic::Ordering::SeqCst;
@@ -631,5 +653,5 @@ fn the_day_is_that_of_the_count() {
 #[test]
 fn it_can_be_shared() {
     fn is_shared<T: Send + Sync>() {}
-    is_shared::<CounterBuffer<Conn>>();
+    is_shared::<Buffer>();
 }

@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use diesel::prelude::*;
-use diesel::r2d2::{ConnectionManager, Error as ConnectError, ManageConnection, Pool};
-use diesel_counters::dsl::compact;
+use diesel::r2d2::{
+    ConnectionManager, Error as ConnectError, ManageConnection, Pool, PooledConnection,
+};
+use diesel_counters::dsl::{CompactorBuilder, compact};
 use diesel_counters::prelude::*;
-use diesel_counters::{Compactor, Done, Period, Run, RunError};
+use diesel_counters::{BackgroundError, Compactor, Done, Period, Run};
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, views};
 use diesel_counters_tests::schema::{articles, site_counters};
@@ -61,6 +63,11 @@ fn pool(database: &TestDatabase, is_away: &Arc<AtomicBool>) -> Pool<Flaky> {
         .build_unchecked(manager)
 }
 
+fn compactor(database: &TestDatabase) -> CompactorBuilder<PooledConnection<Flaky>> {
+    let pool = pool(database, &Arc::default());
+    Compactor::of(move || pool.get())
+}
+
 /// What a run did to a table: how many rows it merged, where it had a connection.
 type Said = (String, Option<u64>);
 type Runs = Receiver<Result<Said, String>>;
@@ -68,14 +75,14 @@ type Runs = Receiver<Result<Said, String>>;
 /// A compactor that runs again and again, and what it says.
 fn start(pool: Pool<Flaky>) -> (Compactor, Runs) {
     let (said, runs) = channel();
-    let compactor = Compactor::of(pool)
+    let compactor = Compactor::of(move || pool.get())
         .compact(article_counters::table)
-        .fold(site_counters::table, 30)
+        .fold(site_counters::table, Period::Total, 30)
         .every(Duration::from_millis(5))
         .on_run(move |run| {
             let merged = match &run.result {
                 Ok(Done::Compacted(done)) => Ok(Some(done.merged)),
-                Err(RunError::Database(_)) if !is_passing(run) => Err(run.to_string()),
+                Err(BackgroundError::Database(_)) if !is_passing(run) => Err(run.to_string()),
                 _ => Ok(None),
             };
             // Nobody listens when the test is over.
@@ -165,10 +172,10 @@ fn it_copies_the_last_days_and_folds_in_steps() {
     }
     article.incr_counter(views, &mut conn).unwrap();
     let (said, runs) = channel();
-    let compactor = Compactor::of(pool(&database, &Arc::default()))
-        .fold_into(article_counters::table, Period::Month, 90)
+    let compactor = compactor(&database)
+        .fold(article_counters::table, Period::Month, 90)
         .materialize(|| Article::materialize(views, articles::total_views).last_days(90))
-        .fold_into(article_counters::table, Period::Year, 730)
+        .fold(article_counters::table, Period::Year, 730)
         .every(Duration::from_millis(5))
         .on_run(move |run| drop(said.send(run.to_string())))
         .start()
@@ -189,14 +196,15 @@ fn it_copies_the_last_days_and_folds_in_steps() {
 #[test]
 fn what_it_will_do_can_be_shown() {
     let database = TestDatabase::create();
-    let builder = Compactor::of(pool(&database, &Arc::default())).compact(article_counters::table);
+    let pool = pool(&database, &Arc::default());
+    let builder = Compactor::of(move || pool.get()).compact(article_counters::table);
     let shown = format!("{builder:?}");
     assert!(shown.contains("article_counters"), "{shown}");
 }
 
 #[test]
 fn it_stops_when_it_is_told_to_or_dropped() {
-    for end in [Compactor::stop, drop] {
+    for end in [|compactor: Compactor| compactor.stop(), drop] {
         let (database, mut conn, article) = TestDatabase::with_article();
         let (compactor, runs) = start(pool(&database, &Arc::default()));
         wait_for(&runs, |_| true);
@@ -214,7 +222,7 @@ fn it_stops_between_two_batches_of_a_long_run() {
     for slot in 1..=2000 {
         insert_row(1, day(2026, 3, 1), slot, (1, 0, 0), &mut conn);
     }
-    let compactor = Compactor::of(pool(&database, &Arc::default()))
+    let compactor = compactor(&database)
         .compact(article_counters::table)
         .start()
         .unwrap();
@@ -264,7 +272,7 @@ fn its_own_merges_may_be_told_to_stop_too() {
         insert_row(1, day(2026, 3, 1), slot, (1, 0, 0), &mut conn);
     }
     let (said, runs) = channel();
-    let _compactor = Compactor::of(pool(&database, &Arc::default()))
+    let _compactor = compactor(&database)
         .merge(|| compact(article_counters::table).batch(1).stop_when(|| true))
         .on_run(move |run| said.send(run.to_string()).unwrap())
         .start()
@@ -283,8 +291,8 @@ fn it_may_be_dropped_in_its_own_on_run() {
     let itself = Arc::new(Mutex::new(None));
     let of_the_run = Arc::clone(&itself);
     let (said, runs) = channel();
-    let mut compactor = itself.lock().unwrap();
-    *compactor = Compactor::of(pool(&database, &Arc::default()))
+    let mut held = itself.lock().unwrap();
+    *held = compactor(&database)
         .compact(article_counters::table)
         .every(Duration::from_millis(5))
         .on_run(move |_| {
@@ -293,8 +301,8 @@ fn it_may_be_dropped_in_its_own_on_run() {
         })
         .start()
         .ok();
-    assert!(compactor.is_some());
-    drop(compactor);
+    assert!(held.is_some());
+    drop(held);
     assert_eq!(runs.recv_timeout(PATIENCE), Ok(()));
     assert_eq!(
         runs.recv_timeout(PATIENCE),
@@ -311,7 +319,7 @@ fn a_panic_of_the_application_ends_no_compactor() {
     }
     let (said, runs) = channel();
     let panics = AtomicBool::new(true);
-    let compactor = Compactor::of(pool(&database, &Arc::default()))
+    let compactor = compactor(&database)
         .merge(move || {
             // The first call is for the name of the table.
             compact(article_counters::table).stop_when(|| panic!("as the test wants"))
@@ -347,8 +355,8 @@ fn any_number_of_days_can_be_kept() {
             insert_row(1, today - chrono::Days::new(ago), 0, (1, 0, 0), &mut conn);
         }
         let (said, runs) = channel();
-        let compactor = Compactor::of(pool(&database, &Arc::default()))
-            .fold(article_counters::table, days)
+        let compactor = compactor(&database)
+            .fold(article_counters::table, Period::Total, days)
             .every(Duration::MAX)
             .on_run(move |run| said.send(run.to_string()).unwrap())
             .start()

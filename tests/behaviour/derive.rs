@@ -1,26 +1,8 @@
 //! What `#[derive(HasCounters)]` makes of its attributes.
 
-use diesel_counters::{CounterSettings, DEFAULT_SLOTS, HasCounters, Period};
-use diesel_counters_tests::models::{
-    File, NumberedArticle, Page, Visitor, new_years_eve, timeless_counters, weekly_counters,
-};
-use diesel_counters_tests::schema::{article_counters, odd_name};
-
-#[test]
-fn a_table_has_thirty_two_slots_and_counts_by_the_day() {
-    assert_eq!(DEFAULT_SLOTS, 32);
-    assert_eq!(article_counters::table::SLOTS, 32);
-    assert_eq!(article_counters::table::PERIOD, Period::Day);
-}
-
-#[test]
-fn its_declaration_changes_that() {
-    assert_eq!(odd_name::table::SLOTS, 4);
-    assert_eq!(timeless_counters::table::SLOTS, 2);
-    assert_eq!(timeless_counters::table::PERIOD, Period::Total);
-    assert_eq!(weekly_counters::table::PERIOD, Period::Week);
-    assert_eq!(weekly_counters::table::today(), new_years_eve());
-}
+use diesel_counters::HasCounters;
+use diesel_counters_tests::models::{File, NumberedArticle, Page, Visitor};
+use diesel_counters_tests::schema::article_counters;
 
 #[test]
 fn the_key_is_the_field_of_the_primary_keys_column() {
@@ -58,9 +40,8 @@ mod of_tables_in_another_crate {
     use diesel::prelude::*;
     use diesel_counters::dsl::total;
     use diesel_counters::prelude::*;
+    use diesel_counters_tests::schema::article_counters::views;
     use diesel_counters_tests::schema::{article_counters, articles};
-
-    use article_counters::views;
 
     use crate::TestDatabase;
 
@@ -73,42 +54,27 @@ mod of_tables_in_another_crate {
 
     #[test]
     fn a_model_counts_and_is_read_by_its_totals() {
-        let (_database, mut conn, _article) = TestDatabase::with_article();
-        let conn = &mut conn;
-        let post: Post = articles::table
-            .find(2)
-            .select(Post::as_select())
-            .first(conn)
-            .unwrap();
-        post.incr_counter_by(views, 5, conn).unwrap();
-        assert_eq!(post.counter_value(views, conn), Ok(5));
-
-        let read: Vec<(Post, i64, i64)> = articles::table
-            .filter(total(views).gt(0))
-            .select((
-                Post::as_select(),
-                total(views),
-                total(views).of(articles::id),
-            ))
-            .load(conn)
-            .unwrap();
-        let read: Vec<_> = read.iter().map(|(post, a, b)| (post.id, *a, *b)).collect();
-        assert_eq!(read, [(2, 5, 5)]);
-        assert_eq!(
-            Post::materialize(views, articles::total_views).execute(conn),
-            Ok(1)
-        );
+        let (conn, _database, _article) = &mut TestDatabase::with_connection();
+        Post { id: 2 }.incr_counter_by(views, 5, conn).unwrap();
+        let totals = (total(views), total(views).of(articles::id));
+        let read = articles::table.filter(total(views).gt(0));
+        let read = read.select((Post::as_select(), totals));
+        let (post, totals): (Post, (i64, i64)) = read.get_result(conn).unwrap();
+        assert_eq!((post.id, totals), (2, (5, 5)));
+        let copied = Post::materialize(views, articles::total_views).execute(conn);
+        assert_eq!(copied, Ok(1));
     }
 }
 
 /// Counters that triggers count. The other `table!` of the same table stands for the trigger.
 mod counted_by_database {
     use diesel::prelude::*;
+    use diesel_counters::dsl::{delete_counters, recount};
     use diesel_counters::prelude::*;
     use diesel_counters::{CounterSettings, counter_table};
     use diesel_counters_tests::schema::article_counters;
 
-    use post_counters::{comments, hearts, views};
+    use post_counters::{comments, hearts};
 
     use crate::TestDatabase;
     use crate::behaviour::comments_by_article;
@@ -159,38 +125,35 @@ mod counted_by_database {
 
     #[test]
     fn they_are_named_as_in_the_database() {
-        let of_posts = post_counters::table::COUNTED_BY_DATABASE;
+        let names = |of: &[diesel_counters::__private::Name<'static>]| {
+            of.iter().map(|name| name.0).collect::<Vec<_>>()
+        };
+        let of_posts = names(post_counters::table::COUNTED_BY_DATABASE);
         assert_eq!(of_posts, ["likes", "comments"]);
-        let of_odd = odd_counters::table::COUNTED_BY_DATABASE;
+        let of_odd = names(odd_counters::table::COUNTED_BY_DATABASE);
         assert_eq!(of_odd, ["größe", "type"]);
         assert!(article_counters::table::COUNTED_BY_DATABASE.is_empty());
     }
 
     #[test]
-    fn the_program_counts_the_others_of_the_table() {
-        let (_database, mut conn, _article) = TestDatabase::with_article();
-        let conn = &mut conn;
-        let post = Post { id: 1 };
-        post.incr_counter_by(views, 3, conn).unwrap();
-        increment(views).of(1_i64).execute(conn).unwrap();
-        assert_eq!(post.set_counter(views, 5, conn), Ok(4));
-    }
-
-    #[test]
     fn a_model_reads_corrects_and_removes_them() {
-        let (_database, mut conn, _article) = TestDatabase::with_article();
-        let conn = &mut conn;
+        let (conn, _database, _article) = &mut TestDatabase::with_connection();
         let post = Post { id: 1 };
         let counted = increment((article_counters::likes, article_counters::comments));
         counted.of(1_i64).by((2, 7)).execute(conn).unwrap();
         assert_eq!(post.counter_value((hearts, comments), conn), Ok((2, 7)));
-        assert_eq!(Post::top(hearts, 1, .., conn), Ok(vec![(1, 2)]));
+        assert_eq!(ranking(hearts).limit(1).load(conn), Ok(vec![(1, 2)]));
         let copied = Post::materialize(hearts, posts::total_views).execute(conn);
         assert_eq!(copied, Ok(1));
         assert_eq!(post.recount(comments, comments_by_article(), conn), Ok(-7));
-        let drift = Post::recount_all(comments, comments_by_article(), conn);
+        let drift = recount(comments, comments_by_article()).execute::<i64, _>(conn);
         assert!(drift.unwrap().is_empty());
-        assert_eq!(post.delete_counters(conn), Ok(1));
+        assert_eq!(
+            delete_counters(post_counters::table)
+                .of(&post)
+                .execute(conn),
+            Ok(1)
+        );
         assert_eq!(post.counter_value((hearts, comments), conn), Ok((0, 0)));
     }
 }

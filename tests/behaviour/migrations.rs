@@ -30,27 +30,31 @@ fn columns(conn: &mut Conn) -> Vec<ColumnOf> {
 #[test]
 fn its_columns_have_the_types_of_the_schema() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
-    let columns: Vec<_> = columns(&mut conn)
-        .into_iter()
-        .map(|c| (c.name, c.data_type, c.is_nullable))
-        .collect();
-    let expected = [
-        ("article_id", "bigint"),
-        ("day", "date"),
-        ("slot", "smallint"),
-        ("views", "bigint"),
-        ("likes", "bigint"),
-        ("comments", "bigint"),
-    ]
-    .map(|(name, data_type)| (name.to_owned(), data_type.to_owned(), "NO".to_owned()));
-    assert_eq!(columns, expected);
+    let columns = columns(&mut conn).into_iter();
+    let columns = columns.map(|c| format!("{} {} {}", c.name, c.data_type, c.is_nullable));
+    let expected = "article_id bigint NO, day date NO, slot smallint NO, \
+        views bigint NO, likes bigint NO, comments bigint NO";
+    assert!(columns.eq(expected.split(", ")));
 }
 
-diesel_counters::counter_table!(crate::printed::article_counters);
+/// `diesel print-schema` uses these names of the types on PostgreSQL and MySQL.
+mod printed {
+    diesel::table! {
+        article_counters (article_id, day, slot) {
+            article_id -> Int8,
+            day -> Date,
+            slot -> Smallint,
+            views -> Int8,
+            likes -> BigInt,
+            comments -> Bigint,
+        }
+    }
+}
+diesel_counters::counter_table!(printed::article_counters);
 
 #[test]
 fn it_can_be_counted_in_as_print_schema_prints_it() {
-    use crate::printed::article_counters::{comments, views};
+    use printed::article_counters::{comments, views};
 
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let counters = (views, comments);
@@ -62,10 +66,7 @@ fn it_can_be_counted_in_as_print_schema_prints_it() {
 #[test]
 fn it_goes_down_and_up_again() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
-    // That of the buffers is newer.
-    for _ in 0..2 {
-        conn.revert_last_migration(REFERENCE).unwrap();
-    }
+    conn.revert_last_migration(REFERENCE).unwrap();
     assert_eq!(columns(&mut conn), []);
     conn.run_pending_migrations(REFERENCE).unwrap();
     assert_eq!(columns(&mut conn).len(), 6);
@@ -77,7 +78,7 @@ fn it_goes_down_and_up_again() {
 fn it_is_older_than_any_migration_of_an_application() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let applied = conn.applied_migrations().unwrap();
-    assert_eq!(applied.len(), 3);
+    assert_eq!(applied.len(), 2);
     assert!(
         applied
             .iter()

@@ -4,49 +4,39 @@
 mod against_a_map;
 mod buffer_limits;
 mod buffering;
+pub mod collations;
 mod compacting;
 mod compactor;
 mod counting_transaction;
-mod days;
 mod deleting;
 mod derive;
 mod folding;
 mod key_columns;
-mod keys;
-mod many;
-mod many_values;
+pub mod keys;
+mod limits;
 mod materializing;
-mod merging_beside;
 mod migrations;
 mod names;
-mod nodes;
-mod overflow;
-mod peers;
+pub mod nodes;
 mod plans;
 mod prepared;
-mod ranking;
-mod reading;
 mod recounting;
-mod recounting_by_day;
 mod refusing;
 mod retry;
-mod retrying;
-mod series;
 mod setting;
 mod site;
 mod slots;
 mod sql;
-mod test_transaction;
-mod together;
 mod totals;
 mod transactions;
-mod writing;
 
 use std::thread;
 use std::time::{Duration, Instant};
 
+use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::{article_counters, articles, comments};
 use diesel_migrations::MigrationHarness;
@@ -82,12 +72,16 @@ impl TestDatabase {
         conn.run_pending_migrations(TEST_TABLES).unwrap();
         conn.run_pending_migrations(REFERENCE).unwrap();
         for id in 1..=5 {
-            diesel::insert_into(articles::table)
-                .values(article(id))
-                .execute(conn)
-                .unwrap();
+            let insert = diesel::insert_into(articles::table).values(article(id));
+            insert.execute(conn).unwrap();
         }
         database
+    }
+
+    /// For `&mut`, so that the connection is closed before the database is dropped.
+    pub fn with_connection() -> (Conn, Self, Article) {
+        let (database, conn, article) = Self::with_article();
+        (conn, database, article)
     }
 
     /// A connection to a database of its own, and article 1.
@@ -103,6 +97,27 @@ pub fn article(id: i64) -> Article {
         id,
         title: format!("Article {id}"),
     }
+}
+
+fn insert_articles(ids: impl Iterator<Item = i64>, conn: &mut Conn) {
+    let rows: Vec<_> = ids.map(|id| format!("({id}, '')")).collect();
+    for some in rows.chunks(5_000) {
+        let insert = "INSERT INTO articles (id, title) VALUES";
+        let insert = format!("{insert} {}", some.join(", "));
+        conn.batch_execute(&insert).unwrap();
+    }
+}
+
+/// Adds to an article's views.
+pub fn count_on(id: i64, on: chrono::NaiveDate, by: i64, conn: &mut Conn) {
+    let count = increment(article_counters::views).of(id).on(on).by(by);
+    count.execute(conn).unwrap();
+}
+
+pub fn insert_comment(id: i64, body: &str, conn: &mut Conn) -> QueryResult<usize> {
+    diesel::insert_into(comments::table)
+        .values((comments::article_id.eq(id), comments::body.eq(body)))
+        .execute(conn)
 }
 
 /// The article's rows, by day and slot.

@@ -31,6 +31,9 @@ fn column<C: Column>(_column: C) -> String {
 /// Runs every operation on these tables.
 macro_rules! each_operation_is_right {
     ($models:ident, $source:ident, $counters:ident) => {
+        each_operation_is_right!($models, $source, $counters, ["SELECT 1"; 2]);
+    };
+    ($models:ident, $source:ident, $counters:ident, $schema:expr) => {
         allow_tables_to_appear_in_same_query!($models, $counters);
         diesel_counters::counter_table!($counters { parent = $models::id });
 
@@ -45,6 +48,8 @@ macro_rules! each_operation_is_right {
         fn each_operation_is_right() {
             let database = TestDatabase::create();
             let conn = &mut database.connect();
+            let [create, drop] = $schema;
+            conn.batch_execute(create).unwrap();
             let [models, source, counters] = [
                 sql_of($models::table.from_clause()),
                 sql_of($source::table.from_clause()),
@@ -71,7 +76,9 @@ macro_rules! each_operation_is_right {
                 key.join(", "),
             ))
             .unwrap();
-            each_operation(conn).unwrap();
+            let result = each_operation(conn);
+            conn.batch_execute(drop).unwrap();
+            result.unwrap();
         }
 
         fn each_operation(conn: &mut Conn) -> QueryResult<()> {
@@ -87,10 +94,8 @@ macro_rules! each_operation_is_right {
             old.of_many([(1_i64, 0), (2, 0)]).execute(conn)?;
 
             assert_eq!(one.counter_value((count, wanted_0), conn), Ok((100, 1)));
-            assert_eq!(
-                Model::counter_values([&one, &two], count, conn)?,
-                [100, 200]
-            );
+            let found = Model::counter_values([&one, &two], count, conn)?;
+            assert_eq!(found, [100, 200]);
             let totals: Vec<(i64, i64)> = $models::table
                 .select(($models::id, total(count)))
                 .filter(total(count).gt(1))
@@ -111,10 +116,8 @@ macro_rules! each_operation_is_right {
             assert_eq!(drift.len(), 2);
             assert_eq!(Model::counter_values([&one, &two], stored_0, conn)?, [1, 2]);
             assert_eq!(one.recount(count, rows, conn)?, 1 - 100);
-            assert_eq!(
-                Model::materialize(count, $models::stored_0).execute(conn),
-                Ok(2)
-            );
+            let found = Model::materialize(count, $models::stored_0).execute(conn);
+            assert_eq!(found, Ok(2));
 
             assert_eq!(two.set_counter(count, 7, conn), Ok(200));
             let set = write_transaction(conn, |conn| set_counter(count).of(2_i64).to(8).execute(conn));
@@ -125,10 +128,8 @@ macro_rules! each_operation_is_right {
             assert_eq!(Model::counter_values([&one, &two], count, conn)?, [1, 8]);
             let rows: i64 = table.count().get_result(conn)?;
             assert_eq!(rows, 2, "{HAS_SLOTS}");
-            assert_eq!(
-                delete_counters(table).of_many(&[1_i64, 2]).execute(conn),
-                Ok(2)
-            );
+            let found = delete_counters(table).of_many(&[1_i64, 2]).execute(conn);
+            assert_eq!(found, Ok(2));
             Ok(())
         }
     };
@@ -166,6 +167,14 @@ module!(excluded_counts_rows_of_source: counted, source, excluded);
 module!(wanted_counts_rows_of_source: compared, source, wanted);
 module!(source_counts_rows_of_actual: entity, actual, source);
 module!(counted_counts_rows_of_excluded: wanted, excluded, counted);
+
+/// Tables of another schema.
+mod qualified {
+    use super::*;
+    use crate::qualified::{counters, models, source};
+
+    each_operation_is_right!(models, source, counters, crate::SCHEMA);
+}
 
 /// Each a part of SQL, of a format, of a bind, or of a comment if it were not quoted.
 mod hostile {

@@ -1,13 +1,13 @@
 //! A node writes the rows of its partition, and no others.
 
 use diesel::prelude::*;
-use diesel_counters::dsl::{compact, fold, set_counter};
+use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter};
 use diesel_counters::prelude::*;
-use diesel_counters::{Drift, Period, Slot, with_default_slot};
+use diesel_counters::{Drift, Period, Slot, counting_transaction, with_default_slot};
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, comments, views};
 
-use super::{article, comments_by_article, day, rows};
+use super::{article, comments_by_article, count_on, day, rows};
 use crate::{Conn, HAS_SLOTS, TestDatabase};
 
 /// The second of two nodes.
@@ -26,114 +26,102 @@ fn by_node(conn: &mut Conn) -> Nodes {
 }
 
 /// Both nodes have counted on old days, and the first one has merged and corrected its own.
-fn counted_on_both() -> (TestDatabase, Conn, Article) {
+fn counted_on_both() -> (Conn, TestDatabase, Article) {
     let (database, mut conn, article) = TestDatabase::with_article();
     for index in [0, 1] {
         with_default_slot(Slot::Partition { index, of: 2 }, || {
             for on in [day(2026, 1, 3), day(2026, 1, 5), day(2026, 3, 1)] {
-                increment(views)
-                    .of(1_i64)
-                    .on(on)
-                    .by(10)
-                    .execute(&mut conn)
-                    .unwrap();
+                count_on(1, on, 10, &mut conn);
             }
             let one_slot = Slot::Partition {
                 index: index + 2,
                 of: 32,
             };
-            let late = increment(views)
-                .of(1_i64)
-                .on(day(2026, 1, 3))
-                .slot(one_slot);
+            let count = increment(views).of(1_i64).on(day(2026, 1, 3));
+            let late = count.slot(one_slot);
             late.execute(&mut conn).unwrap();
         });
     }
     with_default_slot(Slot::Partition { index: 0, of: 2 }, || {
-        compact(article_counters::table)
-            .before(day(2026, 2, 1))
-            .execute(&mut conn)
-            .unwrap();
-        set_counter(views)
-            .of(1_i64)
-            .on(day(2026, 3, 1))
-            .to(50)
-            .execute(&mut conn)
-            .unwrap();
+        let merge = compact(article_counters::table).before(day(2026, 2, 1));
+        merge.execute(&mut conn).unwrap();
+        let set = set_counter(views).of(1_i64).on(day(2026, 3, 1)).to(50);
+        set.execute(&mut conn).unwrap();
     });
-    (database, conn, article)
+    (conn, database, article)
 }
+
+type Run = fn(&Article, &mut Conn) -> QueryResult<()>;
+
+/// What writes rows of counters.
+pub const RUNS: [(&str, Run); 11] = [
+    ("increment", |article, conn| {
+        article.incr_counter(views, conn).map(drop)
+    }),
+    ("increment_many", |_, conn| {
+        let counts = increment(views).of_many([(1_i64, 5), (2, 7)]);
+        counts.execute(conn).map(drop)
+    }),
+    ("counting_transaction", |_, conn| {
+        counting_transaction(conn, |tx| {
+            tx.count(increment(views).of(1_i64));
+            Ok(())
+        })
+    }),
+    ("compact", |_, conn| {
+        let merge = compact(article_counters::table);
+        merge.before(day(2026, 4, 1)).execute(conn).map(drop)
+    }),
+    ("fold into months", |_, conn| {
+        let months = fold(article_counters::table).per(Period::Month);
+        months.before(day(2026, 4, 1)).execute(conn).map(drop)
+    }),
+    ("fold", |_, conn| {
+        let merge = fold(article_counters::table);
+        merge.before(day(2026, 4, 1)).execute(conn).map(drop)
+    }),
+    ("set_counter", |article, conn| {
+        article.set_counter(views, 7, conn).map(drop)
+    }),
+    ("set_counter on a day", |_, conn| {
+        let set = set_counter(views).of(1_i64).on(day(2026, 1, 5));
+        set.to(3).execute(conn).map(drop)
+    }),
+    ("an import", |_, conn| {
+        let log = [(1_i64, day(2026, 1, 3), 4), (1, day(2026, 1, 9), 5)];
+        set_counter(views).of_days(log).execute(conn).map(drop)
+    }),
+    ("recount", |article, conn| {
+        super::insert_comment(1, "", conn)?;
+        let added = article.recount(comments, comments_by_article(), conn)?;
+        assert!(added > 0);
+        super::insert_comment(1, "", conn)?;
+        let drift: Vec<Drift<i64>> = recount(comments, comments_by_article()).execute(conn)?;
+        assert_eq!(drift.len(), 1);
+        Ok(())
+    }),
+    ("delete_counters", |article, conn| {
+        delete_counters(article_counters::table)
+            .of(article)
+            .execute(conn)
+            .map(drop)
+    }),
+];
 
 #[test]
 fn whatever_runs_on_a_node_writes_only_rows_of_its_partition() {
     if !HAS_SLOTS {
         return;
     }
-    type Run = fn(&Article, &mut Conn) -> QueryResult<()>;
-    let runs: [(&str, Run); 10] = [
-        ("increment", |article, conn| {
-            article.incr_counter(views, conn).map(drop)
-        }),
-        ("increment_many", |_, conn| {
-            increment(views)
-                .of_many([(1_i64, 5), (2, 7)])
-                .execute(conn)
-                .map(drop)
-        }),
-        ("compact", |_, conn| {
-            compact(article_counters::table)
-                .before(day(2026, 4, 1))
-                .execute(conn)
-                .map(drop)
-        }),
-        ("fold into months", |_, conn| {
-            let months = fold(article_counters::table).per(Period::Month);
-            months.before(day(2026, 4, 1)).execute(conn).map(drop)
-        }),
-        ("fold", |_, conn| {
-            fold(article_counters::table)
-                .before(day(2026, 4, 1))
-                .execute(conn)
-                .map(drop)
-        }),
-        ("set_counter", |article, conn| {
-            article.set_counter(views, 7, conn).map(drop)
-        }),
-        ("set_counter on a day", |_, conn| {
-            set_counter(views)
-                .of(1_i64)
-                .on(day(2026, 1, 5))
-                .to(3)
-                .execute(conn)
-                .map(drop)
-        }),
-        ("an import", |_, conn| {
-            let log = [(1_i64, day(2026, 1, 3), 4), (1, day(2026, 1, 9), 5)];
-            set_counter(views).of_days(log).execute(conn).map(drop)
-        }),
-        ("recount", |article, conn| {
-            super::together::insert_comment(1, conn)?;
-            let added = article.recount(comments, comments_by_article(), conn)?;
-            assert_eq!(added, 1);
-            super::together::insert_comment(1, conn)?;
-            let drift: Vec<Drift<i64>> =
-                Article::recount_all(comments, comments_by_article(), conn)?;
-            assert_eq!(drift.len(), 1);
-            Ok(())
-        }),
-        ("delete_counters", |article, conn| {
-            article.delete_counters(conn).map(drop)
-        }),
-    ];
-    for (name, run) in runs {
-        let (_database, mut conn, article) = counted_on_both();
-        let [others, own] = by_node(&mut conn);
-        let before = article.counter_value(views, &mut conn).unwrap();
-        with_default_slot(NODE, || run(&article, &mut conn)).unwrap();
-        let [others_after, own_after] = by_node(&mut conn);
+    for (name, run) in RUNS {
+        let (conn, _database, article) = &mut counted_on_both();
+        let [others, own] = by_node(conn);
+        let before = article.counter_value(views, conn).unwrap();
+        with_default_slot(NODE, || run(article, conn)).unwrap();
+        let [others_after, own_after] = by_node(conn);
         assert_eq!(others_after, others, "{name}");
         assert_ne!(own_after, own, "{name}");
-        let after = article.counter_value(views, &mut conn).unwrap();
+        let after = article.counter_value(views, conn).unwrap();
         match name {
             "compact" | "fold into months" | "fold" => {
                 assert_eq!(after, before, "{name}");
@@ -154,44 +142,9 @@ fn whatever_runs_on_a_node_writes_only_rows_of_its_partition() {
 }
 
 #[test]
-fn a_merge_on_each_node_leaves_a_row_a_day_for_each() {
-    for nodes in 1..=3 {
-        let (_database, mut conn, article) = TestDatabase::with_article();
-        let partitions = || (0..nodes).map(|index| Slot::Partition { index, of: nodes });
-        for slot in partitions() {
-            // Of connections of its own.
-            for number in 0..2 {
-                let one_slot = Slot::Partition {
-                    index: slot_of(slot, number, nodes),
-                    of: 32,
-                };
-                let count = increment(views)
-                    .of(1_i64)
-                    .on(day(2026, 1, 5))
-                    .slot(one_slot);
-                count.execute(&mut conn).unwrap();
-            }
-        }
-        for slot in partitions() {
-            let merge = || {
-                let merge = compact(article_counters::table).before(day(2026, 4, 1));
-                merge.execute(&mut conn)
-            };
-            assert_eq!(with_default_slot(slot, merge).unwrap().left, 0);
-        }
-        let slots = rows(&article, &mut conn).into_iter().map(|row| row.slot);
-        let expected = if HAS_SLOTS { 1 - nodes as i16 } else { 0 }..=0;
-        assert!(slots.eq(expected));
-        let total = article.counter_value(views, &mut conn);
-        assert_eq!(total, Ok(2 * i64::from(nodes)));
-    }
-}
-
-#[test]
 fn after_partitions_are_given_up_a_merge_takes_the_rows_of_all_of_them() {
     for folds in [false, true] {
-        let (_database, mut conn, article) = TestDatabase::with_article();
-        let conn = &mut conn;
+        let (conn, _database, article) = &mut TestDatabase::with_connection();
         let merge = |conn: &mut Conn| {
             let before = day(2026, 4, 1);
             match folds {
@@ -203,13 +156,10 @@ fn after_partitions_are_given_up_a_merge_takes_the_rows_of_all_of_them() {
         };
         for index in 0..3 {
             with_default_slot(Slot::Partition { index, of: 3 }, || {
-                increment(views)
-                    .of_many([(1_i64, 1), (2, 1)])
-                    .execute(conn)
-                    .unwrap();
+                let count = increment(views).of_many([(1_i64, 1), (2, 1)]);
+                count.execute(conn).unwrap();
                 for on in [day(2026, 1, 3), day(2026, 1, 5)] {
-                    let count = increment(views).of(1_i64).on(on).by(10);
-                    count.execute(conn).unwrap();
+                    count_on(1, on, 10, conn);
                 }
                 // It locks a row of its own.
                 article.set_counter(comments, 7, conn).unwrap();
@@ -223,19 +173,11 @@ fn after_partitions_are_given_up_a_merge_takes_the_rows_of_all_of_them() {
         let slots = compact(article_counters::table).before(day(2026, 4, 1));
         assert_eq!(slots.execute(conn).unwrap().left, 0);
         assert_eq!(total(conn), Ok((63, 7)));
-        let merged = rows(&article, conn);
+        let merged = rows(article, conn);
         let merged = merged.iter().filter(|row| row.day < day(2026, 4, 1));
         let slots: Vec<i16> = merged.map(|row| row.slot).collect();
         // The row that corrections lock, and the two days.
         assert_eq!(slots, vec![0; if folds { 1 } else { 3 }]);
         assert_eq!(merge(conn).unwrap().merged, 0);
-    }
-}
-
-/// The slot with this number in a partition, from 0, as a partition of 32.
-fn slot_of(partition: Slot, number: u16, nodes: u16) -> u16 {
-    match partition {
-        Slot::Partition { index, .. } => index + number * nodes,
-        _ => number,
     }
 }

@@ -15,25 +15,12 @@ use super::day;
 use super::key_columns::{version_counters, versions, with_tables};
 use crate::{Conn, IS_MYSQL, TestDatabase};
 
-type Backend = <Conn as Connection>::Backend;
-
 /// 2,000 articles with 30 rows of counts each.
-fn many_articles() -> (TestDatabase, Conn) {
+fn many_articles() -> (Conn, TestDatabase) {
     let database = TestDatabase::with_tables();
     let mut conn = database.connect();
-    let more: Vec<_> = (6..=2000).map(super::article).collect();
     conn.transaction(|conn| {
-        for some in more.chunks(500) {
-            let titles: Vec<_> = some
-                .iter()
-                .map(|article| format!("({}, '{}')", article.id, article.title))
-                .collect();
-            let insert = format!(
-                "INSERT INTO articles (id, title) VALUES {}",
-                titles.join(", ")
-            );
-            conn.batch_execute(&insert)?;
-        }
+        super::insert_articles(6..=2000, conn);
         for d in 1..=30 {
             let counts = (1..=2000).map(|id| (id, 1));
             let counts = increment(views).on(day(2026, 1, d)).of_many(counts);
@@ -43,30 +30,12 @@ fn many_articles() -> (TestDatabase, Conn) {
     })
     .unwrap();
     conn.batch_execute(crate::ANALYZE).unwrap();
-    (database, conn)
-}
-
-/// The query's SQL with its values in their places.
-fn with_values(sql: &str, values: &[&str]) -> String {
-    let (sql, _binds) = sql.split_once(" -- binds").unwrap();
-    let mut text = String::new();
-    let mut values = values.iter();
-    let mut rest = sql.chars().peekable();
-    while let Some(c) = rest.next() {
-        if c != '?' && c != '$' {
-            text.push(c);
-            continue;
-        }
-        while rest.next_if(char::is_ascii_digit).is_some() {}
-        text.push_str(values.next().unwrap());
-    }
-    assert_eq!(values.next(), None);
-    text
+    (conn, database)
 }
 
 #[test]
 fn totals_of_a_page_are_read_by_the_counter_tables_primary_key() {
-    let (_database, mut conn) = many_articles();
+    let (conn, _database) = &mut many_articles();
     let page = articles::table
         .select((
             Article::as_select(),
@@ -76,35 +45,12 @@ fn totals_of_a_page_are_read_by_the_counter_tables_primary_key() {
         .order(articles::id.desc())
         .limit(20)
         .offset(40);
-    let sql = diesel::debug_query::<Backend, _>(&page).to_string();
-    let values = ["'2026-01-05'", "'9999-12-31'", "20", "40"];
-    let plan = crate::plan_of(&with_values(&sql, &values), &mut conn);
-    crate::assert_reads_by_primary_key(&plan, 2);
-
-    // And that is the query.
-    let rows: Vec<(Article, i64, i64)> = page.load(&mut conn).unwrap();
-    assert_eq!((rows.len(), rows[0].0.id, rows[0].1), (20, 1960, 30));
-}
-
-#[test]
-fn values_of_many_are_read_by_the_counter_tables_primary_key() {
-    let (_database, mut conn) = many_articles();
-    let ids: Vec<i64> = (0..20).map(|i| i * 100 + 1).collect();
-    let watched = diesel_counters_tests::watch::watch(&mut conn, |conn| {
-        let values = counter_value(views).of_many(&ids).load(conn);
-        assert_eq!(values, Ok(vec![30; 20]));
+    let watched = watch(conn, |conn| {
+        let rows: Vec<(Article, i64, i64)> = page.load(conn).unwrap();
+        assert_eq!((rows.len(), rows[0].0.id, rows[0].1), (20, 1960, 30));
     });
-    let list = ids.iter().map(i64::to_string).collect::<Vec<_>>();
-    let array = format!("'{{{}}}'::bigint[]", list.join(","));
-    let mut keys: Vec<&str> = list.iter().map(String::as_str).collect();
-    if crate::STATEMENTS_OF_ANY == 1 {
-        keys = vec![&array, &array];
-    } else {
-        keys.resize(32, list.last().unwrap());
-    }
-    keys.push("20");
-    let plan = crate::plan_of(&with_values(&watched.queries[0], &keys), &mut conn);
-    crate::assert_reads_by_primary_key(&plan, 1);
+    let sql = with_printed_values(&watched.queries[0]);
+    crate::assert_reads_by_primary_key(&crate::plan_of(&sql, conn), 2);
 }
 
 /// The statement with its values, which Diesel prints after it.
@@ -136,20 +82,18 @@ fn with_printed_values(printed: &str) -> String {
         }
     };
     let values: Vec<String> = values.iter().map(literal).collect();
-    let values: Vec<&str> = values.iter().map(String::as_str).collect();
-    let without_setting = sql.replace("/*M! SET STATEMENT sql_safe_updates = 0 FOR */ ", "");
-    let numbered = crate::STATEMENTS_OF_ANY == 1;
-    match numbered {
-        true => {
-            // A value of PostgreSQL can occur more than once.
-            let mut text = without_setting;
-            for (i, value) in values.iter().enumerate().rev() {
-                text = text.replace(&format!("${}", i + 1), value);
+    let mut text = sql.replace("/*M! SET STATEMENT sql_safe_updates = 0 FOR */ ", "");
+    for (i, value) in values.iter().enumerate().rev() {
+        // A value of PostgreSQL can occur more than once.
+        text = match crate::STATEMENTS_OF_ANY {
+            1 => text.replace(&format!("${}", i + 1), value),
+            _ => {
+                let (before, after) = text.rsplit_once('?').unwrap();
+                format!("{before}{value}{after}")
             }
-            text
-        }
-        false => with_values(&format!("{without_setting} -- binds"), &values),
+        };
     }
+    text
 }
 
 /// Of a table with 400 crates with 5 versions each. PostgreSQL reads a whole table for many of its rows.
@@ -162,10 +106,8 @@ fn a_prefix_of_a_key_of_two_columns_is_a_range_of_the_primary_key() {
     conn.transaction(|conn| {
         for d in 1..=10 {
             let counts = keys().map(|key| (key, 1));
-            increment(downloads)
-                .on(day(2026, 1, d))
-                .of_many(counts)
-                .execute(conn)?;
+            let count = increment(downloads).on(day(2026, 1, d)).of_many(counts);
+            count.execute(conn)?;
         }
         QueryResult::Ok(())
     })
@@ -182,45 +124,24 @@ fn a_prefix_of_a_key_of_two_columns_is_a_range_of_the_primary_key() {
     let of_page = || [(7, "03"), (8, "00"), (9, "04")];
 
     let watched = watch(conn, |conn| {
-        let _: i64 = counter_value(downloads)
-            .of((7, "03"))
-            .get_result(conn)
-            .unwrap();
-        let _: i64 = counter_value(downloads).of(7).get_result(conn).unwrap();
-        let _: Vec<(String, i64)> = counter_value(downloads)
-            .of(7)
-            .group_by(version_counters::number)
-            .load(conn)
-            .unwrap();
-        counter_value(downloads)
-            .of_many(of_page())
-            .load(conn)
-            .unwrap();
-        counter_value(downloads).of_many([7, 8]).load(conn).unwrap();
+        let value = || counter_value(downloads);
+        let _: i64 = value().of((7, "03")).get_result(conn).unwrap();
+        let _: i64 = value().of(7).get_result(conn).unwrap();
+        let grouped = value().of(7).group_by(version_counters::number);
+        grouped.load::<(String, i64)>(conn).unwrap();
+        value().of_many(of_page()).load(conn).unwrap();
+        value().of_many([7, 8]).load(conn).unwrap();
         counter_series(downloads).of(7).load(conn).unwrap();
         let _: Vec<((i32, String), i64)> = ranking(downloads).of(7).limit(3).load(conn).unwrap();
         increment(downloads).of((7, "03")).execute(conn).unwrap();
-        set_counter(downloads)
-            .of((7, "03"))
-            .to(5)
-            .execute(conn)
-            .unwrap();
-        recount(downloads, source())
-            .of((7, "03"))
-            .execute(conn)
-            .unwrap();
-        delete_counters(version_counters::table)
-            .of((7, "03"))
-            .execute(conn)
-            .unwrap();
-        delete_counters(version_counters::table)
-            .of_many(of_page())
-            .execute(conn)
-            .unwrap();
-        delete_counters(version_counters::table)
-            .under(7)
-            .execute(conn)
-            .unwrap();
+        let set = set_counter(downloads).of((7, "03")).to(5);
+        set.execute(conn).unwrap();
+        let recount = recount(downloads, source()).of((7, "03"));
+        recount.execute(conn).unwrap();
+        let delete = || delete_counters(version_counters::table);
+        delete().of((7, "03")).execute(conn).unwrap();
+        delete().of_many(of_page()).execute(conn).unwrap();
+        delete().under(7).execute(conn).unwrap();
     });
     let reads_a_range = |query: &&String| {
         let is_of_table = query.contains("version_counters");

@@ -1,35 +1,31 @@
-//! Recounting from the rows that were counted.
+//! Recounting from the rows that were counted, in all or by day.
 
-use diesel::dsl::count_star;
+use chrono::NaiveDate;
+use diesel::connection::SimpleConnection;
+use diesel::dsl::{count_star, date};
 use diesel::prelude::*;
-use diesel::sql_types::Integer;
+use diesel::sql_types::{BigInt, Date, Integer};
+use diesel_counters::Drift;
 use diesel_counters::dsl::recount;
 use diesel_counters::prelude::*;
-use diesel_counters::{Drift, is_overflow};
-use diesel_counters_tests::models::Article;
+use diesel_counters_tests::models::{
+    Article, Site, WeeklyArticle, timeless_counters, weekly_counters,
+};
 use diesel_counters_tests::schema;
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
+use diesel_counters_tests::schema::site_counters;
 use diesel_counters_tests::schema::user_counters::visits;
-use diesel_counters_tests::watch::watch;
 
-use super::{article, comments_by_article, day, rows};
-use crate::{Conn, IS_MYSQL, TestDatabase, write_transaction};
-
-fn comment_on(id: i64, conn: &mut Conn) {
-    use schema::comments::{article_id, body, table};
-    diesel::insert_into(table)
-        .values((article_id.eq(id), body.eq("Nice.")))
-        .execute(conn)
-        .unwrap();
-}
+use super::{article, comments_by_article, count_on, day, insert_comment, rows};
+use crate::{Conn, TestDatabase, write_transaction};
 
 /// Articles 1 and 3 have two comments, 4 one; counted are 2, 0, and 1, and 7 of
 /// article 5.
-fn drifted() -> (TestDatabase, Conn) {
+fn drifted() -> (Conn, TestDatabase) {
     let database = TestDatabase::with_tables();
     let mut conn = database.connect();
     for id in [1, 1, 3, 3, 4] {
-        comment_on(id, &mut conn);
+        insert_comment(id, "Nice.", &mut conn).unwrap();
     }
     for d in 1..=2 {
         increment(comments)
@@ -38,11 +34,9 @@ fn drifted() -> (TestDatabase, Conn) {
             .execute(&mut conn)
             .unwrap();
     }
-    increment(comments)
-        .of_many([(4, 1), (5, 1)])
-        .execute(&mut conn)
-        .unwrap();
-    (database, conn)
+    let count = increment(comments).of_many([(4, 1), (5, 1)]);
+    count.execute(&mut conn).unwrap();
+    (conn, database)
 }
 
 fn drift(entity: i64, stored: i64, actual: i64) -> Drift<i64> {
@@ -55,58 +49,23 @@ fn drift(entity: i64, stored: i64, actual: i64) -> Drift<i64> {
 }
 
 #[test]
-fn one_entity_is_put_right() {
-    let (_database, mut conn) = drifted();
-    let conn = &mut conn;
-    assert_eq!(
-        article(3).recount(comments, comments_by_article(), conn),
-        Ok(2)
-    );
-    assert_eq!(
-        article(5).recount(comments, comments_by_article(), conn),
-        Ok(-7)
-    );
-    assert_eq!(
-        article(1).recount(comments, comments_by_article(), conn),
-        Ok(0)
-    );
-    let values = Article::counter_values(&[1, 2, 3, 4, 5].map(article), comments, conn);
-    assert_eq!(values, Ok(vec![2, 0, 2, 1, 0]));
-    let by_key = recount(comments, comments_by_article())
-        .of(3_i64)
-        .execute(conn);
-    assert_eq!(by_key, Ok(0));
-}
-
-#[test]
 fn a_dry_run_tells_the_drift_and_changes_nothing() {
-    let (_database, mut conn) = drifted();
-    let watched = watch(&mut conn, |conn| {
-        let found: Vec<Drift<i64>> = recount(comments, comments_by_article())
-            .dry_run(conn)
-            .unwrap();
-        assert_eq!(found, [drift(3, 0, 2), drift(5, 7, 0)]);
-    });
-    let reads = watched.queries.iter();
-    let reads = reads.filter(|sql| sql.contains("article_counters"));
-    assert_eq!(reads.count(), 1);
-    assert_eq!(article(3).counter_value(comments, &mut conn), Ok(0));
-    assert_eq!(rows(&article(3), &mut conn), []);
+    let (conn, _database) = &mut drifted();
+    let found = recount(comments, comments_by_article()).dry_run(conn);
+    assert_eq!(found, Ok(vec![drift(3, 0, 2), drift(5, 7, 0)]));
+    assert_eq!(rows(&article(3), conn), []);
 }
 
 #[test]
 fn a_whole_table_is_put_right_in_batches() {
     for batch in [1, 2, 1000] {
-        let (_database, mut conn) = drifted();
-        let conn = &mut conn;
-        let corrected: Vec<Drift<i64>> = recount(comments, comments_by_article())
-            .batch(batch)
-            .execute(conn)
-            .unwrap();
-        assert_eq!(corrected, [drift(3, 0, 2), drift(5, 7, 0)]);
+        let (conn, _database) = &mut drifted();
+        let batches = recount(comments, comments_by_article()).batch(batch);
+        let corrected = batches.execute(conn);
+        assert_eq!(corrected, Ok(vec![drift(3, 0, 2), drift(5, 7, 0)]));
         let values = Article::counter_values(&[1, 2, 3, 4, 5].map(article), comments, conn);
         assert_eq!(values, Ok(vec![2, 0, 2, 1, 0]));
-        let again = Article::recount_all(comments, comments_by_article(), conn);
+        let again = recount(comments, comments_by_article()).execute::<i64, _>(conn);
         assert_eq!(again, Ok(vec![]));
     }
 }
@@ -123,7 +82,7 @@ fn a_batch_of_any_size_leaves_no_entity_out() {
     })
     .unwrap();
     let nobody = {
-        use schema::notes::{id, table};
+        use schema::articles::{id, table};
         table.select((1.into_sql::<Integer>(), id)).filter(id.eq(0))
     };
     let counts = recount(visits, nobody).batch(100_000);
@@ -134,23 +93,8 @@ fn a_batch_of_any_size_leaves_no_entity_out() {
 }
 
 #[test]
-fn nothing_is_removed_and_days_before_stay() {
-    let (_database, mut conn) = drifted();
-    let conn = &mut conn;
-    article(5).incr_counter_by(likes, 9, conn).unwrap();
-    Article::recount_all(comments, comments_by_article(), conn).unwrap();
-    let five = article(5);
-    assert_eq!(
-        five.counter_value_on(comments, day(2026, 1, 1), conn),
-        Ok(3)
-    );
-    assert_eq!(five.counter_value((comments, likes), conn), Ok((0, 9)));
-}
-
-#[test]
 fn several_counters_are_recounted_in_one_call() {
-    let (_database, mut conn) = drifted();
-    let conn = &mut conn;
+    let (conn, _database) = &mut drifted();
     let source = {
         use schema::comments::{article_id, id, table};
         table.group_by(article_id).select((
@@ -163,18 +107,16 @@ fn several_counters_are_recounted_in_one_call() {
         recount((comments, views), source).dry_run(conn).unwrap();
     let stored: Vec<_> = found.iter().map(|d| (d.entity, d.stored)).collect();
     assert_eq!(stored, [(1, (2, 0)), (3, (0, 0)), (4, (1, 0)), (5, (7, 0))]);
-    let added = article(3).recount((comments, views), source, conn).unwrap();
-    assert_eq!(added.0, 2);
-    assert_eq!(article(3).counter_value((comments, views), conn), Ok(added));
-    Article::recount_all((comments, views), source, conn).unwrap();
-    let again = Article::recount_all((comments, views), source, conn);
+    recount((comments, views), source)
+        .execute::<i64, _>(conn)
+        .unwrap();
+    let again = recount((comments, views), source).execute::<i64, _>(conn);
     assert_eq!(again, Ok(vec![]));
 }
 
 #[test]
 fn the_source_may_be_any_query() {
-    let (_database, mut conn) = drifted();
-    let conn = &mut conn;
+    let (conn, _database) = &mut drifted();
     use schema::comments::{article_id, body, table};
     let boxed = table
         .group_by(article_id)
@@ -184,84 +126,172 @@ fn the_source_may_be_any_query() {
     let found: Vec<Drift<i64>> = recount(comments, boxed).dry_run(conn).unwrap();
     assert_eq!(found, [drift(3, 0, 2), drift(5, 7, 0)]);
     // Rows of the same entity add up, with and without a group.
-    let one_each = table.select((article_id, 1_i64.into_sql::<diesel::sql_types::BigInt>()));
+    let one_each = table.select((article_id, 1_i64.into_sql::<BigInt>()));
     let found: Vec<Drift<i64>> = recount(comments, one_each).dry_run(conn).unwrap();
     assert_eq!(found, [drift(3, 0, 2), drift(5, 7, 0)]);
 }
 
-#[test]
-fn a_recount_in_the_callers_transaction_rolls_back_with_it_or_is_refused() {
-    let (_database, mut conn) = drifted();
-    let result: QueryResult<()> = write_transaction(&mut conn, |conn| {
-        let added = article(3).recount(comments, comments_by_article(), conn);
-        if IS_MYSQL {
-            let error = added.unwrap_err().to_string();
-            assert!(
-                error.contains("run this outside of a transaction"),
-                "{error}"
-            );
-        } else {
-            assert_eq!(added, Ok(2));
-        }
-        Err(diesel::result::Error::RollbackTransaction)
-    });
-    assert_eq!(result, Err(diesel::result::Error::RollbackTransaction));
-    assert_eq!(article(3).counter_value(comments, &mut conn), Ok(0));
-}
-
-/// What it could read of the counts there can be as old as the transaction.
-#[test]
-fn on_mysql_a_recount_in_a_transaction_is_refused_if_no_count_seems_wrong_too() {
-    let (_database, mut conn) = drifted();
-    let conn = &mut conn;
-    Article::recount_all(comments, comments_by_article(), conn).unwrap();
-    let again = conn.transaction(|conn| {
-        let again: Vec<Drift<i64>> = Article::recount_all(comments, comments_by_article(), conn)?;
-        QueryResult::Ok(again)
-    });
-    if IS_MYSQL {
-        let error = again.unwrap_err().to_string();
-        assert!(error.contains("outside of a transaction"), "{error}");
-    } else {
-        assert_eq!(again, Ok(vec![]));
+table! {
+    downloads (id) {
+        id -> BigInt,
+        article_id -> BigInt,
+        at -> Timestamp,
+        pages -> BigInt,
     }
 }
 
-#[test]
-fn a_recount_is_prepared_once() {
-    let (_database, mut conn) = drifted();
-    let watched = watch(&mut conn, |conn| {
-        for _ in 0..20 {
-            for id in 1..=5 {
-                article(id)
-                    .recount(comments, comments_by_article(), conn)
-                    .unwrap();
-            }
-        }
-    });
-    let selects = watched
-        .prepared
-        .iter()
-        .filter(|sql| sql.contains("UNION ALL"));
-    assert_eq!(selects.count(), super::KEPT, "{:?}", watched.prepared);
+/// Of article 1 there are two downloads on the 2nd of March 2026 and one on the 4th, of
+/// article 2 one on the 4th, all on Monday's to Wednesday's week.
+fn logged() -> (Conn, TestDatabase) {
+    let database = TestDatabase::with_tables();
+    let mut conn = database.connect();
+    conn.batch_execute(
+        "CREATE TABLE downloads (id BIGINT PRIMARY KEY, article_id BIGINT NOT NULL,
+             at TIMESTAMP NOT NULL, pages BIGINT NOT NULL);
+         INSERT INTO downloads VALUES (1, 1, '2026-03-02 08:00:00', 10),
+             (2, 1, '2026-03-02 23:59:59', 20), (3, 1, '2026-03-04 01:00:00', 30),
+             (4, 2, '2026-03-04 02:00:00', 40)",
+    )
+    .unwrap();
+    (conn, database)
+}
+
+#[diesel::dsl::auto_type]
+fn each_download() -> _ {
+    let one: diesel::dsl::AsExprOf<i64, BigInt> = 1_i64.into_sql::<BigInt>();
+    downloads::table.select((downloads::article_id, date(downloads::at), one))
+}
+
+fn march(from: u32, to: u32) -> std::ops::RangeInclusive<NaiveDate> {
+    day(2026, 3, from)..=day(2026, 3, to)
 }
 
 #[test]
-fn a_recount_of_a_total_beyond_an_i64_is_an_error_and_changes_nothing() {
-    let (_database, mut conn, article) = TestDatabase::with_article();
-    let conn = &mut conn;
-    comment_on(1, conn);
-    for d in 1..=2 {
-        let counts = increment(comments).of(1_i64).on(day(2026, 1, d));
-        counts.by(i64::MAX).execute(conn).unwrap();
+fn several_counters_and_those_of_no_entity_are_recounted_by_day() {
+    let (conn, _database) = &mut logged();
+    let pages = downloads::table.select((
+        downloads::article_id,
+        date(downloads::at),
+        1_i64.into_sql::<BigInt>(),
+        downloads::pages,
+    ));
+    recount((views, likes), pages)
+        .execute::<i64, _>(conn)
+        .unwrap();
+    let values = Article::counter_values(&[1, 2].map(article), (views, likes), conn);
+    assert_eq!(values, Ok(vec![(3, 60), (1, 40)]));
+    let fourth = article(1).counter_value_on((views, likes), day(2026, 3, 4), conn);
+    assert_eq!(fourth, Ok((1, 30)));
+
+    let hits = downloads::table.select((date(downloads::at), downloads::pages));
+    let added = Site.recount(site_counters::hits, hits, conn);
+    assert_eq!(added, Ok(100));
+    let added = recount(site_counters::hits, hits).of_all().execute(conn);
+    assert_eq!(added, Ok(0));
+    let bars = Site.daily_counts(site_counters::hits, march(2, 4), conn);
+    let expected = [(2, 30), (3, 0), (4, 70)].map(|(d, n)| (day(2026, 3, d), n));
+    assert_eq!(bars, Ok(expected.to_vec()));
+}
+
+#[test]
+fn a_day_on_which_a_model_does_not_count_is_an_error_that_names_it() {
+    let (conn, _database) = &mut logged();
+    let weekly = WeeklyArticle { id: 1 };
+    let error = weekly
+        .recount(weekly_counters::views, each_download(), conn)
+        .unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("2026-03-04"), "{error}");
+    assert!(error.contains("select 2026-03-02"), "{error}");
+    assert!(
+        recount(weekly_counters::views, each_download())
+            .execute::<i64, _>(conn)
+            .is_err()
+    );
+    assert_eq!(weekly.counter_value(weekly_counters::views, conn), Ok(0));
+
+    // Counted by day, before it was counted by week.
+    count_on(1, day(2026, 3, 4), 9, conn);
+    let monday = day(2026, 3, 2).into_sql::<Date>();
+    let mondays =
+        downloads::table.select((downloads::article_id, monday, 1_i64.into_sql::<BigInt>()));
+    let found = weekly.recount(weekly_counters::views, mondays, conn);
+    assert_eq!(found, Ok(3 - 9));
+    let weeks = counter_series(weekly_counters::views)
+        .of(1_i64)
+        .between(march(1, 5))
+        .load(conn);
+    let expected = [(day(2026, 2, 23), 0), (day(2026, 3, 2), 3)];
+    assert_eq!(weeks, Ok(expected.to_vec()));
+}
+
+#[test]
+fn the_docs_say_how_the_counts_of_a_column_are_imported() {
+    let docs = include_str!("../../docs/coming-from.md");
+    let (_, recipe) = docs.split_once("## A counter column").unwrap();
+    let (_, sql) = recipe.split_once("```sql").unwrap();
+    let (sql, _) = sql.split_once("```").unwrap();
+
+    let (conn, _database) = &mut logged();
+    let column = "ALTER TABLE articles RENAME COLUMN total_views TO views;
+        UPDATE articles SET views = 100 * id WHERE id < 3";
+    conn.batch_execute(column).unwrap();
+    conn.batch_execute(sql).unwrap();
+    article(1).incr_counter(views, conn).unwrap();
+    let totals = Article::counter_values(&[1, 2, 3].map(article), views, conn);
+    assert_eq!(totals, Ok(vec![101, 200, 0]));
+    let bars = article(1).daily_counts(views, .., conn).unwrap();
+    assert_eq!(bars, [(super::utc_today(), 1)]);
+}
+
+#[test]
+fn only_the_days_between_are_recounted() {
+    let (conn, _database) = &mut logged();
+    let [monday, second, fourth] = [1, 2, 4].map(|d| day(2026, 3, d));
+    for (id, on) in [(1_i64, monday), (1, second), (3, second), (3, fourth)] {
+        count_on(id, on, 100, conn);
     }
-    let before = rows(&article, conn);
-    let all = || recount(comments, comments_by_article());
-    let found = all().dry_run::<i64, _>(conn).map(drop);
-    let corrected = all().execute::<i64, _>(conn).map(drop);
-    let one = article.recount(comments, comments_by_article(), conn);
-    for result in [found, corrected, one.map(drop)] {
-        assert!(is_overflow(&result.unwrap_err()));
+    let of_second = || recount(views, each_download()).between(second..fourth);
+    let corrected: Vec<Drift<i64>> = of_second().execute(conn).unwrap();
+    let wrong = |id, on, stored, actual| Drift {
+        day: Some(on),
+        ..drift(id, stored, actual)
+    };
+    assert_eq!(
+        corrected,
+        [wrong(1, second, 100, 2), wrong(3, second, 100, 0)]
+    );
+    assert_eq!(of_second().dry_run::<i64, _>(conn), Ok(vec![]));
+    let series = |id| counter_series(views).of(id).between(monday..=fourth);
+    let counts = |id, conn: &mut _| series(id).load(conn).unwrap().into_iter().map(|day| day.1);
+    assert!(counts(1_i64, conn).eq([100, 2, 0, 0]));
+    assert!(counts(2, conn).eq([0; 4]));
+    assert!(counts(3, conn).eq([0, 0, 0, 100]));
+
+    let one = recount(views, each_download()).of(3_i64).between(fourth..);
+    assert_eq!(one.execute(conn), Ok(-100));
+    let one = recount(views, each_download())
+        .of(1_i64)
+        .between(fourth..=fourth);
+    assert_eq!(one.execute(conn), Ok(1));
+    let all = recount(views, each_download()).between(fourth..=fourth);
+    let corrected: Vec<Drift<i64>> = all.execute(conn).unwrap();
+    assert_eq!(corrected, [wrong(2, fourth, 0, 1)]);
+    assert!(counts(1, conn).eq([100, 2, 0, 1]));
+}
+
+#[test]
+fn days_of_a_table_that_counts_without_a_day_are_an_error() {
+    let (conn, _database) = &mut logged();
+    let counted = increment(timeless_counters::views).of(1_i64).by(5);
+    counted.execute(conn).unwrap();
+    let recount = || recount(timeless_counters::views, each_download()).between(march(1, 31));
+    let found = recount().dry_run::<i64, _>(conn).map(drop);
+    let all: Result<Vec<Drift<i64>>, _> = recount().execute::<i64, _>(conn);
+    let one = recount().of(1_i64).execute(conn);
+    for result in [found, all.map(drop), one.map(drop)] {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("stores its counts without a day"), "{error}");
     }
-    assert_eq!(rows(&article, conn), before);
+    assert_eq!(article(1).counter_value(views, conn), Ok(5));
 }

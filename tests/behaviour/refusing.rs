@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use diesel_counters::Write;
 use diesel_counters::prelude::*;
-use diesel_counters::{CounterBuffer, Write};
 use diesel_counters_tests::schema::article_counters::{likes, views};
 use diesel_counters_tests::schema::articles;
 use diesel_counters_tests::schema::page_counters::hits;
 
-use super::buffering::Test;
+use super::buffering::{Buffer, Test};
 use super::wait_until;
 use crate::Conn;
 
@@ -29,7 +29,7 @@ fn insert_articles(ids: impl Iterator<Item = i64>, conn: &mut Conn) {
 }
 
 /// Counts articles 100 and up, of which each fifth one exists.
-fn count_articles(number: i64, buffer: &CounterBuffer<Conn>, conn: &mut Conn) {
+fn count_articles(number: i64, buffer: &Buffer, conn: &mut Conn) {
     let ids = 100..100 + number;
     insert_articles(ids.clone().filter(|id| id % 5 == 0), conn);
     for id in ids {
@@ -151,7 +151,7 @@ fn fail(when: &str, text: &str, conn: &mut Conn) {
 }
 
 /// Flushes until nothing is pending: a busy machine can take a slow error for a lock that is held.
-fn flush_all(test: &Test, buffer: &CounterBuffer<Conn>) -> Vec<i64> {
+fn flush_all(test: &Test, buffer: &Buffer) -> Vec<i64> {
     let mut keys = Vec::new();
     let is_empty = wait_until(|| {
         let write = test.flush(buffer);
@@ -248,4 +248,46 @@ fn an_overflow_is_refused_in_another_language_of_the_server() {
         let language = diesel::select(language).get_result::<String>(conn);
         assert_eq!(language.as_deref(), Ok("de_DE"));
     }
+}
+
+mod deferred {
+    diesel::table! {
+        deferred_counters (article_id, day, slot) {
+            article_id -> BigInt,
+            day -> Date,
+            slot -> SmallInt,
+            views -> BigInt,
+        }
+    }
+    diesel_counters::counter_table!(deferred_counters);
+
+    pub const TABLE: &str = "CREATE TABLE deferred_counters (
+        article_id BIGINT   NOT NULL REFERENCES articles (id) DEFERRABLE INITIALLY DEFERRED,
+        day        DATE     NOT NULL,
+        slot       SMALLINT NOT NULL,
+        views      BIGINT   NOT NULL DEFAULT 0,
+        PRIMARY KEY (article_id, day, slot)
+    )";
+}
+
+/// The server itself has answered: the batch was rolled back, and is neither lost nor unknown.
+#[test]
+fn a_row_that_is_refused_at_the_commit_is_reported_and_the_others_are_written() {
+    use deferred::deferred_counters::views;
+
+    if crate::IS_MYSQL {
+        return; // It has no deferred constraints.
+    }
+    let mut test = Test::new();
+    test.conn.batch_execute(deferred::TABLE).unwrap();
+    let buffer = test.buffer();
+    for id in [1, 404, 2, 3_i64] {
+        buffer.count(increment(views).of(id)).unwrap();
+    }
+    let write = test.flush(&buffer);
+    assert!(write.unknown.is_empty(), "{write}");
+    assert_eq!((write.written, write.pending.keys), (3, 0), "{write}");
+    assert_eq!(refused(&write), [404]);
+    let all = counter_value(views).of(());
+    assert_eq!(all.get_result(&mut test.conn), Ok(3_i64));
 }

@@ -1,7 +1,6 @@
 //! Which slot an increment goes to.
 
 use std::collections::BTreeSet;
-use std::thread;
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -10,10 +9,10 @@ use diesel::result::Error;
 use diesel_counters::dsl::claim_slot;
 use diesel_counters::prelude::*;
 use diesel_counters::{ClaimSlots, Slot};
-use diesel_counters_tests::models::{BusyArticle, busy_counters, timeless_counters};
+use diesel_counters_tests::models::{BusyArticle, busy_counters};
 use diesel_counters_tests::schema::article_counters::{self, views};
 
-use super::{article, comments_by_article, rows, wait_until};
+use super::{article, rows, wait_until};
 use crate::{Conn, HAS_SLOTS, TestDatabase, has_claimed};
 
 /// It has so many slots that a connection's number tells its slot.
@@ -36,59 +35,6 @@ fn slot_of(conn: &mut Conn) -> i16 {
         ARTICLE.incr_counter(busy_counters::views, conn)?;
         Ok(rows(&article(1), conn)[0].slot)
     })
-}
-
-#[test]
-fn as_many_connections_as_slots_have_different_slots() {
-    let (database, mut conn, article) = TestDatabase::with_article();
-    let mut connections: Vec<_> = (0..32).map(|_| claimed(&database)).collect();
-    for conn in &mut connections {
-        for _ in 0..2 {
-            article.incr_counter(views, conn).unwrap();
-        }
-    }
-    let expected = if HAS_SLOTS { 1..=32 } else { 0..=0 };
-    assert_eq!(slots_used(&mut conn), expected.collect());
-    assert_eq!(article.counter_value(views, &mut conn), Ok(64));
-}
-
-#[test]
-fn a_connection_keeps_its_slot_on_any_thread() {
-    let (_database, mut conn, article) = TestDatabase::with_article();
-    for _ in 0..10 {
-        thread::scope(|scope| {
-            scope.spawn(|| article.incr_counter(views, &mut conn).unwrap());
-        });
-    }
-    assert_eq!(slots_used(&mut conn).len(), 1);
-}
-
-#[test]
-fn whatever_counts_is_in_the_slot_of_the_connection() {
-    let (database, mut conn, _article) = TestDatabase::with_article();
-    let slot = slot_of(&mut conn);
-    ARTICLE
-        .incr_counter(busy_counters::views, &mut conn)
-        .unwrap();
-    increment(busy_counters::views)
-        .of_many([(1_i64, 1), (2, 1)])
-        .execute(&mut conn)
-        .unwrap();
-    ARTICLE
-        .set_counter(busy_counters::views, 100, &mut conn)
-        .unwrap();
-    super::together::insert_comment(1, &mut conn).unwrap();
-    ARTICLE
-        .recount(busy_counters::comments, comments_by_article(), &mut conn)
-        .unwrap();
-    BusyArticle::recount_all(busy_counters::comments, comments_by_article(), &mut conn).unwrap();
-
-    let counted: Vec<_> = rows(&article(1), &mut database.connect())
-        .into_iter()
-        .filter(|row| (row.views, row.comments) != (0, 0))
-        .map(|row| (row.slot, row.views, row.comments))
-        .collect();
-    assert_eq!(counted, [(slot, 100, 1)]);
 }
 
 #[test]
@@ -171,75 +117,7 @@ fn a_random_slot_claims_nothing() {
     assert!(!has_claimed(&mut conn));
 }
 
-#[test]
-fn random_slots_spread_over_all_of_the_models() {
-    let (_database, mut conn, article) = TestDatabase::with_article();
-    for _ in 0..64 {
-        increment(timeless_counters::views)
-            .of(1_i64)
-            .slot(Slot::Random)
-            .execute(&mut conn)
-            .unwrap();
-    }
-    let expected = if HAS_SLOTS { [1, 2].into() } else { [0].into() };
-    assert_eq!(slots_used(&mut conn), expected);
-    assert_eq!(article.counter_value(views, &mut conn), Ok(64));
-}
-
-#[test]
-fn a_partition_stays_in_its_share_of_the_slots() {
-    for (index, of) in [(0, 2), (1, 2), (2, 3), (39, 40)] {
-        let (_database, mut conn, _article) = TestDatabase::with_article();
-        increment(views)
-            .of(1_i64)
-            .slot(Slot::Partition { index, of })
-            .execute(&mut conn)
-            .unwrap();
-        let slot = rows(&article(1), &mut conn)[0].slot;
-        let is_of_partition = slot > 0 && (slot - 1) % of as i16 == index as i16;
-        let is_right = if HAS_SLOTS {
-            is_of_partition
-        } else {
-            slot == 0
-        };
-        assert!(is_right, "{slot} of partition {index} of {of}");
-    }
-}
-
-#[test]
-fn a_partition_that_is_none_is_an_error_that_says_so() {
-    let (_database, mut conn, article) = TestDatabase::with_article();
-    for (index, of) in [(0, 0), (3, 3), (0, 32_768)] {
-        let result = increment(views)
-            .of(1_i64)
-            .slot(Slot::Partition { index, of })
-            .execute(&mut conn);
-        if HAS_SLOTS {
-            let Err(Error::SerializationError(error)) = result else {
-                panic!("{result:?}");
-            };
-            assert!(
-                error.to_string().contains("partitions count from 0"),
-                "{error}"
-            );
-            assert_eq!(article.counter_value(views, &mut conn), Ok(0));
-        } else {
-            assert_eq!(result, Ok(1));
-        }
-    }
-}
-
-diesel::table! {
-    /// The counters of articles, in one slot.
-    #[sql_name = "article_counters"]
-    lonely_counters (article_id, day, slot) {
-        article_id -> BigInt,
-        day -> Date,
-        slot -> SmallInt,
-        views -> BigInt,
-    }
-}
-diesel_counters::counter_table!(lonely_counters { slots = 1 });
+diesel_counters_tests::article_counters!(lonely_counters (views) { slots = 1 });
 
 #[derive(HasCounters)]
 #[counters(table_name = lonely_counters)]
@@ -249,8 +127,7 @@ struct LonelyArticle {
 
 #[test]
 fn one_slot_and_the_most_slots_can_be_chosen_from_in_each_way() {
-    let (_database, mut conn, article) = TestDatabase::with_article();
-    let conn = &mut conn;
+    let (conn, _database, article) = &mut TestDatabase::with_connection();
     let partition = |index, of| Slot::Partition { index, of };
     let of_busy = [
         (Slot::Connection, 1..=32767),
@@ -293,9 +170,7 @@ fn one_slot_and_the_most_slots_can_be_chosen_from_in_each_way() {
         }
         let set = LonelyArticle { id: 1 }.set_counter(lonely_counters::views, 9, conn);
         assert_eq!(set, Ok(4));
-        let counted = rows(&article, conn)
-            .into_iter()
-            .filter(|row| row.views != 0);
+        let counted = rows(article, conn).into_iter().filter(|row| row.views != 0);
         let counted: Vec<_> = counted.map(|row| (row.slot, row.views)).collect();
         let expected = match slot {
             _ if !HAS_SLOTS => vec![(0, 9)],

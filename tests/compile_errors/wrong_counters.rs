@@ -1,6 +1,7 @@
 //! Columns that do not count, or not for this model.
 
 use diesel::prelude::*;
+use diesel_counters::dsl::{compact, fold};
 use diesel_counters::prelude::*;
 
 diesel::table! {
@@ -86,6 +87,29 @@ fn of_a_column(conn: &mut SqliteConnection) {
 
 fn without_an_entity(conn: &mut SqliteConnection) {
     increment(article_counters::views).execute(conn).unwrap();
+}
+
+#[derive(HasCounters)]
+#[counters(table_name = article_counters)]
+struct KeyOfAnotherType {
+    id: String,
+}
+
+diesel::table! {
+    // No key that a program without a model could read.
+    hour_counters (hour, day, slot) {
+        hour -> Time,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+    }
+}
+diesel_counters::counter_table!(hour_counters);
+
+fn merges() {
+    let _ = compact(articles::table);
+    let _ = fold(articles::table);
+    let _ = compact(hour_counters::table);
 }
 
 fn main() {}

@@ -5,19 +5,28 @@ pub mod models;
 pub mod schema;
 pub mod watch;
 
-/// A counter table named with its schema, which is called otherwise on each
-/// database.
+/// Tables that are named with their schema, which is called otherwise on each database.
 #[macro_export]
-macro_rules! table_in_schema {
+macro_rules! tables_in_schema {
     ($schema:ident) => {
-        diesel::table! {
-            $schema.qualified_counters (entity_id, day, slot) {
-                entity_id -> BigInt,
-                day -> Date,
-                slot -> SmallInt,
-                views -> BigInt,
+        pub mod qualified {
+            diesel::table! {
+                $schema.models (id) { id -> BigInt, stored_0 -> BigInt }
+            }
+            diesel::table! {
+                $schema.source (id) { id -> BigInt, entity -> BigInt }
+            }
+            diesel::table! {
+                $schema.counters (entity, day, slot) {
+                    entity -> BigInt,
+                    day -> Date,
+                    slot -> SmallInt,
+                    total -> BigInt,
+                    wanted_0 -> BigInt,
+                    stored_0 -> BigInt,
+                    actual_0 -> BigInt,
+                }
             }
         }
-        diesel_counters::counter_table!(qualified_counters);
     };
 }

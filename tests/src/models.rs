@@ -13,42 +13,28 @@ diesel_counters::counter_table!(page_counters);
 diesel_counters::counter_table!(site_counters);
 diesel_counters::counter_table!(user_counters);
 
-diesel::table! {
-    /// The counters of comments, which are stored in the table of the articles' counters.
-    #[sql_name = "article_counters"]
-    comment_counters (comment_id, day, slot) {
-        #[sql_name = "article_id"]
-        comment_id -> BigInt,
-        day -> Date,
-        slot -> SmallInt,
-        likes -> BigInt,
-    }
-}
-diesel_counters::counter_table!(comment_counters { parent = comments::id });
-
-/// Another `table!` of the articles' counters, with settings of its own.
+/// Another `table!` of the articles' counters, with counters and settings of its own.
+#[macro_export]
 macro_rules! article_counters {
-    ($name:ident $settings:tt) => {
+    ($name:ident ($($counter:ident),*) $($settings:tt)?) => {
         diesel::table! {
             #[sql_name = "article_counters"]
             $name (article_id, day, slot) {
                 article_id -> BigInt,
                 day -> Date,
                 slot -> SmallInt,
-                views -> BigInt,
-                likes -> BigInt,
-                comments -> BigInt,
+                $($counter -> BigInt,)*
             }
         }
-        diesel_counters::counter_table!($name $settings);
+        diesel_counters::counter_table!($name $($settings)?);
     };
 }
 
-article_counters!(weekly_counters { period = Week, today = new_years_eve });
-article_counters!(monthly_counters { period = Month, today = new_years_eve });
-article_counters!(timeless_counters { period = Total, slots = 2 });
+article_counters!(weekly_counters (views, likes, comments) { period = Week, today = new_years_eve });
+article_counters!(monthly_counters (views, likes, comments) { period = Month, today = new_years_eve });
+article_counters!(timeless_counters (views, likes, comments) { period = Total, slots = 2 });
 // More slots than the server has connections: tests run next to each other.
-article_counters!(busy_counters { slots = 32767 });
+article_counters!(busy_counters (views, likes, comments) { slots = 32767 });
 
 /// Most tests count the counters of an article.
 #[derive(Debug, Clone, Identifiable, Insertable, Queryable, Selectable, HasCounters)]
@@ -63,18 +49,6 @@ pub struct Article {
 #[derive(HasCounters)]
 #[counters(table_name = weekly_counters)]
 pub struct WeeklyArticle {
-    pub id: i64,
-}
-
-#[derive(HasCounters)]
-#[counters(table_name = monthly_counters)]
-pub struct MonthlyArticle {
-    pub id: i64,
-}
-
-#[derive(HasCounters)]
-#[counters(table_name = timeless_counters)]
-pub struct TimelessArticle {
     pub id: i64,
 }
 

@@ -16,7 +16,6 @@ diesel::table! {
         id -> BigInt,
         title -> Text,
         total_views -> BigInt,
-        updated_at -> Nullable<Timestamp>,
     }
 }
 
@@ -34,14 +33,6 @@ diesel::table! {
         day -> Date,
         slot -> SmallInt,
         downloads -> BigInt,
-    }
-}
-
-diesel::table! {
-    notes (id) {
-        id -> BigInt,
-        subject -> Text,
-        subject_id -> BigInt,
     }
 }
 
@@ -95,7 +86,6 @@ diesel::allow_tables_to_appear_in_same_query!(
     articles,
     comments,
     file_counters,
-    notes,
     odd_name,
     page_counters,
     site_counters,

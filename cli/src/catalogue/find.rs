@@ -1,55 +1,28 @@
 //! The tables of a connection's database.
 
-use std::iter;
+use anyhow::{Result, bail};
 
-use anyhow::{Error, Result, anyhow, bail};
-
-use super::{CounterTable, Table, other, tables};
+use super::{CounterTable, Table, named, tables};
 use crate::connection::AnyConnection;
 
 /// The table of this name, which may be `schema.table`.
 ///
 /// # Errors
 ///
-/// If there is none. The error names the counter tables, and what else has the name.
+/// If there is none, also if a view has the name. The error names the counter tables.
 pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
-    let dots = name.match_indices('.');
-    let in_schema = dots.map(|(dot, _)| (Some(&name[..dot]), &name[dot + 1..]));
-    let names = iter::once((None, name)).chain(in_schema);
-    for named in names.clone() {
-        if let Some(table) = super::named(named, conn)? {
-            return Ok(table);
-        }
+    if let Some(table) = named((None, name), conn)? {
+        return Ok(table);
     }
-    for named in names {
-        if let Some(other) = other(named, conn)? {
-            let which = which_there_are(conn)?;
-            bail!("{name} is {other}, not an ordinary table; {which}");
-        }
+    if let Some((schema, of_schema)) = name.rsplit_once('.')
+        && let Some(table) = named((Some(schema), of_schema), conn)?
+    {
+        return Ok(table);
     }
-    bail!("there is no table {name}; {}", which_there_are(conn)?)
-}
-
-/// The table of this name, whose rows are counted.
-///
-/// # Errors
-///
-/// If there is none. The error names the tables that have rows to count.
-pub fn rows_table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
-    let Err(error) = table(conn, name) else {
-        return table(conn, name);
-    };
-    let all = tables(conn)?.into_iter();
-    let all = all.filter(|table| CounterTable::try_from(table.clone()).is_err());
-    let names: Vec<_> = all.map(|table| table.to_string()).collect();
-    let is = match other((None, name), conn)? {
-        Some(other) => format!("{name} is {other}, whose rows no trigger counts"),
-        None => format!("there is no table {name}"),
-    };
-    match &*names {
-        [] => Err(error),
-        names => bail!("{is}; the tables are {}", names.join(", ")),
-    }
+    bail!(
+        "there is no ordinary table {name}; {}",
+        which_there_are(conn)?
+    )
 }
 
 /// The counter tables of the database, by name.
@@ -71,27 +44,22 @@ pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTabl
             }
             Ok(table)
         }
-        Err(table) => Err(not_a_counter_table(&table, conn)?),
+        Err(table) => bail!(
+            "{table} is not a counter table: its primary key is not (entity, day DATE, slot SMALLINT), \
+             with up to five columns for the entity, or (day, slot). `diesel-counters check {table}` says \
+             what is wrong with it; {}",
+            which_there_are(conn)?
+        ),
     }
-}
-
-/// The error about a table that is none.
-pub fn not_a_counter_table(table: &Table, conn: &mut AnyConnection) -> Result<Error> {
-    Ok(anyhow!(
-        "{table} is not a counter table: its primary key is not (entity, day DATE, slot SMALLINT), \
-         with up to five columns for the entity, or (day, slot). `diesel-counters check {table}` says what is wrong with it; {}",
-        which_there_are(conn)?
-    ))
 }
 
 /// `the counter tables are a, b`
 fn which_there_are(conn: &mut AnyConnection) -> Result<String> {
-    let names: Vec<_> = counter_tables(conn)?
-        .iter()
-        // Other tables have a day and a small number in the key, too.
-        .filter(|counters| !counters.counters.is_empty())
-        .map(|counters| counters.table.to_string())
-        .collect();
+    let mut all = counter_tables(conn)?;
+    // Other tables have a day and a small number in the key, too.
+    all.retain(|counters| !counters.counters.is_empty());
+    let names = all.iter().map(|counters| counters.table.to_string());
+    let names: Vec<_> = names.collect();
     Ok(match names.as_slice() {
         [] => {
             "this database has no counter table: `diesel-counters generate migration` creates one"

@@ -51,6 +51,9 @@ pub const CATALOGUE: Catalogue = Catalogue {
     foreign_keys: "
     SELECT CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
            CAST(k.column_name AS CHAR) AS column_name,
+           (SELECT CAST(o.constraint_name AS CHAR) FROM information_schema.key_column_usage o
+            WHERE o.table_schema = k.table_schema AND o.table_name = k.table_name
+              AND o.constraint_name = k.constraint_name AND o.ordinal_position = 2) AS wide_name,
            CAST(k.referenced_table_schema AS CHAR) AS parent_schema,
            CAST(k.referenced_table_name AS CHAR) AS parent_table,
            CAST(k.referenced_column_name AS CHAR) AS parent_column,
@@ -61,49 +64,24 @@ pub const CATALOGUE: Catalogue = Catalogue {
       ON k.table_schema = t.table_schema AND k.table_name = t.table_name
      AND CAST(k.table_name AS BINARY) = CAST(t.table_name AS BINARY)
      AND k.referenced_table_name IS NOT NULL AND k.ordinal_position = 1
-     AND NOT EXISTS (SELECT 1 FROM information_schema.key_column_usage o
-                     WHERE o.table_schema = k.table_schema AND o.table_name = k.table_name
-                       AND o.constraint_name = k.constraint_name AND o.ordinal_position > 1)
     JOIN information_schema.referential_constraints r
       ON r.constraint_schema = k.table_schema AND r.table_name = k.table_name
      AND r.constraint_name = k.constraint_name
     WHERE {where}
     ORDER BY k.constraint_name",
-    wide_foreign_keys: "SELECT name FROM (SELECT constraint_name AS name,
-            table_schema AS of_schema, table_name AS of_table
-            FROM information_schema.key_column_usage
-            WHERE referenced_table_name IS NOT NULL AND ordinal_position > 1) AS all_keys WHERE of_schema = ",
     named,
-    other,
     names_schema: false,
     kind_of,
 };
 
 fn named(name: Option<Named<'_>>) -> Sql {
-    let tables = sql("t.table_type = 'BASE TABLE' AND ");
-    match name {
-        Some(name) => tables.then(is_named(name)),
-        None => tables.sql("t.table_schema = DATABASE()"),
+    let mut tables = sql("t.table_type = 'BASE TABLE'");
+    if let Some((_, name)) = name {
+        tables = tables.sql(" AND t.table_name = ").bind(name);
     }
-}
-
-fn other(name: Named<'_>) -> Sql {
-    sql(
-        "SELECT CASE t.table_type WHEN 'SYSTEM VERSIONED' THEN 'a system-versioned table' \
-             WHEN 'TEMPORARY' THEN 'a temporary table' \
-             ELSE CAST(CONCAT('a ', LOWER(t.table_type)) AS CHAR) END \
-         FROM information_schema.tables t WHERE ",
-    )
-    .then(is_named(name))
-}
-
-fn is_named((schema, name): Named<'_>) -> Sql {
-    let tables = sql("t.table_name = ")
-        .bind(name)
-        .sql(" AND t.table_schema = ");
-    match schema {
-        Some(schema) => tables.bind(schema),
-        None => tables.sql("DATABASE()"),
+    match name {
+        Some((Some(schema), _)) => tables.sql(" AND t.table_schema = ").bind(schema),
+        _ => tables.sql(" AND t.table_schema = DATABASE()"),
     }
 }
 
@@ -124,12 +102,3 @@ fn kind_of(column_type: &str) -> Kind {
         _ => Kind::Other,
     }
 }
-
-/// The foreign keys of several columns that delete or change rows.
-pub const UNCOUNTED_FOREIGN_KEYS: &str = "
-    SELECT CAST(r.constraint_name AS CHAR) FROM information_schema.referential_constraints r
-    WHERE (r.delete_rule IN ('CASCADE', 'SET NULL') OR r.update_rule IN ('CASCADE', 'SET NULL'))
-        AND (SELECT COUNT(*) FROM information_schema.key_column_usage k
-            WHERE k.constraint_schema = r.constraint_schema AND k.table_name = r.table_name
-                AND k.constraint_name = r.constraint_name) > 1
-        AND r.constraint_schema = ";

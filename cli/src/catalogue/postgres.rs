@@ -64,7 +64,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
     // A foreign key to a partitioned table is listed once more for each of the partitions.
     foreign_keys: "
     SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
-           a.attname::text AS column_name, pn.nspname::text AS parent_schema,
+           a.attname::text AS column_name,
+           CASE WHEN cardinality(o.conkey) > 1 THEN o.conname::text END AS wide_name, pn.nspname::text AS parent_schema,
            p.relname::text AS parent_table, pa.attname::text AS parent_column,
            CASE o.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL'
                WHEN 'd' THEN 'SET DEFAULT' ELSE 'NO ACTION' END AS on_delete,
@@ -73,8 +74,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
            CASE WHEN o.condeferred THEN 'DEFERRABLE INITIALLY DEFERRED'
                WHEN o.condeferrable THEN 'DEFERRABLE' ELSE 'NOT DEFERRABLE' END AS is_deferrable
     FROM pg_constraint o
-    JOIN pg_class c ON c.oid = o.conrelid AND o.contype = 'f' AND cardinality(o.conkey) = 1
-        AND o.convalidated
+    JOIN pg_class c ON c.oid = o.conrelid AND o.contype = 'f'
+        AND (o.convalidated OR cardinality(o.conkey) > 1)
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = o.conkey[1]
     JOIN pg_class p ON p.oid = o.confrelid
@@ -82,12 +83,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     JOIN pg_attribute pa ON pa.attrelid = p.oid AND pa.attnum = o.confkey[1]
     WHERE {where}
     ORDER BY n.nspname, c.relname, o.conparentid <> 0, o.conname",
-    wide_foreign_keys: "SELECT name FROM (SELECT conname::text AS name, n.nspname AS of_schema,
-            r.relname AS of_table FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid
-            JOIN pg_namespace n ON n.oid = r.relnamespace
-            WHERE contype = 'f' AND cardinality(conkey) > 1) AS keys WHERE of_schema = ",
     named,
-    other,
     names_schema: true,
     kind_of,
 };
@@ -95,37 +91,22 @@ pub const CATALOGUE: Catalogue = Catalogue {
 fn named(name: Option<Named<'_>>) -> Sql {
     let tables = sql("c.relkind IN ('r', 'p') AND ");
     match name {
-        Some(name) => tables.sql("c.oid = ").then(of_name(name)),
         None => tables.sql(
             "n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' \
              AND NOT c.relispartition",
         ),
-    }
-}
-
-fn other(name: Named<'_>) -> Sql {
-    sql(
-        "SELECT CASE c.relkind WHEN 'v' THEN 'a view' WHEN 'm' THEN 'a materialized view' \
-             WHEN 'f' THEN 'a foreign table' WHEN 'S' THEN 'a sequence' WHEN 'c' THEN 'a type' \
-             ELSE 'an index' END FROM pg_class c WHERE c.oid = ",
-    )
-    .then(of_name(name))
-}
-
-/// The oid of what has a name. Without a schema, it is in the first of the user's schemas that has it.
-fn of_name((schema, name): Named<'_>) -> Sql {
-    let oid = "(SELECT o.oid FROM pg_class o JOIN pg_namespace v ON v.oid = o.relnamespace";
-    match schema {
-        Some(schema) => {
-            let oid = sql(format!("{oid} WHERE v.nspname = ")).bind(schema);
-            oid.sql(" AND o.relname = ").bind(name).sql(")")
+        Some((Some(schema), name)) => {
+            let tables = tables.sql("n.nspname = ").bind(schema);
+            tables.sql(" AND c.relname = ").bind(name)
         }
-        None => {
-            let oid = sql(format!(
-                "{oid} JOIN unnest(current_setting('diesel_counters.path')::text[]) \
-                 WITH ORDINALITY AS path (schema, place) ON path.schema = v.nspname WHERE o.relname = "
-            ));
-            oid.bind(name).sql(" ORDER BY path.place LIMIT 1)")
+        // It is in the first of the user's schemas that has it.
+        Some((None, name)) => {
+            let tables = tables.sql(
+                "c.oid = (SELECT o.oid FROM pg_class o JOIN pg_namespace v ON v.oid = o.relnamespace \
+                 JOIN unnest(current_setting('diesel_counters.path')::text[]) \
+                 WITH ORDINALITY AS path (schema, place) ON path.schema = v.nspname WHERE o.relname = ",
+            );
+            tables.bind(name).sql(" ORDER BY path.place LIMIT 1)")
         }
     }
 }

@@ -65,13 +65,6 @@ impl<'t> Shape<'t> {
         let mut counters = self.counters.iter();
         counters.any(|counter| counter.name == column.name)
     }
-
-    /// The auto-increment column that alone is the primary key.
-    pub fn row_number(&self) -> Option<&'t Column> {
-        let mut columns = self.table.columns.iter();
-        let key = &self.table.primary_key;
-        columns.find(|column| column.auto_increment && *key == [&*column.name])
-    }
 }
 
 /// A number that begins at 0.

@@ -41,6 +41,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
     ORDER BY table_name, is_primary DESC, index_name, position",
     foreign_keys: "
     SELECT t.schema AS in_schema, t.name AS table_name, f.\"from\" AS column_name,
+           CASE WHEN EXISTS (SELECT * FROM pragma_foreign_key_list(t.name) o WHERE o.id = f.id AND o.seq > 0)
+               THEN 'to ' || f.\"table\" END AS wide_name,
            t.schema AS parent_schema, COALESCE(p.name, f.\"table\") AS parent_table,
            -- Without a column it refers to the primary key.
            COALESCE((SELECT c.name FROM pragma_table_info(p.name) c
@@ -49,39 +51,22 @@ pub const CATALOGUE: Catalogue = Catalogue {
            f.on_delete, f.on_update, 'NOT DEFERRABLE' AS is_deferrable
     FROM pragma_table_list t
     JOIN pragma_foreign_key_list(t.name) f
-      ON NOT EXISTS (SELECT * FROM pragma_foreign_key_list(t.name) o WHERE o.id = f.id AND o.seq > 0)
+      ON f.seq = 0
     -- It is kept as it was written, in any case.
     LEFT JOIN pragma_table_list p ON p.schema = t.schema AND p.name = f.\"table\" COLLATE NOCASE
     WHERE {where}
     ORDER BY t.name, f.id",
-    wide_foreign_keys: "SELECT name FROM (SELECT 'to ' || k.\"table\" AS name,
-            'main' AS of_schema, m.name AS of_table
-            FROM sqlite_schema m, pragma_foreign_key_list(m.name) k WHERE k.seq > 0) WHERE of_schema = ",
     named,
-    other,
     names_schema: false,
     kind_of,
 };
 
 fn named(name: Option<Named<'_>>) -> Sql {
     let tables = sql("t.type = 'table' AND ");
-    match name {
-        Some(name) => tables.then(is_named(name)),
-        None => tables.sql("t.schema = 'main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"),
-    }
-}
-
-fn other(name: Named<'_>) -> Sql {
-    // A view, or a virtual table and the tables behind it.
-    sql(
-        "SELECT CASE t.type WHEN 'view' THEN 'a view' ELSE 'a ' || t.type || ' table' END \
-         FROM pragma_table_list t WHERE ",
-    )
-    .then(is_named(name))
-}
-
-fn is_named((schema, name): Named<'_>) -> Sql {
-    let tables = sql("t.schema = ").bind(schema.unwrap_or("main"));
+    let Some((schema, name)) = name else {
+        return tables.sql("t.schema = 'main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'");
+    };
+    let tables = tables.sql("t.schema = ").bind(schema.unwrap_or("main"));
     tables
         .sql(" AND t.name = ")
         .bind(name)

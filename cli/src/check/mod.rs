@@ -1,61 +1,23 @@
 //! `check`: compares live tables with the shape of a counter table.
 
-mod cascade;
-mod change;
-mod collation;
-mod counters;
-mod day_and_slot;
 mod fault;
-mod fixed_width;
-mod indexes;
-mod integers;
-mod no_default;
-mod nodes;
-mod null_key;
 mod owners;
-mod partitions;
-mod period;
-mod primary_key;
-mod storage;
-mod strict;
-mod text;
+mod shape;
 mod triggers;
-mod words;
 mod writes;
 
+use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
 use clap::Args;
-use diesel::RunQueryDsl;
-use diesel::sql_types::BigInt;
 use serde::Serialize;
 
 use crate::catalogue::{self, Shape, Table, is_meant_to_count, table};
 use crate::connection::AnyConnection;
 use crate::options::Options;
-use crate::sql::sql;
+use crate::output::{printable, wrapped};
 
-use fault::Fault;
+use fault::{Fault, Severity, wrong};
 use triggers::Triggers;
-
-/// What a table is checked for, in the order of the output.
-const CHECKS: [FindFaults; 14] = [
-    primary_key::check,
-    null_key::check,
-    day_and_slot::check,
-    strict::check,
-    collation::check,
-    no_default::check,
-    counters::check,
-    storage::check,
-    partitions::check,
-    fixed_width::check,
-    integers::check,
-    indexes::check,
-    cascade::check,
-    nodes::check,
-];
-
-type FindFaults = fn(&Shape<'_>, &mut AnyConnection) -> Result<Vec<Fault>>;
 
 /// Find what is wrong or slow about counter tables, and print the SQL that corrects it.
 ///
@@ -103,56 +65,88 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
              `diesel-counters generate migration` creates one"
         );
     }
-    let checked = found
-        .into_iter()
-        .map(|table| check(table, &mut triggers, conn));
-    let mut tables = checked.collect::<Result<Vec<_>>>()?;
+    let mut tables = Vec::new();
+    for table in found {
+        let faults = check(&table, &mut triggers, conn)?;
+        tables.push(Checked::new(table.to_string(), faults));
+    }
     if args.tables.is_empty() {
-        tables.extend(triggers.left().into_iter().map(|(table, faults)| Checked {
-            table,
-            good: faults.iter().all(|fault| fault.severity.is_good()),
-            faults,
-        }));
+        let left = triggers.left().into_iter();
+        tables.extend(left.map(|(table, faults)| Checked::new(table, faults)));
     }
     let good = tables.iter().all(|table| table.good);
     let report = Report { good, tables };
-    options.print(&report, || text::of(&report.tables))?;
+    options.print(&report, || report.tables.iter().map(text).collect())?;
     Ok(!good)
 }
 
-fn check(table: Table, triggers: &mut Triggers, conn: &mut AnyConnection) -> Result<Checked> {
+fn check(table: &Table, triggers: &mut Triggers, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
-    match Shape::guess(&table) {
+    match Shape::guess(table) {
         Some(shape) => {
-            for check in CHECKS {
+            for check in shape::CHECKS {
                 faults.extend(check(&shape, conn)?);
             }
             // A table that has to be created again, or changed, gets a comment then.
-            if faults.iter().all(|fault| fault.severity.is_good()) {
-                faults.extend(period::check(&shape, conn)?);
+            if faults.iter().all(|fault| fault.severity == Severity::Note) {
+                faults.extend(shape::period(&shape, conn)?);
             }
         }
-        None => faults.push(primary_key::no_key(&table)),
+        None => {
+            let what = "It has no columns of a day and a slot.";
+            let cost = "It is not a counter table: diesel_counters cannot count in it.";
+            faults.push(wrong("no_key", what, cost).remedy(format!(
+                "Create a counter table beside it: \
+                 diesel-counters generate migration create_{}_counters --counters … --entity …",
+                table.name
+            )));
+        }
     }
-    faults.extend(triggers.faults(&table));
-    Ok(Checked {
-        table: table.to_string(),
-        good: faults.iter().all(|fault| fault.severity.is_good()),
-        faults,
-    })
+    faults.extend(triggers.faults(table));
+    Ok(faults)
 }
 
-/// Whether several rows have the same key, with the SQL `day` in place of the day.
-fn several_rows(shape: &Shape<'_>, day: &str, conn: &mut AnyConnection) -> Result<bool> {
-    let database = conn.database();
-    let entity = shape.entity.iter().map(|c| database.quoted(&c.name) + ", ");
-    let found = sql(format!(
-        "SELECT COUNT(*) FROM (SELECT 1 AS one FROM {} GROUP BY {}{day}, {} \
-         HAVING COUNT(*) > 1) AS several",
-        database.table_name(shape.table),
-        entity.collect::<String>(),
-        database.quoted(&shape.slot.name),
-    ));
-    let found: i64 = found.typed::<BigInt>().get_result(conn)?;
-    Ok(found > 0)
+impl Checked {
+    fn new(table: String, faults: Vec<Fault>) -> Self {
+        let good = faults.iter().all(|fault| fault.severity == Severity::Note);
+        Checked {
+            table,
+            good,
+            faults,
+        }
+    }
+}
+
+fn text(checked: &Checked) -> String {
+    let faults = checked.faults.iter();
+    let summary = match faults
+        .filter(|fault| fault.severity != Severity::Note)
+        .count()
+    {
+        0 => "good".to_owned(),
+        1 => "1 fault".to_owned(),
+        faults => format!("{faults} faults"),
+    };
+    let mut text = format!("{}: {summary}\n", printable(&checked.table));
+    for fault in &checked.faults {
+        let (word, color) = match fault.severity {
+            Severity::Wrong => ("wrong", AnsiColor::Red),
+            Severity::Slow => ("slow ", AnsiColor::Yellow),
+            Severity::Note => ("note ", AnsiColor::Cyan),
+        };
+        let style = Style::new().bold().fg_color(Some(color.into()));
+        text += &format!("\n  {style}{word}{style:#}  ");
+        let lines = [&*fault.what, fault.cost, &fault.remedy].map(printable);
+        let lines = lines.iter().filter(|line| !line.is_empty());
+        let lines = lines.flat_map(|line| wrapped(line, 71));
+        text += &(lines.collect::<Vec<_>>().join("\n         ") + "\n");
+        // The SQL is not wrapped, so that it can be copied.
+        for line in fault.sql.iter().flat_map(|statement| statement.lines()) {
+            text += &format!("           {}\n", printable(line));
+        }
+    }
+    if !checked.faults.is_empty() {
+        text.push('\n');
+    }
+    text
 }

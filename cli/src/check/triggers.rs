@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::fault::{Fault, faults};
+use super::fault::{Fault, wrong};
 use super::owners;
 use super::writes::{names, sets};
 use crate::catalogue::Table;
@@ -10,23 +10,6 @@ use crate::connection::AnyConnection;
 use crate::triggers::{
     Counting, Definition, LiveTrigger, Trigger, definitions, live_triggers, triggers,
 };
-
-faults! {
-    TRIGGER_MISSING = Wrong, "trigger_missing": "The rows that it should count are not counted.";
-    TRIGGER_HIDDEN = Wrong, "trigger_hidden": "It is not known whether they count all rows.";
-    TRIGGER_DISABLED = Wrong, "trigger_disabled":
-        "Rows that are written meanwhile are not counted, or counted twice.";
-    TRIGGER_CHANGED = Wrong, "trigger_changed":
-        "Somebody changed it, or another version of diesel-counters wrote it. It may not count what its \
-         definition says.";
-    TRIGGER_OTHER = Wrong, "trigger_other": "Rows are counted twice, if both count the same.";
-    TRIGGER_OPEN = Wrong, "trigger_open":
-        "They could attach it to tables of their own, and it runs with the rights of its owner.";
-    TRIGGER_TWICE = Wrong, "trigger_twice":
-        "The counter has the rows of both, and a recount sets it to the rows of one.";
-    TRIGGER_DEFINITION = Wrong, "trigger_definition":
-        "They fail, or they do not count these rows.";
-}
 
 /// All triggers of the database, and what they should be.
 pub struct Triggers {
@@ -59,7 +42,7 @@ impl Triggers {
                 let triggers = triggers(&counting)?;
                 all.extend(triggers.clone());
                 Ok(Known {
-                    owners: owners::check(&counting, &triggers, &stored.owner, conn)?,
+                    owners: owners::check(&counting, &stored.owner, conn)?,
                     counting,
                     triggers,
                 })
@@ -112,36 +95,34 @@ impl Triggers {
 
     fn of_definitions(&self, definitions: Vec<(Definition, Result<Known>)>) -> Vec<Fault> {
         let mut faults = Vec::new();
-        for (i, (definition, known)) in definitions.iter().enumerate() {
+        let mut before: Vec<&Counting> = Vec::new();
+        for (definition, known) in &definitions {
             match known {
-                Ok(Known {
-                    counting,
-                    triggers,
-                    owners,
-                }) => {
-                    faults.extend(owners.iter().cloned());
-                    let before = definitions[..i]
+                Ok(known) => {
+                    let counting = &known.counting;
+                    faults.extend(known.owners.iter().cloned());
+                    faults.extend(before.iter().filter_map(|other| twice(other, counting)));
+                    let mut own: Vec<Fault> = Vec::new();
+                    for fault in known
+                        .triggers
                         .iter()
-                        .filter_map(|(_, known)| known.as_ref().ok());
-                    faults.extend(before.filter_map(|before| twice(&before.counting, counting)));
-                    let first = faults.len();
-                    for trigger in triggers {
-                        // Their function is the same.
-                        let fault = self.of_trigger(trigger, counting);
-                        let is_new = |fault: &Fault| {
-                            faults[first..].iter().all(|other| other.what != fault.what)
-                        };
-                        faults.extend(fault.filter(is_new));
+                        .filter_map(|one| self.fault(one, counting))
+                    {
+                        // The function of several triggers is the same.
+                        if own.iter().all(|other| other.what != fault.what) {
+                            own.push(fault);
+                        }
                     }
+                    faults.extend(own);
                     faults.extend(self.others(counting));
+                    before.push(counting);
                 }
                 Err(error) => {
-                    let name = &definition.name;
-                    let fault = TRIGGER_DEFINITION.found(format!(
-                        "The triggers {name} count the rows of {}, but {error:#}.",
-                        definition.rows
-                    ));
-                    faults.push(fault.remedy(
+                    let (name, rows) = (&definition.name, &definition.rows);
+                    let what =
+                        format!("The triggers {name} count the rows of {rows}, but {error:#}.");
+                    let cost = "They fail, or they do not count these rows.";
+                    faults.push(wrong("trigger_definition", what, cost).remedy(
                         "Revert their migration, or generate them again for the tables as they are now.",
                     ));
                 }
@@ -150,131 +131,121 @@ impl Triggers {
         faults
     }
 
-    fn is_live(&self, name: &str, table: &[String; 2]) -> bool {
-        let mut live = self.live.iter();
-        live.any(|live| live.name == name && live.table == *table)
-    }
-
-    fn of_trigger(&self, trigger: &Trigger, counting: &Counting) -> Option<Fault> {
-        let of_table = self.live.iter().filter(|live| live.table == trigger.table);
-        let of_table: Vec<_> = of_table.collect();
+    fn fault(&self, trigger: &Trigger, counting: &Counting) -> Option<Fault> {
+        let (database, rows) = (counting.database, &counting.rows);
+        let live: Vec<_> = self
+            .live
+            .iter()
+            .filter(|live| live.table == trigger.table)
+            .collect();
         let then = format!(
             "then run `diesel-counters recount {}`.",
             counting.definition.name
         );
-        if let Some(live) = of_table.iter().find(|live| live.is_like(trigger)) {
+        let table = database.table_name(rows);
+        if let Some(live) = live.iter().find(|live| live.is_like(trigger)) {
+            // A dump without privileges has lost the migration's REVOKE.
             if live.open {
-                return Some(open(counting));
+                let name = &counting.definition.name;
+                let function = database.quoted_in(Some(&rows.in_schema), name);
+                let what = format!("Every role can use the function {name}().");
+                let cost = "They could attach it to tables of their own, and it runs with the rights of its owner.";
+                let fault = wrong("trigger_open", what, cost).remedy("Take the right from them.");
+                return Some(fault.run(format!(
+                    "REVOKE EXECUTE ON FUNCTION {function}() FROM PUBLIC;"
+                )));
             }
-            let (name, why) = (&live.name, live.disabled.as_ref()?);
-            let table = counting.database.table_name(&counting.rows);
-            let quoted = counting.database.quoted(name);
-            return Some(Fault {
-                sql: vec![format!("ALTER TABLE {table} ENABLE TRIGGER {quoted};")],
-                ..TRIGGER_DISABLED
-                    .found(format!("The trigger {name} does not always run: {why}."))
-                    .remedy(format!("Enable it; {then}"))
-            });
+            let why = live.disabled.as_ref()?;
+            let what = format!("The trigger {} does not always run: {why}.", live.name);
+            let cost = "Rows that are written meanwhile are not counted, or counted twice.";
+            let fault = wrong("trigger_disabled", what, cost).remedy(format!("Enable it; {then}"));
+            let name = database.quoted(&live.name);
+            return Some(fault.run(format!("ALTER TABLE {table} ENABLE TRIGGER {name};")));
         }
+        if self.hidden.contains(&trigger.name) {
+            let what = format!("This account may not see the triggers of {rows}.");
+            let fault = wrong(
+                "trigger_hidden",
+                what,
+                "It is not known whether they count all rows.",
+            );
+            return Some(fault.remedy(format!("GRANT TRIGGER ON {table} to it, and check again.")));
+        }
+        let fault = match live.iter().find(|live| live.name == trigger.name) {
+            Some(live) => {
+                let cost = "Somebody changed it, or another version of diesel-counters wrote it. It may not \
+                            count what its definition says.";
+                wrong("trigger_changed", changed(live, counting), cost)
+            }
+            None => {
+                let is = if trigger.event == "RULE" {
+                    "rule"
+                } else {
+                    "trigger"
+                };
+                let what = format!("{} has no {is} {}.", trigger.table[1], trigger.name);
+                wrong(
+                    "trigger_missing",
+                    what,
+                    "The rows that it should count are not counted.",
+                )
+            }
+        };
+        // The function that is there can be another one.
         let function = trigger.function.as_ref();
-        // The one that is there can be another one.
         let function = function.map(|create| create.replacen("CREATE", "CREATE OR REPLACE", 1));
         let create = [
             Some(trigger.drop.clone()),
             function,
             Some(trigger.create.clone()),
         ];
-        let create = create
-            .into_iter()
-            .flatten()
-            .map(|sql| sql.trim_end().to_owned());
-        let missing = match &*trigger.event {
-            "RULE" => format!("{} has no rule {}.", trigger.table[1], trigger.name),
-            _ => format!("{} has no trigger {}.", trigger.table[1], trigger.name),
-        };
-        if self.hidden.contains(&trigger.name) {
-            let table = &counting.rows;
-            return Some(
-                TRIGGER_HIDDEN
-                    .found(format!("This account may not see the triggers of {table}."))
-                    .remedy(format!(
-                        "GRANT TRIGGER ON {} to it, and check again.",
-                        counting.database.table_name(table)
-                    )),
-            );
-        }
-        let fault = match of_table.iter().find(|live| live.name == trigger.name) {
-            Some(live) => TRIGGER_CHANGED
-                .found(changed(live, counting))
-                .remedy(format!("Create it again; {then}")),
-            None => TRIGGER_MISSING
-                .found(missing)
-                .remedy(format!("Create it; {then}")),
-        };
+        let create = create.into_iter().flatten();
         Some(Fault {
-            sql: create.collect(),
-            ..fault
+            sql: create.map(|sql| sql.trim_end().to_owned()).collect(),
+            ..fault.remedy(format!("Create it again; {then}"))
         })
     }
 
     /// Triggers of the rows that count in the same counters, and are none of ours.
     fn others(&self, counting: &Counting) -> Vec<Fault> {
         let table = [&counting.rows.in_schema, &counting.rows.name].map(Clone::clone);
+        let is_live = |name: &str| {
+            let mut live = self.live.iter();
+            live.any(|live| live.name == name && live.table == table)
+        };
         // One that does the same under another name counts a second time.
         let is_known = |live: &LiveTrigger| {
-            let of_table = self
-                .all
-                .iter()
-                .filter(|trigger| trigger.table == live.table);
-            let named = of_table.clone().any(|trigger| trigger.name == live.name);
-            let mut alike = of_table.filter(|trigger| live.is_like(trigger));
-            named || alike.any(|trigger| !self.is_live(&trigger.name, &live.table))
+            let mut of_table = self.all.iter().filter(|trigger| trigger.table == table);
+            of_table.any(|trigger| {
+                trigger.name == live.name || live.is_like(trigger) && !is_live(&trigger.name)
+            })
         };
         let others = self
             .live
             .iter()
             .filter(|live| live.table == table && !is_known(live));
-        let mut faults = Vec::new();
-        for other in others {
+        let fault = |other: &LiveTrigger| {
             let counters =
                 counting.counters_that(|table, counter| sets(&other.body, &table.name, counter));
-            if !counters.is_empty() {
-                let fault = TRIGGER_OTHER.found(format!(
-                    "The trigger {} of {} counts in {} too.",
-                    other.name, counting.rows, counters
-                ));
-                faults.push(fault.remedy(format!(
-                    "Drop it, and then run `diesel-counters recount {}`.",
-                    counting.definition.name
-                )));
-            }
-        }
-        faults
-    }
-}
-
-/// A dump without privileges has lost the migration's REVOKE.
-fn open(counting: &Counting) -> Fault {
-    let name = &counting.definition.name;
-    let schema = Some(&*counting.rows.in_schema);
-    let function = counting.database.quoted_in(schema, name);
-    Fault {
-        sql: vec![format!(
-            "REVOKE EXECUTE ON FUNCTION {function}() FROM PUBLIC;"
-        )],
-        ..TRIGGER_OPEN
-            .found(format!("Every role can use the function {name}()."))
-            .remedy("Take the right from them.")
+            let (name, rows) = (&other.name, &counting.rows);
+            let what = format!("The trigger {name} of {rows} counts in {counters} too.");
+            let cost = "Rows are counted twice, if both count the same.";
+            let fault = wrong("trigger_other", what, cost).remedy(format!(
+                "Drop it, and then run `diesel-counters recount {}`.",
+                counting.definition.name
+            ));
+            (!counters.is_empty()).then_some(fault)
+        };
+        others.filter_map(fault).collect()
     }
 }
 
 fn twice(before: &Counting, counting: &Counting) -> Option<Fault> {
     let (table, counter) = counting.shared_counter(before)?;
     let [first, second] = [before, counting].map(|one| &one.definition.name);
-    let fault = TRIGGER_TWICE.found(format!(
-        "The triggers {first} and {second} both count in {table}.{counter}."
-    ));
-    Some(fault.remedy(
+    let what = format!("The triggers {first} and {second} both count in {table}.{counter}.");
+    let cost = "The counter has the rows of both, and a recount sets it to the rows of one.";
+    Some(wrong("trigger_twice", what, cost).remedy(
         "Revert the migration of one of them, and then run `diesel-counters recount` for the other one.",
     ))
 }

@@ -1,96 +1,246 @@
-//! `doctor`: who waits for a counter's row, who holds it, and what to do.
+//! `doctor`: whether sessions wait for rows of a counter table, and for which ones.
 
-mod advice;
-mod print;
-mod report;
-mod slots;
-mod watch;
-mod words;
+mod lock_data;
+mod mysql;
+mod postgres;
+mod sqlite;
 
-use anyhow::{Result, bail};
-use diesel::RunQueryDsl;
-use diesel::dsl;
-use diesel::sql_types::Text;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use crate::catalogue;
-use crate::connection::{AnyConnection, who_locks};
-use crate::locks::{self, Looks};
+use anyhow::Result;
+use diesel::QueryableByName;
+use diesel::sql_types::{BigInt, Double, Nullable, Text};
+use diesel_counters::Dialect;
+use serde_json::json;
+
+use crate::catalogue::{CounterTable, counter_table};
+use crate::connection::AnyConnection;
 use crate::options::Options;
-use catalogue::CounterTable;
-use report::Report;
-use words::Words;
+use crate::output::{printable, wrapped};
+pub use lock_data::row as lock_row;
 
-/// Show who waits for rows of a counter table, who holds them, and what to do.
+/// Show which rows of a counter table sessions wait for, who holds them, and what to do.
 ///
-/// It also shows the table's last deadlock (MySQL and MariaDB) and how its slots are filled.
-/// It changes nothing. Exits with 3 if it finds contention: a session that waits, a deadlock
-/// of the table in the last day, or SQLite's write lock held.
+/// It looks five times a second, and changes nothing. Exits with 3 if it finds contention: a session
+/// that waits, or SQLite's write lock held.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:
-  diesel-counters doctor article_counters
+#[command(after_help = "Example:
   diesel-counters doctor article_counters --watch 30")]
 pub struct Doctor {
     /// The counter table, such as article_counters or blog.article_counters.
     table: String,
-    /// Look five times a second for this long, and add up what was seen [default: look once].
-    ///
-    /// Ctrl-C ends it early, and prints what was seen.
+    /// How many seconds to look for; 0 looks once.
     ///
     /// On MySQL each look reads performance_schema.data_locks, which lists every row lock of
     /// the whole server: where many rows are locked, that costs a busy server time and memory.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    watch: Option<u64>,
+    #[arg(long, value_name = "SECONDS", default_value_t = 5,
+          value_parser = clap::value_parser!(u64).range(..=86_400))]
+    watch: u64,
+}
+
+const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
+
+/// What is waited for: its name in JSON, and what to do.
+type Kind = [&'static str; 2];
+
+const ROW: Kind = [
+    "row",
+    "Count last in the transaction and commit at once. Use more slots than connections that count, and \
+     Slot::Connection, with claim_slot() on MySQL and MariaDB.",
+];
+/// Increments do not lock it.
+const CORRECTION: Kind = [
+    "correction",
+    "Commit right after set_counter, reset_counter or recount.",
+];
+const PARENT_ROW: Kind = [
+    "parent_row",
+    "Lock and change rows of that table last in a transaction, on PostgreSQL with FOR NO KEY UPDATE, \
+     or drop the foreign key.",
+];
+const WRITE_LOCK: Kind = [
+    "write_lock",
+    "Keep transactions that write short: begin them with immediate_transaction, count last, and set \
+     PRAGMA busy_timeout. Slots do not help on SQLite.",
+];
+
+/// Sessions that wait for one thing.
+struct Wait {
+    kind: Kind,
+    on: String,
+    /// How many wait at once.
+    sessions: usize,
+    /// The longest wait.
+    seconds: f64,
+    /// The holder during the longest wait. `None` if it waits too, or is not shown.
+    holder: Option<String>,
+}
+
+impl Wait {
+    /// Adds it to those that wait for the same, so that their sessions are `sessions`.
+    fn join(self, waits: &mut Vec<Wait>, sessions: fn(usize, usize) -> usize) {
+        let same = |other: &&mut Wait| (other.kind, &other.on) == (self.kind, &self.on);
+        let Some(other) = waits.iter_mut().find(same) else {
+            return waits.push(self);
+        };
+        other.sessions = sessions(other.sessions, self.sessions);
+        if self.seconds >= other.seconds {
+            (other.seconds, other.holder) = (self.seconds, self.holder);
+        }
+    }
 }
 
 /// Returns whether it found contention.
 pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
     let conn = &mut options.connect()?;
-    let words = words::of(conn.dialect());
-    let counters = match catalogue::counter_table(conn, &doctor.table) {
-        // Even the catalogue waits for a session that has locked the whole table.
-        Err(error) if !who_locks(&error).is_empty() => bail!(
-            "another session has locked the whole table {}; {}",
-            doctor.table,
-            words.table_locks
-        ),
-        counters => counters?,
+    let counters = &counter_table(conn, &doctor.table)?;
+    let mut looks = Looks {
+        conn,
+        counters,
+        not_seen: Vec::new(),
+        rows: HashMap::new(),
     };
-    let report = report(conn, &counters, doctor.watch, &words)?;
-    options.print(&report, || print::text(&report, &words))?;
-    Ok(report.contention)
+    let begun = Instant::now();
+    let (mut number, mut with_contention) = (0, 0);
+    let mut waits = Vec::new();
+    loop {
+        let mut now = Vec::new();
+        for wait in looks.look()? {
+            wait.join(&mut now, usize::saturating_add);
+        }
+        number += 1;
+        with_contention += usize::from(!now.is_empty());
+        for wait in now {
+            wait.join(&mut waits, usize::max);
+        }
+        if begun.elapsed().as_secs() >= doctor.watch {
+            break;
+        }
+        sleep(BETWEEN_LOOKS);
+    }
+    waits.sort_by_key(|wait| Reverse(wait.sessions));
+    let not_seen = looks.not_seen;
+    let contention = with_contention > 0;
+    let json = waits.iter().map(|wait| {
+        let [kind, advice] = wait.kind;
+        json!({
+            "kind": kind, "on": wait.on, "sessions": wait.sessions,
+            "longest_seconds": wait.seconds, "holder": wait.holder, "advice": advice,
+        })
+    });
+    let report = json!({
+        "table": counters.table.to_string(), "contention": contention, "looks": number,
+        "looks_with_contention": with_contention, "waits": json.collect::<Vec<_>>(), "not_seen": not_seen,
+    });
+    options.print(&report, || {
+        let name = &counters.table;
+        let mut text = format!("{name}: {with_contention} of {number} looks saw contention\n");
+        text.extend(waits.iter().map(describe));
+        text.extend(
+            not_seen
+                .iter()
+                .map(|missed| format!("\nnot seen: {missed}\n")),
+        );
+        text.lines().map(|line| printable(line) + "\n").collect()
+    })?;
+    Ok(contention)
 }
 
-fn report(
-    conn: &mut AnyConnection,
-    counters: &CounterTable,
-    seconds: Option<u64>,
-    words: &Words,
-) -> Result<Report> {
-    let looks = &mut Looks::at(counters, conn);
-    let (mut look, watch) = watch::watch(seconds, || locks::look(looks))?;
-    let version = dsl::sql::<Text>(words.version);
-    let version = diesel::select(version).get_result(looks.conn)?;
-    let last_deadlock = locks::last_deadlock(looks)?;
-    let slots = slots::of_last_day(counters, looks.conn);
-    let (day, slots) = slots.unwrap_or_else(|error| {
-        // This command waits for the whole table, too.
-        look.clients.table_waits += i64::from(!who_locks(&error).is_empty());
-        looks.miss("how slots are filled", &error.to_string(), None);
-        Default::default()
-    });
-    let mut report = Report {
-        table: counters.table.to_string(),
-        database: version,
-        contention: watch.looks_with_contention > 0 || look.has_contention(),
-        look,
-        watch,
-        last_deadlock,
-        day,
-        slots,
-        not_seen: std::mem::take(&mut looks.not_seen),
-        advice: Vec::new(),
-    };
-    report.contention |= report.recent_deadlock().is_some();
-    report.advice = advice::advice(&report, words);
-    Ok(report)
+fn describe(wait: &Wait) -> String {
+    const HIDDEN: &str = "a session that waits too, or that the database does not show";
+    let [_, advice] = wait.kind;
+    // A key or a statement may have several lines.
+    let [on, holder] = [&wait.on, wait.holder.as_deref().unwrap_or(HIDDEN)].map(printable);
+    format!(
+        "\n{on}: at most {} sessions wait at once, for up to {:.1} s\n  held by {holder}\n  {}\n",
+        wait.sessions,
+        wait.seconds,
+        wrapped(advice, 90).join("\n  ")
+    )
+}
+
+/// The looks at a table, and what is kept from one to the next.
+struct Looks<'a> {
+    conn: &'a mut AnyConnection,
+    counters: &'a CounterTable,
+    /// What could not be seen and why, and the statement that grants the missing right.
+    not_seen: Vec<String>,
+    /// The rows at places that PostgreSQL was asked for.
+    rows: HashMap<String, String>,
+}
+
+impl Looks<'_> {
+    fn look(&mut self) -> Result<Vec<Wait>> {
+        match self.conn.dialect() {
+            Dialect::PostgreSql => postgres::look(self),
+            Dialect::MySql => mysql::look(self),
+            Dialect::Sqlite => sqlite::look(self.conn),
+        }
+    }
+
+    fn miss(&mut self, what_and_why: String) {
+        if !self.not_seen.contains(&what_and_why) {
+            self.not_seen.push(what_and_why);
+        }
+    }
+}
+
+/// A session that waits, in the order of the sessions.
+#[derive(QueryableByName)]
+struct LockWait {
+    #[diesel(sql_type = BigInt)]
+    waiter: i64,
+    #[diesel(sql_type = Double)]
+    seconds: f64,
+    /// The parent table, if the row is one of it.
+    #[diesel(sql_type = Nullable<Text>)]
+    parent: Option<String>,
+    /// Where the row is found, in the database's words.
+    #[diesel(sql_type = Nullable<Text>)]
+    place: Option<String>,
+    /// Of the waiter, if it may be seen.
+    #[diesel(sql_type = Nullable<Text>)]
+    statement: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    holder: Option<String>,
+}
+
+impl LockWait {
+    /// Whether its statement counts in the table, as far as its text shows. A COMMIT shows nothing.
+    fn may_count_in(&self, table: &CounterTable) -> bool {
+        let statement = self.statement.as_deref().unwrap_or_default();
+        let statement = statement.to_lowercase();
+        let ends = ["", "commit", "end"].contains(&statement.trim().trim_end_matches(';'));
+        ends || statement.contains(&table.table.name.to_lowercase())
+    }
+
+    /// The wait, which is for this row if it is one of the table.
+    fn wait(self, row: Option<String>) -> Wait {
+        let unknown = "a row that the database does not tell";
+        let row = row.unwrap_or_else(|| unknown.to_owned());
+        let slot = row
+            .rsplit_once("day 1970-01-01, slot ")
+            .map(|(_, slot)| slot);
+        // Nodes have slots below 0.
+        let is_of_corrections = slot.is_some_and(|slot| slot == "0" || slot.starts_with('-'));
+        let (kind, on) = match &self.parent {
+            Some(parent) => (
+                PARENT_ROW,
+                format!("a row of {parent}, which the foreign key locks"),
+            ),
+            None if is_of_corrections => (CORRECTION, row),
+            None => (ROW, row),
+        };
+        let (sessions, seconds, holder) = (1, self.seconds, self.holder);
+        Wait {
+            kind,
+            on,
+            sessions,
+            seconds,
+            holder,
+        }
+    }
 }

@@ -4,11 +4,11 @@ use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use diesel_counters::Dialect;
-use serde::Serialize;
+use serde_json::json;
 
-use super::create_table::{Entity, create_indexes, create_table};
-use super::folder::{Folder, Written};
-use super::parse_entity;
+use super::Entity;
+use super::create_table::create_table;
+use super::folder::Folder;
 use crate::catalogue::MAX_COLUMNS;
 use crate::connection::{self, dialect_of, option};
 use crate::options::Options;
@@ -31,19 +31,12 @@ pub struct Migration {
     /// article_id:bigint:articles.id. The types are smallint, integer, bigint, text,
     /// binary and uuid. Repeat it for a key of several columns, in their order. Without it, the table
     /// counts for one thing, such as a whole site.
-    #[arg(long, value_name = "COLUMN:TYPE[:TABLE.COLUMN]", value_parser = parse_entity)]
+    #[arg(long, value_name = "COLUMN:TYPE[:TABLE.COLUMN]")]
     entity: Vec<Entity>,
-    /// Count for one thing, which is the default without --entity.
-    #[arg(long, conflicts_with = "entity")]
-    no_entity: bool,
     /// The period of the counters, as in counter_table!. A comment of the table has it, for the other
     /// commands.
     #[arg(long, value_enum, default_value_t)]
     period: Period,
-    /// Create optional indexes too, for a table of millions of rows: of the rows that are not merged
-    /// yet, and on PostgreSQL of the day, for rankings of recent days.
-    #[arg(long)]
-    indexes: bool,
     /// The name of the table [default: the migration's name without create_].
     #[arg(long)]
     table: Option<String>,
@@ -60,75 +53,47 @@ const ALL: [Dialect; 3] = [Dialect::PostgreSql, Dialect::MySql, Dialect::Sqlite]
 const DAY: &str = "day";
 const SLOT: &str = "slot";
 
-#[derive(Serialize)]
-struct Report {
-    table: String,
-    #[serde(flatten)]
-    written: Written,
-}
-
-pub fn run(migration: Migration, options: &Options) -> Result<()> {
-    let has_entity = !migration.entity.is_empty();
-    let period = migration.period;
-    let (table, written) = write(migration, options)?;
-    let report = Report { table, written };
-    let written = &report.written;
+pub fn run(args: Migration, options: &Options) -> Result<()> {
+    let table = match (&args.table, args.name.strip_prefix("create_")) {
+        (Some(table), _) => table,
+        (None, Some(table)) if !table.is_empty() => table,
+        _ => bail!("which table is it? Call the migration create_TABLE, or give --table TABLE"),
+    };
+    validate(&args, table)?;
+    let (entity, period) = (&*args.entity, args.period);
+    let dialect = dialect(args.backend.as_deref(), options)?;
+    let [create, drop] = create_table(table, entity, [DAY, SLOT], &args.counters, period, dialect);
+    let names: Vec<_> = entity.iter().map(|entity| &*entity.column).collect();
+    let of = match &*names {
+        [] => "one thing".to_owned(),
+        names => format!("each {}", names.join(", ")),
+    };
+    let by = match period {
+        Period::Total => "in total".to_owned(),
+        period => format!("by {period}"),
+    };
+    let create = format!("-- A counter table: the counts of {of}, {by}.\n{create}");
+    let Some(folder) = args.folder.write(&args.name, [&create, &drop])? else {
+        return Ok(());
+    };
+    let report = json!({
+        "table": table,
+        "migration": folder,
+        "up": folder.join("up.sql"),
+        "down": folder.join("down.sql"),
+    });
     options.print(&report, || {
-        let model = match has_entity {
-            true => "the model that is counted for",
-            false => "a unit struct, such as `struct Site;`",
-        };
-        let table = &report.table;
         let table = table.rsplit('.').next().unwrap_or(table);
         let declared = match period {
             Period::Day => format!("counter_table!({table})"),
             period => format!("counter_table!({table} {{ period = {period:?} }})"),
         };
         format!(
-            "Creating {}\nCreating {}\n\nNext: {}\nThen: \
-             diesel_counters::{declared} in the file of the model, and #[derive(HasCounters)] \
-             and #[counters(table_name = {table})] on {model}\n",
-            written.up.display(),
-            written.down.display(),
-            written.next,
+            "Creating {}\n\nNext: diesel migration run\nThen: diesel_counters::{declared} in the file of the \
+             model, and #[derive(HasCounters)] and #[counters(table_name = {table})] on it\n",
+            folder.display(),
         )
-    })?;
-    Ok(())
-}
-
-fn write(args: Migration, options: &Options) -> Result<(String, Written)> {
-    let table = match (&args.table, args.name.strip_prefix("create_")) {
-        (Some(table), _) => table.clone(),
-        (None, Some(table)) if !table.is_empty() => table.to_owned(),
-        _ => bail!("which table is it? Call the migration create_TABLE, or give --table TABLE"),
-    };
-    validate(&args, &table)?;
-    let dialect = dialect(args.backend.as_deref(), options)?;
-    let names: Vec<_> = args.entity.iter().map(|entity| &*entity.column).collect();
-    let of = match &*names {
-        [] => "one thing".to_owned(),
-        names => format!("each {}", names.join(", ")),
-    };
-    let columns = [DAY, SLOT];
-    let [create, drop] = create_table(
-        &table,
-        &args.entity,
-        columns,
-        &args.counters,
-        args.period,
-        dialect,
-    );
-    let indexes = match args.indexes {
-        true => create_indexes(&table, &args.entity, columns, dialect),
-        false => String::new(),
-    };
-    let by = match args.period {
-        Period::Total => "in total".to_owned(),
-        period => format!("by {period}"),
-    };
-    let create = format!("-- A counter table: the counts of {of}, {by}.\n{create}{indexes}");
-    let written = args.folder.write(&args.name, &create, &drop)?;
-    Ok((table, written))
+    })
 }
 
 fn dialect(option: Option<&str>, options: &Options) -> Result<Dialect> {
@@ -144,28 +109,20 @@ fn dialect(option: Option<&str>, options: &Options) -> Result<Dialect> {
 }
 
 fn validate(args: &Migration, table: &str) -> Result<()> {
-    let mut names = vec![DAY, SLOT];
     if args.entity.len() > MAX_COLUMNS {
         bail!("a key has up to five columns besides the day and the slot");
     }
-    names.extend(args.entity.iter().map(|entity| &*entity.column));
-    names.extend(args.counters.iter().map(String::as_str));
-    for (i, name) in names.iter().enumerate() {
-        if name.is_empty() {
-            bail!("a counter has no name: write --counters views,likes");
-        }
-        let is_same = |other: &&str| other.to_lowercase() == name.to_lowercase();
-        if names[..i].iter().any(is_same) {
-            bail!(
-                "two columns would be named {name}: day, slot, the entity and the counters differ"
-            );
-        }
-    }
-    let parent = args.entity.iter().flat_map(|entity| &entity.refers_to);
-    names.extend(parent.flat_map(|(table, column)| [&**table, column]));
-    names.push(table);
+    let entity = args.entity.iter().flat_map(|entity| {
+        let refers_to = entity.refers_to.iter();
+        let refers_to = refers_to.flat_map(|(table, column)| [table, column]);
+        [&entity.column].into_iter().chain(refers_to)
+    });
+    let names = entity.chain(&args.counters).map(String::as_str);
     // A new line would end the comment that the name is in.
-    match names.iter().find(|name| name.contains(char::is_control)) {
+    match names
+        .chain([table])
+        .find(|name| name.contains(char::is_control))
+    {
         Some(name) => bail!("the name {name:?} has a control character: give it another name"),
         None => Ok(()),
     }

@@ -1,14 +1,12 @@
 //! `generate`: Diesel migrations.
 
 mod create_table;
-mod entity;
 mod folder;
 mod migration;
 mod refuse;
-mod search_path;
 mod trigger;
 
-pub use entity::parse as parse_entity;
+pub use create_table::Entity;
 pub use trigger::Trigger;
 
 use anyhow::Result;

@@ -1,12 +1,11 @@
-//! What triggers cannot be named, and cannot count.
+//! What triggers cannot be named, cannot count, and cannot run.
 
 use anyhow::{Context, Result, bail};
 use diesel::connection::{Connection, SimpleConnection};
 use diesel::result::Error;
-use diesel::sql_types::Bool;
+use diesel::sql_types::{Bool, Text};
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::catalogue::tables;
 use crate::connection::AnyConnection;
 use crate::database::POSTGRES;
 use crate::sql::sql;
@@ -17,7 +16,6 @@ const NAME: usize = 63;
 
 pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     let known = definitions(conn)?;
-    let tables = tables(conn)?;
     for (i, plan) in plans.iter().enumerate() {
         let mut names = plan.triggers.iter().map(|trigger| &trigger.name);
         if let Some(name) = names.find(|name| name.len() > NAME) {
@@ -26,31 +24,19 @@ pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
             );
         }
         let name = plan.name();
-        if known.iter().any(|other| other.definition.name == name)
-            || plans[..i].iter().any(|other| other.name() == name)
-        {
+        let mut known = known.iter().map(|other| &*other.definition.name);
+        if known.any(|other| other == name) || plans[..i].iter().any(|other| other.name() == name) {
             bail!(
                 "there are triggers {name} already: choose another name, or revert their migration"
             );
         }
-        let database = plan.counting.database;
-        let taken = match database {
-            POSTGRES => {
-                let schema = &plan.counting.rows.in_schema;
-                let function = database.quoted_in(Some(schema), name) + "()";
-                let found = sql("SELECT to_regprocedure(").bind(&*function);
-                let found = found.sql(") IS NOT NULL").typed::<Bool>();
-                found.get_result::<bool>(conn)?.then_some("function")
-            }
-            // MySQL would replace a view.
-            _ => {
-                let view = format!("SELECT 1 FROM {} WHERE 1 = 0", database.quoted(name));
-                let is_table = tables.iter().any(|table| table.name == name);
-                (is_table || sql(view).execute(conn).is_ok()).then_some("table or view")
-            }
-        };
-        if let Some(what) = taken {
-            bail!("there is a {what} {name} already: choose another name, such as count_{name}");
+        // PostgreSQL would refuse the function.
+        let view = plan.counting.database.quoted(name);
+        let view = sql(format!("SELECT 1 FROM {view} WHERE 1 = 0"));
+        if plan.counting.database != POSTGRES && view.execute(conn).is_ok() {
+            bail!(
+                "there is a table or view {name} already: choose another name, such as count_{name}"
+            );
         }
     }
     Ok(())
@@ -59,9 +45,8 @@ pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
 /// A counter equals the rows of one definition: another one would set it to its own rows.
 pub fn second_definitions(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     let known = definitions(conn)?.into_iter();
-    let known: Vec<_> = known
-        .filter_map(|other| Counting::new(other.definition, conn).ok())
-        .collect();
+    let known = known.filter_map(|other| Counting::new(other.definition, conn).ok());
+    let known: Vec<_> = known.collect();
     for (i, plan) in plans.iter().enumerate() {
         let before = plans[..i].iter().map(|plan| &plan.counting);
         for other in known.iter().chain(before) {
@@ -78,38 +63,99 @@ pub fn second_definitions(plans: &[Plan], conn: &mut AnyConnection) -> Result<()
 }
 
 /// Asks the database whether an expression can have another value at another time.
-pub fn changing_expressions(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
-    for plan in plans {
-        let counting = &plan.counting;
-        let [table, index, drop] = counting.sql.try_expression;
-        let rows = counting.database.table_name(&counting.rows);
-        for expression in counting.expressions() {
-            if expression.is_one() {
-                continue;
-            }
-            let text = expression.text();
-            let mut refused = None;
-            let tried: QueryResult<()> = conn.transaction(|conn| {
-                conn.batch_execute(&table.replace("{rows}", &rows))?;
-                let index = index.replace("{expression}", text);
-                refused = conn.batch_execute(&index).err();
-                Err(Error::RollbackTransaction)
-            });
-            if !drop.is_empty() {
-                conn.batch_execute(drop)?;
-            }
-            match (refused, tried) {
-                (Some(error), _) => bail!(
-                    "the database refuses the SQL expression {text:?}: {error}. It must have the same \
-                     value whenever it is evaluated, and name functions with their schema unless they are the \
-                     server's own"
-                ),
-                (None, Err(Error::RollbackTransaction)) => {}
-                (None, tried) => {
-                    tried.with_context(|| format!("cannot check {text:?} in a temporary table"))?;
-                }
+pub fn changing_expressions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
+    let counting = &plan.counting;
+    let [table, index, drop] = counting.sql.try_expression;
+    let rows = counting.database.table_name(&counting.rows);
+    for expression in counting.expressions().filter(|one| !one.is_one()) {
+        let text = expression.text();
+        let mut refused = None;
+        let tried: QueryResult<()> = conn.transaction(|conn| {
+            conn.batch_execute(&table.replace("{rows}", &rows))?;
+            let index = index.replace("{expression}", text);
+            refused = conn.batch_execute(&index).err();
+            Err(Error::RollbackTransaction)
+        });
+        if !drop.is_empty() {
+            conn.batch_execute(drop)?;
+        }
+        match (refused, tried) {
+            (Some(error), _) => bail!(
+                "the database refuses the SQL expression {text:?}: {error}. It must have the same \
+                 value whenever it is evaluated, and name functions with their schema unless they are the \
+                 server's own"
+            ),
+            (None, Err(Error::RollbackTransaction)) => {}
+            (None, tried) => {
+                tried.with_context(|| format!("cannot check {text:?} in a temporary table"))?;
             }
         }
     }
     Ok(())
+}
+
+/// Inside the counting on PostgreSQL, only the server's own schema is searched. A function of another role
+/// would run as the owner of the counters, and one that looks up its names in the session would not find
+/// them.
+pub fn functions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
+    if plan.counting.database != POSTGRES {
+        return Ok(());
+    }
+    let expressions = plan.counting.expressions();
+    for (schema, name) in expressions.flat_map(|expression| expression.functions()) {
+        let found = sql(
+            "SELECT pg_get_userbyid(p.proowner) <> current_user AND NOT r.rolsuper, \
+                    l.lanname IN ('sql', 'plpgsql') AND NOT EXISTS (
+                        SELECT FROM unnest(p.proconfig) AS setting WHERE setting LIKE 'search_path=%')
+             FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+             JOIN pg_language l ON l.oid = p.prolang JOIN pg_roles r ON r.oid = p.proowner
+             WHERE n.nspname <> 'pg_catalog' AND n.nspname = ",
+        );
+        let found = found.bind(&*schema).sql(" AND p.proname = ").bind(&*name);
+        let found: Vec<(bool, bool)> = found.typed::<(Bool, Bool)>().load(conn)?;
+        if found.iter().any(|(is_of_others, _)| *is_of_others) {
+            bail!(
+                "the function {schema}.{name} belongs to another role, and would run with the rights \
+                 of the owner of the counters: create one of your own"
+            );
+        }
+        if found.iter().any(|(_, searches)| *searches) {
+            bail!(
+                "the function {schema}.{name} looks up names in the schemas of the session, and \
+                 triggers search the server's own only. Run ALTER FUNCTION {schema}.{name} SET \
+                 search_path = {schema}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The application's own triggers of the tables that are counted in, whose functions look up names in the
+/// session. They run inside the counting.
+pub fn own_triggers(plan: &Plan, conn: &mut AnyConnection) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    if plan.counting.database != POSTGRES {
+        return Ok(all);
+    }
+    for target in &plan.counting.targets {
+        let found = sql(
+            "SELECT t.tgname::text, quote_ident(n.nspname) || '.' || quote_ident(p.proname), n.nspname::text
+             FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace
+             JOIN pg_language l ON l.oid = p.prolang
+             WHERE NOT t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 20 <> 0
+                 AND l.lanname NOT IN ('c', 'internal') AND NOT EXISTS (
+                     SELECT FROM unnest(p.proconfig) AS setting WHERE setting LIKE 'search_path=%')
+                 AND t.tgrelid = CAST(to_regclass(",
+        );
+        let table = POSTGRES.table_name(&target.table);
+        let found = found.bind(&*table).sql(") AS oid) ORDER BY 1");
+        let found = found.typed::<(Text, Text, Text)>();
+        for (trigger, function, schema) in found.load::<(String, String, String)>(conn)? {
+            all.push(format!(
+                "{trigger} of {}: ALTER FUNCTION {function}() SET search_path = {schema};",
+                target.table
+            ));
+        }
+    }
+    Ok(all)
 }

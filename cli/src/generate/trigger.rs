@@ -2,24 +2,19 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use diesel::RunQueryDsl;
 use diesel::sql_types::BigInt;
-use diesel::{QueryResult, RunQueryDsl};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::json;
 
-use super::folder::{Folder, Written};
-use super::{refuse, search_path};
-use crate::connection::AnyConnection;
+use super::folder::Folder;
+use super::refuse;
 use crate::options::Options;
-use crate::output::thousands;
 use crate::sql::sql;
-use crate::triggers::{
-    self, Compared, Count, Counting, Definition, Period, Plan, SLOTS, in_order, migration,
-    not_counted,
-};
+use crate::triggers::{Count, Counting, Definition, Period, Plan, SLOTS, in_order, migration};
 
 /// Write a Diesel migration with triggers that count the rows of tables.
 ///
@@ -83,18 +78,8 @@ pub struct Trigger {
     /// The number of slots, as in counter_table!.
     #[arg(long, default_value_t = SLOTS, value_parser = clap::value_parser!(u16).range(1..=32767))]
     slots: u16,
-    /// Print the SQL, and write no file.
-    #[arg(long, value_name = "SQL", num_args = 0..=1, default_missing_value = "up")]
-    stdout: Option<Part>,
     #[command(flatten)]
     folder: Folder,
-}
-
-/// A file of a migration.
-#[derive(Clone, Copy, ValueEnum)]
-enum Part {
-    Up,
-    Down,
 }
 
 impl Trigger {
@@ -120,28 +105,6 @@ struct File {
     trigger: Vec<Definition>,
 }
 
-#[derive(Serialize)]
-struct Report {
-    #[serde(flatten)]
-    written: Written,
-    tables: Vec<Counted>,
-}
-
-/// A table whose rows are counted.
-#[derive(Serialize)]
-struct Counted {
-    table: String,
-    rows: i64,
-    /// How long it took to count the rows now. The migration takes about as long.
-    seconds: f64,
-    not_counted: Vec<String>,
-    /// Triggers of the application that run in the counting, and may not find what they name.
-    own_triggers: Vec<String>,
-    /// The entities without a row that counts whose counts are not 0, and are left as they are.
-    left: i64,
-    counters: String,
-}
-
 pub fn run(args: Trigger, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let definitions = match &args.file {
@@ -152,130 +115,58 @@ pub fn run(args: Trigger, options: &Options) -> Result<()> {
         }
         None => vec![args.definition()],
     };
-    let plan = |definition| triggers::plan(Counting::new(definition, conn)?);
-    let plans = definitions.into_iter().map(plan);
+    let plans = definitions.into_iter();
+    let plans = plans.map(|definition| Plan::new(Counting::new(definition, conn)?));
     let plans = in_order(plans.collect::<Result<_>>()?)?;
     if plans.is_empty() {
         bail!("the file has no [[trigger]]");
     }
     refuse::names(&plans, conn)?;
     refuse::second_definitions(&plans, conn)?;
-    search_path::refuse_functions(&plans, conn)?;
-    refuse::changing_expressions(&plans, conn)?;
-    plans
-        .iter()
-        .try_for_each(|plan| plan.counting.refuse_hidden_rows(conn))?;
-    let tables = plans.iter().map(|plan| counted(plan, conn));
-    let tables = tables.collect::<Result<Vec<_>>>()?;
+    let (mut own_triggers, mut counters) = (Vec::new(), Vec::new());
+    for plan in &plans {
+        let counting = &plan.counting;
+        refuse::functions(plan, conn)?;
+        refuse::changing_expressions(plan, conn)?;
+        counting.refuse_hidden_rows(conn)?;
+        own_triggers.extend(refuse::own_triggers(plan, conn)?);
+        for target in &counting.targets {
+            // It finds expressions that the database refuses.
+            let drift = counting.drift(target, counting.compared(target));
+            let number = sql(format!("SELECT COUNT(*) FROM {drift}")).typed::<BigInt>();
+            number.get_result::<i64>(conn)?;
+            let names = target.names.iter().filter(|_| target.slots.is_some());
+            counters.extend(names.map(|name| format!("{}.{name}", target.table)));
+        }
+    }
     let [up, down] = migration(&plans);
-    if let Some(part) = args.stdout {
-        print!(
-            "{}",
-            match part {
-                Part::Up => up,
-                Part::Down => down,
-            }
-        );
+    let Some(folder) = args.folder.write(&args.name, [&up, &down])? else {
         return Ok(());
-    }
-    let written = args.folder.write(&args.name, &up, &down)?;
-    let report = Report { written, tables };
-    options.print(&report, || text(&report))
-}
-
-/// Counts the rows, as the migration will. It also finds expressions that the database refuses.
-fn counted(plan: &Plan, conn: &mut AnyConnection) -> Result<Counted> {
-    let counting = &plan.counting;
-    let rows = counting.database.count(&counting.rows, "1 = 1", conn)?;
-    let begun = Instant::now();
-    let mut left = 0;
-    for target in &counting.targets {
-        let compared = counting.compared(target);
-        number(&counting.drift(target, compared), conn)?;
-        if compared == Compared::WithRows {
-            left += number(&counting.drift(target, Compared::WithoutRows), conn)?;
-        }
-    }
-    Ok(Counted {
-        table: counting.rows.to_string(),
-        rows,
-        seconds: begun.elapsed().as_secs_f64(),
-        not_counted: not_counted(plan),
-        own_triggers: search_path::own_triggers(plan, conn)?,
-        left,
-        counters: counting.counters_that(|table, _| {
-            let mut targets = counting.targets.iter();
-            targets.any(|target| target.slots.is_some() && target.table.name == table.name)
-        }),
-    })
-}
-
-fn number(from: &str, conn: &mut AnyConnection) -> QueryResult<i64> {
-    let number = sql(format!("SELECT COUNT(*) FROM {from}"));
-    number.typed::<BigInt>().get_result(conn)
-}
-
-fn text(report: &Report) -> String {
-    let Report { written, tables } = report;
-    let mut text = format!(
-        "Creating {}\nCreating {}\n\n",
-        written.up.display(),
-        written.down.display(),
-    );
-    for Counted {
-        table,
-        rows,
-        seconds,
-        left,
-        ..
-    } in tables
-    {
-        text += &format!(
-            "{table} has {} rows here. Counting them took {}.\n",
-            thousands(*rows),
-            match *seconds < 0.1 {
-                true => "less than 0.1 s".to_owned(),
-                false => format!("{seconds:.1} s"),
-            },
+    };
+    let report = json!({
+        "migration": folder,
+        "up": folder.join("up.sql"),
+        "down": folder.join("down.sql"),
+        "own_triggers": own_triggers,
+        "counters": counters,
+    });
+    options.print(&report, || {
+        let mut text = format!(
+            "Creating {}\n\nWhile the migration counts the rows, it blocks writes to their tables.\n",
+            folder.display()
         );
-        if *left > 0 {
+        if !own_triggers.is_empty() {
+            text += "\nThese triggers run in the counting, where only the server's own functions are found without \
+                     their schema.\nFirst, let their functions find what they name:\n";
+        }
+        text.extend(own_triggers.iter().map(|one| format!("- {one}\n")));
+        text += "\nNext: diesel migration run\n";
+        if !counters.is_empty() {
             text += &format!(
-                "{} entities have no such row, and another count than 0: the migration leaves them as they \
-                 are, because others may keep them. `diesel-counters recount --zero` sets them to 0.\n",
-                thousands(*left)
-            );
-        }
-    }
-    text += "The migration blocks writes to these tables for about as long.\n";
-    let mut not_counted: Vec<_> = tables.iter().flat_map(|table| &table.not_counted).collect();
-    not_counted.dedup();
-    if !not_counted.is_empty() {
-        text += "\nNot counted:\n";
-        for one in not_counted {
-            text += &format!("- {one}\n");
-        }
-    }
-    let own: Vec<_> = tables
-        .iter()
-        .flat_map(|table| &table.own_triggers)
-        .collect();
-    if !own.is_empty() {
-        text += "\nThese triggers run in the counting, where only the server's own functions are found without \
-                 their schema.\nFirst, let their functions find what they name:\n";
-        for one in own {
-            text += &format!("- {one}\n");
-        }
-    }
-    text += &format!("\nNext: {}\n", written.next);
-    let counters = tables.iter().map(|table| &*table.counters);
-    let counters: Vec<_> = counters.filter(|counters| !counters.is_empty()).collect();
-    match counters.is_empty() {
-        true => text,
-        false => {
-            text + &format!(
                 "Then: name {} in counted_by_database = (…) of their counter_table!, and remove incr_counter\n",
                 counters.join(", ")
-            )
+            );
         }
-    }
+        text
+    })
 }

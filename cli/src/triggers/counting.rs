@@ -11,9 +11,9 @@ use super::expression::plain_type;
 use super::sql::{self as trigger_sql, TriggerSql};
 use super::target::{Source, Target};
 use super::targets::targets;
-use crate::catalogue::{Table, rows_table, uncounted_foreign_key};
+use crate::catalogue::{Parent, Table, table};
 use crate::connection::AnyConnection;
-use crate::database::Database;
+use crate::database::{Database, Joined, MYSQL, POSTGRES};
 use crate::sql::sql;
 
 /// The rows of a table, and the counters that they are counted in.
@@ -31,28 +31,36 @@ pub struct Counting {
 pub struct Day {
     pub column: String,
     /// SQL of its day in UTC, where `{}` is the column.
-    pub in_utc: &'static str,
+    in_utc: &'static str,
+}
+
+impl Day {
+    /// The day of the row `row`, as SQL.
+    pub fn of(&self, row: &str, database: Database) -> String {
+        let column = database.column(row, &self.column);
+        self.in_utc.replace("{}", &column)
+    }
 }
 
 impl Counting {
     pub fn new(mut definition: Definition, conn: &mut AnyConnection) -> Result<Self> {
         let (database, dialect) = (conn.database(), conn.dialect());
         let sql = trigger_sql::of(dialect);
-        // A new line would end a comment of the SQL, and lines are indented.
-        if let Some(text) = definition
-            .texts()
-            .find(|text| text.contains(char::is_control))
-        {
-            bail!("{text:?} has a control character: write it without");
-        }
-        // These would end the body of a function.
+        // A new line would end a comment of the SQL, and lines are indented. The others would end the body
+        // of a function.
         const ENDS: [&str; 2] = ["$counting$", "$diesel_counters$"];
-        let has_end = |text: &String| ENDS.iter().any(|end| text.contains(end));
-        if let Some(text) = definition.texts().find(has_end) {
-            bail!("{text:?} has {}: write it without", ENDS.join(" or "));
+        for text in definition.texts() {
+            if text.contains(char::is_control) {
+                bail!("{text:?} has a control character: write it without");
+            }
+            if ENDS.iter().any(|end| text.contains(end)) {
+                bail!("{text:?} has {}: write it without", ENDS.join(" or "));
+            }
         }
-        let rows = rows_table(conn, &definition.rows)?;
-        if let Some(name) = uncounted_foreign_key(&rows, conn)? {
+        let rows = table(conn, &definition.rows)?;
+        let mut wide = rows.wide_foreign_keys.iter();
+        let acts = |(_, parent): &&(_, Parent)| parent.deletes() || parent.updates();
+        if let Some((name, _)) = wide.find(acts).filter(|_| database == MYSQL) {
             bail!(
                 "the foreign key {name} of {rows} has several columns, and deletes or changes rows. MySQL \
                  and MariaDB run no triggers for these rows, so they would not be counted. Remove its ON \
@@ -63,8 +71,8 @@ impl Counting {
         let when = when.map(|text| Expression::of_rows(text, &rows, sql, dialect));
         let day = definition.day.as_deref();
         let day = day.map(|name| day_of(&rows, name, sql)).transpose()?;
-        let targets = targets(&definition, &rows, dialect, conn)?;
-        if dialect == Dialect::PostgreSql {
+        let targets = targets(&definition, &rows, conn)?;
+        if database == POSTGRES {
             name_schemas(&mut definition, &rows, &targets);
         }
         Ok(Counting {
@@ -92,6 +100,7 @@ impl Counting {
         if self.database.0 != Dialect::PostgreSql {
             return Ok(());
         }
+        let name = |table: &Table| self.database.table_name(table);
         for table in self.tables() {
             let forced = sql(
                 "SELECT c.relrowsecurity AND (c.relforcerowsecurity OR c.relowner <> r.oid) \
@@ -99,11 +108,9 @@ impl Counting {
                  FROM pg_class c, pg_class o JOIN pg_roles r ON r.oid = o.relowner \
                  WHERE c.oid = CAST(to_regclass(",
             );
-            let forced = forced.bind(&*self.database.table_name(table));
+            let forced = forced.bind(&*name(table));
             let forced = forced.sql(") AS oid) AND o.oid = CAST(to_regclass(");
-            let forced = forced
-                .bind(&*self.database.table_name(&self.rows))
-                .sql(") AS oid)");
+            let forced = forced.bind(&*name(&self.rows)).sql(") AS oid)");
             if forced.typed::<Bool>().get_result::<bool>(conn)? {
                 bail!(
                     "{table} has ROW LEVEL SECURITY for the owner of {} too: its policies hide rows, which would \
@@ -116,11 +123,16 @@ impl Counting {
         Ok(())
     }
 
+    /// The sources of all targets.
+    pub fn sources(&self) -> impl Iterator<Item = (&Target, &Source)> {
+        let targets = self.targets.iter();
+        targets.flat_map(|target| target.sources.iter().map(move |source| (target, source)))
+    }
+
     /// The weights and the condition.
     pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
-        let sources = self.targets.iter().flat_map(|target| &target.sources);
-        let weights = sources.flat_map(|source| source.weights.iter().flatten());
-        weights.chain(&self.when)
+        let weights = self.sources().flat_map(|(_, source)| &source.weights);
+        weights.flatten().chain(&self.when)
     }
 
     /// The columns of the row that decide what it adds for a source.
@@ -135,23 +147,23 @@ impl Counting {
         columns
     }
 
-    /// Whether an update of a row can change what it adds.
-    pub fn has_updates(&self) -> bool {
-        let mut sources = self.targets.iter().flat_map(|target| &target.sources);
-        sources.any(|source| !self.columns(source).is_empty())
+    /// Whether one of the counts depends on a column.
+    pub fn uses(&self, column: &str) -> bool {
+        let mut sources = self.sources();
+        sources.any(|(_, source)| self.columns(source).contains(&column))
     }
 
-    /// Whether one of the counters is in this table.
-    pub fn counts_in(&self, table: &Table) -> bool {
-        self.targets.iter().any(|target| target.is_of(table))
+    /// Whether an update of a row can change what it adds.
+    pub fn has_updates(&self) -> bool {
+        let mut sources = self.sources();
+        sources.any(|(_, source)| !self.columns(source).is_empty())
     }
 
     /// A counter of both.
     pub fn shared_counter(&self, other: &Counting) -> Option<(&Table, &str)> {
-        let is_same = |a: &Table, b: &Table| (&a.in_schema, &a.name) == (&b.in_schema, &b.name);
         self.counters().find(|(table, name)| {
             let mut others = other.counters();
-            others.any(|(other, other_name)| is_same(table, other) && *name == other_name)
+            others.any(|(other, other_name)| table.is(other) && *name == other_name)
         })
     }
 
@@ -167,7 +179,7 @@ impl Counting {
     pub fn counters_that(&self, is: impl Fn(&Table, &str) -> bool) -> String {
         let counters = self.counters().filter(|(table, name)| is(table, name));
         let counters = counters.map(|(table, name)| format!("{table}.{name}"));
-        counters.collect::<Vec<_>>().join(", ")
+        counters.joined(", ")
     }
 }
 
@@ -185,9 +197,8 @@ fn name_schemas(definition: &mut Definition, rows: &Table, targets: &[Target]) {
 }
 
 fn day_of(rows: &Table, name: &str, sql: &TriggerSql) -> Result<Day> {
-    let column = rows
-        .column(name)
-        .with_context(|| format!("{rows} has no column {name}"))?;
+    let column = rows.column(name);
+    let column = column.with_context(|| format!("{rows} has no column {name}"))?;
     let sql_type = plain_type(column);
     let mut known = sql.days.iter();
     match known.find(|(known, _)| *known == sql_type) {

@@ -76,42 +76,36 @@ pub struct Count {
 }
 
 impl FromStr for Count {
-    type Err = String;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        const HELP: &str = "write COLUMN:TABLE.COUNTER, such as article_id:article_counters.likes";
         let (target, weight) = match text.split_once('=') {
-            Some((target, weight)) => (target, Some(weight)),
+            Some((target, weight)) => (target, Some(weight.to_owned())),
             None => (text, None),
         };
         let (columns, counter) = match target.split_once(':') {
             Some((columns, counter)) => (columns.split(',').map(str::to_owned).collect(), counter),
             None => (Vec::new(), target),
         };
-        let names = counter.rsplit_once('.');
-        match names {
-            Some((table, counter))
-                if !(columns.iter().any(String::is_empty)
-                    || [table, counter].contains(&"")
-                    || weight == Some("")) =>
-            {
-                Ok(Count {
-                    columns,
-                    table: table.to_owned(),
-                    counter: counter.to_owned(),
-                    weight: weight.map(str::to_owned),
-                })
-            }
-            _ => Err(
-                "write COLUMN:TABLE.COUNTER, such as article_id:article_counters.likes".to_owned(),
-            ),
-        }
+        let (table, counter) = counter.rsplit_once('.').ok_or(HELP)?;
+        let [table, counter] = [table, counter].map(str::to_owned);
+        let parts = columns.iter().chain([&table, &counter]).chain(&weight);
+        let is_whole = parts.map(String::len).all(|len| len > 0);
+        let count = Count {
+            columns,
+            table,
+            counter,
+            weight,
+        };
+        is_whole.then_some(count).ok_or(HELP)
     }
 }
 
 impl TryFrom<String> for Count {
-    type Error = String;
+    type Error = &'static str;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, &'static str> {
         text.parse()
     }
 }
@@ -144,13 +138,14 @@ mod tests {
         let count: Count = "post_id:blog.post_counters.score=points * 2"
             .parse()
             .unwrap();
-        let expected = Count {
-            columns: vec!["post_id".to_owned()],
-            table: "blog.post_counters".to_owned(),
-            counter: "score".to_owned(),
-            weight: Some("points * 2".to_owned()),
-        };
-        assert_eq!(count, expected);
+        assert_eq!(
+            (&*count.columns, &*count.table),
+            (&["post_id".to_owned()][..], "blog.post_counters")
+        );
+        assert_eq!(
+            (&*count.counter, count.weight.as_deref()),
+            ("score", Some("points * 2"))
+        );
         for text in ["site_counters.hits", "a:b.c", "a,e:b.c", "a:b.c=d::bigint"] {
             assert_eq!(text.parse::<Count>().unwrap().to_string(), text);
         }

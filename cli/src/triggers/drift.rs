@@ -3,6 +3,7 @@
 use super::counting::Counting;
 use super::statement::{Rows, by, numbered, union};
 use super::target::Target;
+use crate::database::Joined;
 
 /// The entities whose counts are compared with their rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,8 +11,6 @@ pub enum Compared {
     All,
     /// Those with a row that counts.
     WithRows,
-    /// Those without one.
-    WithoutRows,
 }
 
 /// The name of a query of wrong counts, or of a table of them.
@@ -30,55 +29,47 @@ impl Counting {
     /// The query of the wrong counts, as a table of the name [`DRIFT`]: the key, the day of the row if it
     /// has one, the true count of each counter, and its stored count.
     pub fn drift(&self, target: &Target, compared: Compared) -> String {
-        let names = self.counter_names(target);
-        let stored = names.iter().zip(&target.names);
-        let stored: Vec<_> = stored.map(|(_, name)| self.stored_name(name)).collect();
-        let marked = compared != Compared::All;
-        let mark = |is_row: u8| match marked {
-            true => format!(", {is_row} AS counted_rows"),
-            false => String::new(),
+        let (group, names) = (self.group(target), self.counter_names(target));
+        let stored = target.names.iter().map(|name| self.stored_name(name));
+        let stored: Vec<_> = stored.collect();
+        let mark = |is_row: u8| match compared {
+            Compared::WithRows => format!(", {is_row} AS counted_rows"),
+            Compared::All => String::new(),
         };
         let none = stored.iter().map(|name| format!(", 0 AS {name}"));
         let none = none.collect::<String>() + &mark(1);
         let queries = target.sources.iter().enumerate().map(|(place, source)| {
             let used_as = numbered("counted", place);
-            let from = format!("FROM {}", self.used_as(&used_as, &self.rows));
-            let name = self.database.alias(&used_as, &self.rows);
             let rows = Rows {
-                name: &name,
-                from: &from,
+                name: &self.database.alias(&used_as, &self.rows),
+                from: &format!("FROM {}", self.used_as(&used_as, &self.rows)),
                 minus: false,
                 entities: source.entities(),
             };
             self.query(target, source, &rows, &none)
         });
         let zeros = names.iter().map(|_| "0".to_owned());
-        let of_stored = self.group(target).into_iter().chain(zeros);
-        let of_stored: Vec<_> = of_stored.chain(names.iter().cloned()).collect();
-        let of_stored = format!(
+        let kept = group.iter().cloned().chain(zeros);
+        let kept = format!(
             "SELECT {}{} FROM {}",
-            of_stored.join(", "),
+            kept.chain(names.iter().cloned()).joined(", "),
             mark(0),
             self.used_as("kept", &target.table)
         );
-        let queries: Vec<_> = queries.chain([of_stored]).collect();
+        let queries: Vec<_> = queries.chain([kept]).collect();
         let sums = names.iter().chain(&stored);
         let sums = sums.map(|name| format!("SUM({name}) AS {name}"));
-        let group = self.group(target);
-        let columns: Vec<_> = group.iter().cloned().chain(sums).collect();
+        let columns = group.iter().cloned().chain(sums).joined(", ");
         let differ = names.iter().zip(&stored);
         let differ = differ.map(|(name, stored)| format!("SUM({name}) <> SUM({stored})"));
-        let differ = differ.collect::<Vec<_>>().join(" OR ");
-        let having = match compared {
-            Compared::All => differ,
-            Compared::WithRows => format!("({differ}) AND SUM(counted_rows) > 0"),
-            Compared::WithoutRows => format!("({differ}) AND SUM(counted_rows) = 0"),
+        let having = match (differ.joined(" OR "), compared) {
+            (differ, Compared::All) => differ,
+            (differ, Compared::WithRows) => format!("({differ}) AND SUM(counted_rows) > 0"),
         };
         format!(
-            "(SELECT {} FROM (\n{}\n) AS moved{} HAVING {having}) AS {DRIFT}",
-            columns.join(", "),
+            "(SELECT {columns} FROM (\n{}\n) AS moved{} HAVING {having}) AS {DRIFT}",
             union(&queries),
-            by("GROUP", &group.join(", ")),
+            by("GROUP", &group),
         )
     }
 
@@ -92,48 +83,43 @@ impl Counting {
     pub fn correct(&self, target: &Target, from: &str, merged: &str) -> String {
         let missing = |counter: &str| {
             let [name, stored] = [self.database.quoted(counter), self.stored_name(counter)];
-            (self.sql.minus)(&format!("{DRIFT}.{name}"), &format!("{DRIFT}.{stored}"))
+            self.sql.whole(format!("{DRIFT}.{name} - {DRIFT}.{stored}"))
         };
         if target.slots.is_none() {
             return self.add_to_column(target, from, DRIFT, missing);
         }
-        let day = match self.group(target).last() {
-            Some(day) if self.day.is_some() => day.clone(),
-            _ => self.sql.undated.to_owned(),
-        };
         let counts = target.names.iter().map(|counter| missing(counter));
-        self.add_from(target, from, &day, merged, counts.collect())
+        let own_day = self.day.is_some();
+        self.add_from(target, from, own_day, merged, counts.collect())
     }
 
     /// Adds 0 to the row of 1970-01-01 of the entities of a table, and so locks them as other corrections
     /// do.
     pub fn lock_in_slots(&self, target: &Target, from: &str, merged: &str) -> String {
-        let zeros = target.names.iter().map(|_| "0".to_owned()).collect();
-        self.add_from(target, from, self.sql.undated, merged, zeros)
+        let zeros = target.names.iter().map(|_| "0".to_owned());
+        self.add_from(target, from, false, merged, zeros.collect())
     }
 
+    /// Adds rows, which have a day of their own or count on 1970-01-01.
     fn add_from(
         &self,
         target: &Target,
         from: &str,
-        day: &str,
+        own_day: bool,
         slot: &str,
         counts: Vec<String>,
     ) -> String {
-        let key = target.entity.iter();
-        let key = key.map(|key| self.database.quoted(&key.name));
-        let key: Vec<_> = key.collect();
-        let columns = key.iter().cloned();
-        let columns = columns.chain([day.to_owned(), slot.to_owned()]);
-        let columns: Vec<_> = columns.chain(counts).collect();
-        let has_own_day = self.day.is_some() && day != self.sql.undated;
-        let order = key.into_iter().chain(has_own_day.then(|| day.to_owned()));
-        let order = match &*order.collect::<Vec<_>>().join(", ") {
+        let mut key = self.group(target);
+        key.truncate(target.entity.len() + usize::from(own_day));
+        let order = match &*by("ORDER", &key) {
             // Otherwise SQLite takes what follows for a part of a join.
-            "" => " WHERE true".to_owned(),
-            order => by("ORDER", order),
-        };
-        let query = format!("SELECT {} FROM {from}{order}", columns.join(", "));
-        self.add(target, &query)
+            "" => " WHERE true",
+            order => order,
+        }
+        .to_owned();
+        let undated = (!own_day).then(|| self.sql.undated.to_owned());
+        let columns = key.into_iter().chain(undated).chain([slot.to_owned()]);
+        let columns = columns.chain(counts).joined(", ");
+        self.add(target, &format!("SELECT {columns} FROM {from}{order}"))
     }
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use anyhow::{Context, Result, bail};
 use diesel_counters::Dialect;
-use sqlparser::ast::{BinaryOperator, Expr, Ident, TypedString, Value, Visit, Visitor};
+use sqlparser::ast::{Expr, Ident, TypedString, Value, Visit, Visitor};
 use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
@@ -15,14 +15,14 @@ use crate::triggers::sql::TriggerSql;
 
 /// An expression that depends on the columns of one row only, so that it has the same value when
 /// the row is inserted, deleted and counted again.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Expression {
     text: String,
     /// The columns in it: the first character, the one after the last, and the name.
     columns: Vec<(usize, usize, String)>,
-    /// The columns whose values could be read in a time zone: not those that are only compared with NULL or
-    /// with each other.
-    values: Vec<String>,
+    /// The first characters of columns that are only compared with NULL. Their values are not read in a
+    /// time zone.
+    tested: Vec<usize>,
     /// The functions that are named with their schema.
     functions: Vec<(String, String)>,
 }
@@ -39,6 +39,13 @@ impl Expression {
         let tokens = Tokenizer::new(parser, text).tokenize_with_location();
         let tokens = tokens.with_context(cannot)?;
         // A comment could go on after the expression, or MySQL could run it.
+        use Whitespace::{MultiLineComment, SingleLineComment};
+        let is_comment = |token: &Token| match token {
+            Token::Whitespace(space) => {
+                matches!(space, SingleLineComment { .. } | MultiLineComment(_))
+            }
+            _ => false,
+        };
         if tokens.iter().any(|token| is_comment(&token.token)) {
             bail!("the SQL expression {text:?} has a comment: write it without");
         }
@@ -51,54 +58,40 @@ impl Expression {
         let mut columns = Columns {
             table,
             dialect,
-            found: Vec::new(),
-            tested: Vec::new(),
-            functions: Vec::new(),
+            found: Expression {
+                text: text.to_owned(),
+                ..Expression::default()
+            },
         };
         if let ControlFlow::Break(why) = parsed.visit(&mut columns) {
             bail!("the SQL expression {text:?} {why}");
         }
-        let Columns {
-            found,
-            tested,
-            functions,
-            ..
-        } = columns;
-        let mut columns = found;
-        columns.sort();
-        let values = columns.iter().filter(|(first, ..)| !tested.contains(first));
-        let values = values.map(|(.., name)| name.clone()).collect();
-        Ok(Expression {
-            text: text.to_owned(),
-            columns,
-            values,
-            functions,
-        })
+        columns.found.columns.sort();
+        Ok(columns.found)
     }
 
     /// The same, whose value does not depend on the session.
     pub fn of_rows(text: &str, rows: &Table, sql: &TriggerSql, dialect: Dialect) -> Result<Self> {
         let expression = Expression::parse(text, rows, dialect)?;
-        let mut columns = expression.values().filter_map(|name| rows.column(name));
-        let zoned = columns.find(|column| Some(&*plain_type(column)) == sql.zoned);
-        if let Some(column) = zoned {
-            bail!(
-                "the SQL expression {text:?} has {}, whose value depends on the time zone of the session",
-                column.name
-            );
+        for (first, _, name) in &expression.columns {
+            let Some(column) = rows.column(name) else {
+                continue;
+            };
+            let is_zoned = sql.zoned == Some(&*plain_type(column));
+            if is_zoned && !expression.tested.contains(first) {
+                bail!(
+                    "the SQL expression {text:?} has {name}, whose value depends on the time zone of the session"
+                );
+            }
+            if column.equals_in.is_some() {
+                bail!(
+                    "the SQL expression {text:?} has {name}, whose type {} is of an extension. Triggers search \
+                     only the server's own operators, so that nobody can put others in their place. Add a \
+                     generated column of the expression, GENERATED ALWAYS AS (…) STORED, and name that",
+                    column.sql_type
+                );
+            }
         }
-        drop(columns);
-        let mut columns = expression.columns().filter_map(|name| rows.column(name));
-        if let Some(column) = columns.find(|column| column.equals_in.is_some()) {
-            bail!(
-                "the SQL expression {text:?} has {}, whose type {} is of an extension. Triggers search only the \
-                 server's own operators, so that nobody can put others in their place. Add a generated column of \
-                 the expression, GENERATED ALWAYS AS (…) STORED, and name that",
-                column.name,
-                column.sql_type
-            );
-        }
-        drop(columns);
         Ok(expression)
     }
 
@@ -108,7 +101,7 @@ impl Expression {
         let (mut sql, mut end) = (String::new(), 0);
         for (first, after, name) in &self.columns {
             sql.extend(&text[end..*first]);
-            sql += &column(row, &database.quoted(name));
+            sql += &database.column(row, name);
             end = *after;
         }
         sql.extend(&text[end..]);
@@ -133,19 +126,6 @@ impl Expression {
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|(.., name)| &**name)
     }
-
-    /// The columns whose values could be read in a time zone.
-    fn values(&self) -> impl Iterator<Item = &str> {
-        self.values.iter().map(|name| &**name)
-    }
-}
-
-/// A column of the row `row`, or of the only row that it can be of.
-pub fn column(row: &str, quoted: &str) -> String {
-    match row {
-        "" => quoted.to_owned(),
-        row => format!("{row}.{quoted}"),
-    }
 }
 
 /// `timestamp without time zone` of `timestamp(3) without time zone`.
@@ -165,53 +145,21 @@ fn written(name: &Ident) -> String {
     }
 }
 
-fn is_aggregate(function: &str) -> bool {
-    const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
-    AGGREGATES.contains(&&*function.to_lowercase())
-}
-
-fn is_comment(token: &Token) -> bool {
-    use Whitespace::{MultiLineComment, SingleLineComment};
-    matches!(
-        token,
-        Token::Whitespace(SingleLineComment { .. } | MultiLineComment(_))
-    )
-}
-
 /// Finds the columns, and refuses what is not of the row.
 struct Columns<'t> {
     table: &'t Table,
     dialect: Dialect,
-    found: Vec<(usize, usize, String)>,
-    /// The first characters of columns in `IS NULL` and `IS NOT NULL`, and in `one < other`.
-    tested: Vec<usize>,
-    functions: Vec<(String, String)>,
+    found: Expression,
 }
 
 impl Columns<'_> {
-    /// The first character and the type of a column, if the expression is nothing else.
-    fn place(&self, mut expression: &Expr) -> Option<(usize, String)> {
-        while let Expr::Nested(inner) = expression {
-            expression = inner;
-        }
-        let Expr::Identifier(name) = expression else {
-            return None;
-        };
-        let column = self.find(name);
-        let column = column.and_then(|column| self.table.column(&column))?;
-        let first = (name.span.start.column as usize).saturating_sub(1);
-        Some((first, plain_type(column)))
-    }
-
     /// A name without quotes can be written in any case; PostgreSQL takes it in lower case.
     fn find(&self, name: &Ident) -> Option<String> {
-        let is_named = |column: &str| match (self.dialect, name.quote_style) {
-            (Dialect::PostgreSql, Some(_)) => column == name.value,
-            (Dialect::PostgreSql, None) => column == name.value.to_lowercase(),
-            _ => column.eq_ignore_ascii_case(&name.value),
-        };
         let mut columns = self.table.columns.iter();
-        let column = columns.find(|column| is_named(&column.name));
+        let column = columns.find(|column| match self.dialect {
+            Dialect::PostgreSql => column.name == written(name),
+            _ => column.name.eq_ignore_ascii_case(&name.value),
+        });
         column.map(|column| column.name.clone())
     }
 }
@@ -221,25 +169,19 @@ impl Visitor for Columns<'_> {
 
     fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<String> {
         const MOMENTS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
-        use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+        const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
         match expression {
             Expr::Function(function) => {
                 let parts = function.name.0.iter().filter_map(|part| part.as_ident());
                 let parts: Vec<_> = parts.map(written).collect();
                 if let [.., schema, name] = &*parts {
-                    self.functions.push((schema.clone(), name.clone()));
+                    self.found.functions.push((schema.clone(), name.clone()));
                 }
             }
             Expr::IsNull(tested) | Expr::IsNotNull(tested) => {
-                self.tested
-                    .extend(self.place(tested).map(|(first, _)| first));
-            }
-            Expr::BinaryOp { left, op, right } if [Eq, Gt, GtEq, Lt, LtEq, NotEq].contains(op) => {
-                // Two types would be compared in the time zone of the session.
-                let both = self.place(left).zip(self.place(right));
-                let both = both.filter(|((_, one), (_, other))| one == other);
-                if let Some(((left, _), (right, _))) = both {
-                    self.tested.extend([left, right]);
+                if let Expr::Identifier(name) = &**tested {
+                    let first = name.span.start.column as usize;
+                    self.found.tested.push(first.saturating_sub(1));
                 }
             }
             _ => {}
@@ -250,7 +192,7 @@ impl Visitor for Columns<'_> {
                 Some(column) if name.span.start.column > 0 => {
                     let place = [name.span.start, name.span.end];
                     let [first, after] = place.map(|place| place.column as usize - 1);
-                    self.found.push((first, after, column));
+                    self.found.columns.push((first, after, column));
                     return ControlFlow::Continue(());
                 }
                 Some(_) => format!("has {name} in a place that cannot be read"),
@@ -259,10 +201,14 @@ impl Visitor for Columns<'_> {
             Expr::CompoundIdentifier(_) | Expr::CompoundFieldAccess { .. } => {
                 format!("names {expression}: write columns only, and without their table")
             }
-            Expr::Function(function) if is_aggregate(&function.name.to_string()) => format!(
-                "has {}, which is of many rows: a counter adds up what each row adds. Read it by a subquery",
-                function.name
-            ),
+            Expr::Function(function)
+                if AGGREGATES.contains(&&*function.name.to_string().to_lowercase()) =>
+            {
+                format!(
+                    "has {}, which is of many rows: a counter adds up what each row adds. Read it by a subquery",
+                    function.name
+                )
+            }
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => {
                 "has a subquery: a row can only be counted by its own columns".to_owned()
             }

@@ -1,7 +1,11 @@
-//! A definition with its triggers, as a migration creates them.
+//! The migration that creates triggers.
+
+use anyhow::{Result, bail};
+use diesel_counters::Dialect;
 
 use super::counting::Counting;
 use super::trigger::Trigger;
+use super::{mysql, postgres, sqlite, stored, triggers};
 
 /// A definition with its triggers.
 pub struct Plan {
@@ -10,16 +14,19 @@ pub struct Plan {
 }
 
 impl Plan {
+    pub fn new(counting: Counting) -> Result<Self> {
+        let triggers = triggers(&counting)?;
+        Ok(Plan { counting, triggers })
+    }
+
     pub fn name(&self) -> &str {
         &self.counting.definition.name
     }
 
     /// What the migration says of it.
     pub fn heading(&self) -> String {
-        let (rows, counters) = (
-            &self.counting.rows,
-            self.counting.counters_that(|_, _| true),
-        );
+        let counters = self.counting.counters_that(|_, _| true);
+        let rows = &self.counting.rows;
         format!("-- Counts the rows of {rows} in {counters}.\n")
     }
 
@@ -39,4 +46,47 @@ impl Plan {
         });
         statements.collect()
     }
+}
+
+/// Orders definitions. One that counts in the table whose rows another one counts comes first: the
+/// migration counts the existing rows before there are triggers.
+///
+/// # Errors
+///
+/// If there is no such order.
+pub fn in_order(mut plans: Vec<Plan>) -> Result<Vec<Plan>> {
+    let mut ordered: Vec<Plan> = Vec::new();
+    while !plans.is_empty() {
+        let is_first = |plan: &Plan| {
+            let mut others = plans.iter().filter(|other| other.name() != plan.name());
+            others.all(|other| {
+                let mut targets = other.counting.targets.iter();
+                !targets.any(|target| target.is_of(&plan.counting.rows))
+            })
+        };
+        let Some(first) = plans.iter().position(is_first) else {
+            let names: Vec<_> = plans.iter().map(Plan::name).collect();
+            bail!(
+                "{} count in the rows of each other: write them in several migrations",
+                names.join(", ")
+            );
+        };
+        ordered.push(plans.remove(first));
+    }
+    Ok(ordered)
+}
+
+/// The statements of a migration, and those that undo it.
+pub fn migration(plans: &[Plan]) -> [String; 2] {
+    let up = match plans[0].counting.database.0 {
+        Dialect::PostgreSql => postgres::up(plans),
+        Dialect::MySql => mysql::up(plans),
+        Dialect::Sqlite => sqlite::up(plans),
+    };
+    let down = plans.iter().rev().map(|plan| {
+        let triggers = plan.triggers.iter().rev();
+        let triggers: String = triggers.map(|trigger| &*trigger.drop).collect();
+        triggers + &stored::drop(&plan.counting)
+    });
+    [up, down.collect()]
 }

@@ -5,15 +5,19 @@
 //! moment. In a counter table the lock is the entity's row of 1970-01-01 in the slot of merged rows, which
 //! increments do not wait for, except on SQLite. In an ordinary column it is the row itself.
 
-use diesel::QueryResult;
+use diesel::prelude::*;
+use diesel::query_builder::SqlQuery;
+use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::result::{DatabaseErrorKind, Error};
+use diesel::sql_query;
+use diesel::sql_types::Text;
 use diesel_counters::{Dialect, is_retryable};
 
 use super::counting::Counting;
 use super::drift::{Compared, DRIFT};
 use super::statement::by;
 use super::target::Target;
-use crate::database::Database;
+use crate::database::Joined;
 
 /// The entities that are locked, and their counts: temporary tables.
 const LOCKED: &str = "diesel_counters_locked";
@@ -27,10 +31,11 @@ const UNIT: char = '\u{1f}';
 pub struct Recount {
     /// The name of the table with the counters.
     pub table: String,
-    /// Before the transaction.
-    before: Option<&'static str>,
-    /// The wrong counts. They lock nothing.
-    find: Vec<String>,
+    dialect: Dialect,
+    /// Before all others of a transaction.
+    guard: Option<String>,
+    /// The wrong counts. It locks nothing.
+    find: String,
     /// Until the entities are locked.
     lock: Vec<String>,
     /// Locks the rows of an ordinary table.
@@ -57,24 +62,46 @@ pub struct Wrong {
 }
 
 /// A connection that runs statements.
-pub trait Lines {
+pub trait Lines: Connection {
     fn run(&mut self, statement: &str) -> QueryResult<()>;
     /// The rows of a query of one text.
     fn lines(&mut self, query: &str) -> QueryResult<Vec<String>>;
-    fn in_transaction<T>(
-        &mut self,
-        work: impl FnOnce(&mut Self) -> QueryResult<T>,
-    ) -> QueryResult<T>;
+}
+
+/// A row of [`Lines::lines`].
+#[derive(Debug, QueryableByName)]
+pub struct Line {
+    #[diesel(sql_type = Text)]
+    line: String,
+}
+
+impl<C: Connection> Lines for C
+where
+    for<'c> SqlQuery: LoadQuery<'c, C, Line> + ExecuteDsl<C>,
+{
+    fn run(&mut self, statement: &str) -> QueryResult<()> {
+        ExecuteDsl::execute(sql_query(statement), self).map(drop)
+    }
+
+    fn lines(&mut self, query: &str) -> QueryResult<Vec<String>> {
+        let lines = LoadQuery::internal_load(sql_query(query), self)?;
+        lines.map(|line| line.map(|line| line.line)).collect()
+    }
 }
 
 impl Recount {
     /// `merged` is the slot of merged rows.
     pub fn new(counting: &Counting, target: &Target, compared: Compared, merged: &str) -> Self {
-        let database = counting.database;
+        let (database, dialect) = (counting.database, counting.database.0);
         let drift = counting.drift(target, compared);
-        let [locked, found] = [LOCKED, FOUND].map(|name| temporary(name, database));
+        let in_schema = match dialect {
+            Dialect::PostgreSql => "pg_temp.",
+            Dialect::Sqlite => "temp.",
+            Dialect::MySql => "",
+        };
+        let [locked, found] = [LOCKED, FOUND].map(|name| format!("{in_schema}{name}"));
         let group = counting.group(target);
-        let key = group[..target.entity.len()].join(", ");
+        let key = &group[..target.entity.len()];
         let is_locked = format!(
             "EXISTS (SELECT 1 FROM {locked} AS locked WHERE {})",
             counting.same_key(target, DRIFT, "locked")
@@ -82,79 +109,74 @@ impl Recount {
         let table = database.table_name(&target.table);
         // No TRUNCATE of PostgreSQL can come from here on. A query that waits for one would read the
         // rows of after it, and the counts of before it.
-        let guard = (database.0 == Dialect::PostgreSql).then(|| {
+        let guard = (dialect == Dialect::PostgreSql).then(|| {
             let tables = counting.tables().map(|table| database.table_name(table));
             let mut tables: Vec<_> = tables.collect();
             tables.dedup();
             format!("LOCK TABLE {} IN ACCESS SHARE MODE", tables.join(", "))
         });
-        let begin = match database.0 {
-            Dialect::PostgreSql => "SET TRANSACTION ISOLATION LEVEL READ COMMITTED".to_owned(),
+        let (begin, for_update) = match dialect {
+            Dialect::PostgreSql => (
+                "SET TRANSACTION ISOLATION LEVEL READ COMMITTED".to_owned(),
+                " FOR NO KEY UPDATE",
+            ),
             // A recount that failed can have left them: a rollback does not drop them.
-            Dialect::MySql => format!("DROP TEMPORARY TABLE IF EXISTS {LOCKED}, {FOUND}"),
+            Dialect::MySql => (
+                format!("DROP TEMPORARY TABLE IF EXISTS {LOCKED}, {FOUND}"),
+                " FOR UPDATE",
+            ),
             // It waits for the write lock, and deletes nothing.
-            Dialect::Sqlite => format!("DELETE FROM {table} WHERE 0"),
-        };
-        let columns = match &*key {
-            "" => "1 AS entity",
-            key => key,
+            Dialect::Sqlite => (format!("DELETE FROM {table} WHERE 0"), ""),
         };
         // A server can require a primary key of each table.
-        let primary_key = |columns: &str| match (database.0, columns) {
-            (Dialect::MySql, "") => " (PRIMARY KEY (entity))".to_owned(),
-            (Dialect::MySql, columns) => format!(" (PRIMARY KEY ({columns}))"),
+        let primary_key = |columns: &[String]| match (dialect, columns) {
+            (Dialect::MySql, []) => " (PRIMARY KEY (entity))".to_owned(),
+            (Dialect::MySql, _) => format!(" (PRIMARY KEY ({}))", columns.join(", ")),
             _ => String::new(),
         };
+        let entities = match key {
+            [] => "1 AS entity".to_owned(),
+            key => key.join(", "),
+        };
         let store_entities = format!(
-            "CREATE TEMPORARY TABLE {LOCKED}{} AS SELECT DISTINCT {columns} FROM {drift}",
-            primary_key(&key)
+            "CREATE TEMPORARY TABLE {LOCKED}{} AS SELECT DISTINCT {entities} FROM {drift}",
+            primary_key(key),
         );
-        let has_key = !group.is_empty();
+        let all = match group.is_empty() {
+            true => format!("1 AS entity, {DRIFT}.*"),
+            false => format!("{DRIFT}.*"),
+        };
         let store = format!(
-            "CREATE TEMPORARY TABLE {FOUND}{} AS SELECT {}{DRIFT}.* FROM {drift} WHERE {is_locked}",
-            primary_key(&group.join(", ")),
-            if has_key { "" } else { "1 AS entity, " },
+            "CREATE TEMPORARY TABLE {FOUND}{} AS SELECT {all} FROM {drift} WHERE {is_locked}",
+            primary_key(&group),
         );
-        let lock_in_slots = target
-            .slots
-            .as_ref()
-            .map(|_| counting.lock_in_slots(target, &format!("{locked} AS locked"), merged));
-        let lock_rows = target.slots.is_none().then(|| {
-            let for_update = match database.0 {
-                Dialect::PostgreSql => " FOR NO KEY UPDATE",
-                Dialect::MySql => " FOR UPDATE",
-                Dialect::Sqlite => "",
-            };
+        let is_slotted = target.slots.is_some();
+        let lock_in_slots = is_slotted
+            .then(|| counting.lock_in_slots(target, &format!("{locked} AS locked"), merged));
+        let lock_rows = (!is_slotted).then(|| {
             format!(
                 "SELECT {} AS line FROM (SELECT 1 FROM {table} AS {DRIFT} WHERE {is_locked}{}{for_update}) AS locks",
                 database.text("COUNT(*)"),
-                by("ORDER", &key),
+                by("ORDER", key),
             )
         });
         let lines = |from: &str| {
-            format!(
-                "SELECT {} AS line FROM {from}{}",
-                line(counting, target),
-                by("ORDER", &group.join(", "))
-            )
+            let (line, order) = (line(counting, target), by("ORDER", &group));
+            format!("SELECT {line} AS line FROM {from}{order}")
         };
         let found_drift = format!("{found} AS {DRIFT}");
+        let lock = [begin].into_iter().chain(guard.clone());
         Recount {
             table: target.table.to_string(),
-            before: (database.0 == Dialect::MySql)
-                .then_some("SET TRANSACTION ISOLATION LEVEL READ COMMITTED"),
-            find: guard.iter().cloned().chain([lines(&drift)]).collect(),
-            lock: [begin]
-                .into_iter()
-                .chain(guard.clone())
-                .chain([store_entities])
-                .chain(lock_in_slots)
-                .collect(),
+            dialect,
+            find: lines(&drift),
+            lock: lock.chain([store_entities]).chain(lock_in_slots).collect(),
+            guard,
             lock_rows,
             store,
             found: lines(&found_drift),
             correct: counting.correct(target, &found_drift, merged),
-            clean_up: [found, locked].map(|name| match database.0 {
+            clean_up: [found, locked].map(|name| match dialect {
                 Dialect::MySql => format!("DROP TEMPORARY TABLE {name}"),
                 _ => format!("DROP TABLE {name}"),
             }),
@@ -165,16 +187,13 @@ impl Recount {
 
     /// The counts that are wrong.
     pub fn find<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<Wrong>> {
-        let Some((query, guard)) = self.find.split_last() else {
-            return Ok(Vec::new());
+        let lines = match &self.guard {
+            None => conn.lines(&self.find),
+            Some(guard) => conn.transaction(|conn| {
+                conn.run(guard)?;
+                conn.lines(&self.find)
+            }),
         };
-        if guard.is_empty() {
-            return self.wrong(conn.lines(query)?);
-        }
-        let lines = conn.in_transaction(|conn| {
-            guard.iter().try_for_each(|lock| conn.run(lock))?;
-            conn.lines(query)
-        });
         self.wrong(lines?)
     }
 
@@ -186,11 +205,11 @@ impl Recount {
             if self.find(conn)?.is_empty() {
                 return Ok(Vec::new());
             }
-            if let Some(before) = self.before {
-                conn.run(before)?;
+            if self.dialect == Dialect::MySql {
+                conn.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
             }
             tries += 1;
-            match conn.in_transaction(|conn| self.correct_locked(conn)) {
+            match conn.transaction(|conn| self.correct_locked(conn)) {
                 Err(error) if tries < TRIES && passes(&error) => {}
                 corrected => return corrected,
             }
@@ -216,8 +235,7 @@ impl Recount {
         for line in lines {
             let columns: Vec<_> = line.split(UNIT).collect();
             let (key, rest) = columns.split_at(self.key);
-            let counts = rest[1..].chunks(2);
-            for (counter, counts) in self.counters.iter().zip(counts) {
+            for (counter, counts) in self.counters.iter().zip(rest[1..].chunks(2)) {
                 let [actual, stored] = [parsed(counts[0])?, parsed(counts[1])?];
                 if actual != stored {
                     wrong.push(Wrong {
@@ -247,14 +265,6 @@ fn passes(error: &Error) -> bool {
     }
 }
 
-fn temporary(name: &str, database: Database) -> String {
-    match database.0 {
-        Dialect::PostgreSql => format!("pg_temp.{name}"),
-        Dialect::Sqlite => format!("temp.{name}"),
-        Dialect::MySql => name.to_owned(),
-    }
-}
-
 /// The key, the day, and the true and the stored count of each counter, as one text.
 fn line(counting: &Counting, target: &Target) -> String {
     let database = counting.database;
@@ -267,11 +277,14 @@ fn line(counting: &Counting, target: &Target) -> String {
         let names = [database.quoted(name), counting.stored_name(name)];
         names.map(|name| database.text(&name))
     });
-    let columns: Vec<_> = key.chain([day]).chain(counts).collect();
+    let columns = key.chain([day]).chain(counts);
     match database.0 {
-        Dialect::PostgreSql => format!("concat_ws(chr(31), {})", columns.join(", ")),
-        Dialect::MySql => format!("CONCAT_WS(CHAR(31 USING utf8mb4), {})", columns.join(", ")),
-        Dialect::Sqlite => columns.join(" || char(31) || "),
+        Dialect::PostgreSql => format!("concat_ws(chr(31), {})", columns.joined(", ")),
+        Dialect::MySql => format!(
+            "CONCAT_WS(CHAR(31 USING utf8mb4), {})",
+            columns.joined(", ")
+        ),
+        Dialect::Sqlite => columns.joined(" || char(31) || "),
     }
 }
 

@@ -5,11 +5,11 @@ use diesel_counters::Dialect;
 
 use super::counting::Counting;
 use super::plan::Plan;
-use super::statement::{Entities, Rows, in_lines};
+use super::statement::{Entities, NEW, OLD, Rows, statements};
 use super::stored;
 use super::target::{Source, Target};
 use super::trigger::Trigger;
-use crate::database::SQLITE;
+use crate::database::{Joined, SQLITE};
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let mut triggers = vec![after(counting, "INSERT", &[NEW])];
@@ -22,9 +22,6 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     Ok(triggers)
 }
 
-const NEW: &str = "NEW";
-const OLD: &str = "OLD";
-
 fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
     let slot = Dialect::Sqlite.connection_slot(counting.definition.slots);
     let entities = |row: &str, target: &Target, source: &Source| match row {
@@ -36,29 +33,23 @@ fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
         }
         _ => target.entities(source),
     };
-    let mut body = String::new();
+    let mut all = Vec::new();
     for target in &counting.targets {
         for name in rows {
             for source in &target.sources {
-                let rows_of = Rows {
+                let row = Rows {
                     name,
                     from: "",
                     minus: *name == OLD,
                     entities: entities(name, target, source),
                 };
                 let changed = (rows.len() > 1).then(|| counting.changed(source));
-                let statement = counting.add_row(target, source, &rows_of, &slot, changed);
-                body += &(in_lines(&statement, 4) + ";\n");
+                all.push(counting.add_row(target, source, &row, &slot, changed));
             }
         }
     }
-    trigger(
-        counting,
-        &event.to_lowercase(),
-        &format!("AFTER {event}"),
-        "",
-        &body,
-    )
+    let head = format!("AFTER {event}");
+    trigger(counting, &event.to_lowercase(), &head, "", all)
 }
 
 /// Refuses a row that could replace another one. SQLite runs no trigger for the row that is
@@ -67,38 +58,28 @@ fn replace(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
     let table = &counting.rows;
     let mut conditions = Vec::new();
     for index in table.indexes.iter().filter(|index| index.unique) {
-        let columns: Option<Vec<_>> = index
-            .columns
-            .iter()
-            .map(|name| table.column(name))
-            .collect();
-        let Some(columns) = columns else {
+        let columns = index.columns.iter().map(|name| table.column(name));
+        let Some(columns) = columns.collect::<Option<Vec<_>>>() else {
             bail!(
                 "the unique index {} of {table} has an expression: INSERT OR REPLACE could replace a row \
                  by it, and SQLite would not count that. Use a generated column instead",
                 index.name
             );
         };
-        let key: Vec<_> = columns
-            .iter()
-            .map(|column| SQLITE.quoted(&column.name))
-            .collect();
-        let list = |row: &str| {
-            let columns: Vec<_> = key.iter().map(|name| format!("{row}.{name}")).collect();
-            columns.join(", ")
-        };
-        let same = columns.iter().zip(&key).map(|(column, name)| {
-            let collation = column.loose_collation.as_ref();
-            let collate = collation.map_or(String::new(), |name| format!(" COLLATE {name}"));
-            format!("other.{name} = NEW.{name}{collate}")
+        let list = |row: &str| SQLITE.columns(row, columns.iter().copied());
+        let same = list("other").into_iter().zip(list(NEW)).zip(&columns);
+        let same = same.map(|((other, new), column)| match &column.loose_collation {
+            Some(collation) => format!("{other} = {new} COLLATE {collation}"),
+            None => format!("{other} = {new}"),
         });
         let exists = format!(
             "EXISTS (SELECT 1 FROM {} AS other WHERE {})",
             SQLITE.table_name(table),
-            same.collect::<Vec<_>>().join(" AND ")
+            same.joined(" AND ")
         );
+        let [new, old] = [NEW, OLD].map(|row| list(row).join(", "));
         conditions.push(match event {
-            "UPDATE" => format!("({}) IS NOT ({}) AND {exists}", list(NEW), list(OLD)),
+            "UPDATE" => format!("({new}) IS NOT ({old}) AND {exists}"),
             _ => exists,
         });
     }
@@ -113,24 +94,24 @@ fn replace(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
         "{table} has this row, and SQLite would not count that it is replaced: run PRAGMA \
          recursive_triggers = ON on this connection"
     );
-    let body = format!("    SELECT RAISE(ABORT, {});\n", SQLITE.literal(&message));
+    let raise = format!("SELECT RAISE(ABORT, {})", SQLITE.literal(&message));
     let name = format!("replace_by_{}", event.to_lowercase());
     let head = format!("BEFORE {event}");
-    Ok(Some(trigger(counting, &name, &head, &when, &body)))
+    Ok(Some(trigger(counting, &name, &head, &when, vec![raise])))
 }
 
-fn trigger(counting: &Counting, what: &str, head: &str, when: &str, statements: &str) -> Trigger {
+fn trigger(counting: &Counting, what: &str, head: &str, when: &str, all: Vec<String>) -> Trigger {
     let name = format!("{}_{what}", counting.definition.name);
     let (quoted, table) = (SQLITE.quoted(&name), SQLITE.table_name(&counting.rows));
-    let body = format!("{head} ON {table} FOR EACH ROW {when}BEGIN\n{statements}END");
+    let all = statements(all, 4);
+    let body = format!("{head} ON {table} FOR EACH ROW {when}BEGIN\n{all}END");
     Trigger {
         create: format!("CREATE TRIGGER {quoted} {body};\n"),
         drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
         table: ["main".to_owned(), counting.rows.name.clone()],
-        event: String::new(),
-        function: None,
         body,
         name,
+        ..Trigger::default()
     }
 }
 
@@ -146,13 +127,5 @@ pub fn up(plans: &[Plan]) -> String {
             plan.existing(),
         )
     });
-    all.collect::<Vec<_>>().join("\n")
-}
-
-pub fn not_counted(plan: &Plan) -> Vec<String> {
-    vec![format!(
-        "On a connection without PRAGMA recursive_triggers = ON, an INSERT into {} that meets an \
-         existing row is refused, because INSERT OR REPLACE would not be counted.",
-        plan.counting.rows
-    )]
+    all.joined("\n")
 }

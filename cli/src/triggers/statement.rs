@@ -1,10 +1,13 @@
-//! The SQL that adds rows to counters.
+//! The SQL that reads the rows to count.
 
 use super::counting::Counting;
-use super::definition::Period;
-use super::expression::column;
 use super::target::{Source, Target};
 use crate::catalogue::{Column, Table};
+use crate::database::Joined;
+
+/// The old and the new row of a trigger.
+pub const OLD: &str = "OLD";
+pub const NEW: &str = "NEW";
 
 /// Rows to add to the counters, or to take from them.
 pub struct Rows<'a> {
@@ -38,45 +41,45 @@ impl Counting {
         let names = self.group(target).into_iter();
         let names = names.chain(self.counter_names(target));
         let columns = values.zip(names).map(|(value, name)| {
-            match value == name || value == column(rows.name, &name) {
+            match value == name || value == format!("{}.{name}", rows.name) {
                 true => value,
                 false => format!("{value} AS {name}"),
             }
         });
-        let columns = columns.collect::<Vec<_>>().join(", ") + more;
-        let conditions = match &*self.conditions(target, source, rows).join(" AND ") {
-            "" => String::new(),
-            conditions => format!(" WHERE {conditions}"),
-        };
-        format!("SELECT {columns} {}{conditions}", rows.from)
+        let columns = columns.joined(", ");
+        let conditions = self.conditions(target, source, rows);
+        let conditions = clause(" WHERE ", conditions, " AND ");
+        format!("SELECT {columns}{more} {}{conditions}", rows.from)
     }
 
     /// The entity of a row, and its own day.
-    pub(super) fn key(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
-        let entity = self.entity_of(source, rows.name).into_iter();
+    pub fn key(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
         let has_day = self.day.is_some() && target.slots.is_some();
         let day = has_day.then(|| self.day_of(rows.name));
+        let entity = self.entity_of(source, rows.name).into_iter();
         entity.chain(day).collect()
     }
 
     pub fn entity_of(&self, source: &Source, row: &str) -> Vec<String> {
-        let entity = source.entity.iter();
-        let entity = entity.map(|entity| column(row, &self.database.quoted(&entity.name)));
-        entity.collect()
+        self.database.columns(row, &source.entity)
     }
 
     /// The day on which a row counts.
     pub fn day_of(&self, row: &str) -> String {
-        let Some(day) = &self.day else {
-            return self.start_of(self.sql.today);
-        };
-        let value = column(row, &self.database.quoted(&day.column));
-        let start = self.start_of(&day.in_utc.replace("{}", &value));
-        format!("COALESCE({start}, {})", self.sql.undated)
+        let sql = self.sql;
+        let start_of = |day: &str| sql.start_of(self.definition.period, day);
+        match &self.day {
+            None => start_of(sql.today),
+            Some(day) => format!(
+                "COALESCE({}, {})",
+                start_of(&day.of(row, self.database)),
+                sql.undated
+            ),
+        }
     }
 
     /// What a row adds to each counter.
-    pub(super) fn counts(&self, source: &Source, rows: &Rows<'_>) -> Vec<String> {
+    pub fn counts(&self, source: &Source, rows: &Rows<'_>) -> Vec<String> {
         let sign = if rows.minus { "-" } else { "" };
         let counts = source.weights.iter().map(|weight| match weight {
             None => "0".to_owned(),
@@ -90,12 +93,7 @@ impl Counting {
     }
 
     /// The conditions on which a row counts.
-    pub(super) fn conditions(
-        &self,
-        target: &Target,
-        source: &Source,
-        rows: &Rows<'_>,
-    ) -> Vec<String> {
+    pub fn conditions(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
         let entity = self.entity_of(source, rows.name);
         let nullable = source.entity.iter().zip(&entity);
         let nullable = nullable.filter(|(column, _)| column.nullable);
@@ -109,7 +107,7 @@ impl Counting {
             Entities::All => {}
             Entities::Existing => conditions.extend(exists),
             Entities::ExistingOrMoved => {
-                let old = self.entity_of(source, "OLD");
+                let old = self.entity_of(source, OLD);
                 let parents = target.parents.iter().zip(exists);
                 conditions.extend(parents.map(|(parent, exists)| {
                     let moved = (self.sql.differs)(&entity[parent.column], &old[parent.column]);
@@ -117,7 +115,7 @@ impl Counting {
                 }));
             }
         }
-        let when = self.when.as_ref();
+        let when = self.when.iter();
         conditions.extend(when.map(|when| when.of(rows.name, self.database)));
         conditions
     }
@@ -129,25 +127,21 @@ impl Counting {
     }
 
     fn exists_as(&self, used_as: &str, target: &Target, entity: &[String]) -> Vec<String> {
-        let of = |table: &Table, keys: Vec<String>| {
-            let (table, keys) = (self.used_as(used_as, table), keys.join(" AND "));
-            format!("EXISTS (SELECT 1 FROM {table} WHERE {keys})")
-        };
-        let is = |column: &Column, table: &Table, key: &str, value: &str| {
-            let alias = self.database.alias(used_as, table);
-            let key = format!("{alias}.{}", self.database.quoted(key));
-            self.database.is_same(column, &key, value)
+        let in_table = |table: &Table, is: &dyn Fn(&str) -> String| {
+            let is = is(&self.database.alias(used_as, table));
+            let table = self.used_as(used_as, table);
+            format!("EXISTS (SELECT 1 FROM {table} WHERE {is})")
         };
         if target.slots.is_none() {
-            let keys = target.entity.iter().zip(entity);
-            let keys = keys.map(|(key, value)| is(key, &target.table, &key.name, value));
-            let keys = keys.collect();
-            return vec![of(&target.table, keys)];
+            let is = |alias: &str| self.is_key(&target.entity, alias, entity);
+            return vec![in_table(&target.table, &is)];
         }
         let parents = target.parents.iter().map(|parent| {
-            let column = &target.entity[parent.column];
-            let key = is(column, &parent.table, &parent.key, &entity[parent.column]);
-            of(&parent.table, vec![key])
+            let (column, value) = (&target.entity[parent.column], &entity[parent.column]);
+            in_table(&parent.table, &|alias| {
+                let key = self.database.column(alias, &parent.key);
+                self.database.is_same(column, &key, value)
+            })
         });
         parents.collect()
     }
@@ -158,21 +152,35 @@ impl Counting {
         format!("{} AS {alias}", self.database.table_name(table))
     }
 
+    /// A condition that is true if the row `row` has this key.
+    pub fn is_key(&self, key: &[Column], row: &str, values: &[String]) -> String {
+        let keys = key.iter().zip(values).map(|(key, value)| {
+            let name = self.database.column(row, &key.name);
+            self.database.is_same(key, &name, value)
+        });
+        keys.joined(" AND ")
+    }
+
+    /// A condition that is true if `one` and `other` have the same key.
+    pub fn same_key(&self, target: &Target, one: &str, other: &str) -> String {
+        let other = self.database.columns(other, &target.entity);
+        match self.is_key(&target.entity, one, &other) {
+            keys if keys.is_empty() => "1 = 1".to_owned(),
+            keys => keys,
+        }
+    }
+
     /// Whether an update has changed what a row adds.
     pub fn changed(&self, source: &Source) -> String {
         let values = |row: &str| {
-            let entity = self.entity_of(source, row).into_iter();
-            let day = self.day.iter();
-            let day = day.map(|day| {
-                let value = column(row, &self.database.quoted(&day.column));
-                day.in_utc.replace("{}", &value)
-            });
+            let mut values = self.entity_of(source, row);
+            values.extend(self.day.iter().map(|day| day.of(row, self.database)));
             let weights = source.weights.iter().flatten().chain(&self.when);
             let weights = weights.filter(|weight| !weight.is_one());
-            let weights = weights.map(|weight| weight.of(row, self.database));
-            entity.chain(day).chain(weights).collect::<Vec<_>>()
+            values.extend(weights.map(|weight| weight.of(row, self.database)));
+            values
         };
-        let values = values("NEW").into_iter().zip(values("OLD"));
+        let values = values(NEW).into_iter().zip(values(OLD));
         let differ = values.map(|(new, old)| (self.sql.differs)(&new, &old));
         match &*differ.collect::<Vec<_>>() {
             [] => "1 = 0".to_owned(),
@@ -191,77 +199,46 @@ impl Counting {
         slot: Option<&str>,
         more: &[String],
     ) -> String {
-        let group = self.group(target).join(", ");
-        let names = self.counter_names(target);
+        let (group, names) = (self.group(target), self.counter_names(target));
         let sums = names.iter().map(|name| self.sql.sum.replace("{}", name));
-        let day = (self.day.is_none() && slot.is_some()).then(|| self.day_of(""));
-        let columns: Vec<_> = (!group.is_empty())
-            .then(|| group.clone())
-            .into_iter()
-            .chain(day)
-            .chain(slot.map(str::to_owned))
-            .chain(match slot {
-                Some(_) => sums.collect::<Vec<_>>(),
-                None => sums
-                    .zip(&names)
-                    .map(|(sum, name)| format!("{sum} AS {name}"))
-                    .collect(),
-            })
-            .collect();
-        let is_moved = names.iter().map(|name| format!("SUM({name}) <> 0"));
-        let is_moved = is_moved.collect::<Vec<_>>().join(" OR ");
-        let having = match (more, &*names) {
-            ([], _) => is_moved,
-            (more, [_]) => format!("{is_moved} AND {}", more.join(" AND ")),
-            (more, _) => format!("({is_moved}) AND {}", more.join(" AND ")),
+        let mut sums: Vec<_> = sums.collect();
+        if slot.is_none() {
+            sums = named(sums, &names);
+        }
+        let is_moved = not_0(names.iter().map(|name| format!("SUM({name})")));
+        let is_moved = match more.is_empty() || names.len() == 1 {
+            true => is_moved,
+            false => format!("({is_moved})"),
         };
+        let having = [is_moved].into_iter().chain(more.iter().cloned());
         format!(
-            "SELECT {} FROM (\n{}\n) AS moved{}\nHAVING {having}{}",
-            columns.join(", "),
+            "SELECT {} FROM (\n{}\n) AS moved{}\nHAVING {}{}",
+            self.row_to_add(group.clone(), slot, sums),
             union(queries),
             by("GROUP", &group),
+            having.joined(" AND "),
             by("ORDER", &group),
         )
     }
 
-    /// A condition that is true if `one` and `other` have the same key.
-    pub fn same_key(&self, target: &Target, one: &str, other: &str) -> String {
-        let keys = target.entity.iter().map(|key| {
-            let name = self.database.quoted(&key.name);
-            let [one, other] = [one, other].map(|row| format!("{row}.{name}"));
-            self.database.is_same(key, &one, &other)
-        });
-        match keys.collect::<Vec<_>>().join(" AND ") {
-            keys if keys.is_empty() => "1 = 1".to_owned(),
-            keys => keys,
-        }
+    /// The columns of a row to add to the counters.
+    pub fn row_to_add(&self, key: Vec<String>, slot: Option<&str>, counts: Vec<String>) -> String {
+        let day = (self.day.is_none() && slot.is_some()).then(|| self.day_of(""));
+        let row = key.into_iter().chain(day).chain(slot.map(str::to_owned));
+        row.chain(counts).joined(", ")
     }
 
     /// The columns of an entity's key, and of the day of a row.
     pub fn group(&self, target: &Target) -> Vec<String> {
-        let entity = target
-            .entity
-            .iter()
-            .map(|entity| self.database.quoted(&entity.name));
+        let mut group = self.database.columns("", &target.entity);
         let day = target.slots.iter().filter(|_| self.day.is_some());
-        let day = day.map(|[day, _]| self.database.quoted(&day.name));
-        entity.chain(day).collect()
+        group.extend(day.map(|[day, _]| self.database.quoted(&day.name)));
+        group
     }
 
     pub fn counter_names(&self, target: &Target) -> Vec<String> {
         let names = target.names.iter();
         names.map(|name| self.database.quoted(name)).collect()
-    }
-
-    fn start_of(&self, day: &str) -> String {
-        let sql = self.sql;
-        match self.definition.period {
-            Period::Day => day.to_owned(),
-            Period::Week => sql.week.replace("{}", day),
-            Period::Month => sql.month.replace("{}", day),
-            Period::Year => sql.year.replace("{}", day),
-            Period::Total => sql.undated.to_owned(),
-        }
     }
 }
 
@@ -294,11 +271,28 @@ pub fn numbered(used_as: &str, place: usize) -> String {
     }
 }
 
-pub fn conditions(all: Vec<String>) -> String {
-    match all.is_empty() {
+/// Each value under a name.
+pub fn named(values: Vec<String>, names: &[String]) -> Vec<String> {
+    let named = |(value, name)| format!("{value} AS {name}");
+    values.into_iter().zip(names).map(named).collect()
+}
+
+/// `one <> 0 OR other <> 0`
+pub fn not_0(values: impl Iterator<Item = String>) -> String {
+    values.map(|value| value + " <> 0").joined(" OR ")
+}
+
+/// A clause of these parts, or nothing if there are none.
+pub fn clause(begin: &str, parts: Vec<String>, between: &str) -> String {
+    match parts.is_empty() {
         true => String::new(),
-        false => format!("\nWHERE {}", all.join("\n    AND ")),
+        false => begin.to_owned() + &parts.join(between),
     }
+}
+
+/// `GROUP BY …` or `ORDER BY …`, unless there is nothing to group or order by.
+pub fn by(begin: &str, columns: &[String]) -> String {
+    clause(&format!(" {begin} BY "), columns.to_vec(), ", ")
 }
 
 /// All rows of these queries.
@@ -306,17 +300,15 @@ pub fn union(queries: &[String]) -> String {
     in_lines(&queries.join("\nUNION ALL "), 4)
 }
 
-/// `GROUP BY …` or `ORDER BY …`, unless there is nothing to group or order by.
-pub fn by(clause: &str, columns: &str) -> String {
-    match columns {
-        "" => String::new(),
-        columns => format!(" {clause} BY {columns}"),
-    }
-}
-
 /// Indents each line.
 pub fn in_lines(text: &str, indent: usize) -> String {
     let indent = " ".repeat(indent);
-    let lines: Vec<_> = text.lines().map(|line| format!("{indent}{line}")).collect();
-    lines.join("\n")
+    let lines = text.lines().map(|line| format!("{indent}{line}"));
+    lines.joined("\n")
+}
+
+/// Indents each line of these statements, and ends them.
+pub fn statements(all: impl IntoIterator<Item = String>, indent: usize) -> String {
+    let all = all.into_iter();
+    all.map(|one| in_lines(&one, indent) + ";\n").collect()
 }

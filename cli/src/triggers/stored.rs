@@ -5,13 +5,12 @@
 use anyhow::{Result, bail};
 use diesel::RunQueryDsl;
 use diesel::sql_types::{Bool, Text};
-use diesel_counters::Dialect;
 
 use super::counting::Counting;
 use super::definition::Definition;
 use super::postgres;
 use crate::connection::AnyConnection;
-use crate::database::Database;
+use crate::database::{Database, MYSQL, POSTGRES};
 use crate::sql::sql;
 
 /// The only column of such a view.
@@ -30,9 +29,10 @@ pub struct Stored {
 /// The statement that stores a definition, where no function has it.
 pub fn create(counting: &Counting) -> String {
     let database = counting.database;
-    let or_replace = match counting.sql.keeps_half {
-        true => "OR REPLACE ",
-        false => "",
+    // A migration that failed half way can have left it.
+    let or_replace = match database {
+        MYSQL => "OR REPLACE ",
+        _ => "",
     };
     format!(
         "CREATE {or_replace}VIEW {} AS SELECT {} AS {COLUMN};\n",
@@ -43,13 +43,13 @@ pub fn create(counting: &Counting) -> String {
 
 /// The statement that removes a definition.
 pub fn drop(counting: &Counting) -> String {
-    match counting.database.0 {
-        Dialect::PostgreSql => format!(
-            "DROP FUNCTION IF EXISTS {}();\n",
-            postgres::function_name(counting)
-        ),
-        _ => {
-            let name = counting.database.quoted(&counting.definition.name);
+    match counting.database {
+        POSTGRES => {
+            let name = postgres::function_name(counting);
+            format!("DROP FUNCTION IF EXISTS {name}();\n")
+        }
+        database => {
+            let name = database.quoted(&counting.definition.name);
             format!("DROP VIEW IF EXISTS {name};\n")
         }
     }
@@ -73,8 +73,8 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
                 database.quoted(&name)
             );
         }
-        let json = match database.0 {
-            Dialect::PostgreSql => text.strip_prefix(postgres::COMMENT).map(str::to_owned),
+        let json = match database {
+            POSTGRES => text.strip_prefix(postgres::COMMENT).map(str::to_owned),
             _ => literal(&text, database),
         };
         let definition = json.and_then(|json| serde_json::from_str::<Definition>(&json).ok());
@@ -101,23 +101,22 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
 
 /// The text in the query of a view that selects it, and nothing else.
 fn literal(view: &str, database: Database) -> Option<String> {
-    let has_escapes = database.0 == Dialect::MySql;
-    let begin = view.find('\'')?;
-    let before = view[..begin].trim_end().to_ascii_lowercase();
-    let selects = [
+    const SELECTS: [&str; 4] = [
         "select",
         "select _utf8mb4",
         "select _utf8mb3",
         "select _latin1",
     ];
-    if !selects.iter().any(|select| before.ends_with(select)) {
+    let (before, rest) = view.split_once('\'')?;
+    let before = before.trim_end().to_ascii_lowercase();
+    if !SELECTS.iter().any(|select| before.ends_with(select)) {
         return None;
     }
-    let mut characters = view[begin + 1..].chars();
+    let mut characters = rest.chars();
     let mut text = String::new();
     loop {
         match characters.next()? {
-            '\\' if has_escapes => text.push(match characters.next()? {
+            '\\' if database == MYSQL => text.push(match characters.next()? {
                 'n' => '\n',
                 't' => '\t',
                 'r' => '\r',
@@ -134,42 +133,29 @@ fn literal(view: &str, database: Database) -> Option<String> {
             other => text.push(other),
         }
     }
-    let rest = characters
-        .as_str()
-        .replace(['`', '"'], "")
-        .to_ascii_lowercase();
+    let rest = characters.as_str().replace(['`', '"'], "");
+    let rest = rest.to_ascii_lowercase();
     (rest.trim() == format!("as {COLUMN}")).then_some(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::database::{MYSQL, SQLITE};
+    use crate::database::SQLITE;
 
     #[test]
     fn a_view_that_runs_something_is_no_definition() {
-        let text = |view: &str, database| literal(view, database);
-        assert_eq!(
-            text(
-                "CREATE VIEW \"v\" AS SELECT 'it''s \\' AS diesel_counters_trigger",
-                SQLITE
-            ),
-            Some("it's \\".to_owned())
-        );
-        assert_eq!(
-            text(
-                "select 'it\\'s \\\\ \\\"x\\\"' AS `diesel_counters_trigger`",
-                MYSQL
-            ),
-            Some("it's \\ \"x\"".to_owned())
-        );
+        let view = "CREATE VIEW \"v\" AS SELECT 'it''s \\' AS diesel_counters_trigger";
+        assert_eq!(literal(view, SQLITE).as_deref(), Some("it's \\"));
+        let view = "select 'it\\'s \\\\ \\\"x\\\"' AS `diesel_counters_trigger`";
+        assert_eq!(literal(view, MYSQL).as_deref(), Some("it's \\ \"x\""));
         for wrong in [
             "select evil('a') AS `diesel_counters_trigger`",
             "select 'a' AS `diesel_counters_trigger` from evil",
             "select concat('a',evil()) AS `diesel_counters_trigger`",
             "select 'a",
         ] {
-            assert_eq!(text(wrong, MYSQL), None, "{wrong}");
+            assert_eq!(literal(wrong, MYSQL), None, "{wrong}");
         }
     }
 }

@@ -39,29 +39,35 @@ pub struct Source {
     pub exists: bool,
 }
 
+impl Source {
+    /// Whether each row that counts changes a counter.
+    pub fn has_one(&self) -> bool {
+        self.weights.iter().flatten().any(Expression::is_one)
+    }
+}
+
 impl Target {
     /// What the foreign keys of the entity's columns refer to, with the number of the column, from 0.
     /// An ordinary column is in the row itself.
     pub fn parents(&self) -> impl Iterator<Item = (usize, Parent)> {
-        let columns = self.entity.iter().enumerate();
-        columns.filter_map(|(i, column)| match self.slots {
-            Some(_) => Some((i, column.refers_to.clone()?)),
-            None => Some((
-                i,
-                Parent {
-                    in_schema: self.table.in_schema.clone(),
-                    table: self.table.name.clone(),
-                    column: column.name.clone(),
-                    on_delete: "CASCADE".to_owned(),
-                    on_update: "NO ACTION".to_owned(),
-                    deferrable: "NOT DEFERRABLE".to_owned(),
-                },
-            )),
-        })
+        let of_row = |column: &Column| Parent {
+            in_schema: self.table.in_schema.clone(),
+            table: self.table.name.clone(),
+            column: column.name.clone(),
+            on_delete: "CASCADE".to_owned(),
+            on_update: "NO ACTION".to_owned(),
+            deferrable: "NOT DEFERRABLE".to_owned(),
+        };
+        let parents = self.entity.iter().map(move |column| match self.slots {
+            Some(_) => column.refers_to.clone(),
+            None => Some(of_row(column)),
+        });
+        let parents = parents.enumerate();
+        parents.filter_map(|(i, parent)| Some((i, parent?)))
     }
 
     pub fn is_of(&self, other: &Table) -> bool {
-        (&self.table.in_schema, &self.table.name) == (&other.in_schema, &other.name)
+        self.table.is(other)
     }
 
     /// Returns whether the entity was not counted in this counter before.
@@ -78,11 +84,11 @@ impl Target {
         let source = sources.position(|source| source.entity == entity);
         let source = source.unwrap_or_else(|| {
             let parents: Vec<_> = self.parents().collect();
-            let mut are_same = parents.iter().map(|(i, counted)| {
+            let is_sure = |(i, counted): &(usize, Parent)| {
                 let parent = entity[*i].refers_to.as_ref();
                 parent.is_some_and(|parent| parent.is_same(counted))
-            });
-            let exists = !parents.is_empty() && are_same.all(|is_same| is_same);
+            };
+            let exists = !parents.is_empty() && parents.iter().all(is_sure);
             self.sources.push(Source {
                 weights: vec![None; self.names.len()],
                 exists,

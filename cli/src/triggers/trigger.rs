@@ -8,7 +8,7 @@ use crate::connection::AnyConnection;
 use crate::sql::sql;
 
 /// A trigger as it should be.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Trigger {
     pub name: String,
     /// The schema and the name of the table it belongs to.
@@ -25,9 +25,12 @@ pub struct Trigger {
     pub drop: String,
 }
 
+type Pair = (String, String);
+
 /// A trigger as it is in the database.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, diesel::Queryable)]
 pub struct LiveTrigger {
+    #[diesel(deserialize_as = Pair)]
     pub table: [String; 2],
     pub name: String,
     pub event: String,
@@ -52,17 +55,7 @@ fn words(sql: &str) -> impl Iterator<Item = &str> {
 
 /// All triggers, of all tables.
 pub fn live_triggers(conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
-    type Types = (Text, Text, Text, Text, Text, Nullable<Text>, Bool);
-    type Row = (String, String, String, String, String, Option<String>, bool);
+    type Types = ((Text, Text), Text, Text, Text, Nullable<Text>, Bool);
     let live = sql(super::sql::of(conn.dialect()).live).typed::<Types>();
-    let rows: Vec<Row> = live.load(conn)?;
-    let live = |(schema, table, name, event, body, disabled, open)| LiveTrigger {
-        table: [schema, table],
-        name,
-        event,
-        body,
-        disabled,
-        open,
-    };
-    Ok(rows.into_iter().map(live).collect())
+    Ok(live.load(conn)?)
 }

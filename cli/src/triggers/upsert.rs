@@ -1,8 +1,11 @@
 //! The statements that add to counters.
 
+use diesel_counters::Dialect;
+
 use super::counting::Counting;
-use super::statement::{Rows, conditions, in_lines};
+use super::statement::{Rows, clause, in_lines, not_0};
 use super::target::{Source, Target};
+use crate::database::{Joined, MYSQL, SQLITE};
 
 impl Counting {
     /// The statements of a trigger that runs for each row: they add it, or take it off. They write
@@ -15,55 +18,44 @@ impl Counting {
         slot: &str,
         more: Option<String>,
     ) -> String {
-        let names = target.names.iter().zip(self.counts(source, rows));
-        let counted = names.zip(&source.weights);
+        let counted = target.names.iter().zip(self.counts(source, rows));
+        let counted = counted.zip(&source.weights);
         let counted = counted.filter(|(_, weight)| weight.is_some());
         let counted = counted.map(|((name, value), _)| (self.database.quoted(name), value));
         let (names, values): (Vec<_>, Vec<_>) = counted.unzip();
         let mut all = self.conditions(target, source, rows);
-        if !source
-            .weights
-            .iter()
-            .flatten()
-            .any(|weight| weight.is_one())
-        {
-            let not_0 = values.iter().map(|value| format!("{value} <> 0"));
-            all.push(format!("({})", not_0.collect::<Vec<_>>().join(" OR ")));
+        if !source.has_one() {
+            all.push(format!("({})", not_0(values.iter().cloned())));
         }
         all.extend(more);
         let entity = self.entity_of(source, rows.name);
+        let on = |all| clause("\nWHERE ", all, "\n    AND ");
         if target.slots.is_none() {
             let updates = names.iter().zip(&values);
-            let updates = updates.map(|(name, value)| (self.sql.update)(name, name, value));
-            let keys = target.entity.iter().zip(&entity);
-            let keys =
-                keys.map(|(key, value)| format!("{} = {value}", self.database.quoted(&key.name)));
+            let updates = updates.map(|(name, value)| self.sql.update(name, name, value));
+            let keys = self.database.columns("", &target.entity).into_iter();
+            let keys = keys
+                .zip(&entity)
+                .map(|(key, value)| format!("{key} = {value}"));
             return format!(
                 "UPDATE {} SET {}{}",
                 self.database.table_name(&target.table),
-                updates.collect::<Vec<_>>().join(", "),
-                conditions(keys.chain(all).collect())
+                updates.joined(", "),
+                on(keys.chain(all).collect())
             );
         }
-        let row = entity
-            .into_iter()
-            .chain([self.day_of(rows.name), slot.to_owned()]);
-        let row = row
-            .chain(values.iter().cloned())
-            .collect::<Vec<_>>()
-            .join(", ");
-        let new = names.iter().zip(&values);
-        let new: Vec<_> = new
-            .map(|(name, value)| match self.sql.is_new_value_of_table {
-                true => value.clone(),
-                false => self.sql.new_value.replace("{}", name),
-            })
-            .collect();
-        let insert = |query: &str| self.upsert(target, &names, query, &new);
-        match (&*all, self.sql.has_if) {
+        let row = entity.into_iter();
+        let row = row.chain([self.day_of(rows.name), slot.to_owned()]);
+        let row = row.chain(values.iter().cloned()).joined(", ");
+        let insert = |query: &str| match self.database {
+            // When SQLite renames the table, it changes `excluded` in triggers to the name of the table.
+            SQLITE => self.upsert(target, &names, query, &values),
+            _ => self.upsert(target, &names, query, &self.new_values(&names)),
+        };
+        match (&*all, self.database) {
             ([], _) => insert(&format!("VALUES ({row})")),
-            (_, false) => insert(&format!("SELECT {row}{}", conditions(all))),
-            (_, true) => format!(
+            (_, SQLITE) => insert(&format!("SELECT {row}{}", on(all))),
+            _ => format!(
                 "IF {} THEN\n{};\nEND IF",
                 all.join("\n    AND "),
                 in_lines(&insert(&format!("VALUES ({row})")), 4)
@@ -74,11 +66,16 @@ impl Counting {
     /// Adds the rows of a query to the counters.
     pub fn add(&self, target: &Target, query: &str) -> String {
         let names = self.counter_names(target);
-        let new = names
-            .iter()
-            .map(|name| self.sql.new_value.replace("{}", name));
-        let new: Vec<_> = new.collect();
-        self.upsert(target, &names, query, &new)
+        self.upsert(target, &names, query, &self.new_values(&names))
+    }
+
+    /// The values in the row that an upsert could not insert.
+    fn new_values(&self, names: &[String]) -> Vec<String> {
+        let of = |name| match self.database {
+            MYSQL => format!("VALUES({name})"),
+            _ => format!("excluded.{name}"),
+        };
+        names.iter().map(of).collect()
     }
 
     /// Adds the rows of a query, or of a view, to an ordinary column. `row` is the name of a row.
@@ -92,33 +89,38 @@ impl Counting {
         let table = self.database.table_name(&target.table);
         let updates = target.names.iter().map(|counter| {
             let name = self.database.quoted(counter);
-            let set = self.sql.set.replace("{table}", &table).replace("{}", &name);
-            (self.sql.update)(&set, &format!("{table}.{name}"), &value(counter))
+            let old = format!("{table}.{name}");
+            let set = if self.database == MYSQL { &old } else { &name };
+            self.sql.update(set, &old, &value(counter))
         });
-        let (updates, keys) = (
-            updates.collect::<Vec<_>>(),
-            self.same_key(target, &table, row),
-        );
-        (self.sql.update_from)(&table, from, &keys, &updates.join(", "))
+        let (updates, keys) = (updates.joined(", "), self.same_key(target, &table, row));
+        match self.database {
+            MYSQL => format!("UPDATE {table} JOIN {from} ON {keys} SET {updates}"),
+            _ => format!("UPDATE {table} SET {updates}\nFROM {from} WHERE {keys}"),
+        }
     }
 
     /// Adds the rows of a query to the counters `names`. `new` is what a row adds to an existing one.
     fn upsert(&self, target: &Target, names: &[String], query: &str, new: &[String]) -> String {
-        let (database, sql) = (self.database, self.sql);
-        let table = database.table_name(&target.table);
+        let table = self.database.table_name(&target.table);
         let key = target.entity.iter().chain(target.slots.iter().flatten());
-        let key: Vec<_> = key.map(|column| database.quoted(&column.name)).collect();
-        let updates = names.iter().zip(new).map(|(name, value)| {
-            let old = sql.kept.replace("{table}", &table).replace("{}", name);
-            (sql.update)(name, &old, value)
-        });
+        let key = self.database.columns("", key).join(", ");
+        let (alias, row) = match self.database.0 {
+            Dialect::PostgreSql => (" AS kept", "kept."),
+            Dialect::MySql => ("", &*format!("{table}.")),
+            Dialect::Sqlite => ("", ""),
+        };
+        let on_conflict = match self.database {
+            MYSQL => "ON DUPLICATE KEY UPDATE".to_owned(),
+            _ => format!("ON CONFLICT ({key}) DO UPDATE SET"),
+        };
+        let updates = names.iter().zip(new);
+        let updates =
+            updates.map(|(name, new)| self.sql.update(name, &format!("{row}{name}"), new));
         format!(
-            "INSERT INTO {table}{} ({}, {})\n{query}\n{} {}",
-            sql.alias,
-            key.join(", "),
+            "INSERT INTO {table}{alias} ({key}, {})\n{query}\n{on_conflict} {}",
             names.join(", "),
-            sql.on_conflict.replace("{}", &key.join(", ")),
-            updates.collect::<Vec<_>>().join(", "),
+            updates.joined(", "),
         )
     }
 }

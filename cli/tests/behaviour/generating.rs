@@ -1,6 +1,8 @@
 //! `generate migration`.
 
+use crate::behaviour::words;
 use chrono::NaiveDateTime;
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel_counters::prelude::*;
@@ -58,18 +60,14 @@ struct Page {
 #[counters(table_name = site_counters)]
 struct Site;
 
-fn generate(args: &[&str]) -> TempDir {
+fn generate(words: &str) -> TempDir {
     let folder = tempdir().unwrap();
-    let mut all = vec!["generate", "migration"];
-    all.extend_from_slice(args);
-    all.extend([
-        "--backend",
-        BACKEND,
-        "--migration-dir",
-        folder.path().to_str().unwrap(),
-    ]);
-    let ran = run(&all);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let into = format!(
+        "--backend {BACKEND} --migration-dir {}",
+        folder.path().display()
+    );
+    let all = format!("generate migration {words} {into}");
+    run(&super::words(&all)).works();
     folder
 }
 
@@ -80,8 +78,8 @@ fn up(folder: &TempDir) -> String {
 }
 
 /// A database after the migration, of which `check` finds nothing wrong.
-fn migrated(args: &[&str]) -> (TestDatabase, Conn) {
-    let folder = generate(args);
+fn migrated(words: &str) -> (TestDatabase, Conn) {
+    let folder = generate(words);
     let database = TestDatabase::create();
     database.execute("CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY)");
     database.execute("INSERT INTO articles VALUES (1)");
@@ -128,14 +126,9 @@ fn not_null<const N: usize>(columns: [(&str, &str); N]) -> Vec<[String; 3]> {
 
 #[test]
 fn a_table_of_bigint_keys_can_be_counted_in() {
-    let args = [
-        "create_article_counters",
-        "--counters",
-        "views,likes",
-        "--entity",
-        "article_id:bigint:articles.id",
-    ];
-    let (database, mut conn) = migrated(&args);
+    let (database, mut conn) = migrated(
+        "create_article_counters --counters views,likes --entity article_id:bigint:articles.id",
+    );
     let expected = not_null([
         ("article_id", "bigint"),
         ("day", "date"),
@@ -146,50 +139,27 @@ fn a_table_of_bigint_keys_can_be_counted_in() {
     assert_eq!(columns("article_counters", &mut conn), expected);
 
     let article = Article { id: 1 };
-    article
-        .incr_counter(article_counters::views, &mut conn)
-        .unwrap();
-    let counts = article.counter_value(
-        (article_counters::views, article_counters::likes),
-        &mut conn,
-    );
-    assert_eq!(counts, Ok((1, 0)));
-    let shown = database
-        .run(&["show", "article_counters", "1", "--json"])
-        .json();
+    let both = (article_counters::views, article_counters::likes);
+    article.incr_counter(both.0, &mut conn).unwrap();
+    assert_eq!(article.counter_value(both, &mut conn), Ok((1, 0)));
+    let shown = database.command("show article_counters 1 --json").json();
     assert_eq!(shown["counters"][0]["total"], 1);
-}
-
-#[test]
-fn the_rows_go_with_the_row_that_they_refer_to() {
-    let args = [
-        "create_article_counters",
-        "--counters",
-        "views,likes",
-        "--entity",
-        "article_id:bigint:articles.id",
-    ];
-    let (_database, mut conn) = migrated(&args);
     if BACKEND == "sqlite" {
-        diesel::sql_query("PRAGMA foreign_keys = ON")
-            .execute(&mut conn)
-            .unwrap();
+        conn.batch_execute("PRAGMA foreign_keys = ON").unwrap();
     }
-    Article { id: 1 }
-        .incr_counter(article_counters::views, &mut conn)
-        .unwrap();
-    diesel::sql_query("DELETE FROM articles")
-        .execute(&mut conn)
-        .unwrap();
+    conn.batch_execute("DELETE FROM articles").unwrap();
     let rows = article_counters::table.count().get_result(&mut conn);
-    assert_eq!(rows, Ok(0_i64));
+    assert_eq!(rows, Ok(0_i64), "the counts go with their article");
 }
 
 /// PostgreSQL has no REPLACE.
 #[test]
 fn a_cascade_comes_with_a_word_on_replace_into() {
-    let of = ["create_counters", "--counters", "views", "--entity"];
-    let entity = |entity| up(&generate(&[&of[..], &[entity]].concat()));
+    let entity = |entity| {
+        up(&generate(&format!(
+            "create_counters --counters views --entity {entity}"
+        )))
+    };
     for up in [&entity("article_id:bigint:articles.id"), REFERENCE] {
         let says = ["REPLACE INTO articles", "on_conflict().do_update()"].map(|w| up.contains(w));
         assert_eq!(says, [BACKEND != "postgres"; 2], "{up}");
@@ -200,16 +170,8 @@ fn a_cascade_comes_with_a_word_on_replace_into() {
 
 #[test]
 fn a_table_of_text_keys_tells_foo_from_what_looks_like_it() {
-    let args = [
-        "add_pages",
-        "--table",
-        "page_counters",
-        "--counters",
-        "order",
-        "--entity",
-        "path:text",
-    ];
-    let (database, mut conn) = migrated(&args);
+    let words = "add_pages --table page_counters --counters order --entity path:text";
+    let (database, mut conn) = migrated(words);
     let expected = not_null([
         ("path", TEXT),
         ("day", "date"),
@@ -227,9 +189,7 @@ fn a_table_of_text_keys_tells_foo_from_what_looks_like_it() {
         let counted = page.counter_value(page_counters::orders, &mut conn);
         assert_eq!(counted, Ok(count), "{path:?}");
     }
-    let top = database
-        .run(&["top", "page_counters", "order", "--json"])
-        .json();
+    let top = database.command("top page_counters order --json").json();
     assert_eq!(
         top["top"],
         serde_json::json!([{"entity": "foo", "total": 1}])
@@ -239,13 +199,8 @@ fn a_table_of_text_keys_tells_foo_from_what_looks_like_it() {
 /// Of MySQL, only columns of one collation can refer to each other.
 #[test]
 fn a_text_key_can_refer_to_a_column_of_the_default_collation() {
-    let folder = generate(&[
-        "create_page_counters",
-        "--counters",
-        "order",
-        "--entity",
-        "path:text:pages.path",
-    ]);
+    let words = "create_page_counters --counters order --entity path:text:pages.path";
+    let folder = generate(words);
     let database = TestDatabase::create();
     database.execute(
         "CREATE TABLE pages (path VARCHAR(255) NOT NULL PRIMARY KEY);
@@ -264,55 +219,32 @@ fn a_text_key_can_refer_to_a_column_of_the_default_collation() {
 
 #[test]
 fn a_table_of_no_entity_can_be_counted_in() {
-    let (database, mut conn) =
-        migrated(&["create_site_counters", "--counters", "hits", "--no-entity"]);
+    let (database, mut conn) = migrated("create_site_counters --counters hits");
     let expected = not_null([("day", "date"), ("slot", "smallint"), ("hits", "bigint")]);
     assert_eq!(columns("site_counters", &mut conn), expected);
 
     Site.incr_counter_by(site_counters::hits, 3, &mut conn)
         .unwrap();
     assert_eq!(Site.counter_value(site_counters::hits, &mut conn), Ok(3));
-    let shown = database.run(&["show", "site_counters", "--json"]).json();
-    assert_eq!(
-        (&shown["counters"][0]["total"], &shown["entities"]),
-        (&3.into(), &serde_json::Value::Null)
-    );
-    let top = database.run(&["top", "site_counters", "hits"]);
-    assert!(top.stderr.contains("has no entity"), "{}", top.stderr);
+    let shown = database.command("show site_counters --json").json();
+    assert_eq!(shown["counters"][0]["total"], 3);
+    let top = database.command("top site_counters hits");
+    top.fails("has no entity");
 }
 
 #[test]
 fn every_type_of_key_makes_a_good_table() {
     for key_type in ["smallint", "integer", "bigint", "text", "binary", "uuid"] {
-        let (_database, _conn) = migrated(&[
-            "create_counters",
-            "--counters",
-            "Views",
-            "--entity",
-            &format!("the key:{key_type}"),
-        ]);
+        let entity = format!("the-key:{key_type}");
+        let (_database, _conn) = migrated(&format!(
+            "create_counters --counters Views --entity {entity}"
+        ));
     }
 }
 
 #[test]
-fn indexes_for_a_large_table_are_good() {
-    let names = ["create_page_counters", "--counters", "views", "--indexes"];
-    let entity = ["--entity", "site:bigint", "--entity", "the path:text"];
-    let (database, _conn) = migrated(&[&names[..], &entity].concat());
-    let merged = database.run(&["compact", "page_counters"]);
-    assert!(merged.stdout.contains(" 0 rows before"), "{merged:?}");
-    let (_of_a_site, _conn) = migrated(&names);
-}
-
-#[test]
 fn its_name_and_its_words_are_those_of_diesel() {
-    let folder = generate(&[
-        "create_page_counters",
-        "--counters",
-        "views",
-        "--entity",
-        "path:text",
-    ]);
+    let folder = generate("create_page_counters --counters views --entity path:text");
     let migration = std::fs::read_dir(folder.path())
         .unwrap()
         .next()
@@ -334,122 +266,29 @@ fn its_name_and_its_words_are_those_of_diesel() {
 
 #[test]
 fn the_database_url_says_which_backend() {
-    let folder = tempdir().unwrap();
-    let database = TestDatabase::create();
-    let args = [
-        "generate",
-        "migration",
-        "create_hits",
-        "--counters",
-        "hits",
-        "--json",
-        "--migration-dir",
-        folder.path().to_str().unwrap(),
-    ];
-    let written = database.run(&args).json();
-    let up = std::fs::read_to_string(written["up"].as_str().unwrap()).unwrap();
+    let create_hits = "generate migration create_hits --counters hits --stdout";
+    let up = TestDatabase::create().command(create_hits).stdout;
     assert_eq!(up.contains("ON DUPLICATE KEY"), BACKEND == "mysql", "{up}");
     assert_eq!(up.contains("CHECK"), BACKEND == "sqlite", "{up}");
-
-    let again = run(&[
-        "generate",
-        "migration",
-        "create_hits2",
-        "--counters",
-        "hits",
-    ]);
-    assert!(again.stderr.contains("Give --backend"), "{}", again.stderr);
-}
-
-#[test]
-fn nothing_is_overwritten() {
-    let folder = generate(&["create_site_counters", "--counters", "hits"]);
-    let args = [
-        "generate",
-        "migration",
-        "create_site_counters",
-        "--counters",
-        "hits",
-        "--backend",
-        BACKEND,
-        "--migration-dir",
-        folder.path().to_str().unwrap(),
-    ];
-    let again = run(&args);
-    assert_eq!(again.code, 1);
-    assert!(
-        again.stderr.contains("_create_site_counters already"),
-        "{}",
-        again.stderr
-    );
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-}
-
-#[test]
-fn a_migration_of_no_table_asks_for_its_name() {
-    let ran = run(&[
-        "generate",
-        "migration",
-        "counters",
-        "--counters",
-        "hits",
-        "--backend",
-        BACKEND,
-    ]);
-    assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("create_TABLE"), "{}", ran.stderr);
+    run(&words(create_hits)).fails("Give --backend");
 }
 
 #[test]
 fn a_name_cannot_end_the_comment_that_it_is_in() {
-    let folder = tempdir().unwrap();
     for (entity, counters) in [
         ("id\nDROP TABLE articles; --:bigint", "views"),
         ("id:bigint:articles\n.id", "views"),
         ("id:bigint", "vie\nws"),
     ] {
-        let migrations = folder.path().to_str().unwrap();
-        let ran = run(&[
-            "generate",
-            "migration",
-            "create_counters",
+        let generate = ["generate", "migration", "create_counters", "--stdout"];
+        let of = [
             "--backend",
             BACKEND,
             "--entity",
             entity,
             "--counters",
             counters,
-            "--migration-dir",
-            migrations,
-        ]);
-        assert_eq!(ran.code, 1, "{ran:?}");
-        assert!(ran.stderr.contains("control character"), "{ran:?}");
-    }
-}
-
-#[test]
-fn it_says_which_model_has_such_counters() {
-    for (entity, model) in [
-        (
-            "--entity=article_id:bigint",
-            "the model that is counted for",
-        ),
-        ("--no-entity", "a unit struct"),
-    ] {
-        let folder = tempdir().unwrap();
-        let migrations = folder.path().to_str().unwrap();
-        let ran = run(&[
-            "generate",
-            "migration",
-            "create_counters",
-            "--backend",
-            BACKEND,
-            entity,
-            "--counters",
-            "views",
-            "--migration-dir",
-            migrations,
-        ]);
-        assert!(ran.stdout.contains(model), "{ran:?}");
+        ];
+        run(&[&generate[..], &of].concat()).fails("control character");
     }
 }

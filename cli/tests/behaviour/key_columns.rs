@@ -1,14 +1,13 @@
 //! Counter tables whose key has several columns.
 
-use diesel::connection::SimpleConnection;
+use crate::behaviour::Execute;
+use crate::behaviour::words;
 use diesel::prelude::*;
 use diesel_counters::Slot;
 use diesel_counters::prelude::*;
-use diesel_migrations::{FileBasedMigrations, MigrationHarness};
-use tempfile::tempdir;
 
 use super::run;
-use super::triggers::{migrate, number, open};
+use super::triggers::{generate_triggers, migrate, number, open};
 use crate::{BACKEND, Conn, TestDatabase};
 
 diesel::table! {
@@ -30,28 +29,16 @@ const ARTICLES: &str = "
 
 /// With the table that `generate migration` writes.
 fn migrated() -> (TestDatabase, Conn) {
-    let folder = tempdir().unwrap();
-    let ran = run(&[
-        "generate",
-        "migration",
-        "create_reaction_counters",
-        "--entity",
-        "article_id:bigint:articles.id",
-        "--entity",
-        "emoji:text",
-        "--counters",
-        "given",
-        "--backend",
-        BACKEND,
-        "--migration-dir",
-        folder.path().to_str().unwrap(),
-    ]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let words = format!(
+        "generate migration create_reaction_counters --entity article_id:bigint:articles.id \
+         --entity emoji:text --counters given --backend {BACKEND} --stdout"
+    );
+    let ran = run(&super::words(&words));
+    ran.works();
     let database = TestDatabase::create();
     database.execute(ARTICLES);
-    let mut conn = database.connect();
-    let migrations = FileBasedMigrations::from_path(folder.path()).unwrap();
-    conn.run_pending_migrations(migrations).unwrap();
+    database.execute(&ran.stdout);
+    let conn = database.connect();
     (database, conn)
 }
 
@@ -78,44 +65,30 @@ fn a_table_is_created_checked_shown_merged_and_copied() {
         database.run(&args).json()
     };
     let of_all = shown(&[]);
-    assert_eq!(of_all["entities"], 3, "{of_all}");
     assert_eq!(of_all["counters"][0]["total"], 4321, "{of_all}");
     assert_eq!(shown(&["1"])["counters"][0]["total"], 321);
     let of_one = shown(&["1", "🎉, 2"]);
     assert_eq!(of_one["counters"][0]["total"], 300, "{of_one}");
     assert_eq!(of_one["entity"], "1, 🎉, 2");
-    let too_many = database.run(&["show", "reaction_counters", "1", "👍", "9"]);
-    assert!(too_many.stderr.contains("leave out 9"), "{too_many:?}");
+    let too_many = database.command("show reaction_counters 1 👍 9");
+    too_many.fails("leave out 9");
 
-    let top = database.run(&["top", "reaction_counters", "given", "-n", "2", "--json"]);
+    let top = database.command("top reaction_counters given -n 2 --json");
     assert_eq!(top.json()["top"][0]["entity"], "2, 👍", "{top:?}");
     assert_eq!(top.json()["top"][1]["entity"], "1, 🎉, 2", "{top:?}");
 
-    let merged = database.run(&["compact", "reaction_counters", "--json"]);
-    assert_eq!(merged.code, 0, "{merged:?}");
+    let merged = database.command("compact reaction_counters --json");
+    merged.works();
     if BACKEND != "sqlite" {
         assert_eq!(merged.json()["merged_rows"], 4, "{merged:?}");
     }
     let rows: i64 = reaction_counters::table.count().get_result(conn).unwrap();
     assert_eq!(rows, 3);
-    let folded = [
-        "fold",
-        "reaction_counters",
-        "--before",
-        "2026-02-01",
-        "--json",
-    ];
-    assert_eq!(database.run(&folded).json()["merged_rows"], 3);
+    let folded = database.command("fold reaction_counters --before 2026-02-01 --json");
+    assert_eq!(folded.json()["merged_rows"], 3);
 
-    let into = [
-        "materialize",
-        "reaction_counters",
-        "given",
-        "--into",
-        "articles.total",
-    ];
-    let copied = database.run(&into);
-    assert_eq!(copied.code, 0, "{copied:?}");
+    let copied = database.command("materialize reaction_counters given --into articles.total");
+    copied.works();
     let total = |id| format!("SELECT total FROM articles WHERE id = {id}");
     let totals = [1, 2, 3].map(|id| number(&total(id), conn));
     assert_eq!(totals, [321, 4000, 0]);
@@ -131,15 +104,8 @@ fn a_table_is_created_checked_shown_merged_and_copied() {
              INSERT INTO kinds (article_id, emoji) {key}"
         ),
     });
-    let into = [
-        "materialize",
-        "reaction_counters",
-        "given",
-        "--into",
-        "kinds.total",
-    ];
-    let copied = database.run(&into);
-    assert_eq!(copied.code, 0, "{copied:?}");
+    let copied = database.command("materialize reaction_counters given --into kinds.total");
+    copied.works();
     let total = |id| format!("SELECT total FROM kinds WHERE article_id = {id} AND emoji = '👍'");
     let totals = [1, 2].map(|id| number(&total(id), conn));
     assert_eq!(totals, [21, 4000]);
@@ -186,33 +152,21 @@ fn expected(counts: &[(i64, &str, i64)]) -> Vec<((i64, String), i64)> {
         .collect()
 }
 
+const COUNT_REACTIONS: &str = "count_reactions --rows reactions";
+
 #[test]
 fn rows_are_counted_by_two_of_their_columns() {
     let database = with_reactions();
-    let folder = tempdir().unwrap();
-    let generate = |count: &str| {
-        database.run(&[
-            "generate",
-            "trigger",
-            "count_reactions",
-            "--rows",
-            "reactions",
-            "--count",
-            count,
-            "--migration-dir",
-            folder.path().to_str().unwrap(),
-        ])
-    };
-    let one_column = generate("article_id:reaction_counters.given");
-    let advice = "--count COLUMN,COLUMN:reaction_counters.COUNTER";
-    assert!(one_column.stderr.contains(advice), "{one_column:?}");
-    let ran = generate("article_id,emoji:reaction_counters.given");
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let generate = |count| generate_triggers(&database, COUNT_REACTIONS, &["--count", count]);
+    let (one_column, _) = generate("article_id:reaction_counters.given");
+    one_column.fails("--count COLUMN,COLUMN:reaction_counters.COUNTER");
+    let (ran, folder) = generate("article_id,emoji:reaction_counters.given");
+    ran.works();
     migrate(&database, &folder);
 
     let conn = &mut open(&database);
     let mut run = |sql: &str, counts: &[(i64, &str, i64)]| {
-        conn.batch_execute(sql).unwrap();
+        conn.run(sql);
         assert_eq!(counted(conn), expected(counts), "{sql}");
     };
     run("SELECT 1", &[(1, "like", 2), (2, "joy", 1)]);
@@ -273,41 +227,15 @@ fn a_foreign_key_of_several_columns_is_refused() {
                  ON DELETE CASCADE
          )"
     ));
-    let ran = database.run(&[
-        "generate",
-        "trigger",
-        "count_reactions",
-        "--rows",
-        "reactions",
-        "--count",
-        "article_id,emoji:reaction_counters.given",
-    ]);
-    assert!(ran.stderr.contains("has several columns"), "{ran:?}");
+    let ran = database.command("generate trigger count_reactions --rows reactions --count article_id,emoji:reaction_counters.given");
+    ran.fails("has several columns");
 }
 
 #[test]
 fn six_columns_of_a_key_are_refused_with_the_limit() {
-    let folder = tempfile::tempdir().unwrap();
-    let into = folder.path().join("migration");
-    let mut args = vec![
-        "generate",
-        "migration",
-        "create_counters",
-        "--counters",
-        "hits",
-    ];
-    for entity in ["a:text", "b:text", "c:text", "d:text", "e:text", "f:text"] {
-        args.extend(["--entity", entity]);
-    }
-    args.extend([
-        "--backend",
-        crate::BACKEND,
-        "--into",
-        into.to_str().unwrap(),
-    ]);
-    let refused = super::run(&args);
-    assert_eq!(refused.code, 1, "{refused:?}");
-    let says = "a key has up to five columns besides the day and the slot";
-    assert!(refused.stderr.contains(says), "{refused:?}");
-    assert!(!into.exists());
+    let mut args =
+        format!("generate migration create_counters --counters hits --backend {BACKEND}");
+    args.extend(["a", "b", "c", "d", "e", "f"].map(|name| format!(" --entity {name}:text")));
+    let refused = run(&words(&args));
+    refused.fails("a key has up to five columns besides the day and the slot");
 }

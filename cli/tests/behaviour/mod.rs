@@ -32,6 +32,25 @@ impl Ran {
         self.stdout.lines().next().unwrap_or_default()
     }
 
+    /// Asserts that the command failed and said this.
+    #[track_caller]
+    pub fn fails(&self, says: &str) {
+        let fails = self.code == 1 && self.stderr.contains(says);
+        assert!(fails, "{says}: {self:?}");
+    }
+
+    /// Asserts that the command printed this.
+    #[track_caller]
+    pub fn prints(&self, text: &str) {
+        assert!(self.stdout.contains(text), "{text}: {self:?}");
+    }
+
+    /// Asserts that the command succeeded.
+    #[track_caller]
+    pub fn works(&self) {
+        assert_eq!(self.code, 0, "{self:?}");
+    }
+
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|e| panic!("{e}: {}{}", self.stdout, self.stderr))
@@ -58,6 +77,11 @@ pub fn run_with(args: &[&str], database_url: Option<&str>) -> Ran {
     }
 }
 
+/// The words and options of a command line.
+pub fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
 impl TestDatabase {
     /// With the reference counter table.
     pub fn with_article_counters() -> Self {
@@ -78,9 +102,52 @@ impl TestDatabase {
             .unwrap_or_else(|error| panic!("{error}: {sql}"));
     }
 
+    /// Runs the command on it, with these words and options.
+    pub fn command(&self, words: &str) -> Ran {
+        self.run(&self::words(words))
+    }
+
+    /// The faults of triggers that `check` finds, of a table or of all.
+    pub fn trigger_faults(&self, table: &str) -> Vec<serde_json::Value> {
+        let checked = self.command(&format!("check {table} --json")).json();
+        let tables = checked["tables"].as_array().unwrap().iter();
+        let faults = tables.flat_map(|table| table["faults"].as_array().unwrap());
+        let faults = faults.filter(|one| one["fault"].as_str().unwrap().starts_with("trigger"));
+        faults.cloned().collect()
+    }
+
+    /// Runs the SQL of a fault.
+    pub fn mend(&self, fault: &serde_json::Value) {
+        for sql in fault["sql"].as_array().unwrap() {
+            self.execute(sql.as_str().unwrap());
+        }
+    }
+
+    /// Asserts that all counts are those of the rows.
+    #[track_caller]
+    pub fn assert_agrees(&self) {
+        let recounted = self.run(&["recount", "--dry-run"]);
+        let mut lines = recounted.stdout.lines();
+        let agrees = lines.all(|line| line.contains("all counts agree"));
+        assert!(agrees && recounted.code == 0, "{recounted:?}");
+    }
+
     /// Runs the command on it.
     pub fn run(&self, args: &[&str]) -> Ran {
         run_with(args, Some(&self.url()))
+    }
+}
+
+/// A connection that runs statements.
+pub trait Execute {
+    fn run(&mut self, sql: &str);
+}
+
+impl Execute for Conn {
+    #[track_caller]
+    fn run(&mut self, sql: &str) {
+        let ran = self.batch_execute(sql);
+        ran.unwrap_or_else(|error| panic!("{error}: {sql}"));
     }
 }
 

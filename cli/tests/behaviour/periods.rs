@@ -1,5 +1,6 @@
 //! The period that a counter table counts by, which stands in the database.
 
+use crate::behaviour::words;
 use chrono::NaiveDate;
 use diesel::prelude::*;
 use diesel_counters::Period;
@@ -109,22 +110,13 @@ fn a_table_that_counts_by_month_is_not_folded_into_weeks() {
     count_by_month(conn);
     let before = rows(conn);
     assert_eq!(before, [(day("2025-02-01"), 3), (day("2025-03-01"), 5)]);
-    let into = |period| {
-        [
-            "fold",
-            "hit_counters",
-            "--before",
-            "2026-05-01",
-            "--into",
-            period,
-        ]
-    };
-    let folded = database.run(&into("week"));
-    assert_eq!((folded.code, rows(conn)), (1, before), "{folded:?}");
-    assert!(folded.stderr.contains("counts by month"), "{folded:?}");
-
-    let folded = database.run(&into("year"));
-    assert_eq!((folded.code, rows(conn)), (0, vec![(day("2025-01-01"), 8)]));
+    let fold = "fold hit_counters --before 2026-05-01 --into";
+    database
+        .command(&format!("{fold} week"))
+        .fails("counts by month");
+    assert_eq!(rows(conn), before);
+    database.command(&format!("{fold} year")).works();
+    assert_eq!(rows(conn), [(day("2025-01-01"), 8)]);
 }
 
 #[test]
@@ -169,15 +161,9 @@ fn materialize_of_days_writes_what_a_program_writes() {
         let database = counter_table(Some(period));
         let conn = &mut database.connect();
         count(conn);
-        let args = [
-            "materialize",
-            "hit_counters",
-            "hits",
-            "--into",
-            "articles.total",
-        ];
-        let ran = database.run(&[&args[..], &["--from", "2025-03-10"]].concat());
-        assert_eq!(ran.code, 0, "{ran:?}");
+        let copy_days = "materialize hit_counters hits --into articles.total --from 2025-03-10";
+        let ran = database.command(copy_days);
+        ran.works();
         let total = || articles::table.select(articles::total);
         let by_command: i64 = total().first(conn).unwrap();
         assert_eq!(
@@ -194,64 +180,29 @@ fn what_depends_on_an_unknown_period_is_refused() {
     let conn = &mut database.connect();
     count_by_month(conn);
     let before = rows(conn);
-    let fold = ["fold", "hit_counters", "--before", "2026-05-01"];
-    let copy = [
-        "materialize",
-        "hit_counters",
-        "hits",
-        "--into",
-        "articles.total",
-    ];
-    let depends = [
-        [&fold[..], &["--into", "week"]].concat(),
-        [&fold[..], &["--into", "month"]].concat(),
-        [&copy[..], &["--last-days", "90"]].concat(),
-        [&copy[..], &["--to", "2025-04-01"]].concat(),
-    ];
-    for args in &depends {
-        let refused = database.run(args);
-        assert_eq!(
-            (refused.code, rows(conn)),
-            (1, before.clone()),
-            "{refused:?}"
-        );
-        for says in ["--period", "diesel_counters: period = "] {
-            assert!(refused.stderr.contains(says), "{refused:?}");
-        }
-        let given = database.run(&[args, &["--period", "month", "--dry-run"][..]].concat());
-        let is_good = !args.contains(&"week");
-        assert_eq!(given.code == 0, is_good, "{given:?}");
+    let fold = "fold hit_counters --before 2026-05-01";
+    let copy = "materialize hit_counters hits --into articles.total";
+    for args in [
+        format!("{fold} --into week"),
+        format!("{fold} --into month"),
+        format!("{copy} --last-days 90"),
+        format!("{copy} --to 2025-04-01"),
+    ] {
+        let refused = database.command(&args);
+        refused.fails("--period");
+        refused.fails("diesel_counters: period = ");
+        assert_eq!(rows(conn), before);
+        let given = database.command(&format!("{args} --period month --dry-run"));
+        assert_eq!(given.code == 0, !args.contains("week"), "{given:?}");
     }
-    for args in [&["compact", "hit_counters"][..], &copy, &fold] {
-        let ran = database.run(args);
-        assert_eq!(ran.code, 0, "{ran:?}");
+    for args in ["compact hit_counters", copy, fold] {
+        database.command(args).works();
     }
-}
-
-#[test]
-fn another_period_than_that_of_the_database_is_refused() {
-    let database = counter_table(Some("month"));
-    let args = [
-        "fold",
-        "hit_counters",
-        "--before",
-        "2026-05-01",
-        "--period",
-        "day",
-    ];
-    let refused = database.run(&args);
-    // On SQLite, nobody could change the comment.
-    if BACKEND != "sqlite" {
-        assert_eq!(refused.code, 1, "{refused:?}");
-        assert!(refused.stderr.contains("counts by month"), "{refused:?}");
-    }
-    let agreed = database.run(&[&args[..5], &["month"]].concat());
-    assert_eq!(agreed.code, 0, "{agreed:?}");
 }
 
 /// The faults that `check` finds about the period, and what else it says.
 fn faults(database: &TestDatabase) -> (i32, Vec<serde_json::Value>) {
-    let checked = database.run(&["check", "hit_counters", "--json"]);
+    let checked = database.command("check hit_counters --json");
     let faults = checked.json()["tables"][0]["faults"]
         .as_array()
         .unwrap()
@@ -280,15 +231,8 @@ fn check_says_how_to_write_the_period_into_the_database() {
             assert_eq!(faults(&database).1.len(), 0);
             let conn = &mut database.connect();
             count_by_month(conn);
-            let into = [
-                "fold",
-                "hit_counters",
-                "--before",
-                "2026-05-01",
-                "--into",
-                "week",
-            ];
-            assert!(database.run(&into).stderr.contains("counts by month"));
+            let fold = "fold hit_counters --before 2026-05-01 --into week";
+            database.command(fold).fails("counts by month");
         }
     }
 }
@@ -305,11 +249,7 @@ fn a_period_that_cannot_be_read_is_wrong() {
         );
         let fold = ["fold", "hit_counters", "--before", "2026-05-01"];
         let refused = database.run(&fold);
-        assert_eq!(refused.code, 1, "{refused:?}");
-        assert!(
-            refused.stderr.contains("diesel_counters: period ="),
-            "{refused:?}"
-        );
+        refused.fails("diesel_counters: period =");
         if let Some(statement) = found[0]["sql"][0].as_str() {
             database.execute(statement);
             assert_eq!(faults(&database).0, 0);
@@ -356,7 +296,7 @@ fn a_merge_of_a_program_and_one_of_the_command_exclude_each_other() {
         .per(Period::Month)
         .before(day("2026-05-01"));
     merge
-        .on_progress(|_| beside.push(database.run(&["compact", "hit_counters", "--json"])))
+        .on_progress(|_| beside.push(database.command("compact hit_counters --json")))
         .execute(conn)
         .unwrap();
     assert!(!beside.is_empty());
@@ -364,34 +304,25 @@ fn a_merge_of_a_program_and_one_of_the_command_exclude_each_other() {
         let is_busy = ran.json()["already_running"] == true;
         assert_eq!(is_busy, crate::HAS_SLOTS, "{ran:?}");
     }
-    let after = database.run(&["compact", "hit_counters", "--json"]);
+    let after = database.command("compact hit_counters --json");
     assert_eq!(after.json()["already_running"], false, "{after:?}");
 }
 
 #[test]
 fn a_generated_table_has_its_period() {
     for period in ["day", "week", "month", "year", "total"] {
-        let folder = tempfile::tempdir().unwrap();
-        let into = folder.path().to_str().unwrap();
         let args = format!(
             "generate migration create_hit_counters --entity article_id:bigint --counters hits \
-             --period {period} --backend {BACKEND} --into {into}"
+             --period {period} --backend {BACKEND} --stdout"
         );
-        let ran = run(&args.split(' ').collect::<Vec<_>>());
-        assert_eq!(ran.code, 0, "{ran:?}");
-        let is_said = ran.stdout.contains("{ period = ");
-        assert_eq!(is_said, period != "day", "{}", ran.stdout);
+        let ran = run(&words(&args));
         let database = TestDatabase::create();
-        database.execute(&std::fs::read_to_string(folder.path().join("up.sql")).unwrap());
+        database.execute(&ran.stdout);
         assert_eq!(faults(&database), (0, Vec::new()));
-        let other = match period {
-            "day" => "week",
-            _ => "day",
-        };
-        let fold = ["fold", "hit_counters", "--before", "2025-05-01", "--period"];
-        let agreed = database.run(&[&fold[..], &[period]].concat());
-        assert_eq!(agreed.code, 0, "{agreed:?}");
-        let refused = database.run(&[&fold[..], &[other]].concat());
+        let fold = "fold hit_counters --before 2025-05-01 --period";
+        database.command(&format!("{fold} {period}")).works();
+        let other = if period == "day" { "week" } else { "day" };
+        let refused = database.command(&format!("{fold} {other}"));
         assert_eq!(refused.code == 0, BACKEND == "sqlite", "{refused:?}");
     }
 }
@@ -400,24 +331,11 @@ fn a_generated_table_has_its_period() {
 fn triggers_count_by_the_period_of_the_table() {
     let database = counter_table(Some("month"));
     database.execute("CREATE TABLE hits (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT)");
-    let generate = |more: &[&str]| {
-        let args = [
-            "generate",
-            "trigger",
-            "count_hits",
-            "--rows",
-            "hits",
-            "--count",
-            "article_id:hit_counters.hits",
-            "--stdout",
-        ];
-        database.run(&[&args[..], more].concat())
-    };
-    let refused = generate(&[]);
+    let words =
+        "generate trigger count_hits --rows hits --count article_id:hit_counters.hits --stdout";
     let says = "hit_counters counts by month, as the comment of its day says: give --period month";
-    assert!(refused.stderr.contains(says), "{refused:?}");
-    let written = generate(&["--period", "month"]);
-    assert_eq!(written.code, 0, "{written:?}");
+    database.command(words).fails(says);
+    database.command(&format!("{words} --period month")).works();
 }
 
 /// Rows of other days are from before the table counted by month.
@@ -434,13 +352,10 @@ fn an_import_sets_the_count_of_a_whole_period() {
         database.run(&["import", "hit_counters", "hits", file.to_str().unwrap()])
     };
     let set = import("1,2026-01-01,10\n");
-    assert_eq!(set.code, 0, "{set:?}");
-    let shown = database.run(&["show", "hit_counters", "--json"]).json();
+    set.works();
+    let shown = database.command("show hit_counters --json").json();
     assert_eq!(shown["counters"][0]["total"], 10);
     let refused = import("1,2026-01-15,10\n");
     let says = "2026-01-15 is not the first day of a period of the table: give 2026-01-01";
-    assert!(
-        refused.code == 1 && refused.stdout.contains(says),
-        "{refused:?}"
-    );
+    refused.fails(says);
 }

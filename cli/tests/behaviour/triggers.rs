@@ -8,7 +8,9 @@ mod recipes;
 mod refused;
 mod writers;
 
-use diesel::connection::SimpleConnection;
+use crate::behaviour::Execute;
+use std::path::PathBuf;
+
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
@@ -52,15 +54,14 @@ const OTHER_COUNTERS: &str = "
 /// A connection as an application has it.
 pub fn open(database: &TestDatabase) -> Conn {
     let mut conn = database.connect();
-    conn.batch_execute(match BACKEND {
+    conn.run(match BACKEND {
         "sqlite" => {
             "PRAGMA busy_timeout = 60000; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON"
         }
         // Transactions that write the same rows in another order deadlock.
         "postgres" => "SET deadlock_timeout = '10ms'",
         _ => "DO 0",
-    })
-    .unwrap();
+    });
     conn
 }
 
@@ -78,19 +79,26 @@ pub fn tables(is_rows_first: bool) -> TestDatabase {
     database
 }
 
+/// Runs `generate trigger`. Returns the folder of migrations, too.
+pub fn generate_triggers(database: &TestDatabase, words: &str, more: &[&str]) -> (Ran, TempDir) {
+    let folder = tempdir().unwrap();
+    let mut all = vec!["generate", "trigger"];
+    all.extend(words.split_whitespace().chain(more.iter().copied()));
+    all.extend(["--migration-dir", folder.path().to_str().unwrap(), "--json"]);
+    (database.run(&all), folder)
+}
+
+/// Generates triggers, and creates them.
+#[track_caller]
+pub fn create_triggers(database: &TestDatabase, words: &str, more: &[&str]) {
+    let (ran, folder) = generate_triggers(database, words, more);
+    ran.works();
+    migrate(database, &folder);
+}
+
 /// Runs `generate trigger count_likes` for article_likes.
 pub fn generate(database: &TestDatabase, args: &[&str]) -> (Ran, TempDir) {
-    let folder = tempdir().unwrap();
-    let mut all = vec![
-        "generate",
-        "trigger",
-        "count_likes",
-        "--rows",
-        "article_likes",
-    ];
-    all.extend(["--migration-dir", folder.path().to_str().unwrap()]);
-    all.extend(args);
-    (database.run(&all), folder)
+    generate_triggers(database, "count_likes --rows article_likes", args)
 }
 
 pub fn migrate(database: &TestDatabase, folder: &TempDir) {
@@ -99,11 +107,21 @@ pub fn migrate(database: &TestDatabase, folder: &TempDir) {
     conn.run_pending_migrations(migrations).unwrap();
 }
 
-/// Generates the triggers, and creates them.
+/// Generates these triggers for article_likes, and creates them.
 pub fn counted(database: &TestDatabase, args: &[&str]) {
-    let (ran, folder) = generate(database, args);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    migrate(database, &folder);
+    create_triggers(database, "count_likes --rows article_likes", args);
+}
+
+/// The tables, with triggers that count the likes of articles.
+pub fn counted_likes() -> TestDatabase {
+    let database = tables(true);
+    counted(&database, &LIKES_OF_ARTICLES);
+    database
+}
+
+/// The same, by more options than [`LIKES_OF_ARTICLES`].
+pub fn counted_too(database: &TestDatabase, more: &[&str]) {
+    counted(database, &[&LIKES_OF_ARTICLES, more].concat());
 }
 
 /// What is counted: likes and stars of an article, stars of a user, and likes of the whole site.
@@ -124,6 +142,11 @@ pub fn number(query: &str, conn: &mut Conn) -> i64 {
     diesel::select(query).get_result(conn).unwrap()
 }
 
+/// The likes of each of these articles.
+pub fn likes<const N: usize>(articles: [i64; N], conn: &mut Conn) -> [i64; N] {
+    articles.map(|article| likes_of(article, conn))
+}
+
 pub fn likes_of(article: i64, conn: &mut Conn) -> i64 {
     let query = format!(
         "SELECT COALESCE(SUM(likes), 0) FROM article_counters WHERE article_id = {article}"
@@ -141,16 +164,11 @@ fn integer() -> &'static str {
 
 #[test]
 fn rows_are_counted_whoever_writes_them() {
-    let database = tables(true);
-    counted(&database, &LIKES_OF_ARTICLES);
+    let database = counted_likes();
     let conn = &mut open(&database);
     let mut run = |sql: &str, expected: [i64; 2]| {
-        conn.batch_execute(sql).unwrap();
-        assert_eq!(
-            [1, 2].map(|article| likes_of(article, conn)),
-            expected,
-            "{sql}"
-        );
+        conn.run(sql);
+        assert_eq!(likes([1, 2], conn), expected, "{sql}");
     };
     run(
         "INSERT INTO article_likes (id, article_id, user_id) VALUES (1, 1, 1)",
@@ -174,131 +192,62 @@ fn rows_are_counted_whoever_writes_them() {
     run("DELETE FROM article_likes", [0, 0]);
 }
 
-#[test]
-fn rows_without_foreign_keys_count_for_the_entities_that_exist() {
-    let database = TestDatabase::create();
-    database.execute(PARENTS);
-    database.execute(&format!("{REFERENCE}{OTHER_COUNTERS}"));
-    database.execute(
-        "CREATE TABLE article_likes (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT, user_id BIGINT);
-         INSERT INTO article_likes VALUES (1, 1, 1), (2, 1, 99), (3, 99, 1), (4, 1, 1)",
-    );
-    counted(
-        &database,
-        &[
-            &LIKES_OF_ARTICLES[..],
-            &["--count", "user_id:user_counters.stars"],
-        ]
-        .concat(),
-    );
-    let conn = &mut open(&database);
-    conn.batch_execute("DELETE FROM article_likes WHERE id = 4")
-        .unwrap();
-    let stars = format!(
-        "SELECT CAST(SUM(stars) AS {}) FROM user_counters",
-        integer()
-    );
-    assert_eq!((likes_of(1, conn), number(&stars, conn)), (2, 2));
-}
-
+/// PostgreSQL itself refuses a second function.
 #[test]
 fn what_has_the_name_already_is_not_replaced() {
     let database = tables(true);
-    let (what, create) = match BACKEND {
-        "postgres" => (
-            "function",
-            "CREATE FUNCTION count_likes() RETURNS INTEGER LANGUAGE sql AS 'SELECT 1'",
-        ),
-        _ => (
-            "table or view",
-            "CREATE VIEW count_likes AS SELECT COUNT(*) AS likes FROM article_likes",
-        ),
-    };
-    database.execute(create);
+    let view = "CREATE VIEW count_likes AS SELECT COUNT(*) AS likes FROM article_likes";
+    database.execute(view);
     let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
-    let says = format!("there is a {what} count_likes already");
-    assert!(ran.stderr.contains(&says), "{ran:?}");
+    match BACKEND {
+        "postgres" => ran.works(),
+        _ => ran.fails("there is a table or view count_likes already"),
+    }
 }
 
 #[test]
 fn an_update_that_does_not_matter_writes_nothing() {
     let database = tables(true);
-    counted(
-        &database,
-        &[&LIKES_OF_ARTICLES[..], &["--when", "stars > 0"]].concat(),
-    );
+    counted_too(&database, &["--when", "stars > 0"]);
     let conn = &mut open(&database);
-    conn.batch_execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1)")
-        .unwrap();
-    conn.batch_execute("UPDATE article_counters SET slot = slot + 1000")
-        .unwrap();
-    conn.batch_execute("UPDATE article_likes SET stars = 7, user_id = 3")
-        .unwrap();
+    conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1)");
+    conn.run("UPDATE article_counters SET slot = slot + 1000");
+    conn.run("UPDATE article_likes SET stars = 7, user_id = 3");
     assert_eq!(number("SELECT COUNT(*) FROM article_counters", conn), 1);
 }
 
 #[test]
 fn existing_rows_are_counted_by_the_migration() {
-    for day in [None, Some("created_at")] {
+    for day in [&[][..], &["--day", "created_at"]] {
         let database = tables(false);
-        let mut conn = open(&database);
-        conn.batch_execute(
+        let conn = &mut open(&database);
+        conn.run(
             "INSERT INTO article_likes (id, article_id, user_id) VALUES (1, 1, 1), (2, 1, 2), (3, 2, 1);
              INSERT INTO article_counters (article_id, day, slot, likes)
              VALUES (1, '2026-01-01', 1, 1), (3, '2026-01-01', 1, 5)",
-        )
-        .unwrap();
-        let day = day.map(|day| ["--day", day]);
-        let args = [
-            &LIKES_OF_ARTICLES[..],
-            day.as_ref().map_or(&[], |day| &day[..]),
-        ]
-        .concat();
-        let (ran, folder) = generate(&database, &args);
-        assert!(
-            ran.stdout.contains("article_likes has 3 rows here"),
-            "{ran:?}"
         );
+        let (_, folder) = generate(&database, &[&LIKES_OF_ARTICLES[..], day].concat());
         migrate(&database, &folder);
-        assert_eq!(
-            [1, 2, 3].map(|article| likes_of(article, &mut conn)),
-            [2, 1, 0]
-        );
+        assert_eq!(likes([1, 2, 3], conn), [2, 1, 0]);
         let migrations = FileBasedMigrations::from_path(folder.path()).unwrap();
         conn.revert_last_migration(migrations.clone()).unwrap();
-        conn.batch_execute("DELETE FROM article_likes WHERE id = 1")
-            .unwrap();
+        conn.run("DELETE FROM article_likes WHERE id = 1");
         conn.run_pending_migrations(migrations).unwrap();
-        assert_eq!(
-            [1, 2, 3].map(|article| likes_of(article, &mut conn)),
-            [1, 1, 0]
-        );
+        assert_eq!(likes([1, 2, 3], conn), [1, 1, 0]);
     }
 }
 
 #[test]
 fn a_recount_corrects_what_was_written_past_the_triggers() {
     let database = tables(true);
-    counted(
-        &database,
-        &[
-            &LIKES_OF_ARTICLES[..],
-            &[
-                "--count",
-                "site_counters.likes=stars",
-                "--day",
-                "created_at",
-            ],
-        ]
-        .concat(),
-    );
+    let site = ["--count", "site_counters.likes=stars"];
+    counted_too(&database, &[&site[..], &["--day", "created_at"]].concat());
     let conn = &mut open(&database);
-    conn.batch_execute(
+    conn.run(
         "INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1), (3, 2);
          UPDATE article_counters SET likes = likes + 40 WHERE article_id = 1;
          UPDATE site_counters SET likes = 0",
-    )
-    .unwrap();
+    );
     let dry = database.run(&["recount", "--dry-run"]);
     let expected = "count_likes: 2 counts would be corrected\n  \
         article_counters.likes of 1 on 2026-01-01: stored 42, rows 2\n  \
@@ -307,84 +256,75 @@ fn a_recount_corrects_what_was_written_past_the_triggers() {
     let ran = database.run(&["recount", "count_likes"]);
     assert_eq!(
         ran.stdout,
-        expected.replace("would be corrected", "corrected"),
-        "{}",
-        ran.stderr
+        expected.replace("would be corrected", "corrected")
     );
     let again = database.run(&["recount"]);
     assert_eq!(
         again.stdout,
         "count_likes: all counts agree with article_likes\n"
     );
-    assert_eq!([1, 2].map(|article| likes_of(article, conn)), [2, 1]);
+    assert_eq!(likes([1, 2], conn), [2, 1]);
     let unknown = database.run(&["recount", "likes"]);
-    assert!(
-        unknown
-            .stderr
-            .contains("no triggers likes; there are count_likes"),
-        "{unknown:?}"
-    );
+    unknown.fails("no triggers likes; there are count_likes");
 }
 
 #[test]
 fn what_cannot_be_counted_is_refused() {
     let database = tables(true);
-    for (args, why) in [
+    for (count, why) in [
+        ("article_counters.likes", "counts for each article_id"),
         (
-            ["--count", "article_counters.likes"],
-            "counts for each article_id",
-        ),
-        (
-            ["--count", "article_id:site_counters.likes"],
+            "article_id:site_counters.likes",
             "counts for one thing only",
         ),
         (
-            ["--count", "writer_id:article_counters.likes"],
+            "writer_id:article_counters.likes",
             "article_likes has no column writer_id",
         ),
         (
-            ["--count", "created_at:article_counters.likes"],
+            "created_at:article_counters.likes",
             "article_counters.article_id is",
         ),
+        ("article_id:article_counters.loves", "has no counter loves"),
+        ("article_id:articles.id", "has no column id to count in"),
         (
-            ["--count", "article_id:article_counters.loves"],
-            "has no counter loves",
-        ),
-        (
-            ["--count", "article_id:articles.id"],
-            "has no column id to count in",
+            "abs(article_id):article_counters.likes",
+            "named by columns, and not by expressions",
         ),
     ] {
-        let (ran, _) = generate(&database, &args);
-        assert!(
-            ran.code == 1 && ran.stderr.contains(why),
-            "{args:?}: {}",
-            ran.stderr
-        );
+        generate(&database, &["--count", count]).0.fails(why);
     }
+    let [in_zone, no_placeholder, random, clock] = match BACKEND {
+        "mysql" => [
+            "time zone",
+            "has a placeholder",
+            "FLOOR(RAND())",
+            "UNIX_TIMESTAMP()",
+        ],
+        "postgres" => [
+            "the database refuses",
+            "cannot read",
+            "random()",
+            "extract(epoch FROM now())",
+        ],
+        _ => [
+            "the database refuses",
+            "has a placeholder",
+            "random()",
+            "unixepoch()",
+        ],
+    };
     for (option, value, why) in [
         (
             "--when",
             "aproved",
             "names aproved, and article_likes has no such column",
         ),
-        (
-            "--when",
-            "created_at < CURRENT_TIMESTAMP",
-            if BACKEND == "mysql" {
-                "time zone"
-            } else {
-                "the database refuses"
-            },
-        ),
+        ("--when", "created_at < CURRENT_TIMESTAMP", in_zone),
         ("--when", "user_id = ' Now'", "whose value changes"),
         (
             "--when",
-            match BACKEND {
-                "sqlite" => "stars > unixepoch()",
-                "postgres" => "stars > extract(epoch FROM now())",
-                _ => "stars > UNIX_TIMESTAMP()",
-            },
+            &format!("stars > {clock}"),
             "the database refuses",
         ),
         (
@@ -393,15 +333,7 @@ fn what_cannot_be_counted_is_refused() {
             "has COUNT, which is of many rows",
         ),
         ("--by", "max(created_at)", "Read it by a subquery"),
-        (
-            "--by",
-            "stars + ?",
-            if BACKEND == "postgres" {
-                "cannot read"
-            } else {
-                "has a placeholder"
-            },
-        ),
+        ("--by", "stars + ?", no_placeholder),
         (
             "--when",
             "user_id IN (SELECT id FROM users)",
@@ -410,27 +342,12 @@ fn what_cannot_be_counted_is_refused() {
         ("--when", "approved AND", "cannot read the SQL expression"),
         ("--when", "approved\nOR TRUE", "has a control character"),
         ("--when", "approved -- by an editor", "has a comment"),
-        (
-            "--by",
-            if BACKEND == "mysql" {
-                "FLOOR(RAND())"
-            } else {
-                "random()"
-            },
-            "the database refuses",
-        ),
+        ("--by", random, "the database refuses"),
         ("--day", "stars", "not a date or a time"),
         ("--day", "day", "article_likes has no column day"),
     ] {
-        let (ran, _) = generate(
-            &database,
-            &[&LIKES_OF_ARTICLES[..], &[option, value]].concat(),
-        );
-        assert!(
-            ran.code == 1 && ran.stderr.contains(why),
-            "{value}: {}",
-            ran.stderr
-        );
+        let args = [&LIKES_OF_ARTICLES[..], &[option, value]].concat();
+        generate(&database, &args).0.fails(why);
     }
 }
 
@@ -447,27 +364,14 @@ fn a_row_can_name_two_entities_of_one_counter() {
          INSERT INTO friendships (a, b) VALUES (1, 2), (1, 3), (2, 3);
          ALTER TABLE user_counters ADD COLUMN gifts BIGINT NOT NULL DEFAULT 0",
     );
-    let folder = tempdir().unwrap();
-    let ran = database.run(&[
-        "generate",
-        "trigger",
-        "count_friends",
-        "--rows",
-        "friendships",
-        "--count",
-        "a:user_counters.stars",
-        "--count",
-        "b:user_counters.stars",
-        "--count",
-        "b:user_counters.gifts=gifts",
-        "--migration-dir",
-        folder.path().to_str().unwrap(),
-    ]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    migrate(&database, &folder);
+    create_triggers(
+        &database,
+        "count_friends --rows friendships --count a:user_counters.stars --count b:user_counters.stars --count b:user_counters.gifts=gifts",
+        &[],
+    );
     let conn = &mut open(&database);
     let mut then = |statement: &str, expected: [i64; 4]| {
-        conn.batch_execute(statement).unwrap();
+        conn.run(statement);
         let sum = |sum: &str, of: &str| {
             format!(
                 "SELECT CAST(COALESCE(SUM({sum}), 0) AS {}) FROM user_counters WHERE {of}",
@@ -482,11 +386,7 @@ fn a_row_can_name_two_entities_of_one_counter() {
             expected,
             "{statement}"
         );
-        let recounted = database.run(&["recount", "--dry-run"]).stdout;
-        assert_eq!(
-            recounted,
-            "count_friends: all counts agree with friendships\n"
-        );
+        database.assert_agrees();
     };
     then("SELECT 1", [2, 2, 2, 0]);
     then("UPDATE friendships SET gifts = 5 WHERE a = 2", [2, 2, 2, 5]);
@@ -505,32 +405,21 @@ fn rows_without_their_entity_count_for_nobody() {
     database.execute(
         "CREATE TABLE notes (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT, text VARCHAR(9))",
     );
-    let folder = tempdir().unwrap();
-    let ran = database.run(&[
-        "generate",
-        "trigger",
-        "count_notes",
-        "--rows",
-        "notes",
-        "--count",
-        "article_id:article_counters.likes",
-        "--migration-dir",
-        folder.path().to_str().unwrap(),
-    ]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    migrate(&database, &folder);
+    create_triggers(
+        &database,
+        "count_notes --rows notes --count article_id:article_counters.likes",
+        &[],
+    );
     let conn = &mut open(&database);
-    conn.batch_execute(
+    conn.run(
         "INSERT INTO notes VALUES (1, 1, 'a'), (2, 1, 'b'), (3, 99, 'c');
          DELETE FROM articles WHERE id = 1;
          UPDATE notes SET text = 'd';
          UPDATE notes SET article_id = 2 WHERE id = 1;
          DELETE FROM notes WHERE id = 2",
-    )
-    .unwrap();
-    assert_eq!([1, 2].map(|article| likes_of(article, conn)), [0, 1]);
-    let recounted = database.run(&["recount"]).stdout;
-    assert_eq!(recounted, "count_notes: all counts agree with notes\n");
+    );
+    assert_eq!(likes([1, 2], conn), [0, 1]);
+    database.assert_agrees();
 }
 
 #[test]
@@ -551,22 +440,11 @@ fn an_expression_keeps_its_text() {
     ] {
         let database = TestDatabase::with_article_counters();
         database.execute("CREATE TABLE notes (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT, text VARCHAR(20))");
-        let folder = tempdir().unwrap();
-        let ran = database.run(&[
-            "generate",
-            "trigger",
-            "count_notes",
-            "--rows",
-            "notes",
-            "--when",
-            &condition,
-            "--count",
-            "article_id:article_counters.likes",
-            "--migration-dir",
-            folder.path().to_str().unwrap(),
-        ]);
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
-        migrate(&database, &folder);
+        create_triggers(
+            &database,
+            "count_notes --rows notes --count article_id:article_counters.likes",
+            &["--when", &condition],
+        );
         let conn = &mut open(&database);
         diesel::sql_query(match BACKEND {
             "postgres" => "INSERT INTO notes VALUES (1, 1, $1), (2, 1, 'other')",
@@ -594,48 +472,38 @@ fn names_can_be_any() {
              [count] BIGINT NOT NULL DEFAULT 0, [table] BIGINT NOT NULL DEFAULT 0,
              PRIMARY KEY ([entity], [day], [slot]))",
     ));
-    let folder = tempdir().unwrap();
-    let ran = database.run(&[
-        "generate",
-        "trigger",
-        "count-it",
-        "--rows",
-        "order",
-        "--count",
-        "group:select.count",
-        "--count",
-        &quoted("group:select.table=[key]"),
-        "--when",
-        &quoted("[when] OR [key] = 7"),
-        "--migration-dir",
-        folder.path().to_str().unwrap(),
-    ]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    migrate(&database, &folder);
+    create_triggers(
+        &database,
+        "count-it --rows order --count group:select.count",
+        &[
+            "--count",
+            &quoted("group:select.table=[key]"),
+            "--when",
+            &quoted("[when] OR [key] = 7"),
+        ],
+    );
     let conn = &mut open(&database);
-    conn.batch_execute(&quoted(
+    conn.run(&quoted(
         "INSERT INTO [order] VALUES (1, 7, FALSE), (1, 2, TRUE), (1, 3, FALSE)",
-    ))
-    .unwrap();
+    ));
     let sum = quoted("SELECT CAST(SUM([count] * 100 + [table]) AS ")
         + integer()
         + &quoted(") FROM [select]");
     assert_eq!(number(&sum, conn), 209);
     let checked = database.run(&["check", "select"]).stdout;
     assert!(!checked.contains("count-it"), "{checked}");
-    assert_eq!(
-        database.run(&["recount"]).stdout,
-        "count-it: all counts agree with order\n"
-    );
+    database.assert_agrees();
 }
 
-/// Compares a migration that the command wrote with one that is kept in the repository.
-fn assert_kept(ran: &Ran, folder: &str) {
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    for file in ["up", "down"] {
-        let written = std::fs::read_to_string(ran.json()[file].as_str().unwrap()).unwrap();
-        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-        let path = format!("{root}/{}/{file}.sql", folder.replace("{db}", BACKEND));
+/// Compares the migration that the command writes with one that is kept in the repository.
+fn assert_kept(database: &TestDatabase, words: &str, folder: &str) {
+    let (ran, _folder) = generate_triggers(database, words, &[]);
+    ran.works();
+    let written = PathBuf::from(ran.json()["migration"].as_str().unwrap());
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    for file in ["up.sql", "down.sql"] {
+        let written = std::fs::read_to_string(written.join(file)).unwrap();
+        let path = format!("{root}/{}/{file}", folder.replace("{db}", BACKEND));
         if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
             std::fs::write(&path, &written).unwrap();
         }
@@ -647,57 +515,9 @@ fn assert_kept(ran: &Ran, folder: &str) {
     }
 }
 
+/// Those of the reference, and those of the enumerator, which count in slots and in a column.
 #[test]
-fn the_triggers_of_reference_are_what_it_writes() {
-    let database = TestDatabase::with_article_counters();
-    database.execute(
-        "CREATE TABLE article_likes (
-             article_id BIGINT NOT NULL, user_id BIGINT NOT NULL,
-             PRIMARY KEY (article_id, user_id),
-             FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE
-         )",
-    );
-    let folder = tempdir().unwrap();
-    let ran = count_article_likes(&database, &folder, &[]);
-    let kept = "migrations/triggers/{db}/00000000000002_count_article_likes";
-    assert_kept(&ran, kept);
-}
-
-#[test]
-fn the_triggers_of_the_blog_are_what_it_writes() {
-    let database = TestDatabase::create();
-    let migrations = format!(
-        "{}/../examples/blog/migrations/{BACKEND}",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let tables = format!("{migrations}/2026-11-24-000000_create_blog/up.sql");
-    database.execute(&std::fs::read_to_string(tables).unwrap());
-    let folder = tempdir().unwrap();
-    let more = ["--day", "created_on", "--slots", "16"];
-    let ran = count_article_likes(&database, &folder, &more);
-    let kept = "examples/blog/migrations/{db}/2026-11-24-000100_count_article_likes";
-    assert_kept(&ran, kept);
-}
-
-fn count_article_likes(database: &TestDatabase, folder: &TempDir, more: &[&str]) -> Ran {
-    let arguments = [
-        "generate",
-        "trigger",
-        "count_article_likes",
-        "--rows",
-        "article_likes",
-        "--count",
-        "article_id:article_counters.likes",
-        "--migration-dir",
-        folder.path().to_str().unwrap(),
-        "--json",
-    ];
-    database.run(&[&arguments, more].concat())
-}
-
-/// They count in slots and in a column.
-#[test]
-fn the_triggers_of_the_enumerator_are_what_it_writes() {
+fn the_triggers_of_the_reference_tables_are_what_it_writes() {
     let database = TestDatabase::with_article_counters();
     database.execute(
         "ALTER TABLE articles ADD COLUMN like_count BIGINT NOT NULL DEFAULT 0;
@@ -707,23 +527,24 @@ fn the_triggers_of_the_enumerator_are_what_it_writes() {
              FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE
          )",
     );
-    let folder = tempdir().unwrap();
-    let folder = folder.path().to_str().unwrap();
-    let ran = database.run(&[
-        "generate",
-        "trigger",
-        "count_article_likes",
-        "--rows",
-        "article_likes",
-        "--count",
-        "article_id:article_counters.likes",
-        "--count",
-        "article_id:articles.like_count",
-        "--migration-dir",
-        folder,
-        "--json",
-    ]);
-    assert_kept(&ran, "soak/triggers/{db}/count_article_likes");
+    let kept = "migrations/triggers/{db}/00000000000002_count_article_likes";
+    assert_kept(&database, COUNT_LIKES, kept);
+    let both = format!("{COUNT_LIKES} --count article_id:articles.like_count");
+    assert_kept(&database, &both, "soak/triggers/{db}/count_article_likes");
+}
+
+const COUNT_LIKES: &str =
+    "count_article_likes --rows article_likes --count article_id:article_counters.likes";
+
+#[test]
+fn the_triggers_of_the_blog_are_what_it_writes() {
+    let database = TestDatabase::create();
+    let blog = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/blog/migrations");
+    let tables = format!("{blog}/{BACKEND}/2026-11-24-000000_create_blog/up.sql");
+    database.execute(&std::fs::read_to_string(tables).unwrap());
+    let kept = "examples/blog/migrations/{db}/2026-11-24-000100_count_article_likes";
+    let words = format!("{COUNT_LIKES} --day created_on --slots 16");
+    assert_kept(&database, &words, kept);
 }
 
 #[test]
@@ -736,44 +557,25 @@ fn the_triggers_of_the_benchmark_are_what_it_writes() {
          );
          CREATE TABLE bench_hot_comments (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT NOT NULL)",
     );
-    let definitions: [(&str, &[&str]); 3] = [
+    for (folder, name, words) in [
         (
             "columns",
-            &[
-                "bench_count_hot",
-                "--rows",
-                "bench_hot_comments",
-                "--count",
-                "article_id:bench_hot_articles.comments",
-            ],
+            "bench_count_hot",
+            "--rows bench_hot_comments --count article_id:bench_hot_articles.comments",
         ),
         (
             "tagging",
-            &[
-                "bench_count_posts",
-                "--rows",
-                "bench_posts",
-                "--count",
-                "bench_site_counters.post_count",
-            ],
+            "bench_count_posts",
+            "--rows bench_posts --count bench_site_counters.post_count",
         ),
         (
             "tagging",
-            &[
-                "bench_count_post_tags",
-                "--rows",
-                "bench_post_tags",
-                "--count",
-                "post_id:bench_posts.tag_count",
-                "--count",
-                "tag_id:bench_tag_counters.usage_count",
-            ],
+            "bench_count_post_tags",
+            "--rows bench_post_tags --count post_id:bench_posts.tag_count
+             --count tag_id:bench_tag_counters.usage_count",
         ),
-    ];
-    for (folder_of, definition) in definitions {
-        let folder = tempdir().unwrap();
-        let options = ["--migration-dir", folder.path().to_str().unwrap(), "--json"];
-        let ran = database.run(&[&["generate", "trigger"], definition, &options].concat());
-        assert_kept(&ran, &format!("bench/{folder_of}/{{db}}/{}", definition[0]));
+    ] {
+        let kept = format!("bench/{folder}/{{db}}/{name}");
+        assert_kept(&database, &format!("{name} {words}"), &kept);
     }
 }

@@ -1,5 +1,6 @@
 //! Several foreign keys from one parent.
 
+use crate::behaviour::Execute;
 use diesel::connection::SimpleConnection;
 
 use crate::TestDatabase;
@@ -77,8 +78,7 @@ fn several_foreign_keys_of_a_parent_with_counters_in_its_columns_are_refused_or_
         }
         migrate(&database, &folder);
         let conn = &mut open(&database);
-        conn.batch_execute("INSERT INTO follows VALUES (1, 1, 2), (2, 2, 1), (3, 3, 1), (4, 2, 3)")
-            .unwrap();
+        conn.run("INSERT INTO follows VALUES (1, 1, 2), (2, 2, 1), (3, 3, 1), (4, 2, 3)");
         let deleted = conn.batch_execute("DELETE FROM users WHERE id = 1");
         let recounted = database.run(&["recount", "--dry-run"]);
         if deleted.is_err() || !recounted.stdout.contains("all counts agree") {

@@ -1,18 +1,16 @@
 //! The variable of a session that chooses its slot.
 
+use crate::behaviour::Execute;
 use diesel::connection::SimpleConnection;
 
 use super::INSERT;
-use crate::behaviour::triggers::{LIKES_OF_ARTICLES, counted, open, tables};
+use crate::behaviour::triggers::{counted_too, open, tables};
 
 /// Anybody can set a variable of its own session, and a pool gives the session to the next user.
 #[test]
 fn a_session_cannot_choose_a_slot_outside_of_the_table() {
     let database = tables(true);
-    counted(
-        &database,
-        &[&LIKES_OF_ARTICLES[..], &["--count", "site_counters.likes"]].concat(),
-    );
+    counted_too(&database, &["--count", "site_counters.likes"]);
     let mut faults = Vec::new();
     let numbers = [
         "-100",
@@ -34,8 +32,7 @@ fn a_session_cannot_choose_a_slot_outside_of_the_table() {
     ];
     for number in numbers {
         let conn = &mut open(&database);
-        conn.batch_execute(&format!("SET @diesel_counters_number = {number}"))
-            .unwrap();
+        conn.run(&format!("SET @diesel_counters_number = {number}"));
         for statement in [
             INSERT,
             "UPDATE article_likes SET article_id = 2",
@@ -53,11 +50,9 @@ fn a_session_cannot_choose_a_slot_outside_of_the_table() {
                     "{number}: {outside} rows of other slots in {table}"
                 ));
             }
-            conn.batch_execute(&format!("DELETE FROM {table}; DELETE FROM article_likes"))
-                .unwrap();
+            conn.run(&format!("DELETE FROM {table}; DELETE FROM article_likes"));
         }
-        conn.batch_execute("DELETE FROM site_counters; DELETE FROM article_counters")
-            .unwrap();
+        conn.run("DELETE FROM site_counters; DELETE FROM article_counters");
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -1,6 +1,7 @@
 //! The function of the owner's triggers in a trigger of somebody else's table. `pg_restore --no-acl` leaves it
 //! to everybody.
 
+use crate::behaviour::Execute;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
@@ -71,10 +72,9 @@ fn the_function_of_a_trigger_counts_the_rows_of_its_own_table_only() {
         let name = roles.database.url().rsplit('/').next().unwrap().to_owned();
         roles
             .checker()
-            .batch_execute(&format!("GRANT CREATE ON DATABASE {name} TO PUBLIC"))
-            .unwrap();
+            .run(&format!("GRANT CREATE ON DATABASE {name} TO PUBLIC"));
         let roles = roles.planted(&format!("{TYPES}{CASTS}"));
-        roles.owner().batch_execute(NO_ACL).unwrap();
+        roles.owner().run(NO_ACL);
         let of_owner = triggers(&roles);
         assert!(of_owner.len() >= 4);
         for (table, types) in TABLES {
@@ -92,11 +92,10 @@ fn attach(roles: &Roles, table: &str, types: &str, of_owner: &[Trigger]) {
         "" => ("VARCHAR(20)", "BIGINT"),
         _ => ("theft.evil", "theft.evil"),
     };
-    conn.batch_execute(&format!(
+    conn.run(&format!(
         "SET search_path = pg_catalog;
          CREATE TABLE {table} (id BIGINT PRIMARY KEY, post {text}, stars {number}, kind {text}, day DATE)"
-    ))
-    .unwrap();
+    ));
     for trigger in of_owner {
         let create = trigger
             .create

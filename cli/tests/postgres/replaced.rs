@@ -1,5 +1,6 @@
 //! Tables that a copy replaced.
 
+use crate::behaviour::{Execute, words};
 use diesel::connection::SimpleConnection;
 
 use super::roles::Roles;
@@ -45,10 +46,10 @@ fn a_recount_is_right_or_fails_if_a_copy_replaced_a_table() {
         for and_drop in [false, true] {
             let roles = Roles::create(false);
             roles.counted();
-            roles.owner().batch_execute(&replace).unwrap();
+            roles.owner().run(&replace);
             if and_drop {
                 let old = "DROP TABLE IF EXISTS likes_old, post_counters_old, site_counters_old, posts_old CASCADE";
-                roles.owner().batch_execute(old).unwrap();
+                roles.owner().run(old);
             }
             let checked = roles.run(&["check"]);
             if name.starts_with("likes") && checked.code == 0 {
@@ -82,7 +83,7 @@ fn a_recount_is_right_or_fails_if_a_copy_replaced_a_table() {
 fn the_rows_of_a_table_that_was_replaced_do_not_count() {
     let roles = Roles::create(false);
     roles.counted();
-    roles.owner().batch_execute(&copied("likes")).unwrap();
+    roles.owner().run(&copied("likes"));
     let _ = roles
         .owner()
         .batch_execute("INSERT INTO likes_old (id, post) VALUES (30, 'a')");
@@ -113,23 +114,15 @@ fn a_virtual_column_is_counted_or_refused() {
         let roles = Roles::create(false);
         roles
             .owner()
-            .batch_execute(
+            .run(
                 "CREATE TABLE votes (
                      id BIGINT PRIMARY KEY, code VARCHAR(20), voted_on DATE NOT NULL DEFAULT '2026-01-01',
                      post VARCHAR(20) GENERATED ALWAYS AS (code) VIRTUAL,
                      doubled BIGINT GENERATED ALWAYS AS (2 * id) VIRTUAL,
                      on_day DATE GENERATED ALWAYS AS (voted_on) VIRTUAL
                  ); INSERT INTO votes (id, code) VALUES (1, 'a')",
-            )
-            .unwrap();
-        let generate = [
-            "generate",
-            "trigger",
-            "count_votes",
-            "--rows",
-            "votes",
-            "--stdout",
-        ];
+            );
+        let generate = words("generate trigger count_votes --rows votes --stdout");
         let generated = roles.run(&[&generate[..], definition].concat());
         if generated.code != 0 {
             continue; // It is refused.

@@ -1,5 +1,6 @@
 //! A database of a role that owns it, and another role that may create objects in its schema.
 
+use crate::behaviour::Execute;
 use diesel::connection::{Connection, SimpleConnection};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
@@ -119,10 +120,7 @@ impl Roles {
             _dropped,
         };
         if schema != "public" {
-            roles
-                .owner()
-                .batch_execute(&format!("CREATE SCHEMA {schema}"))
-                .unwrap();
+            roles.owner().run(&format!("CREATE SCHEMA {schema}"));
         }
         let mut owner = roles.owner();
         let tables = format!(
@@ -131,7 +129,7 @@ impl Roles {
              GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON likes TO PUBLIC;
              GRANT SELECT, DELETE ON posts TO PUBLIC"
         );
-        owner.batch_execute(&tables).unwrap();
+        owner.run(&tables);
         roles
     }
 
@@ -161,14 +159,14 @@ impl Roles {
     /// The migration that the owner generates.
     pub fn migration(&self) -> String {
         let generated = self.run(&[&GENERATE[..], &["--stdout"]].concat());
-        assert_eq!(generated.code, 0, "{generated:?}");
+        generated.works();
         generated.stdout
     }
 
     /// The owner's database counts likes.
     pub fn counted(&self) {
         let up = self.migration();
-        self.owner().batch_execute(&up).unwrap();
+        self.owner().run(&up);
         self.assert_right();
     }
 
@@ -189,10 +187,8 @@ impl Roles {
             self.attacker
         );
         let mut attacker = self.attacker();
-        attacker.batch_execute(&spy).unwrap();
-        attacker
-            .batch_execute(&format!("SET search_path = pg_catalog; {sql}"))
-            .unwrap();
+        attacker.run(&spy);
+        attacker.run(&format!("SET search_path = pg_catalog; {sql}"));
         self
     }
 
@@ -220,7 +216,7 @@ impl Roles {
     /// A superuser, who uses nothing of others.
     pub fn checker(&self) -> Conn {
         let mut conn = self.database.connect();
-        conn.batch_execute("SET search_path = pg_catalog").unwrap();
+        conn.run("SET search_path = pg_catalog");
         conn
     }
 
@@ -242,8 +238,8 @@ impl Roles {
     /// Runs all [`WRITES`] as the attacker, who has done `first`.
     pub fn write(&self, first: &str) {
         let conn = &mut self.attacker();
-        conn.batch_execute("SET search_path = pg_catalog").unwrap();
-        conn.batch_execute(first).unwrap();
+        conn.run("SET search_path = pg_catalog");
+        conn.run(first);
         for statement in WRITES {
             let statement = statement.replace("{}", self.schema);
             let written = conn.batch_execute(&statement);

@@ -1,5 +1,6 @@
 //! Row level security. Counts are right, or a statement fails.
 
+use crate::behaviour::Execute;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
@@ -17,11 +18,10 @@ const TABLES: [(&str, &str); 4] = [
 fn hide(roles: &Roles, table: &str, but: &str) {
     roles
         .owner()
-        .batch_execute(&format!(
+        .run(&format!(
             "ALTER TABLE {table} ENABLE ROW LEVEL SECURITY; ALTER TABLE {table} FORCE ROW LEVEL SECURITY;
              CREATE POLICY few ON {table} USING ({but}) WITH CHECK (true)"
-        ))
-        .unwrap();
+        ));
 }
 
 #[test]
@@ -96,8 +96,7 @@ fn a_recount_of_hidden_rows_is_right_or_fails() {
         roles.counted();
         roles
             .owner()
-            .batch_execute("UPDATE posts SET likes = 9; UPDATE post_counters SET stars = 9; UPDATE site_counters SET likes = 9")
-            .unwrap();
+            .run("UPDATE posts SET likes = 9; UPDATE post_counters SET stars = 9; UPDATE site_counters SET likes = 9");
         hide(&roles, table, but);
         let ran = roles.run(&["recount"]);
         if ran.code == 0 && roles.wrong() != 0 {
@@ -138,7 +137,7 @@ fn rows_that_are_hidden_from_writers_only_are_counted() {
     ] {
         let roles = Roles::create(superuser);
         let bypass = format!("ALTER ROLE {} {may}", roles.owner);
-        roles.checker().batch_execute(&bypass).unwrap();
+        roles.checker().run(&bypass);
         let up = roles.migration();
         for (table, but) in TABLES {
             let and = match table {
@@ -147,13 +146,12 @@ fn rows_that_are_hidden_from_writers_only_are_counted() {
             };
             roles
                 .owner()
-                .batch_execute(&format!(
+                .run(&format!(
                     "ALTER TABLE {table} ENABLE ROW LEVEL SECURITY; ALTER TABLE {table} {rls} ROW LEVEL SECURITY;
                      CREATE POLICY few ON {table} USING ({and}) WITH CHECK (true)"
-                ))
-                .unwrap();
+                ));
         }
-        roles.owner().batch_execute(&up).unwrap();
+        roles.owner().run(&up);
         roles.assert_right();
         let roles = roles.planted("SELECT 1");
         roles.write("SELECT 1");
@@ -173,19 +171,17 @@ fn no_view_of_the_migration_shows_hidden_rows() {
     let (owner, attacker) = (&roles.owner, &roles.attacker);
     roles
         .owner()
-        .batch_execute(&format!(
+        .run(&format!(
             "ALTER DEFAULT PRIVILEGES FOR ROLE {owner} GRANT SELECT ON TABLES TO {attacker};
              INSERT INTO posts VALUES ('secret'); INSERT INTO likes (id, post) VALUES (77, 'secret');
              ALTER TABLE likes ENABLE ROW LEVEL SECURITY;
              CREATE POLICY public_posts ON likes TO {attacker} USING (post <> 'secret')"
-        ))
-        .unwrap();
+        ));
     roles.counted();
     // Written past the triggers: a difference.
     roles
         .checker()
-        .batch_execute("SET session_replication_role = replica; INSERT INTO public.likes (id, post) VALUES (78, 'secret')")
-        .unwrap();
+        .run("SET session_replication_role = replica; INSERT INTO public.likes (id, post) VALUES (78, 'secret')");
     #[derive(QueryableByName)]
     struct View {
         #[diesel(sql_type = Text)]
@@ -198,7 +194,7 @@ fn no_view_of_the_migration_shows_hidden_rows() {
     .load(&mut roles.checker())
     .unwrap();
     let conn = &mut roles.attacker();
-    conn.batch_execute("SET search_path = pg_catalog").unwrap();
+    conn.run("SET search_path = pg_catalog");
     for View { name } in views {
         let shown = diesel::dsl::sql::<diesel::sql_types::BigInt>(&format!(
             "(SELECT count(*) FROM {name} AS one WHERE to_jsonb(one)::text LIKE '%secret%')"

@@ -1,5 +1,6 @@
 //! Settings of a session, which anybody can write: the number of its connection and its partition.
 
+use crate::behaviour::Execute;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_counters::dsl::increment;
@@ -64,8 +65,7 @@ fn a_session_cannot_choose_a_slot_outside_of_the_table() {
     ] {
         for value in values {
             let conn = &mut roles.attacker();
-            conn.batch_execute(&format!("SET diesel_counters.{setting} = '{value}'"))
-                .unwrap();
+            conn.run(&format!("SET diesel_counters.{setting} = '{value}'"));
             // The one that set it, and the next user of a connection of a pool.
             for user in ["the session", "the next user"] {
                 let written = conn.batch_execute(
@@ -82,17 +82,14 @@ fn a_session_cannot_choose_a_slot_outside_of_the_table() {
                     faults.push(format!(
                         "{setting} '{value}': {user} wrote {outside} rows of other slots"
                     ));
-                    roles
-                        .checker()
-                        .batch_execute(
-                            "DELETE FROM public.likes; DELETE FROM public.site_counters;
+                    roles.checker().run(
+                        "DELETE FROM public.likes; DELETE FROM public.site_counters;
                              DELETE FROM public.post_counters; UPDATE public.posts SET likes = 0",
-                        )
-                        .unwrap();
+                    );
                 }
             }
             // A pool's `DISCARD ALL`.
-            conn.batch_execute("DISCARD ALL").unwrap();
+            conn.run("DISCARD ALL");
             let next = conn.batch_execute("UPDATE public.likes SET stars = stars + 1");
             if let Err(error) = next {
                 faults.push(format!("{setting} '{value}': after DISCARD ALL: {error}"));
@@ -110,8 +107,7 @@ fn a_number_that_cannot_be_read_is_claimed_anew() {
     roles.counted();
     for value in ["x", "-100", "99999999999999"] {
         let conn = &mut roles.attacker();
-        conn.batch_execute(&format!("SET diesel_counters.number = '{value}'"))
-            .unwrap();
+        conn.run(&format!("SET diesel_counters.number = '{value}'"));
         let inserted = conn.batch_execute(
             "INSERT INTO public.likes (id, post) SELECT max(id) + 1, 'a' FROM public.likes",
         );
@@ -132,8 +128,7 @@ fn an_increment_of_the_next_user_of_a_connection_has_a_slot_of_the_table() {
     let mut faults = Vec::new();
     for number in NUMBERS {
         let conn = &mut database.connect();
-        conn.batch_execute(&format!("SET diesel_counters.number = '{number}'"))
-            .unwrap();
+        conn.run(&format!("SET diesel_counters.number = '{number}'"));
         for _ in 0..2 {
             if let Err(error) = increment(article_counters::views).of(7).execute(conn) {
                 faults.push(format!("'{number}': {error}"));
@@ -144,7 +139,7 @@ fn an_increment_of_the_next_user_of_a_connection_has_a_slot_of_the_table() {
         if outside != 0 {
             faults.push(format!("'{number}': {outside} rows of other slots"));
         }
-        conn.batch_execute("DELETE FROM article_counters").unwrap();
+        conn.run("DELETE FROM article_counters");
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -1,5 +1,6 @@
 //! Keys of types that are not the system's, whose operators are in another schema.
 
+use crate::behaviour::{Execute, words};
 use diesel::connection::SimpleConnection;
 
 use super::roles::Roles;
@@ -34,7 +35,7 @@ fn keys_of_types_of_another_schema_are_counted() {
             };
             let path = format!("SET search_path = public, {schema}");
             let name = roles.database.url().rsplit('/').next().unwrap().to_owned();
-            roles.owner().batch_execute(&create).unwrap();
+            roles.owner().run(&create);
             roles
                 .owner()
                 .batch_execute(&format!(
@@ -133,25 +134,16 @@ fn conditions_of_functions_and_types_of_another_schema_are_counted_or_refused() 
         let roles = Roles::create(true);
         let mut owner = roles.owner();
         owner
-            .batch_execute(
+            .run(
                 "CREATE EXTENSION citext; CREATE TYPE mood AS ENUM ('new', 'old');
                  CREATE FUNCTION is_new(citext) RETURNS boolean IMMUTABLE LANGUAGE sql AS $$ SELECT $1 = 'New' $$;
                  CREATE FUNCTION weight_of(citext) RETURNS integer IMMUTABLE LANGUAGE sql AS
                      'SELECT CASE WHEN is_new($1) THEN 1 ELSE 0 END';
                  CREATE TABLE notes (id BIGINT PRIMARY KEY, post VARCHAR(20), label citext NOT NULL, feeling mood);
                  INSERT INTO notes VALUES (1, 'a', 'new', 'new'), (2, 'a', 'old', 'old')",
-            )
-            .unwrap();
-        let generate = [
-            "generate",
-            "trigger",
-            "count_notes",
-            "--rows",
-            "notes",
-            "--stdout",
-            "--count",
-            "post:posts.likes",
-        ];
+            );
+        let generate =
+            words("generate trigger count_notes --rows notes --stdout --count post:posts.likes");
         let generated = roles.run(&[&generate[..], &[option, value]].concat());
         if generated.code != 0 {
             continue; // It is refused.
@@ -198,13 +190,12 @@ fn triggers_of_the_application_run_when_a_count_changes_or_are_named() {
     let roles = Roles::create(false);
     roles
         .owner()
-        .batch_execute(
+        .run(
             "CREATE TABLE changes (post VARCHAR(20));
              CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS
                  'BEGIN INSERT INTO changes VALUES (NEW.code); RETURN NEW; END';
              CREATE TRIGGER app_notes AFTER UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION note_change()",
-        )
-        .unwrap();
+        );
     let folder = tempfile::tempdir().unwrap();
     let into = ["--migration-dir", folder.path().to_str().unwrap()];
     let generated = roles.run(&[&super::roles::GENERATE[..], &into].concat());
@@ -212,10 +203,9 @@ fn triggers_of_the_application_run_when_a_count_changes_or_are_named() {
     if format!("{generated:?}{up}").contains("app_notes") {
         return; // Whoever runs it knows.
     }
-    roles.owner().batch_execute(&up).unwrap();
+    roles.owner().run(&up);
     roles
         .attacker()
-        .batch_execute("INSERT INTO public.likes (id, post) VALUES (50, 'a')")
-        .unwrap();
+        .run("INSERT INTO public.likes (id, post) VALUES (50, 'a')");
     roles.assert_right();
 }

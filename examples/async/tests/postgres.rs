@@ -89,7 +89,11 @@ mod compactor {
         create_tables(&mut pool.get().unwrap()).unwrap();
 
         let (send, runs) = mpsc::channel();
-        let compactor = Compactor::of(pool.clone())
+        let connect = {
+            let pool = pool.clone();
+            move || pool.get()
+        };
+        let compactor = Compactor::of(connect)
             .compact(table)
             .on_run(move |run| send.send(run.to_string()).unwrap())
             .start()

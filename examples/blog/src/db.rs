@@ -35,6 +35,7 @@ mod database {
 pub use database::Conn;
 
 pub type Pool = diesel::r2d2::Pool<ConnectionManager<Conn>>;
+pub type Pooled = diesel::r2d2::PooledConnection<ConnectionManager<Conn>>;
 
 /// Connects, and creates the tables.
 pub fn open(url: &str) -> anyhow::Result<Pool> {

@@ -46,14 +46,6 @@ diesel::table! {
     }
 }
 
-diesel::table! {
-    counter_buffers (id) {
-        id -> BigInt,
-        batch -> BigInt,
-        day -> Date,
-    }
-}
-
 diesel::joinable!(article_counters -> articles (article_id));
 diesel::joinable!(article_likes -> articles (article_id));
 diesel::joinable!(comments -> articles (article_id));
@@ -64,5 +56,4 @@ diesel::allow_tables_to_appear_in_same_query!(
     articles,
     comments,
     cookie_keys,
-    counter_buffers,
 );

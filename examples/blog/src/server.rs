@@ -92,9 +92,10 @@ impl App {
     /// Merges slots every hour, and days into months, until the compactor is dropped.
     fn keep_small(&self) -> std::io::Result<Compactor> {
         let app = self.clone();
-        Compactor::of(self.pool.clone())
+        let pool = self.pool.clone();
+        Compactor::of(move || pool.get())
             .compact(article_counters::table)
-            .fold_into(article_counters::table, Period::Month, rows::DAYS)
+            .fold(article_counters::table, Period::Month, rows::DAYS)
             .every(Duration::from_secs(60 * 60))
             .on_run(move |run| match &run.result {
                 Ok(_) => app.set_done(run),

@@ -12,19 +12,19 @@ use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
 use crate::article::Article;
-use crate::db::{Conn, Pool};
+use crate::db::{Pool, Pooled};
 use crate::schema::article_counters;
 
 #[derive(Clone)]
 pub struct Views {
-    pub buffer: Arc<CounterBuffer<Conn>>,
+    pub buffer: Arc<CounterBuffer<Pooled>>,
     /// Who has read what in the last hour.
     seen: Cache<(u64, i64), ()>,
 }
 
 impl Views {
     pub fn new(pool: Pool) -> std::io::Result<Self> {
-        let buffer = CounterBuffer::of(pool).on_write(|write| {
+        let buffer = CounterBuffer::of(move || pool.get()).on_write(|write| {
             if write.error.is_some() || !write.refused.is_empty() {
                 tracing::warn!("views: {write}");
             }

@@ -6,9 +6,12 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use multi_example::{AnyConnection, Article, insert_article, read};
 
+// MySQL does not read a temporary table twice in one query.
 const TABLES: &str = "
-    CREATE TEMPORARY TABLE articles (id BIGINT NOT NULL PRIMARY KEY, title TEXT NOT NULL);
-    CREATE TEMPORARY TABLE article_counters (
+    DROP TABLE IF EXISTS article_counters;
+    DROP TABLE IF EXISTS articles;
+    CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY, title TEXT NOT NULL);
+    CREATE TABLE article_counters (
         article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
         views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (article_id, day, slot)
     )";

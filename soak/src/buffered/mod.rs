@@ -36,8 +36,8 @@ pub struct Buffered {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Planted {
-    /// Buffers use no table of batches, and write a batch again if its COMMIT was not answered
-    WithoutTable,
+    /// A process counts a batch again whose COMMIT was not answered
+    CountedAgain,
     /// A row that a process has written is missing
     RowLost,
 }
@@ -61,7 +61,6 @@ diesel::table! {
 }
 diesel_counters::counter_table!(buffered_counters { slots = 64 });
 
-/// Run after the migration `create_counter_buffers`.
 pub const TABLE: &str = "CREATE TABLE buffered_counters (
     id BIGINT NOT NULL,
     day DATE NOT NULL,
@@ -96,6 +95,8 @@ pub enum Line {
     Written([i64; THREADS]),
     /// A write failed.
     Failed,
+    /// A COMMIT was not answered: the keys of the batch, with their amounts.
+    Unknown(Vec<(i64, i64)>),
 }
 
 /// What a process has printed, and how it ended.
@@ -106,6 +107,8 @@ pub struct Ended {
     pub begun: [i64; THREADS],
     pub written: [i64; THREADS],
     pub failed: u64,
+    /// The keys of batches whose COMMIT was not answered. The amounts are written or lost.
+    pub unknown: BTreeMap<i64, i64>,
 }
 
 impl Ended {
@@ -114,43 +117,58 @@ impl Ended {
             Line::Begins(thread, number) => self.begun[thread] = number,
             Line::Written(numbers) => self.written = numbers,
             Line::Failed => self.failed += 1,
+            Line::Unknown(counts) => {
+                for (key, amount) in counts {
+                    *self.unknown.entry(key).or_default() += amount;
+                }
+            }
         }
     }
 
-    /// Compares what is stored with what the process counted. Removes it from `stored`, and returns how
-    /// many counts were lost: those that a killed process had not written.
-    fn check(&self, stored: &mut BTreeMap<i64, i64>) -> Result<u64, String> {
+    /// Compares what is stored with what the process counted, and removes it from `stored`.
+    fn check(&self, stored: &mut BTreeMap<i64, i64>) -> Result<Lost, String> {
         let client = self.number;
-        let mut all = 0;
+        let (mut all, mut lost) = (0, Lost::default());
         for thread in 0..THREADS {
             for number in 1..=self.begun[thread] {
                 let what = || format!("process {client}, thread {thread}, number {number}");
                 match stored.remove(&key_of(client, thread, number)) {
                     Some(1) => all += 1,
                     Some(times) => return Err(format!("{} was counted {times} times", what())),
+                    None if self.unknown.contains_key(&key_of(client, thread, number)) => {
+                        lost.by_commits += 1;
+                    }
                     None if !self.was_killed => return Err(format!("{} was lost", what())),
                     None if number <= self.written[thread] => {
                         return Err(format!("{} was written, and lost", what()));
                     }
-                    None => {}
+                    None => lost.by_kill += 1,
                 }
             }
         }
         let sum = stored.remove(&key_of_all(client)).unwrap_or(0);
-        let (written, begun) = (self.written.iter().sum(), self.begun.iter().sum());
+        let (written, begun) = (self.written.iter().sum(), self.begun.iter().sum::<i64>());
+        let unknown = self.unknown.get(&key_of_all(client)).unwrap_or(&0);
         // A kill between two batches can have lost the numbers only, or this key only.
-        let is_right = match self.was_killed {
-            true => (written..=begun).contains(&sum),
-            false => sum == begun,
-        };
+        let least = if self.was_killed { written } else { begun } - unknown;
+        let is_right = (least..=begun).contains(&sum);
         match is_right {
-            true => Ok((begun - all) as u64),
+            true => Ok(lost),
             false => Err(format!(
                 "the key that process {client} counts each time has {sum}; it has written {written} \
-                 and counted {begun}, of which {all} are stored"
+                 and counted {begun}, of which {all} are stored, and does not know of {unknown}"
             )),
         }
     }
+}
+
+/// How many numbers a process has counted that are not stored.
+#[derive(Debug, Default)]
+struct Lost {
+    /// It was killed before they were written.
+    by_kill: u64,
+    /// The COMMIT was not answered.
+    by_commits: u64,
 }
 
 #[derive(Debug, Default)]
@@ -159,6 +177,9 @@ pub struct Tally {
     pub counted: u64,
     pub failed: u64,
     pub commits_cut: u64,
+    /// How many numbers were in batches whose COMMIT was not answered, and how many of them are lost.
+    pub unknown: u64,
+    pub unknown_lost: u64,
     pub merged: u64,
     pub stopped: u64,
     /// What each process that was killed has lost.
@@ -170,10 +191,13 @@ impl Tally {
     pub fn check(&mut self, ended: &[Ended], mut stored: BTreeMap<i64, i64>) -> Result<(), String> {
         for client in ended {
             let lost = client.check(&mut stored)?;
-            self.counted += client.begun.iter().sum::<i64>() as u64 - lost;
+            let begun = client.begun.iter().sum::<i64>() as u64;
+            self.counted += begun - lost.by_kill - lost.by_commits;
+            self.unknown += client.unknown.len() as u64;
+            self.unknown_lost += lost.by_commits;
             self.failed += client.failed;
             match client.was_killed {
-                true => self.windows.push(lost),
+                true => self.windows.push(lost.by_kill),
                 false => self.stopped += 1,
             }
         }
@@ -195,8 +219,13 @@ impl fmt::Display for Tally {
             ("connections cut at a COMMIT", self.commits_cut),
             ("writes that failed", self.failed),
             ("counts written", self.counted),
+            ("keys whose COMMIT was not answered", self.unknown),
+            ("of these, lost", self.unknown_lost),
             ("rows merged meanwhile", self.merged),
-            ("processes that stopped, and lost nothing", self.stopped),
+            (
+                "processes that stopped, and lost nothing else",
+                self.stopped,
+            ),
             ("killed processes that lost counts", lost as u64),
             (
                 "the median of what a killed process lost",
@@ -206,7 +235,7 @@ impl fmt::Display for Tally {
             ("the most", nth(&windows, 100)),
         ];
         for (what, number) in lines {
-            write!(f, "\n  {what:<42} {:>11}", HumanCount(number).to_string())?;
+            write!(f, "\n  {what:<46} {:>11}", HumanCount(number).to_string())?;
         }
         Ok(())
     }

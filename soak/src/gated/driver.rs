@@ -10,8 +10,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date};
 use diesel_counters_cli::recounts;
 
-use super::super::{ASK_AFTER, Conn, INTEGER, UNDATED, VACUUM, planted, waiting};
 use super::worker::{Job, Worker};
+use super::{ASK_AFTER, Conn, INTEGER, UNDATED, VACUUM, planted, waiting};
 use crate::interleave::case::Case;
 use crate::interleave::gate::Event;
 use crate::interleave::operation::Operation;

@@ -1,6 +1,7 @@
 //! Runs the cases, at each isolation level.
 
 use std::collections::HashMap;
+use std::slice;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
@@ -9,15 +10,15 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use indicatif::{HumanCount, ProgressBar};
 
-use super::super::{BUFFERS, Conn, IS_SQLITE, REFERENCE, SETTINGS, TRIGGERS, database, levels};
 use super::driver::Driver;
+use super::own_database::OwnDatabase;
+use super::{Conn, REFERENCE, SETTINGS, TRIGGERS, database, levels};
 use crate::interleave::Interleave;
 use crate::interleave::case::{Case, cases, of};
-use crate::interleave::operation::Database;
 use crate::interleave::outcome::{Ended, Outcome, Transaction};
 use crate::interleave::report::{Found, HEADER, Tally, What};
 use crate::interleave::schedule::Orders;
-use crate::tables;
+use crate::{scheme_of, tables};
 
 /// Transactions in an order.
 type Transactions = Vec<Transaction>;
@@ -26,32 +27,16 @@ type Serial = Vec<(Transactions, Outcome)>;
 
 /// Runs everything that the arguments ask for. Returns how many orders were wrong.
 pub fn run(args: &Interleave) -> Result<u64> {
-    if IS_SQLITE {
-        return run_on(&args.url, args);
-    }
-    let (server, _) = args
-        .url
-        .rsplit_once('/')
-        .context("the URL has no database")?;
-    let name = format!("interleave_{}", rand::random::<u32>());
-    let mut conn = Conn::establish(&args.url)?;
-    conn.batch_execute(&format!("CREATE DATABASE {name}"))?;
-    let wrong = run_on(&format!("{server}/{name}"), args);
-    // The threads of the last connections may be about to end.
-    let force = match database() {
-        Database::Postgres => " WITH (FORCE)",
-        _ => "",
-    };
-    conn.batch_execute(&format!("DROP DATABASE {name}{force}"))?;
-    wrong
+    let database = OwnDatabase::create(slice::from_ref(&args.url))?;
+    let wrong = run_on(&database.urls[0], args)?;
+    database.remove()?;
+    Ok(wrong)
 }
 
 fn run_on(url: &str, args: &Interleave) -> Result<u64> {
     let conn = &mut Conn::establish(url)?;
     let create = tables::create(REFERENCE, TRIGGERS);
-    conn.batch_execute(&format!(
-        "{SETTINGS}{create}DROP TABLE IF EXISTS counter_buffers;{BUFFERS}"
-    ))?;
+    conn.batch_execute(&format!("{SETTINGS}{create}"))?;
     let wanted = args.level.to_lowercase().replace('-', " ");
     let levels = match wanted.contains(BESIDE.trim()) {
         true => different(&levels(conn)?),
@@ -61,11 +46,7 @@ fn run_on(url: &str, args: &Interleave) -> Result<u64> {
         .iter()
         .filter(|(name, _)| name.to_lowercase().contains(&wanted));
     let seed = args.seed.unwrap_or_else(rand::random);
-    let scheme = args
-        .url
-        .split_once("://")
-        .map_or("sqlite", |(scheme, _)| scheme);
-    let name = args.name.as_deref().unwrap_or(scheme);
+    let name = args.name.as_deref().unwrap_or(scheme_of(&args.url));
     let (cases, given) = match &args.replay {
         Some(replay) => {
             let (case, order) = replay.rsplit_once(' ').context("--replay has no order")?;

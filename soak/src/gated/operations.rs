@@ -7,10 +7,10 @@ use diesel::sql_types::{BigInt, Text};
 use diesel_counters::__private::write_once;
 use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter};
 use diesel_counters::prelude::*;
-use diesel_counters::{Period, WriteError, counting_transaction};
+use diesel_counters::{BackgroundError, Period, counting_transaction};
 
-use super::super::{Conn, counting, like, planted, truncate_likes, write};
 use super::planted_locks;
+use super::{Conn, counting, like, planted, truncate_likes, write};
 use crate::interleave::case::Script;
 use crate::interleave::operation::{Context, Operation};
 use crate::interleave::state::PAST;
@@ -142,16 +142,22 @@ fn operation(
         }
         Operation::RecountAll => {
             let drift: Vec<diesel_counters::Drift<i64>> =
-                Article::recount_all(commented, in_total, conn)?;
+                recount(commented, in_total).execute(conn)?;
             Ok(format!("{drift:?}"))
         }
         Operation::RecountAllByDay => {
             let drift: Vec<diesel_counters::Drift<i64>> =
-                Article::recount_all(commented, by_day, conn)?;
+                recount(commented, by_day).execute(conn)?;
             Ok(format!("{drift:?}"))
         }
-        Operation::Delete => Ok(one.delete_counters(conn)?.to_string()),
-        Operation::DeleteMany => Ok(Article::delete_counters_of(&[1_i64, 2], conn)?.to_string()),
+        Operation::Delete => Ok(delete_counters(article_counters)
+            .of(&one)
+            .execute(conn)?
+            .to_string()),
+        Operation::DeleteMany => Ok(delete_counters(article_counters)
+            .of_many(&[1_i64, 2])
+            .execute(conn)?
+            .to_string()),
         Operation::Compact => {
             let merged = compact(article_counters).before(tables::compacted_before());
             Ok(format!("{:?}", merged.execute(conn)?))
@@ -195,7 +201,7 @@ fn operation(
             let amounts = [(1_i64, amount), (2, amount)];
             let write = write_once(increment(views).of_many(amounts), conn);
             match (write.error, write.refused.into_iter().next()) {
-                (Some(WriteError::Database(error) | WriteError::Batches(error)), _) => Err(error),
+                (Some(BackgroundError::Database(error)), _) => Err(error),
                 (Some(error), _) => Err(Error::QueryBuilderError(error.into())),
                 (None, Some(refused)) => Err(refused.error),
                 (None, None) => nothing(),
@@ -213,7 +219,10 @@ fn operation(
             nothing()
         }
         Operation::SetLabel => Ok(label.set_counter(given, to, conn)?.to_string()),
-        Operation::DeleteLabel => Ok(label.delete_counters(conn)?.to_string()),
+        Operation::DeleteLabel => Ok(delete_counters(label_counters)
+            .of(&label)
+            .execute(conn)?
+            .to_string()),
         Operation::DeleteLabels => {
             let removed = delete_counters(label_counters).under(1_i64);
             Ok(removed.execute(conn)?.to_string())
@@ -244,6 +253,10 @@ fn operation(
         }
         Operation::PlantedRecount => {
             planted::recount_deletes_first(1, conn)?;
+            nothing()
+        }
+        Operation::PlantedRecountWithoutALock => {
+            planted::recount_without_a_lock(1, conn)?;
             nothing()
         }
         Operation::PlantedDeleteInOneStatement => {

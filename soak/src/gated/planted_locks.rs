@@ -6,7 +6,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
-use super::super::{Conn, LIKES_ON_CONFLICT, TABLE_LOCK};
+use super::{Conn, LIKES_ON_CONFLICT, TABLE_LOCK};
 use crate::tables::article_counters::dsl::{article_counters, article_id, likes};
 use crate::tables::today;
 

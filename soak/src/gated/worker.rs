@@ -14,8 +14,8 @@ use diesel::result::Error;
 use diesel_counters::{is_overflow, is_retryable};
 use diesel_counters_cli::Recount;
 
-use super::super::{Conn, IS_SQLITE, session_id, slot_number};
 use super::operations;
+use super::{Conn, IS_SQLITE, session_id, slot_number};
 use crate::interleave::case::Script;
 use crate::interleave::gate::{Event, Gate};
 use crate::interleave::operation::Operation;

@@ -103,6 +103,9 @@ pub enum Operation {
     /// Planted: sets the count to 0, and then counts the rows
     #[value(hide = true)]
     PlantedRecount,
+    /// Planted: compares the count with its rows, and then corrects it in another transaction
+    #[value(hide = true)]
+    PlantedRecountWithoutALock,
     /// Planted: deletes the counters in one statement
     #[value(hide = true)]
     PlantedDeleteInOneStatement,

@@ -18,6 +18,8 @@ pub enum Planted {
     MergeWithoutLocks,
     /// A recount sets the count to 0, and then counts the rows
     RecountDeletesFirst,
+    /// A recount reads what is wrong, and then adds the difference, beside another recount
+    RecountWithoutALock,
     /// The counters of an article are deleted with one statement, beside a merge
     DeleteInOneStatement,
     /// An increment runs before its transaction
@@ -39,6 +41,7 @@ impl Planted {
             Planted::DeleteWithoutALock => (&[PlantedCountThenSet, PlantedDelete], State::Empty),
             Planted::MergeWithoutLocks => (&[PlantedCompact, Past], State::Unmerged),
             Planted::RecountDeletesFirst => (&[PlantedRecount, Comment], State::OneRow),
+            Planted::RecountWithoutALock => (&[PlantedRecountWithoutALock, Recount], State::Drift),
             // InnoDB finds what the merge inserts, unless another row has made the deletion wait.
             Planted::DeleteInOneStatement if on == Database::Mysql => (
                 &[PlantedDeleteInOneStatement, Compact, Past],

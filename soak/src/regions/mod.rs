@@ -2,7 +2,6 @@
 
 pub mod checker;
 pub mod orders;
-pub mod table;
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -32,9 +31,6 @@ pub struct Regions {
     /// Runs all orders, in place of random operations
     #[arg(long)]
     pub orders: bool,
-    /// Counts with eight clients, and prints what each node has
-    #[arg(long, conflicts_with = "orders")]
-    pub table: bool,
     /// How long random operations are run
     #[arg(long, default_value_t = 20.0)]
     pub seconds: f64,
@@ -96,7 +92,7 @@ const REPLICATED: [(&str, &str); 6] = [
 
 /// Connects, and waits while the server starts.
 pub fn connect(url: &str) -> Result<PgConnection> {
-    crate::postgres::soak::connect(url)
+    crate::postgres::on::soak::connect(url)
 }
 
 pub fn number(query: &str, conn: &mut PgConnection) -> QueryResult<i64> {
@@ -127,7 +123,6 @@ impl Nodes {
             let tables = REPLICATED.map(|(table, _)| table).join(", ");
             conn.batch_execute(&tables::create(REFERENCE, TRIGGERS))?;
             conn.batch_execute(DROP_FOREIGN_KEYS)?;
-            conn.batch_execute(crate::postgres::BUFFERS)?;
             conn.batch_execute(&format!(
                 "CREATE TABLE beacons (node BIGINT PRIMARY KEY, number BIGINT NOT NULL);
                  INSERT INTO beacons VALUES (0, 0), (1, 0);
@@ -303,7 +298,6 @@ pub fn run(args: &Regions) -> Result<(String, Option<String>)> {
     );
     match () {
         () if args.orders => orders::run(args),
-        () if args.table => table::run(args),
         () => checker::run(args),
     }
 }

@@ -20,7 +20,7 @@ use super::{Nodes, Regions, connect, number, partition};
 use crate::interleave::case::Script;
 use crate::interleave::operation::{Context, Operation};
 use crate::interleave::state::State;
-use crate::postgres::gated::operations;
+use crate::postgres::on::operations;
 use crate::postgres::slot_number;
 
 /// What runs on nodes: all but what is a business row of both nodes, such as an article.

@@ -41,8 +41,6 @@ pub enum Operation {
         of: usize,
         to: Amounts,
     },
-    /// The first counter.
-    Reset(usize),
     /// A row of the table from which the first counter is recounted.
     AddFact {
         of: usize,
@@ -87,7 +85,6 @@ pub enum Read {
     Value(usize),
     ValueOn(usize, NaiveDate),
     ValueBetween(usize, Days),
-    Values(Vec<usize>),
     ValuesBetween(Vec<usize>, Days),
     Series {
         of: usize,
@@ -100,8 +97,6 @@ pub enum Read {
         days: Days,
     },
     Top(i64, Days),
-    /// The ranking, joined to the parent table.
-    Ranking(i64, Days),
     /// Totals in `select`, `filter` and `order`.
     Totals {
         above: i64,
@@ -159,7 +154,6 @@ fn simple_operation() -> BoxedStrategy<Operation> {
             .prop_map(|(of, by, on, slot)| Count { of, by, on, slot }),
         4 => (some(), on(), slot()).prop_map(|(of, on, slot)| CountMany { of, on, slot }),
         2 => (entity(), amounts()).prop_map(|(of, to)| Set { of, to }),
-        1 => entity().prop_map(Reset),
         3 => (entity(), a_storable_day(), amount()).prop_map(|(of, on, n)| AddFact { of, on, n }),
         2 => (entity(), any::<bool>()).prop_map(|(of, by_day)| Recount { of, by_day }),
         1 => any::<bool>().prop_map(|by_day| RecountAll { by_day }),
@@ -181,12 +175,10 @@ fn read() -> BoxedStrategy<Read> {
         2 => entity().prop_map(Value),
         1 => (entity(), a_day()).prop_map(|(of, day)| ValueOn(of, day)),
         3 => (entity(), days()).prop_map(|(of, days)| ValueBetween(of, days)),
-        1 => entities().prop_map(Values),
         2 => (entities(), days()).prop_map(|(of, days)| ValuesBetween(of, days)),
         3 => (entity(), per(), days()).prop_map(|(of, per, days)| Series { of, per, days }),
         2 => (entities(), per(), days()).prop_map(|(of, per, days)| SeriesOfMany { of, per, days }),
         2 => (limit(), days()).prop_map(|(n, days)| Top(n, days)),
-        1 => (limit(), days()).prop_map(|(n, days)| Ranking(n, days)),
         2 => (amount(), days()).prop_map(|(above, days)| Totals { above, days }),
     ]
     .boxed()

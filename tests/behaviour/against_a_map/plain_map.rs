@@ -46,7 +46,7 @@ impl<T> Expected<T> {
         }
     }
 
-    fn map<U>(self, f: impl FnOnce(T) -> U) -> Expected<U> {
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Expected<U> {
         Expected {
             answer: self.answer.map(f),
             faults: self.faults,
@@ -295,9 +295,7 @@ impl Map {
             })
         };
         match *operation {
-            Operation::Set { of, .. } | Operation::Reset(of) | Operation::Recount { of, .. } => {
-                is_beyond(of)
-            }
+            Operation::Set { of, .. } | Operation::Recount { of, .. } => is_beyond(of),
             Operation::RecountAll { .. } => (0..ENTITIES).any(is_beyond),
             _ => false,
         }
@@ -349,8 +347,7 @@ impl Map {
             Operation::CountMany { of, on, slot } => {
                 map.count_many(of, on.unwrap_or(today()), *slot, place)
             }
-            &Operation::Set { of, to } => map.set(of, to, 2, place),
-            &Operation::Reset(of) => map.set(of, [0, 0], 1, place),
+            &Operation::Set { of, to } => map.set(of, to, place),
             &Operation::AddFact { of, on, n } => {
                 map.facts.push((of, on, n));
                 Expected::new(number(1))
@@ -462,11 +459,10 @@ impl Map {
         added
     }
 
-    /// Sets the first `number` counters.
-    fn set(&mut self, of: usize, to: Amounts, number: usize, place: Place<'_>) -> Expected<Answer> {
-        let mut before = Expected::all((0..number).map(|counter| self.sum(of, counter, |_| true)));
+    fn set(&mut self, of: usize, to: Amounts, place: Place<'_>) -> Expected<Answer> {
+        let mut before = self.sums(of, |_| true);
         // The library adds the rows up.
-        for counter in 0..number {
+        for counter in 0..2 {
             let rows = place.rows.iter().filter(|(key, _)| key.0 == of);
             let rows = rows.map(|(_, amounts)| i128::from(amounts[counter]));
             before.faults.extend(partial_overflow(rows));
@@ -477,8 +473,7 @@ impl Map {
             .flatten()
             .zip(to)
             .map(|(&before, to)| fitting(i128::from(to) - i128::from(before)));
-        let mut by = Expected::all(by);
-        by.answer.iter_mut().for_each(|by| by.resize(2, 0));
+        let by = Expected::all(by);
         let day = stored(today(), place.period).answer.unwrap();
         let added = match &by.answer {
             Some(by) if before.answer.is_some() => {
@@ -591,13 +586,6 @@ impl Map {
     pub fn read(&self, read: &Read, place: Place<'_>) -> Expected<Answer> {
         let Place { period, .. } = place;
         let one = |sums: Expected<Vec<i64>>| sums.map(|sums| vec![(None, None, sums)]);
-        let many = |of: &[usize], is_read: &dyn Fn(NaiveDate) -> bool| {
-            let sums = of.iter().map(|&of| {
-                let sums = self.sums(of, is_read);
-                sums.map(|sums| (Some(of), None, sums))
-            });
-            Expected::all(sums)
-        };
         match read {
             &Read::Value(of) => one(self.sums(of, |_| true)),
             &Read::ValueOn(of, on) if (first_day()..=last_day()).contains(&on) => {
@@ -606,18 +594,13 @@ impl Map {
             }
             Read::ValueOn(..) => Expected::failure(Fault::NoSuchDay),
             &Read::ValueBetween(of, days) => one(self.sums(of, |day| is_read(day, days, period))),
-            Read::Values(of) => many(of, &|_| true),
-            Read::ValuesBetween(of, days) => many(of, &|day| is_read(day, *days, period)),
+            Read::ValuesBetween(of, days) => Expected::all(of.iter().map(|&of| {
+                let sums = self.sums(of, |day| is_read(day, *days, period));
+                sums.map(|sums| (Some(of), None, sums))
+            })),
             Read::Series { of, per, days } => self.series(&[*of], *per, *days, period),
             Read::SeriesOfMany { of, per, days } => self.series(of, *per, *days, period),
             &Read::Top(n, days) => self.top(n, |day| is_read(day, days, period)),
-            &Read::Ranking(n, days) => {
-                let top = self.top(n, |day| is_read(day, days, period));
-                top.map(|mut top| {
-                    top.sort();
-                    top
-                })
-            }
             &Read::Totals { above, days } => {
                 let totals = (0..ENTITIES).map(|of| {
                     let total = self.sum(of, 0, |day| is_read(day, days, period));

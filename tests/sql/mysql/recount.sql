@@ -17,7 +17,7 @@ FROM (SELECT `article_id` AS `diesel_counters_entity`, SUM(`comments`) AS `diese
 FROM `article_counters`
 WHERE `article_id` = ?
 GROUP BY `article_id` UNION ALL
-SELECT `diesel_counters_entity`, 0, SUM(`diesel_counters_actual_0`)
+SELECT CAST(`diesel_counters_entity` AS SIGNED), 0, SUM(`diesel_counters_actual_0`)
 FROM `diesel_counters_source`
 WHERE `diesel_counters_entity` = ?
 GROUP BY `diesel_counters_entity`) AS diesel_counters_both;

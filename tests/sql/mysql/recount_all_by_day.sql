@@ -8,7 +8,7 @@ FROM (SELECT `article_id` AS `diesel_counters_entity`, `day` AS `diesel_counters
 FROM `article_counters`
 WHERE `day` BETWEEN ? AND ?
 GROUP BY `article_id`, `day` UNION ALL
-SELECT `diesel_counters_entity`, `diesel_counters_day`, 0, SUM(`diesel_counters_actual_0`)
+SELECT CAST(`diesel_counters_entity` AS SIGNED), CAST(`diesel_counters_day` AS DATE), 0, SUM(`diesel_counters_actual_0`)
 FROM `diesel_counters_source`
 WHERE `diesel_counters_day` BETWEEN ? AND ?
 GROUP BY `diesel_counters_entity`, `diesel_counters_day`) AS diesel_counters_both
@@ -34,7 +34,7 @@ FROM (SELECT `article_id` AS `diesel_counters_entity`, `day` AS `diesel_counters
 FROM `article_counters`
 WHERE `article_id` IN (?) AND `day` BETWEEN ? AND ?
 GROUP BY `article_id`, `day` UNION ALL
-SELECT `diesel_counters_entity`, `diesel_counters_day`, 0, SUM(`diesel_counters_actual_0`)
+SELECT CAST(`diesel_counters_entity` AS SIGNED), CAST(`diesel_counters_day` AS DATE), 0, SUM(`diesel_counters_actual_0`)
 FROM `diesel_counters_source`
 WHERE `diesel_counters_entity` IN (?) AND `diesel_counters_day` BETWEEN ? AND ?
 GROUP BY `diesel_counters_entity`, `diesel_counters_day`) AS diesel_counters_both

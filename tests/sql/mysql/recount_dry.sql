@@ -6,7 +6,7 @@ SELECT `diesel_counters_entity`, COALESCE(SUM(`diesel_counters_stored_0`), 0) DI
 FROM (SELECT `article_id` AS `diesel_counters_entity`, SUM(`views`) AS `diesel_counters_stored_0`, SUM(`likes`) AS `diesel_counters_stored_1`, 0 AS `diesel_counters_actual_0`, 0 AS `diesel_counters_actual_1`
 FROM `article_counters`
 GROUP BY `article_id` UNION ALL
-SELECT `diesel_counters_entity`, 0, 0, SUM(`diesel_counters_actual_0`), SUM(`diesel_counters_actual_1`)
+SELECT CAST(`diesel_counters_entity` AS SIGNED), 0, 0, SUM(`diesel_counters_actual_0`), SUM(`diesel_counters_actual_1`)
 FROM `diesel_counters_source`
 GROUP BY `diesel_counters_entity`) AS diesel_counters_both
 GROUP BY `diesel_counters_entity`

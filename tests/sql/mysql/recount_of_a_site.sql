@@ -15,7 +15,7 @@ SELECT `diesel_counters_day`, COALESCE(SUM(`diesel_counters_stored_0`), 0) DIV 1
 FROM (SELECT `day` AS `diesel_counters_day`, SUM(`hits`) AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
 FROM `site_counters`
 GROUP BY `day` UNION ALL
-SELECT `diesel_counters_day`, 0, SUM(`diesel_counters_actual_0`)
+SELECT CAST(`diesel_counters_day` AS DATE), 0, SUM(`diesel_counters_actual_0`)
 FROM `diesel_counters_source`
 GROUP BY `diesel_counters_day`) AS diesel_counters_both
 GROUP BY `diesel_counters_day`

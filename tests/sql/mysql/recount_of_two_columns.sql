@@ -7,7 +7,7 @@ FROM (SELECT `crate_id` AS `diesel_counters_entity`, `number` AS `diesel_counter
 FROM `version_counters`
 WHERE `crate_id` = ?
 GROUP BY `crate_id`, `number`, `day` UNION ALL
-SELECT `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`, 0, `diesel_counters_actual_0`
+SELECT CAST(`diesel_counters_entity` AS SIGNED), `diesel_counters_entity_1`, CAST(`diesel_counters_day` AS DATE), 0, `diesel_counters_actual_0`
 FROM `diesel_counters_source`) AS diesel_counters_both
 WHERE `diesel_counters_entity` = ?
 GROUP BY `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`
@@ -31,7 +31,7 @@ FROM (SELECT `crate_id` AS `diesel_counters_entity`, `number` AS `diesel_counter
 FROM `version_counters`
 WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?))
 GROUP BY `crate_id`, `number`, `day` UNION ALL
-SELECT `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`, 0, `diesel_counters_actual_0`
+SELECT CAST(`diesel_counters_entity` AS SIGNED), `diesel_counters_entity_1`, CAST(`diesel_counters_day` AS DATE), 0, `diesel_counters_actual_0`
 FROM `diesel_counters_source`) AS diesel_counters_both
 WHERE (`diesel_counters_entity`, `diesel_counters_entity_1`) IN ((?, ?), (?, ?))
 GROUP BY `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`

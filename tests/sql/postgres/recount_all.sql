@@ -1,4 +1,4 @@
--- WeeklyArticle::recount_all(weekly_counters::comments, comments_by_article(), conn)
+-- recount(weekly_counters::comments, comments_by_article()).execute::<i64, _>(conn)
 
 BEGIN;
 

@@ -1,4 +1,4 @@
--- WeeklyArticle::recount_all(weekly_counters::comments, comments_by_article(), conn)
+-- recount(weekly_counters::comments, comments_by_article()).execute::<i64, _>(conn)
 
 WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, COUNT(*)
 FROM `comments`

@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 use diesel_counters::Dialect;
 
-use super::trigger::{block, trigger};
+use super::trigger;
 use crate::catalogue::{Column, Parent};
-use crate::database::MYSQL;
+use crate::database::{Joined, MYSQL};
 use crate::triggers::counting::Counting;
 use crate::triggers::statement::{Rows, in_lines};
 use crate::triggers::target::Target;
@@ -23,40 +23,32 @@ pub fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
         if !is_needed(counting, column, parent)? {
             continue;
         }
-        let table = |parent: &Parent| (parent.in_schema.clone(), parent.table.clone());
         let mut others = parents.iter_mut();
-        match others.find(|columns| table(columns[0].1) == table(parent)) {
+        match others.find(|columns| columns[0].1.table == parent.table) {
             Some(columns) => columns.push((column, parent)),
             None => parents.push(vec![(column, parent)]),
         }
     }
+    let mut triggers = Vec::new();
     for columns in &parents {
         refuse_own_table(counting, columns)?;
-    }
-    let triggers = parents.iter().flat_map(|columns| {
         let (column, parent) = columns[0];
-        let table = [&parent.in_schema, &parent.table].map(Clone::clone);
-        [("of", "BEFORE DELETE"), ("after", "AFTER DELETE")].map(|(what, event)| {
-            let name = format!("{}_{what}_{}", counting.definition.name, column.name);
-            let body = cascade(counting, columns, event);
-            let sql = MYSQL.quoted(&parent.table);
-            trigger(name, (table.clone(), &sql), event, body)
-        })
-    });
-    Ok(triggers.collect())
+        for (what, event) in [("of", "BEFORE DELETE"), ("after", "AFTER DELETE")] {
+            let what = format!("{what}_{}", column.name);
+            let all = cascade(counting, columns, event);
+            triggers.push(trigger(counting, &what, event, &parent.table, all));
+        }
+    }
+    Ok(triggers)
 }
 
 /// Two foreign keys to one table, as of friends: if one row is deleted, the counts of others change, and a
 /// trigger of the table would change the table itself.
 fn refuse_own_table(counting: &Counting, columns: &[(&Column, &Parent)]) -> Result<()> {
-    let (_, parent) = columns[0];
-    let table = (&parent.in_schema, &parent.table);
     let mut targets = counting.targets.iter().filter(|target| {
-        let is_parent = (&target.table.in_schema, &target.table.name) == table;
-        let mut columns = columns.iter();
-        let is_counted =
-            columns.any(|(column, parent)| is_counted(counting, target, column, parent));
-        target.slots.is_none() && is_parent && is_counted
+        target.slots.is_none()
+            && target.table.is_of(columns[0].1)
+            && are_counted(counting, target, columns)
     });
     match targets.next() {
         Some(target) => bail!(
@@ -73,9 +65,7 @@ fn refuse_own_table(counting: &Counting, columns: &[(&Column, &Parent)]) -> Resu
 /// Whether a count depends on what the foreign key of a column does.
 fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bool> {
     let (rows, name) = (&counting.rows, &column.name);
-    let mut sources = counting.targets.iter().flat_map(|target| &target.sources);
-    let is_used = sources.any(|source| counting.columns(source).contains(&&**name));
-    if is_used && acts(&parent.on_update) {
+    if counting.uses(name) && parent.updates() {
         bail!(
             "{rows}.{name} has ON UPDATE {}. MySQL and MariaDB run no triggers for the rows that \
              it changes, so they would not be counted. Remove ON UPDATE {0} first",
@@ -83,8 +73,8 @@ fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bo
         );
     }
     let mut targets = counting.targets.iter();
-    if !acts(&parent.on_delete)
-        || !targets.any(|target| is_counted(counting, target, column, parent))
+    if !parent.deletes()
+        || !targets.any(|target| are_counted(counting, target, &[(column, parent)]))
     {
         return Ok(false);
     }
@@ -102,24 +92,25 @@ fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bo
     );
 }
 
-/// Whether a target's counts change when the foreign key deletes rows or sets its column to NULL.
-fn is_counted(counting: &Counting, target: &Target, column: &Column, parent: &Parent) -> bool {
-    let mut sources = counting.targets.iter().flat_map(|target| &target.sources);
-    let is_used = sources.any(|source| counting.columns(source).contains(&&*column.name));
-    // A SET NULL changes what a row adds only by the column itself.
-    (is_used || parent.cascades()) && !goes_with(target, column, parent)
+/// Whether a target's counts change when one of these foreign keys deletes rows or sets its column to
+/// NULL.
+fn are_counted(counting: &Counting, target: &Target, columns: &[(&Column, &Parent)]) -> bool {
+    columns.iter().any(|(column, parent)| {
+        // A SET NULL changes what a row adds only by the column itself.
+        (counting.uses(&column.name) || parent.cascades()) && !goes_with(target, column, parent)
+    })
 }
 
 /// Takes off the rows that refer to a row of the parent table, and adds them as the foreign keys
 /// leave them; or after it is deleted, the other way round.
-fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> String {
+fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> Vec<String> {
     let slot = Dialect::MySql.connection_slot(counting.definition.slots);
     let table = MYSQL.table_name(&counting.rows);
     let refers = |(column, parent): &(&Column, &Parent)| {
         let (name, key) = (MYSQL.quoted(&column.name), MYSQL.quoted(&parent.column));
         format!("{name} <=> OLD.{key}")
     };
-    let all: Vec<_> = columns.iter().map(refers).collect();
+    let all = columns.iter().map(refers).joined(" OR ");
     let (deleted, changed): (Vec<_>, Vec<_>) =
         columns.iter().partition(|(_, parent)| parent.cascades());
     let values = counting.rows.columns.iter().map(|column| {
@@ -127,32 +118,27 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
         let mut changed = changed.iter();
         match changed.find(|(changed, _)| changed.name == column.name) {
             Some((_, parent)) => {
-                format!(
-                    "NULLIF({name}, OLD.{}) AS {name}",
-                    MYSQL.quoted(&parent.column)
-                )
+                let key = MYSQL.quoted(&parent.column);
+                format!("NULLIF({name}, OLD.{key}) AS {name}")
             }
             None => name,
         }
     });
-    let values = values.collect::<Vec<_>>().join(", ");
-    let kept: Vec<_> = deleted
+    let values = values.joined(", ");
+    let kept = deleted
         .iter()
-        .map(|one| format!(" AND NOT ({})", refers(one)))
-        .collect();
+        .map(|one| format!(" AND NOT ({})", refers(one)));
+    let kept: String = kept.collect();
     // It reads what is committed, as the foreign keys do.
     let from = |columns: &str, and: &str| {
         format!(
-            "FROM (SELECT {columns} FROM {table} WHERE ({}){and} AND @@foreign_key_checks FOR UPDATE) \
-             AS counted",
-            all.join(" OR ")
+            "FROM (SELECT {columns} FROM {table} WHERE ({all}){and} AND @@foreign_key_checks FOR UPDATE) \
+             AS counted"
         )
     };
     let is_before = event == "BEFORE DELETE";
-    let targets = counting.targets.iter().filter(|target| {
-        let mut columns = columns.iter();
-        columns.any(|(column, parent)| is_counted(counting, target, column, parent))
-    });
+    let targets = counting.targets.iter();
+    let targets = targets.filter(|target| are_counted(counting, target, columns));
     let statements = targets.map(|target| {
         let queries = target.sources.iter().flat_map(|source| {
             let query = |from: &str, minus: bool| {
@@ -165,25 +151,20 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
                 counting.query(target, source, &rows, "")
             };
             let was = query(&from("*", ""), is_before);
-            let becomes =
-                (!changed.is_empty()).then(|| query(&from(&values, &kept.concat()), !is_before));
+            let becomes = (!changed.is_empty()).then(|| query(&from(&values, &kept), !is_before));
             [was].into_iter().chain(becomes)
         });
         let queries: Vec<_> = queries.collect();
-        match target.slots {
-            Some(_) => counting.add(target, &counting.sums(target, &queries, Some(&slot), &[])),
-            None => {
-                let sums = in_lines(&counting.sums(target, &queries, None, &[]), 4);
-                let value = |counter: &str| format!("moved.{}", MYSQL.quoted(counter));
-                counting.add_to_column(target, &format!("(\n{sums}\n) AS moved"), "moved", value)
-            }
+        let is_slotted = target.slots.is_some();
+        let sums = counting.sums(target, &queries, is_slotted.then_some(&*slot), &[]);
+        if is_slotted {
+            return counting.add(target, &sums);
         }
+        let from = format!("(\n{}\n) AS moved", in_lines(&sums, 4));
+        let value = |counter: &str| MYSQL.column("moved", counter);
+        counting.add_to_column(target, &from, "moved", value)
     });
-    block(&statements.collect::<Vec<_>>())
-}
-
-fn acts(action: &str) -> bool {
-    ["CASCADE", "SET NULL"].contains(&action)
+    statements.collect()
 }
 
 /// Whether the counts of these rows are deleted with their entity.

@@ -3,10 +3,10 @@
 use diesel_counters::Dialect;
 
 use crate::catalogue::Parent;
-use crate::database::POSTGRES;
+use crate::database::{Joined, POSTGRES};
 use crate::triggers::counting::Counting;
-use crate::triggers::statement::{Entities, Rows, by, conditions, in_lines};
-use crate::triggers::target::{ParentTable, Source, Target};
+use crate::triggers::statement::{Entities, Rows, by, clause, in_lines, named, not_0, statements};
+use crate::triggers::target::{Source, Target};
 
 /// The rows of a statement before it and after it.
 pub const OLD: &str = "old_rows";
@@ -16,38 +16,33 @@ pub fn body(counting: &Counting) -> String {
     let table = POSTGRES.table_name(&counting.rows);
     let [old, new, all] = [OLD, NEW, &table].map(|name| format!("FROM {name}"));
     let of_targets = |statement: &dyn Fn(&Target) -> String| {
-        let targets = counting.targets.iter();
-        let statements = targets.map(|target| in_lines(&statement(target), 8) + ";\n");
-        statements.collect::<String>()
+        statements(counting.targets.iter().map(statement), 8)
     };
+    let taken = |rows: &[(&str, bool)]| of_targets(&|target| changed(counting, target, rows));
     let insert = of_targets(&|target| inserted(counting, target, &new));
     let update = match counting.has_updates() {
         false => String::new(),
         true => format!(
             "    ELSIF TG_OP = 'UPDATE' THEN\n{}",
-            of_targets(&|target| changed(counting, target, &[(&old, true), (&new, false)]))
+            taken(&[(&old, true), (&new, false)])
         ),
     };
-    let delete = of_targets(&|target| changed(counting, target, &[(&old, true)]));
-    let truncate = of_targets(&|target| changed(counting, target, &[(&all, true)]));
-    let has_slots = counting.targets.iter().any(|target| target.slots.is_some());
-    let (variables, slot) = match has_slots {
-        true => (
-            "\n    counting_number INTEGER; counting_slot SMALLINT;\n    \
-             counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;",
-            in_lines(&Dialect::slot_block(counting.definition.slots), 4) + "\n",
-        ),
-        false => ("", String::new()),
-    };
+    let delete = taken(&[(&old, true)]);
+    let truncate = taken(&[(&all, true)]);
+    let in_slots = |target: &Target| target.slots.is_some();
     let mut targets = counting.targets.iter();
-    let sums = match targets.any(|target| target.slots.is_none()) {
-        true => "\n    counting_sums RECORD;",
-        false => "",
-    };
-    let declare = match variables.len() + sums.len() {
-        0 => String::new(),
-        _ => format!("DECLARE{variables}{sums}\n"),
-    };
+    let (mut declare, mut slot) = (String::new(), String::new());
+    if counting.targets.iter().any(in_slots) {
+        declare += "\n    counting_number INTEGER; counting_slot SMALLINT;\n    \
+                    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;";
+        slot = in_lines(&Dialect::slot_block(counting.definition.slots), 4) + "\n";
+    }
+    if !targets.all(in_slots) {
+        declare += "\n    counting_sums RECORD;";
+    }
+    if !declare.is_empty() {
+        declare = format!("DECLARE{declare}\n");
+    }
     let [schema, name] = [&counting.rows.in_schema, &counting.rows.name];
     let [schema, name] = [schema, name].map(|name| POSTGRES.literal(name));
     // Whoever has this function could give it rows of another table.
@@ -111,20 +106,17 @@ fn add_rows(
             counting.sums_of_one(target, source, &rows, slot, &exist)
         });
     }
-    let entity = target.entity.iter();
-    let entity = entity.map(|key| format!("moved.{}", POSTGRES.quoted(&key.name)));
-    let exist = exist(&entity.collect::<Vec<_>>());
+    let exist = exist(&POSTGRES.columns("moved", &target.entity));
     let is_marked = exist.iter().any(|exists| exists.contains(IS_MOVED));
-    let queries = all.iter().flat_map(|(from, minus)| {
+    let mut queries = Vec::new();
+    for (from, minus) in all {
         let mark = match is_marked {
             true => format!(", {} AS is_new", !minus),
             false => String::new(),
         };
-        let sources = target.sources.iter();
         let query = |source| counting.query(target, source, &rows(from, *minus), &mark);
-        sources.map(query).collect::<Vec<_>>()
-    });
-    let queries: Vec<_> = queries.collect();
+        queries.extend(target.sources.iter().map(query));
+    }
     add(counting, target, |slot| {
         counting.sums(target, &queries, slot, &exist)
     })
@@ -135,15 +127,13 @@ fn add(counting: &Counting, target: &Target, sums: impl Fn(Option<&str>) -> Stri
     if target.slots.is_some() {
         return counting.add(target, &sums(Some("counting_slot")));
     }
-    let names = counting.counter_names(target);
-    let updates = names
-        .iter()
-        .map(|name| format!("{name} = kept.{name} + counting_sums.{name}"));
+    let names = counting.counter_names(target).into_iter();
+    let updates = names.map(|name| format!("{name} = kept.{name} + counting_sums.{name}"));
     format!(
         "FOR counting_sums IN\n{}\nLOOP\n    UPDATE {} AS kept SET {} WHERE {};\nEND LOOP",
         in_lines(&sums(None), 4),
         POSTGRES.table_name(&target.table),
-        updates.collect::<Vec<_>>().join(", "),
+        updates.joined(", "),
         counting.same_key(target, "kept", "counting_sums"),
     )
 }
@@ -158,50 +148,31 @@ impl Counting {
         slot: Option<&str>,
         more: &[String],
     ) -> String {
-        let conditions = conditions(self.conditions(target, source, rows)).replace("\n    ", " ");
+        let conditions = clause("\nWHERE ", self.conditions(target, source, rows), " AND ");
         let weights = source.weights.iter().flatten();
         let sums = weights.zip(self.counts(source, rows));
-        let sums: Vec<_> = sums
-            .map(|(weight, value)| match (weight.is_one(), rows.minus) {
-                (true, false) => "COUNT(*)".to_owned(),
-                (true, true) => "-COUNT(*)".to_owned(),
-                (false, _) => self.sql.sum.replace("{}", &value),
-            })
-            .collect();
-        let key = self.key(target, source, rows);
-        let places = (1..=key.len()).map(|place| place.to_string());
-        let places = places.collect::<Vec<_>>().join(", ");
-        let is_counted = !key.is_empty()
-            && source
-                .weights
-                .iter()
-                .flatten()
-                .any(|weight| weight.is_one());
-        let not_0 = sums.iter().map(|sum| format!("{sum} <> 0"));
-        let not_0 = format!("({})", not_0.collect::<Vec<_>>().join(" OR "));
-        let having = (!is_counted).then_some(&not_0).into_iter().chain(more);
-        let having = match &*having.cloned().collect::<Vec<_>>().join(" AND ") {
-            "" => String::new(),
-            having => format!("\nHAVING {having}"),
-        };
-        let day = (self.day.is_none() && slot.is_some()).then(|| self.day_of(""));
-        let named = |values: Vec<String>, names: Vec<String>| -> Vec<String> {
-            let named = values.into_iter().zip(names);
-            match slot {
-                Some(_) => named.map(|(value, _)| value).collect(),
-                None => named
-                    .map(|(value, name)| format!("{value} AS {name}"))
-                    .collect(),
-            }
-        };
-        let key = named(key, self.group(target)).into_iter();
-        let columns = key.chain(day).chain(slot.map(str::to_owned));
-        let columns = columns.chain(named(sums, self.counter_names(target)));
+        let sums = sums.map(|(weight, value)| match (weight.is_one(), rows.minus) {
+            (true, false) => "COUNT(*)".to_owned(),
+            (true, true) => "-COUNT(*)".to_owned(),
+            (false, _) => self.sql.sum.replace("{}", &value),
+        });
+        let mut sums: Vec<_> = sums.collect();
+        let mut key = self.key(target, source, rows);
+        let places: Vec<_> = (1..=key.len()).map(|place| place.to_string()).collect();
+        let is_counted = !key.is_empty() && source.has_one();
+        let not_0 = format!("({})", not_0(sums.iter().cloned()));
+        let having = (!is_counted).then_some(not_0).into_iter();
+        let having = having.chain(more.iter().cloned()).collect();
+        if slot.is_none() {
+            key = named(key, &self.group(target));
+            sums = named(sums, &self.counter_names(target));
+        }
         format!(
-            "SELECT {} {}{conditions}{}{having}{}",
-            columns.collect::<Vec<_>>().join(", "),
+            "SELECT {} {}{conditions}{}{}{}",
+            self.row_to_add(key, slot, sums),
             rows.from,
             by("GROUP", &places),
+            clause("\nHAVING ", having, " AND "),
             by("ORDER", &places),
         )
     }
@@ -218,29 +189,23 @@ fn exist(target: &Target, counting: &Counting, entity: &[String], moves: bool) -
         return Vec::new();
     }
     let is_sure = target.sources.iter().all(|source| source.exists);
-    let exists = counting.exists(target, entity);
-    let parents = target.parents.iter().zip(exists);
-    let (later, all): (Vec<_>, Vec<_>) = parents.partition(|(parent, _)| {
+    let parents = target.parents.iter().zip(counting.exists(target, entity));
+    let (mut later, mut all) = (Vec::new(), Vec::new());
+    for (parent, exists) in parents {
         let refers_to = &target.entity[parent.column].refers_to;
-        is_sure && refers_to.as_ref().is_some_and(Parent::is_deferrable)
-    });
-    let conditions = |all: Vec<(&ParentTable, String)>| {
-        let conditions = all.into_iter().map(|(_, exists)| exists);
-        conditions.collect::<Vec<_>>()
-    };
-    let (later, mut all) = (conditions(later), conditions(all));
+        match is_sure && refers_to.as_ref().is_some_and(Parent::is_deferrable) {
+            true => later.push(exists),
+            false => all.push(exists),
+        }
+    }
     if later.is_empty() {
         return all;
     }
     // An entity can come after its rows. If it is gone, a cascade has deleted its counters.
-    let columns = target.entity.iter().zip(entity).map(|(key, name)| {
-        let stored = format!("stored.{}", POSTGRES.quoted(&key.name));
-        POSTGRES.is_same(key, &stored, name)
-    });
     let stored = format!(
         "EXISTS (SELECT 1 FROM {} AS stored WHERE {})",
         POSTGRES.table_name(&target.table),
-        columns.collect::<Vec<_>>().join(" AND ")
+        counting.is_key(&target.entity, "stored", entity)
     );
     let or_moved = match moves {
         true => format!(" OR {IS_MOVED}"),

@@ -9,7 +9,6 @@ use anyhow::{Result, bail};
 
 use super::counting::Counting;
 use super::plan::Plan;
-
 use super::trigger::Trigger;
 use crate::database::POSTGRES;
 use body::{NEW, OLD, body};
@@ -17,53 +16,37 @@ use body::{NEW, OLD, body};
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     refuse_not_stored(counting)?;
     let (old, new) = (format!("OLD TABLE AS {OLD}"), format!("NEW TABLE AS {NEW}"));
-    let function = function(counting);
     let after = |event: &str, referencing: &str, names: &str| {
         let runs = format!("AFTER {event} {names}");
         let referencing = format!("REFERENCING {referencing} ");
-        trigger(counting, &function, [event, "AFTER", &runs], &referencing)
+        trigger(counting, [event, "AFTER", &runs, &referencing])
     };
     let mut triggers = vec![after("INSERT", &new, NEW)];
     if counting.has_updates() {
         let both = format!("{old} {new}");
         triggers.push(after("UPDATE", &both, &format!("{OLD} {NEW}")));
     }
-    triggers.extend([
-        after("DELETE", &old, OLD),
-        trigger(
-            counting,
-            &function,
-            ["TRUNCATE", "BEFORE", "BEFORE TRUNCATE"],
-            "",
-        ),
-    ]);
+    triggers.push(after("DELETE", &old, OLD));
+    let truncate = ["TRUNCATE", "BEFORE", "BEFORE TRUNCATE", ""];
+    triggers.push(trigger(counting, truncate));
     triggers.extend(counting.rows.partitioned.then(|| no_merge(counting)));
     Ok(triggers)
 }
 
 /// The rows of a statement do not have columns that are computed when they are read.
 fn refuse_not_stored(counting: &Counting) -> Result<()> {
-    let sources = counting.targets.iter().flat_map(|target| &target.sources);
-    let mut columns = sources.flat_map(|source| counting.columns(source));
-    let not_stored = |name: &&str| {
-        let column = counting.rows.column(name);
-        column.is_some_and(|column| column.not_stored)
-    };
-    match columns.find(not_stored) {
-        Some(name) => bail!(
-            "{}.{name} is a virtual generated column, which a trigger cannot read: make it STORED",
-            counting.rows
+    let mut columns = counting.rows.columns.iter();
+    match columns.find(|column| column.not_stored && counting.uses(&column.name)) {
+        Some(column) => bail!(
+            "{}.{} is a virtual generated column, which a trigger cannot read: make it STORED",
+            counting.rows,
+            column.name
         ),
         None => Ok(()),
     }
 }
 
-fn trigger(
-    counting: &Counting,
-    function: &str,
-    [event, when, runs]: [&str; 3],
-    referencing: &str,
-) -> Trigger {
+fn trigger(counting: &Counting, [event, when, runs, referencing]: [&str; 4]) -> Trigger {
     let name = format!("{}_{}", counting.definition.name, event.to_lowercase());
     let (quoted, table) = (POSTGRES.quoted(&name), POSTGRES.table_name(&counting.rows));
     Trigger {
@@ -76,7 +59,7 @@ fn trigger(
         table: [counting.rows.in_schema.clone(), counting.rows.name.clone()],
         name,
         event: runs.to_owned(),
-        function: Some(function.to_owned()),
+        function: Some(function(counting)),
         body: body(counting),
     }
 }
@@ -104,20 +87,20 @@ fn function(counting: &Counting) -> String {
 
 /// One statement keeps its lock to its end, also outside of a transaction.
 pub fn up(plans: &[Plan]) -> String {
+    let rows = || plans.iter().map(|plan| &plan.counting.rows);
     // The tables of entities come first, as in a program that writes an entity, and then its rows.
-    let columns = plans.iter().flat_map(|plan| {
-        let targets = plan.counting.targets.iter();
-        targets.filter(|target| target.slots.is_none())
-    });
-    let locked = columns
-        .map(|target| &target.table)
-        .chain(plans.iter().map(|plan| &plan.counting.rows));
-    let locked = names(locked.map(|table| POSTGRES.table_name(table)));
+    let targets = plans.iter().flat_map(|plan| &plan.counting.targets);
+    let columns = targets.filter(|target| target.slots.is_none());
+    let locked = columns.map(|target| &target.table).chain(rows());
+    let locked = once(locked.map(|table| POSTGRES.table_name(table)));
     let owned = plans.iter().flat_map(|plan| {
         let targets = plan.counting.targets.iter().map(|target| &target.table);
         [&plan.counting.rows].into_iter().chain(targets)
     });
-    let owned = names(owned.map(|table| POSTGRES.literal(&POSTGRES.table_name(table))));
+    let owned = once(owned.map(|table| {
+        let name = POSTGRES.literal(&POSTGRES.table_name(table));
+        format!("{name}::regclass")
+    }));
     let all = plans.iter().map(|plan| {
         format!(
             "\n{}{}{}{}",
@@ -140,34 +123,28 @@ pub fn up(plans: &[Plan]) -> String {
          END IF;\n\
          -- The triggers run with the rights of this role, and so do those of these tables.\n\
          IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user\n    \
-         AND oid IN ({})) THEN\n    \
+         AND oid IN ({owned})) THEN\n    \
          RAISE 'run this migration as the role that owns its tables: % does not', current_user;\n\
          END IF;\n\
          -- Until the migration ends, others can read these tables, but not write them.\n\
-         LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE;\n\
+         LOCK TABLE {locked} IN SHARE ROW EXCLUSIVE MODE;\n\
          {}\n\
          PERFORM set_config('search_path', counting_path, true), \
          set_config('row_security', counting_security, true);\n\
          END $diesel_counters$;\n",
-        owned
-            .iter()
-            .map(|name| format!("{name}::regclass"))
-            .collect::<Vec<_>>()
-            .join(", "),
-        locked.join(", "),
         all.collect::<String>(),
     )
 }
 
 /// These names, each once.
-fn names(all: impl Iterator<Item = String>) -> Vec<String> {
-    let mut names = Vec::new();
+fn once(all: impl Iterator<Item = String>) -> String {
+    let mut names: Vec<String> = Vec::new();
     for name in all {
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    names
+    names.join(", ")
 }
 
 /// The server gives triggers of a partitioned table other rows than those that a MERGE wrote. It
@@ -185,22 +162,6 @@ fn no_merge(counting: &Counting) -> Trigger {
         table: [counting.rows.in_schema.clone(), counting.rows.name.clone()],
         name,
         event: "RULE".to_owned(),
-        function: None,
-        body: String::new(),
+        ..Trigger::default()
     }
-}
-
-pub fn not_counted(plan: &Plan) -> Vec<String> {
-    let rows = &plan.counting.rows;
-    let mut all = vec![
-        "Rows that are written with session_replication_role = replica, or while a trigger is disabled."
-            .to_owned(),
-    ];
-    if rows.partitioned {
-        all.push(format!(
-            "Rows that are written to a partition of {rows} by the name of the partition. A MERGE into \
-             {rows} is refused, because PostgreSQL passes wrong rows to its triggers."
-        ));
-    }
-    all
 }

@@ -6,6 +6,8 @@ mod sqlite;
 
 use diesel_counters::Dialect;
 
+use super::Period;
+
 /// The triggers that count rows, and the SQL in their statements. `{}` is a value, or a name.
 pub struct TriggerSql {
     /// Today in UTC.
@@ -20,41 +22,18 @@ pub struct TriggerSql {
     pub year: &'static str,
     /// The type of times whose value depends on the time zone of the session.
     pub zoned: Option<&'static str>,
-    /// The type of a CAST to an integer.
-    pub integer: &'static str,
     /// A weight as an integer. NULL is 0.
     pub weight: &'static str,
     /// A sum of integers, which is an error out of the range of a BIGINT.
     pub sum: &'static str,
-    /// The difference of two sums.
-    pub minus: fn(one: &str, other: &str) -> String,
-    /// After the name of the table of an upsert.
-    pub alias: &'static str,
-    /// Before the updates of an upsert; `{}` is its key.
-    pub on_conflict: &'static str,
-    /// The counter `{}` of the row of the table `{table}` that is there already.
-    pub kept: &'static str,
-    /// Sets a counter to the sum of the old value and another one.
-    pub update: fn(name: &str, old: &str, value: &str) -> String,
-    /// The column to set in such an update.
-    pub set: &'static str,
-    /// Updates the rows of a table from others.
-    pub update_from: fn(table: &str, from: &str, on: &str, set: &str) -> String,
-    /// The value in the row that an upsert could not insert.
-    pub new_value: &'static str,
-    /// A trigger that runs for each row adds the value itself. When SQLite renames the table, it
-    /// changes `excluded` in triggers to the name of the table.
-    pub is_new_value_of_table: bool,
-    /// Triggers have an IF.
-    pub has_if: bool,
+    /// An integer, or an error if the value has become another type.
+    pub whole: &'static str,
     /// Whether the new value is another one than the old one.
     pub differs: fn(new: &str, old: &str) -> String,
     /// Statements that fail for an expression `{expression}` of the table `{rows}` that has not the
     /// same value at all times. They are run in a transaction that is rolled back. The last one is
     /// for a database in which they commit.
     pub try_expression: [&'static str; 3],
-    /// Whether a migration that fails leaves what it created before. Then it replaces it.
-    pub keeps_half: bool,
     /// A query of all triggers: the schema, the table, the name, the event, the body, why it does not
     /// run, if that is so, and whether every role can use its function.
     pub live: &'static str,
@@ -68,5 +47,28 @@ pub fn of(dialect: Dialect) -> &'static TriggerSql {
         Dialect::PostgreSql => &postgres::SQL,
         Dialect::MySql => &mysql::SQL,
         Dialect::Sqlite => &sqlite::SQL,
+    }
+}
+
+impl TriggerSql {
+    /// The first day of the period of a day.
+    pub fn start_of(&self, period: Period, day: &str) -> String {
+        let start = match period {
+            Period::Day => "{}",
+            Period::Week => self.week,
+            Period::Month => self.month,
+            Period::Year => self.year,
+            Period::Total => self.undated,
+        };
+        start.replace("{}", day)
+    }
+
+    pub fn whole(&self, value: String) -> String {
+        self.whole.replace("{}", &value)
+    }
+
+    /// Sets a counter to the sum of the old value and another one.
+    pub fn update(&self, name: &str, old: &str, value: &str) -> String {
+        format!("{name} = {}", self.whole(format!("{old} + {value}")))
     }
 }

@@ -17,21 +17,11 @@ pub const SQL: TriggerSql = TriggerSql {
     week: "({} - INTERVAL WEEKDAY({}) DAY)",
     month: "({} - INTERVAL DAYOFMONTH({}) - 1 DAY)",
     year: "({} - INTERVAL DAYOFYEAR({}) - 1 DAY)",
-    integer: "SIGNED",
     zoned: Some("timestamp"),
     // A CAST AS SIGNED of a greater number would wrap.
     weight: "COALESCE(CAST({} AS DECIMAL(65, 0)), 0)",
     sum: "SUM({})",
-    minus: |one, other| format!("{one} - {other}"),
-    alias: "",
-    on_conflict: "ON DUPLICATE KEY UPDATE",
-    kept: "{table}.{}",
-    update: |name, old, value| format!("{name} = {old} + {value}"),
-    set: "{table}.{}",
-    update_from: |table, from, on, set| format!("UPDATE {table} JOIN {from} ON {on} SET {set}"),
-    new_value: "VALUES({})",
-    is_new_value_of_table: false,
-    has_if: true,
+    whole: "{}",
     differs: |new, old| format!("NOT (CAST({new} AS BINARY) <=> CAST({old} AS BINARY))"),
     // A stored column requires that.
     try_expression: [
@@ -39,7 +29,6 @@ pub const SQL: TriggerSql = TriggerSql {
         "ALTER TABLE diesel_counters_try ADD COLUMN diesel_counters_try VARCHAR(100) AS ({expression}) STORED",
         "DROP TEMPORARY TABLE IF EXISTS diesel_counters_try",
     ],
-    keeps_half: true,
     live: "SELECT CAST(event_object_schema AS CHAR), CAST(event_object_table AS CHAR),
             CAST(trigger_name AS CHAR), CONCAT_WS(' ', action_timing, event_manipulation),
             COALESCE(CAST(action_statement AS CHAR), ''), NULL, FALSE

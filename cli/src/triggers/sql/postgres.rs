@@ -13,22 +13,10 @@ pub const SQL: TriggerSql = TriggerSql {
     week: "CAST(date_trunc('week', CAST({} AS TIMESTAMP)) AS DATE)",
     month: "CAST(date_trunc('month', CAST({} AS TIMESTAMP)) AS DATE)",
     year: "CAST(date_trunc('year', CAST({} AS TIMESTAMP)) AS DATE)",
-    integer: "BIGINT",
     zoned: Some("timestamp with time zone"),
     weight: "COALESCE(CAST({} AS BIGINT), 0)",
     sum: "CAST(SUM({}) AS BIGINT)",
-    minus: |one, other| format!("{one} - {other}"),
-    alias: " AS kept",
-    on_conflict: "ON CONFLICT ({}) DO UPDATE SET",
-    kept: "kept.{}",
-    update: |name, old, value| format!("{name} = {old} + {value}"),
-    set: "{}",
-    update_from: |table, from, on, set| {
-        format!("UPDATE {table} SET {set}\nFROM {from} WHERE {on}")
-    },
-    new_value: "excluded.{}",
-    is_new_value_of_table: false,
-    has_if: true,
+    whole: "{}",
     differs: |new, old| format!("{new} IS DISTINCT FROM {old}"),
     // An index requires that.
     try_expression: [
@@ -36,7 +24,6 @@ pub const SQL: TriggerSql = TriggerSql {
         "CREATE INDEX ON pg_temp.diesel_counters_try (({expression}))",
         "",
     ],
-    keeps_half: false,
     live: "SELECT n.nspname::text, c.relname::text, t.tgname::text,
             pg_catalog.concat_ws(' ', CASE WHEN t.tgtype & 2 <> 0 THEN 'BEFORE' ELSE 'AFTER' END,
                 CASE WHEN t.tgtype & 4 <> 0 THEN 'INSERT' END,

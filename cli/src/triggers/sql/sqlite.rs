@@ -16,23 +16,12 @@ pub const SQL: TriggerSql = TriggerSql {
     week: "date({}, 'weekday 0', '-6 days')",
     month: "date({}, 'start of month')",
     year: "date({}, 'start of year')",
-    integer: "INTEGER",
     zoned: None,
     weight: "COALESCE(CAST({} AS INTEGER), 0)",
     // SUM of integers fails when it overflows. `-` of the least integer is no integer.
     sum: "CASE typeof(SUM({})) WHEN 'integer' THEN SUM({}) ELSE abs(-9223372036854775807 - 1) END",
-    minus: |one, other| whole(&format!("{one} - {other}")),
-    alias: "",
-    on_conflict: "ON CONFLICT ({}) DO UPDATE SET",
-    kept: "{}",
-    update: |name, old, value| format!("{name} = {}", whole(&format!("{old} + {value}"))),
-    set: "{}",
-    update_from: |table, from, on, set| {
-        format!("UPDATE {table} SET {set}\nFROM {from} WHERE {on}")
-    },
-    new_value: "excluded.{}",
-    is_new_value_of_table: true,
-    has_if: false,
+    // `abs` of the least integer fails with "integer overflow".
+    whole: "CASE typeof({}) WHEN 'integer' THEN {} ELSE abs(-9223372036854775807 - 1) END",
     differs: |new, old| format!("{new} COLLATE BINARY IS NOT {old}"),
     // An index requires that. Functions of time are checked when they are called.
     try_expression: [
@@ -41,7 +30,6 @@ pub const SQL: TriggerSql = TriggerSql {
         "CREATE INDEX temp.diesel_counters_try_index ON diesel_counters_try ({expression})",
         "",
     ],
-    keeps_half: false,
     live: "SELECT 'main', tbl_name, name, '',
             -- Its text without `CREATE TRIGGER name `.
             CASE WHEN sql LIKE 'CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" %'
@@ -51,10 +39,3 @@ pub const SQL: TriggerSql = TriggerSql {
     definitions: "SELECT '', name, sql, '', 1 FROM sqlite_schema
         WHERE type = 'view' AND sql LIKE '% AS diesel_counters_trigger'",
 };
-
-/// An integer, or an error. `abs` of the least integer fails with "integer overflow".
-fn whole(value: &str) -> String {
-    format!(
-        "CASE typeof({value}) WHEN 'integer' THEN {value} ELSE abs(-9223372036854775807 - 1) END"
-    )
-}

@@ -1,8 +1,10 @@
 //! What `check` says of triggers that do not count all rows, and `recount` after it.
 
-use diesel::connection::SimpleConnection;
-
-use super::{LIKES_OF_ARTICLES, counted, likes_of, open, tables};
+use super::{
+    LIKES_OF_ARTICLES, counted, counted_likes, counted_too, generate_triggers, likes_of, open,
+    tables,
+};
+use crate::behaviour::Execute;
 use crate::{BACKEND, TestDatabase};
 
 const TRIGGER: &str = "count_likes_delete";
@@ -34,124 +36,80 @@ fn by_hand(name: &str, statement: &str) -> String {
 /// after its SQL and a recount have corrected the count.
 fn broken(database: &TestDatabase, breaking: &str) -> serde_json::Value {
     let conn = &mut open(database);
-    conn.batch_execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)")
-        .unwrap();
-    conn.batch_execute(breaking).unwrap();
-    conn.batch_execute("INSERT INTO article_likes (id, article_id) VALUES (3, 1)")
-        .unwrap();
-    conn.batch_execute("DELETE FROM article_likes WHERE id IN (1, 3)")
-        .unwrap();
+    conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)");
+    conn.run(breaking);
+    conn.run("INSERT INTO article_likes (id, article_id) VALUES (3, 1)");
+    conn.run("DELETE FROM article_likes WHERE id IN (1, 3)");
     assert_ne!(likes_of(1, conn), 1, "{breaking}");
 
-    let checked = database.run(&["check", "article_counters", "--json"]);
-    assert_eq!(checked.code, 3, "{}", checked.stdout);
-    let faults = checked.json()["tables"][0]["faults"].clone();
-    let is_trigger =
-        |fault: &&serde_json::Value| fault["fault"].as_str().unwrap().starts_with("trigger");
-    let faults: Vec<_> = faults
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(is_trigger)
-        .cloned()
-        .collect();
+    let faults = database.trigger_faults("article_counters");
     assert_eq!(faults.len(), 1, "{faults:?}");
-    for statement in faults[0]["sql"].as_array().unwrap() {
-        conn.batch_execute(statement.as_str().unwrap()).unwrap();
-    }
-    let recounted = database.run(&["recount", "count_likes"]);
-    assert!(
-        recounted
-            .stdout
-            .starts_with("count_likes: 1 count corrected"),
-        "{recounted:?}"
-    );
+    database.mend(&faults[0]);
+    database
+        .command("recount count_likes")
+        .prints("count_likes: 1 count corrected");
     assert_eq!(likes_of(1, conn), 1, "{breaking}");
     faults[0].clone()
 }
 
 fn of_likes() -> TestDatabase {
-    let database = tables(true);
-    counted(&database, &LIKES_OF_ARTICLES);
+    let database = counted_likes();
     assert_eq!(database.run(&["check", "article_counters"]).code, 0);
     database
 }
 
 fn assert_mended(database: &TestDatabase) {
     let checked = database.run(&["check", "article_counters"]);
-    assert_eq!(checked.code, 0, "{}", checked.stdout);
+    checked.works();
     let conn = &mut open(database);
-    conn.batch_execute("DELETE FROM article_likes").unwrap();
+    conn.run("DELETE FROM article_likes");
     assert_eq!(likes_of(1, conn), 0);
 }
 
 #[test]
-fn a_trigger_is_missing() {
-    let database = of_likes();
-    let fault = broken(&database, &drop_trigger(TRIGGER));
-    assert_eq!(fault["fault"], "trigger_missing");
-    assert_eq!(
-        fault["what"],
-        "article_likes has no trigger count_likes_delete."
-    );
-    assert_mended(&database);
-}
-
-#[test]
-fn a_trigger_has_been_changed_by_hand() {
-    let database = of_likes();
-    let twice = "UPDATE article_counters SET likes = likes - 2 WHERE article_id = OLD.article_id";
-    let breaking = format!("{}; {}", drop_trigger(TRIGGER), by_hand(TRIGGER, twice));
-    let fault = broken(&database, &breaking);
-    assert_eq!(fault["fault"], "trigger_changed");
-    assert_eq!(
-        fault["what"],
-        "The trigger count_likes_delete is not what its definition says."
-    );
-    assert_mended(&database);
-}
-
-#[test]
-fn a_trigger_is_for_another_counter() {
-    let database = of_likes();
-    let views = "UPDATE article_counters SET views = views - 1 WHERE article_id = OLD.article_id";
-    let breaking = format!("{}; {}", drop_trigger(TRIGGER), by_hand(TRIGGER, views));
-    let fault = broken(&database, &breaking);
-    assert_eq!(fault["fault"], "trigger_changed");
-    assert_eq!(
-        fault["what"],
-        "The trigger count_likes_delete does not count in article_counters.likes."
-    );
-    assert_mended(&database);
-}
-
-#[test]
-fn another_trigger_counts_too() {
-    let database = of_likes();
-    let likes = "UPDATE article_counters SET likes = likes - 1 WHERE article_id = OLD.article_id";
-    let fault = broken(&database, &by_hand("mine", likes));
-    assert_eq!(fault["fault"], "trigger_other");
-    assert_eq!(
-        fault["what"],
-        "The trigger mine of article_likes counts in article_counters.likes too."
-    );
-    database.execute(&drop_trigger("mine"));
-    assert_mended(&database);
-}
-
-/// One that an application had before.
-#[test]
-fn another_trigger_writes_elsewhere() {
-    let database = of_likes();
-    database.execute(&by_hand(
-        "mine",
-        "UPDATE users SET id = id WHERE id = OLD.user_id",
-    ));
-    let checked = database.run(&["check", "article_counters"]);
-    assert!(
-        checked.code == 0 && !checked.stdout.contains("trigger"),
-        "{checked:?}"
-    );
+fn a_trigger_is_missing_or_changed_or_counts_too() {
+    let update =
+        |set: &str| format!("UPDATE article_counters SET {set} WHERE article_id = OLD.article_id");
+    let changed = |set: &str| {
+        format!(
+            "{}; {}",
+            drop_trigger(TRIGGER),
+            by_hand(TRIGGER, &update(set))
+        )
+    };
+    for (breaking, name, what) in [
+        (
+            drop_trigger(TRIGGER),
+            "trigger_missing",
+            "article_likes has no trigger count_likes_delete.",
+        ),
+        (
+            changed("likes = likes - 2"),
+            "trigger_changed",
+            "The trigger count_likes_delete is not what its definition says.",
+        ),
+        (
+            changed("views = views - 1"),
+            "trigger_changed",
+            "The trigger count_likes_delete does not count in article_counters.likes.",
+        ),
+        (
+            by_hand("mine", &update("likes = likes - 1")),
+            "trigger_other",
+            "The trigger mine of article_likes counts in article_counters.likes too.",
+        ),
+    ] {
+        let database = of_likes();
+        let fault = broken(&database, &breaking);
+        assert_eq!(
+            (&fault["fault"], &fault["what"]),
+            (&name.into(), &what.into())
+        );
+        if name == "trigger_other" {
+            database.execute(&drop_trigger("mine"));
+        }
+        assert_mended(&database);
+    }
 }
 
 /// It has the name of a counter in a comment, in a text, and in a column that it reads.
@@ -192,21 +150,6 @@ fn another_trigger_counts_in_a_counter_whose_name_is_no_word() {
     assert!(text.join(" ").contains(says), "{checked:?}");
 }
 
-/// A table is created again to change it on SQLite, and its triggers are lost.
-#[test]
-fn all_triggers_are_missing() {
-    let database = of_likes();
-    let events = ["insert", "update", "delete"].map(|event| format!("count_likes_{event}"));
-    let rebuilt = events.map(|name| drop_trigger(&name)).join("; ");
-    database.execute(&rebuilt);
-    let checked = database.run(&["check", "--json"]).json();
-    let faults = checked["tables"][0]["faults"].as_array().unwrap();
-    let missing = faults
-        .iter()
-        .filter(|fault| fault["fault"] == "trigger_missing");
-    assert_eq!(missing.count(), 3, "{faults:?}");
-}
-
 /// Its trigger is there, too.
 #[test]
 fn a_trigger_is_there_twice() {
@@ -229,40 +172,20 @@ fn a_trigger_is_there_twice() {
 fn a_counter_has_one_definition() {
     let database = of_likes();
     database.execute("CREATE TABLE other_likes (id BIGINT PRIMARY KEY, article_id BIGINT)");
-    let folder = tempfile::tempdir().unwrap();
+    let already = "the triggers count_likes count in article_counters.likes already";
     for (name, rows, why) in [
-        (
-            "count_again",
-            "article_likes",
-            "the triggers count_likes count in article_counters.likes already",
-        ),
-        (
-            "count_others",
-            "other_likes",
-            "the triggers count_likes count in article_counters.likes already",
-        ),
+        ("count_again", "article_likes", already),
+        ("count_others", "other_likes", already),
         (
             "count_likes",
             "other_likes",
             "there are triggers count_likes already",
         ),
     ] {
-        let ran = database.run(&[
-            "generate",
-            "trigger",
-            name,
-            "--rows",
-            rows,
-            "--count",
-            "article_id:article_counters.likes",
-            "--migration-dir",
-            folder.path().to_str().unwrap(),
-        ]);
-        assert!(
-            ran.code == 1 && ran.stderr.contains(why),
-            "{name}: {}",
-            ran.stderr
-        );
+        let words = format!("{name} --rows {rows}");
+        generate_triggers(&database, &words, &LIKES_OF_ARTICLES)
+            .0
+            .fails(why);
     }
     let definition = "{\"name\":\"second\",\"rows\":\"other_likes\",\
         \"count\":[\"article_id:article_counters.likes\"],\"by\":\"1\",\"period\":\"day\",\"slots\":32}";
@@ -273,14 +196,9 @@ fn a_counter_has_one_definition() {
         ),
         _ => format!("CREATE VIEW second AS SELECT '{definition}' AS diesel_counters_trigger"),
     });
-    let checked = database
-        .run(&["check", "article_counters", "--json"])
-        .json();
-    let faults = checked["tables"][0]["faults"].as_array().unwrap();
-    let twice = faults
-        .iter()
-        .filter(|fault| fault["fault"] == "trigger_twice");
-    assert_eq!(twice.count(), 1, "{faults:?}");
+    let mut faults = database.trigger_faults("article_counters");
+    faults.retain(|fault| fault["fault"] == "trigger_twice");
+    assert_eq!(faults.len(), 1, "{faults:?}");
 }
 
 #[test]
@@ -289,13 +207,7 @@ fn the_counter_table_has_another_name() {
     database.execute("ALTER TABLE article_counters RENAME TO counters_of_articles");
     let checked = database.run(&["check"]);
     assert_eq!(checked.code, 3, "{}", checked.stdout);
-    assert!(
-        checked
-            .stdout
-            .contains("The triggers count_likes count the rows"),
-        "{}",
-        checked.stdout
-    );
+    checked.prints("The triggers count_likes count the rows");
     database.execute(
         "INSERT INTO counters_of_articles (article_id, day, slot, likes) VALUES (1, '2026-03-01', 1, 5)",
     );
@@ -310,31 +222,17 @@ fn the_counter_table_has_another_name() {
 #[test]
 fn the_rows_have_lost_a_column() {
     let database = tables(true);
-    counted(
-        &database,
-        &[&LIKES_OF_ARTICLES[..], &["--by", "stars"]].concat(),
-    );
+    counted_too(&database, &["--by", "stars"]);
     let names =
         ["insert", "update", "delete"].map(|event| drop_trigger(&format!("count_likes_{event}")));
     database.execute(&format!(
         "{}; ALTER TABLE article_likes RENAME COLUMN stars TO points",
         names.join("; ")
     ));
-    let checked = database.run(&["check", "--json"]).json();
-    let fault = &checked["tables"][0]["faults"]
-        .as_array()
-        .unwrap()
-        .last()
-        .unwrap()
-        .clone();
+    let fault = database.trigger_faults("").pop().unwrap();
     assert_eq!(fault["fault"], "trigger_definition");
-    assert!(
-        fault["what"]
-            .as_str()
-            .unwrap()
-            .contains("article_likes has no such column"),
-        "{fault}"
-    );
+    let what = fault["what"].as_str().unwrap();
+    assert!(what.contains("article_likes has no such column"), "{what}");
 }
 
 /// Forty tables of an application, whose triggers write each other's columns, and read the counters.
@@ -343,11 +241,10 @@ fn a_hundred_triggers_of_an_application_are_no_fault() {
     let database = of_likes();
     let conn = &mut open(&database);
     for i in 0..40 {
-        conn.batch_execute(&format!(
+        conn.run(&format!(
             "CREATE TABLE topic_{i} (id BIGINT NOT NULL PRIMARY KEY, likes BIGINT NOT NULL DEFAULT 0,
                  comments BIGINT NOT NULL DEFAULT 0, last_like BIGINT)"
-        ))
-        .unwrap();
+        ));
     }
     let mut created = 0;
     let mut create = |table: &str, on_likes: bool| {
@@ -363,7 +260,7 @@ fn a_hundred_triggers_of_an_application_are_no_fault() {
             true => trigger,
             false => trigger.replace("ON article_likes", "ON topic_0"),
         };
-        conn.batch_execute(&trigger).unwrap();
+        conn.run(&trigger);
     };
     for i in 0..40 {
         create(&format!("topic_{i}"), true);
@@ -375,14 +272,6 @@ fn a_hundred_triggers_of_an_application_are_no_fault() {
         create(&format!("topic_{i}"), true);
     }
     assert_eq!(created, 100);
-    let checked = database.run(&["check", "--json"]);
-    let json = checked.json();
-    let tables = json["tables"].as_array().unwrap();
-    let faults = tables
-        .iter()
-        .flat_map(|table| table["faults"].as_array().unwrap());
-    let of_triggers =
-        faults.filter(|fault| fault["fault"].as_str().unwrap().starts_with("trigger"));
-    assert_eq!(of_triggers.count(), 0, "{}", checked.stdout);
+    assert_eq!(database.trigger_faults(""), [serde_json::Value::Null; 0]);
     assert_eq!(database.run(&["check", "article_counters"]).code, 0);
 }

@@ -1,5 +1,6 @@
 //! Comments that several foreign keys delete and change in one statement.
 
+use crate::behaviour::{Execute, words};
 use diesel::connection::SimpleConnection;
 use tempfile::tempdir;
 
@@ -69,12 +70,9 @@ pub fn counted(comments_first: bool, deferrable: &str, condition: &str) -> TestD
         false => (counters, comments),
     };
     database.execute(&format!("{PARENTS}{first}{second}"));
-    let counts = [
-        "article_id:article_counters.comments",
-        "writer_id:user_counters.comments",
-        "reader_id:user_counters.comments",
-        "site_counters.comments",
-    ];
+    let counts = words(
+        "article_id:article_counters.comments writer_id:user_counters.comments reader_id:user_counters.comments site_counters.comments",
+    );
     generate(&database, &counts, condition);
     database.execute(ROWS);
     database
@@ -82,18 +80,12 @@ pub fn counted(comments_first: bool, deferrable: &str, condition: &str) -> TestD
 
 fn generate(database: &TestDatabase, counts: &[&str], condition: &str) {
     let folder = tempdir().unwrap();
-    let mut args = vec![
-        "generate",
-        "trigger",
-        "count_comments",
-        "--rows",
-        "comments",
-    ];
+    let mut args = words("generate trigger count_comments --rows comments");
     args.extend(counts.iter().flat_map(|count| ["--count", count]));
     args.extend(["--when", condition]);
     args.extend(["--migration-dir", folder.path().to_str().unwrap()]);
     let ran = database.run(&args);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    ran.works();
     migrate(database, &folder);
 }
 
@@ -110,7 +102,7 @@ pub fn deleted() -> Vec<&'static str> {
 /// Deletes each of these rows in a transaction, which ends with a statement and a rollback.
 pub fn assert_counted(deleted: &[&str], condition: &str, end: &str, conn: &mut Conn) {
     for deleted in deleted {
-        conn.batch_execute("BEGIN").unwrap();
+        conn.run("BEGIN");
         let statement = format!("DELETE FROM {deleted}");
         conn.batch_execute(&statement)
             .unwrap_or_else(|error| panic!("{statement}: {error}"));
@@ -119,7 +111,7 @@ pub fn assert_counted(deleted: &[&str], condition: &str, end: &str, conn: &mut C
             0,
             "{condition}: {statement}"
         );
-        conn.batch_execute(&format!("{end}; ROLLBACK")).unwrap();
+        conn.run(&format!("{end}; ROLLBACK"));
     }
 }
 
@@ -173,14 +165,13 @@ fn a_row_that_changes_after_its_entity_is_deleted_counts_for_nobody() {
             "reply_to IS NULL",
         );
         let conn = &mut open(&database);
-        conn.batch_execute(
+        conn.run(
             "INSERT INTO tenants VALUES (1);
              INSERT INTO users VALUES (1, 1);
              INSERT INTO articles VALUES (1, 1), (2, 1);
              INSERT INTO comments VALUES (1, 1, NULL), (2, 1, 1), (3, 1, 2), (4, 2, NULL), (5, 2, 4), (6, 2, 1);
              DELETE FROM articles WHERE id = 1",
-        )
-        .unwrap();
+        );
         let comments = "SELECT CAST(SUM(comments) AS BIGINT) FROM article_counters";
         assert_eq!(number(comments, conn), 2);
     }

@@ -1,10 +1,10 @@
 //! Counts in ordinary columns, beside counts in slots.
 
-use diesel::connection::SimpleConnection;
+use crate::behaviour::{Execute, words};
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 use tempfile::tempdir;
 
-use super::{integer, migrate, number, open};
+use super::{create_triggers, generate_triggers, integer, migrate, number, open};
 use crate::{BACKEND, Conn, TestDatabase};
 
 /// Tags of posts. Their users count them too, in a column that a foreign key does not refer to.
@@ -84,30 +84,19 @@ fn counted() -> TestDatabase {
     let folder = tempdir().unwrap();
     let file = folder.path().join("counters.toml");
     std::fs::write(&file, DEFINITIONS).unwrap();
-    let into = folder.path().join("migrations/0007_count");
-    let file = file.to_str().unwrap();
-    let ran = database.run(&[
-        "generate",
-        "trigger",
-        "count_all",
-        "--file",
-        file,
-        "--into",
-        into.to_str().unwrap(),
-    ]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let then = "Then: name tag_counters.usages in counted_by_database";
-    assert_eq!(ran.stdout.matches(then).count(), 1, "{}", ran.stdout);
-    let up = std::fs::read_to_string(into.join("up.sql")).unwrap();
-    let printed = |part| {
-        database
-            .run(&["generate", "trigger", "count_all", "--file", file, part])
-            .stdout
-    };
-    assert_eq!(printed("--stdout"), up);
-    let down = std::fs::read_to_string(into.join("down.sql")).unwrap();
-    assert_eq!(printed("--stdout=down"), down);
-    let migrations = FileBasedMigrations::from_path(folder.path().join("migrations")).unwrap();
+    let words = format!("count_all --file {}", file.display());
+    let (ran, migrations) = generate_triggers(&database, &words, &[]);
+    assert_eq!(
+        ran.json()["counters"],
+        serde_json::json!(["tag_counters.usages"])
+    );
+    let written = ran.json()["migration"].as_str().unwrap().to_owned();
+    for (file, part) in [("up.sql", "--stdout"), ("down.sql", "--stdout=down")] {
+        let written = std::fs::read_to_string(format!("{written}/{file}")).unwrap();
+        let printed = database.command(&format!("generate trigger {words} {part}"));
+        assert_eq!(printed.stdout, written);
+    }
+    let migrations = FileBasedMigrations::from_path(migrations.path()).unwrap();
     let conn = &mut open(&database);
     conn.run_pending_migrations(migrations.clone()).unwrap();
     conn.revert_last_migration(migrations.clone()).unwrap();
@@ -117,11 +106,13 @@ fn counted() -> TestDatabase {
 
 /// Sets the counts to 0 of entities without a counted row, which somebody else might keep.
 fn zero(database: &TestDatabase) {
-    let left = "entities without a counted row have another count than 0: left as they are";
-    let recounted = database.run(&["recount"]).stdout;
-    assert!(recounted.contains(left), "{recounted}");
-    let recounted = database.run(&["recount", "--zero"]).stdout;
-    assert!(!recounted.contains(left), "{recounted}");
+    let conn = &mut open(database);
+    database.assert_agrees();
+    assert_ne!(number(&wrong(), conn), 0);
+    database
+        .command("recount --zero")
+        .prints("posts.tag_count of 3: stored 7, rows 0");
+    assert_eq!(number(&wrong(), conn), 0);
 }
 
 #[test]
@@ -130,7 +121,7 @@ fn a_row_counts_in_slots_and_in_columns() {
     zero(&database);
     let conn = &mut open(&database);
     let mut then = |statement: &str| {
-        conn.batch_execute(statement).unwrap();
+        conn.run(statement);
         assert_eq!(number(&wrong(), conn), 0, "{statement}");
     };
     then("SELECT 1");
@@ -154,11 +145,7 @@ fn a_row_counts_in_slots_and_in_columns() {
     then("DELETE FROM post_tags; DELETE FROM posts");
     let checked = database.run(&["check", "--json"]).stdout;
     assert!(!checked.contains("\"trigger_"), "{checked}");
-    let recounted = database.run(&["recount", "--dry-run"]).stdout;
-    assert_eq!(
-        recounted,
-        "count_post_tags: all counts agree with post_tags\ncount_posts: all counts agree with posts\n"
-    );
+    database.assert_agrees();
 }
 
 #[test]
@@ -166,12 +153,11 @@ fn a_recount_corrects_columns() {
     let database = counted();
     zero(&database);
     let conn = &mut open(&database);
-    conn.batch_execute(
+    conn.run(
         "UPDATE posts SET tag_count = 40, weight = 0; UPDATE users SET post_count = 1;
          UPDATE tag_counters SET usages = usages + 1 WHERE tag_id = 2",
-    )
-    .unwrap();
-    let dry = database.run(&["recount", "--dry-run", "--zero"]).stdout;
+    );
+    let dry = database.command("recount --dry-run --zero").stdout;
     assert!(
         dry.contains("posts.tag_count of 1: stored 40, rows 2\n"),
         "{dry}"
@@ -193,84 +179,69 @@ fn a_recount_corrects_columns() {
 #[test]
 fn a_missing_trigger_of_a_column_is_found() {
     let database = counted();
-    let conn: &mut Conn = &mut open(&database);
     let of = if BACKEND == "postgres" {
         " ON posts"
     } else {
         ""
     };
-    conn.batch_execute(&format!("DROP TRIGGER count_posts_insert{of}"))
-        .unwrap();
-    let checked = database.run(&["check"]);
-    let text: Vec<_> = checked.stdout.split_whitespace().collect();
-    assert!(
-        checked.code == 3
-            && text
-                .join(" ")
-                .contains("posts has no trigger count_posts_insert."),
-        "{checked:?}"
-    );
+    database.execute(&format!("DROP TRIGGER count_posts_insert{of}"));
+    let checked = database.run(&["check", "--json"]);
+    checked.prints("posts has no trigger count_posts_insert.");
 }
 
 #[test]
 fn a_column_that_cannot_be_counted_in_is_refused() {
     let database = TestDatabase::create();
     database.execute(TABLES);
-    database.execute("ALTER TABLE posts ADD COLUMN stars BIGINT NOT NULL DEFAULT 5");
-    for (count, why) in [
-        ("post_id:posts.stars", "posts.stars has the default"),
+    database.execute(
+        "ALTER TABLE posts ADD COLUMN stars BIGINT NOT NULL DEFAULT 5;
+         CREATE VIEW post_statistics AS SELECT id, tag_count FROM posts",
+    );
+    for (rows, count, why) in [
         (
-            "post_id:posts.views",
-            "a column that is counted in is BIGINT NOT NULL DEFAULT 0",
+            "post_tags",
+            "post_id:posts.stars",
+            "posts.stars has the default",
         ),
-        ("post_id:posts.likes", "posts.likes may be NULL"),
         (
+            "post_tags",
+            "post_id:posts.views",
+            "counted in is BIGINT NOT NULL DEFAULT 0",
+        ),
+        (
+            "post_tags",
+            "post_id:posts.likes",
+            "posts.likes may be NULL",
+        ),
+        (
+            "post_tags",
             "post_id:posts.loves",
             "posts has no column loves to count in",
         ),
-        ("post_id,tag_id:posts.tag_count", "counts for each id"),
-    ] {
-        let ran = database.run(&[
-            "generate",
-            "trigger",
-            "count_it",
-            "--rows",
+        (
             "post_tags",
-            "--count",
-            count,
-            "--stdout",
-        ]);
-        assert!(
-            ran.code == 1 && ran.stderr.contains(why),
-            "{count}: {ran:?}"
-        );
+            "post_id,tag_id:posts.tag_count",
+            "counts for each id",
+        ),
+        (
+            "post_tag",
+            "post_id:posts.tag_count",
+            "there is no ordinary table post_tag",
+        ),
+        (
+            "post_statistics",
+            "post_id:posts.tag_count",
+            "there is no ordinary table post_statistics",
+        ),
+        (
+            "post_tags",
+            "post_id:post_statistics.tag_count",
+            "there is no ordinary table post_statistics",
+        ),
+    ] {
+        let words = format!("generate trigger count_it --rows {rows} --count {count} --stdout");
+        database.command(&words).fails(why);
     }
-}
-
-#[test]
-fn what_is_no_table_is_told_by_what_there_is() {
-    let database = TestDatabase::create();
-    database.execute(TABLES);
-    database.execute("CREATE VIEW post_statistics AS SELECT id, tag_count FROM posts");
-    let run = |rows, count| {
-        let args = [
-            "generate", "trigger", "count_it", "--rows", rows, "--count", count, "--stdout",
-        ];
-        database.run(&args).stderr
-    };
-    let rows = run("post_tag", "post_id:posts.tag_count");
-    let tables = "there is no table post_tag; the tables are post_tags, posts, tags, users";
-    assert!(rows.contains(tables), "{rows}");
-    let rows = run("post_statistics", "post_id:posts.tag_count");
-    assert!(
-        rows.contains("post_statistics is a view, whose rows no trigger counts"),
-        "{rows}"
-    );
-    let view = run("post_tags", "post_id:post_statistics.tag_count");
-    assert!(
-        view.contains("post_statistics is a view: count in a table that it reads"),
-        "{view}"
-    );
 }
 
 /// Replies are rows of the table whose column counts them.
@@ -283,37 +254,21 @@ fn rows_can_count_in_their_own_table() {
              FOREIGN KEY (reply_to) REFERENCES comments (id)
          )",
     );
-    let folder = tempdir().unwrap();
-    let ran = database.run(&[
-        "generate",
-        "trigger",
-        "count_replies",
-        "--rows",
-        "comments",
-        "--count",
-        "reply_to:comments.replies",
-        "--migration-dir",
-        folder.path().to_str().unwrap(),
-    ]);
+    let words = "count_replies --rows comments --count reply_to:comments.replies";
+    let (ran, folder) = generate_triggers(&database, words, &[]);
     if BACKEND == "mysql" {
-        assert!(
-            ran.stderr
-                .contains("cannot change the table of its own row"),
-            "{ran:?}"
-        );
+        ran.fails("cannot change the table of its own row");
         return;
     }
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
     migrate(&database, &folder);
     let conn = &mut open(&database);
-    conn.batch_execute(
+    conn.run(
         "INSERT INTO comments (id, reply_to) VALUES (1, NULL);
          INSERT INTO comments (id, reply_to) VALUES (2, 1), (3, 1);
          INSERT INTO comments (id, reply_to) VALUES (4, 2);
          UPDATE comments SET reply_to = 3 WHERE id = 4;
          DELETE FROM comments WHERE id = 2",
-    )
-    .unwrap();
+    );
     let replies = |id: i64, conn: &mut Conn| {
         number(
             &format!("SELECT replies FROM comments WHERE id = {id}"),
@@ -321,10 +276,7 @@ fn rows_can_count_in_their_own_table() {
         )
     };
     assert_eq!([1, 3, 4].map(|id| replies(id, conn)), [1, 1, 0]);
-    assert_eq!(
-        database.run(&["recount"]).stdout,
-        "count_replies: all counts agree with comments\n"
-    );
+    database.assert_agrees();
 }
 
 /// Comments have likes, and a post's score is the likes of its comments.
@@ -343,31 +295,25 @@ fn a_column_that_is_counted_in_can_be_a_weight() {
          INSERT INTO comment_likes VALUES (1, 1), (1, 2), (2, 1), (3, 1)",
     );
     let folder = tempdir().unwrap();
-    let definitions = |likes: &str| {
-        let file = folder.path().join("counters.toml");
-        let definitions = format!(
-            "[[trigger]]\nname = \"count_scores\"\nrows = \"comments\"\ncount = [\"post_id:posts.score=likes\"]\n\
-             [[trigger]]\nname = \"{likes}\"\nrows = \"comment_likes\"\ncount = [\"comment_id:comments.likes\"]"
-        );
-        std::fs::write(&file, definitions).unwrap();
-        let migrations = folder.path().join("migrations");
-        database.run(&[
-            "generate",
-            "trigger",
-            "count_all",
-            "--file",
-            file.to_str().unwrap(),
-            "--migration-dir",
-            migrations.to_str().unwrap(),
-        ])
-    };
-    let ran = definitions("count_likes");
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let migrations = FileBasedMigrations::from_path(folder.path().join("migrations")).unwrap();
+    let file = folder.path().join("counters.toml");
+    let definitions = "
+        [[trigger]]
+        name = \"count_scores\"
+        rows = \"comments\"
+        count = [\"post_id:posts.score=likes\"]
+        [[trigger]]
+        name = \"count_likes\"
+        rows = \"comment_likes\"
+        count = [\"comment_id:comments.likes\"]";
+    std::fs::write(&file, definitions).unwrap();
+    create_triggers(
+        &database,
+        &format!("count_all --file {}", file.display()),
+        &[],
+    );
     let conn = &mut open(&database);
-    conn.run_pending_migrations(migrations).unwrap();
     let mut scores = |statement: &str| {
-        conn.batch_execute(statement).unwrap();
+        conn.run(statement);
         [1, 2].map(|id| number(&format!("SELECT score FROM posts WHERE id = {id}"), conn))
     };
     assert_eq!(scores("SELECT 1"), [3, 1]);
@@ -392,26 +338,14 @@ fn a_column_that_is_counted_in_can_be_a_weight() {
 fn counters_are_written_in_the_order_of_the_definition() {
     let database = TestDatabase::create();
     database.execute(TABLES);
-    let counts = [
-        "user_id:users.post_count",
-        "post_id:posts.tag_count",
-        "tag_id:tag_counters.usages",
-    ];
+    let counts =
+        words("user_id:users.post_count post_id:posts.tag_count tag_id:tag_counters.usages");
     let quote = if BACKEND == "mysql" { '`' } else { '"' };
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
-        let mut args = vec![
-            "generate",
-            "trigger",
-            "count_it",
-            "--rows",
-            "post_tags",
-            "--stdout",
-        ];
-        for i in order {
-            args.extend(["--count", counts[i]]);
-        }
-        let ran = database.run(&args);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        let counts_in_order = order.map(|i| format!(" --count {}", counts[i]));
+        let words = "generate trigger count_it --rows post_tags --stdout".to_owned();
+        let ran = database.command(&(words + &counts_in_order.concat()));
+        ran.works();
         let begin = match BACKEND {
             "postgres" => "TG_OP = 'INSERT'",
             _ => "AFTER INSERT ON",

@@ -1,9 +1,8 @@
 //! The recipes of docs/triggers.md, as they stand there.
 
+use crate::behaviour::Execute;
 use std::path::Path;
 use std::process::Command;
-
-use diesel::connection::SimpleConnection;
 
 use super::{OTHER_COUNTERS, PARENTS, integer, likes_of, migrate, number, open};
 use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
@@ -84,14 +83,12 @@ fn a_like_counts_once() {
             "INSERT INTO article_likes (article_id, user_id) VALUES (1, 7) {}",
             do_nothing()
         );
-        conn.batch_execute(&like).unwrap();
+        conn.run(&like);
     }
     assert_eq!(likes_of(1, conn), 1);
-    conn.batch_execute("INSERT INTO article_likes (article_id, user_id) VALUES (1, 8)")
-        .unwrap();
+    conn.run("INSERT INTO article_likes (article_id, user_id) VALUES (1, 8)");
     assert_eq!(likes_of(1, conn), 2);
-    conn.batch_execute("DELETE FROM article_likes WHERE user_id = 7")
-        .unwrap();
+    conn.run("DELETE FROM article_likes WHERE user_id = 7");
     assert_eq!(likes_of(1, conn), 1);
     run("Check and recount", &database);
 }
@@ -102,11 +99,10 @@ fn a_view_counts_once_for_each_visitor_and_day() {
     run("A view", &database);
     let conn = &mut open(&database);
     for (visitor, day) in [("a", 1), ("a", 1), ("b", 1), ("a", 2)] {
-        conn.batch_execute(&format!(
+        conn.run(&format!(
             "INSERT INTO article_views VALUES (1, '{visitor}', '2026-01-0{day}') {}",
             do_nothing()
-        ))
-        .unwrap();
+        ));
     }
     let views = |day| {
         format!(
@@ -137,14 +133,13 @@ fn a_comment_counts_for_its_article_its_writer_and_the_site() {
     );
     run("What a row counts", &database);
     let conn = &mut open(&database);
-    conn.batch_execute(
+    conn.run(
         "INSERT INTO comments VALUES
              (1, 1, 1, 10, TRUE, NULL, '2026-01-01 10:00:00'),
              (2, 1, NULL, 20, TRUE, NULL, '2026-01-01 10:00:00'),
              (3, 2, 1, 40, FALSE, NULL, '2026-01-02 10:00:00'),
              (4, 2, 2, 80, TRUE, NULL, '2026-01-02 10:00:00')",
-    )
-    .unwrap();
+    );
     let mut counts = || {
         [
             ("comments", "article_counters WHERE article_id = 1"),
@@ -187,10 +182,9 @@ fn likes_in(column: &str, conn: &mut Conn) -> [i64; 3] {
 }
 
 fn write_likes(conn: &mut Conn) {
-    conn.batch_execute(
+    conn.run(
         "INSERT INTO article_likes VALUES (3, 1), (3, 2); DELETE FROM article_likes WHERE article_id = 2",
-    )
-    .unwrap();
+    );
 }
 
 #[test]
@@ -241,7 +235,7 @@ fn triggers_of_ones_own_are_replaced() {
     write_likes(conn);
     assert_eq!(likes_in("articles.like_count", conn), [2, 0, 2]);
     let checked = database.run(&["check"]);
-    assert_eq!(checked.code, 0, "{}", checked.stdout);
+    checked.works();
 }
 
 #[test]
@@ -252,16 +246,8 @@ fn a_maximum_stays_a_subquery() {
          INSERT INTO comments VALUES (1, 1, '2026-01-01 10:00:00'), (2, 1, '2026-01-02 10:00:00')",
     );
     run("A maximum", &database);
-    let refused = database.run(&[
-        "generate",
-        "trigger",
-        "count_last",
-        "--rows",
-        "comments",
-        "--count",
-        "article_id:article_counters.comments=max(created_at)",
-    ]);
-    assert!(refused.stderr.contains("subquery"), "{}", refused.stderr);
+    let refused = database.command("generate trigger count_last --rows comments --count article_id:article_counters.comments=max(created_at)");
+    refused.fails("subquery");
 }
 
 #[test]
@@ -284,11 +270,10 @@ fn a_file_of_definitions_is_one_migration() {
     );
     run("Several tables", &database);
     let conn = &mut open(&database);
-    conn.batch_execute(
+    conn.run(
         "INSERT INTO post_tags VALUES (1, 1), (1, 2);
          INSERT INTO comments VALUES (1, 1, TRUE, '2026-01-01 10:00:00'), (2, 1, FALSE, '2026-01-01 10:00:00')",
-    )
-    .unwrap();
+    );
     let mut count = |counter: &str, table: &str| {
         let sum = format!("SELECT CAST(SUM({counter}) AS {}) FROM {table}", integer());
         number(&sum, conn)

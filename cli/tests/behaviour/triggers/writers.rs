@@ -1,8 +1,8 @@
 //! Writers of rows that count in the same counters.
 
+use crate::behaviour::Execute;
 use std::thread;
 
-use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_counters::dsl::claim_slot;
 use rand::seq::SliceRandom;
@@ -57,6 +57,5 @@ fn write(first_id: i64, conn: &mut crate::Conn) {
     };
     let single = single.map(|row| insert(vec![row]));
     let statements = single.chain([insert(bulk.collect())]).collect::<String>();
-    conn.batch_execute(&format!("{begin}{statements}COMMIT"))
-        .unwrap();
+    conn.run(&format!("{begin}{statements}COMMIT"));
 }

@@ -1,8 +1,7 @@
 CREATE TABLE articles (
     id BIGINT PRIMARY KEY,
     title TEXT NOT NULL,
-    total_views BIGINT NOT NULL DEFAULT 0,
-    updated_at TIMESTAMP NULL
+    total_views BIGINT NOT NULL DEFAULT 0
 );
 CREATE TABLE comments (
     id BIGINT AUTO_INCREMENT PRIMARY KEY,
@@ -30,11 +29,6 @@ CREATE TABLE `odd ``"name` (
     `the "entity``` INTEGER NOT NULL, `select` DATE NOT NULL, `slot's` SMALLINT NOT NULL,
     `views; --` BIGINT NOT NULL DEFAULT 0, `größe` BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (`the "entity```, `select`, `slot's`)
-);
-CREATE TABLE notes (
-    id BIGINT AUTO_INCREMENT PRIMARY KEY,
-    subject VARCHAR(20) NOT NULL,
-    subject_id BIGINT NOT NULL
 );
 CREATE TABLE site_counters (
     day DATE NOT NULL, slot SMALLINT NOT NULL,

@@ -1,5 +1,4 @@
 DROP TABLE site_counters;
-DROP TABLE notes;
 DROP TABLE "odd `""name";
 DROP TABLE file_counters;
 DROP TABLE page_counters;

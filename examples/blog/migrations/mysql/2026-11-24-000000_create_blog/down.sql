@@ -1,5 +1,4 @@
 DROP TABLE IF EXISTS cookie_keys;
-DROP TABLE IF EXISTS counter_buffers;
 DROP TABLE IF EXISTS article_counters;
 DROP TABLE IF EXISTS article_likes;
 DROP TABLE IF EXISTS comments;

@@ -41,13 +41,6 @@ CREATE TABLE IF NOT EXISTS article_counters (
     FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE
 );
 
--- The batches that the buffer of page views has written, so that none is written twice.
-CREATE TABLE IF NOT EXISTS counter_buffers (
-    id    BIGINT NOT NULL PRIMARY KEY,
-    batch BIGINT NOT NULL,
-    day   DATE   NOT NULL
-);
-
 CREATE TABLE IF NOT EXISTS cookie_keys (
     id     SMALLINT      NOT NULL PRIMARY KEY,
     secret VARBINARY(64) NOT NULL

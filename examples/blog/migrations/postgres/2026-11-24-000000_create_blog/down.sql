@@ -1,5 +1,4 @@
 DROP TABLE cookie_keys;
-DROP TABLE counter_buffers;
 DROP TABLE article_counters;
 DROP TABLE article_likes;
 DROP TABLE comments;

@@ -36,13 +36,6 @@ CREATE TABLE article_counters (
     PRIMARY KEY (article_id, day, slot)
 ) WITHOUT ROWID;
 
--- The batches that the buffer of page views has written, so that none is written twice.
-CREATE TABLE counter_buffers (
-    id    BIGINT NOT NULL PRIMARY KEY,
-    batch BIGINT NOT NULL,
-    day   DATE   NOT NULL
-);
-
 CREATE TABLE cookie_keys (
     id     SMALLINT NOT NULL PRIMARY KEY,
     secret BLOB     NOT NULL

@@ -1,0 +1,255 @@
+//! The ways of counting, under each workload.
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicI16, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use diesel::QueryResult;
+use diesel::r2d2::{ManageConnection, Pool};
+use diesel::result::Error;
+use diesel_counters::Slot;
+
+use crate::Plan;
+use crate::compare::{Cell, commit, compare, on_threads};
+use crate::database::{Engine, with_connection};
+use crate::schema::{create_tables, drop_tables};
+use crate::server::on_each;
+use crate::tally::Tally;
+use crate::way::{Counting, Way, Ways};
+use crate::workload::Workload;
+
+#[derive(clap::Args)]
+pub struct Count {
+    #[command(flatten)]
+    plan: Plan,
+    /// Measure the workloads whose names contain this, such as "1 connection, no hold"
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
+    /// Measure the ways whose names contain one of these, such as "INSERT alone"
+    #[arg(long, value_name = "TEXT")]
+    way: Vec<String>,
+    /// SQL to run on each connection, such as one that sets the isolation level
+    #[arg(long, value_name = "SQL", default_value = "")]
+    session: String,
+    /// Read the total of the first entity before it is counted, in the same transaction
+    #[arg(long)]
+    read: bool,
+}
+
+pub fn run(args: &Count) -> Result<()> {
+    on_each(&args.plan.databases, |engine, url| {
+        with_connection!(engine, measure(engine, url, args))
+    })
+}
+
+fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
+    let conn = &mut C::connect(url)?;
+    let others = conn.number(C::OTHER_SESSIONS)?;
+    let urls = &[url.to_owned()];
+    for workload in Workload::all(engine) {
+        let name = workload.name();
+        let mut ways = workload.ways(engine);
+        let is_named = |way: &Way| args.way.iter().any(|name| way.name().contains(name));
+        ways.retain(|way| args.way.is_empty() || is_named(way));
+        if ways.is_empty() || !name.contains(&args.only) {
+            continue;
+        }
+        let bases = [Way::NoCounter, Way::Ceiling, Way::OneRow].into_iter();
+        let place = |base| ways.iter().position(|&way| way == base);
+        let bases: Vec<_> = bases
+            .filter_map(|way| Some((way.name(), place(way)?)))
+            .collect();
+        let names: Vec<_> = ways.iter().map(|way| way.name()).collect();
+        let (rounds, seconds) = (args.plan.rounds(3), args.plan.seconds(1.2));
+        let table = compare(&name, &names, &bases, rounds, |i| {
+            create_tables(conn)?;
+            wait_for_sessions(conn, others)?;
+            let way = ways[i];
+            let run = Run {
+                urls,
+                workload,
+                way,
+                partitions: false,
+                session: &args.session,
+                reads: args.read,
+                seconds,
+            };
+            let cell = run.cell::<C>();
+            let cell = cell.with_context(|| format!("{name}: {}", way.name()))?;
+            // A way that loses counts has no figures.
+            if let Some((column, table)) = way.counter() {
+                let counted = workload.entities.number() * cell.tally.committed;
+                let stored = format!("SELECT COALESCE(SUM({column}), 0) FROM {table}");
+                let stored = conn.number(&stored)?;
+                ensure!(
+                    stored == counted as i64,
+                    "{table} has {stored} of {counted}"
+                );
+            }
+            Ok(cell)
+        })?;
+        println!("{table}");
+    }
+    Ok(drop_tables(conn)?)
+}
+
+/// Waits until the server has ended the sessions of the cell before, which hold the least numbers: until
+/// it has no more than the `others`. It gives up where the server is shared.
+pub fn wait_for_sessions<C: Ways>(conn: &mut C, others: i64) -> Result<()> {
+    let end = Instant::now() + Duration::from_secs(2);
+    while conn.number(C::OTHER_SESSIONS)? > others && Instant::now() < end {
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// What is run for a cell.
+pub struct Run<'a> {
+    /// One for each node, each of which has the connections of the workload.
+    pub urls: &'a [String],
+    pub workload: Workload,
+    pub way: Way,
+    /// Whether each node has its own share of the slots.
+    pub partitions: bool,
+    pub session: &'a str,
+    pub reads: bool,
+    pub seconds: f64,
+}
+
+impl Run<'_> {
+    pub fn cell<C: Ways>(&self) -> Result<Cell> {
+        let pools = self.urls.iter().zip(0..);
+        let pools = pools.map(|(url, node)| self.pool::<C>(url, node));
+        let pools = pools.collect::<Result<Vec<_>>>()?;
+        let threads = self.workload.threads as usize;
+        let states = pools.iter().flat_map(|pool| vec![pool; threads]).collect();
+        on_threads(states, self.seconds, |pool, end, tally| {
+            self.once(pool, end, tally)
+        })
+    }
+
+    /// As many slots as connections, rounded up to 32 or 64.
+    fn slots(&self, node: u16) -> Slot {
+        let nodes = self.urls.len() as u16;
+        match self.workload.connections {
+            _ if self.partitions => Slot::Partition {
+                index: node,
+                of: nodes,
+            },
+            0..=32 => Slot::Partition { index: 0, of: 2 },
+            _ => Slot::Connection,
+        }
+    }
+
+    fn pool<C: Ways>(&self, url: &str, node: u16) -> Result<Pool<Sessions<C>>> {
+        let connections = self.workload.connections;
+        let sessions = Sessions {
+            url: url.to_owned(),
+            session: self.session.to_owned(),
+            slots: self.slots(node),
+            next: (node as i16 * connections as i16 + 1).into(),
+            connection: PhantomData,
+        };
+        Pool::builder()
+            .max_size(connections)
+            // While transactions deadlock, other threads wait long for a connection.
+            .connection_timeout(Duration::from_secs(600))
+            // The test is a round trip before each transaction.
+            .test_on_check_out(false)
+            .build(sessions)
+            .context("cannot connect")
+    }
+
+    fn once<C: Ways>(
+        &self,
+        pool: &Pool<Sessions<C>>,
+        end: Instant,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        let mut session = pool.get().context("no connection from the pool")?;
+        let entities = self.workload.entities;
+        let ids = entities.choose(self.way, session.slot, &mut rand::rng());
+        if Instant::now() >= end {
+            return Ok(());
+        }
+        commit(end, tally, || self.transaction(&mut session, &ids, end))
+    }
+
+    fn transaction<C: Ways>(
+        &self,
+        session: &mut Session<C>,
+        ids: &[i64],
+        end: Instant,
+    ) -> QueryResult<()> {
+        let counting = Counting {
+            way: self.way,
+            slots: session.slots,
+            slot: session.slot,
+        };
+        if self.way.is_alone() {
+            return session.conn.count_alone(counting, ids[0]);
+        }
+        session.conn.write(|conn| {
+            if self.reads {
+                // Its snapshot is taken here.
+                conn.total(self.way, ids[0])?;
+            }
+            conn.insert_comment(ids[0])?;
+            for &id in ids {
+                // A transaction that is late by more is stalled by deadlocks.
+                if Instant::now() > end + Duration::from_millis(500) {
+                    return Err(Error::RollbackTransaction);
+                }
+                conn.count(counting, id)?;
+            }
+            if !self.workload.hold.is_zero() {
+                thread::sleep(self.workload.hold);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Opens a pool's connections.
+struct Sessions<C> {
+    url: String,
+    session: String,
+    slots: Slot,
+    next: AtomicI16,
+    connection: PhantomData<fn() -> C>,
+}
+
+/// A connection, and a slot that no other connection has.
+struct Session<C> {
+    conn: C,
+    slots: Slot,
+    slot: i16,
+}
+
+impl<C: Ways> ManageConnection for Sessions<C> {
+    type Connection = Session<C>;
+    type Error = diesel::r2d2::Error;
+
+    fn connect(&self) -> Result<Session<C>, Self::Error> {
+        let mut conn = C::connect(&self.url)?;
+        conn.claim()?;
+        if !self.session.is_empty() {
+            conn.batch_execute(&self.session)?;
+        }
+        Ok(Session {
+            conn,
+            slots: self.slots,
+            slot: self.next.fetch_add(1, Relaxed),
+        })
+    }
+
+    fn is_valid(&self, session: &mut Session<C>) -> Result<(), Self::Error> {
+        Ok(session.conn.ping()?)
+    }
+
+    fn has_broken(&self, session: &mut Session<C>) -> bool {
+        session.conn.is_broken()
+    }
+}

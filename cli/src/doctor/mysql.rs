@@ -1,0 +1,93 @@
+//! The waits, from the views of MySQL and of MariaDB.
+
+use anyhow::Result;
+use diesel::dsl;
+use diesel::prelude::*;
+use diesel::result::Error;
+use diesel::sql_types::{Bool, Text};
+
+use super::{LockWait, Looks, Wait, lock_row};
+use crate::database::MYSQL;
+use crate::sql::{Sql, sql};
+
+/// The locks that transactions wait for. MariaDB has kept the views that MySQL 8 has moved.
+const OF_MYSQL: &str = "
+    (SELECT requesting_engine_transaction_id AS waiter, blocking_engine_transaction_id AS holder,
+        index_name, lock_data,
+        CONCAT('`', REPLACE(l.object_schema, '`', '``'), '`.`', REPLACE(l.object_name, '`', '``'), '`') AS lock_table
+    FROM performance_schema.data_lock_waits w
+    JOIN performance_schema.data_locks l ON l.engine_lock_id = w.requesting_engine_lock_id)";
+
+/// It writes the partition behind the table's name.
+const OF_MARIADB: &str = "
+    (SELECT requesting_trx_id AS waiter, blocking_trx_id AS holder, lock_index AS index_name, lock_data,
+        SUBSTRING_INDEX(lock_table, ' /*', 1) AS lock_table
+    FROM information_schema.innodb_lock_waits
+    JOIN information_schema.innodb_locks ON lock_id = requested_lock_id)";
+
+/// InnoDB's times are in whole seconds, and by the clock of the system: not the session's,
+/// which Diesel has set to UTC.
+const ROW_WAITS: &str = "
+    SELECT CAST(r.trx_mysql_thread_id AS SIGNED) AS waiter,
+        COALESCE(1e0 * TIMESTAMPDIFF(SECOND, r.trx_wait_started,
+            CONVERT_TZ(NOW(), @@session.time_zone, 'SYSTEM')), 0) AS seconds,
+        CAST(l.lock_table AS CHAR) AS parent,
+        CASE l.index_name WHEN 'PRIMARY' THEN CAST(l.lock_data AS CHAR) END AS place,
+        CAST(r.trx_query AS CHAR) AS statement,
+        CASE WHEN b.trx_state <> 'LOCK WAIT' THEN CAST(CONCAT('session ', b.trx_mysql_thread_id,
+            ', in a transaction since ', b.trx_started, ' by the clock of the server: ',
+            COALESCE(LEFT(b.trx_query, 160), 'idle')) AS CHAR) END AS holder
+    FROM {waits} l
+    JOIN information_schema.innodb_trx r ON r.trx_id = l.waiter
+    JOIN information_schema.innodb_trx b ON b.trx_id = l.holder
+    ORDER BY waiter, holder IS NULL, holder";
+
+pub fn look(looks: &mut Looks<'_>) -> Result<Vec<Wait>> {
+    let counters = looks.counters;
+    let is_mariadb = dsl::sql::<Bool>("VERSION() LIKE '%MariaDB%'");
+    let is_on = dsl::sql::<Bool>("@@performance_schema");
+    let (is_mariadb, is_on): (bool, bool) =
+        diesel::select((is_mariadb, is_on)).get_result(looks.conn)?;
+    if !is_mariadb && !is_on {
+        let why = "which sessions wait: start the server with performance_schema = ON";
+        looks.miss(why.to_owned());
+        return Ok(Vec::new());
+    }
+    let locks = if is_mariadb { OF_MARIADB } else { OF_MYSQL };
+    let table = &counters.table;
+    let sql_table = MYSQL.quoted_in(Some(&table.in_schema), &table.name);
+    let parent = counters.parent.as_ref();
+    let sql_parent = parent.map(|p| MYSQL.quoted_in(Some(&p.in_schema), &p.table));
+    let mut rows = allowed(looks, is_mariadb, &sql(ROW_WAITS.replace("{waits}", locks)))?;
+    rows.dedup_by_key(|lock| lock.waiter);
+    let kinds: Vec<_> = counters.entity.iter().map(|entity| entity.kind).collect();
+    let mut waits = Vec::new();
+    for mut lock in rows {
+        let lock_table = lock.parent.take();
+        if lock_table.as_ref() == Some(&sql_table) {
+            let row = lock.place.as_ref().and_then(|data| lock_row(data, &kinds));
+            waits.push(lock.wait(row));
+        } else if lock_table == sql_parent && lock.may_count_in(counters) {
+            lock.parent = parent.map(|parent| parent.table.clone());
+            waits.push(lock.wait(None));
+        }
+    }
+    Ok(waits)
+}
+
+/// What a query finds, or nothing if the account lacks a right.
+fn allowed(looks: &mut Looks<'_>, is_mariadb: bool, query: &Sql) -> Result<Vec<LockWait>> {
+    match query.clone().load(looks.conn) {
+        Err(Error::DatabaseError(_, why)) if why.message().contains("denied") => {}
+        found => return Ok(found?),
+    }
+    let account =
+        dsl::sql::<Text>("CONCAT('`', REPLACE(CAST(CURRENT_USER() AS CHAR), '@', '`@`'), '`')");
+    let account: String = diesel::select(account).get_result(looks.conn)?;
+    let mut grants = format!("GRANT PROCESS ON *.* TO {account};");
+    if !is_mariadb {
+        grants += &format!(" GRANT SELECT ON performance_schema.* TO {account};");
+    }
+    looks.miss(format!("which sessions wait; to see it: {grants}"));
+    Ok(Vec::new())
+}

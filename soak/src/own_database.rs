@@ -1,0 +1,58 @@
+//! The database that a run creates for itself.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+
+use super::{Conn, DROP_DATABASE, IS_SQLITE};
+use crate::run::PATIENCE;
+
+/// Connects, and waits while the server starts.
+pub fn connect(url: &str) -> Result<Conn> {
+    let began = Instant::now();
+    loop {
+        match Conn::establish(url) {
+            Ok(conn) => return Ok(conn),
+            Err(error) if began.elapsed() > PATIENCE => return Err(error.into()),
+            Err(_) => thread::sleep(Duration::from_millis(50)),
+        }
+    }
+}
+
+pub struct OwnDatabase {
+    server: String,
+    name: String,
+    /// The database on each node.
+    pub urls: Vec<String>,
+}
+
+impl OwnDatabase {
+    /// Creates it on the server, or cluster, of these URLs. On SQLite, it is the file.
+    pub fn create(nodes: &[String]) -> Result<Self> {
+        let name = format!("soak_{}", rand::random::<u32>());
+        let mut urls = nodes.to_vec();
+        if !IS_SQLITE {
+            connect(&nodes[0])?.batch_execute(&format!("CREATE DATABASE {name}"))?;
+            for url in &mut urls {
+                let (to, _) = url.rsplit_once('/').context("the URL has no database")?;
+                *url = format!("{to}/{name}");
+            }
+        }
+        Ok(OwnDatabase {
+            server: nodes[0].clone(),
+            name,
+            urls,
+        })
+    }
+
+    pub fn remove(self) -> Result<()> {
+        if !IS_SQLITE {
+            let drop = DROP_DATABASE.replace("{name}", &self.name);
+            connect(&self.server)?.batch_execute(&drop)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,227 @@
+//! The ends of what can be counted, stored and read, and what is refused beyond.
+
+use chrono::NaiveDate;
+use diesel::prelude::*;
+use diesel::result::Error;
+use diesel::sql_types::BigInt;
+use diesel_counters::dsl::{delete_counters, recount, set_counter};
+use diesel_counters::prelude::*;
+use diesel_counters::{Period, is_overflow};
+use diesel_counters_tests::models::{
+    Article, monthly_counters, timeless_counters, weekly_counters,
+};
+use diesel_counters_tests::schema::article_counters::{likes, views};
+use diesel_counters_tests::schema::articles;
+use diesel_counters_tests::schema::user_counters::{self, visits};
+use diesel_counters_tests::watch::watch;
+
+use super::{count_on, day, rows, utc_today};
+use crate::{Conn, TestDatabase};
+
+#[test]
+fn adding_nothing_does_not_reach_the_database() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let watched = watch(&mut conn, |conn| {
+        article.incr_counter_by(views, 0, conn).unwrap();
+        let both = article.incr_counter_by((views, likes), (0, 0), conn);
+        assert_eq!(both, Ok(()));
+        for counts in [vec![(1, 0)], vec![(1, 2), (1, -2)], vec![]] {
+            assert_eq!(increment(views).of_many(counts).execute(conn), Ok(0));
+        }
+        assert_eq!(Article::counter_values(&[], views, conn), Ok(vec![]));
+    });
+    assert_eq!(watched.queries, [""; 0]);
+}
+
+#[test]
+fn an_increment_counts_on_todays_date_in_utc() {
+    let (_database, mut conn, article) = TestDatabase::with_article();
+    let before = utc_today();
+    for rows in [1, super::OF_AN_OLD_ROW] {
+        let reported = increment(views).of(1_i64).execute(&mut conn);
+        assert_eq!(reported, Ok(rows));
+    }
+    let today = rows(&article, &mut conn)[0].day;
+    assert!((before..=utc_today()).contains(&today), "{today}");
+}
+
+#[test]
+fn a_model_is_given_where_a_key_goes() {
+    let (conn, _database, article) = &mut TestDatabase::with_connection();
+    let article = &*article;
+    increment(views).of(article).by(3).execute(conn).unwrap();
+    let value = counter_value(views).of(article).get_result(conn);
+    assert_eq!(value, Ok(3_i64));
+    let page = [article, &super::article(2)];
+    let values = counter_value(views).of_many(page).load(conn);
+    assert_eq!(values, Ok(vec![3, 0]));
+    let set = set_counter(views).of(article).to(1);
+    assert_eq!(set.execute(conn), Ok(3));
+    let bars = counter_series(views).of(article).load(conn).unwrap();
+    assert_eq!(bars.iter().map(|bar| bar.1).sum::<i64>(), 1);
+}
+
+/// More than a statement can bind, each twice.
+#[test]
+fn each_operation_on_many_takes_any_number_of_keys() {
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
+    let number = 17_000;
+    let keys: Vec<i32> = (0..number).chain((0..number).rev()).collect();
+    let counts = increment(visits).of_many(keys.iter().map(|&key| (key, 1)));
+    assert_eq!(counts.execute(conn), Ok(number as usize));
+    let values = counter_value(visits).of_many(&keys).load(conn);
+    assert_eq!(values, Ok(vec![2; keys.len()]));
+    let series = counter_series(visits).of_many(&keys).load(conn).unwrap();
+    assert!(series.iter().all(|series| series[0].1 == 2));
+    assert_eq!(series.len(), keys.len());
+    let top: Vec<(i32, i64)> = ranking(visits).load(conn).unwrap();
+    assert_eq!(top.len(), number as usize);
+
+    let delete = |keys: &[i32], conn: &mut _| {
+        let delete = delete_counters(user_counters::table).of_many(keys);
+        delete.execute(conn)
+    };
+    assert_eq!(delete(&keys[1..], conn), Ok(number as usize));
+    assert_eq!(delete(&keys, conn), Ok(0));
+    assert_eq!(delete(&[], conn), Ok(0));
+}
+
+fn is_an_overflow<T>(result: &QueryResult<T>) -> bool {
+    result.as_ref().is_err_and(is_overflow)
+}
+
+#[test]
+fn an_increment_beyond_an_i64_is_an_error_and_changes_nothing() {
+    for (start, step) in [
+        (i64::MAX, 1),
+        (i64::MIN, -1),
+        (i64::MAX - 4, 5),
+        (i64::MIN, i64::MIN),
+    ] {
+        let (_database, mut conn, article) = TestDatabase::with_article();
+        article.incr_counter_by(views, start, &mut conn).unwrap();
+        let result = article.incr_counter_by((views, likes), (step, 1), &mut conn);
+        assert!(is_an_overflow(&result), "{result:?}");
+        let value = article.counter_value((views, likes), &mut conn);
+        assert_eq!(value, Ok((start, 0)));
+    }
+}
+
+/// `against_a_map` leaves out what is corrected near the ends.
+#[test]
+fn a_correction_beyond_an_i64_is_an_error_and_changes_nothing() {
+    let source = |n: i64| {
+        let article = articles::table.filter(articles::id.eq(1));
+        article.select((articles::id, n.into_sql::<BigInt>()))
+    };
+    // The total, and then only the difference, is beyond it.
+    for (counted, to) in [([i64::MAX; 2], 100), ([-5, 0], i64::MAX)] {
+        let (conn, _database, article) = &mut TestDatabase::with_connection();
+        for (d, n) in (1..).zip(counted) {
+            count_on(1, day(2026, 1, d), n, conn);
+        }
+        let before = rows(article, conn);
+        let set = article.set_counter(views, to, conn);
+        assert!(is_an_overflow(&set), "{set:?}");
+        let one = article.recount(views, source(to), conn);
+        assert!(is_an_overflow(&one), "{one:?}");
+        let all = recount(views, source(to)).execute::<i64, _>(conn);
+        assert!(is_an_overflow(&all), "{all:?}");
+        assert_eq!(rows(article, conn), before);
+    }
+}
+
+#[test]
+fn the_docs_say_how_to_find_a_total_beyond_an_i64() {
+    let docs = include_str!("../../docs/reading.md");
+    let (_, section) = docs.split_once("## A total beyond an `i64`").unwrap();
+    let of_database = if crate::HAS_SLOTS { 1 } else { 2 };
+    let block = section.split("```sql").nth(of_database).unwrap();
+    let (sql, _) = block.split_once("```").unwrap();
+
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
+    for (id, n) in [(1_i64, 10), (2, i64::MAX), (3, i64::MIN), (4, -10)] {
+        let count = |d| increment(views).of(id).on(day(2026, 1, d));
+        count(1).by(n).execute(conn).unwrap();
+        count(2).by(n.signum()).execute(conn).unwrap();
+    }
+    let top = ranking(views).limit(1).load::<(i64, i64)>(conn);
+    assert!(is_an_overflow(&top), "{top:?}");
+
+    let mut found: Vec<Entity> = diesel::sql_query(sql).load(conn).unwrap();
+    found.sort();
+    assert_eq!(found, [2, 3].map(|article_id| Entity { article_id }));
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, QueryableByName)]
+struct Entity {
+    #[diesel(sql_type = BigInt)]
+    article_id: i64,
+}
+
+#[test]
+fn a_day_that_a_database_cannot_store_is_an_error() {
+    fn is_refused<T: std::fmt::Debug>(result: QueryResult<T>) {
+        let Err(Error::SerializationError(error)) = result else {
+            panic!("{result:?}");
+        };
+        let error = error.to_string();
+        assert!(error.contains("1000-01-01 to 9999-12-31"), "{error}");
+    }
+    let (conn, _database, article) = &mut TestDatabase::with_connection();
+    let (before, after) = (day(999, 12, 31), day(10_000, 1, 1));
+    for d in [NaiveDate::MIN, before, after, NaiveDate::MAX] {
+        is_refused(increment(views).of(1_i64).on(d).execute(conn));
+        is_refused(increment(views).on(d).of_many([(1_i64, 1)]).execute(conn));
+        is_refused(article.counter_value_on(views, d, conn));
+    }
+    // These have no Monday and no first of the month that could be stored.
+    for d in [NaiveDate::MIN, NaiveDate::MAX] {
+        let weekly = increment(weekly_counters::views).of(1_i64).on(d);
+        is_refused(weekly.execute(conn));
+        let monthly = increment(monthly_counters::views).of(1_i64).on(d);
+        is_refused(monthly.execute(conn));
+    }
+    assert_eq!(rows(article, conn), []);
+
+    let query = increment(views).of(1_i64).on(NaiveDate::MAX);
+    let shown = diesel::debug_query::<<Conn as Connection>::Backend, _>(&query).to_string();
+    assert!(shown.contains("+262142-12-31"), "{shown}");
+}
+
+#[test]
+fn a_range_from_the_first_or_to_the_last_day_has_each_of_its_periods() {
+    let (conn, _database, article) = &mut TestDatabase::with_connection();
+    article.incr_counter(views, conn).unwrap();
+    let (first, last) = (day(1000, 1, 1), day(9999, 12, 31));
+    let days = |days: std::ops::RangeInclusive<NaiveDate>, conn: &mut Conn| {
+        article.daily_counts(views, days, conn).unwrap().len()
+    };
+    assert_eq!(days(first..=day(1000, 1, 3), conn), 3);
+    assert_eq!(days(day(9999, 12, 30)..=last, conn), 2);
+    assert_eq!(days(NaiveDate::MIN..=day(1000, 1, 3), conn), 0);
+    let months = counter_series(views).of(1_i64).per(Period::Month);
+    let months = months.between(day(1000, 1, 15)..=day(1000, 2, 1));
+    let expected = [1, 2].map(|month| (day(1000, month, 1), 0));
+    assert_eq!(months.load(conn), Ok(expected.to_vec()));
+}
+
+#[test]
+fn a_series_by_a_period_that_the_model_does_not_tell_apart_is_refused() {
+    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let watched = watch(&mut conn, |conn| {
+        let month = counter_series(monthly_counters::views).of(1_i64);
+        for (period, reason) in [
+            (Period::Day, "counts by Month"),
+            (Period::Week, "counts by Month"),
+            (Period::Total, "counter_value"),
+        ] {
+            let error = month.clone().per(period).load(conn).unwrap_err();
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+        let timeless = counter_series(timeless_counters::views).of_many([1_i64]);
+        let error = timeless.per(Period::Month).load(conn).unwrap_err();
+        assert!(error.to_string().contains("counter_value"), "{error}");
+    });
+    assert_eq!(watched.queries, [""; 0]);
+}
