@@ -43,26 +43,8 @@ diesel::table! {
         downloads -> BigInt,
     }
 }
-diesel::table! {
-    bench_version_hours (version_id, hour, day, slot) {
-        version_id -> BigInt,
-        hour -> SmallInt,
-        day -> Date,
-        slot -> SmallInt,
-        downloads -> BigInt,
-    }
-}
-diesel::table! {
-    bench_hours_by_hand (version_id, day, hour) {
-        version_id -> BigInt,
-        day -> Date,
-        hour -> SmallInt,
-        downloads -> BigInt,
-    }
-}
 diesel::joinable!(bench_version_downloads -> bench_versions (version_id));
 diesel::allow_tables_to_appear_in_same_query!(bench_version_downloads, bench_versions);
-diesel_counters::counter_table!(bench_version_hours);
 diesel_counters::counter_table!(bench_version_counters {
     parent = bench_versions::id
 });
@@ -102,8 +84,6 @@ enum Page {
     Series,
     /// A package: the totals of its ten versions, and its last 90 days.
     Package,
-    /// The last 24 hours of one version, at noon.
-    Hours,
     /// The last 90 days of 20 versions.
     ManySeries,
     /// The first 20 of 1,000 versions, by their downloads of the last 90 days.
@@ -115,14 +95,13 @@ enum Page {
     Materialize,
 }
 
-const PAGES: [(&str, Page); 11] = [
+const PAGES: [(&str, Page); 10] = [
     ("top 10 of 90 days", Page::Top { days: 90 }),
     ("top 10 of 7 days", Page::Top { days: 7 }),
     ("totals of 10", Page::Totals { versions: 10 }),
     ("totals of 100", Page::Totals { versions: 100 }),
     ("90 days of one", Page::Series),
     ("a package of ten", Page::Package),
-    ("24 hours of one", Page::Hours),
     ("90 days of 20", Page::ManySeries),
     ("1,000 sorted by recent", Page::Search),
     ("a recount", Page::Recount),
@@ -179,13 +158,6 @@ for_each_connection!(
                     page.extend(series.filter(|&n| n != 0));
                     Ok(page)
                 }
-                Page::Hours => {
-                    use bench_version_hours::{day, downloads, hour};
-                    let hours = counter_value(downloads).of(7_i64).between(last(2));
-                    let hours: Vec<((NaiveDate, i16), i64)> = hours.group_by((day, hour)).load(self)?;
-                    let in_range = hours.into_iter().filter(|((on, at), _)| (*on == today) == (*at < 12));
-                    Ok(in_range.map(|(_, n)| n).collect())
-                }
                 Page::ManySeries => {
                     let series = counter_series(downloads).of_many(1..=20_i64).between(last(90));
                     let series = series.load(self)?.into_iter().flatten();
@@ -240,13 +212,6 @@ for_each_connection!(
                     page.extend(days.group_by(day).select(sum()).order(day).load::<i64>(self)?);
                     Ok(page)
                 }
-                Page::Hours => {
-                    use bench_hours_by_hand::{day, downloads, hour, table, version_id};
-                    let yesterday = day.eq(today - Days::new(1)).and(hour.ge(12));
-                    let in_range = day.eq(today).and(hour.lt(12)).or(yesterday);
-                    let rows = table.filter(version_id.eq(7_i64).and(in_range));
-                    rows.select(downloads).order((day, hour)).load(self)
-                }
                 Page::ManySeries => {
                     let rows = table.filter(version_id.eq_any(1..=20_i64).and(last(90)));
                     rows.select(downloads).order((version_id, day)).load(self)
@@ -291,7 +256,7 @@ for_each_connection!(
                     let found = table.filter(package_id.le(FOUND)).select(recent_downloads);
                     found.order((recent_downloads.desc(), id.desc())).limit(20).load(self)
                 }
-                Page::Top { .. } | Page::Series | Page::Hours | Page::ManySeries | Page::Recount | Page::Materialize => {
+                Page::Top { .. } | Page::Series | Page::ManySeries | Page::Recount | Page::Materialize => {
                     Ok(Vec::new())
                 }
             }
@@ -447,25 +412,6 @@ fn fill<C: Registry>(conn: &mut C, today: NaiveDate, size: &Size) -> Result<()> 
              INSERT INTO bench_version_counters SELECT id, '{day}', 0, {select}"
         ))?;
     }
-    conn.batch_execute(&format!(
-        "CREATE TABLE bench_hours_by_hand (version_id BIGINT NOT NULL, day DATE NOT NULL,
-             hour SMALLINT NOT NULL, downloads BIGINT NOT NULL, PRIMARY KEY (version_id, day, hour));
-         CREATE TABLE bench_version_hours (version_id BIGINT NOT NULL, hour SMALLINT NOT NULL,
-             day DATE NOT NULL, slot SMALLINT NOT NULL, downloads BIGINT NOT NULL DEFAULT 0,
-             PRIMARY KEY (version_id, hour, day, slot)){options}"
-    ))?;
-    // Of a thousand versions: a page reads one.
-    for (ago, hour) in [1, 0]
-        .iter()
-        .flat_map(|ago| (0..24).map(move |hour| (ago, hour)))
-    {
-        let day = today - Days::new(*ago);
-        let from = format!("(id + {hour}) % 97 FROM bench_versions WHERE id <= 1000");
-        conn.batch_execute(&format!(
-            "INSERT INTO bench_hours_by_hand SELECT id, '{day}', {hour}, {from};
-             INSERT INTO bench_version_hours SELECT id, {hour}, '{day}', 0, {from}"
-        ))?;
-    }
     conn.batch_execute(COMPUTE_COLUMN)?;
     Ok(())
 }
@@ -479,8 +425,6 @@ fn drop_tables<C: Database>(conn: &mut C) -> Result<()> {
         "bench_versions",
         "bench_version_downloads",
         "bench_version_counters",
-        "bench_hours_by_hand",
-        "bench_version_hours",
     ] {
         conn.batch_execute(&format!("DROP TABLE IF EXISTS {table}"))?;
     }
