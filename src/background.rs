@@ -2,12 +2,13 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::process;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use diesel::result::Error;
 
@@ -26,8 +27,8 @@ pub enum BackgroundError {
     /// The application panicked, with this message: in `today` or in Diesel's instrumentation, for
     /// example. What was committed before it stays.
     Panicked(String),
-    /// This process is a fork of the one that started the buffer. It writes nothing, because the
-    /// other process does.
+    /// This process is a fork of the one that started the buffer. It writes nothing, because the other
+    /// process writes what was counted before the fork.
     Forked,
 }
 
@@ -96,78 +97,71 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A thread, until it is told to stop.
+/// A thread that works again and again, until it is told to stop.
 #[derive(Debug)]
-pub(crate) struct Background(Mutex<Option<Running>>);
-
-#[derive(Debug)]
-struct Running {
-    stop: Arc<Stop>,
-    /// It is closed when the thread ends, also by a panic.
-    ended: Receiver<()>,
-    thread: JoinHandle<()>,
+pub(crate) struct Background {
+    thread: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
+    process: u32,
 }
 
 impl Background {
-    /// Starts a thread, which has the default slot of this one.
+    /// Starts a thread, which has the default slot of this one. After `wait`, it calls `work`, which
+    /// returns the time to wait before the next call.
     pub(crate) fn start(
         name: &str,
-        work: impl FnOnce(&Stop) + Send + 'static,
+        mut wait: Duration,
+        mut work: impl FnMut(&Stop) -> Duration + Send + 'static,
     ) -> std::io::Result<Self> {
-        let stop = Arc::new(Stop(AtomicBool::new(false)));
-        let until = Arc::clone(&stop);
-        let (ends, ended) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
+        let stop = Stop(Mutex::new(receiver));
         let slot = OfThread::now();
         let thread = thread::Builder::new().name(name.into()).spawn(move || {
-            let _ends = ends;
-            slot.within(|| work(&until));
+            slot.within(|| {
+                while !stop.within(wait) {
+                    wait = work(&stop);
+                }
+            });
         })?;
-        Ok(Background(Mutex::new(Some(Running {
-            stop,
-            ended,
-            thread,
-        }))))
+        Ok(Background {
+            thread: Mutex::new(Some((sender, thread))),
+            process: process::id(),
+        })
     }
 
-    /// Tells the thread to end, and waits for this time at most until it has ended. Does not wait on the
-    /// thread itself.
-    pub(crate) fn stop(&self, patience: Duration) {
-        let Some(running) = lock(&self.0).take() else {
+    /// Whether this process is a fork of the one that has the thread. It asks the operating system.
+    pub(crate) fn is_forked(&self) -> bool {
+        process::id() != self.process
+    }
+
+    /// Tells the thread to end, and waits until it has ended, unless this is the thread itself, or a
+    /// fork, which does not have the thread.
+    pub(crate) fn stop(&self) {
+        let Some((sender, thread)) = lock(&self.thread).take() else {
             return;
         };
-        running.stop.0.store(true, Ordering::SeqCst);
-        running.thread.thread().unpark();
-        if running.thread.thread().id() != thread::current().id() {
-            // It returns an error at the end of the thread or of the time.
-            let _ = running.ended.recv_timeout(patience);
+        if self.is_forked() {
+            return mem::forget((sender, thread));
         }
-    }
-
-    /// Forgets a thread that is not one of this process.
-    pub(crate) fn forget(&self) {
-        std::mem::forget(lock(&self.0).take());
+        drop(sender);
+        if thread.thread().id() != thread::current().id() {
+            // It returns an error if the thread has panicked.
+            let _ = thread.join();
+        }
     }
 }
 
-/// Whether the thread has to stop.
+/// Whether the thread has to stop: when the sender is dropped.
 #[derive(Debug)]
-pub(crate) struct Stop(AtomicBool);
+pub(crate) struct Stop(Mutex<Receiver<()>>);
 
 impl Stop {
     pub(crate) fn is_now(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.within(Duration::ZERO)
     }
 
     /// Waits for this time, or until the thread has to stop.
-    pub(crate) fn wait(&self, time: Duration) {
-        let begun = Instant::now();
-        while !self.is_now() {
-            match time.checked_sub(begun.elapsed()) {
-                // Others may unpark the thread too.
-                Some(left) if !left.is_zero() => thread::park_timeout(left),
-                _ => return,
-            }
-        }
+    fn within(&self, time: Duration) -> bool {
+        lock(&self.0).recv_timeout(time) == Err(RecvTimeoutError::Disconnected)
     }
 }
 
@@ -178,27 +172,17 @@ mod tests {
     #[test]
     fn a_wait_ends_when_the_thread_has_to_stop_and_the_stop_when_the_thread_has_ended() {
         for time in [Duration::from_secs(86_400), Duration::MAX] {
-            let (waiting, waits) = mpsc::channel();
-            let work = move |stop: &Stop| {
-                waiting.send("waits").unwrap();
-                stop.wait(time);
-                assert!(stop.is_now());
-                waiting.send("ends").unwrap();
-            };
-            let thread = Background::start("test", work).unwrap();
-            assert_eq!(waits.recv(), Ok("waits"));
-            thread.stop(Duration::MAX);
-            assert_eq!(waits.try_recv(), Ok("ends"));
+            let (works, work) = mpsc::channel();
+            let thread = Background::start("test", Duration::ZERO, move |stop: &Stop| {
+                works.send(stop.is_now()).unwrap();
+                time
+            });
+            assert_eq!(work.recv(), Ok(false));
+            let thread = thread.unwrap();
+            thread.stop();
+            assert!(work.try_recv().is_err());
             // Again, it does nothing.
-            thread.stop(Duration::MAX);
+            thread.stop();
         }
-    }
-
-    #[test]
-    fn a_wait_is_as_long_as_it_has_to_be() {
-        let (begun, time) = (Instant::now(), Duration::from_millis(20));
-        thread::current().unpark();
-        Stop(AtomicBool::new(false)).wait(time);
-        assert!(begun.elapsed() >= time);
     }
 }

@@ -16,7 +16,7 @@ use crate::sql::{CounterBackend, Dialect, Uncached, sql};
 /// not required.
 ///
 /// ```
-/// # include!("doctest_setup.rs");
+/// # include!("../docs/doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// use diesel_counters::dsl::claim_slot;
@@ -80,7 +80,7 @@ impl<DB: CounterBackend> QueryFragment<DB> for ClaimSlot {
 /// Runs [`claim_slot`] on each new connection of an r2d2 pool.
 ///
 /// ```
-/// # include!("doctest_setup.rs");
+/// # include!("../docs/doctest_setup.rs");
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use diesel::r2d2::{ConnectionManager, Pool};
 /// use diesel_counters::ClaimSlots;

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-use chrono::{DateTime, Days, NaiveTime, Utc};
+use chrono::Days;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 
@@ -14,26 +14,24 @@ use crate::merge::compact::{Compact, Compacted, compact, fold};
 use crate::merge::materialize::{Materialize, Materialized};
 use crate::sql::CounterBackend;
 use crate::typed::key::{KeyTypes, OwnedKey};
-use crate::typed::stored_key::StoredKeys;
+use crate::typed::stored_key::StoredKey;
 use crate::typed::table::CounterTable;
 
 /// A background thread that keeps counter tables small: it runs [`compact`](crate::dsl::compact()),
 /// [`fold`](crate::dsl::fold()) and [`materialize`](crate::HasCounters::materialize) regularly.
 ///
-/// It runs at once and then every day, unless [`every`] or [`daily_at`] sets another schedule. It
-/// stops with [`stop`](Compactor::stop), or when it is dropped.
+/// It runs at once, and then again a day after the end of each run, unless [`every`] sets another
+/// time. To merge at a time of the day, let cron run the command `diesel-counters`.
 ///
 /// ```
-/// # include!("doctest_setup.rs");
+/// # include!("../docs/doctest_setup.rs");
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use chrono::NaiveTime;
 /// use diesel_counters::{Compactor, Period};
 ///
 /// let compactor = Compactor::of(|| SqliteConnection::establish(":memory:"))
 ///     .compact(article_counters::table)
 ///     .fold(article_counters::table, Period::Month, 90)
 ///     .fold(article_counters::table, Period::Total, 730)
-///     .daily_at(NaiveTime::from_hms_opt(4, 0, 0).unwrap())
 ///     .on_run(|run| println!("{run}"))
 ///     .start()?;
 ///
@@ -49,28 +47,26 @@ use crate::typed::table::CounterTable;
 /// # Errors
 ///
 /// An error or a panic ends the current run of a table, but not the thread. [`on_run`] gets the error.
-/// The next run begins after ten seconds. After each further failure it begins after twice the time, or
-/// as scheduled if that is sooner.
+/// The next run begins after ten minutes, or after the time of [`every`] if that is less.
 ///
 /// # Stopping
 ///
 /// After [`stop`](Compactor::stop) or the drop, the thread begins no further transaction. `stop` waits
-/// until it has ended: until its transaction has its locks, and [`on_run`] has returned. The drop waits
-/// for two seconds at most. Neither waits if it is called in `on_run`.
+/// until it has ended: until its transaction has its locks, and [`on_run`] has returned. The drop does
+/// not wait, nor does `stop` in `on_run`.
 ///
 /// [`every`]: CompactorBuilder::every
-/// [`daily_at`]: CompactorBuilder::daily_at
 /// [`on_run`]: CompactorBuilder::on_run
 #[must_use = "a compactor stops when it is dropped"]
 #[derive(Debug)]
 pub struct Compactor(Background);
 
-/// The tables and the schedule of a [`Compactor`]; made by [`Compactor::of`].
+/// The tables and the interval of a [`Compactor`]; made by [`Compactor::of`].
 #[must_use = "a compactor does nothing until `start` is called"]
 pub struct CompactorBuilder<Conn> {
     source: Box<Source<Conn>>,
     tasks: Vec<Task<Conn>>,
-    schedule: Schedule,
+    every: Duration,
     on_run: Box<dyn FnMut(&Run) + Send>,
 }
 
@@ -119,18 +115,8 @@ struct Task<Conn> {
 
 type Work<Conn> = dyn FnMut(&mut Conn, &Stop) -> QueryResult<Done> + Send;
 
-enum Schedule {
-    Every(Duration),
-    DailyAt(NaiveTime),
-}
-
-const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// The time from the first failure to the next run.
-const RETRY: Duration = Duration::from_secs(10);
-
-/// How long a drop waits for the current transaction. The longest one that was measured took 0.12 s.
-const GRACE: Duration = Duration::from_secs(2);
+/// The time from a failure to the next run.
+const RETRY: Duration = Duration::from_secs(10 * 60);
 
 impl Compactor {
     /// Begins to build a compactor. `connect` returns a connection for each run of a table:
@@ -144,20 +130,14 @@ impl Compactor {
         CompactorBuilder {
             source: source(connect),
             tasks: Vec::new(),
-            schedule: Schedule::Every(A_DAY),
+            every: Duration::from_secs(24 * 60 * 60),
             on_run: Box::new(|_| ()),
         }
     }
 
     /// Stops the thread, and waits until it has ended; see [stopping](#stopping).
     pub fn stop(&self) {
-        self.0.stop(Duration::MAX);
-    }
-}
-
-impl Drop for Compactor {
-    fn drop(&mut self) {
-        self.0.stop(GRACE);
+        self.0.stop();
     }
 }
 
@@ -165,7 +145,7 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
     /// [Merges](crate::dsl::compact()) the slots of this table's days before yesterday.
     pub fn compact<T>(self, _table: T) -> Self
     where
-        T: CounterTable<KeyType: StoredKeys<Keys: OwnedKey<T::KeyType, Conn::Backend>>> + 'static,
+        T: CounterTable<KeyType: StoredKey<Key: OwnedKey<T::KeyType, Conn::Backend>>> + 'static,
     {
         self.merge(|| compact(T::table()))
     }
@@ -175,7 +155,7 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
     /// Call it several times for several steps.
     pub fn fold<T>(self, _table: T, into: Period, days: u64) -> Self
     where
-        T: CounterTable<KeyType: StoredKeys<Keys: OwnedKey<T::KeyType, Conn::Backend>>> + 'static,
+        T: CounterTable<KeyType: StoredKey<Key: OwnedKey<T::KeyType, Conn::Backend>>> + 'static,
     {
         self.merge(move || {
             let before = T::today().checked_sub_days(Days::new(days));
@@ -203,7 +183,7 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
     }
 
     /// Runs the copy that `copy` returns, which is called before each run, such as
-    /// `|| Article::materialize(views, articles::recent_views).last_days(90)`.
+    /// `|| Article::materialize(views, articles::total_views)`.
     pub fn materialize<Types, K>(
         self,
         copy: impl Fn() -> Materialize<'static, Types, K> + Send + 'static,
@@ -230,13 +210,7 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
     /// Runs at once, and then again when `time` has passed since the end of each run. Defaults to a
     /// day. A time below one millisecond is replaced by one millisecond.
     pub fn every(mut self, time: Duration) -> Self {
-        self.schedule = Schedule::Every(time.max(Duration::from_millis(1)));
-        self
-    }
-
-    /// Runs each day at this time in UTC. It does not run at once.
-    pub fn daily_at(mut self, time: NaiveTime) -> Self {
-        self.schedule = Schedule::DailyAt(time);
+        self.every = time.max(Duration::from_millis(1));
         self
     }
 
@@ -248,18 +222,13 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
     }
 
     /// Starts the thread, or returns the error of the operating system.
-    pub fn start(self) -> std::io::Result<Compactor> {
-        Background::start("compactor", |stop| self.run(stop)).map(Compactor)
-    }
-
-    fn run(mut self, stop: &Stop) {
-        if let Schedule::DailyAt(_) = self.schedule {
-            stop.wait(self.schedule.wait(0, Utc::now()));
-        }
-        let mut failures = 0_u32;
-        while !stop.is_now() {
+    pub fn start(mut self) -> std::io::Result<Compactor> {
+        let work = move |stop: &Stop| {
             let mut failed = false;
             for task in &mut self.tasks {
+                if stop.is_now() {
+                    break;
+                }
                 let run = || {
                     let mut conn = (self.source)().map_err(BackgroundError::Connection)?;
                     (task.run)(&mut conn, stop).map_err(BackgroundError::Database)
@@ -270,51 +239,13 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
                 };
                 failed |= run.result.is_err();
                 let _ = caught(|| (self.on_run)(&run));
-                if stop.is_now() {
-                    return;
-                }
             }
-            failures = if failed { failures + 1 } else { 0 };
-            stop.wait(self.schedule.wait(failures, Utc::now()));
-        }
-    }
-}
-
-impl Schedule {
-    /// Returns the time until the next run, after this number of failed ones.
-    fn wait(&self, failures: u32, now: DateTime<Utc>) -> Duration {
-        let scheduled = match *self {
-            Schedule::Every(time) => time,
-            // A clock that is set back makes a second run of a day, which has nothing to do.
-            Schedule::DailyAt(time) => {
-                let left = (time - now.time()).num_milliseconds() - 1;
-                Duration::from_millis(1 + left.rem_euclid(A_DAY.as_millis() as i64) as u64)
+            if failed {
+                self.every.min(RETRY)
+            } else {
+                self.every
             }
         };
-        match failures.checked_sub(1) {
-            None => scheduled,
-            Some(others) => scheduled.min(RETRY * (1 << others.min(16))),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_daily_run_is_at_the_next_such_time() {
-        let four = Schedule::DailyAt(NaiveTime::from_hms_opt(4, 0, 0).unwrap());
-        let wait = |now: &str| four.wait(0, now.parse().unwrap()).as_millis();
-        assert_eq!(wait("2026-11-21T03:59:59.999Z"), 1);
-        assert_eq!(wait("2026-11-21T04:00:00Z"), 86_400_000);
-        assert_eq!(wait("2026-11-21T23:00:00.500Z"), 17_999_500);
-    }
-
-    #[test]
-    fn each_failure_doubles_the_time_to_the_next_run_up_to_the_scheduled_one() {
-        let wait = |failures| Schedule::Every(A_DAY).wait(failures, Utc::now()).as_secs();
-        let expected = [86_400, 10, 20, 40, 86_400, 86_400];
-        assert_eq!([0, 1, 2, 3, 17, u32::MAX].map(wait), expected);
+        Background::start("compactor", Duration::ZERO, work).map(Compactor)
     }
 }

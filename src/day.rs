@@ -13,7 +13,7 @@ use diesel::sql_types::Date;
 /// MySQL guarantees this range. Outside of it, MySQL without its strict mode stores 0000-00-00.
 /// SQLite stores a day as text, and the text of a day outside of the range does not sort as the
 /// day does.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Day(pub(crate) NaiveDate);
 
 // `debug_query` prints it.
@@ -29,7 +29,7 @@ where
     NaiveDate: ToSql<Date, DB>,
 {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, DB>) -> serialize::Result {
-        if !(1000..=9999).contains(&self.0.year()) {
+        if !(DayRange::FIRST..=DayRange::LAST).contains(self) {
             return Err(format!(
                 "the day {} is out of range: a day is from 1000-01-01 to 9999-12-31",
                 self.0
@@ -40,113 +40,89 @@ where
     }
 }
 
-/// A range of days, inclusive.
+/// A range of days, inclusive: whole periods, as far as a database can store their days.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct DayRange {
     pub(crate) first: Day,
     pub(crate) last: Day,
+    /// The range that the periods overlap, also the days that a database cannot store.
+    pub(crate) given: (NaiveDate, NaiveDate),
 }
-
-/// The days that a database can store.
-const FIRST: NaiveDate = NaiveDate::from_ymd_opt(1000, 1, 1).unwrap();
-const LAST: NaiveDate = NaiveDate::from_ymd_opt(9999, 12, 31).unwrap();
 
 impl DayRange {
     /// The first day that a database can store.
-    pub(crate) const FIRST: Day = Day(FIRST);
+    pub(crate) const FIRST: Day = Day(NaiveDate::from_ymd_opt(1000, 1, 1).unwrap());
 
     /// The last day that a database can store.
-    pub(crate) const LAST: Day = Day(LAST);
+    pub(crate) const LAST: Day = Day(NaiveDate::from_ymd_opt(9999, 12, 31).unwrap());
 
+    /// The days that a database can store.
     pub(crate) const ALL: Self = DayRange {
-        first: Day(FIRST),
-        last: Day(LAST),
+        first: Self::FIRST,
+        last: Self::LAST,
+        given: (NaiveDate::MIN, NaiveDate::MAX),
     };
-
-    const EMPTY: Self = DayRange {
-        first: Day(LAST),
-        last: Day(FIRST),
-    };
-
-    pub(crate) fn one(day: NaiveDate) -> Self {
-        DayRange {
-            first: Day(day),
-            last: Day(day),
-        }
-    }
 
     /// The period that `day` is in. If a database cannot store the day, the query fails.
     pub(crate) fn period_of(day: NaiveDate, period: Period) -> Self {
-        match DayRange::whole(day..=day, period) {
-            days if days.is_empty() => DayRange::one(day),
-            days => days,
+        let (mut days, one) = (DayRange::whole(day..=day, period), Day(day));
+        if days.is_empty() {
+            (days.first, days.last) = (one, one);
         }
-    }
-
-    /// The days of the range that a database can store. There are no counts of other days.
-    pub(crate) fn new(range: impl RangeBounds<NaiveDate>) -> Self {
-        let first = match range.start_bound() {
-            Bound::Included(&day) => Some(day),
-            Bound::Excluded(&day) => day.succ_opt(),
-            Bound::Unbounded => Some(FIRST),
-        };
-        let last = match range.end_bound() {
-            Bound::Included(&day) => Some(day),
-            Bound::Excluded(&day) => day.pred_opt(),
-            Bound::Unbounded => Some(LAST),
-        };
-        match (first, last) {
-            (Some(first), Some(last)) if first <= last && first <= LAST && FIRST <= last => {
-                DayRange {
-                    first: Day(first.max(FIRST)),
-                    last: Day(last.min(LAST)),
-                }
-            }
-            _ => DayRange::EMPTY,
-        }
+        days
     }
 
     /// The whole periods that overlap the range.
     pub(crate) fn whole(range: impl RangeBounds<NaiveDate>, period: Period) -> Self {
-        let days = DayRange::new(range);
-        if days.is_empty() || days.is_all() {
-            return days;
-        }
-        if period == Period::Total {
-            return DayRange::one(UNDATED);
-        }
-        let next = period.next(period.start(days.last.0));
+        // An excluded day that a database cannot store stays the end of the range.
+        let is_stored = |day| (Self::FIRST..=Self::LAST).contains(&Day(day));
+        let first = match range.start_bound() {
+            Bound::Excluded(&day) if is_stored(day) => day.succ_opt().unwrap_or(day),
+            Bound::Included(&day) | Bound::Excluded(&day) => day,
+            Bound::Unbounded => NaiveDate::MIN,
+        };
+        let last = match range.end_bound() {
+            Bound::Excluded(&day) if is_stored(day) => day.pred_opt().unwrap_or(day),
+            Bound::Included(&day) | Bound::Excluded(&day) => day,
+            Bound::Unbounded => NaiveDate::MAX,
+        };
         DayRange {
-            first: Day(period.start(days.first.0).max(FIRST)),
-            last: next
-                .and_then(|next| next.pred_opt())
-                .map_or(days.last, |last| Day(last.min(LAST))),
+            given: (first, last),
+            ..Self::ALL
         }
+        .per(period)
+    }
+
+    /// The whole periods of another length that overlap the given range. If there are none, it is a
+    /// range from the last day to the first one.
+    pub(crate) fn per(self, period: Period) -> Self {
+        let given = self.given;
+        let first = Day(given.0).max(Self::FIRST);
+        let last = Day(given.1).min(Self::LAST);
+        let (first, last) = if first > last {
+            (Self::LAST, Self::FIRST)
+        } else if (first, last) == (Self::FIRST, Self::LAST) {
+            (first, last)
+        } else if period == Period::Total {
+            (Day(UNDATED), Day(UNDATED))
+        } else {
+            let next = period.next(period.start(last.0));
+            let end = next.and_then(|next| next.pred_opt());
+            (
+                Day(period.start(first.0)).max(Self::FIRST),
+                end.map_or(last, |end| Day(end).min(Self::LAST)),
+            )
+        };
+        DayRange { first, last, given }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.first.0 > self.last.0
+        self.first > self.last
     }
 
     /// Whether it has every day that a database can store.
     pub(crate) fn is_all(&self) -> bool {
-        (self.first.0, self.last.0) == (FIRST, LAST)
-    }
-
-    /// The first and the last day. `of` is the range that this was made of: if it has no such end, or
-    /// one that a database cannot store, the day is `None`.
-    pub(crate) fn ends_in(
-        &self,
-        of: (Bound<NaiveDate>, Bound<NaiveDate>),
-    ) -> (Option<NaiveDate>, Option<NaiveDate>) {
-        let is_end = |end| match end {
-            Bound::Included(day) | Bound::Excluded(day) => (FIRST..=LAST).contains(&day),
-            Bound::Unbounded => false,
-        };
-        (
-            is_end(of.0).then_some(self.first.0),
-            is_end(of.1).then_some(self.last.0),
-        )
+        (self.first, self.last) == (Self::FIRST, Self::LAST)
     }
 }
 

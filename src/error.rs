@@ -18,14 +18,7 @@ use diesel::result::Error;
 ///   program. Other users cannot set it;
 /// - on MySQL and MariaDB, run `SET lc_messages = 'en_US'` on each connection.
 pub fn is_retryable(error: &Error) -> bool {
-    match error {
-        Error::DatabaseError(SerializationFailure, _) => true,
-        // On MySQL and MariaDB the text contains the value, which can contain one of these texts.
-        Error::DatabaseError(UniqueViolation, _) => false,
-        // A later version of Diesel may have a kind for these errors too.
-        Error::DatabaseError(_, info) => has_one_of(info.message(), RETRYABLE),
-        _ => false,
-    }
+    matches!(error, Error::DatabaseError(SerializationFailure, _)) || has_one_of(error, RETRYABLE)
 }
 
 /// Returns whether the error is an overflow: a count, or a sum of counts, that is out of the range
@@ -35,7 +28,7 @@ pub fn is_retryable(error: &Error) -> bool {
 /// nothing.
 ///
 /// ```
-/// # include!("doctest_setup.rs");
+/// # include!("../docs/doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// # let article: Article = articles::table.find(1).first(conn)?;
@@ -54,11 +47,7 @@ pub fn is_retryable(error: &Error) -> bool {
 /// `lc_messages` of a server is not English, set it as for [`is_retryable`]. A `CounterBuffer` does not
 /// require it.
 pub fn is_overflow(error: &Error) -> bool {
-    match error {
-        Error::DatabaseError(UniqueViolation, _) => false,
-        Error::DatabaseError(_, info) => has_one_of(info.message(), OVERFLOWS),
-        _ => false,
-    }
+    has_one_of(error, OVERFLOWS)
 }
 
 /// Returns whether one row of the statement is at fault, and will be again.
@@ -70,22 +59,13 @@ pub(crate) fn is_of_one_row(error: &Error) -> bool {
             ForeignKeyViolation | CheckViolation | NotNullViolation | UniqueViolation,
             _,
         ) => true,
-        Error::DatabaseError(_, info) => {
-            is_overflow(error) || has_one_of(info.message(), OF_ONE_ROW)
-        }
-        _ => false,
+        _ => is_overflow(error) || has_one_of(error, OF_ONE_ROW),
     }
 }
 
 /// Returns whether the error is one of other transactions or of the server, and may pass.
 pub(crate) fn is_passing(error: &Error) -> bool {
-    match error {
-        Error::DatabaseError(UniqueViolation, _) => false,
-        Error::DatabaseError(_, info) => {
-            is_retryable(error) || has_one_of(info.message(), OF_THE_SERVER)
-        }
-        _ => false,
-    }
+    is_retryable(error) || has_one_of(error, OF_THE_SERVER)
 }
 
 /// Returns whether this can be the error of a COMMIT that has committed, even if the connection still
@@ -94,8 +74,7 @@ pub(crate) fn is_ambiguous(error: &Error) -> bool {
     use diesel::result::DatabaseErrorKind::{ClosedConnection, UnableToSendCommand};
     match error {
         Error::DatabaseError(ClosedConnection | UnableToSendCommand, _) => true,
-        Error::DatabaseError(_, info) => has_one_of(info.message(), AMBIGUOUS),
-        _ => false,
+        _ => has_one_of(error, AMBIGUOUS),
     }
 }
 
@@ -180,81 +159,32 @@ const RETRYABLE: &[&str] = &[
     "database schema is locked",
 ];
 
-fn has_one_of(message: &str, texts: &[&str]) -> bool {
-    texts.iter().any(|text| message.contains(text))
+/// Returns whether the database's message contains one of these texts.
+fn has_one_of(error: &Error, texts: &[&str]) -> bool {
+    match error {
+        // On MySQL and MariaDB the message contains the value, which can contain one of these texts.
+        Error::DatabaseError(UniqueViolation, _) => false,
+        // Of any other kind: a later version of Diesel may have a kind for these errors too.
+        Error::DatabaseError(_, info) => texts.iter().any(|text| info.message().contains(text)),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use diesel::result::DatabaseErrorKind;
-
     use super::*;
 
-    fn error(kind: DatabaseErrorKind, message: &str) -> Error {
-        Error::DatabaseError(kind, Box::new(message.to_owned()))
-    }
-
-    /// No test runs these servers. YugabyteDB's and CockroachDB's are the last
-    /// two.
     #[test]
-    fn conflicts_on_clusters_are_retryable() {
-        for message in [
-            "Plugin instructed the server to rollback the current transaction.",
-            "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT",
-            "Write conflict, txnStartTS=416617006551793665, conflictStartTS=416617018650001409, \
-             conflictCommitTS=416617023093080065, key={tableID=47} [try again later]",
-            "Information schema is changed during the execution of the statement(for example, table \
-             definition may be updated by other DDL ran in parallel). [try again later]",
-            "Error: KV error safe to retry [try again later]",
-            "[0] can not retry select for update statement",
-            "deadlock detected",
-        ] {
-            assert!(is_retryable(&error(Unknown, message)), "{message}");
-        }
-        let restart =
-            "restart transaction: TransactionRetryWithProtoRefreshError: WriteTooOldError";
-        assert!(is_retryable(&error(SerializationFailure, restart)));
-    }
-
-    #[test]
-    fn errors_are_recognized_by_their_text_under_any_kind() {
-        let later = DatabaseErrorKind::UnableToSendCommand;
-        assert!(is_retryable(&error(later, "deadlock detected")));
-        let later = DatabaseErrorKind::CheckViolation;
-        assert!(is_overflow(&error(later, "bigint out of range")));
-        let duplicate = "Duplicate entry 'Write conflict' for key 'posts.title'";
-        assert!(!is_retryable(&error(UniqueViolation, duplicate)));
-        let duplicate = "Duplicate entry 'integer overflow' for key 'posts.title'";
-        assert!(!is_overflow(&error(UniqueViolation, duplicate)));
-    }
-
-    #[test]
-    fn a_row_is_at_fault_whose_value_the_database_does_not_take() {
-        let refused = [
-            Error::SerializationError("no database stores this day".into()),
-            error(Unknown, "value too long for type character varying(9)"),
-            error(Unknown, "bigint out of range"),
-            error(DatabaseErrorKind::NotNullViolation, "Wert fehlt"),
-        ];
-        for error in refused {
-            assert!(is_of_one_row(&error) && !is_passing(&error), "{error}");
-        }
-        assert!(!is_of_one_row(&error(Unknown, "no such table")));
-    }
-
-    #[test]
-    fn a_duplicate_that_reads_like_a_conflict_does_not_pass() {
-        let duplicate = "Duplicate entry 'the disk is full' for key 'page_counters.PRIMARY'";
-        assert!(!is_passing(&error(UniqueViolation, duplicate)));
-        assert!(is_passing(&error(Unknown, "Write conflict")));
-        assert!(is_passing(&error(Unknown, "the disk is full")));
-    }
-
-    /// It may have been committed, and a second try would count twice.
-    #[test]
-    fn a_commit_of_unknown_result_is_not_retryable() {
-        let ambiguous = error(Unknown, "result is ambiguous: error=rpc error [exhausted]");
-        assert!(!is_retryable(&ambiguous));
-        assert!(is_ambiguous(&ambiguous));
+    fn a_row_at_fault_an_error_that_passes_and_a_commit_of_unknown_result_differ() {
+        let error = |message: &str| Error::DatabaseError(Unknown, Box::new(message.to_owned()));
+        let row = error("value too long for type character varying(9)");
+        assert!(is_of_one_row(&row) && !is_passing(&row));
+        let null = Error::DatabaseError(NotNullViolation, Box::new(String::new()));
+        assert!(is_of_one_row(&null) && !is_passing(&null));
+        let full = error("the disk is full");
+        assert!(is_passing(&full) && !is_of_one_row(&full));
+        // It may have been committed, and a second try would count twice.
+        let ambiguous = error("result is ambiguous: error=rpc error [exhausted]");
+        assert!(is_ambiguous(&ambiguous) && !is_passing(&ambiguous));
     }
 }

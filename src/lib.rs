@@ -6,7 +6,7 @@
 //! back with the other rows of that transaction.
 //!
 //! ```
-//! # include!("doctest_setup.rs");
+//! # include!("../docs/doctest_setup.rs");
 //! # fn main() -> diesel::QueryResult<()> {
 //! # let conn = &mut establish_connection();
 //! # let new_comment = (schema::comments::article_id.eq(1), schema::comments::body.eq("Nice."));
@@ -50,7 +50,7 @@
 //!
 //! | to read | use |
 //! | --- | --- |
-//! | the counters of one model | [`counter_value`](HasCounters::counter_value), `counter_value_on` a day, `counter_value_between` days |
+//! | the counters of one model | [`counter_value`](HasCounters::counter_value), [`counter_value_between`](HasCounters::counter_value_between) |
 //! | the counters of all models on a page | [`counter_values`](HasCounters::counter_values), one query |
 //! | a total in any query of the parent table | [`total`] |
 //! | counts by day, week, month or year | [`daily_counts`](HasCounters::daily_counts), [`counter_series`](dsl::counter_series()) |
@@ -121,6 +121,7 @@
 //!   client library; `sqlite` links libsqlite3, as Diesel's own does.
 //! - `r2d2`: [`ClaimSlots`], for Diesel's pool.
 //!
+//! [`CountingDsl`]: prelude::CountingDsl
 //! [`increment`]: dsl::increment()
 //! [`counter_value`]: dsl::counter_value()
 //! [`total`]: dsl::total()
@@ -150,17 +151,14 @@ mod sql;
 mod typed;
 
 pub use add::countable::Countable;
-#[cfg(feature = "postgres")]
-pub use add::statement::CountingDsl;
 pub use add::transaction::{CountingTransaction, counting_transaction};
 pub use background::BackgroundError;
 pub use buffer::counter_buffer::CounterBuffer;
-pub use buffer::write::{BufferError, Dropped, Pending, Write};
+pub use buffer::write::{BufferError, Dropped, Write};
 #[cfg(feature = "r2d2")]
 pub use claim::ClaimSlots;
 pub use compactor::{Compactor, Done, Run};
-pub use correct::recount::Drift;
-pub use correct::set_days::CountsSet;
+pub use correct::drift::Drift;
 pub use day::Period;
 pub use error::{is_overflow, is_retryable};
 pub use merge::compact::{Compact, Compacted};
@@ -168,24 +166,24 @@ pub use merge::materialize::{Materialize, Materialized};
 pub use model::{CountersOf, HasCounters};
 pub use retry::{Retry, retry, retry_if};
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot, with_default_slot};
-pub use sql::dialect::{CounterBackend, Dialect};
+pub use sql::backend::{CounterBackend, Dialect};
 pub use typed::counters::Counters;
 pub use typed::key::KeyOf;
-pub use typed::settings::{ChildOf, CounterSettings, HasParent, counter_table};
-pub use typed::table::CounterTable;
+pub use typed::parent::{ChildOf, HasParent};
+pub use typed::table::{CounterTable, counter_table};
 
 /// What the macros and the command `diesel-counters` use. It can change in any release.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::buffer::counter_buffer::write_once;
-    pub use crate::correct::set_days::Spellings;
+    pub use crate::buffer::writer::write_once;
+    pub use crate::correct::set_days::{Spellings, set_days};
     pub use crate::merge::materialize::TotalColumn;
     pub use crate::model::assert_key;
     pub use crate::shape::{Name, Shape, TableName};
     pub use crate::sql::Values;
     pub use crate::typed::counters::name_of;
-    pub use crate::typed::key::{BindKey, Columns, KeyTypes, LoadKey, OwnedKey};
-    pub use crate::typed::table::shape;
+    pub use crate::typed::key::{BindKey, Columns, KeyTypes, OwnedKey};
+    pub use crate::typed::table::{KeyTypeOf, shape};
     pub use chrono::NaiveDate;
 }
 
@@ -197,34 +195,30 @@ pub mod dsl {
     pub use crate::add::increment::{Increment, increment};
     pub use crate::add::many::IncrementMany;
     #[cfg(feature = "postgres")]
-    pub use crate::add::statement::{CountingQuery, CountingStatement};
+    pub use crate::add::statement::CountingStatement;
     pub use crate::buffer::counter_buffer::CounterBufferBuilder;
     pub use crate::claim::{ClaimSlot, claim_slot};
     pub use crate::compactor::CompactorBuilder;
-    pub use crate::correct::delete::{DeleteCounters, Listed, Under, delete_counters};
-    pub use crate::correct::recount::{Recount, RecountOne, recount};
+    pub use crate::correct::delete::{DeleteCounters, delete_counters};
+    pub use crate::correct::recount::{Recount, recount};
     pub use crate::correct::set::{SetCounter, set_counter};
-    pub use crate::correct::set_days::{SetDays, SetDaysOf};
-    pub use crate::day::DayRange;
+    pub use crate::correct::set_days::SetDays;
     pub use crate::merge::compact::{CompactOf, Fold, compact, fold};
     pub use crate::merge::materialize::MaterializeOf;
-    pub use crate::read::days::AllDays;
     pub use crate::read::ranking::{Ranking, ranking};
-    pub use crate::read::series::{Counts, Series, SeriesOfMany, counter_series};
-    pub use crate::read::sums::{Grouped, Many, Sums, Ungrouped};
-    pub use crate::read::total::{ParentRow, Total, total};
+    pub use crate::read::series::{Counts, Series, counter_series};
+    pub use crate::read::sums::Sums;
+    pub use crate::read::total::{Total, total};
     pub use crate::read::value::{CounterValue, GroupedCounts, counter_value};
-    pub use crate::sql::One;
     pub use crate::typed::counters::KeyType;
-    pub use crate::typed::key::AnyOf;
     pub use crate::typed::stored_key::StoredKey;
 }
 
 /// The traits and functions that most programs need.
 pub mod prelude {
-    #[cfg(feature = "postgres")]
-    pub use crate::CountingDsl;
     pub use crate::HasCounters;
+    #[cfg(feature = "postgres")]
+    pub use crate::add::statement::CountingDsl;
     pub use crate::dsl::{counter_series, counter_value, increment, ranking};
 }
 

@@ -5,24 +5,22 @@ use std::ops::RangeBounds;
 use chrono::NaiveDate;
 use diesel::associations::HasTable;
 use diesel::connection::{Connection, LoadConnection};
-use diesel::query_builder::{AsQuery, QueryFragment};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::sql_types::BigInt;
 use diesel::{Column, QueryResult, RunQueryDsl};
 
 use crate::add::increment::Increment;
-use crate::correct::recount::recount;
-use crate::correct::set::set_counter;
-use crate::correct::source::SourceRow;
 use crate::day::{DayRange, Period};
 use crate::merge::materialize::{self, MaterializeOf};
 use crate::read::series::{Counts, counter_series};
 use crate::read::value::{CounterValue, counter_value};
 use crate::sql::{CounterBackend, One};
-use crate::typed::counters::{Counters, KeyType, is_zero};
-use crate::typed::key::{BindKey, Entities, KeyOf, Sealed, WholeKey};
-use crate::typed::settings::{ChildOf, CounterSettings, assert_program_counts};
-use crate::typed::table::{CounterTable, NotEmpty, RenderName};
+use crate::typed::counters::{Counters, KeyType, assert_program_counts, is_zero};
+use crate::typed::entities::Entities;
+use crate::typed::key::{BindKey, HasColumns, KeyOf, WholeKey};
+use crate::typed::names::RenderName;
+use crate::typed::parent::ChildOf;
+use crate::typed::table::CounterTable;
 
 /// Attaches counters to a Diesel model: implements [`HasCounters`](trait@HasCounters) for the
 /// model, and [`CountersOf`] for each of its counter tables.
@@ -71,30 +69,23 @@ pub use diesel_counters_derive::HasCounters;
 
 /// A model with counters. [Derive it](derive@crate::HasCounters).
 ///
-/// The methods that count and the methods that read run one statement each, in the current
-/// transaction or savepoint: a count commits and rolls back with the other rows that the caller
-/// writes. They do not begin, commit or retry a transaction. The methods that correct counts run several
-/// statements, in a transaction, or in a savepoint if a transaction is open.
+/// Its methods run one statement each, in the current transaction or savepoint: a count commits and
+/// rolls back with the other rows that the caller writes. Each is short for a function of [`dsl`], which
+/// says what it costs and how it fails. The other functions of `dsl` take a model too, as in
+/// `set_counter(views).of(&article)`.
 ///
 /// ```
-/// # include!("doctest_setup.rs");
+/// # include!("../docs/doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// # let article: Article = articles::table.find(1).first(conn)?;
 /// # let today = chrono::Utc::now().date_naive();
-/// # let new_comment = (schema::comments::article_id.eq(1), schema::comments::body.eq("Nice."));
 /// use diesel_counters::prelude::*;
-/// use schema::article_counters::{comments, likes, views};
+/// use schema::article_counters::{likes, views};
 ///
-/// // Counting, also in a transaction, next to other rows.
-/// conn.transaction(|conn| {
-///     diesel::insert_into(schema::comments::table).values(&new_comment).execute(conn)?;
-///     article.incr_counter(comments, conn)
-/// })?;
 /// article.incr_counter_by(likes, -1, conn)?;
 /// article.incr_counter_by((views, likes), (5, 2), conn)?;
 ///
-/// // Reading.
 /// assert_eq!(article.counter_value((views, likes), conn)?, (5, 1));
 /// assert_eq!(article.daily_counts(views, today..=today, conn)?, [(today, 5)]);
 /// let page: Vec<Article> = articles::table.order(articles::id).load(conn)?;
@@ -108,13 +99,7 @@ pub use diesel_counters_derive::HasCounters;
 /// # }
 /// ```
 ///
-/// # Errors
-///
-/// The methods return the database's own errors. Counting also returns those of
-/// [`increment`](crate::dsl::increment()), and reading those of
-/// [`counter_value`](crate::dsl::counter_value()). After a deadlock, a serialization failure, a lock wait
-/// timeout or a busy SQLite database, the code that began the transaction has to run all of it again, for
-/// example with [`retry`](crate::retry()).
+/// [`dsl`]: crate::dsl
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no counters",
     label = "write `#[derive(HasCounters)]` and `#[counters(table_name = …)]` on this model"
@@ -135,7 +120,8 @@ pub trait HasCounters: Sized {
     /// Returns the model's primary key.
     fn counter_key(&self) -> Self::KeyRef<'_>;
 
-    /// Adds 1 to a counter, or to each of a tuple of counters.
+    /// Adds 1 to a counter, or to each of a tuple of counters; see
+    /// [`increment`](crate::dsl::increment()).
     fn incr_counter<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<()>
     where
         C: Counters<Table: CountersOf<Self>>,
@@ -148,8 +134,8 @@ pub trait HasCounters: Sized {
     }
 
     /// Adds an amount, which may be negative, to a counter, or to each of a tuple of counters:
-    /// `incr_counter_by((views, likes), (1, 2), conn)`. It is one statement, which writes one row. An
-    /// amount of 0, or a tuple of zeros, sends nothing to the database.
+    /// `incr_counter_by((views, likes), (1, 2), conn)` writes one row. An amount of 0, or a tuple of
+    /// zeros, sends nothing to the database.
     fn incr_counter_by<'a, C, Conn>(
         &'a self,
         _counters: C,
@@ -163,18 +149,15 @@ pub trait HasCounters: Sized {
         Conn: Connection<Backend: CounterBackend>,
     {
         const { assert_program_counts::<C>() }
-        let increment = Increment::<C>::new().of_id(self.counter_key());
-        let increment = increment.by(amount);
-        if is_zero(&increment.amounts) {
-            return Ok(());
+        let increment = Increment::<C>::new().of_id(self.counter_key()).by(amount);
+        match is_zero(&increment.amounts) {
+            true => Ok(()),
+            false => ExecuteDsl::execute(increment, conn).map(drop),
         }
-        ExecuteDsl::execute(increment, conn).map(drop)
     }
 
-    /// Reads the total of a counter, or of each of a tuple of counters, in one query. Returns an
-    /// `i64`, or a tuple of them: 0 for a model that was never counted.
-    ///
-    /// The query sums one row for each slot and period that the model was counted in.
+    /// Reads the total of a counter, or of each of a tuple of counters: an `i64`, or a tuple of them.
+    /// See [`counter_value`](crate::dsl::counter_value()).
     fn counter_value<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
         C: Counters<Table: CountersOf<Self>>,
@@ -182,29 +165,11 @@ pub trait HasCounters: Sized {
         Conn: Connection,
         CounterValue<C, ModelKey<'a, Self, C>>: LoadQuery<'a, Conn, C::Value>,
     {
-        let query = counter_value(counters).of_id(One::new(self.counter_key()));
-        query.get_result(conn)
+        counter_value(counters).of(self).get_result(conn)
     }
 
-    /// Reads the count of `day`, or of the table's [`Period`] that contains it.
-    fn counter_value_on<'a, C, Conn>(
-        &'a self,
-        counters: C,
-        day: NaiveDate,
-        conn: &mut Conn,
-    ) -> QueryResult<C::Value>
-    where
-        C: Counters<Table: CountersOf<Self>>,
-        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns>,
-        Conn: Connection,
-        CounterValue<C, ModelKey<'a, Self, C>, DayRange>: LoadQuery<'a, Conn, C::Value>,
-    {
-        let query = counter_value(counters).of_id(One::new(self.counter_key()));
-        query.on(day).get_result(conn)
-    }
-
-    /// Reads the count of a range of days: `monday..=today`, `monday..`, `..today`. If the table counts by
-    /// another [`Period`] than the day, reads all periods that overlap the range.
+    /// Reads the count of a range of days: `monday..=today`, `monday..`, `..today`. See
+    /// [`between`](crate::dsl::Sums::between).
     fn counter_value_between<'a, C, Conn>(
         &'a self,
         counters: C,
@@ -217,18 +182,12 @@ pub trait HasCounters: Sized {
         Conn: Connection,
         CounterValue<C, ModelKey<'a, Self, C>, DayRange>: LoadQuery<'a, Conn, C::Value>,
     {
-        let query = counter_value(counters).of_id(One::new(self.counter_key()));
-        query.between(days).get_result(conn)
+        let query = counter_value(counters).of(self).between(days);
+        query.get_result(conn)
     }
 
-    /// Reads the total of a counter, or of each of a tuple of counters, of many models. Returns a
-    /// value for each model, in the order of the models.
-    ///
-    /// It is one query for any number of models on PostgreSQL, and one for each 1,000 models on
-    /// the other databases.
-    ///
-    /// To read by key, without models, use
-    /// [`counter_value(views).of_many(&ids)`](crate::dsl::Sums::of_many).
+    /// Reads the totals of many models. Returns a value for each, in their order. See
+    /// [`of_many`](crate::dsl::Sums::of_many), which also takes keys.
     fn counter_values<'a, C, Conn>(
         models: impl IntoIterator<Item = &'a Self>,
         counters: C,
@@ -237,13 +196,12 @@ pub trait HasCounters: Sized {
     where
         Self: 'a,
         C: Counters<Table: CountersOf<Self>>,
-        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns, Types: NotEmpty, Value = Self::KeyRef<'a>>
+        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns, Types: HasColumns<1>>
             + BindKey<ModelTypes<'a, Self, C>, Conn::Backend>
             + Clone,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let keys = models.into_iter().map(Self::counter_key);
-        counter_value(counters).of_many(keys).load(conn)
+        counter_value(counters).of_many(models).load(conn)
     }
 
     /// Reads the count of each day of a range, oldest first. A day in which nothing was counted
@@ -270,53 +228,8 @@ pub trait HasCounters: Sized {
                 "the table does not count by day: use `counter_series(…)`, which reads by the table's period"
             );
         }
-        let series =
-            counter_series(counters).of_id(ModelKey::<'a, Self, C>::new(self.counter_key()));
-        series.between(days).load(conn)
-    }
-
-    /// Sets a counter, or each of a tuple of counters, to a value. Returns the value before.
-    ///
-    /// See [`set_counter`](crate::dsl::set_counter()) for its statements and its transaction.
-    fn set_counter<'a, C, Conn>(
-        &'a self,
-        counters: C,
-        value: C::Value,
-        conn: &mut Conn,
-    ) -> QueryResult<C::Value>
-    where
-        C: Counters<Table: CountersOf<Self>>,
-        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns, Types: WholeKey<KeyType<C>>>
-            + BindKey<KeyType<C>, Conn::Backend>
-            + Clone,
-        Conn: LoadConnection<Backend: CounterBackend>,
-    {
-        const { assert_program_counts::<C>() }
-        let set = set_counter(counters).of_id(self.counter_key());
-        set.to(value).execute(conn)
-    }
-
-    /// Corrects this model's counter, or each of a tuple of counters, from the rows that it
-    /// counts. Returns the amount that was added, which is negative if the count was too large.
-    ///
-    /// `source` is a query of keys and true counts, or of keys, days and true counts; see
-    /// [`recount`](crate::dsl::recount()).
-    fn recount<'a, C, S, Conn>(
-        &'a self,
-        counters: C,
-        source: S,
-        conn: &mut Conn,
-    ) -> QueryResult<C::Value>
-    where
-        C: Counters<Table: CountersOf<Self>>,
-        S: AsQuery<SqlType: SourceRow, Query: QueryFragment<Conn::Backend>>,
-        Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns, Types: WholeKey<KeyType<C>>>
-            + BindKey<KeyType<C>, Conn::Backend>
-            + Clone,
-        Conn: LoadConnection<Backend: CounterBackend>,
-    {
-        let recount = recount(counters, source).of_id(self.counter_key());
-        recount.execute(conn)
+        let series = counter_series(counters).of(self).between(days);
+        series.load(conn)
     }
 
     /// Copies a counter's totals into a `BigInt` column of a parent table. Queries can then sort and
@@ -355,8 +268,7 @@ type ModelKey<'a, M, C> = One<ModelTypes<'a, M, C>, <M as HasCounters>::KeyRef<'
 #[derive(Debug)]
 pub struct OfModel;
 
-impl<M: HasCounters> Sealed<OfModel> for &M {}
-
+#[doc(hidden)]
 #[diagnostic::do_not_recommend]
 impl<'m, M, Key> KeyOf<Key, OfModel> for &'m M
 where

@@ -13,7 +13,7 @@ pub const DEFAULT_SLOTS: i16 = 32;
 ///
 /// On SQLite the slot is always 0, because SQLite has one writer at a time. On the other databases
 /// slot 0 has the rows that [`compact`](crate::dsl::compact()) has merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Slot {
     /// Each database connection has its own slot. The default.
@@ -50,22 +50,16 @@ pub enum Slot {
     /// Use it for several database nodes that accept writes: a Galera cluster, or PostgreSQL servers
     /// that replicate to each other. It is then not only the slot of increments: everything that this
     /// crate writes is in rows of the partition, also merges and corrections, so that no two nodes
-    /// write the same row. Set it with [`set_default_slot`], so that no statement is without it.
-    /// [The guide](https://docs.rs/crate/diesel_counters/latest/source/docs/nodes.md) has a program.
-    ///
-    /// Leave out the foreign key to the entity. With it, an increment locks or certifies the row of
-    /// the entity, so that transactions of two nodes conflict.
+    /// write the same row. Set it with [`set_default_slot`], so that no statement is without it: a
+    /// process without a partition writes and merges the rows of all nodes.
     ///
     /// Set the same `index` in all processes that write to the same node, and the same `of` on all
-    /// nodes. It can be larger than the number of nodes: a new node then takes an `index` that is free.
-    /// A partition requires as many slots as its node has connections that count. It has the slots
-    /// `index + 1`, `index + 1 + of`, and so on. Its merged rows are in slot `-index`.
+    /// nodes. A partition requires as many slots as its node has connections that count. It has the
+    /// slots `index + 1`, `index + 1 + of`, and so on. Its merged rows are in slot `-index`.
     ///
-    /// # Giving partitions up
-    ///
-    /// A process without a partition writes and merges the rows of all slots, also the negative ones. It
-    /// must not run while another node still writes. Stop all programs that write counters, wait until
-    /// the replication has caught up, and start them on one server, without a partition.
+    /// [The guide](https://docs.rs/crate/diesel_counters/latest/source/docs/nodes.md) has a
+    /// program, says how to add nodes and how to give partitions up, and why the counter table has no
+    /// foreign key there.
     Partition {
         /// The share, from 0 to `of - 1`.
         index: u16,
@@ -192,7 +186,13 @@ impl Slot {
             return SlotRange::one(rand::random_range(1..=slots), Partition::WHOLE);
         }
         let partition = Partition::of(self).expect("a default is checked when it is set");
-        partition.range(slots)
+        let Partition { index, of, .. } = partition;
+        SlotRange {
+            first: index + 1,
+            // At least one: with more partitions than slots, the other ones are beyond.
+            count: ((slots - 1 - index) / of + 1).max(1),
+            partition,
+        }
     }
 }
 
@@ -203,7 +203,8 @@ impl Slot {
 pub struct Partition {
     pub(crate) index: i16,
     pub(crate) of: i16,
-    merged: i16,
+    /// The slot of the rows that this node merges and corrects.
+    pub(crate) merged: i16,
 }
 
 impl Partition {
@@ -237,21 +238,6 @@ impl Partition {
     pub(crate) fn is_whole(self) -> bool {
         self.of == 1
     }
-
-    /// The slot of the rows that this node merges and corrects.
-    pub(crate) fn merged(&self) -> &i16 {
-        &self.merged
-    }
-
-    /// Its slots within 1 to `slots`. It has at least one: with more partitions than slots, the other
-    /// ones are beyond.
-    fn range(self, slots: i16) -> SlotRange {
-        SlotRange {
-            first: self.index + 1,
-            count: ((slots - 1 - self.index) / self.of + 1).max(1),
-            partition: self,
-        }
-    }
 }
 
 /// Slots of a partition: `first`, and `count` in all. The number of the connection chooses one of them.
@@ -275,44 +261,5 @@ impl SlotRange {
     pub(crate) fn merged() -> Self {
         let partition = Partition::chosen();
         SlotRange::one(partition.merged, partition)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn slots_of(index: u16, of: u16, slots: i16) -> Vec<i16> {
-        let range = Slot::Partition { index, of }.range(slots);
-        let first = range.first;
-        (0..range.count)
-            .map(|n| first + n * range.partition.of)
-            .collect()
-    }
-
-    #[test]
-    fn partitions_share_all_slots_and_no_slot_twice() {
-        for (slots, of) in [(32, 1), (32, 3), (32, 32), (7, 2), (i16::MAX, 1000)] {
-            let mut all: Vec<i16> = (0..of).flat_map(|i| slots_of(i, of, slots)).collect();
-            all.sort_unstable();
-            assert_eq!(all, (1..=slots).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn with_more_partitions_than_slots_each_has_one_of_its_own() {
-        let used: Vec<_> = (0..8).flat_map(|index| slots_of(index, 8, 4)).collect();
-        assert_eq!(used, [1, 2, 3, 4, 5, 6, 7, 8]);
-        assert_eq!(slots_of(32_766, 32_767, 32), [32_767]);
-    }
-
-    #[test]
-    fn a_thread_has_its_default_until_the_function_returns() {
-        let of = |index| Slot::Partition { index, of: 2 };
-        with_default_slot(of(1), || {
-            with_default_slot(of(0), || assert_eq!(Slot::chosen(), of(0)));
-            assert_eq!(Slot::chosen(), of(1));
-        });
-        assert_ne!(Slot::chosen(), of(1));
     }
 }

@@ -9,12 +9,19 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::{BigInt, Bool};
-use diesel_counters::dsl::{claim_slot, compact, delete_counters, fold};
+use diesel_counters::dsl::{claim_slot, compact, delete_counters, fold, set_counter};
 use diesel_counters::prelude::*;
-use diesel_counters::{Slot, is_retryable};
+use diesel_counters::{Slot, is_overflow, is_retryable};
+use diesel_counters_tests::models::Article;
+use diesel_counters_tests::schema::article_counters::{self, views};
+use diesel_counters_tests::schema::articles::total_views;
+use diesel_counters_tests::schema::file_counters::downloads;
+use diesel_counters_tests::schema::site_counters;
+use diesel_counters_tests::schema::user_counters::visits;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
-pub use server::{TestDatabase, write_transaction};
+pub use diesel_counters_tests::write_transaction;
+pub use server::TestDatabase;
 
 pub type Conn = MysqlConnection;
 
@@ -36,12 +43,6 @@ pub const IS_MYSQL: bool = true;
 /// How many statements count 100 entities, and how many there are for any number.
 pub const STATEMENTS_OF_100: usize = 3;
 pub const STATEMENTS_OF_ANY: usize = 9;
-
-pub const COLUMNS_OF: &str =
-    "SELECT CAST(column_name AS CHAR) AS name, CAST(data_type AS CHAR) AS data_type,
-            CAST(is_nullable AS CHAR) AS is_nullable
-     FROM information_schema.columns
-     WHERE table_name = ? AND table_schema = DATABASE() ORDER BY ordinal_position";
 
 /// Ends all connections to the database but this one.
 pub fn kill_others(conn: &mut Conn) {
@@ -158,15 +159,12 @@ impl TestDatabase {
 /// At READ COMMITTED a locking read does not keep rows from appearing behind it.
 #[test]
 fn a_counter_set_at_read_committed_misses_no_part_of_a_transaction() {
-    use diesel_counters_tests::schema::user_counters::visits;
-
     let database = TestDatabase::with_tables();
     let (conn, other) = (&mut database.connect(), &mut database.connect());
-    let day = |day| chrono::NaiveDate::from_ymd_opt(2026, 1, day).unwrap();
-    let count = |n, by, conn: &mut Conn| {
-        let row = increment(visits).of(1).on(day(n)).by(by);
-        row.slot(diesel_counters::Slot::Partition { index: 0, of: 32 })
-            .execute(conn)
+    let count = |day, by, conn: &mut Conn| {
+        let row = increment(visits).of(1).on(behaviour::day(2026, 1, day));
+        let one_slot = Slot::Partition { index: 0, of: 32 };
+        row.by(by).slot(one_slot).execute(conn)
     };
     for n in [1, 5] {
         count(n, 10, conn).unwrap();
@@ -182,14 +180,8 @@ fn a_counter_set_at_read_committed_misses_no_part_of_a_transaction() {
     std::thread::scope(|scope| {
         other.batch_execute("BEGIN").unwrap();
         count(1, -1, other).unwrap();
-        let set = scope.spawn(|| {
-            conn.transaction(|conn| {
-                diesel_counters::dsl::set_counter(visits)
-                    .of(1)
-                    .to(100)
-                    .execute(conn)
-            })
-        });
+        let set = scope
+            .spawn(|| conn.transaction(|conn| set_counter(visits).of(1).to(100).execute(conn)));
         // It reads from the last day, and comes to wait at the first one.
         let waits = sql::<Bool>(
             "EXISTS (SELECT 1 FROM information_schema.innodb_trx \
@@ -213,8 +205,6 @@ fn a_counter_set_at_read_committed_misses_no_part_of_a_transaction() {
 /// Without its strict mode the server adjusts values rather than refusing them.
 #[test]
 fn a_lenient_server_adjusts_no_count() {
-    use diesel_counters_tests::schema::user_counters::visits;
-
     let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
     conn.batch_execute("SET SESSION sql_mode = ''").unwrap();
@@ -222,16 +212,11 @@ fn a_lenient_server_adjusts_no_count() {
     let greatest = increment(visits).of(1).by(i64::MAX).execute(conn);
     assert_eq!(greatest, Ok(1));
     let one_more = increment(visits).of(1).execute(conn);
-    assert!(
-        one_more.as_ref().is_err_and(diesel_counters::is_overflow),
-        "{one_more:?}"
-    );
+    assert!(one_more.as_ref().is_err_and(is_overflow), "{one_more:?}");
     let count = increment(visits).of(1).on(chrono::NaiveDate::MAX);
     let no_such_day = count.execute(conn);
-    assert!(
-        matches!(no_such_day, Err(Error::SerializationError(_))),
-        "{no_such_day:?}"
-    );
+    let is_refused = matches!(no_such_day, Err(Error::SerializationError(_)));
+    assert!(is_refused, "{no_such_day:?}");
     let value = counter_value(visits).of(1).get_result::<i64>(conn);
     assert_eq!(value, Ok(i64::MAX));
 }
@@ -265,8 +250,6 @@ fn connections_of_any_character_set_claim_different_numbers() {
 
 #[test]
 fn one_merge_runs_at_a_time_on_connections_of_any_character_set() {
-    use diesel_counters_tests::schema::article_counters::table;
-
     let database = TestDatabase::with_tables();
     let [conn, other] = &mut [(); 2].map(|()| database.connect());
     // The lock of all versions.
@@ -276,21 +259,19 @@ fn one_merge_runs_at_a_time_on_connections_of_any_character_set() {
         .unwrap();
     for set in CHARACTER_SETS {
         conn.batch_execute(set).unwrap();
-        let merge = compact(table).execute(conn).unwrap();
+        let merge = compact(article_counters::table).execute(conn).unwrap();
         assert!(merge.already_running, "{set}");
     }
     other
         .batch_execute(&format!("DO RELEASE_LOCK{lock})"))
         .unwrap();
-    let merge = compact(table).execute(conn).unwrap();
+    let merge = compact(article_counters::table).execute(conn).unwrap();
     assert!(!merge.already_running);
 }
 
 /// The server translates the texts by which errors are recognized.
 #[test]
 fn a_conflict_is_recognized_in_english() {
-    use diesel_counters_tests::schema::user_counters::visits;
-
     let database = TestDatabase::with_tables();
     let (conn, other) = (&mut database.connect(), &mut database.connect());
     let one_slot = Slot::Partition { index: 0, of: 32 };
@@ -310,14 +291,9 @@ fn a_conflict_is_recognized_in_english() {
 /// It refuses an `UPDATE` or a `DELETE` that reads a whole table, such as a list of keys.
 #[test]
 fn safe_update_mode_refuses_no_operation() {
-    use diesel_counters_tests::models::Article;
-    use diesel_counters_tests::schema::article_counters::{table, views};
-    use diesel_counters_tests::schema::articles::total_views;
-    use diesel_counters_tests::schema::site_counters;
-
     let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
-    let day = |day| chrono::NaiveDate::from_ymd_opt(2026, 1, day).unwrap();
+    let day = |day| behaviour::day(2026, 1, day);
     conn.batch_execute("SET sql_safe_updates = 1").unwrap();
     for n in 1..=3 {
         let counts = [(1, 1), (2, 2), (3, 3)];
@@ -325,27 +301,20 @@ fn safe_update_mode_refuses_no_operation() {
         count.execute(conn).unwrap();
     }
     let article = behaviour::article(1);
-    article.set_counter(views, 10, conn).unwrap();
-    assert_eq!(compact(table).execute(conn).map(|done| done.merged), Ok(9));
-    let folded = fold(table).before(day(3)).execute(conn);
+    let set = set_counter(views).of(&article).to(10);
+    set.execute(conn).unwrap();
+    let compacted = compact(article_counters::table).execute(conn);
+    assert_eq!(compacted.map(|done| done.merged), Ok(9));
+    let folded = fold(article_counters::table).before(day(3)).execute(conn);
     assert_eq!(folded.map(|done| done.merged), Ok(6));
     let copied = Article::materialize(views, total_views).execute(conn);
     assert_eq!(copied, Ok(3));
     assert_eq!(article.counter_value(views, conn), Ok(10));
-    assert_eq!(
-        delete_counters(diesel_counters_tests::schema::article_counters::table)
-            .of(&article)
-            .execute(conn),
-        Ok(1)
-    );
-    assert_eq!(
-        delete_counters(diesel_counters_tests::schema::article_counters::table)
-            .of_many(&[2, 3])
-            .execute(conn),
-        Ok(2)
-    );
+    let delete = || delete_counters(article_counters::table);
+    assert_eq!(delete().of(&article).execute(conn), Ok(1));
+    assert_eq!(delete().of_many(&[2, 3]).execute(conn), Ok(2));
     increment(site_counters::hits).execute(conn).unwrap();
-    let of_the_site = delete_counters(site_counters::table);
+    let of_the_site = delete_counters(site_counters::table).of(());
     assert_eq!(of_the_site.execute(conn), Ok(1));
     // It is on, and stays on.
     let refused = conn.batch_execute("DELETE FROM articles");
@@ -355,8 +324,6 @@ fn safe_update_mode_refuses_no_operation() {
 /// The server pads them with zeros when it stores them, and not when it compares them.
 #[test]
 fn bytes_that_are_shorter_than_a_binary_column_are_not_found() {
-    use diesel_counters_tests::schema::file_counters::downloads;
-
     let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
     conn.batch_execute("ALTER TABLE file_counters MODIFY digest BINARY(4) NOT NULL")

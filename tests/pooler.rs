@@ -10,7 +10,7 @@ use std::thread;
 use diesel::connection::CacheSize;
 use diesel::dsl::count;
 use diesel::prelude::*;
-use diesel_counters::dsl::compact;
+use diesel_counters::dsl::{compact, set_counter};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, slot, views};
@@ -184,7 +184,7 @@ fn in_statement_mode_only_single_statements_work() {
     assert!(counted.is_err());
     // PgBouncer has closed the connection.
     let conn = &mut pooler.connect(&database);
-    let set = article(1).set_counter(views, 100, conn);
+    let set = set_counter(views).of(&article(1)).to(100).execute(conn);
     assert!(set.is_err(), "{set:?}");
     let value = article(1).counter_value(views, &mut database.connect());
     assert_eq!(value, Ok(1));

@@ -62,14 +62,3 @@ fn has_sessions(dropped: &QueryResult<()>) -> bool {
         .as_ref()
         .is_err_and(|error| error.to_string().contains(in_use))
 }
-
-/// A transaction that writes.
-pub fn write_transaction<T, E>(
-    conn: &mut Conn,
-    f: impl FnOnce(&mut Conn) -> Result<T, E>,
-) -> Result<T, E>
-where
-    E: From<diesel::result::Error>,
-{
-    conn.transaction(f)
-}

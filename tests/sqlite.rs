@@ -6,7 +6,12 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_counters::dsl::{compact, fold};
 use diesel_counters::prelude::*;
-use diesel_counters::{Compactor, CountingTransaction, HasCounters, counting_transaction};
+use diesel_counters::{CountingTransaction, HasCounters, counting_transaction};
+use diesel_counters_tests::models::Article;
+use diesel_counters_tests::schema::article_counters::{self, views};
+use diesel_counters_tests::schema::articles::total_views;
+use diesel_counters_tests::schema::comments;
+use diesel_counters_tests::schema::user_counters::{self, visits};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use tempfile::TempDir;
 
@@ -28,10 +33,6 @@ pub const IS_MYSQL: bool = false;
 /// How many statements count 100 entities, and how many there are for any number.
 pub const STATEMENTS_OF_100: usize = 3;
 pub const STATEMENTS_OF_ANY: usize = 9;
-
-pub const COLUMNS_OF: &str =
-    "SELECT name, lower(type) AS data_type, CASE \"notnull\" WHEN 0 THEN 'YES' ELSE 'NO' END AS is_nullable
-     FROM pragma_table_info(?) ORDER BY cid";
 
 /// There is no server that could.
 pub fn kill_others(_conn: &mut Conn) {}
@@ -135,30 +136,9 @@ where
     conn.immediate_transaction(f)
 }
 
-/// Here only, because it takes ten seconds.
-#[test]
-fn a_compactor_runs_again_after_an_error() {
-    use diesel_counters_tests::schema::article_counters;
-
-    let database = TestDatabase::create();
-    let (ran, runs) = std::sync::mpsc::channel();
-    let url = database.url();
-    let _compactor = Compactor::of(move || Conn::establish(&url))
-        .compact(article_counters::table)
-        .on_run(move |run| ran.send(run.to_string()).unwrap())
-        .start()
-        .unwrap();
-    for _ in 0..2 {
-        let run = runs.recv().unwrap();
-        assert!(run.ends_with("no such table: article_counters"), "{run}");
-    }
-}
-
 /// Read as 2020-01-05, it is sorted as something else.
 #[test]
 fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged() {
-    use diesel_counters_tests::schema::user_counters::{self, visits};
-
     for batch in [1, 2, 3, 100] {
         let database = TestDatabase::with_tables();
         let conn = &mut database.connect();
@@ -183,8 +163,7 @@ fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged()
         let (find, _) = find.split_once(';').unwrap();
         let found = diesel::sql_query(find).execute(conn);
         assert!(found.is_ok(), "{find}: {found:?}");
-        let next_year = chrono::NaiveDate::from_ymd_opt(2021, 1, 1).unwrap();
-        let folded = fold(user_counters::table).before(next_year);
+        let folded = fold(user_counters::table).before(behaviour::day(2021, 1, 1));
         let error = folded.batch(batch).execute(conn).unwrap_err().to_string();
         assert!(error.contains("6 rows merged, 0 left"), "{error}");
         let values = counter_value(visits).of_many(&[1, 2, 3]).load(conn);
@@ -194,8 +173,6 @@ fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged()
 
 #[test]
 fn a_key_that_is_stored_in_another_way_is_an_error_and_no_endless_run() {
-    use diesel_counters_tests::schema::user_counters;
-
     let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
     conn.batch_execute("INSERT INTO user_counters VALUES (1.5, '2020-01-05', 1, 1)")
@@ -208,10 +185,6 @@ fn a_key_that_is_stored_in_another_way_is_an_error_and_no_endless_run() {
 /// The same of a model's key: 1.5 is read as 1, and found again after 1.
 #[test]
 fn a_model_whose_key_is_stored_in_another_way_is_an_error_and_no_endless_copy() {
-    use diesel_counters_tests::models::Article;
-    use diesel_counters_tests::schema::article_counters::views;
-    use diesel_counters_tests::schema::articles::total_views;
-
     let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
     conn.batch_execute("INSERT INTO articles (id, title, total_views) VALUES (6.5, 'Half', 1)")
@@ -224,8 +197,6 @@ fn a_model_whose_key_is_stored_in_another_way_is_an_error_and_no_endless_copy() 
 /// Another program can store anything in a table without checks.
 #[test]
 fn what_is_no_integer_is_an_error_and_never_a_wrong_number() {
-    use diesel_counters_tests::schema::user_counters::visits;
-
     let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
     for stored in ["9.5e18", "1.5", "'many'"] {
@@ -243,8 +214,6 @@ fn what_is_no_integer_is_an_error_and_never_a_wrong_number() {
 /// or by the program around two savepoints.
 #[test]
 fn a_savepoint_that_ends_the_transaction_takes_no_counts_of_lost_rows() {
-    use diesel_counters_tests::schema::{article_counters, comments};
-
     type Tx<'a> = CountingTransaction<'a, Conn>;
 
     fn end_it(tx: &mut Tx<'_>) -> QueryResult<()> {

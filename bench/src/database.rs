@@ -10,8 +10,8 @@ use diesel_counters::Slot;
 use {
     crate::schema::{bench_article_counters::views, bench_comments},
     crate::way::comment,
-    diesel_counters::CountingDsl,
     diesel_counters::dsl::increment,
+    diesel_counters::prelude::CountingDsl,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
 use diesel::connection::SimpleConnection;
-use diesel::{Connection, ConnectionError, QueryResult};
+use diesel::{Connection, ConnectionError};
 use diesel_counters::Dialect;
 
 /// A connection to one of the databases that this command is built for.
@@ -118,20 +118,6 @@ const POSTGRES_SESSION: &str = "\
     SELECT pg_catalog.set_config('diesel_counters.path', \
         CAST(pg_catalog.current_schemas(false) AS pg_catalog.text), false); \
     SET search_path = pg_catalog, pg_temp";
-
-impl AnyConnection {
-    /// Finds the operators of extensions again, such as those of CITEXT. They are needed for keys of such a
-    /// type, and found in the schemas of the user.
-    pub fn find_operators(&mut self) -> QueryResult<()> {
-        match self.dialect() {
-            Dialect::PostgreSql => self.batch_execute(
-                "SELECT set_config('search_path', array_to_string(ARRAY(SELECT quote_ident(schema) \
-                 FROM unnest(CAST(current_setting('diesel_counters.path') AS text[])) AS schema), ', '), false)",
-            ),
-            Dialect::MySql | Dialect::Sqlite => Ok(()),
-        }
-    }
-}
 
 /// Opens a connection and sets its timeouts.
 fn open<C: Connection>(url: &str, timeouts: &str) -> Result<C> {

@@ -1,12 +1,8 @@
 //! How a database writes SQL: names, texts and keys.
 
-use anyhow::Result;
-use diesel::RunQueryDsl;
-use diesel::sql_types::BigInt;
 use diesel_counters::Dialect;
 
 use crate::connection::AnyConnection;
-use crate::sql::{Sql, sql};
 use crate::table::{Column, Kind, Table};
 
 /// A database, as SQL is written for it.
@@ -31,11 +27,6 @@ impl AnyConnection {
         Database(self.dialect())
     }
 }
-
-/// The collation of MySQL 8.0.17 and later, and the one of MariaDB. Both have utf8mb4_bin, which
-/// takes 'foo ' and 'foo' as equal.
-pub const TELLS_TEXTS_APART: &str =
-    "CHARACTER SET utf8mb4 COLLATE /*!80017 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */";
 
 impl Database {
     /// A name as an SQL identifier.
@@ -74,25 +65,6 @@ impl Database {
         }
     }
 
-    /// A condition that is true for the key that is printed as this text, and for no other.
-    pub fn is_text(self, key: &Column, text: &str) -> Sql {
-        let name = self.quoted(&key.name);
-        match self {
-            // It compares a bound text with nothing but a text.
-            POSTGRES => {
-                let cast = sql(format!("{name} = CAST(")).bind(text);
-                cast.sql(format!(" AS {})", of_any_length(&key.sql_type)))
-            }
-            // It compares a number with the number that a text begins with, or with 0.
-            MYSQL => {
-                let equals = sql(format!("{name} = ")).bind(text);
-                let equals = equals.sql(format!(" AND {} = ", self.as_text(key)));
-                equals.bind(text)
-            }
-            _ => sql(format!("{name} = ")).bind(text),
-        }
-    }
-
     /// SQL that reads a key as text, and bytes as hexadecimal digits.
     pub fn as_text(self, key: &Column) -> String {
         let name = self.quoted(&key.name);
@@ -100,16 +72,6 @@ impl Database {
             (Kind::Binary, POSTGRES) => format!("encode({name}, 'hex')"),
             (Kind::Binary, _) => format!("lower(hex({name}))"),
             _ => self.text(&name),
-        }
-    }
-
-    /// SQL that reads a key of several columns as one text: `7, 👍`.
-    pub fn key_as_text(self, key: &[Column]) -> String {
-        let columns = key.iter().map(|column| self.as_text(column));
-        match (key.len(), self) {
-            (0, _) => self.text("NULL"),
-            (2.., MYSQL) => format!("CONCAT({})", columns.joined(", ', ', ")),
-            _ => columns.joined(" || ', ' || "),
         }
     }
 
@@ -158,32 +120,6 @@ impl Database {
             Some(schema) => format!("{one} OPERATOR({}.=) {other}", self.quoted(schema)),
             None => format!("{one} = {other}"),
         }
-    }
-
-    /// Names in SQL: `"a", "b"`.
-    pub fn quoted_list(self, names: &[&str]) -> String {
-        names.iter().map(|name| self.quoted(name)).joined(", ")
-    }
-
-    /// The number of rows that fulfil a condition.
-    pub fn count(self, table: &Table, condition: &str, conn: &mut AnyConnection) -> Result<i64> {
-        let table = self.table_name(table);
-        let count = sql(format!("SELECT COUNT(*) FROM {table} WHERE {condition}"));
-        Ok(count.typed::<BigInt>().get_result(conn)?)
-    }
-}
-
-/// The type without its length or precision. A cast to a type with one cuts a text off, or rounds a
-/// number, to what may be another key.
-fn of_any_length(sql_type: &str) -> String {
-    match sql_type.split_once('(') {
-        Some(("character", _)) => "bpchar".to_owned(),
-        Some(("bit", _)) => "varbit".to_owned(),
-        Some((name, rest)) if !name.contains('"') => {
-            let (_length, rest) = rest.split_once(')').unwrap_or_default();
-            format!("{name}{rest}")
-        }
-        _ => sql_type.to_owned(),
     }
 }
 

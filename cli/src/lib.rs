@@ -7,22 +7,16 @@ mod check;
 mod connection;
 mod database;
 mod doctor;
-mod entity;
 mod generate;
-mod import;
 mod layout;
-mod materialize;
 mod merge;
 mod options;
 mod output;
 mod partition;
 mod period;
 mod recount;
-mod show;
 mod sql;
-mod sums;
 mod table;
-mod top;
 mod triggers;
 
 use std::process::ExitCode;
@@ -70,11 +64,7 @@ enum Command {
     Doctor(doctor::Doctor),
     Fold(merge::FoldArgs),
     Generate(generate::Generate),
-    Import(import::Import),
-    Materialize(materialize::Materialize),
     Recount(recount::Recount),
-    Show(show::Show),
-    Top(top::Top),
 }
 
 /// Runs the command that the arguments name.
@@ -100,11 +90,7 @@ fn run(command: Command, options: &Options) -> Result<bool> {
         Command::Compact(args) => merge::compact(args, options),
         Command::Fold(args) => merge::fold(args, options),
         Command::Generate(args) => generate::run(args, options),
-        Command::Import(args) => import::run(args, options),
-        Command::Materialize(args) => materialize::run(args, options),
         Command::Recount(args) => recount::run(args, options),
-        Command::Show(args) => show::run(args, options),
-        Command::Top(args) => top::run(args, options),
     }?;
     Ok(false)
 }

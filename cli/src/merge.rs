@@ -4,16 +4,17 @@ use anyhow::{Result, bail};
 use chrono::NaiveDate;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use diesel::connection::LoadConnection;
-use diesel_counters::__private::{KeyTypes, OwnedKey, Shape};
-use diesel_counters::{Compact, Compacted, CounterBackend, Period};
+use diesel_counters::__private::Shape;
+use diesel_counters::{Compact, Compacted, Period};
+use indicatif::ProgressBar;
 use serde_json::json;
 
-use crate::any_key::with_key;
+use crate::any_key::{AnyKey, AnyTypes, with_key};
 use crate::catalogue::counter_table;
-use crate::layout::shape_to_merge;
+use crate::connection::AnyConnection;
+use crate::layout::shape;
 use crate::options::Options;
-use crate::output::{printable, progress_bar, thousands};
+use crate::output::{printable, thousands};
 use crate::period::{Period as Into, PeriodArg};
 
 /// Merge the slots of past days into one row for each entity and day.
@@ -64,9 +65,6 @@ struct MergeArgs {
     batch: u16,
     #[command(flatten)]
     period: PeriodArg,
-    /// Discard the values of a column that is not a counter. Can be given several times.
-    #[arg(long, value_name = "COLUMN")]
-    discard: Vec<String>,
     /// Only print how many rows would be merged.
     #[arg(long)]
     dry_run: bool,
@@ -103,11 +101,10 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
     }
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
-    let mut shape = shape_to_merge(&table, &args.discard)?;
     // A merge of slots, and a fold of all days into one row, are right without it.
     let is_needed = ![Period::Day, Period::Total].contains(&into);
     let period = args.period.of(&table, conn.database(), is_needed)?;
-    shape.period = period.into();
+    let shape = shape(&table, period.into())?;
     if is_needed && into < shape.period {
         bail!(
             "{} {}: fold it into that or a longer period",
@@ -142,20 +139,16 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
     })
 }
 
-fn merge<ST, K, Conn>(
+fn merge<const COLUMNS: usize>(
     shape: &Shape<'_>,
     into: Period,
     before: NaiveDate,
     args: &MergeArgs,
-    conn: &mut Conn,
-) -> Result<Compacted>
-where
-    ST: KeyTypes,
-    K: OwnedKey<ST, Conn::Backend>,
-    Conn: LoadConnection<Backend: CounterBackend>,
-{
-    let bar = progress_bar("rows");
-    let compact = Compact::<'_, ST, K>::folding(shape, into, before);
+    conn: &mut AnyConnection,
+) -> Result<Compacted> {
+    // On a terminal only.
+    let bar = ProgressBar::new(0);
+    let compact = Compact::<AnyTypes<COLUMNS>, AnyKey<COLUMNS>>::folding(shape, into, before);
     let compact = compact.batch(args.batch.into()).on_progress(|so_far| {
         bar.set_length(so_far.merged + so_far.left);
         bar.set_position(so_far.merged);

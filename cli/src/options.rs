@@ -59,7 +59,7 @@ impl Options {
         match (dialect, self.partition) {
             (Dialect::MySql, Some(Slot::Partition { index, .. })) => format!("-{index}"),
             // PostgreSQL's is the setting of the session.
-            (dialect, _) => dialect.merged_slot(),
+            (dialect, _) => partition::merged_slot(dialect),
         }
     }
 

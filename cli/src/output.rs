@@ -1,16 +1,6 @@
-//! What people read: numbers and tables.
+//! What people read: numbers and texts.
 
-use comfy_table::{CellAlignment, Table, presets};
-use indicatif::{HumanCount, ProgressBar, ProgressStyle};
-
-/// The progress of a long run, on a terminal only.
-pub fn progress_bar(of: &str) -> ProgressBar {
-    let style = ProgressStyle::with_template(&format!(
-        "{{wide_bar}} {{percent:>3}}%  {{human_pos}} of {{human_len}} {of}  {{eta}} left"
-    ));
-    // Without its own style it has the library's.
-    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
+use indicatif::HumanCount;
 
 /// A number in groups of three digits: `1,234,567`.
 pub fn thousands(number: impl Into<i128>) -> String {
@@ -51,27 +41,6 @@ pub fn printable(text: &str) -> String {
         }
     }
     printable
-}
-
-/// A table without lines. The columns `right` are aligned to the right.
-pub fn columns(header: &[&str], right: &[usize], rows: Vec<Vec<String>>) -> String {
-    let header = header.iter().map(|cell| printable(cell));
-    let rows = rows.into_iter().map(|row| {
-        let cells = row.iter().map(|cell| printable(cell));
-        cells.collect::<Vec<_>>()
-    });
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_header(header)
-        .add_rows(rows);
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((if i == 0 { 0 } else { 1 }, 1));
-        if right.contains(&i) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.trim_fmt() + "\n"
 }
 
 #[cfg(test)]

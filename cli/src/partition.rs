@@ -23,7 +23,7 @@ pub fn parse(text: &str) -> Result<Slot> {
 pub fn set(partition: Slot, conn: &mut AnyConnection) -> QueryResult<()> {
     if let (Slot::Partition { index, of }, Dialect::PostgreSql) = (partition, conn.dialect()) {
         let set = sql("SELECT set_config('diesel_counters.partition', ");
-        let set = set.bind(&*format!("{index}/{of}")).sql(", false)");
+        let set = set.bind(&format!("{index}/{of}")).sql(", false)");
         set.typed::<Text>().get_result::<String>(conn)?;
     }
     Ok(())
@@ -43,4 +43,50 @@ pub fn of_database(conn: &mut AnyConnection) -> Result<Option<Slot>> {
     });
     let partition = setting?.as_deref().map(parse).transpose();
     partition.context("cannot read the setting diesel_counters.partition")
+}
+
+/// The setting of a PostgreSQL database or role: `1/3` is the second of three partitions.
+const PARTITION: &str = "diesel_counters.partition";
+
+/// PL/pgSQL statements that set the variable `counting_slot` to the slot of the current connection in the
+/// partition of its database or role. They claim a number for the connection, if it has none.
+pub fn slot_block(slots: u16) -> String {
+    let (number, own, of_node) = match slots {
+        0 | 1 => (String::new(), "1".to_owned(), String::new()),
+        _ => (
+            format!(
+                "counting_number := {};\n",
+                Dialect::PostgreSql.connection_number()
+            ),
+            format!("1 + counting_number % {slots}"),
+            format!(
+                "\n        + counting_parts * (counting_number \
+                 % greatest(({slots} - 1 - counting_index) / counting_parts + 1, 1))"
+            ),
+        ),
+    };
+    format!(
+        "{number}IF COALESCE(current_setting('{PARTITION}', true), '') = '' THEN\n    \
+         counting_slot := {own};\n\
+         ELSE\n    \
+         counting_node := current_setting('{PARTITION}');\n    \
+         counting_index := split_part(counting_node, '/', 1);\n    \
+         counting_parts := split_part(counting_node, '/', 2);\n    \
+         IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN\n        \
+         RAISE '{PARTITION} is %: write 1/3 for the second of three partitions', counting_node;\n    \
+         END IF;\n    \
+         counting_slot := 1 + counting_index{of_node};\n\
+         END IF;"
+    )
+}
+
+/// An SQL expression for the slot of merged rows: on PostgreSQL, that of the partition of the database or
+/// role.
+pub fn merged_slot(dialect: Dialect) -> String {
+    match dialect {
+        Dialect::PostgreSql => format!(
+            "-CAST(split_part(COALESCE(NULLIF(current_setting('{PARTITION}', true), ''), '0'), '/', 1) AS SMALLINT)"
+        ),
+        Dialect::MySql | Dialect::Sqlite => "0".to_owned(),
+    }
 }

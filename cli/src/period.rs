@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{Column, CounterTable, Table};
+use crate::catalogue::CounterTable;
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 
 /// The period of a counter, as in `counter_table!`.
@@ -65,28 +65,23 @@ impl PeriodArg {
     ///
     /// # Errors
     ///
-    /// If that of the database cannot be read, or is not that of the option. On SQLite, the option
-    /// overrides it. If it `is_needed`, also if neither has it.
+    /// If that of the database is not that of the option. On SQLite, the option overrides it. If it
+    /// `is_needed`, also if neither has it.
     pub fn of(&self, table: &CounterTable, database: Database, is_needed: bool) -> Result<Period> {
         let name = &table.table;
         match (table.period(), self.period) {
             // A comment of SQLite cannot be changed, when the table counts by another period from then on.
             (_, Some(given)) if database == SQLITE => Ok(given),
-            (Ok(Some(stored)), Some(given)) if stored != given => bail!(
+            (Some(stored), Some(given)) if stored != given => bail!(
                 "--period {given}: {name} {}, as the database says",
                 stored.counted()
             ),
-            (Ok(None), None) if is_needed => bail!(
+            (None, None) if is_needed => bail!(
                 "the database does not say by which period {name} counts, which this depends on: give \
                  --period, as in its counter_table!, or {}",
                 advice(table, database)
             ),
-            (Ok(stored), given) => Ok(stored.or(given).unwrap_or_default()),
-            (Err(unreadable), _) => bail!(
-                "the comment {unreadable:?} of {name}.{} is not a period: {}",
-                table.day.name,
-                advice(table, database)
-            ),
+            (stored, given) => Ok(stored.or(given).unwrap_or_default()),
         }
     }
 }
@@ -94,7 +89,7 @@ impl PeriodArg {
 /// How to write the period into the database.
 fn advice(table: &CounterTable, database: Database) -> String {
     const OTHERS: &str = "(or week, month, year, total in place of day)";
-    match statement_of(&table.table, &table.day, Period::Day, database) {
+    match statement_of(table, Period::Day, database) {
         Some(statement) => format!("run {statement} {OTHERS}"),
         None => format!(
             "have the line `-- {}` {OTHERS} in its CREATE TABLE, as `generate migration` writes it",
@@ -117,15 +112,11 @@ fn read(line: &str) -> Option<Period> {
     Period::from_str(value.strip_prefix('=')?.trim_start(), false).ok()
 }
 
-impl Table {
-    /// The period that the table counts by, if the database has it. `day` is its column of days.
-    ///
-    /// # Errors
-    ///
-    /// The lines that should say it, if they do not say one period.
-    pub fn period(&self, day: &Column) -> Result<Option<Period>, String> {
+impl CounterTable {
+    /// The period that the table counts by, if the database has it.
+    pub fn period(&self) -> Option<Period> {
         let comment = |line: &'_ str| line.split_once("--").map(|(_, comment)| comment.to_owned());
-        let lines: Vec<String> = match (&self.definition, &day.comment) {
+        let lines: Vec<String> = match (&self.table.definition, &self.day.comment) {
             (Some(create_table), _) => create_table.lines().filter_map(comment).collect(),
             (None, Some(comment)) => comment.lines().map(str::to_owned).collect(),
             (None, None) => Vec::new(),
@@ -133,28 +124,16 @@ impl Table {
         let lines = lines.iter().map(|line| line.trim());
         let lines: Vec<&str> = lines.filter(|line| line.starts_with(MARK)).collect();
         match *lines {
-            [] => Ok(None),
-            [line] => read(line).map(Some).ok_or_else(|| line.to_owned()),
-            _ => Err(lines.join("\n")),
+            [line] => read(line),
+            _ => None,
         }
-    }
-}
-
-impl CounterTable {
-    /// [`Table::period`]
-    pub fn period(&self) -> Result<Option<Period>, String> {
-        self.table.period(&self.day)
     }
 }
 
 /// The statement that writes the period into the database, or `None` on SQLite, which cannot change a
 /// comment. Other lines of the comment stay.
-pub fn statement_of(
-    table: &Table,
-    day: &Column,
-    period: Period,
-    database: Database,
-) -> Option<String> {
+pub fn statement_of(counters: &CounterTable, period: Period, database: Database) -> Option<String> {
+    let (table, day) = (&counters.table, &counters.day);
     let lines = day.comment.iter().flat_map(|comment| comment.lines());
     let others = lines.filter(|line| !line.trim().starts_with(MARK));
     let lines: Vec<_> = others.map(str::to_owned).chain([comment(period)]).collect();

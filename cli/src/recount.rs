@@ -11,7 +11,8 @@ use serde_json::json;
 
 use crate::connection::{AnyConnection, connect};
 use crate::options::Options;
-use crate::output::{printable, progress_bar, thousands};
+use crate::output::{printable, thousands};
+use crate::partition::merged_slot;
 use crate::triggers::{Compared, Counting, Recount as Statements, Stored, Wrong, definitions};
 
 /// Correct the counters of triggers by counting their rows again.
@@ -69,14 +70,12 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
         conn.batch_execute("SET SESSION sql_safe_updates = 0")?;
     }
     let (mut triggers, mut failed) = (Vec::new(), Vec::new());
-    let bar = progress_bar("triggers");
-    for (name, counting) in bar.wrap_iter(all.into_iter()) {
+    for (name, counting) in all {
         match counting.and_then(|counting| recount(&counting, &args, options, conn)) {
             Ok(recounted) => triggers.push(recounted),
             Err(error) => failed.push(format!("{name}: {error:#}")),
         }
     }
-    bar.finish_and_clear();
     let report = json!({ "dry_run": args.dry_run, "triggers": triggers });
     options.print(&report, || {
         let all = triggers.iter().map(|one| text(one, args.dry_run));
@@ -134,7 +133,7 @@ fn recount(
 /// The recounts of all triggers of a database, table by table, for the enumerator and the checker.
 pub fn recounts(url: &str) -> Result<Vec<Statements>> {
     let conn = &mut connect(url, Duration::from_secs(60))?;
-    let merged = conn.dialect().merged_slot();
+    let merged = merged_slot(conn.dialect());
     let mut all = Vec::new();
     for stored in definitions(conn)? {
         let counting = counting(stored, conn)?;

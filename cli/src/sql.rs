@@ -2,28 +2,24 @@
 
 use std::marker::PhantomData;
 
-use chrono::NaiveDate;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::{BigInt, Binary, Date, Text, Untyped};
+use diesel::sql_types::{Text, Untyped};
 
 use crate::connection::{AnyConnection, MultiBackend};
 
-/// A statement with bound values, whose rows have columns of the types `ST`.
+/// A statement with bound texts, whose rows have columns of the types `ST`.
 #[derive(Clone)]
 pub struct Sql<ST = Untyped> {
     parts: Vec<Part>,
     types: PhantomData<ST>,
 }
 
-/// A piece of SQL, or a bound value.
+/// A piece of SQL, or a bound text.
 #[derive(Clone)]
-pub enum Part {
+enum Part {
     Sql(String),
-    BigInt(i64),
-    Text(String),
-    Binary(Vec<u8>),
-    Date(NaiveDate),
+    Bind(String),
 }
 
 /// A statement that begins with this text.
@@ -35,13 +31,14 @@ pub fn sql(text: impl Into<String>) -> Sql {
 }
 
 impl Sql {
-    pub fn sql(self, text: impl Into<String>) -> Self {
-        self.bind(Part::Sql(text.into()))
+    pub fn sql(mut self, text: impl Into<String>) -> Self {
+        self.parts.push(Part::Sql(text.into()));
+        self
     }
 
-    /// Appends a bound value.
-    pub fn bind(mut self, value: impl Into<Part>) -> Self {
-        self.parts.push(value.into());
+    /// Appends a bound text.
+    pub fn bind(mut self, text: &str) -> Self {
+        self.parts.push(Part::Bind(text.to_owned()));
         self
     }
 
@@ -60,28 +57,13 @@ impl Sql {
     }
 }
 
-macro_rules! values {
-    ($($variant:ident($from:ty)),*) => {$(
-        impl From<$from> for Part {
-            fn from(value: $from) -> Self {
-                Part::$variant(value.into())
-            }
-        }
-    )*};
-}
-
-values!(BigInt(i64), Text(&str), Binary(Vec<u8>), Date(NaiveDate));
-
 impl<ST> QueryFragment<MultiBackend> for Sql<ST> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
         out.unsafe_to_cache_prepared();
         for part in &self.parts {
             match part {
                 Part::Sql(text) => out.push_sql(text),
-                Part::BigInt(v) => out.push_bind_param::<BigInt, _>(v)?,
-                Part::Text(v) => out.push_bind_param::<Text, _>(v)?,
-                Part::Binary(v) => out.push_bind_param::<Binary, _>(v)?,
-                Part::Date(v) => out.push_bind_param::<Date, _>(v)?,
+                Part::Bind(text) => out.push_bind_param::<Text, _>(text)?,
             }
         }
         Ok(())

@@ -101,11 +101,7 @@ pub struct Index {
     /// PostgreSQL's `INCLUDE`.
     pub included: Vec<String>,
     pub unique: bool,
-    /// Neither partial, nor invalid, nor deferrable, as ON CONFLICT requires.
-    pub whole: bool,
     pub primary: bool,
-    /// The index of a `UNIQUE` or `PRIMARY KEY` constraint, which is removed with it.
-    pub of_constraint: bool,
 }
 
 impl Parent {
@@ -136,11 +132,6 @@ impl Parent {
 }
 
 impl Kind {
-    /// Whether a key of the other kind can have the same values.
-    pub fn is_like(self, other: Kind) -> bool {
-        self == other || self.is_integer() && other.is_integer()
-    }
-
     /// Whether a key of the other kind can have each of its values.
     pub fn fits(self, other: Kind) -> bool {
         use Kind::{BigInt, Integer, SmallInt};
@@ -148,7 +139,7 @@ impl Kind {
             (self, other),
             (Integer | BigInt, SmallInt) | (BigInt, Integer)
         );
-        self.is_like(other) && !is_wider
+        self == other || self.is_integer() && other.is_integer() && !is_wider
     }
 
     pub fn is_integer(self) -> bool {

@@ -3,6 +3,7 @@
 mod behaviour;
 #[path = "behaviour/hot_row.rs"]
 mod hot_row;
+#[path = "../../tests/server.rs"]
 mod server;
 #[path = "mysql/mod.rs"]
 mod trust;
@@ -25,14 +26,6 @@ const BAD: &str = include_str!("bad/mysql.sql");
 const BYTES: [&str; 2] = ["VARBINARY(255)", "x'00ff'"];
 const UUID: [&str; 2] = ["BINARY(16)", "x'67e5504410b1426f9247bb680e5fe0c8'"];
 
-const COLUMNS_OF: &str =
-    "SELECT CAST(column_name AS CHAR) AS name, CAST(data_type AS CHAR) AS data_type,
-            CAST(is_nullable AS CHAR) AS is_nullable
-     FROM information_schema.columns
-     WHERE table_name = ? AND table_schema = DATABASE() ORDER BY ordinal_position";
-
-const TEXT: &str = "varchar";
-
 /// Which session this is, as the database numbers them.
 const SESSION_ID: &str = "SELECT CAST(CONNECTION_ID() AS SIGNED) AS value";
 
@@ -52,7 +45,7 @@ fn a_url_may_say_mariadb() {
     let database = TestDatabase::with_article_counters();
     let url = database.url().replace("mysql://", "mariadb://");
     let checked = behaviour::run(&["check", "--database-url", &url]);
-    assert_eq!(checked.summary(), "article_counters: good", "{checked:?}");
+    checked.is_good("article_counters");
 }
 
 #[test]
@@ -66,39 +59,30 @@ fn a_missing_right_is_named() {
     database.execute(&format!(
         "CREATE USER {user}@'%'; GRANT SELECT ON {name}.* TO {user}@'%'"
     ));
-    let answer = behaviour::run_with(
-        &["doctor", "article_counters", "--watch", "0"],
-        Some(&format!("mysql://{user}@{host}/{name}")),
-    );
+    let url = format!("mysql://{user}@{host}/{name}");
+    let answer = behaviour::run_with(&["doctor", "article_counters"], Some(&url));
     database.execute(&format!("DROP USER {user}@'%'"));
-    assert_eq!(answer.code, 0, "{answer:?}");
-    assert!(
-        answer.stdout.contains("GRANT PROCESS ON *.* TO"),
-        "{answer:?}"
-    );
+    answer.works();
+    answer.prints("GRANT PROCESS ON *.* TO");
 }
 
 #[test]
 fn tables_whose_names_differ_in_case_are_two() {
     let database = TestDatabase::create();
-    for (name, hits) in [("hit_counters", 1), ("Hit_counters", 2)] {
+    for (name, rows) in [("hit_counters", 1), ("Hit_counters", 2)] {
         database.execute(&format!(
             "CREATE TABLE {name} (
                  day DATE NOT NULL, slot SMALLINT NOT NULL, hits BIGINT NOT NULL DEFAULT 0,
                  PRIMARY KEY (day, slot)
              );
-             INSERT INTO {name} VALUES ('2026-01-01', 9, {hits})"
+             INSERT INTO {name} SELECT '2026-01-01', n, 1 FROM (SELECT 1 AS n UNION SELECT {rows}) AS slots"
         ));
-        let shown = database.run(&["show", name, "--json"]);
-        assert_eq!(shown.json()["counters"][0]["total"], hits);
+        let merged = database.command(&format!("compact {name} --json")).json();
+        assert_eq!(merged["merged_rows"], rows);
     }
-    let mut good: Vec<_> = database
-        .run(&["check"])
-        .stdout
-        .lines()
-        .filter(|line| line.ends_with(": good"))
-        .map(str::to_owned)
-        .collect();
+    let checked = database.command("check").stdout;
+    let good = checked.lines().filter(|line| line.ends_with(": good"));
+    let mut good = Vec::from_iter(good);
     good.sort();
     assert_eq!(good, ["Hit_counters: good", "hit_counters: good"]);
 }
@@ -112,10 +96,10 @@ fn an_engine_without_transactions_is_told() {
              PRIMARY KEY (day, slot)
          ) ENGINE = MyISAM",
     );
-    let faults = &database.run(&["check", "--json"]).json()["tables"][0]["faults"];
+    let faults = database.command("check --json").faults();
     assert_eq!(faults[0]["fault"], "no_transactions");
-    database.execute(faults[0]["sql"][0].as_str().unwrap());
-    assert_eq!(database.run(&["check"]).summary(), "hit_counters: good");
+    database.mend(&faults[0]);
+    database.command("check").is_good("hit_counters");
 }
 
 #[test]
@@ -125,12 +109,8 @@ fn no_command_hangs_behind_a_lock() {
     holder
         .batch_execute("LOCK TABLES article_counters WRITE")
         .unwrap();
-    let shown = database.run(&["show", "article_counters"]);
-    assert_eq!(shown.code, 1, "{shown:?}");
-    assert!(
-        shown.stderr.contains("see `diesel-counters doctor TABLE`"),
-        "{shown:?}"
-    );
+    let merged = database.command("compact article_counters");
+    merged.fails("see `diesel-counters doctor TABLE`");
 }
 
 #[test]
@@ -140,8 +120,7 @@ fn a_url_without_a_database_is_an_error() {
     let (server, _) = url.rsplit_once('/').unwrap();
     for url in [server.to_owned(), format!("{server}/")] {
         let checked = behaviour::run_with(&["check"], Some(&url));
-        assert_eq!(checked.code, 1);
-        assert!(checked.stderr.contains("Name it in the URL"), "{checked:?}");
+        checked.fails("Name it in the URL");
     }
 }
 
@@ -160,22 +139,22 @@ fn with_paths(path: &str) -> TestDatabase {
 #[test]
 fn a_collation_that_pads_is_a_note() {
     let database = with_paths("VARCHAR(50) COLLATE utf8mb4_bin");
-    let checked = database.run(&["check", "--json"]);
-    let fault = &checked.json()["tables"][0]["faults"][0];
-    let found = (checked.code, &fault["fault"], &fault["severity"]);
-    assert_eq!(found, (0, &"padding".into(), &"note".into()));
+    let checked = database.command("check --json");
+    checked.works();
+    let [fault, severity] = ["fault", "severity"].map(|key| checked.faults()[0][key].clone());
+    assert_eq!([fault, severity], ["padding", "note"]);
     let exact = "/*!80017 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */";
     let checked = with_paths(&format!("VARCHAR(50) COLLATE {exact}")).run(&["check"]);
     assert!(!checked.stdout.contains("collation"), "{checked:?}");
 }
 
 mod triggers {
-    use crate::behaviour::Execute;
+    use crate::behaviour::{Execute, words};
     use diesel::connection::SimpleConnection;
 
     use crate::behaviour::triggers::{
         LIKES_OF_ARTICLES, cascades, counted, counted_likes, counted_too, create_triggers,
-        generate, likes_of, migrate, number, open, tables,
+        generate, likes_of, migrate, number, open, table_of, tables,
     };
 
     #[test]
@@ -185,8 +164,7 @@ mod triggers {
         conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)");
         conn.run("TRUNCATE TABLE article_likes");
         assert_eq!(likes_of(1, conn), 2);
-        let ran = database.run(&["recount"]);
-        assert!(ran.stdout.contains("of 1: stored 2, rows 0"), "{ran:?}");
+        database.command("recount").prints("of 1: stored 2, rows 0");
         assert_eq!(likes_of(1, conn), 0);
     }
 
@@ -194,15 +172,8 @@ mod triggers {
     #[test]
     fn a_cascade_of_another_entity_is_counted_by_a_trigger_of_its_table() {
         let database = tables(true);
-        counted(
-            &database,
-            &[
-                "--count",
-                "user_id:user_counters.stars=stars",
-                "--count",
-                "site_counters.likes",
-            ],
-        );
+        let counts = "--count user_id:user_counters.stars=stars --count site_counters.likes";
+        counted(&database, &words(counts));
         let conn = &mut open(&database);
         let stars = "SELECT CAST(COALESCE(SUM(stars), 0) AS SIGNED) FROM user_counters";
         let likes = "SELECT CAST(SUM(likes) AS SIGNED) FROM site_counters";
@@ -258,8 +229,7 @@ mod triggers {
     fn a_migration_that_ended_half_way_runs_again() {
         let database = tables(true);
         let (ran, folder) = generate(&database, &LIKES_OF_ARTICLES);
-        let up = format!("{}/up.sql", ran.json()["migration"].as_str().unwrap());
-        let up = std::fs::read_to_string(up).unwrap();
+        let up = ran.json()["up"].as_str().unwrap().to_owned();
         let (half, _) = up
             .split_once("CREATE TRIGGER `count_likes_delete`")
             .unwrap();
@@ -269,21 +239,16 @@ mod triggers {
         migrate(&database, &folder);
         conn.run("DELETE FROM article_likes WHERE id = 1");
         assert_eq!(likes_of(1, conn), 1);
-        assert_eq!(database.run(&["check", "article_counters"]).code, 0);
+        database.command("check article_counters").works();
     }
 
     #[test]
     fn foreign_keys_that_change_rows_uncounted_are_refused() {
-        for (foreign_key, why) in [
-            (
-                "(article_id) REFERENCES articles (id) ON UPDATE CASCADE",
-                "has ON UPDATE CASCADE",
-            ),
-            (
-                "(article_id, user_id) REFERENCES pairs (a, b) ON DELETE CASCADE",
-                "has several columns",
-            ),
-        ] {
+        for [foreign_key, why] in table_of(
+            "
+            (article_id) REFERENCES articles (id) ON UPDATE CASCADE         | has ON UPDATE CASCADE
+            (article_id, user_id) REFERENCES pairs (a, b) ON DELETE CASCADE | has several columns",
+        ) {
             let database = tables(true);
             database.execute(&format!(
                 "CREATE TABLE pairs (a BIGINT, b BIGINT, PRIMARY KEY (a, b));
@@ -391,46 +356,22 @@ mod triggers {
     }
 }
 
-/// As numbers, all of these are 0 or 1 to the server.
 #[test]
-fn what_only_begins_with_a_key_is_not_that_key() {
-    for (sql_type, one) in [
-        ("BIGINT UNSIGNED", "1"),
-        ("TINYINT", "1"),
-        ("DECIMAL(20,3)", "1.000"),
-        ("DOUBLE", "1"),
-    ] {
+fn a_key_without_a_sign_is_merged() {
+    for (sql_type, greatest) in [("INT", "4294967295"), ("BIGINT", "18446744073709551615")] {
         let database = TestDatabase::create();
         database.execute(&format!(
             "CREATE TABLE hit_counters (
-                 id {sql_type} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                 id {sql_type} UNSIGNED NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
                  hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (id, day, slot)
              );
-             INSERT INTO hit_counters VALUES (0, '2026-01-01', 1, 5), (1, '2026-01-01', 1, 6)"
+             INSERT INTO hit_counters VALUES ({greatest}, '2026-01-01', 1, 1), (7, '2026-01-01', 1, 1),
+                 ({greatest}, '2026-01-01', 2, 1), (7, '2026-01-02', 2, 1)"
         ));
-        let hits = |key| {
-            let shown = database.run(&["show", "--json", "hit_counters", "--", key]);
-            match shown.code {
-                0 => shown.json()["counters"][0]["total"].as_i64(),
-                _ => {
-                    assert!(shown.stderr.contains("is an integer"), "{shown:?}");
-                    None
-                }
-            }
-        };
-        assert_eq!(hits(one), Some(6), "{sql_type}");
-        for key in ["x", "", "1x", "1; --", "0x1", "1 OR 1"] {
-            assert!(hits(key).is_none_or(|n| n == 0), "{key} of {sql_type}");
-        }
+        let merged = database.command("fold hit_counters --before 2026-02-01 --batch 1 --json");
+        assert_eq!(merged.json()["merged_rows"], 4, "{merged:?}");
+        let of = format!("hit_counters WHERE id = {greatest} AND day = '1970-01-01'");
+        assert_eq!(database.rows_and_sum(&of, "hits"), (1, 2));
+        assert_eq!(database.rows_and_sum("hit_counters", "hits"), (2, 4));
     }
-}
-
-#[test]
-fn a_foreign_key_can_name_its_column_in_another_case() {
-    let database = TestDatabase::create();
-    database.execute("CREATE TABLE articles (Id BIGINT PRIMARY KEY, total_views BIGINT)");
-    database.execute(REFERENCE);
-    let into = ["--into", "articles.total_views"];
-    let ran = database.run(&[&["materialize", "article_counters", "views"], &into[..]].concat());
-    assert_eq!(ran.code, 0, "{ran:?}");
 }

@@ -135,9 +135,15 @@ impl TableDeclaration {
                 }
             }
         });
+        let key_type =
+            quote_spanned!(table_name.span()=> ::diesel_counters::__private::KeyTypeOf::<#table>);
+
+        let of_table =
+            quote_spanned!(table_name.span()=> impl ::diesel_counters::CounterTable for #table);
 
         quote! {
-            impl ::diesel_counters::CounterSettings for #table {
+            #of_table {
+                type KeyType = #key_type;
                 fn shape() -> &'static ::diesel_counters::__private::Shape<'static> {
                     static SHAPE: ::std::sync::OnceLock<::diesel_counters::__private::Shape<'static>> =
                         ::std::sync::OnceLock::new();

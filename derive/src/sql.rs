@@ -24,8 +24,9 @@ pub fn expand(template: &LitStr) -> Result<TokenStream> {
         pieces.push(quote!(#rest));
     }
     Ok(quote! {{
+        use crate::sql::Part as _;
         let mut __sql = crate::sql::Sql::default();
-        #(crate::sql::Part::push_to(&(#pieces), &mut __sql);)*
+        #((#pieces).push_part(&mut __sql);)*
         __sql
     }})
 }

@@ -9,7 +9,6 @@ use libfuzzer_sys::fuzz_target;
 #[derive(Debug, Arbitrary)]
 enum Input<'a> {
     Any(Vec<&'a str>),
-    Entity(&'a str),
     Url(&'a str),
     Definition {
         name: &'a str,
@@ -32,7 +31,6 @@ thread_local! {
 fuzz_target!(|input: Input| {
     ARGUMENTS.with_borrow_mut(|arguments| match input {
         Input::Any(any) => arguments.check_any(&any),
-        Input::Entity(text) => arguments.check_entity(text),
         Input::Url(url) => arguments.check_url(url),
         Input::Definition {
             name,

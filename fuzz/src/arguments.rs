@@ -9,8 +9,7 @@ use diesel::{RunQueryDsl, SqliteConnection};
 use diesel_counters::Dialect;
 
 use crate::triggers::Definition;
-use crate::{check, connection, database, doctor, generate, materialize, merge};
-use crate::{options, recount, show, top};
+use crate::{check, connection, database, doctor, generate, merge, options, recount};
 
 /// As in `main.rs`.
 #[derive(Parser)]
@@ -28,10 +27,7 @@ enum Command {
     Doctor(doctor::Doctor),
     Fold(merge::FoldArgs),
     Generate(generate::Generate),
-    Materialize(materialize::Materialize),
     Recount(recount::Recount),
-    Show(show::Show),
-    Top(top::Top),
 }
 
 #[derive(Parser)]
@@ -62,7 +58,7 @@ impl Arguments {
         let Ok(Trigger { trigger }) = Trigger::try_parse_from(all.chain(arguments.to_vec())) else {
             return;
         };
-        let definition = trigger.definition();
+        let definition = trigger.definition;
         for count in &definition.counts {
             assert_eq!(count.to_string().parse().as_ref(), Ok(count));
         }
@@ -79,20 +75,6 @@ impl Arguments {
         let stored: String = stored.get_result(&mut self.conn).unwrap();
         let read: Definition = serde_json::from_str(&stored).unwrap();
         assert_eq!(read, definition);
-    }
-
-    /// `--entity` is read or refused, and loses nothing.
-    pub fn check_entity(&self, text: &str) {
-        let Ok(entity) = text.parse::<generate::Entity>() else {
-            return;
-        };
-        let key = entity
-            .refers_to
-            .map(|(table, key)| format!(":{table}.{key}"));
-        let mut written = text.splitn(3, ':');
-        assert_eq!(written.next(), Some(&*entity.column));
-        let refers_to = written.nth(1).map(|refers_to| format!(":{refers_to}"));
-        assert_eq!(key, refers_to);
     }
 
     /// The error of a wrong URL does not show what may be a password.

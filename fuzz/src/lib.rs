@@ -12,21 +12,16 @@ modules! {
     "../../cli/src/connection.rs" connection
     "../../cli/src/database.rs" database
     "../../cli/src/doctor/mod.rs" doctor
-    "../../cli/src/entity.rs" entity
     "../../cli/src/generate/mod.rs" generate
     "../../cli/src/layout.rs" layout
-    "../../cli/src/materialize.rs" materialize
     "../../cli/src/merge.rs" merge
     "../../cli/src/options.rs" options
     "../../cli/src/output.rs" output
     "../../cli/src/partition.rs" partition
     "../../cli/src/period.rs" period
     "../../cli/src/recount.rs" recount
-    "../../cli/src/show.rs" show
-    "../../cli/src/sums.rs" sums
     "../../cli/src/sql.rs" sql
     "../../cli/src/table.rs" table
-    "../../cli/src/top.rs" top
     "../../cli/src/triggers/mod.rs" triggers
 }
 

@@ -8,6 +8,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_counters::counting_transaction;
+use diesel_counters::dsl::set_counter;
 use diesel_counters::prelude::*;
 
 use super::reads::read_values;
@@ -176,7 +177,10 @@ impl Attempt {
                 } else {
                     self.snapshot_from()
                 };
-                let before = Article { id: article }.set_counter(views, to, conn)?;
+                let before = set_counter(views)
+                    .of(&Article { id: article })
+                    .to(to)
+                    .execute(conn)?;
                 let value = Value::sum(Cell::of(article, Kind::Views), before);
                 self.see(from, vec![value]);
                 self.count(article, Kind::Views, 0, to - before);

@@ -26,7 +26,10 @@ pub fn read_values(read: Read, conn: &mut Conn) -> QueryResult<Vec<Value>> {
             vec![views_of(article, v), c]
         }
         Read::Day { article, day: on } => {
-            let value = Article { id: article }.counter_value_on(views, day(on), conn)?;
+            let value = counter_value(views)
+                .of(&Article { id: article })
+                .on(day(on))
+                .get_result(conn)?;
             on_day(article, day(on), value).into_iter().collect()
         }
         Read::Series { article } => {

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use chrono::{Days, NaiveDate, Utc};
-use diesel_counters::HasCounters;
+use diesel_counters::{Drift, HasCounters};
 
 diesel::table! {
     articles (id) {
@@ -125,6 +125,12 @@ pub fn day(number: u8) -> NaiveDate {
 /// columns.
 pub fn label_of(number: u8) -> &'static str {
     ["even", "odd"][usize::from(number % 2)]
+}
+
+/// What a recount of one entity added.
+pub fn added<K>(corrected: &[Drift<K>]) -> i64 {
+    let added = |drift: &Drift<K>| drift.actual - drift.stored;
+    corrected.iter().map(added).sum()
 }
 
 pub fn compacted_before() -> NaiveDate {

@@ -8,8 +8,7 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, PooledConnection, R2D2Connection};
 use diesel::result::Error;
-use diesel_counters::dsl::{compact, fold, recount};
-use diesel_counters::prelude::*;
+use diesel_counters::dsl::{compact, fold, recount, set_counter};
 use diesel_counters::{Drift, Period, is_retryable};
 
 use super::attempt::{Attempt, Stop, transaction, write_counted};
@@ -21,7 +20,7 @@ use crate::record::{Cell, Change, Kind, Seen, Time, Value, now};
 use crate::run::{Failure, PATIENCE, Run};
 use crate::tables::article_counters::dsl::{article_counters, comments, views};
 use crate::tables::label_counters::table as label_counters;
-use crate::tables::{self, ARTICLES, Article, compacted_before, counted, folded_before};
+use crate::tables::{self, ARTICLES, Article, added, compacted_before, counted, folded_before};
 
 pub type Pool = diesel::r2d2::Pool<ConnectionManager<Conn>>;
 pub type Pooled = PooledConnection<ConnectionManager<Conn>>;
@@ -324,7 +323,11 @@ impl Thread<'_> {
         let mut added = 0;
         self.retried(by.clone(), |conn, recorded| {
             let from = now();
-            added = to - Article { id: article }.set_counter(views, to, conn)?;
+            added = to
+                - set_counter(views)
+                    .of(&Article { id: article })
+                    .to(to)
+                    .execute(conn)?;
             recorded.changes.push(Change {
                 from,
                 to: now(),
@@ -350,7 +353,10 @@ impl Thread<'_> {
                 .select((tables::comments::article_id, count_star()));
             let added: Vec<(i64, i64)> = match ids {
                 [id] if deletes_first => vec![(*id, planted::recount_deletes_first(*id, conn)?)],
-                [id] => vec![(*id, Article { id: *id }.recount(comments, source, conn)?)],
+                [id] => {
+                    let corrected = recount(comments, source).of(*id);
+                    vec![(*id, added(&corrected.execute::<i64, _>(conn)?))]
+                }
                 ids => {
                     let drift: Vec<Drift<i64>> = recount(comments, source).execute(conn)?;
                     let added = |id: &i64| {

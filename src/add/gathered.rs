@@ -1,97 +1,116 @@
 //! The sums of what a transaction or a buffer counts, by table, day and key, until they are written.
 
-use std::any::{Any, TypeId, type_name};
-use std::collections::{BTreeMap, BTreeSet};
+use std::any::{Any, type_name};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::marker::PhantomData;
-use std::time::Instant;
+use std::rc::Rc;
 
 use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::Connection;
+use foldhash::fast::RandomState;
+use rand::seq::SliceRandom;
 
+use crate::add::countable::{Countable, GatherKey};
 use crate::add::many;
-use crate::day::Day;
+use crate::day::{Day, UNDATED};
 use crate::error::overflow;
 use crate::shape::Name;
 use crate::slot::Slot;
 use crate::sql::CounterBackend;
-use crate::typed::counters::Counters;
-use crate::typed::key::BindKey;
-use crate::typed::table::{CounterTable, module_name};
+use crate::typed::counters::{Counters, is_zero};
+use crate::typed::names::module_name;
+use crate::typed::table::CounterTable;
 
-/// The name of a counter table, and the name and the id of the type of the table and of its keys. A
-/// `TypeId` alone would be in another order in another program.
-pub(crate) type TableId = (&'static str, &'static str, TypeId);
-
-/// What was gathered, in the order in which all transactions write it.
-pub(crate) struct Gathered<Conn>(pub(crate) BTreeMap<TableId, Box<dyn Rows<Conn>>>);
+/// What was gathered, by the types of the table and of its keys.
+pub(crate) struct Gathered<Conn>(pub(crate) Vec<Box<dyn Rows<Conn>>>);
 
 impl<Conn> Default for Gathered<Conn> {
     fn default() -> Self {
-        Gathered(BTreeMap::new())
+        Gathered(Vec::new())
     }
 }
 
 impl<Conn> Gathered<Conn> {
-    /// Returns the rows of the table `T` with keys `K`.
-    pub(crate) fn table<T, K>(&mut self) -> &mut TableRows<T, K>
+    /// Adds an increment, unless its new keys take more than this `room`. Returns the room that they take.
+    /// Reads the day once in each `second`, or without one at each call.
+    pub(crate) fn count<I, Of>(
+        &mut self,
+        increment: I,
+        second: Option<usize>,
+        room: usize,
+    ) -> Option<usize>
+    where
+        I: Countable<Conn, Of>,
+        Conn: Connection<Backend: CounterBackend>,
+    {
+        let (day, counts) = increment.into_counts();
+        let rows = self.table::<<I::Counters as Counters>::Table, I::Key>();
+        let day = day.map_or_else(|| rows.today(second), |day| day.0);
+        let keys = rows.days.entry(day).or_default();
+        if counts.as_ref().len() > 1 {
+            let new = counts.as_ref().iter().map(|(key, _)| key);
+            let new = new.filter(|key| !keys.contains_key(*key)).map(room_of);
+            if new.sum::<usize>() > room {
+                return None;
+            }
+        }
+        let mut taken = 0;
+        for (key, amounts) in counts {
+            if is_zero(&amounts) {
+                continue;
+            }
+            let sums = match keys.entry(key) {
+                Entry::Occupied(sums) => sums.into_mut(),
+                Entry::Vacant(sums) => {
+                    taken += room_of(sums.key());
+                    if taken > room {
+                        return None;
+                    }
+                    sums.insert(Sums::with_capacity(I::Counters::NAMES.len()))
+                }
+            };
+            for (counter, amount) in I::Counters::NAMES.iter().zip(amounts.as_ref()) {
+                add_sum(sums, counter.0, i128::from(*amount));
+            }
+        }
+        Some(taken)
+    }
+
+    /// Adds what was gathered later. Returns the room of the keys that were there already.
+    pub(crate) fn append(&mut self, later: Self) -> usize
+    where
+        Conn: Connection<Backend: CounterBackend>,
+    {
+        let later = later.0.into_iter();
+        later.map(|rows| rows.append_to(self)).sum()
+    }
+
+    /// Sorts the tables into the order in which all transactions write them.
+    pub(crate) fn sort(&mut self) {
+        self.0.sort_by_key(|rows| rows.table());
+    }
+
+    pub(crate) fn find<T: 'static, K: 'static>(&self) -> Option<&TableRows<T, K>> {
+        self.0.iter().find_map(|rows| rows.any().downcast_ref())
+    }
+
+    fn table<T, K>(&mut self) -> &mut TableRows<T, K>
     where
         T: CounterTable + 'static,
         K: GatherKey<T, Conn>,
+        Conn: Connection<Backend: CounterBackend>,
     {
-        let name = type_name::<(T, K)>();
-        let id = (module_name::<T>(), name, TypeId::of::<(T, K)>());
-        let rows = self
-            .0
-            .entry(id)
-            .or_insert_with(|| boxed(TableRows::<T, K>::of([])));
-        rows.any_mut().downcast_mut().expect(SAME)
-    }
-
-    /// Returns the rows of a table that was gathered.
-    pub(crate) fn of(&mut self, table: TableId) -> &mut dyn Rows<Conn> {
-        let rows = self.0.get_mut(&table);
-        &mut **rows.expect("the table was gathered")
-    }
-
-    pub(crate) fn append(&mut self, later: Self) {
-        for (id, later) in later.0 {
-            match self.0.get_mut(&id) {
-                Some(rows) => rows.append(&*later),
-                None => drop(self.0.insert(id, later)),
-            }
-        }
-    }
-}
-
-/// A key of the table `T` whose counts can be gathered, and written on the connection `Conn`.
-pub trait GatherKey<T, Conn>: Hash + Eq + Ord + Clone + Debug + Send + 'static {
-    /// Adds these amounts, for each of these counters, to sorted rows.
-    #[doc(hidden)]
-    fn add_rows(
-        counters: &[Name<'_>],
-        rows: Vec<(Self, Day, Vec<i64>)>,
-        conn: &mut Conn,
-    ) -> QueryResult<()>;
-}
-
-impl<T, K, Conn> GatherKey<T, Conn> for K
-where
-    T: CounterTable,
-    K: BindKey<T::KeyType, Conn::Backend> + Hash + Eq + Ord + Clone + Debug + Send + 'static,
-    Conn: Connection<Backend: CounterBackend>,
-{
-    fn add_rows(
-        counters: &[Name<'_>],
-        rows: Vec<(Self, Day, Vec<i64>)>,
-        conn: &mut Conn,
-    ) -> QueryResult<()> {
-        let slots = Slot::chosen().range(T::SLOTS);
-        let rows = rows.into_iter();
-        let rows = many::Rows::new::<T::KeyType, K, _, Conn::Backend>(counters, rows);
-        many::add_rows(T::shape(), &slots, &rows, conn)
+        let mut tables = self.0.iter();
+        let found = tables.position(|rows| rows.any().is::<TableRows<T, K>>());
+        let at = found.unwrap_or_else(|| {
+            self.0.push(Box::new(TableRows::<T, K>::default()));
+            self.0.len() - 1
+        });
+        self.0[at].any_mut().downcast_mut().expect(SAME)
     }
 }
 
@@ -99,42 +118,29 @@ where
 pub(crate) trait Rows<Conn>: Send {
     fn any(&self) -> &dyn Any;
     fn any_mut(&mut self) -> &mut dyn Any;
+    /// Returns the name of the table, and the names of its types. A `TypeId` would have another order
+    /// in another program.
+    fn table(&self) -> (&'static str, &'static str);
     fn len(&self) -> usize;
-    fn append(&mut self, later: &dyn Rows<Conn>);
-    /// Removes those rows that `others` has too.
-    fn remove(&mut self, others: &dyn Rows<Conn>);
-    /// Writes the rows in their order. Leaves out sums of 0.
+    /// Adds the rows to others. Returns the room of the keys that were there already.
+    fn append_to(self: Box<Self>, to: &mut Gathered<Conn>) -> usize;
+    /// Removes the rows that `others` has too. Returns the room of their keys.
+    fn remove(&mut self, others: &dyn Rows<Conn>) -> usize;
+    /// Returns the rows in parts of this number of rows or fewer, in a random order: so that rows that
+    /// cannot be written now do not keep back the same others each time.
+    fn split(&self, number: usize) -> Vec<Rc<dyn Rows<Conn>>>;
+    /// Writes the rows in the order of their days and keys. Leaves out sums of 0.
     fn write(&self, conn: &mut Conn) -> QueryResult<()>;
-
-    /// Returns the first rows that have not failed.
-    fn first(&self, number: usize) -> Box<dyn Rows<Conn>>;
-    /// Returns the row that has failed first, if that was before this moment.
-    fn failed_before(&self, moment: Instant) -> Option<Box<dyn Rows<Conn>>>;
-    /// Those rows that `others` has too have failed now.
-    fn fail(&mut self, others: &dyn Rows<Conn>);
-    /// Returns this number of parts or fewer, the last one first.
-    fn split(&self, parts: usize) -> Vec<Box<dyn Rows<Conn>>>;
-    /// Returns the same rows with amounts of 1 and -1 that point towards 0.
-    fn reversed(&self) -> Box<dyn Rows<Conn>>;
-
     /// Returns the day, the printed key and the sums of each row.
     fn list(&self) -> Vec<(NaiveDate, String, Sums)>;
-    fn add_pending(&self, key: &dyn Any, to: &mut Sums);
-    fn amount(&self) -> i128;
-    fn room(&self) -> usize;
 }
 
 /// The rows of the table `T` with keys `K`.
 pub(crate) struct TableRows<T, K> {
-    rows: BTreeMap<(NaiveDate, K), Row>,
+    days: BTreeMap<NaiveDate, HashMap<K, Sums, RandomState>>,
+    /// The second in which the day was read, and the day.
+    today: (Option<usize>, NaiveDate),
     table: PhantomData<fn() -> T>,
-}
-
-#[derive(Clone, Default)]
-struct Row {
-    sums: Sums,
-    /// When it has failed alone, for a reason that may pass.
-    failed: Option<Instant>,
 }
 
 /// The sum for each counter, by its name, in the order of the names. In an `i128`, so that it does not
@@ -148,20 +154,13 @@ pub(crate) fn add_sum(to: &mut Sums, counter: &'static str, amount: i128) {
     }
 }
 
-/// Adds an amount to each of the counters `C`.
-pub(crate) fn add_amounts<C: Counters>(to: &mut Sums, amounts: &C::Amounts) {
-    for (counter, amount) in C::NAMES.iter().zip(amounts.as_ref()) {
-        add_sum(to, counter.0, i128::from(*amount));
-    }
-}
-
 pub(crate) fn sum_of(sums: &Sums, counter: &str) -> i128 {
     let at = sums.binary_search_by_key(&counter, |(name, _)| name);
     at.map_or(0, |at| sums[at].1)
 }
 
 /// The room that a key takes in a buffer: that of one key, and of one more for each 256 bytes.
-pub(crate) fn room<K: Debug>(key: &K) -> usize {
+fn room_of<K: Debug>(key: &K) -> usize {
     struct Length(usize);
     impl std::fmt::Write for Length {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
@@ -179,32 +178,41 @@ pub(crate) fn room<K: Debug>(key: &K) -> usize {
     1 + length.0 / 256
 }
 
-impl<T, K: Ord> TableRows<T, K> {
-    fn of(rows: impl IntoIterator<Item = ((NaiveDate, K), Row)>) -> Self {
+impl<T, K> Default for TableRows<T, K> {
+    fn default() -> Self {
         TableRows {
-            rows: rows.into_iter().collect(),
+            days: BTreeMap::new(),
+            today: (None, UNDATED),
             table: PhantomData,
         }
     }
+}
 
-    /// Adds to a row, and returns whether it is new.
-    pub(crate) fn add<C: Counters>(&mut self, row: (NaiveDate, K), amounts: &C::Amounts) -> bool {
-        let number = self.rows.len();
-        add_amounts::<C>(&mut self.rows.entry(row).or_default().sums, amounts);
-        self.rows.len() > number
+impl<T: CounterTable, K: Hash + Ord> TableRows<T, K> {
+    fn today(&mut self, second: Option<usize>) -> NaiveDate {
+        if second.is_none() || second != self.today.0 {
+            self.today = (second, T::shape().today());
+        }
+        self.today.1
     }
-}
 
-fn boxed<T, K, Conn>(rows: TableRows<T, K>) -> Box<dyn Rows<Conn>>
-where
-    T: CounterTable + 'static,
-    K: GatherKey<T, Conn>,
-{
-    Box::new(rows)
-}
+    /// Adds the sums of this key on all days.
+    pub(crate) fn add_pending(&self, key: &K, to: &mut Sums) {
+        for sums in self.days.values().filter_map(|keys| keys.get(key)) {
+            for (counter, sum) in sums {
+                add_sum(to, counter, *sum);
+            }
+        }
+    }
 
-fn downcast<R: 'static, Conn>(rows: &dyn Rows<Conn>) -> &R {
-    rows.any().downcast_ref().expect(SAME)
+    /// Returns the rows in the order of their days and keys.
+    fn sorted(&self) -> Vec<(NaiveDate, &K, &Sums)> {
+        let days = self.days.iter();
+        let rows = days.flat_map(|(day, keys)| keys.iter().map(|(key, sums)| (*day, key, sums)));
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+        rows
+    }
 }
 
 const SAME: &str = "the rows are of the same table";
@@ -213,11 +221,8 @@ impl<T, K, Conn> Rows<Conn> for TableRows<T, K>
 where
     T: CounterTable + 'static,
     K: GatherKey<T, Conn>,
+    Conn: Connection<Backend: CounterBackend>,
 {
-    fn len(&self) -> usize {
-        self.rows.len()
-    }
-
     fn any(&self) -> &dyn Any {
         self
     }
@@ -226,101 +231,81 @@ where
         self
     }
 
-    fn append(&mut self, later: &dyn Rows<Conn>) {
-        for (row, later) in downcast::<Self, _>(later).rows.clone() {
-            let sums = &mut self.rows.entry(row).or_default().sums;
-            for (counter, sum) in later.sums {
-                add_sum(sums, counter, sum);
-            }
-        }
+    fn table(&self) -> (&'static str, &'static str) {
+        (module_name::<T>(), type_name::<(T, K)>())
     }
 
-    fn remove(&mut self, others: &dyn Rows<Conn>) {
-        for row in downcast::<Self, _>(others).rows.keys() {
-            self.rows.remove(row);
+    fn len(&self) -> usize {
+        self.days.values().map(HashMap::len).sum()
+    }
+
+    fn append_to(self: Box<Self>, to: &mut Gathered<Conn>) -> usize {
+        let to = to.table::<T, K>();
+        let mut known = 0;
+        for (day, keys) in self.days {
+            let to = to.days.entry(day).or_default();
+            for (key, sums) in keys {
+                if let Some(to) = to.get_mut(&key) {
+                    known += room_of(&key);
+                    for (counter, sum) in sums {
+                        add_sum(to, counter, sum);
+                    }
+                } else {
+                    to.insert(key, sums);
+                }
+            }
         }
+        known
+    }
+
+    fn remove(&mut self, others: &dyn Rows<Conn>) -> usize {
+        let mut room = 0;
+        let others: &Self = others.any().downcast_ref().expect(SAME);
+        for (day, others) in &others.days {
+            if let Some(keys) = self.days.get_mut(day) {
+                let removed = others.keys().filter(|key| keys.remove(*key).is_some());
+                room += removed.map(room_of).sum::<usize>();
+            }
+        }
+        self.days.retain(|_, keys| !keys.is_empty());
+        room
+    }
+
+    fn split(&self, number: usize) -> Vec<Rc<dyn Rows<Conn>>> {
+        let mut parts = Vec::new();
+        for rows in self.sorted().chunks(number) {
+            let mut part = Self::default();
+            for &(day, key, sums) in rows {
+                let keys = part.days.entry(day).or_default();
+                keys.insert(key.clone(), sums.clone());
+            }
+            parts.push(Rc::new(part) as Rc<dyn Rows<Conn>>);
+        }
+        parts.shuffle(&mut rand::rng());
+        parts
     }
 
     fn write(&self, conn: &mut Conn) -> QueryResult<()> {
         // Also those whose sums are 0, so that the text of the statement depends on what the program
         // counts, and not on the amounts.
-        let counters = self.rows.values().flat_map(|row| &row.sums);
-        let counters: BTreeSet<_> = counters.map(|(counter, _)| *counter).collect();
+        let sums = self.days.values().flat_map(HashMap::values).flatten();
+        let counters: BTreeSet<_> = sums.map(|(counter, _)| *counter).collect();
         let counters: Vec<_> = counters.into_iter().map(Name).collect();
-        let is_not_zero = |row: &Row| row.sums.iter().any(|(_, sum)| *sum != 0);
-        let rows = self.rows.iter().filter(|(_, row)| is_not_zero(row));
-        let rows = rows.map(|((day, key), row)| {
-            let sums = counters.iter().map(|counter| sum_of(&row.sums, counter.0));
+        let rows = self.sorted().into_iter();
+        let rows = rows.filter(|(.., sums)| sums.iter().any(|(_, sum)| *sum != 0));
+        let rows = rows.map(|(day, key, sums)| {
+            let sums = counters.iter().map(|counter| sum_of(sums, counter.0));
             let amounts = sums.map(i64::try_from).collect::<Result<_, _>>();
-            Ok((key.clone(), Day(*day), amounts.map_err(|_| overflow())?))
+            Ok((key.clone(), Day(day), amounts.map_err(|_| overflow())?))
         });
-        K::add_rows(&counters, rows.collect::<QueryResult<_>>()?, conn)
-    }
-
-    fn first(&self, number: usize) -> Box<dyn Rows<Conn>> {
-        let rows = self.rows.iter().filter(|(_, row)| row.failed.is_none());
-        let rows = rows.take(number);
-        boxed(Self::of(rows.map(|(key, row)| (key.clone(), row.clone()))))
-    }
-
-    fn failed_before(&self, moment: Instant) -> Option<Box<dyn Rows<Conn>>> {
-        let rows = self.rows.iter();
-        let failed = rows.filter(|(_, row)| row.failed.is_some_and(|failed| failed < moment));
-        let (key, row) = failed.min_by_key(|(_, row)| row.failed)?;
-        Some(boxed(Self::of([(key.clone(), row.clone())])))
-    }
-
-    fn fail(&mut self, others: &dyn Rows<Conn>) {
-        for key in downcast::<Self, _>(others).rows.keys() {
-            if let Some(row) = self.rows.get_mut(key) {
-                row.failed = Some(Instant::now());
-            }
-        }
-    }
-
-    fn split(&self, parts: usize) -> Vec<Box<dyn Rows<Conn>>> {
-        let rows: Vec<_> = self.rows.iter().collect();
-        let parts = rows.chunks(rows.len().div_ceil(parts).max(1)).rev();
-        let part = |part: &[(&(NaiveDate, K), &Row)]| {
-            let rows = part.iter();
-            boxed(Self::of(rows.map(|&(key, row)| (key.clone(), row.clone()))))
-        };
-        parts.map(part).collect()
-    }
-
-    fn reversed(&self) -> Box<dyn Rows<Conn>> {
-        let mut rows = self.rows.clone();
-        for (_, sum) in rows.values_mut().flat_map(|row| &mut row.sums) {
-            *sum = -sum.signum();
-        }
-        boxed(Self::of(rows))
+        let rows: Vec<(K, Day, Vec<i64>)> = rows.collect::<QueryResult<_>>()?;
+        let (slots, rows) = (Slot::chosen().range(T::SLOTS), rows.into_iter());
+        many::add_rows::<T::KeyType, K, _, _>(T::shape(), &counters, &slots, rows, conn)
     }
 
     fn list(&self) -> Vec<(NaiveDate, String, Sums)> {
-        let rows = self.rows.iter();
-        rows.map(|((day, key), row)| (*day, format!("{key:?}"), row.sums.clone()))
+        let rows = self.sorted().into_iter();
+        rows.map(|(day, key, sums)| (day, format!("{key:?}"), sums.clone()))
             .collect()
-    }
-
-    fn add_pending(&self, key: &dyn Any, to: &mut Sums) {
-        let Some(key) = key.downcast_ref::<K>() else {
-            return;
-        };
-        for ((_, other), row) in &self.rows {
-            if other == key {
-                for (counter, sum) in &row.sums {
-                    add_sum(to, counter, *sum);
-                }
-            }
-        }
-    }
-
-    fn amount(&self) -> i128 {
-        let rows = self.rows.values();
-        rows.flat_map(|row| &row.sums).map(|(_, sum)| sum).sum()
-    }
-
-    fn room(&self) -> usize {
-        self.rows.keys().map(|(_, key)| room(key)).sum()
     }
 }

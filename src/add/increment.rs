@@ -6,12 +6,12 @@ use chrono::NaiveDate;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::day::{Day, UNDATED};
+use crate::day::Day;
 use crate::slot::{Slot, SlotRange};
 use crate::sql::{CounterBackend, Dialect, One, Sql, list, row, sql};
-use crate::typed::counters::{Counters, KeyType};
+use crate::typed::counters::{Counters, KeyType, assert_program_counts};
 use crate::typed::key::{BindKey, KeyOf, WholeKey};
-use crate::typed::settings::{CounterSettings, assert_program_counts};
+use crate::typed::table::CounterTable;
 
 /// Adds to one or more counters of an entity.
 ///
@@ -24,7 +24,7 @@ use crate::typed::settings::{CounterSettings, assert_program_counts};
 /// [`counter_table!`](crate::counter_table).
 ///
 /// ```
-/// # include!("../doctest_setup.rs");
+/// # include!("../../docs/doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// # let (article_id, yesterday) = (1_i64, chrono::Utc::now().date_naive().pred_opt().unwrap());
@@ -58,23 +58,13 @@ pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
 
 /// An increment of the counters `C` of the entity with the key `K`; made by [`increment`].
 #[must_use = "an increment adds nothing until it is executed"]
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Increment<C: Counters, K = ()> {
     /// Unset until a statement needs it, so that the clock is read once, or not at all.
     pub(crate) day: OnceLock<Day>,
     pub(crate) slots: SlotRange,
     pub(crate) id: One<KeyType<C>, K>,
     pub(crate) amounts: C::Amounts,
-}
-
-impl<C: Counters, K: Clone> Clone for Increment<C, K> {
-    fn clone(&self) -> Self {
-        Increment {
-            day: self.day.clone(),
-            id: self.id.clone(),
-            ..*self
-        }
-    }
 }
 
 impl<C: Counters> Increment<C> {
@@ -112,19 +102,6 @@ impl<C: Counters, K> Increment<C, K> {
         self.amounts(C::amounts(amount))
     }
 
-    /// The increment by 0 that locks an entity against other corrections of its counters, until the
-    /// transaction ends. Increments do not wait for it, except on SQLite.
-    ///
-    /// The lock is the entity's merged row of 1970-01-01. If the row does not exist, it is inserted.
-    pub(crate) fn lock(id: K) -> Self {
-        Increment {
-            day: Day(UNDATED).into(),
-            slots: SlotRange::merged(),
-            id: One::new(id),
-            amounts: C::ZERO,
-        }
-    }
-
     /// Sets how the slot is chosen, for the tests of the repository.
     #[doc(hidden)]
     pub fn slot(mut self, slot: Slot) -> Self {
@@ -135,12 +112,6 @@ impl<C: Counters, K> Increment<C, K> {
     /// The day to count on. It stays the same from the first call on.
     pub(crate) fn day(&self) -> &Day {
         self.day.get_or_init(|| Day(C::Table::shape().today()))
-    }
-
-    /// Sets the day that the count is stored under.
-    pub(crate) fn on_stored(mut self, day: NaiveDate) -> Self {
-        self.day = Day(day).into();
-        self
     }
 
     pub(crate) fn amounts(mut self, amounts: C::Amounts) -> Self {

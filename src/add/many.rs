@@ -1,7 +1,5 @@
 //! Adding to the counters of many entities in few statements.
 
-use std::ops::Range;
-
 use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::Connection;
@@ -10,10 +8,10 @@ use crate::add::increment::Increment;
 use crate::day::Day;
 use crate::shape::{Name, Shape};
 use crate::slot::SlotRange;
-use crate::sql::{Bind, CounterBackend, Dialect, Sql, Values, arrays, execute, row, rows, sql};
+use crate::sql::{Bind, CounterBackend, Dialect, arrays, execute, row, rows, sql};
 use crate::typed::counters::{Counters, KeyType, add, is_zero};
 use crate::typed::key::{BindKey, columns_of};
-use crate::typed::settings::CounterSettings;
+use crate::typed::table::CounterTable;
 
 /// An increment of the counters `C` of many entities; made by
 /// [`Increment::of_many`].
@@ -36,7 +34,7 @@ impl<C: Counters> Increment<C> {
     /// they spell a key of text in two ways that the collation takes as equal.
     ///
     /// ```
-    /// # include!("../doctest_setup.rs");
+    /// # include!("../../docs/doctest_setup.rs");
     /// # fn main() -> diesel::QueryResult<()> {
     /// # let conn = &mut establish_connection();
     /// use diesel_counters::prelude::*;
@@ -96,18 +94,12 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
         Conn: Connection<Backend: CounterBackend>,
     {
         let (slots, day) = (self.increment.slots, *self.increment.day());
-        let rows = Rows::new::<KeyType<C>, _, _, Conn::Backend>(C::NAMES, self.added(day)?);
-        let number = rows.days.len();
-        add_rows(C::Table::shape(), &slots, &rows, conn)?;
-        Ok(number)
-    }
-
-    /// Returns the sum of each entity's amounts, in the order of the keys, and leaves out sums of 0.
-    fn added(self, day: Day) -> QueryResult<impl ExactSizeIterator<Item = (K, Day, C::Amounts)>> {
         let mut sums = add_up(self.counts)?;
         sums.retain(|(_, amounts)| !is_zero(amounts));
-        let sums = sums.into_iter();
-        Ok(sums.map(move |(key, amounts)| (key, day, amounts)))
+        let number = sums.len();
+        let rows = sums.into_iter().map(|(key, amounts)| (key, day, amounts));
+        add_rows::<KeyType<C>, K, _, _>(C::Table::shape(), C::NAMES, &slots, rows, conn)?;
+        Ok(number)
     }
 }
 
@@ -127,120 +119,66 @@ pub(crate) fn add_up<K: Ord, A: AsRef<[i64]> + AsMut<[i64]>>(
     added.map(|()| counts)
 }
 
-/// Rows to add: keys, each with a day, and an amount for each counter. They are sorted, with each key
-/// and day once.
-#[derive(Debug)]
-pub(crate) struct Rows<'n, Keys> {
-    counters: &'n [Name<'n>],
-    keys: Keys,
-    days: Vec<Day>,
-    /// For each counter, an amount for each row.
-    amounts: Vec<Vec<i64>>,
-}
-
-impl<'n, Keys> Rows<'n, Keys> {
-    pub(crate) fn new<Types, K, A, DB>(
-        counters: &'n [Name<'n>],
-        rows: impl ExactSizeIterator<Item = (K, Day, A)>,
-    ) -> Self
-    where
-        K: BindKey<Types, DB, Columns = Keys>,
-        A: AsRef<[i64]>,
-        DB: CounterBackend,
-    {
-        let number = rows.len();
-        let mut days = Vec::with_capacity(number);
-        let mut amounts = vec![Vec::with_capacity(number); counters.len()];
-        let keys = columns_of(rows.map(|(key, day, of_key)| {
-            days.push(day);
-            for (amounts, amount) in amounts.iter_mut().zip(of_key.as_ref()) {
-                amounts.push(*amount);
-            }
-            key
-        }));
-        Rows {
-            counters,
-            keys,
-            days,
-            amounts,
-        }
-    }
-
-    /// The statement that adds some of these rows.
-    fn insert<'a, DB>(
-        &'a self,
-        db: Dialect,
-        shape: &'a Shape<'a>,
-        slots: &'a SlotRange,
-        rows: Range<usize>,
-    ) -> Sql<'a, DB>
-    where
-        Keys: Values<DB>,
-        DB: CounterBackend,
-    {
-        let (table, counters) = (&shape.table, self.counters);
-        if DB::HAS_ARRAYS {
-            // The slot is first: a subquery runs once, and an expression once for each row.
-            let mut columns = vec![shape.slot()];
-            columns.extend(shape.entity_and_day());
-            let insert = db.insert_into(*table, &columns, counters);
-            let mut values = arrays(&self.keys, rows.clone());
-            values.push(sql!("{Bind::Days(&self.days[rows.clone()])}"));
-            let amounts = self.amounts.iter();
-            values.extend(amounts.map(|of| sql!("{Bind::Amounts(&of[rows.clone()])}")));
-            return sql!(
-                "{insert} SELECT (SELECT {db.slot(slots, true)}), row.* FROM unnest({&values}) AS row"
-            );
-        }
-        self.listed(db, shape, rows, |is_first| db.slot(slots, is_first))
-    }
-
-    /// The statement as on every backend, with the slot of the first row and of the others.
-    pub(crate) fn listed<'a, DB>(
-        &'a self,
-        db: Dialect,
-        shape: &'a Shape<'a>,
-        rows: Range<usize>,
-        slot: impl Fn(bool) -> Sql<'a, DB>,
-    ) -> Sql<'a, DB>
-    where
-        Keys: Values<DB>,
-        DB: CounterBackend,
-    {
-        let insert = db.insert_into(shape.table, &shape.key, self.counters);
-        let first = rows.start;
-        let values = rows::values(rows, |i| {
-            let mut values = row(&self.keys, i);
-            values.push(sql!("{&self.days[i]}"));
-            values.push(slot(i == first));
-            values.extend(self.amounts.iter().map(|of| sql!("{&of[i]}")));
-            values
-        });
-        sql!("{insert} VALUES {values}")
-    }
-
-    pub(crate) fn all(&self) -> Range<usize> {
-        0..self.days.len()
-    }
-}
-
-/// Adds rows to a counter table, in as few statements as the backend needs.
-pub(crate) fn add_rows<Keys, Conn>(
+/// Adds to rows: a key, a day, and an amount for each counter. They are in order, with each key and day
+/// once. It runs as few statements as the backend needs.
+pub(crate) fn add_rows<Types, K, A, Conn>(
     shape: &Shape<'_>,
+    counters: &[Name<'_>],
     slots: &SlotRange,
-    rows: &Rows<'_, Keys>,
+    rows: impl ExactSizeIterator<Item = (K, Day, A)>,
     conn: &mut Conn,
 ) -> QueryResult<()>
 where
-    Keys: Values<Conn::Backend>,
+    K: BindKey<Types, Conn::Backend>,
+    A: AsRef<[i64]>,
     Conn: Connection<Backend: CounterBackend>,
 {
+    let number = rows.len();
+    let mut days = Vec::with_capacity(number);
+    let mut amounts = vec![Vec::with_capacity(number); counters.len()];
+    let keys = columns_of(rows.map(|(key, day, of_key)| {
+        days.push(day);
+        for (amounts, amount) in amounts.iter_mut().zip(of_key.as_ref()) {
+            amounts.push(*amount);
+        }
+        key
+    }));
     let mut first = 0;
-    while first < rows.days.len() {
-        let end = first + rows::in_one_insert::<Conn::Backend>(rows.days.len() - first);
+    while first < number {
+        let end = first + rows::in_one_insert::<Conn::Backend>(number - first);
         execute(conn, |db| {
-            let insert = rows.insert(db, shape, slots, first..end);
-            sql!("{insert}{db.on_conflict_add(&shape.key, rows.counters)}")
+            let added = db.on_conflict_add(&shape.key, counters);
+            // If it is one slot, the number of the connection does not matter.
+            let is_one = slots.count == 1 && db != Dialect::Sqlite;
+            let slot = |is_first| match (is_one, is_first) {
+                (true, true) => db.own_slot(&slots.partition, &slots.first),
+                (true, false) => sql!("{&slots.first}"),
+                (false, _) => db.slot(slots, is_first),
+            };
+            if Conn::Backend::HAS_ARRAYS {
+                // The slot is first: a subquery runs once, and an expression once for each row.
+                let mut columns = vec![shape.slot()];
+                columns.extend(shape.entity_and_day());
+                let insert = db.insert_into(shape.table, &columns, counters);
+                let mut values = arrays(&keys, first..end);
+                values.push(sql!("{Bind::Days(&days[first..end])}"));
+                values.extend(
+                    amounts
+                        .iter()
+                        .map(|of| sql!("{Bind::Amounts(&of[first..end])}")),
+                );
+                let rows = sql!("(SELECT {slot(true)}), row.* FROM unnest({&values}) AS row");
+                return sql!("{insert} SELECT {rows}{added}");
+            }
+            let insert = db.insert_into(shape.table, &shape.key, counters);
+            let values = rows::tuples((first..end).map(|i| {
+                let mut values = row(&keys, i);
+                values.push(sql!("{&days[i]}"));
+                values.push(slot(i == first));
+                values.extend(amounts.iter().map(|of| sql!("{&of[i]}")));
+                values
+            }));
+            sql!("{insert} VALUES {values}{added}")
         })?;
         first = end;
     }

@@ -19,7 +19,7 @@ pub trait CountingDsl: Sized {
     /// does. To count in several tables, call `counting` several times.
     ///
     /// ```
-    /// # include!("../doctest_setup.rs");
+    /// # include!("../../docs/doctest_setup.rs");
     /// # use diesel::connection::LoadConnection;
     /// # use schema::comments;
     /// use diesel_counters::prelude::*;
@@ -78,11 +78,13 @@ pub trait CountingDsl: Sized {
     fn counting<C: Counters, K>(
         self,
         increment: Increment<C, K>,
-    ) -> CountingStatement<Self, (Increment<C, K>, ())> {
-        CountingStatement {
+    ) -> CountingStatement<Self, And<(), Increment<C, K>>> {
+        let none = CountingStatement {
             statement: self,
-            increments: (increment, ()),
-        }
+            increments: (),
+            number: 0,
+        };
+        none.counting(increment)
     }
 }
 
@@ -90,12 +92,15 @@ impl<T: QuerySource, U, Op, Ret> CountingDsl for InsertStatement<T, U, Op, Ret> 
 impl<T: QuerySource, U, V, Ret> CountingDsl for UpdateStatement<T, U, V, Ret> {}
 impl<T: QuerySource, U, Ret> CountingDsl for DeleteStatement<T, U, Ret> {}
 
-/// The statement `S` with the increments `I`; made by [`counting`](CountingDsl::counting).
+/// The statement `S` with the increments `I`; made by [`counting`](CountingDsl::counting). If it
+/// `IS_QUERY`, it returns rows.
 #[must_use = "a statement does nothing until it is executed"]
 #[derive(Debug, Clone, Copy, QueryId)]
-pub struct CountingStatement<S, I> {
+pub struct CountingStatement<S, I, const IS_QUERY: bool = false> {
     statement: S,
     increments: I,
+    /// The number of increments.
+    number: usize,
 }
 
 impl<S, I> CountingStatement<S, I> {
@@ -103,25 +108,31 @@ impl<S, I> CountingStatement<S, I> {
     pub fn counting<C: Counters, K>(
         self,
         increment: Increment<C, K>,
-    ) -> CountingStatement<S, (Increment<C, K>, I)> {
+    ) -> CountingStatement<S, And<I, Increment<C, K>>> {
+        let number = self.number + 1;
         CountingStatement {
             statement: self.statement,
-            increments: (increment, self.increments),
+            increments: And {
+                others: self.increments,
+                increment,
+                number,
+            },
+            number,
         }
     }
 }
 
-impl<S, I, Conn> RunQueryDsl<Conn> for CountingStatement<S, I> {}
+impl<S, I, Conn, const Q: bool> RunQueryDsl<Conn> for CountingStatement<S, I, Q> {}
 
-impl<S, I, DB> QueryFragment<DB> for CountingStatement<S, I>
+impl<S, I, DB, const Q: bool> QueryFragment<DB> for CountingStatement<S, I, Q>
 where
     S: QueryFragment<DB>,
-    I: Upserts<DB>,
+    I: QueryFragment<DB>,
     DB: WritesInWith,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         out.push_sql("WITH ");
-        self.increments.walk_all(out.reborrow())?;
+        self.increments.walk_ast(out.reborrow())?;
         out.push_sql(" ");
         self.statement.walk_ast(out)
     }
@@ -129,35 +140,19 @@ where
 
 impl<S: AsQuery, I> AsQuery for CountingStatement<S, I> {
     type SqlType = S::SqlType;
-    type Query = CountingQuery<S::Query, I>;
+    type Query = CountingStatement<S::Query, I, true>;
 
     fn as_query(self) -> Self::Query {
-        CountingQuery(CountingStatement {
+        CountingStatement {
             statement: self.statement.as_query(),
             increments: self.increments,
-        })
+            number: self.number,
+        }
     }
 }
 
-/// The rows that a [`CountingStatement`] returns, as a query.
-#[must_use = "a query reads nothing until it is loaded"]
-#[derive(Debug, Clone, Copy, QueryId)]
-pub struct CountingQuery<S, I>(CountingStatement<S, I>);
-
-impl<S: Query, I> Query for CountingQuery<S, I> {
+impl<S: Query, I> Query for CountingStatement<S, I, true> {
     type SqlType = S::SqlType;
-}
-
-impl<S, I, Conn> RunQueryDsl<Conn> for CountingQuery<S, I> {}
-
-impl<S, I, DB> QueryFragment<DB> for CountingQuery<S, I>
-where
-    DB: Backend,
-    CountingStatement<S, I>: QueryFragment<DB>,
-{
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        self.0.walk_ast(out)
-    }
 }
 
 /// A backend whose statements can write other rows in a `WITH`.
@@ -168,36 +163,30 @@ where
 pub trait WritesInWith: Backend {}
 impl WritesInWith for Pg {}
 
-/// The increments of a statement, the last one first: `(c, (b, (a, ())))`.
-pub trait Upserts<DB: Backend> {
-    const NUMBER: usize;
-    /// Writes what follows `WITH`: `"diesel_counters_counted_1" AS (…), …`.
-    fn walk_all<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()>;
+/// An increment of a statement, after the others.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct And<Others, I> {
+    others: Others,
+    increment: I,
+    /// From 1.
+    number: usize,
 }
 
-impl<DB: Backend> Upserts<DB> for () {
-    const NUMBER: usize = 0;
-    fn walk_all<'b>(&'b self, _: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        Ok(())
-    }
-}
-
-impl<I, Others, DB> Upserts<DB> for (I, Others)
+/// Writes what follows `WITH`: `"diesel_counters_counted_1" AS (…), …`.
+impl<Others, I, DB> QueryFragment<DB> for And<Others, I>
 where
-    DB: Backend,
+    Others: QueryFragment<DB>,
     I: QueryFragment<DB>,
-    Others: Upserts<DB>,
+    DB: Backend,
 {
-    const NUMBER: usize = Others::NUMBER + 1;
-    fn walk_all<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let (last, others) = self;
-        others.walk_all(out.reborrow())?;
-        if Self::NUMBER > 1 {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.others.walk_ast(out.reborrow())?;
+        if self.number > 1 {
             out.push_sql(", ");
         }
-        out.push_identifier(&format!("diesel_counters_counted_{}", Self::NUMBER))?;
+        out.push_identifier(&format!("diesel_counters_counted_{}", self.number))?;
         out.push_sql(" AS (");
-        last.walk_ast(out.reborrow())?;
+        self.increment.walk_ast(out.reborrow())?;
         out.push_sql(")");
         Ok(())
     }

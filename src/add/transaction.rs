@@ -6,11 +6,10 @@ use diesel::QueryResult;
 use diesel::connection::Connection;
 use diesel::result::Error;
 
-use crate::add::countable::{Countable, FindKey};
+use crate::add::countable::Countable;
 use crate::add::gathered::Gathered;
+use crate::sql::CounterBackend;
 use crate::sql::transaction::Conflict;
-use crate::typed::counters::Counters;
-use crate::typed::settings::CounterSettings;
 
 /// Runs `work` in a transaction, gathers the increments that it counts, and writes them as the last
 /// statements of the transaction.
@@ -19,7 +18,7 @@ use crate::typed::settings::CounterSettings;
 /// [`CountingTransaction`] to the functions that count:
 ///
 /// ```
-/// # include!("../doctest_setup.rs");
+/// # include!("../../docs/doctest_setup.rs");
 /// # use schema::comments;
 /// use diesel_counters::prelude::*;
 /// use diesel_counters::{CountingTransaction, counting_transaction};
@@ -77,7 +76,7 @@ pub fn counting_transaction<Conn, T, E>(
     work: impl FnOnce(&mut CountingTransaction<'_, Conn>) -> Result<T, E>,
 ) -> Result<T, E>
 where
-    Conn: Connection,
+    Conn: Connection<Backend: CounterBackend>,
     E: From<Error>,
 {
     let mut conflict = Conflict::default();
@@ -92,7 +91,8 @@ where
             // were counted. Further statements run outside of it. An empty savepoint then fails.
             tx.conn.transaction(|_| QueryResult::Ok(()))?;
         }
-        for rows in tx.gathered.0.values() {
+        tx.gathered.sort();
+        for rows in &tx.gathered.0 {
             conflict.keep(rows.write(tx.conn))?;
         }
         Ok(value)
@@ -111,7 +111,7 @@ pub struct CountingTransaction<'a, Conn> {
     is_lost: bool,
 }
 
-impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
+impl<'a, Conn: Connection<Backend: CounterBackend>> CountingTransaction<'a, Conn> {
     fn new(conn: &'a mut Conn) -> Self {
         CountingTransaction {
             conn,
@@ -132,17 +132,8 @@ impl<'a, Conn: Connection> CountingTransaction<'a, Conn> {
 
     /// Gathers an increment: of an entity, such as `increment(views).of(id)`,
     /// [`of_many`](crate::dsl::Increment::of_many), or without an entity. It runs no statement.
-    ///
-    /// A key is owned, such as an `i64` or a `String`, or a reference, such as a `&str`, which is copied.
-    /// Give all keys of a table as one Rust type: each type has statements of its own.
     pub fn count<I: Countable<Conn, Of>, Of>(&mut self, increment: I) {
-        let (day, counts) = increment.into_counts();
-        let today = || <I::Counters as Counters>::Table::shape().today();
-        let day = day.unwrap_or_else(today);
-        let rows = self.gathered.table::<_, I::Key>();
-        for (key, amounts) in counts {
-            rows.add::<I::Counters>((day, key.into_key()), &amounts);
-        }
+        self.gathered.count(increment, None, usize::MAX);
     }
 
     /// Runs `work` in a savepoint. If it fails, the savepoint is rolled back, and what `work` has

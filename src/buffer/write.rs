@@ -22,8 +22,9 @@ pub struct Write {
     /// The error of the write. Rows that were not written are still pending, and the next write tries
     /// them again.
     pub error: Option<BackgroundError>,
-    /// What is pending after the write.
-    pub pending: Pending,
+    /// The number of keys that are pending after the write, as
+    /// [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) counts them.
+    pub pending: usize,
     /// How long the write took.
     pub took: Duration,
 }
@@ -45,35 +46,14 @@ pub struct Dropped {
     pub error: Error,
 }
 
-/// What a [`CounterBuffer`](crate::CounterBuffer) has counted, and not written yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Pending {
-    /// The number of keys of all tables, as
-    /// [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) counts them.
-    pub keys: usize,
-    /// The sum of all amounts, or the nearest `i64`.
-    pub amount: i64,
-    /// The time since the last write without an error.
-    pub last_write: Option<Duration>,
-    /// The number of writes that failed since then.
-    pub failures: u32,
-    /// The number of calls of [`count`](crate::CounterBuffer::count) that failed because the buffer
-    /// was full, since it was started.
-    pub refused: u64,
-}
-
 /// Why a [`CounterBuffer`](crate::CounterBuffer) does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BufferError {
-    /// The increment needs room for another key, and as many keys of the table are pending as
-    /// [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows. One of many entities needs room
-    /// for all of them.
+    /// The increment has new keys, and more keys would be pending than
+    /// [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows.
     #[allow(missing_docs)]
     Full { max_keys: usize },
-    /// The table's `today` panicked when it was called last. It is called again every second.
-    NoDay,
     /// This process is a fork of the one that started the buffer.
     Forked,
 }
@@ -97,12 +77,8 @@ impl fmt::Display for Write {
                 write!(f, "; {dropped}")?;
             }
         }
-        if self.pending.keys > 0 {
-            write!(f, ", {} pending", self.pending.keys)?;
-        }
-        if self.pending.refused > 0 {
-            let calls = self.pending.refused;
-            write!(f, ", {calls} counts refused because the buffer was full")?;
+        if self.pending > 0 {
+            write!(f, ", {} pending", self.pending)?;
         }
         match &self.error {
             Some(error) => write!(f, ": {}", WithSource(error)),
@@ -126,10 +102,9 @@ impl fmt::Display for BufferError {
         match self {
             BufferError::Full { max_keys } => write!(
                 f,
-                "the buffer is full: {max_keys} keys of the table are not written yet; \
-                 on_write reports why the database does not take them"
+                "the buffer is full: {max_keys} keys are not written yet; on_write reports why the \
+                 database does not take them"
             ),
-            BufferError::NoDay => f.write_str("the table's `today` panicked"),
             BufferError::Forked => f.write_str(FORKED),
         }
     }

@@ -2,35 +2,25 @@
 
 use std::marker::PhantomData;
 
+use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
-use diesel::deserialize;
 use diesel::query_builder::QueryFragment;
-use diesel::row::Row;
+use diesel::result::Error;
 
-use crate::correct::recount::Found;
-use crate::correct::{where_locked, where_rows};
-use crate::day::DayRange;
+use crate::correct::where_rows;
+use crate::day::{DayRange, Period};
 use crate::read::days::Days;
 use crate::shape::Name;
 use crate::sql::{
-    CounterBackend, Dialect, ENTITY, Sql, fragment, list, load, numbered, sql, where_all,
+    Binds as _, CounterBackend, Dialect, ENTITY, Sql, fragment, list, load, numbered, sql,
+    where_all,
 };
 use crate::typed::counters::{Counters, KeyType, amounts};
-use crate::typed::key::{Entities, KeyTypes, LoadKey};
-use crate::typed::settings::CounterSettings;
+use crate::typed::entities::Entities;
+use crate::typed::key::{KeyTypes, OwnedKey};
 use crate::typed::stored_key::integer;
-
-/// A query of the stored and the true counts of entities, grouped by entity, or by entity and day.
-pub(super) struct DriftQuery<'a, C, DB: CounterBackend> {
-    source: &'a dyn QueryFragment<DB>,
-    entities: &'a dyn Entities<DB>,
-    days: &'a DayRange,
-    by_day: bool,
-    /// Whether the entities have been locked.
-    is_locked: bool,
-    of: PhantomData<C>,
-}
+use crate::typed::table::CounterTable;
 
 // These names are long, because the source can read a table of any name.
 const SOURCE: Name<'static> = Name("diesel_counters_source");
@@ -38,66 +28,72 @@ const DAY: Name<'static> = Name("diesel_counters_day");
 const STORED: [Name<'static>; 8] = numbered!(Name, "diesel_counters_stored_": 0 1 2 3 4 5 6 7);
 const ACTUAL: [Name<'static>; 8] = numbered!(Name, "diesel_counters_actual_": 0 1 2 3 4 5 6 7);
 
-impl<'a, C: Counters, DB: CounterBackend> DriftQuery<'a, C, DB> {
-    pub(super) fn new(
-        source: &'a dyn QueryFragment<DB>,
-        entities: &'a dyn Entities<DB>,
-        days: &'a DayRange,
-        by_day: bool,
-    ) -> Self {
-        DriftQuery {
-            source,
-            entities,
-            days,
-            by_day,
-            is_locked: false,
-            of: PhantomData,
-        }
-    }
+/// An entity, or a day of an entity, whose stored count was not the true count; returned by
+/// [`recount`](crate::dsl::recount()).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Drift<K, V = i64> {
+    /// The entity's key.
+    pub entity: K,
+    /// The day, in a recount by day.
+    pub day: Option<NaiveDate>,
+    /// The stored count, or a tuple of stored counts, before the correction.
+    pub stored: V,
+    /// The true count, or a tuple of true counts.
+    pub actual: V,
+}
 
-    pub(super) fn locked(mut self) -> Self {
-        self.is_locked = true;
-        self
-    }
+/// A query of the counts of the counters `C` that are not those of the query `Source`.
+#[derive(Debug, Clone)]
+pub struct DriftQuery<C, Source> {
+    pub(super) counters: PhantomData<C>,
+    pub(super) source: Source,
+    pub(super) is_by_day: bool,
+    pub(super) days: DayRange,
+}
 
+impl<C: Counters, Source> DriftQuery<C, Source> {
     /// Loads a row for each entity, or for each day of an entity, whose stored count is wrong.
-    pub(super) fn load<K, Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<Found<C, K>>>
-    where
-        K: LoadKey<KeyType<C>, DB>,
-        Conn: LoadConnection<Backend = DB>,
-    {
-        let columns = KeyType::<C>::COLUMNS;
-        load(
-            conn,
-            |db| self.sql(db, true),
-            |row| self.found(K::load(row)?, row, columns),
-        )
-    }
-
-    /// Loads the row of one entity, or a row for each of its days whose stored count is wrong.
-    pub(super) fn load_of_one<Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<Found<C, ()>>>
-    where
-        Conn: LoadConnection<Backend = DB>,
-    {
-        load(conn, |db| self.sql(db, false), |row| self.found((), row, 0))
-    }
-
-    fn found<'r, K>(
+    pub(super) fn drift<K, Conn>(
         &self,
-        entity: K,
-        row: &impl Row<'r, DB>,
-        column: usize,
-    ) -> deserialize::Result<Found<C, K>> {
-        let day = self.by_day.then(|| DB::day(row, column)).transpose()?;
-        let stored = column + usize::from(self.by_day);
-        Ok(Found {
-            entity,
-            day,
-            stored: amounts::<C, DB>(row, stored)?,
-            actual: amounts::<C, DB>(row, stored + C::NAMES.len())?,
-        })
+        entities: &dyn Entities<Conn::Backend>,
+        are_locked: bool,
+        conn: &mut Conn,
+    ) -> QueryResult<Vec<Drift<K, C::Value>>>
+    where
+        K: OwnedKey<KeyType<C>, Conn::Backend>,
+        Source: QueryFragment<Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let (columns, is_by_day) = (KeyType::<C>::COLUMNS, self.is_by_day);
+        // It would compare the counts of all days with those that the source returns for one.
+        if !self.days.is_all() && (!is_by_day || C::Table::PERIOD == Period::Total) {
+            let error = "a recount `between` days requires a source that selects days, and a table \
+                that does not count in total";
+            return Err(Error::QueryBuilderError(error.into()));
+        }
+        let stored = columns + usize::from(is_by_day);
+        let actual = stored + C::NAMES.len();
+        let mut found = load(
+            conn,
+            |db| self.sql(db, entities, are_locked),
+            |row| {
+                Ok(Drift {
+                    entity: K::load(row)?,
+                    day: is_by_day
+                        .then(|| Conn::Backend::day(row, columns))
+                        .transpose()?,
+                    stored: C::value(amounts::<C, Conn::Backend>(row, stored)?),
+                    actual: C::value(amounts::<C, Conn::Backend>(row, actual)?),
+                })
+            },
+        )?;
+        // Without an entity and a day there is always a row.
+        found.retain(|row| C::amounts(row.stored).as_ref() != C::amounts(row.actual).as_ref());
+        Ok(found)
     }
 
+    /// A query of the stored and the true counts, grouped by entity, or by entity and day.
+    //
     // In the statement, each name below begins with `diesel_counters_`.
     //
     // WITH source (entity, actual_0) AS (…)
@@ -108,20 +104,26 @@ impl<'a, C: Counters, DB: CounterBackend> DriftQuery<'a, C, DB> {
     //     SELECT entity, 0, actual_0 FROM source
     // ) AS both
     // GROUP BY entity HAVING SUM(stored_0) <> SUM(actual_0) ORDER BY entity
-    fn sql(&self, db: Dialect, by_entity: bool) -> Sql<'_, DB> {
+    fn sql<'a, DB: CounterBackend>(
+        &'a self,
+        db: Dialect,
+        entities: &'a dyn Entities<DB>,
+        are_locked: bool,
+    ) -> Sql<'a, DB>
+    where
+        Source: QueryFragment<DB>,
+    {
         let shape = C::Table::shape();
         let (table, entity, number) = (shape.table, shape.entity(), C::NAMES.len());
         let (stored, actual) = (&STORED[..number], &ACTUAL[..number]);
-        let (source, select) = (fragment(self.source), db.select());
+        let (source, select) = (fragment(&self.source), db.select());
 
         let mut columns = entity.to_vec();
         let mut names = ENTITY[..entity.len()].to_vec();
-        if self.by_day {
+        if self.is_by_day {
             columns.push(shape.day());
             names.push(DAY);
         }
-        let of_entity = if by_entity { 0 } else { entity.len() };
-        let by = &names[of_entity..];
         let then = |names: &[Name<'static>]| list("", names.iter().map(|name| sql!("{*name}, ")));
         let sums = |counters: &[Name<'static>]| list(", ", counters.iter().map(|c| db.sum(*c)));
 
@@ -146,26 +148,22 @@ impl<'a, C: Counters, DB: CounterBackend> DriftQuery<'a, C, DB> {
             let counter = part(groups_stored, *counter);
             sql!("{counter} AS {*name}, ")
         });
-        let (counters, zeros) = (list("", counters), vec!["0"; number]);
+        let counters = list("", counters);
         let no_actual = list(", ", actual.iter().map(|name| sql!("0 AS {*name}")));
-        let rows = match self.is_locked {
-            true => where_locked(db, shape, self.entities, self.days),
-            false => where_rows(db, shape, self.entities, self.days),
-        };
+        let rows = where_rows(db, shape, entities, &self.days, are_locked);
         let by_columns = grouped(groups_stored, &columns);
         let stored_part = sql!("SELECT {key}{counters}{no_actual} FROM {table}{rows}{by_columns}");
 
-        let of_names = || self.entities.condition(db, &ENTITY[..entity.len()]);
-        let actuals = actual.iter().map(|name| part(groups_source, *name));
-        let actuals = list(", ", actuals);
+        let of_names = || entities.condition(db, &ENTITY[..entity.len()]);
+        let actuals = list(", ", actual.iter().map(|name| part(groups_source, *name)));
         let mut conditions = vec![of_names().filter(|_| exact)];
-        if self.is_locked && db == Dialect::PostgreSql && (!exact || entity.len() > 1) {
+        if are_locked && db == Dialect::PostgreSql && (!exact || entity.len() > 1) {
             // The other databases take the condition on both parts into each of them. PostgreSQL does
             // not if their types or collations differ, and a list of keys of several columns never. Each
             // key has a stored row, its lock, whose text has the collation that texts of both
             // parts are compared by.
             for (column, name) in entity.iter().zip(&names) {
-                let rows = where_all([self.entities.condition(db, entity)]);
+                let rows = where_all([entities.condition(db, entity)]);
                 conditions.push(Some(sql!(
                     "{*name} = ANY(ARRAY(SELECT {*column} FROM {table}{rows}))"
                 )));
@@ -174,16 +172,13 @@ impl<'a, C: Counters, DB: CounterBackend> DriftQuery<'a, C, DB> {
         conditions.push(self.days.condition(DAY).filter(|_| !self.days.is_all()));
         let (conditions, by_names) = (where_all(conditions), grouped(groups_source, &names));
         // MySQL takes a bind value that the source selects for a text.
-        let mut types: Vec<_> = KeyType::<C>::sql_types().iter().map(integer).collect();
-        types.push(Some("DATE"));
-        let key = names
-            .iter()
-            .zip(types)
-            .map(|(name, sql_type)| match sql_type {
-                Some(sql_type) if db == Dialect::MySql => sql!("CAST({*name} AS {sql_type}), "),
-                _ => sql!("{*name}, "),
-            });
-        let key = list("", key);
+        let types = KeyType::<C>::sql_types();
+        let types = types.iter().map(integer).chain([Some("DATE")]);
+        let key = names.iter().zip(types).map(|(name, of)| match of {
+            Some(of) if db == Dialect::MySql => sql!("CAST({*name} AS {of}), "),
+            _ => sql!("{*name}, "),
+        });
+        let (key, zeros) = (list("", key), vec!["0"; number]);
         let source_part =
             sql!("SELECT {key}{&zeros}, {actuals} FROM {SOURCE}{conditions}{by_names}");
 
@@ -193,9 +188,10 @@ impl<'a, C: Counters, DB: CounterBackend> DriftQuery<'a, C, DB> {
             sql!("{stored} <> {actual}")
         });
         let wrong = list(" OR ", wrong);
-        let groups = (!by.is_empty()).then(|| sql!(" GROUP BY {by} HAVING {wrong} ORDER BY {by}"));
+        let groups = (!names.is_empty())
+            .then(|| sql!(" GROUP BY {&names} HAVING {wrong} ORDER BY {&names}"));
         sql!(
-            "WITH {SOURCE} ({then(&names)}{actual}) AS ({source}) {select}{then(by)}\
+            "WITH {SOURCE} ({then(&names)}{actual}) AS ({source}) {select}{then(&names)}\
              {sums(stored)}, {sums(actual)} FROM ({stored_part} UNION ALL {source_part}) \
              AS diesel_counters_both{of_both}{groups}"
         )

@@ -1,37 +1,36 @@
 //! Correcting counters from the rows that they count.
 
+use std::marker::PhantomData;
 use std::ops::RangeBounds;
+use std::slice;
 
 use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 use diesel::query_builder::{AsQuery, QueryFragment};
-use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::result::Error;
 
-use crate::add::increment::Increment;
-use crate::add::many::{Rows, add_rows};
-use crate::correct::drift::DriftQuery;
-use crate::correct::lock_entities;
-use crate::correct::source::{SourceRow, counts_by_day};
-use crate::day::{Day, DayRange, Period, UNDATED};
+use crate::add::many::add_rows;
+use crate::correct::drift::{Drift, DriftQuery};
+use crate::correct::source::SourceRow;
+use crate::correct::{listed, lock_entities};
+use crate::day::{Day, DayRange, UNDATED};
+use crate::slot::Slot;
 use crate::sql::transaction::{read_all_rows, refuse_old_snapshots, transaction_on_all_rows};
-use crate::sql::{CounterBackend, Keys, One, rows};
-use crate::typed::counters::{Counters, KeyType, add, difference, is_zero};
-use crate::typed::key::{
-    BindKey, Entities, KeyOf, KeyTypes, LoadKey, OwnedKey, WholeKey, columns_of, padded,
-};
-use crate::typed::settings::CounterSettings;
-use crate::typed::table::{CounterTable, NotEmpty};
+use crate::sql::{CounterBackend, One};
+use crate::typed::counters::{Counters, KeyType, difference, is_zero};
+use crate::typed::entities::Entities;
+use crate::typed::key::{BindKey, KeyOf, KeyTypes, OwnedKey};
+use crate::typed::table::CounterTable;
 
 /// Corrects counters from the rows that they count.
 ///
 /// `source` is a Diesel query of the true counts. The difference between the true count and the
-/// stored count is added to the counter. [`of`](Recount::of) recounts one entity. Without it, all
-/// entities of the table are recounted.
+/// stored count is added to the counter. [`of`](Recount::of) recounts one entity, or some. Without it,
+/// all entities of the table are recounted.
 ///
 /// ```
-/// # include!("../doctest_setup.rs");
+/// # include!("../../docs/doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// use diesel::dsl::count_star;
@@ -52,8 +51,8 @@ use crate::typed::table::{CounterTable, NotEmpty};
 /// let drift: Vec<Drift<i64>> = recount(article_counters::comments, source).dry_run(conn)?;
 /// assert_eq!(drift, [Drift { entity: 2, day: None, stored: 0, actual: 1 }]);
 ///
-/// let added: i64 = recount(article_counters::comments, source).of(2_i64).execute(conn)?;
-/// assert_eq!(added, 1);
+/// let corrected = recount(article_counters::comments, source).of(2_i64).execute(conn)?;
+/// assert_eq!(corrected, drift);
 /// # Ok(())
 /// # }
 /// ```
@@ -76,19 +75,15 @@ use crate::typed::table::{CounterTable, NotEmpty};
 /// days given with [`between`](Recount::between). If old days were [folded](crate::dsl::fold()),
 /// the recount gives them their counts back. Fold them again afterwards.
 ///
-/// A recount by day can import the counts of a log. For counts that are not in a table, see
-/// [`SetCounter::of_days`](crate::dsl::SetCounter::of_days).
-///
 /// # Concurrency
 ///
 /// Increments do not wait for a recount, except on SQLite. A recount does not lose or double a
 /// count if the application writes the count and the counted row in the same transaction. If they
 /// are in two transactions, a recount between them sees one without the other.
 ///
-/// The recount first locks the entity against other corrections, by its row of 1970-01-01 in slot
-/// 0, which is inserted if it does not exist (in a [partitioned
-/// table](crate::CounterTable#partitions), it requires a partition). Then one statement reads both
-/// the stored and the true counts.
+/// The recount first locks the entity against other corrections, as
+/// [`set_counter`](crate::dsl::set_counter()) does. Then one statement reads both the stored and the
+/// true counts.
 ///
 /// # Errors
 ///
@@ -96,13 +91,12 @@ use crate::typed::table::{CounterTable, NotEmpty};
 /// count, a difference or a row is out of the range of an `i64`, and a
 /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError):
 ///
-/// - if `source` selects other columns than a key, a day if it counts by day, and the counts;
 /// - if a transaction is open on MySQL or MariaDB, other than that of
 ///   [`begin_test_transaction`](diesel::Connection::begin_test_transaction): a query in it can read rows as
 ///   they were before the lock;
 /// - if `source` counts on a day that is not the first day of one of the table's periods;
-/// - if [`between`](Recount::between) is given days, and the table counts in total, or `source`
-///   does not count by day.
+/// - if it recounts the days [`between`](Recount::between), and the table counts in total, or
+///   `source` does not select days.
 ///
 /// On PostgreSQL, `execute` and `dry_run` fail if a policy of row level security applies to the
 /// caller and a table that they read, because rows that it hides would be taken for rows that do
@@ -110,111 +104,54 @@ use crate::typed::table::{CounterTable, NotEmpty};
 pub fn recount<C, S>(_counters: C, source: S) -> Recount<C, S::Query>
 where
     C: Counters,
-    S: AsQuery<SqlType: SourceRow>,
+    S: AsQuery<SqlType: SourceRow<KeyType<C>, C::Amounts>>,
 {
-    Recount {
-        increment: Increment::new(),
+    let query = DriftQuery {
+        counters: PhantomData,
         source: source.as_query(),
-        by_day: counts_by_day::<C, S::SqlType>,
+        is_by_day: S::SqlType::IS_BY_DAY,
         days: DayRange::ALL,
-        entities: (),
-        batch: 256,
-    }
+    };
+    let entities = One::new(());
+    Recount { query, entities }
 }
 
-/// A recount of the counters `C` of all entities of their table, or of the entities `E`, from the query
-/// `Source`; made by [`recount`].
+/// A recount of the counters `C` of the entities `E`, from the query `Source`; made by [`recount`].
 #[must_use = "counters are not recounted until this is executed"]
 #[derive(Debug, Clone)]
-pub struct Recount<C: Counters, Source, E = ()> {
-    increment: Increment<C>,
-    source: Source,
-    by_day: fn() -> QueryResult<bool>,
-    days: DayRange,
+pub struct Recount<C, Source, E = One<(), ()>> {
+    query: DriftQuery<C, Source>,
     entities: E,
-    batch: usize,
 }
 
-/// A recount of the counters `C` of one entity; made by [`Recount::of`].
-#[must_use = "counters are not recounted until this is executed"]
-#[derive(Debug, Clone)]
-pub struct RecountOne<C: Counters, Source, Id> {
-    recount: Recount<C, Source>,
-    id: Id,
-}
-
-/// The greatest number of keys in a statement, times their columns. It has each key twice, filled up to
-/// a power of two: up to 20,480 bind values for keys of five columns. SQLite allows 32,766, and the
-/// source has the rest.
-const MAX_BATCH: usize = 8_192;
-
-/// An entity, or a day of an entity, whose stored count was not the true count; returned by
-/// [`recount`](crate::dsl::recount()).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Drift<K, V = i64> {
-    /// The entity's key.
-    pub entity: K,
-    /// The day, in a recount by day.
-    pub day: Option<NaiveDate>,
-    /// The stored count, or a tuple of stored counts, before the correction.
-    pub stored: V,
-    /// The true count, or a tuple of true counts.
-    pub actual: V,
-}
+/// The number of entities in a transaction.
+const BATCH: usize = 256;
 
 impl<C: Counters, Source> Recount<C, Source> {
-    /// Recounts only this entity, given by its key or by its model.
-    pub fn of<K, N>(self, id: K) -> RecountOne<C, Source, K::Value>
-    where
-        K: KeyOf<KeyType<C>, N, Types: WholeKey<KeyType<C>>>,
-    {
-        self.of_id(id.into_value())
-    }
-
-    pub(crate) fn of_id<K>(self, id: K) -> RecountOne<C, Source, K> {
-        RecountOne { recount: self, id }
-    }
-
-    /// Recounts only the entities whose keys begin with these values: all versions of a crate, with
-    /// `.under(crate_id)`.
-    pub fn under<K, N>(self, id: K) -> Recount<C, Source, One<K::Types, K::Value>>
+    /// Recounts only this entity, given by its key or by its model, or the entities whose keys begin with
+    /// these values: all versions of a crate, with `.of(crate_id)`.
+    pub fn of<K, N>(self, id: K) -> Recount<C, Source, One<K::Types, K::Value>>
     where
         K: KeyOf<KeyType<C>, N>,
     {
+        self.of_id(One::new(id.into_value()))
+    }
+
+    pub(crate) fn of_id<E>(self, entities: E) -> Recount<C, Source, E> {
         Recount {
-            increment: self.increment,
-            source: self.source,
-            by_day: self.by_day,
-            days: self.days,
-            entities: One::new(id.into_value()),
-            batch: self.batch,
+            query: self.query,
+            entities,
         }
     }
 }
 
-impl<C: Counters<Table: CounterTable<KeyType = ()>>, Source> Recount<C, Source> {
-    /// Recounts counters without an entity. `source` is a query of true counts, or of days and true
-    /// counts.
-    pub fn of_all(self) -> RecountOne<C, Source, ()> {
-        self.of_id(())
-    }
-}
-
-impl<C: Counters, Source, E> Recount<C, Source, E> {
+impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, One<Types, K>> {
     /// Recounts only these days. Counts of other days do not change, and `source` need not select
     /// them: `recount(views, log).between(day..=day)` imports the log of a day, and a second time
     /// changes nothing. If the table counts by week, month or year, these are the whole periods that
     /// overlap the range.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
-        self.days = DayRange::whole(days, C::Table::PERIOD);
-        self
-    }
-
-    /// Sets how many entities are corrected in one transaction: from 1 to 8,192, or, if their key
-    /// has several columns, to 8,192 divided by their number. Defaults to 256. Another number is
-    /// replaced by the nearest one.
-    pub fn batch(mut self, entities: usize) -> Self {
-        self.batch = entities.clamp(1, MAX_BATCH / KeyType::<C>::COLUMNS.max(1));
+        self.query.days = DayRange::whole(days, C::Table::PERIOD);
         self
     }
 
@@ -225,202 +162,88 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
     ///
     /// Those of [`recount`], except for an open transaction: on MySQL and MariaDB it compares the rows as
     /// they were when the transaction began.
-    pub fn dry_run<K, Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<Drift<K, C::Value>>>
+    pub fn dry_run<E, Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<Drift<E, C::Value>>>
     where
-        C::Table: CounterTable<KeyType: NotEmpty>,
-        E: Entities<Conn::Backend>,
-        K: LoadKey<KeyType<C>, Conn::Backend>,
+        K: BindKey<Types, Conn::Backend>,
+        E: OwnedKey<KeyType<C>, Conn::Backend>,
         Source: QueryFragment<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let by_day = self.is_by_day()?;
-        let query = self.query(&self.entities, by_day);
-        let found = read_all_rows(conn, |conn| query.load(conn))?;
-        Ok(found.into_iter().map(Found::drift).collect())
+        read_all_rows(conn, |conn| self.query.drift(&self.entities, false, conn))
     }
 
     /// Corrects the counts that are wrong. Returns them, in the order of their keys.
     ///
-    /// It first finds the entities with wrong counts, as [`dry_run`](Recount::dry_run) does. Then it
-    /// locks, reads and corrects them in [batches](Recount::batch). Each batch is a transaction, or
-    /// a savepoint if a transaction is open. On MySQL and MariaDB, a transaction is READ COMMITTED. An
-    /// entity whose count becomes wrong after the first query is not corrected.
+    /// One entity is locked, read and corrected in a transaction, or in a savepoint if a transaction is
+    /// open. Of several entities, it first finds those with wrong counts, as
+    /// [`dry_run`](Recount::dry_run) does. Then it corrects them, each 256 in a transaction or savepoint.
+    /// An entity whose count becomes wrong after the first query is not corrected. On MySQL and MariaDB,
+    /// a transaction is READ COMMITTED.
     ///
     /// # Errors
     ///
-    /// Those of [`recount`]. The batches before the error stay corrected.
-    pub fn execute<K, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<Drift<K, C::Value>>>
+    /// Those of [`recount`]. The transactions before the error stay committed.
+    pub fn execute<E, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<Drift<E, C::Value>>>
     where
-        C::Table: CounterTable<KeyType: NotEmpty>,
-        E: Entities<Conn::Backend>,
-        K: OwnedKey<KeyType<C>, Conn::Backend>,
+        K: BindKey<Types, Conn::Backend> + Clone,
+        E: OwnedKey<KeyType<C>, Conn::Backend>,
         Source: QueryFragment<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         refuse_old_snapshots(conn)?;
-        let by_day = self.is_by_day()?;
-        let query = self.query(&self.entities, by_day);
-        let found: Vec<Found<C, K>> = read_all_rows(conn, |conn| query.load(conn))?;
-        let mut keys: Vec<K> = found.into_iter().map(|row| row.entity).collect();
+        if Types::COLUMNS == KeyType::<C>::COLUMNS {
+            let key = slice::from_ref(&self.entities.0);
+            return self.correct::<Types, K, E, _>(key, &self.entities, conn);
+        }
+        let found = read_all_rows(conn, |conn| self.query.drift(&self.entities, false, conn))?;
+        let mut keys: Vec<E> = found.into_iter().map(|row| row.entity).collect();
         keys.sort_unstable();
         keys.dedup();
         let mut corrected = Vec::new();
-        for keys in keys.chunks(self.batch) {
-            let found = transaction_on_all_rows(conn, |conn| self.correct(keys, by_day, conn))?;
-            corrected.extend(found.into_iter().map(Found::drift));
+        for keys in keys.chunks(BATCH) {
+            let entities = listed::<KeyType<C>, E, Conn::Backend>(keys);
+            corrected.extend(self.correct::<KeyType<C>, E, E, _>(keys, &entities, conn)?);
         }
         Ok(corrected)
     }
 
-    fn correct<K, Conn>(
+    /// Corrects entities, which have these keys, in one transaction.
+    fn correct<Of, Id, E, Conn>(
         &self,
-        keys: &[K],
-        by_day: bool,
+        keys: &[Id],
+        entities: &dyn Entities<Conn::Backend>,
         conn: &mut Conn,
-    ) -> QueryResult<Vec<Found<C, K>>>
+    ) -> QueryResult<Vec<Drift<E, C::Value>>>
     where
-        K: OwnedKey<KeyType<C>, Conn::Backend>,
+        Id: BindKey<Of, Conn::Backend> + Clone,
+        E: OwnedKey<KeyType<C>, Conn::Backend>,
         Source: QueryFragment<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let shape = C::Table::shape();
-        lock_entities::<KeyType<C>, K, _>(shape, C::NAMES, keys.iter().cloned(), conn)?;
-        let len = rows::padded::<Conn::Backend>(keys.len(), false);
-        let columns = columns_of::<KeyType<C>, K, Conn::Backend>(padded(keys, len));
-        let listed = Keys { columns, len };
-        let query = self.query(&listed, by_day).locked();
-        let mut found: Vec<Found<C, K>> = query.load(conn)?;
-        found.sort_unstable_by(|a, b| (&a.entity, a.day).cmp(&(&b.entity, b.day)));
-        let differences = found.iter().map(|row| {
-            let day = self.day_of(row)?;
-            Ok((row.entity.clone(), Day(day), row.difference()?))
-        });
-        let differences = differences.collect::<QueryResult<Vec<_>>>()?.into_iter();
-        let rows = Rows::new::<KeyType<C>, K, _, Conn::Backend>(C::NAMES, differences);
-        add_rows(shape, &self.increment.slots, &rows, conn)?;
-        Ok(found)
-    }
-
-    fn query<'a, DB: CounterBackend>(
-        &'a self,
-        entities: &'a dyn Entities<DB>,
-        by_day: bool,
-    ) -> DriftQuery<'a, C, DB>
-    where
-        Source: QueryFragment<DB>,
-    {
-        DriftQuery::new(&self.source, entities, &self.days, by_day)
-    }
-
-    /// Returns whether the source counts by day.
-    fn is_by_day(&self) -> QueryResult<bool> {
-        let by_day = (self.by_day)()?;
-        if self.days.is_all() {
-            return Ok(by_day);
-        }
-        // It would compare the counts of all days with those that `source` returns for 1970-01-01.
-        if C::Table::PERIOD == Period::Total {
-            return Err(Error::QueryBuilderError(
-                "this table stores its counts without a day: recount them without `between`".into(),
-            ));
-        }
-        match by_day {
-            true => Ok(true),
-            false => Err(Error::QueryBuilderError(
-                "a recount `between` days requires a source that selects days".into(),
-            )),
-        }
-    }
-
-    /// Returns the day on which to correct a count: that of the row, or the day of this recount if the
-    /// source does not select days.
-    fn day_of<K>(&self, row: &Found<C, K>) -> QueryResult<NaiveDate> {
-        let Some(day) = row.day else {
-            return Ok(self.increment.day().0);
-        };
-        // A true count of 0 removes counts that were stored under this day when the table had
-        // another period.
-        let period = C::Table::PERIOD;
-        if day == UNDATED || day == period.start(day) || is_zero(&row.actual) {
-            return Ok(day);
-        }
-        Err(Error::QueryBuilderError(
-            format!(
-                "the source of the recount has counts of {day}, but the table counts by \
-                 {period:?}: select {start} instead",
-                start = period.start(day),
-            )
-            .into(),
-        ))
-    }
-}
-
-/// A row of a [`DriftQuery`].
-pub(super) struct Found<C: Counters, K> {
-    pub(super) entity: K,
-    pub(super) day: Option<NaiveDate>,
-    pub(super) stored: C::Amounts,
-    pub(super) actual: C::Amounts,
-}
-
-impl<C: Counters, K> Found<C, K> {
-    fn difference(&self) -> QueryResult<C::Amounts> {
-        difference::<C>(self.actual, self.stored)
-    }
-
-    fn drift(self) -> Drift<K, C::Value> {
-        Drift {
-            entity: self.entity,
-            day: self.day,
-            stored: C::value(self.stored),
-            actual: C::value(self.actual),
-        }
-    }
-}
-
-impl<C: Counters, Source, Id> RecountOne<C, Source, Id> {
-    /// Recounts only these days, as [`Recount::between`].
-    pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
-        self.recount = self.recount.between(days);
-        self
-    }
-
-    /// Corrects the counts. Returns the sum that was added over all days, which is 0 if the total
-    /// was correct.
-    ///
-    /// It runs in a transaction, or in a savepoint if a transaction is open. On MySQL and MariaDB,
-    /// the transaction is READ COMMITTED.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`recount`].
-    pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
-    where
-        Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
-        Source: QueryFragment<Conn::Backend>,
-        Conn: LoadConnection<Backend: CounterBackend>,
-    {
-        let RecountOne { recount, id } = self;
-        refuse_old_snapshots(conn)?;
-        let by_day = recount.is_by_day()?;
+        let (shape, slots) = (C::Table::shape(), Slot::chosen().range(C::Table::SLOTS));
+        let (today, period) = (shape.today(), C::Table::PERIOD);
         transaction_on_all_rows(conn, |conn| {
-            ExecuteDsl::execute(Increment::<C, Id>::lock(id.clone()), conn)?;
-            let one = One::<KeyType<C>, _>::new(id);
-            let query = recount.query(&one, by_day).locked();
-            let mut added = C::ZERO;
-            for row in query.load_of_one(conn)? {
-                let difference = row.difference()?;
-                add(&mut added, &difference)?;
-                if is_zero(&difference) {
-                    continue;
+            lock_entities::<Of, Id, _>(shape, C::NAMES, keys, conn)?;
+            let mut found = self.query.drift::<E, _>(entities, true, conn)?;
+            found.sort_unstable_by(|a, b| (&a.entity, a.day).cmp(&(&b.entity, b.day)));
+            let mut rows = Vec::new();
+            for row in &found {
+                let (day, actual) = (row.day.unwrap_or(today), C::amounts(row.actual));
+                let start = period.start(day);
+                // A true count of 0 removes counts that were stored under this day when the table had
+                // another period.
+                if day != UNDATED && day != start && !is_zero(&actual) {
+                    let error = format!(
+                        "the source of the recount has counts of {day}, but the table counts by \
+                         {period:?}: select {start} instead"
+                    );
+                    return Err(Error::QueryBuilderError(error.into()));
                 }
-                let increment = recount.increment.clone().of_id(one.0.clone());
-                let increment = increment
-                    .amounts(difference)
-                    .on_stored(recount.day_of(&row)?);
-                ExecuteDsl::execute(increment, conn)?;
+                let difference = difference(actual, &C::amounts(row.stored))?;
+                rows.push((row.entity.clone(), Day(day), difference));
             }
-            Ok(C::value(added))
+            add_rows::<KeyType<C>, E, _, _>(shape, C::NAMES, &slots, rows.into_iter(), conn)?;
+            Ok(found)
         })
     }
 }

@@ -1,18 +1,22 @@
 //! Setting counters to a value.
 
+use std::slice;
+
 use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 use diesel::query_dsl::methods::ExecuteDsl;
 
 use crate::add::increment::Increment;
-use crate::correct::where_locked;
+use crate::correct::{lock_entities, where_rows};
 use crate::day::DayRange;
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction};
 use crate::sql::{CounterBackend, load, sql};
-use crate::typed::counters::{Counters, KeyType, add, amounts, difference, is_zero};
+use crate::typed::counters::{
+    Counters, KeyType, add, amounts, assert_program_counts, difference, is_zero,
+};
 use crate::typed::key::{BindKey, KeyOf, WholeKey};
-use crate::typed::settings::{CounterSettings, assert_program_counts};
+use crate::typed::table::CounterTable;
 
 /// Sets one or more counters of an entity to a value.
 ///
@@ -22,7 +26,7 @@ use crate::typed::settings::{CounterSettings, assert_program_counts};
 /// [`of_days`](SetCounter::of_days) those of many entities and days.
 ///
 /// ```
-/// # include!("../doctest_setup.rs");
+/// # include!("../../docs/doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// use diesel_counters::prelude::*;
@@ -41,8 +45,10 @@ use crate::typed::settings::{CounterSettings, assert_program_counts};
 /// # Concurrency
 ///
 /// A count of another transaction is neither lost nor counted twice. Other corrections of the
-/// entity wait for it. Increments do not, except on SQLite, and on MySQL and MariaDB if the caller
-/// has a transaction open: there it locks the entity's rows until the transaction ends.
+/// entity wait for it. The lock is the entity's row of 1970-01-01 in slot 0, which is inserted if it
+/// does not exist (a [partitioned table](crate::CounterTable#partitions) requires a partition for
+/// it). Increments do not wait, except on SQLite, and on MySQL and MariaDB if the caller has a
+/// transaction open: there it locks the entity's rows until the transaction ends.
 pub fn set_counter<C: Counters>(_counters: C) -> SetCounter<C> {
     const { assert_program_counts::<C>() }
     SetCounter {
@@ -97,11 +103,8 @@ impl<C: Counters, Id> SetCounter<C, Id> {
     /// Sets the counters. Returns the value before, or a tuple of values.
     ///
     /// It runs up to three statements in a transaction, or in a savepoint if a transaction is open;
-    /// in an open transaction on MySQL and MariaDB, four or more. The first one adds 0 to the
-    /// entity's row of 1970-01-01 in slot 0, which is inserted if it does not exist (a [partitioned
-    /// table](crate::CounterTable#partitions) requires a partition for it). This row is the lock
-    /// that lets one correction of the entity run at a time. On MySQL and MariaDB, the transaction
-    /// is READ COMMITTED.
+    /// in an open transaction on MySQL and MariaDB, four or more. On MySQL and MariaDB, the
+    /// transaction is READ COMMITTED.
     ///
     /// # Errors
     ///
@@ -115,49 +118,40 @@ impl<C: Counters, Id> SetCounter<C, Id> {
         Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let latest = is_in_a_lasting_transaction(conn)?;
+        let (shape, latest) = (C::Table::shape(), is_in_a_lasting_transaction(conn)?);
         transaction(conn, |conn| {
-            let id = &self.increment.id;
-            ExecuteDsl::execute(Increment::<C, Id>::lock(id.0.clone()), conn)?;
+            let key = slice::from_ref(&self.increment.id.0);
+            lock_entities::<KeyType<C>, Id, _>(shape, C::NAMES, key, conn)?;
+            // On MySQL and MariaDB at READ COMMITTED, another transaction can commit two rows during a
+            // read: one that the read has already passed, and one that it reaches later. So the latest
+            // rows are read until two reads in a row return the same number. The rows of the earlier
+            // read are locked and have not changed.
+            let mut number = None;
+            let rows = loop {
+                let rows = load(
+                    conn,
+                    |db| {
+                        let (table, select) = (shape.table, db.select());
+                        let rows = where_rows(db, shape, &self.increment.id, &self.days, true);
+                        let end = db.read_latest(shape.day(), shape.slot()).filter(|_| latest);
+                        sql!("{select}{C::NAMES} FROM {table}{db.by_key()}{rows}{end}")
+                    },
+                    |row| amounts::<C, Conn::Backend>(row, 0),
+                )?;
+                if !latest || number == Some(rows.len()) {
+                    break rows;
+                }
+                number = Some(rows.len());
+            };
             let mut before = C::ZERO;
-            for row in self.rows(latest, conn)? {
+            for row in rows {
                 add(&mut before, &row)?;
             }
-            let difference = difference::<C>(self.value, before)?;
+            let difference = difference(self.value, &before)?;
             if !is_zero(&difference) {
                 ExecuteDsl::execute(self.increment.amounts(difference), conn)?;
             }
             Ok(C::value(before))
         })
-    }
-
-    /// Reads the entity's rows; the `latest` ones until two reads in a row return the same number.
-    ///
-    /// On MySQL and MariaDB at READ COMMITTED, another transaction can commit two rows during a read:
-    /// one that the read has already passed, and one that it reaches later. The next read returns both.
-    /// The rows of the earlier read are locked and have not changed.
-    fn rows<Conn>(&self, latest: bool, conn: &mut Conn) -> QueryResult<Vec<C::Amounts>>
-    where
-        Id: BindKey<KeyType<C>, Conn::Backend>,
-        Conn: LoadConnection<Backend: CounterBackend>,
-    {
-        let shape = C::Table::shape();
-        let mut number = None;
-        loop {
-            let rows = load(
-                conn,
-                |db| {
-                    let (table, select) = (shape.table, db.select());
-                    let rows = where_locked(db, shape, &self.increment.id, &self.days);
-                    let end = db.read_latest(shape.day(), shape.slot()).filter(|_| latest);
-                    sql!("{select}{C::NAMES} FROM {table}{db.by_key()}{rows}{end}")
-                },
-                |row| amounts::<C, Conn::Backend>(row, 0),
-            )?;
-            if !latest || number == Some(rows.len()) {
-                return Ok(rows);
-            }
-            number = Some(rows.len());
-        }
     }
 }

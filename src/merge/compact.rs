@@ -7,10 +7,9 @@ use std::time::Duration;
 use chrono::{Days, NaiveDate};
 
 use crate::day::Period;
-use crate::merge::range::MergeRange;
 use crate::shape::Shape;
 use crate::slot::Partition;
-use crate::typed::stored_key::StoredKeys;
+use crate::typed::stored_key::StoredKey;
 use crate::typed::table::CounterTable;
 
 /// Merges the slots of past days: each entity then has one row for each of these days.
@@ -22,7 +21,7 @@ use crate::typed::table::CounterTable;
 /// the rows of the partition, into its slot; without one, also the rows that partitions have left.
 ///
 /// ```
-/// # include!("../doctest_setup.rs");
+/// # include!("../../docs/doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// use diesel_counters::dsl::compact;
@@ -94,7 +93,7 @@ use crate::typed::table::CounterTable;
 /// has measurements.
 pub fn compact<T>(_table: T) -> CompactOf<T>
 where
-    T: CounterTable<KeyType: StoredKeys>,
+    T: CounterTable<KeyType: StoredKey>,
 {
     Compact::new(T::shape())
 }
@@ -103,7 +102,7 @@ where
 pub type CompactOf<T> = Compact<
     'static,
     <T as CounterTable>::KeyType,
-    <<T as CounterTable>::KeyType as StoredKeys>::Keys,
+    <<T as CounterTable>::KeyType as StoredKey>::Key,
 >;
 
 /// Folds old days: merges an entity's rows of the days before a given day, into one row for each
@@ -115,7 +114,7 @@ pub type CompactOf<T> = Compact<
 /// will ever want to show.
 ///
 /// ```
-/// # include!("../doctest_setup.rs");
+/// # include!("../../docs/doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// # let day = |month, day| chrono::NaiveDate::from_ymd_opt(2026, month, day).unwrap();
@@ -150,7 +149,7 @@ pub type CompactOf<T> = Compact<
 /// partition for the first day of each period, or for 1970-01-01.
 pub fn fold<T>(_table: T) -> Fold<T>
 where
-    T: CounterTable<KeyType: StoredKeys>,
+    T: CounterTable<KeyType: StoredKey>,
 {
     Fold {
         into: Period::Total,
@@ -163,11 +162,10 @@ where
 #[must_use = "rows are not merged until this is executed"]
 pub struct Compact<'p, Types, K> {
     pub(super) shape: &'p Shape<'p>,
-    into: Period,
-    day: NaiveDate,
-    partition: Partition,
+    pub(super) into: Period,
+    pub(super) day: NaiveDate,
+    pub(super) partition: Partition,
     pub(super) batch: i64,
-    pub(super) takes_lock: bool,
     pub(super) on_progress: Box<dyn FnMut(&Compacted) + Send + 'p>,
     pub(super) is_stopped: Box<dyn Fn() -> bool + Send + 'p>,
     of: PhantomData<fn() -> (Types, K)>,
@@ -224,7 +222,7 @@ pub struct Fold<T> {
     table: PhantomData<T>,
 }
 
-impl<T: CounterTable<KeyType: StoredKeys>> Fold<T> {
+impl<T: CounterTable<KeyType: StoredKey>> Fold<T> {
     /// Sets the period: each entity then has one row for each week, month or year. Defaults to
     /// [`Period::Total`], one row for all. If it is shorter than the period that the table counts
     /// by, that one is used.
@@ -257,7 +255,6 @@ impl<'p, Types, K> Compact<'p, Types, K> {
             day,
             partition: Partition::chosen(),
             batch: 100,
-            takes_lock: true,
             on_progress: Box::new(|_| ()),
             is_stopped: Box::new(|| false),
             of: PhantomData,
@@ -272,10 +269,6 @@ impl<'p, Types, K> Compact<'p, Types, K> {
         self
     }
 
-    pub(super) fn range(&self) -> MergeRange {
-        MergeRange::new(self.into, self.shape.period, self.day, self.partition)
-    }
-
     pub(crate) fn table_name(&self) -> &str {
         self.shape.label
     }
@@ -284,13 +277,6 @@ impl<'p, Types, K> Compact<'p, Types, K> {
     /// outside of this range is replaced by the nearest one in it.
     pub fn batch(mut self, rows: usize) -> Self {
         self.batch = rows.clamp(1, MAX_BATCH) as i64;
-        self
-    }
-
-    /// Lets other merges of the table run beside this one, for the tests of the repository.
-    #[doc(hidden)]
-    pub fn without_lock(mut self) -> Self {
-        self.takes_lock = false;
         self
     }
 

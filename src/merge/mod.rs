@@ -5,4 +5,3 @@ pub(crate) mod materialize;
 mod parent_rows;
 mod range;
 mod run;
-mod statements;

@@ -6,6 +6,7 @@ use chrono::NaiveDate;
 use diesel::backend::Backend;
 
 use crate::day::{Day, DayRange, Period, UNDATED};
+use crate::merge::compact::Compact;
 use crate::shape::Shape;
 use crate::slot::Partition;
 use crate::sql::{Dialect, Sql, and, sql};
@@ -25,19 +26,18 @@ pub struct MergeRange {
     pub(super) partition: Partition,
 }
 
-impl MergeRange {
-    /// The range that is merged before `day`, in a table that counts by `period`.
-    pub(super) fn new(
-        into: Period,
-        period: Period,
-        mut day: NaiveDate,
-        partition: Partition,
-    ) -> Self {
-        // By day, a merge of slots leaves the periods of the table as they are.
-        let into = if into > Period::Day {
-            into.max(period)
-        } else {
-            into
+impl<Types, K> Compact<'_, Types, K> {
+    /// The range that is merged.
+    pub(super) fn range(&self) -> MergeRange {
+        let (period, mut day) = (self.shape.period, self.day);
+        // By day, a merge of slots leaves the periods of the table as they are. Rows of 1970-01-01 are
+        // those without a day, so a fold leaves the period of that day out.
+        let (into, first) = match self.into {
+            Period::Day => (Period::Day, None),
+            into => {
+                let into = into.max(period);
+                (into, into.next(into.start(UNDATED)).or(UNDATED.succ_opt()))
+            }
         };
         for whole in [period, into] {
             // `Total` has no end: its counts are stored under 1970-01-01, and older ones remain.
@@ -45,23 +45,20 @@ impl MergeRange {
                 day = whole.start(day);
             }
         }
-        let first = match into {
-            Period::Day => None,
-            // Rows of 1970-01-01 are those without a day, so the period of that day is left out.
-            _ => into.next(into.start(UNDATED)).or(UNDATED.succ_opt()),
-        };
         MergeRange {
             first: first.map_or(DayRange::FIRST, Day),
-            before: Day(day.clamp(DayRange::FIRST.0, DayRange::LAST.0)),
+            before: Day(day).clamp(DayRange::FIRST, DayRange::LAST),
             into,
-            partition,
+            partition: self.partition,
         }
     }
+}
 
+impl MergeRange {
     /// Returns the key of the row that this row is added to. It is not after this row in the primary
     /// key, except after the merged row of a node that is gone.
     pub(super) fn target_of<K: Clone>(&self, (entity, day, _slot): &RowKey<K>) -> RowKey<K> {
-        let slot = *self.partition.merged();
+        let slot = self.partition.merged;
         (entity.clone(), self.into.start(*day), slot)
     }
 
@@ -87,10 +84,9 @@ impl MergeRange {
         let (day, slot) = (shape.day(), shape.slot());
         let MergeRange { first, before, .. } = self;
         // The only node merges what the nodes before it have left in their slots too.
-        let is_mergeable = if self.partition.is_whole() {
-            " <> 0"
-        } else {
-            " > 0"
+        let is_mergeable = match self.partition.is_whole() {
+            true => " <> 0",
+            false => " > 0",
         };
         let start = db.start_of(self.into, day);
         let is_later = (self.into > Period::Day).then(|| sql!(" OR {day} <> {start}"));

@@ -4,19 +4,21 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
-use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 use diesel::deserialize;
 use diesel::result::Error;
 use diesel::row::{Field, Row};
 
+use crate::day::Period;
 use crate::merge::compact::{Compact, Compacted};
 use crate::merge::range::RowKey;
-use crate::merge::statements::{self, RowKeys};
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction_on_all_rows};
-use crate::sql::{CounterBackend, execute, load, load_number};
-use crate::typed::key::{BindKey, KeyTypes, LoadKey, OwnedKey, columns_of};
+use crate::sql::{
+    CounterBackend, Dialect, One, Sql, Uncached, Values, and, execute, list, load, load_number,
+    row, rows, sql,
+};
+use crate::typed::key::{KeyTypes, OwnedKey};
 
 impl<Types, K> Compact<'_, Types, K> {
     /// Returns the number of rows to merge, in [`left`](Compacted::left), and merges none.
@@ -82,9 +84,6 @@ impl<Types, K> Compact<'_, Types, K> {
     where
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        if !self.takes_lock {
-            return Ok(true);
-        }
         let table = self.shape.table;
         let name = table.to_string().replace('`', "");
         let number = load_number(conn, |db| db.session_lock(takes, table, &name))?;
@@ -96,8 +95,11 @@ impl<Types, K> Compact<'_, Types, K> {
     where
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let (shape, range) = (self.shape, self.range());
-        let rows = load_number(conn, |db| statements::count(db, shape, &range))?;
+        let (table, range) = (self.shape.table, self.range());
+        let rows = load_number(conn, |db| {
+            let rows = range.condition(db, self.shape);
+            sql!("{db.select()}COUNT(*) FROM {table} WHERE {rows}")
+        })?;
         Ok(rows.unsigned_abs())
     }
 
@@ -108,121 +110,138 @@ impl<Types, K> Compact<'_, Types, K> {
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let (shape, range, limit) = (self.shape, self.range(), self.batch);
+        let (table, key) = (shape.table, &shape.key);
         let mut so_far = Compacted::default();
         if (self.is_stopped)() {
             return Ok(so_far);
         }
         so_far.left = self.count(conn)?;
-        // Rows that were read and not merged, because another transaction had locked them.
-        let mut skipped: BTreeSet<RowKey<K>> = BTreeSet::new();
-        let mut after: Option<RowKey<K>> = None;
+        // The last row of each batch.
+        let mut ends: BTreeSet<RowKey<K>> = BTreeSet::new();
+        let mut after: Option<RowKey<One<Types, K>>> = None;
         // A run that finds nothing to merge reads the table once, or only an index of it.
         while so_far.left > 0 || after.is_some() {
-            let last = after.map(|row| row_keys::<Types, K, Conn::Backend>([row]));
+            // By another index, each batch would sort all rows that are left. PostgreSQL refuses a
+            // prepared query once a column of its result has got another type, as long as the
+            // connection lives, so it is not cached. It locks no rows.
             let keys = load(
                 conn,
-                |db| statements::next(db, shape, &range, last.as_ref(), &limit),
+                |db| {
+                    let after = values(after.as_slice()).pop();
+                    let entity = shape.entity().len();
+                    let after = after.map(|after| rows::compare(db, key, entity, " > ", &after));
+                    let (rows, after) = (range.condition(db, shape), and(after));
+                    sql!(
+                        "{Uncached}{db.select()}{key} FROM {table}{db.by_key()} WHERE {rows}{after} \
+                         ORDER BY {key} LIMIT {&limit}"
+                    )
+                },
                 |row| row_key::<Types, K, _>(row),
             )?;
             let Some(last) = keys.last() else {
                 so_far.left = self.count(conn)?;
                 break;
             };
-            after = Some(last.clone());
             // SQLite stores any value in any column. If a key is stored as a value that sorts after the
             // key that is read for it, the run would read the row again and again.
-            if let Some(again) = keys.iter().find(|key| skipped.contains(*key)) {
+            if !ends.insert(last.clone()) {
                 return Err(Error::QueryBuilderError(
                     format!(
                         "SQLite stores a key of `{}` as another type than its column's, and returns \
-                         another key for it, so the rows after it cannot be merged: {again:?}",
+                         another key for it, so the rows after it cannot be merged: {last:?}",
                         shape.label
                     )
                     .into(),
                 ));
             }
+            after = bound([last.clone()]).pop();
             let began = Instant::now();
-            let merged = transaction_on_all_rows(conn, |conn| self.merge_rows(&keys, conn))?;
+            let merged = transaction_on_all_rows(conn, |conn| self.merge_rows(keys, conn))?;
             so_far.merged += merged;
             so_far.left = so_far.left.saturating_sub(merged);
             so_far.longest_transaction = so_far.longest_transaction.max(began.elapsed());
-            if merged < keys.len() as u64 {
-                skipped.extend(keys);
-            }
             (self.on_progress)(&so_far);
             if (self.is_stopped)() {
                 return Ok(so_far);
             }
         }
-        match load_number(conn, |db| statements::count_other_days(db, shape))? {
-            0 => Ok(so_far),
-            rows => Err(Error::QueryBuilderError(
-                format!(
-                    "{rows} rows of `{table}` were skipped, because their day is not stored as \
-                     YYYY-MM-DD: find them with SELECT * FROM {table} WHERE {day} IS NOT date({day}); \
-                     the other rows: {so_far}",
-                    table = shape.label,
-                    day = shape.day(),
-                )
-                .into(),
-            )),
+        let rows = load_number(conn, |db| {
+            let is_day = and(db.is_day(shape.day()));
+            sql!("{db.select()}COUNT(*) FROM {table} WHERE NOT (1 = 1{is_day})")
+        })?;
+        if rows == 0 {
+            return Ok(so_far);
         }
+        Err(Error::QueryBuilderError(
+            format!(
+                "{rows} rows of `{table}` were skipped, because their day is not stored as \
+                 YYYY-MM-DD: find them with SELECT * FROM {table} WHERE {day} IS NOT date({day}); \
+                 the other rows: {so_far}",
+                table = shape.label,
+                day = shape.day(),
+            )
+            .into(),
+        ))
     }
 
-    fn merge_rows<Conn>(&self, keys: &[RowKey<K>], conn: &mut Conn) -> QueryResult<u64>
+    /// Merges the rows with these keys, except those that another transaction has locked. Returns their
+    /// number. Each number of rows has texts of its own, so they are not cached.
+    fn merge_rows<Conn>(&self, keys: Vec<RowKey<K>>, conn: &mut Conn) -> QueryResult<u64>
     where
         Types: KeyTypes,
         K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let (shape, range) = (self.shape, self.range());
-        let targets = range.targets_of(keys);
-        let opened = row_keys::<Types, K, Conn::Backend>(targets.clone());
+        let (table, key, counters) = (shape.table, &shape.key, &shape.counters);
+        let mut wanted = range.targets_of(&keys);
+
+        // The first statement of the transaction inserts the rows that others are added to, with zeros,
+        // if they do not exist. It is the only one that waits for locks: while other transactions wait
+        // for the locks of the later statements, the merge itself waits for none. On SQLite, a
+        // transaction that reads before it writes fails if another transaction has written in between.
+        // This one writes first, and waits for the write lock.
+        let targets = bound::<Types, K>(wanted.iter().cloned());
         execute(conn, |db| {
-            statements::open(db, shape, &opened, &range.partition)
+            let insert = db.insert_into(table, key, counters);
+            let mut targets = values(&targets);
+            // PostgreSQL compares the partition, once.
+            if let Some(slot) = targets.first_mut().and_then(|target| target.last_mut()) {
+                *slot = db.own_slot(&range.partition, &range.partition.merged);
+            }
+            for target in &mut targets {
+                target.extend(counters.iter().map(|_| sql!("0")));
+            }
+            let targets = rows::tuples(targets);
+            sql!("{Uncached}{insert} VALUES {targets}{db.on_conflict_keep(key, counters)}")
         })?;
 
-        let wanted = targets.into_iter().chain(keys.iter().cloned());
-        let wanted = row_keys::<Types, K, Conn::Backend>(wanted);
-        let mut columns = None;
+        // It locks rows, except those that another transaction has locked or deleted.
+        wanted.extend(keys);
+        let wanted = bound::<Types, K>(wanted);
+        let mut columns = Vec::new();
         let locked = load(
             conn,
-            |db| statements::lock(db, shape, &wanted),
+            |db| {
+                let rows = db.listed_rows(table, key, values(&wanted));
+                let all = match db {
+                    // The list of keys has columns too. SQLite does not support `schema.table.*`.
+                    Dialect::MySql => sql!("{table}.*"),
+                    _ => sql!("*"),
+                };
+                sql!("{db.select()}{key}, {all} {rows}{db.lock_free_rows()}")
+            },
             |row| {
-                columns.get_or_insert_with(|| names::<Types, _>(row));
+                if columns.is_empty() {
+                    let all = (key.len()..row.field_count()).filter_map(|i| row.get(i));
+                    columns
+                        .extend(all.map(|field| field.field_name().unwrap_or_default().to_owned()));
+                }
                 row_key::<Types, K, _>(row)
             },
         )?;
-        self.refuse_to_lose(&columns.unwrap_or_default())?;
-        let rows = self.rows_with_target(locked);
-        if rows.is_empty() {
-            return Ok(0);
-        }
-        let rows = row_keys::<Types, K, Conn::Backend>(rows);
-        execute(conn, |db| statements::add(db, shape, &rows, &range))?;
-        Ok(execute(conn, |db| statements::delete(db, shape, &rows))? as u64)
-    }
-
-    /// Returns the locked rows that can be merged, because the row that they are added to is locked
-    /// too.
-    fn rows_with_target(&self, locked: Vec<RowKey<K>>) -> Vec<RowKey<K>>
-    where
-        K: Clone + Ord,
-    {
-        let range = self.range();
-        let is_target = |row: &RowKey<K>| range.target_of(row) == *row;
-        let (targets, mut rows): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
-        let targets = BTreeSet::from_iter(targets);
-        rows.retain(|row| targets.contains(&range.target_of(row)));
-        rows
-    }
-
-    /// Fails if the rows of the table have a column that could be a new counter.
-    fn refuse_to_lose(&self, columns: &[String]) -> QueryResult<()> {
-        let shape = self.shape;
-        match columns.iter().find(|name| !shape.knows(name, columns)) {
-            None => Ok(()),
-            Some(unknown) => Err(Error::QueryBuilderError(
+        if let Some(unknown) = columns.iter().find(|name| !shape.knows(name, &columns)) {
+            return Err(Error::QueryBuilderError(
                 format!(
                     "merging rows of `{}` would lose the values of the column `{unknown}`: update its \
                      `table!` with `diesel print-schema`; a counter is a `BigInt` that is not \
@@ -230,44 +249,67 @@ impl<Types, K> Compact<'_, Types, K> {
                     shape.label
                 )
                 .into(),
-            )),
+            ));
         }
-    }
-}
 
-fn row_keys<Types, K, DB>(keys: impl IntoIterator<Item = RowKey<K>>) -> RowKeys<K::Columns>
-where
-    K: BindKey<Types, DB>,
-    DB: CounterBackend,
-{
-    let mut days_and_slots = Vec::new();
-    let entities = columns_of(keys.into_iter().map(|(entity, day, slot)| {
-        days_and_slots.push((day, slot));
-        entity
-    }));
-    RowKeys {
-        entities,
-        days_and_slots,
+        // A row can be merged if the row that it is added to is locked too.
+        let is_target = |row: &RowKey<K>| range.target_of(row) == *row;
+        let (targets, mut rows): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
+        let targets = BTreeSet::from_iter(targets);
+        rows.retain(|row| targets.contains(&range.target_of(row)));
+        if rows.is_empty() {
+            return Ok(0);
+        }
+        let rows = bound::<Types, K>(rows);
+        execute(conn, |db| {
+            let insert = db.insert_into(table, key, counters);
+            let mut to: Vec<Sql<'_, _>> =
+                shape.entity().iter().map(|name| sql!("{name}")).collect();
+            to.push(db.start_of(range.into, shape.day()));
+            let slot = &range.partition.merged;
+            let sums = counters.iter().map(|counter| db.sum_to_insert(*counter));
+            let sums = list(", ", sums);
+            let rows = db.listed_rows(table, key, values(&rows));
+            // No database groups by a constant, which the start of `Period::Total` is.
+            let by = &to[..to.len() - usize::from(range.into == Period::Total)];
+            let by = (!by.is_empty()).then(|| sql!(" GROUP BY {by} ORDER BY {by}"));
+            let added = db.on_conflict_add(key, counters);
+            sql!("{insert} SELECT {to}, {slot}, {sums} {rows}{by}{added}")
+        })?;
+        let deleted = execute(conn, |db| {
+            let rows = db.listed_rows(table, key, values(&rows));
+            let of_table = (db == Dialect::MySql).then(|| sql!(" {table}"));
+            let delete = db.verb("DELETE");
+            sql!("{delete}{of_table} {rows}")
+        })?;
+        Ok(deleted as u64)
     }
 }
 
 /// Returns the key of a row, which begins with it.
-fn row_key<'a, Types, K, DB>(row: &impl Row<'a, DB>) -> deserialize::Result<(K, NaiveDate, i16)>
+fn row_key<'a, Types, K, DB>(row: &impl Row<'a, DB>) -> deserialize::Result<RowKey<K>>
 where
     Types: KeyTypes,
-    K: LoadKey<Types, DB>,
+    K: OwnedKey<Types, DB>,
     DB: CounterBackend,
 {
     let (day, slot) = (Types::COLUMNS, Types::COLUMNS + 1);
     Ok((K::load(row)?, DB::day(row, day)?, DB::slot(row, slot)?))
 }
 
-/// Returns the names of the columns of a row after its key.
-fn names<'a, Types: KeyTypes, DB: CounterBackend>(row: &impl Row<'a, DB>) -> Vec<String> {
-    let columns = (Types::COLUMNS + 2)..row.field_count();
-    let name = |i| {
-        row.get(i)
-            .map(|field| field.field_name().unwrap_or_default().to_owned())
-    };
-    columns.filter_map(name).collect()
+/// Returns keys of rows that can be bind values.
+fn bound<Types, K>(keys: impl IntoIterator<Item = RowKey<K>>) -> Vec<RowKey<One<Types, K>>> {
+    let keys = keys.into_iter();
+    keys.map(|(entity, day, slot)| (One::new(entity), day, slot))
+        .collect()
+}
+
+/// The values of the keys of rows.
+fn values<E: Values<DB>, DB: CounterBackend>(keys: &[RowKey<E>]) -> Vec<rows::Row<'_, DB>> {
+    let values = keys.iter().map(|(entity, day, slot)| {
+        let mut values = row(entity, 0);
+        values.extend([sql!("{day}"), sql!("{slot}")]);
+        values
+    });
+    values.collect()
 }

@@ -1,36 +1,37 @@
 //! Counts over time.
 
 use std::iter;
-use std::marker::PhantomData;
-use std::ops::{Bound, RangeBounds};
 
 use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
-use diesel::query_builder::AsQuery;
+use diesel::query_builder::QueryId;
 use diesel::result::Error;
 
 use crate::day::{DayRange, Period, UNDATED};
-use crate::read::sums::{ByDay, Many, Sums};
-use crate::sql::{Binds as _, CounterBackend, One, load};
-use crate::typed::counters::{Counters, KeyType, add, amounts};
-use crate::typed::key::{AnyOf, BindKey, Entities, KeyOf, KeyTypes, StartOf};
-use crate::typed::settings::CounterSettings;
-use crate::typed::table::NotEmpty;
+use crate::read::sums::{GroupColumns, Many, Sums};
+use crate::sql::{Binds as _, CounterBackend, Sql, load, sql};
+use crate::typed::counters::{Counters, add, amounts};
+use crate::typed::entities::Entities;
+use crate::typed::key::{BindKey, KeyTypes};
+use crate::typed::table::CounterTable;
 
 /// Reads the count of each day, or of each longer period, oldest first. A period in which nothing
 /// was counted has 0.
 ///
-/// - The entity is given with [`of`](Series::of), and several entities with
-///   [`of_many`](Series::of_many).
-/// - [`between`](Series::between) sets the range of days. Defaults to all days that have counts.
+/// - The entity is given with [`of`](Sums::of). [`of_many`](Sums::of_many) sets several
+///   entities, whose series all have the same periods.
+/// - [`between`](Sums::between) sets the range of days: the periods that overlap it. If it has no
+///   first or no last day, the series begins or ends with the first or the last period that has a
+///   count. Defaults to all days that have counts.
 /// - [`per`](Series::per) sets the period. Defaults to that of the table.
 ///
-/// It is one query. With `of_many`, databases other than PostgreSQL require one query for each
-/// 1,000 entities.
+/// Counts without a day, which are stored under 1970-01-01, are in no series. An end outside of
+/// 1000-01-01 to 9999-12-31 is ignored. If a user of your program chooses the range, limit its
+/// length: 9,000 years have 3,287,182 days, which take 100 MB.
 ///
 /// ```
-/// # include!("../doctest_setup.rs");
+/// # include!("../../docs/doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// use chrono::{Days, NaiveDate};
@@ -54,205 +55,50 @@ use crate::typed::table::NotEmpty;
 ///
 /// # Errors
 ///
-/// [`load`](Series::load) returns the errors of [`counter_value`](crate::dsl::counter_value()). It
-/// also fails with:
+/// `load` returns the errors of [`counter_value`](crate::dsl::counter_value()). It also fails with:
 ///
 /// - an [overflow](crate::is_overflow()), if the count of a period is out of the range of an `i64`;
 /// - a [`QueryBuilderError`](Error::QueryBuilderError), if the period is [`Period::Total`], or is
 ///   shorter than the period that the table counts by.
 pub fn counter_series<C: Counters>(_counters: C) -> Series<C> {
-    Series {
-        entity: (),
-        axis: Axis {
-            days: (Bound::Unbounded, Bound::Unbounded),
-            period: C::Table::PERIOD,
-            stored: C::Table::PERIOD,
-        },
-        counters: PhantomData,
-    }
+    let by = Per {
+        period: C::Table::PERIOD,
+    };
+    Sums::new((), by, DayRange::ALL)
 }
 
-/// A query of the counters `C` of the entity `Id` over time; made by [`counter_series`].
-#[must_use = "a query reads nothing until it is loaded"]
-#[derive(Debug, Clone)]
-pub struct Series<C, Id = ()> {
-    entity: Id,
-    axis: Axis,
-    counters: PhantomData<C>,
+/// A query of the counters `C` of the entities `E` over time; made by [`counter_series`].
+pub type Series<C, E = ()> = Sums<C, E, Per, DayRange>;
+
+/// A row for each day, which are added up to periods.
+#[derive(Debug, Clone, Copy)]
+pub struct Per {
+    period: Period,
 }
 
 /// The first day and the count of each period.
 pub type Counts<C> = Vec<(NaiveDate, <C as Counters>::Value)>;
 
-impl<C: Counters> Series<C> {
-    /// Sets the entity, by its key. With fewer values than the key has columns, reads one series over
-    /// all entities whose keys begin with them. Defaults to all entities.
-    pub fn of<K, N>(self, id: K) -> Series<C, One<K::Types, K::Value>>
-    where
-        K: KeyOf<KeyType<C>, N>,
-    {
-        self.of_id(One::new(id.into_value()))
-    }
-
-    /// Sets the entities to those whose keys `query` selects, as
-    /// [`Sums::of_any`](crate::dsl::Sums::of_any). It reads one series over all of them.
-    pub fn of_any<Q>(self, query: Q) -> Series<C, AnyOf<Q::Query>>
-    where
-        Q: AsQuery<SqlType: StartOf<KeyType<C>>>,
-    {
-        self.of_id(AnyOf::new::<KeyType<C>>(query.as_query()))
-    }
-
-    pub(crate) fn of_id<Id>(self, id: Id) -> Series<C, Id> {
-        Series {
-            entity: id,
-            axis: self.axis,
-            counters: PhantomData,
-        }
-    }
-
-    /// Sets many entities, by their keys, owned or borrowed. Their series all have the same
-    /// periods.
-    pub fn of_many<K, N>(
-        self,
-        ids: impl IntoIterator<Item = K>,
-    ) -> SeriesOfMany<C, K::Types, K::Value>
-    where
-        K: KeyOf<KeyType<C>, N, Types: NotEmpty>,
-    {
-        SeriesOfMany(self.of_id(Many::new(ids.into_iter().map(K::into_value))))
+impl<C: Counters, DB: CounterBackend> GroupColumns<C, DB> for Per {
+    const HAS_NAMES: bool = true;
+    fn columns(&self) -> Option<Sql<'_, DB>> {
+        Some(sql!("{C::Table::shape().day()}"))
     }
 }
 
-/// A query of the counters `C` of many entities over time; made by [`Series::of_many`].
-#[must_use = "a query reads nothing until it is loaded"]
-#[derive(Debug, Clone)]
-pub struct SeriesOfMany<C, Types, K>(Series<C, Many<Types, K>>);
-
-impl<C: Counters, Id> Series<C, Id> {
+impl<C: Counters, E> Series<C, E> {
     /// Sets the period of the series. Defaults to that of the table.
     ///
     /// If the table counts by week, the count of a week is part of the month or the year of its
     /// Monday.
     pub fn per(mut self, period: Period) -> Self {
-        self.axis.period = period;
+        self.by.period = period;
         self
     }
 
-    /// Reads only the periods that overlap these days: `monday..=today`, `monday..`, `..today`.
-    ///
-    /// If the range has no first or no last day, the series begins or ends with the first or the
-    /// last period that has a count. An end outside of 1000-01-01 to 9999-12-31 is ignored. An
-    /// empty or reversed range has no periods. Counts without a day, which are stored under
-    /// 1970-01-01, are in no series.
-    ///
-    /// A series has an entry for each period between its ends. If a user of your program chooses
-    /// the range, limit its length: 9,000 years have 3,287,182 days, which take 100 MB.
-    pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
-        self.axis = self.axis.between(days);
-        self
-    }
-
-    /// Runs the query. Returns the first day and the count of each period.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`counter_series`].
-    pub fn load<Conn>(self, conn: &mut Conn) -> QueryResult<Counts<C>>
-    where
-        Id: Entities<Conn::Backend>,
-        Conn: LoadConnection<Backend: CounterBackend>,
-    {
-        let days = self.axis.days()?;
-        if days.is_empty() {
-            return Ok(Vec::new());
-        }
-        let sums = Sums::<C, _, _, _>::new(self.entity, ByDay, days);
-        let mut rows = load(
-            conn,
-            |db| sums.sql(db),
-            |row| {
-                let day = Conn::Backend::day(row, 0)?;
-                Ok((day, amounts::<C, Conn::Backend>(row, 1)?))
-            },
-        )?;
-        rows.retain(|(day, _)| *day != UNDATED);
-        let starts = self.axis.starts(days, rows.iter().map(|(day, _)| *day));
-        counts::<C>(&starts, rows)
-    }
-}
-
-impl<C: Counters, Types, K> SeriesOfMany<C, Types, K> {
-    /// Sets the period, as [`Series::per`].
-    pub fn per(self, period: Period) -> Self {
-        SeriesOfMany(self.0.per(period))
-    }
-
-    /// Sets the days, as [`Series::between`].
-    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Self {
-        SeriesOfMany(self.0.between(days))
-    }
-
-    /// Runs the query. Returns a series for each key, in the order of the keys, all with the same
-    /// periods.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`counter_series`].
-    pub fn load<Conn>(self, conn: &mut Conn) -> QueryResult<Vec<Counts<C>>>
-    where
-        Types: KeyTypes,
-        K: BindKey<Types, Conn::Backend> + Clone,
-        Conn: LoadConnection<Backend: CounterBackend>,
-    {
-        let Series { entity, axis, .. } = self.0;
-        let days = axis.days()?;
-        let mut rows = vec![Vec::new(); entity.ids.len()];
-        if !days.is_empty() {
-            let sums = Sums::<C, _, _, _>::new(entity, ByDay, days);
-            sums.read_numbered(
-                conn,
-                |row| {
-                    let day = Conn::Backend::day(row, 1)?;
-                    Ok((day, amounts::<C, Conn::Backend>(row, 2)?))
-                },
-                |key, (day, amounts)| {
-                    if day != UNDATED {
-                        rows[key].push((day, amounts));
-                    }
-                },
-            )?;
-        }
-        let counted = rows.iter().flatten().map(|(day, _)| *day);
-        let starts = match days.is_empty() {
-            true => Vec::new(),
-            false => axis.starts(days, counted),
-        };
-        let rows = rows.into_iter();
-        rows.map(|rows| counts::<C>(&starts, rows)).collect()
-    }
-}
-
-/// The periods of a series.
-#[derive(Debug, Clone, Copy)]
-struct Axis {
-    days: (Bound<NaiveDate>, Bound<NaiveDate>),
-    period: Period,
-    /// The period that counts are stored by.
-    stored: Period,
-}
-
-impl Axis {
-    fn between(self, days: impl RangeBounds<NaiveDate>) -> Self {
-        Axis {
-            days: (days.start_bound().cloned(), days.end_bound().cloned()),
-            ..self
-        }
-    }
-
-    /// The days to read.
-    fn days(&self) -> QueryResult<DayRange> {
-        let Axis { period, stored, .. } = *self;
+    /// The query of whole periods.
+    fn whole(self) -> QueryResult<Self> {
+        let (stored, period) = (C::Table::PERIOD, self.by.period);
         let message = match (stored, period) {
             (Period::Total, _) => {
                 "this table stores its counts without a day: read them with `counter_value`".into()
@@ -264,44 +110,105 @@ impl Axis {
             _ if period < stored => {
                 format!("this table counts by {stored:?}, so it has no counts by {period:?}")
             }
-            _ => return Ok(DayRange::whole(self.days, period)),
+            _ => return Ok(Sums::new(self.entities, self.by, self.days.per(period))),
         };
         Err(Error::QueryBuilderError(message.into()))
     }
+}
 
-    /// Returns each period of the range, with 0. An open end of the range is the first or the last
-    /// day of `counted`.
-    fn starts(
-        &self,
-        days: DayRange,
-        counted: impl Iterator<Item = NaiveDate> + Clone,
-    ) -> Vec<NaiveDate> {
-        let (first, last) = days.ends_in(self.days);
-        let first = first.or_else(|| counted.clone().min());
-        let last = last.or_else(|| counted.max());
-        let (Some(first), Some(last)) = (first, last) else {
-            return Vec::new();
-        };
-        let start = Some(self.period.start(first));
-        iter::successors(start, |&start| self.period.next(start))
-            .take_while(|&start| start <= last)
-            .collect()
+// Not of `Many` entities, which are not in one query.
+impl<C: Counters, E: QueryId> Series<C, E> {
+    /// Runs the query. Returns the first day and the count of each period.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`counter_series`].
+    pub fn load<Conn>(self, conn: &mut Conn) -> QueryResult<Counts<C>>
+    where
+        E: Entities<Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let sums = self.whole()?;
+        if sums.days.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = load(
+            conn,
+            |db| sums.sql(db),
+            |row| {
+                let day = Conn::Backend::day(row, 0)?;
+                Ok((day, amounts::<C, Conn::Backend>(row, 1)?))
+            },
+        )?;
+        let all = all_periods::<C>(sums.days, sums.by.period, vec![rows])?;
+        Ok(all.into_iter().flatten().collect())
     }
 }
 
-/// Returns the periods that begin on these days, with the sums of the rows.
-fn counts<C: Counters>(
-    starts: &[NaiveDate],
-    rows: Vec<(NaiveDate, C::Amounts)>,
-) -> QueryResult<Counts<C>> {
-    let mut sums = vec![C::ZERO; starts.len()];
-    for (day, amounts) in rows {
-        // All rows are in the range of the periods.
-        let next = starts.partition_point(|&start| start <= day);
-        if let Some(sum) = next.checked_sub(1).and_then(|at| sums.get_mut(at)) {
-            add(sum, &amounts)?;
+impl<C: Counters, Types: KeyTypes, K> Series<C, Many<Types, K>> {
+    /// Runs the query. Returns a series for each key, in the order of the keys, all with the same
+    /// periods.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`counter_series`].
+    pub fn load<Conn>(self, conn: &mut Conn) -> QueryResult<Vec<Counts<C>>>
+    where
+        K: BindKey<Types, Conn::Backend> + Clone,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let sums = self.whole()?;
+        let number = sums.entities.ids.len();
+        if sums.days.is_empty() {
+            return Ok(vec![Vec::new(); number]);
         }
+        let mut rows = vec![Vec::new(); number];
+        sums.read_numbered(
+            conn,
+            |row| {
+                let day = Conn::Backend::day(row, 1)?;
+                Ok((day, amounts::<C, Conn::Backend>(row, 2)?))
+            },
+            |key, row| rows[key].push(row),
+        )?;
+        all_periods::<C>(sums.days, sums.by.period, rows)
     }
-    let bars = starts.iter().zip(sums);
-    Ok(bars.map(|(&start, sums)| (start, C::value(sums))).collect())
+}
+
+/// Returns the sums of each list of rows for each period that overlaps the given days. If the range has
+/// no first or last day, it is that of all rows.
+fn all_periods<C: Counters>(
+    days: DayRange,
+    period: Period,
+    mut lists: Vec<Vec<(NaiveDate, C::Amounts)>>,
+) -> QueryResult<Vec<Counts<C>>> {
+    for rows in &mut lists {
+        rows.retain(|(day, _)| *day != UNDATED);
+    }
+    let counted = || lists.iter().flatten().map(|(day, _)| *day);
+    let (first, last) = days.given;
+    let first = match first < DayRange::FIRST.0 {
+        true => counted().min(),
+        false => Some(first),
+    };
+    let last = match DayRange::LAST.0 < last {
+        true => counted().max(),
+        false => Some(last),
+    };
+    let start = first.map(|first| period.start(first));
+    let starts = iter::successors(start, |&start| period.next(start));
+    let starts: Vec<_> = starts.take_while(|&start| Some(start) <= last).collect();
+    let all = lists.into_iter().map(|rows| {
+        let mut sums = vec![C::ZERO; starts.len()];
+        for (day, amounts) in rows {
+            // All rows are in the range of the periods.
+            let next = starts.partition_point(|&start| start <= day);
+            if let Some(sum) = next.checked_sub(1).and_then(|at| sums.get_mut(at)) {
+                add(sum, &amounts)?;
+            }
+        }
+        let bars = starts.iter().zip(sums);
+        Ok(bars.map(|(&start, sums)| (start, C::value(sums))).collect())
+    });
+    all.collect()
 }

@@ -1,30 +1,32 @@
-//! Sums of counters over the rows of their table.
+//! Sums of counters over the rows of their table: which entities, which days, and what they are grouped
+//! by.
 
 use std::marker::PhantomData;
+use std::ops::RangeBounds;
 
+use chrono::NaiveDate;
 use diesel::connection::LoadConnection;
 use diesel::deserialize;
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::Date;
+use diesel::query_builder::{AsQuery, AstPass, Query, QueryFragment, QueryId};
 use diesel::{Expression, QueryResult, RunQueryDsl};
 
+use crate::day::DayRange;
 use crate::read::days::{AllDays, Days};
-use crate::shape::Name;
 use crate::sql::rows::{self, is_wanted};
 use crate::sql::sum::SUMS;
 use crate::sql::{
-    Binds as _, CounterBackend, Dialect, NUMBER, Sql, Values, and, fragment, list, load, sql,
-    where_all,
+    Binds as _, CounterBackend, Dialect, NUMBER, One, Sql, Values, and, list, load, sql, where_all,
 };
-use crate::typed::counters::Counters;
-use crate::typed::key::{BindKey, Entities, KeyTypes, columns_of, padded};
-use crate::typed::settings::CounterSettings;
+use crate::typed::counters::{Counters, KeyType};
+use crate::typed::entities::{AnyOf, Entities, StartOf};
+use crate::typed::key::{BindKey, HasColumns, KeyOf, KeyTypes, columns_of, padded};
+use crate::typed::table::CounterTable;
 
-/// A query of the sums of the counters `C` of the entities `E` over some days, grouped by `By`.
-///
-/// For several entities, `E` is [`Many`], and the query is not a Diesel query.
+/// A query of the sums of the counters `C` of the entities `E` over some days, grouped by `By`; made by
+/// [`counter_value`](crate::dsl::counter_value()), [`counter_series`](crate::dsl::counter_series()) and
+/// [`ranking`](crate::dsl::ranking()).
 #[must_use = "a query reads nothing until it is loaded"]
-#[derive(Debug, Clone, QueryId)]
+#[derive(Debug, Clone, Copy, QueryId)]
 pub struct Sums<C, E = (), By = Ungrouped, Days = AllDays> {
     pub(crate) entities: E,
     pub(crate) days: Days,
@@ -43,6 +45,66 @@ impl<C, E, By, Days> Sums<C, E, By, Days> {
     }
 }
 
+impl<C: Counters, By, Days> Sums<C, (), By, Days> {
+    /// Sets the entity, by its key. With fewer values than the key has columns, reads all entities whose
+    /// keys begin with them: `crate_id` for all versions of a crate. Defaults to all entities.
+    pub fn of<K, N>(self, id: K) -> Sums<C, One<K::Types, K::Value>, By, Days>
+    where
+        K: KeyOf<KeyType<C>, N>,
+    {
+        Sums::new(One::new(id.into_value()), self.by, self.days)
+    }
+
+    /// Sets the entities to those whose keys `query` selects, or the first columns of their keys, such
+    /// as `articles::table.filter(articles::author_id.eq(7)).select(articles::id)`. They are read
+    /// together, as one entity.
+    pub fn of_any<Q>(self, query: Q) -> Sums<C, AnyOf<Q::Query>, By, Days>
+    where
+        Q: AsQuery<SqlType: StartOf<KeyType<C>>>,
+    {
+        let entities = AnyOf::new::<KeyType<C>>(query.as_query());
+        Sums::new(entities, self.by, self.days)
+    }
+
+    /// Sets many entities, by their keys, owned or borrowed, by the first columns of their keys, or
+    /// by their models. `load` returns the counts of each, in this order. A key can be given more than
+    /// once.
+    ///
+    /// On PostgreSQL, it is one query for any number of keys. On the other databases, it is one
+    /// query for each 1,000 keys, whose number of keys is filled up to a power of two, so that
+    /// there are few texts to prepare.
+    pub fn of_many<K, N>(
+        self,
+        ids: impl IntoIterator<Item = K>,
+    ) -> Sums<C, Many<K::Types, K::Value>, By, Days>
+    where
+        K: KeyOf<KeyType<C>, N, Types: HasColumns<1>>,
+    {
+        let many = Many {
+            ids: ids.into_iter().map(K::into_value).collect(),
+            types: PhantomData,
+        };
+        Sums::new(many, self.by, self.days)
+    }
+}
+
+impl<C: Counters, E, By, Days> Sums<C, E, By, Days> {
+    /// Reads only the count of `day`. If the table counts by another [`Period`](crate::Period) than the
+    /// day, reads the period that contains `day`.
+    pub fn on(self, day: NaiveDate) -> Sums<C, E, By, DayRange> {
+        let days = DayRange::period_of(day, C::Table::PERIOD);
+        Sums::new(self.entities, self.by, days)
+    }
+
+    /// Reads only the counts of a range of days: `monday..=today`, `monday..`, `..today`. An empty
+    /// or reversed range has none. If the table counts by another [`Period`](crate::Period) than the
+    /// day, reads all periods that overlap the range. Counts without a day are those of 1970-01-01.
+    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Sums<C, E, By, DayRange> {
+        let days = DayRange::whole(days, C::Table::PERIOD);
+        Sums::new(self.entities, self.by, days)
+    }
+}
+
 /// Several entities, by their keys `K`, whose columns have the SQL types `Types`.
 #[derive(Debug, Clone)]
 pub struct Many<Types, K> {
@@ -50,84 +112,46 @@ pub struct Many<Types, K> {
     types: PhantomData<fn() -> Types>,
 }
 
-impl<Types, K> Many<Types, K> {
-    pub(crate) fn new(ids: impl Iterator<Item = K>) -> Self {
-        Many {
-            ids: ids.collect(),
-            types: PhantomData,
-        }
-    }
-}
-
-/// The columns that sums of `C` are grouped by. A row has these columns, and then the sums.
-pub trait GroupBy<C: Counters> {
-    /// The SQL type of a row.
-    type SqlType;
-}
-
-/// Columns that sums are grouped by, as SQL.
-pub trait GroupColumns<DB: CounterBackend> {
+/// What sums of `C` are grouped by.
+pub trait GroupColumns<C: Counters, DB: CounterBackend> {
     /// Whether the columns are names, without their table.
     const HAS_NAMES: bool = false;
+
     /// The columns; none for one row.
-    fn columns<'b>(&'b self, day: Name<'b>) -> Option<Sql<'b, DB>>;
+    fn columns(&self) -> Option<Sql<'_, DB>>;
+
+    /// The query of which `from` is the end: its `FROM` and `WHERE`.
+    fn query<'b>(&'b self, db: Dialect, from: Sql<'b, DB>) -> Sql<'b, DB> {
+        let sums = db.sums(C::NAMES);
+        match self.columns() {
+            None => db.one_row(C::NAMES.len(), sql!("SELECT {sums}{from}")),
+            Some(by) => sql!("{db.select()}{by}, {sums}{from} GROUP BY {by} ORDER BY {by}"),
+        }
+    }
 }
 
 /// One row, with the sums of all rows.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct Ungrouped;
 
-impl<C: Counters> GroupBy<C> for Ungrouped {
+impl<C: Counters, E, Days> Query for Sums<C, E, Ungrouped, Days> {
     type SqlType = <C as Expression>::SqlType;
 }
 
-impl<DB: CounterBackend> GroupColumns<DB> for Ungrouped {
+impl<C: Counters, DB: CounterBackend> GroupColumns<C, DB> for Ungrouped {
     const HAS_NAMES: bool = true;
-    fn columns<'b>(&'b self, _: Name<'b>) -> Option<Sql<'b, DB>> {
+    fn columns(&self) -> Option<Sql<'_, DB>> {
         None
-    }
-}
-
-/// A row for each day.
-#[derive(Debug, Clone, Copy, QueryId)]
-pub struct ByDay;
-
-impl<C: Counters> GroupBy<C> for ByDay {
-    type SqlType = (Date, <C as Expression>::SqlType);
-}
-
-impl<DB: CounterBackend> GroupColumns<DB> for ByDay {
-    const HAS_NAMES: bool = true;
-    fn columns<'b>(&'b self, day: Name<'b>) -> Option<Sql<'b, DB>> {
-        Some(sql!("{day}"))
-    }
-}
-
-/// A row for each value of the columns `Columns`.
-#[derive(Debug, Clone, Copy, QueryId)]
-pub struct Grouped<Columns>(pub(crate) Columns);
-
-impl<C: Counters, G: Expression> GroupBy<C> for Grouped<G> {
-    type SqlType = (G::SqlType, <C as Expression>::SqlType);
-}
-
-impl<G: QueryFragment<DB>, DB: CounterBackend> GroupColumns<DB> for Grouped<G> {
-    fn columns<'b>(&'b self, _: Name<'b>) -> Option<Sql<'b, DB>> {
-        Some(fragment(&self.0))
     }
 }
 
 impl<C, E, By, Days, Conn> RunQueryDsl<Conn> for Sums<C, E, By, Days> {}
 
-impl<C: Counters, E, B: GroupBy<C>, Days> Query for Sums<C, E, B, Days> {
-    type SqlType = B::SqlType;
-}
-
 impl<C, E, B, D, DB> QueryFragment<DB> for Sums<C, E, B, D>
 where
     C: Counters,
     E: Entities<DB>,
-    B: GroupColumns<DB>,
+    B: GroupColumns<C, DB>,
     D: Days,
     DB: CounterBackend,
 {
@@ -140,18 +164,13 @@ impl<C: Counters, E, B, D: Days> Sums<C, E, B, D> {
     pub(crate) fn sql<DB>(&self, db: Dialect) -> Sql<'_, DB>
     where
         E: Entities<DB>,
-        B: GroupColumns<DB>,
+        B: GroupColumns<C, DB>,
         DB: CounterBackend,
     {
         let shape = C::Table::shape();
         let entities = self.entities.condition(db, shape.entity());
-        let days = self.days.condition(shape.day());
-        let (table, rows) = (shape.table, where_all([entities, days]));
-        let sums = db.sums(C::NAMES);
-        let Some(by) = self.by.columns(shape.day()) else {
-            return db.one_row(C::NAMES.len(), sql!("SELECT {sums} FROM {table}{rows}"));
-        };
-        sql!("{db.select()}{by}, {sums} FROM {table}{rows} GROUP BY {by} ORDER BY {by}")
+        let rows = where_all([entities, self.days.condition(shape.day())]);
+        self.by.query(db, sql!(" FROM {shape.table}{rows}"))
     }
 }
 
@@ -171,13 +190,13 @@ where
     ) -> QueryResult<()>
     where
         K: BindKey<Types, Conn::Backend> + Clone,
-        By: GroupColumns<Conn::Backend>,
+        By: GroupColumns<C, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let size = rows::most_numbered::<Conn::Backend>();
         for (chunk, keys) in self.entities.ids.chunks(size).enumerate() {
             let given = keys.len() as i64;
-            let len = rows::padded::<Conn::Backend>(keys.len(), true);
+            let len = rows::padded::<Conn::Backend>(keys.len());
             let keys = columns_of(padded(keys, len));
             let found = load(
                 conn,
@@ -201,13 +220,13 @@ where
         given: &'a i64,
     ) -> Sql<'a, DB>
     where
-        By: GroupColumns<DB>,
+        By: GroupColumns<C, DB>,
         DB: CounterBackend,
     {
         let shape = C::Table::shape();
         let (select, table, counters) = (db.select(), shape.table, C::NAMES);
         let key = &shape.entity()[..Types::COLUMNS];
-        let by = self.by.columns(shape.day());
+        let by = self.by.columns();
         let is_one = by.is_none();
         let then_by = by.map(|by| sql!(", {by}"));
         let listed = db.numbered_keys(table, key, keys, len);

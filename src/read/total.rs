@@ -8,16 +8,17 @@ use diesel::backend::Backend;
 use diesel::expression::{AsExpression, Expression, TypedExpressionType, ValidGrouping};
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_source::{AppearsInFromClause, Once};
-use diesel::sql_types::{BigInt, DieselNumericOps, Nullable, SqlType};
+use diesel::sql_types::{BigInt, DieselNumericOps, IntoNullable, Nullable, SqlType};
 use diesel::{AppearsOnTable, QueryResult, SelectableExpression};
 
 use crate::day::DayRange;
 use crate::read::days::{AllDays, Days};
 use crate::shape::Name;
-use crate::sql::{CounterBackend, Dialect, Sql, fragment, list, sql};
+use crate::sql::{CounterBackend, Dialect, Values, list, row, sql};
 use crate::typed::counters::{Counters, KeyType};
-use crate::typed::key::Columns;
-use crate::typed::settings::{ChildOf, CounterSettings, HasParent};
+use crate::typed::key::{Columns, HasColumns};
+use crate::typed::parent::{ChildOf, HasParent};
+use crate::typed::table::CounterTable;
 
 /// Returns a counter's total as a Diesel expression, for queries of the parent table.
 ///
@@ -30,7 +31,7 @@ use crate::typed::settings::{ChildOf, CounterSettings, HasParent};
 /// `total(views).of(crates::id)`.
 ///
 /// ```
-/// # include!("../doctest_setup.rs");
+/// # include!("../../docs/doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// # let today = chrono::Utc::now().date_naive();
@@ -117,7 +118,7 @@ impl<C: Counters, Days> Total<C, Days> {
     /// total of all entities whose keys begin with them.
     ///
     /// ```
-    /// # include!("../doctest_setup.rs");
+    /// # include!("../../docs/doctest_setup.rs");
     /// # fn main() -> diesel::QueryResult<()> {
     /// # let conn = &mut establish_connection();
     /// # diesel::insert_into(schema::comments::table)
@@ -148,28 +149,35 @@ impl<C: Counters, Days> Total<C, Days> {
     }
 }
 
-/// Expressions for the first columns of a key, as SQL.
-pub trait Parts<DB: Backend> {
-    /// The expression for each column.
-    fn parts(&self) -> Vec<Sql<'_, DB>>;
-}
+// Expressions for the first columns of a key.
+macro_rules! expressions {
+    ($($number:literal: $($i:tt $K:ident),*;)*) => {$(
+        impl<$($K: QueryFragment<DB>,)* DB: Backend> Values<DB> for ($($K,)*) {
+            fn columns(&self) -> usize {
+                $number
+            }
 
-macro_rules! parts {
-    ($($($i:tt $K:ident),*;)*) => {$(
-        impl<$($K: QueryFragment<DB>,)* DB: Backend> Parts<DB> for ($($K,)*) {
-            fn parts(&self) -> Vec<Sql<'_, DB>> {
-                vec![$(fragment(&self.$i)),*]
+            fn push<'b>(
+                &'b self,
+                column: usize,
+                _: usize,
+                out: &mut AstPass<'_, 'b, DB>,
+            ) -> QueryResult<()> {
+                match column {
+                    $($i => self.$i.walk_ast(out.reborrow()),)*
+                    _ => Ok(()),
+                }
             }
         }
     )*};
 }
 
-parts! {
-    0 A;
-    0 A, 1 B;
-    0 A, 1 B, 2 C;
-    0 A, 1 B, 2 C, 3 D;
-    0 A, 1 B, 2 C, 3 D, 4 E;
+expressions! {
+    1: 0 A;
+    2: 0 A, 1 B;
+    3: 0 A, 1 B, 2 C;
+    4: 0 A, 1 B, 2 C, 3 D;
+    5: 0 A, 1 B, 2 C, 3 D, 4 E;
 }
 
 /// An expression for the key of a [`Total`], which has the SQL types `Key`, or for its first columns.
@@ -185,23 +193,26 @@ pub trait TotalOf<Key, Columns> {
     fn into_parts(self) -> Self::Parts;
 }
 
-/// An expression with the SQL type `ST` or `Nullable<ST>`.
-#[diagnostic::on_unimplemented(
-    message = "this is not an expression for a key of this counter table, whose key begins with the SQL type `{ST}`",
-    label = "the SQL type of this expression is `{Self}`"
-)]
-pub trait OrNull<ST> {}
-impl<ST> OrNull<ST> for ST {}
+// The expression can be NULL.
 #[diagnostic::do_not_recommend]
-impl<ST> OrNull<ST> for Nullable<ST> {}
+impl<Id, A, Key> TotalOf<Key, Columns<1>> for Id
+where
+    Key: HasColumns<1, First = (A,)>,
+    Id: Expression<SqlType: IntoNullable<Nullable = Nullable<A>> + SqlType>,
+{
+    type Parts = (Id,);
+    fn into_parts(self) -> (Id,) {
+        (self,)
+    }
+}
 
 macro_rules! total_of {
-    ($($number:literal: ($($K:ident: $S:ident $k:ident)*) of ($($T:ident)*);)*) => {$(
+    ($($number:literal: $($K:ident $S:ident $k:ident),*;)*) => {$(
         #[diagnostic::do_not_recommend]
-        impl<$($K,)* $($T: SqlType + TypedExpressionType),*> TotalOf<($($T,)*), Columns<$number>>
-            for ($($K,)*)
+        impl<Key, $($K, $S),*> TotalOf<Key, Columns<$number>> for ($($K,)*)
         where
-            $($K: AsExpression<$S>,)*
+            Key: HasColumns<$number, First = ($($S,)*)>,
+            $($K: AsExpression<$S>, $S: SqlType + TypedExpressionType,)*
         {
             type Parts = ($($K::Expression,)*);
             fn into_parts(self) -> Self::Parts {
@@ -210,40 +221,13 @@ macro_rules! total_of {
             }
         }
     )*};
-    (@one $(($($T:ident)*);)*) => {$(
-        #[diagnostic::do_not_recommend]
-        impl<Id, A, $($T),*> TotalOf<(A, $($T,)*), Columns<1>> for Id
-        where
-            Id: Expression<SqlType: OrNull<A> + SqlType>,
-        {
-            type Parts = (Id,);
-            fn into_parts(self) -> (Id,) {
-                (self,)
-            }
-        }
-    )*};
 }
 
 total_of! {
-    @one
-    ();
-    (B);
-    (B C);
-    (B C D);
-    (B C D E);
-}
-
-total_of! {
-    2: (I: A i J: B j) of (A B);
-    2: (I: A i J: B j) of (A B C);
-    3: (I: A i J: B j K: C k) of (A B C);
-    2: (I: A i J: B j) of (A B C D);
-    3: (I: A i J: B j K: C k) of (A B C D);
-    4: (I: A i J: B j K: C k L: D l) of (A B C D);
-    2: (I: A i J: B j) of (A B C D E);
-    3: (I: A i J: B j K: C k) of (A B C D E);
-    4: (I: A i J: B j K: C k L: D l) of (A B C D E);
-    5: (I: A i J: B j K: C k L: D l M: E m) of (A B C D E);
+    2: I A i, J B j;
+    3: I A i, J B j, K C k;
+    4: I A i, J B j, K C k, L D l;
+    5: I A i, J B j, K C k, L D l, M E m;
 }
 
 /// The alias of the counter table in the subquery, so that the query around it can use the table's
@@ -253,13 +237,13 @@ const COUNTED: Name<'static> = Name("diesel_counters_counted");
 impl<C, D, Id, DB> QueryFragment<DB> for Total<C, D, Id>
 where
     C: Counters,
-    Id: Parts<DB>,
+    Id: Values<DB>,
     D: Days,
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         let (db, shape) = (Dialect::of(&out), C::Table::shape());
-        let key = shape.entity().iter().zip(self.entity.parts());
+        let key = shape.entity().iter().zip(row(&self.entity, 0));
         let is_key = key.map(|(column, part)| sql!("{COUNTED}.{*column} = {part}"));
         let conditions = is_key.chain(self.days.condition(shape.day()));
         let (table, rows) = (shape.table, list(" AND ", conditions));
@@ -297,14 +281,23 @@ type ParentKey<C> = <<C as Counters>::Table as ChildOf<ParentOf<C>>>::ParentKey;
 
 type ParentOf<C> = <<C as Counters>::Table as HasParent>::Parent;
 
-impl<C, DB> Parts<DB> for ParentRow<C>
+impl<C, DB> Values<DB> for ParentRow<C>
 where
     C: Counters<Table: HasParent>,
-    ParentKey<C>: Parts<DB>,
+    ParentKey<C>: Values<DB>,
     DB: CounterBackend,
 {
-    fn parts(&self) -> Vec<Sql<'_, DB>> {
-        C::Table::PARENT_KEY.parts()
+    fn columns(&self) -> usize {
+        C::Table::PARENT_KEY.columns()
+    }
+
+    fn push<'b>(
+        &'b self,
+        column: usize,
+        row: usize,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()> {
+        C::Table::PARENT_KEY.push(column, row, out)
     }
 }
 
@@ -336,8 +329,4 @@ where
 )]
 pub trait InQuery<QS: ?Sized> {}
 #[diagnostic::do_not_recommend]
-impl<T, QS: AppearsInFromClause<T, Count: IsOnce> + ?Sized> InQuery<QS> for T {}
-
-/// The number of times that a table is in a query: once.
-pub trait IsOnce {}
-impl IsOnce for Once {}
+impl<T, QS: AppearsInFromClause<T, Count = Once> + ?Sized> InQuery<QS> for T {}

@@ -1,23 +1,17 @@
 //! Reading the counters of one entity, or of many.
 
-use std::ops::RangeBounds;
-
-use chrono::NaiveDate;
 use diesel::connection::LoadConnection;
 use diesel::deserialize::FromSqlRow;
 use diesel::expression::{ValidGrouping, is_aggregate};
-use diesel::query_builder::{AsQuery, QueryFragment};
+use diesel::query_builder::{Query, QueryFragment, QueryId};
 use diesel::row::Row;
 use diesel::{Expression, QueryResult, SelectableExpression};
 
-use crate::day::DayRange;
 use crate::read::days::{AllDays, Days};
-use crate::read::sums::{Grouped, Many, Sums, Ungrouped};
-use crate::sql::{CounterBackend, One};
-use crate::typed::counters::{Counters, KeyType, amounts};
-use crate::typed::key::{AnyOf, BindKey, KeyOf, KeyTypes, StartOf};
-use crate::typed::settings::CounterSettings;
-use crate::typed::table::NotEmpty;
+use crate::read::sums::{GroupColumns, Many, Sums, Ungrouped};
+use crate::sql::{CounterBackend, Sql, fragment};
+use crate::typed::counters::{Counters, amounts};
+use crate::typed::key::{BindKey, KeyTypes};
 
 /// Reads the total of one or more counters of an entity.
 ///
@@ -28,7 +22,7 @@ use crate::typed::table::NotEmpty;
 /// has 0.
 ///
 /// ```
-/// # include!("../doctest_setup.rs");
+/// # include!("../../docs/doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
 /// # let (article_id, today) = (1_i64, chrono::Utc::now().date_naive());
@@ -42,6 +36,8 @@ use crate::typed::table::NotEmpty;
 /// let (v, l): (i64, i64) = counter_value((views, likes)).of(article_id).on(today).get_result(conn)?;
 /// let week: i64 = counter_value(views).of(article_id).between(monday..=today).get_result(conn)?;
 /// assert_eq!((n, v, l, week), (3, 3, 0, 3));
+/// let totals: Vec<i64> = counter_value(views).of_many([2, article_id]).load(conn)?;
+/// assert_eq!(totals, [0, 3]);
 /// # Ok(())
 /// # }
 /// ```
@@ -71,55 +67,22 @@ pub fn counter_value<C: Counters>(_counters: C) -> CounterValue<C> {
 /// A query of the counters `C` of the entities `Id`; made by [`counter_value`].
 pub type CounterValue<C, Id = (), Days = AllDays> = Sums<C, Id, Ungrouped, Days>;
 
-impl<C: Counters, By, Days> Sums<C, (), By, Days> {
-    /// Sets the entity, by its key. With fewer values than the key has columns, reads all entities whose
-    /// keys begin with them: `crate_id` for all versions of a crate. Defaults to all entities.
-    pub fn of<K, N>(self, id: K) -> Sums<C, One<K::Types, K::Value>, By, Days>
-    where
-        K: KeyOf<KeyType<C>, N>,
-    {
-        self.of_id(One::new(id.into_value()))
-    }
+/// A row for each value of the columns `Columns`.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub struct Grouped<Columns>(Columns);
 
-    pub(crate) fn of_id<Id>(self, id: Id) -> Sums<C, Id, By, Days> {
-        Sums::new(id, self.by, self.days)
-    }
+impl<C: Counters, E, G: Expression, Days> Query for Sums<C, E, Grouped<G>, Days> {
+    type SqlType = (G::SqlType, <C as Expression>::SqlType);
+}
 
-    /// Sets the entities to those whose keys `query` selects, or the first columns of their keys, such
-    /// as `articles::table.filter(articles::author_id.eq(7)).select(articles::id)`. It reads one sum
-    /// over all of them.
-    pub fn of_any<Q>(self, query: Q) -> Sums<C, AnyOf<Q::Query>, By, Days>
-    where
-        Q: AsQuery<SqlType: StartOf<KeyType<C>>>,
-    {
-        self.of_id(AnyOf::new::<KeyType<C>>(query.as_query()))
-    }
-
-    /// Sets many entities, by their keys, owned or borrowed, by the first columns of their keys, or
-    /// by their models.
-    ///
-    /// ```
-    /// # include!("../doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// use diesel_counters::prelude::*;
-    /// use schema::article_counters::views;
-    ///
-    /// increment(views).of_many([(1_i64, 10), (2, 20)]).execute(conn)?;
-    ///
-    /// let totals: Vec<i64> = counter_value(views).of_many([2_i64, 7, 1, 2]).load(conn)?;
-    /// assert_eq!(totals, [20, 0, 10, 20]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn of_many<K, N>(
-        self,
-        ids: impl IntoIterator<Item = K>,
-    ) -> Sums<C, Many<K::Types, K::Value>, By, Days>
-    where
-        K: KeyOf<KeyType<C>, N, Types: NotEmpty>,
-    {
-        self.of_id(Many::new(ids.into_iter().map(K::into_value)))
+impl<C, G, DB> GroupColumns<C, DB> for Grouped<G>
+where
+    C: Counters,
+    G: QueryFragment<DB>,
+    DB: CounterBackend,
+{
+    fn columns(&self) -> Option<Sql<'_, DB>> {
+        Some(fragment(&self.0))
     }
 }
 
@@ -136,25 +99,6 @@ impl<C: Counters, Id, Days> CounterValue<C, Id, Days> {
     }
 }
 
-impl<C: Counters, Id, By, Days> Sums<C, Id, By, Days> {
-    /// Reads only the count of `day`. If the table counts by another [`Period`](crate::Period) than the
-    /// day, reads the period that contains `day`.
-    pub fn on(self, day: NaiveDate) -> Sums<C, Id, By, DayRange> {
-        self.days(DayRange::period_of(day, C::Table::PERIOD))
-    }
-
-    /// Reads only the counts of a range of days: `monday..=today`, `monday..`, `..today`. An empty
-    /// or reversed range has 0. If the table counts by another [`Period`](crate::Period) than the
-    /// day, reads all periods that overlap the range. Counts without a day are those of 1970-01-01.
-    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Sums<C, Id, By, DayRange> {
-        self.days(DayRange::whole(days, C::Table::PERIOD))
-    }
-
-    pub(crate) fn days(self, days: DayRange) -> Sums<C, Id, By, DayRange> {
-        Sums::new(self.entities, self.by, days)
-    }
-}
-
 /// The values of the columns that sums of the counters `C` are grouped by, each with the sums.
 pub type GroupedCounts<R, C> = Vec<(R, <C as Counters>::Value)>;
 
@@ -164,12 +108,7 @@ where
     Types: KeyTypes,
     D: Days,
 {
-    /// Runs the query. Returns a value for each key, in the order of the keys. A key can be given
-    /// more than once. An entity that was never counted has 0.
-    ///
-    /// On PostgreSQL, it is one query for any number of keys. On the other databases, it is one
-    /// query for each 1,000 keys, whose number of keys is filled up to a power of two, so that
-    /// there are few texts to prepare.
+    /// Runs the query. Returns a value for each key, in the order of the keys.
     ///
     /// # Errors
     ///
@@ -196,8 +135,8 @@ where
     G: Expression,
     D: Days,
 {
-    /// Runs the query, as it does without [`group_by`](Sums::group_by). Returns [`GroupedCounts`] for
-    /// each key. An entity that was never counted has none.
+    /// Runs the query. Returns [`GroupedCounts`] for each key, in the order of the keys. An entity that
+    /// was never counted has none.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::{AstPass, QueryId};
 
-/// Values of rows, column by column, as bind values.
+/// Values of rows, column by column: bind values, or expressions of one row.
 pub trait Values<DB: Backend> {
     /// The number of columns.
     fn columns(&self) -> usize;
@@ -22,13 +22,15 @@ pub trait Values<DB: Backend> {
     ) -> QueryResult<()>;
 
     /// Writes the values of a column as an array, for a backend that has
-    /// [arrays](super::CounterBackend::HAS_ARRAYS).
+    /// [arrays](super::CounterBackend::HAS_ARRAYS). One row is never an array.
     fn push_array<'b>(
         &'b self,
         column: usize,
         rows: Range<usize>,
         out: &mut AstPass<'_, 'b, DB>,
-    ) -> QueryResult<()>;
+    ) -> QueryResult<()> {
+        self.push(column, rows.start, out)
+    }
 }
 
 /// The entity, or the entities, whose key is `K`, or begins with it. `Types` are the SQL types of its

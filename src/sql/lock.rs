@@ -61,12 +61,6 @@ impl Dialect {
         })
     }
 
-    /// Returns whether a query in a transaction can read a snapshot from the first query of the
-    /// transaction, instead of one from its own beginning.
-    pub(crate) fn reads_old_snapshots(self) -> bool {
-        self == Dialect::MySql
-    }
-
     /// A statement that reads and changes nothing. Only a connection to any database runs it.
     pub(crate) fn nothing<'a, DB: Backend>(self) -> Sql<'a, DB> {
         match self {

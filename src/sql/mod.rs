@@ -2,8 +2,7 @@
 //!
 //! SQL itself is a `&'static str`, so that no name and no value can become SQL.
 
-pub(crate) mod bind;
-pub(crate) mod dialect;
+pub(crate) mod backend;
 mod key;
 mod lock;
 pub(crate) mod rows;
@@ -28,8 +27,8 @@ use diesel::sql_types::Untyped;
 use crate::day::Day;
 use crate::shape::{Name, TableName};
 
-pub(crate) use bind::{Bind, Binds};
-pub use dialect::{CounterBackend, Dialect};
+pub(crate) use backend::{Bind, Binds};
+pub use backend::{CounterBackend, Dialect};
 pub(crate) use key::Keys;
 pub use key::{One, Values};
 pub(crate) use rows::NUMBER;
@@ -72,9 +71,10 @@ impl<DB: Backend> std::fmt::Debug for Piece<'_, DB> {
     }
 }
 
-/// A part of [`Sql`]. A text is SQL, and a reference to a number or a day is a bind value.
+/// A part of [`Sql`], also by reference. A text is SQL, and a reference to a number or a day is a bind
+/// value.
 pub(crate) trait Part<'a, DB: Backend> {
-    fn push_to(&self, sql: &mut Sql<'a, DB>);
+    fn push_part(&self, sql: &mut Sql<'a, DB>);
 }
 
 /// The statement is prepared each time: there are many such texts, or it must not be prepared twice.
@@ -86,7 +86,7 @@ pub(crate) struct Number(pub(crate) usize);
 macro_rules! parts {
     ($($Part:ty: $part:pat => $piece:expr;)*) => {$(
         impl<'a, DB: Backend> Part<'a, DB> for $Part {
-            fn push_to(&self, sql: &mut Sql<'a, DB>) {
+            fn push_part(&self, sql: &mut Sql<'a, DB>) {
                 let $part = self;
                 sql.0.push($piece);
             }
@@ -107,57 +107,37 @@ parts! {
 }
 
 impl<'a, DB: Backend> Part<'a, DB> for TableName<'a> {
-    fn push_to(&self, sql: &mut Sql<'a, DB>) {
+    fn push_part(&self, sql: &mut Sql<'a, DB>) {
         if let Some(schema) = self.schema {
-            schema.push_to(sql);
-            ".".push_to(sql);
+            schema.push_part(sql);
+            ".".push_part(sql);
         }
-        self.name.push_to(sql);
+        self.name.push_part(sql);
     }
 }
 
 impl<'a, DB: Backend> Part<'a, DB> for Sql<'a, DB> {
-    fn push_to(&self, sql: &mut Sql<'a, DB>) {
+    fn push_part(&self, sql: &mut Sql<'a, DB>) {
         sql.0.extend_from_slice(&self.0);
-    }
-}
-
-impl<'a, DB: Backend> Part<'a, DB> for &Sql<'a, DB> {
-    fn push_to(&self, sql: &mut Sql<'a, DB>) {
-        (**self).push_to(sql);
     }
 }
 
 /// Nothing, if there is none.
 impl<'a, DB: Backend> Part<'a, DB> for Option<Sql<'a, DB>> {
-    fn push_to(&self, sql: &mut Sql<'a, DB>) {
-        self.iter().for_each(|part| part.push_to(sql));
+    fn push_part(&self, sql: &mut Sql<'a, DB>) {
+        self.iter().for_each(|part| part.push_part(sql));
     }
 }
 
 /// `a, b, c`
-impl<'a, DB: Backend, P: Part<'a, DB>> Part<'a, DB> for &[P] {
-    fn push_to(&self, sql: &mut Sql<'a, DB>) {
-        push_list(", ", self.iter(), sql);
-    }
-}
-
-impl<'a, DB: Backend, P: Part<'a, DB>> Part<'a, DB> for &Vec<P> {
-    fn push_to(&self, sql: &mut Sql<'a, DB>) {
-        push_list(", ", self.iter(), sql);
-    }
-}
-
-fn push_list<'a, 'p, DB: Backend, P: Part<'a, DB> + 'p>(
-    separator: &'static str,
-    parts: impl Iterator<Item = &'p P>,
-    sql: &mut Sql<'a, DB>,
-) {
-    for (i, part) in parts.enumerate() {
-        if i > 0 {
-            separator.push_to(sql);
+impl<'a, DB: Backend, P: Part<'a, DB>> Part<'a, DB> for [P] {
+    fn push_part(&self, sql: &mut Sql<'a, DB>) {
+        for (i, part) in self.iter().enumerate() {
+            if i > 0 {
+                ", ".push_part(sql);
+            }
+            part.push_part(sql);
         }
-        part.push_to(sql);
     }
 }
 
@@ -169,9 +149,9 @@ pub(crate) fn list<'a, DB: Backend>(
     let mut sql = Sql::default();
     for (i, part) in parts.into_iter().enumerate() {
         if i > 0 {
-            separator.push_to(&mut sql);
+            separator.push_part(&mut sql);
         }
-        part.push_to(&mut sql);
+        part.push_part(&mut sql);
     }
     sql
 }
@@ -195,10 +175,8 @@ pub(crate) fn named<'a, DB: Backend>(
     names: &[&'static str],
 ) -> Sql<'a, DB> {
     let columns = columns.into_iter().zip(names);
-    list(
-        ", ",
-        columns.map(|(column, name)| sql!("{column} AS {*name}")),
-    )
+    let named = columns.map(|(column, name)| sql!("{column} AS {name}"));
+    list(", ", named)
 }
 
 /// SQL that writes itself.
@@ -222,7 +200,8 @@ pub(crate) fn arrays<DB: Backend>(values: &dyn Values<DB>, rows: Range<usize>) -
 
 impl<DB: Backend> Default for Sql<'_, DB> {
     fn default() -> Self {
-        Sql(Vec::new())
+        // The pieces of most parts, in less than 1 KiB: a statement is made of many parts.
+        Sql(Vec::with_capacity(21))
     }
 }
 
@@ -239,7 +218,7 @@ impl<'a, DB: CounterBackend> Sql<'a, DB> {
             match *piece {
                 Piece::Text(text) => out.push_sql(text),
                 Piece::Name(name) => out.push_identifier(name)?,
-                Piece::Number(number) => push_number(number, &mut out),
+                Piece::Number(number) => out.push_sql(&number.to_string()),
                 Piece::Bind(value) => DB::push_bind(value, &mut out)?,
                 Piece::Value(values, column, row) => values.push(column, row, &mut out)?,
                 Piece::Array(values, column, first, end) => {
@@ -251,18 +230,6 @@ impl<'a, DB: CounterBackend> Sql<'a, DB> {
         }
         Ok(())
     }
-}
-
-/// A list of rows has a number for each, and `format!` would take longer than the rest of the row.
-fn push_number<DB: Backend>(number: usize, out: &mut AstPass<'_, '_, DB>) {
-    let mut text = [b'0'; 20];
-    let (mut first, mut left) = (text.len(), number);
-    while left > 0 || first == text.len() {
-        first -= 1;
-        text[first] = b'0' + (left % 10) as u8;
-        left /= 10;
-    }
-    out.push_sql(std::str::from_utf8(&text[first..]).unwrap_or_default());
 }
 
 /// SQL that is made when the database is known: a `MultiConnection` knows it only then. Diesel caches

@@ -1,7 +1,6 @@
 //! Statements on a list of rows, and on many keys.
 
 use std::convert::identity;
-use std::ops::Range;
 
 use diesel::backend::Backend;
 
@@ -11,7 +10,7 @@ use super::{
 use crate::shape::{Name, TableName};
 
 /// A list of rows in a `FROM`.
-const WANTED: &str = "diesel_counters_wanted";
+pub(crate) const WANTED: &str = "diesel_counters_wanted";
 
 /// The column of a list with the number of the row, from 1.
 pub(crate) const NUMBER: Name<'static> = Name("diesel_counters_number");
@@ -24,36 +23,22 @@ pub(crate) const WANTED_KEY: [&str; 7] =
 const WANTED_ROW: [&str; 7] = numbered!(identity, "diesel_counters_wanted_": 0 1 2 3 4 5 6);
 
 /// The names that PostgreSQL and SQLite give to the columns of a `VALUES` list: of a key, and three more.
-const LISTED: [&str; 8] = [
-    "column1", "column2", "column3", "column4", "column5", "column6", "column7", "column8",
-];
+const LISTED: [&str; 8] = numbered!(identity, "column": 1 2 3 4 5 6 7 8);
 
-/// The greatest number of keys in a statement, if they are listed. SQLite takes 32,766 bind values, MySQL
-/// 65,535. Two of them can be days.
-const MOST_LISTED: usize = 32_764;
-
-/// On MySQL and MariaDB, each key of a numbered list is one SELECT of a UNION.
-const MOST_NUMBERED: usize = 1_000;
-
-/// The greatest number of keys that one statement of the backend numbers.
+/// The greatest number of keys that one statement of the backend numbers. On MySQL and MariaDB, each of
+/// them is one SELECT of a UNION.
 pub(crate) fn most_numbered<DB: CounterBackend>() -> usize {
-    if DB::HAS_ARRAYS {
-        usize::MAX
-    } else {
-        MOST_NUMBERED
+    match DB::HAS_ARRAYS {
+        true => usize::MAX,
+        false => 1_000,
     }
 }
 
 /// The number of keys to list in place of `keys`, so that few texts are prepared.
-pub(crate) fn padded<DB: CounterBackend>(keys: usize, is_numbered: bool) -> usize {
-    let most = if is_numbered {
-        MOST_NUMBERED
-    } else {
-        MOST_LISTED
-    };
+pub(crate) fn padded<DB: CounterBackend>(keys: usize) -> usize {
     match DB::HAS_ARRAYS {
         true => keys,
-        false => keys.next_power_of_two().min(most),
+        false => keys.next_power_of_two(),
     }
 }
 
@@ -84,24 +69,6 @@ impl Dialect {
         }
     }
 
-    /// The beginning of a `DELETE` of [`listed_rows`](Dialect::listed_rows).
-    pub(crate) fn delete<'a, DB: Backend>(self, table: TableName<'a>) -> Sql<'a, DB> {
-        let delete = self.verb("DELETE");
-        match self {
-            Dialect::MySql => sql!("{delete} {table}"),
-            _ => delete,
-        }
-    }
-
-    /// All columns of the table, in a query of [`listed_rows`](Dialect::listed_rows).
-    pub(crate) fn all_columns<'a, DB: Backend>(self, table: TableName<'a>) -> Sql<'a, DB> {
-        match self {
-            // The list of keys has columns too. SQLite does not support `schema.table.*`.
-            Dialect::MySql => sql!("{table}.*"),
-            _ => sql!("*"),
-        }
-    }
-
     /// `FROM` the table, restricted to a list of keys. Each number of rows has a text of its own, so it is
     /// not cached.
     ///
@@ -111,16 +78,15 @@ impl Dialect {
         self,
         table: TableName<'a>,
         key: &[Name<'a>],
-        rows: &[Row<'a, DB>],
+        rows: Vec<Row<'a, DB>>,
     ) -> Sql<'a, DB> {
         if self != Dialect::MySql {
-            let rows = list(", ", rows.iter().map(|row| sql!("({row})")));
-            return sql!("{Uncached}FROM {table} WHERE ({key}) IN (VALUES {rows})");
+            return sql!("{Uncached}FROM {table} WHERE ({key}) IN (VALUES {tuples(rows)})");
         }
         let names = &WANTED_ROW[..key.len()];
-        let wanted = self.list_of(rows, table, key, names);
+        let wanted = self.list_of(rows, table, key, names, None);
         let is_wanted = is_equal(key, names);
-        sql!("{Uncached}FROM {wanted} STRAIGHT_JOIN {table} FORCE INDEX (PRIMARY) ON {is_wanted}")
+        sql!("{Uncached}FROM {wanted}{self.join(table)} ON {is_wanted}")
     }
 
     /// A condition: the columns `key` are one of the keys, of which there are `len`.
@@ -149,16 +115,16 @@ impl Dialect {
         key: &[Name<'a>],
         rows: impl Iterator<Item = Row<'a, DB>>,
     ) -> Sql<'a, DB> {
-        // `VALUES` would be a table, for which MySQL and MariaDB read all rows. SQLite requires it for
-        // keys of several columns.
-        let (begin, end) = if key.len() == 1 { ("", "") } else { ("(", ")") };
-        let rows = list(", ", rows.map(|row| sql!("{begin}{&row}{end}")));
+        if let [column] = key {
+            let values = list(", ", rows.flatten());
+            return sql!("{column} IN ({values})");
+        }
+        // `VALUES` would be a table, for which MySQL and MariaDB read all rows. SQLite requires it.
         let values = match self {
             Dialect::MySql => "",
-            _ if key.len() == 1 => "",
             _ => "VALUES ",
         };
-        sql!("{begin}{key}{end} IN ({values}{rows})")
+        sql!("({key}) IN ({values}{tuples(rows)})")
     }
 
     /// ` FROM` keys and their numbers, from 1. `key` are their columns in `table`.
@@ -196,7 +162,7 @@ impl Dialect {
             _ => sql!("CAST({LISTED[key.len()]} AS BIGINT)"),
         };
         let names = &WANTED_KEY[..key.len()];
-        let wanted = self.list_with(&Vec::from_iter(rows), table, key, names, Some(number));
+        let wanted = self.list_of(rows, table, key, names, Some(number));
         sql!(" FROM {wanted}")
     }
 
@@ -208,13 +174,11 @@ impl Dialect {
         keys: &'a dyn Values<DB>,
         len: usize,
     ) -> Sql<'a, DB> {
-        let join = self.join(table);
-        let on = is_wanted(key);
         // With the join alone, the planner of PostgreSQL scans a whole table of about 100,000 rows. For a
         // key of several columns, this condition on the first one could be true for most rows.
         let by_array = DB::HAS_ARRAYS && key.len() == 1;
         let is_in = by_array.then(|| sql!(" AND {self.is_in(key, keys, len)}"));
-        sql!("{join} ON {on}{is_in}")
+        sql!("{self.join(table)} ON {is_wanted(key)}{is_in}")
     }
 
     /// A join of numbered keys to the counter table, where its columns `key`, the last of which is the
@@ -242,51 +206,11 @@ impl Dialect {
         }
     }
 
-    /// An `UPDATE` that sets the last one of `columns` to the last value of each of these rows, where the
-    /// condition `on` is true. `columns` are a key and two more, and `names` theirs in the list. On MySQL
-    /// and MariaDB a trigger of the table could not write to another table that the statement names.
-    pub(crate) fn update_from<'a, DB: Backend>(
-        self,
-        table: TableName<'a>,
-        columns: &[Name<'a>],
-        names: &[&'static str],
-        rows: &[Row<'a, DB>],
-        on: &Sql<'a, DB>,
-    ) -> Sql<'a, DB> {
-        let ([.., column], [key @ .., _, value]) = (columns, names) else {
-            return Sql::default();
-        };
-        let update = self.verb("UPDATE");
-        let listed = self.list_of(rows, table, columns, names);
-        let set = sql!("{Uncached}SET {*column} = {*value}");
-        match self {
-            Dialect::MySql => sql!("{update} {listed} STRAIGHT_JOIN {table} ON {on} {set}"),
-            Dialect::Sqlite => sql!("{update} {table} {set} FROM {listed} WHERE {on}"),
-            // Rows are locked in the order of the list, so that two such statements do not deadlock.
-            Dialect::PostgreSql => sql!(
-                "{update} {table} {set} FROM (SELECT {WANTED}.* FROM {listed} \
-                 JOIN {table} AS diesel_counters_parent ON {on} ORDER BY {key} \
-                 FOR NO KEY UPDATE OF diesel_counters_parent) AS diesel_counters_locked WHERE {on}"
-            ),
-        }
-    }
-
     /// A list of rows as a table in a `FROM`. Each of its columns has the type of one of `columns` of
-    /// `table`, and one of `names`.
-    fn list_of<'a, DB: Backend>(
+    /// `table`, and one of `names`. `number` is one more column.
+    pub(crate) fn list_of<'a, DB: Backend>(
         self,
-        rows: &[Row<'a, DB>],
-        table: TableName<'a>,
-        columns: &[Name<'a>],
-        names: &[&'static str],
-    ) -> Sql<'a, DB> {
-        self.list_with(rows, table, columns, names, None)
-    }
-
-    /// As [`list_of`](Dialect::list_of), with one more column: a number.
-    fn list_with<'a, DB: Backend>(
-        self,
-        rows: &[Row<'a, DB>],
+        rows: impl IntoIterator<Item = Row<'a, DB>>,
         table: TableName<'a>,
         columns: &[Name<'a>],
         names: &[&'static str],
@@ -297,11 +221,12 @@ impl Dialect {
         if self == Dialect::MySql {
             // MariaDB cannot name the columns of a `VALUES` list. A query of the table without rows
             // gives the list its names and types, and with the types the collations.
-            let rows = list("", rows.iter().map(|row| sql!(" UNION ALL SELECT {row}")));
+            let rows = rows.into_iter().map(|row| sql!(" UNION ALL SELECT {row}"));
+            let rows = list("", rows);
             let columns = named(columns.iter().copied(), names);
             return sql!("(SELECT {columns}{number} FROM {table} WHERE 1 = 0{rows}) AS {WANTED}");
         }
-        let rows = list(", ", rows.iter().map(|row| sql!("({row})")));
+        let rows = tuples(rows);
         let columns = named(LISTED[..columns.len()].iter().copied(), names);
         sql!(
             "(SELECT {columns}{number} FROM (VALUES {rows}) AS diesel_counters_listed) AS {WANTED}"
@@ -316,19 +241,14 @@ pub(crate) fn is_wanted<'a, DB: Backend>(key: &[Name<'a>]) -> Sql<'a, DB> {
 
 /// A condition: the columns `key` are these columns of a list.
 fn is_equal<'a, DB: Backend>(key: &[Name<'a>], names: &[&'static str]) -> Sql<'a, DB> {
-    let equal = key.iter().zip(names);
-    list(
-        " AND ",
-        equal.map(|(column, name)| sql!("{*column} = {*name}")),
-    )
+    let pairs = key.iter().zip(names);
+    let equal = pairs.map(|(column, name)| sql!("{column} = {name}"));
+    list(" AND ", equal)
 }
 
-/// The values of these rows: `(?, ?), (?, ?)`.
-pub(crate) fn values<'a, DB: Backend>(
-    rows: Range<usize>,
-    mut row: impl FnMut(usize) -> Row<'a, DB>,
-) -> Sql<'a, DB> {
-    list(", ", rows.map(|i| sql!("({&row(i)})")))
+/// The values of rows: `(?, ?), (?, ?)`.
+pub(crate) fn tuples<'a, DB: Backend>(rows: impl IntoIterator<Item = Row<'a, DB>>) -> Sql<'a, DB> {
+    list(", ", rows.into_iter().map(|row| sql!("({row})")))
 }
 
 /// A condition of a comparison: `(a, b) > (?, ?)`, or with `<=`. `entity` is the number of the columns

@@ -28,57 +28,19 @@ impl Dialect {
         match self {
             Dialect::Sqlite => "0".to_owned(),
             _ if slots <= 1 => "1".to_owned(),
-            Dialect::PostgreSql => format!(
-                "1 + COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM}, pg_backend_pid()) % {slots}"
-            ),
-            Dialect::MySql => {
-                format!("1 + {MYSQL_NUMBER_OR_ID} % {slots}")
-            }
+            _ => format!("1 + {} % {slots}", self.connection_number()),
         }
     }
 
-    /// Returns PL/pgSQL statements for PostgreSQL that set the variable `counting_slot` to the slot of the
-    /// current connection in the partition of its database or role. They claim a number for the
-    /// connection, if it has none.
+    /// Returns an SQL expression for the number of the current connection. On PostgreSQL, it claims one.
     #[doc(hidden)]
-    pub fn slot_block(slots: u16) -> String {
-        let (number, own, of_node) = match slots {
-            0 | 1 => (String::new(), "1".to_owned(), String::new()),
-            _ => (
-                format!(
-                    "counting_number := COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM}, pg_backend_pid());\n"
-                ),
-                format!("1 + counting_number % {slots}"),
-                format!(
-                    "\n        + counting_parts * (counting_number \
-                     % greatest(({slots} - 1 - counting_index) / counting_parts + 1, 1))"
-                ),
-            ),
-        };
-        format!(
-            "{number}IF COALESCE(current_setting('{PARTITION}', true), '') = '' THEN\n    \
-             counting_slot := {own};\n\
-             ELSE\n    \
-             counting_node := current_setting('{PARTITION}');\n    \
-             counting_index := split_part(counting_node, '/', 1);\n    \
-             counting_parts := split_part(counting_node, '/', 2);\n    \
-             IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN\n        \
-             RAISE '{PARTITION} is %: write 1/3 for the second of three partitions', counting_node;\n    \
-             END IF;\n    \
-             counting_slot := 1 + counting_index{of_node};\n\
-             END IF;"
-        )
-    }
-
-    /// Returns an SQL expression for the slot of merged rows: on PostgreSQL, that of the partition of
-    /// the database or role.
-    #[doc(hidden)]
-    pub fn merged_slot(self) -> String {
+    pub fn connection_number(self) -> String {
         match self {
-            Dialect::PostgreSql => format!(
-                "-CAST(split_part(COALESCE(NULLIF(current_setting('{PARTITION}', true), ''), '0'), '/', 1) AS SMALLINT)"
-            ),
-            Dialect::MySql | Dialect::Sqlite => "0".to_owned(),
+            Dialect::PostgreSql => {
+                format!("COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM}, pg_backend_pid())")
+            }
+            Dialect::MySql => MYSQL_NUMBER_OR_ID.to_owned(),
+            Dialect::Sqlite => "0".to_owned(),
         }
     }
 
@@ -97,19 +59,17 @@ impl Dialect {
         } = slots;
         let of = &partition.of;
         match self {
-            Dialect::PostgreSql => {
+            Dialect::PostgreSql if is_first_row => {
                 // With one slot to choose from, the session does not need a number.
-                let number = match is_first_row {
-                    true => in_own_partition(
-                        partition,
-                        sql!(
-                            "CASE WHEN {count} > 1 THEN \
-                             COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM}, pg_backend_pid()) ELSE 0 END"
-                        ),
-                    ),
-                    false => sql!("COALESCE({POSTGRES_NUMBER}, pg_backend_pid())"),
-                };
+                let number = sql!(
+                    "CASE WHEN {count} > 1 THEN \
+                     COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM}, pg_backend_pid()) ELSE 0 END"
+                );
+                let number = in_own_partition(partition, number);
                 sql!("{first} + {of} * ({number} % {count})")
+            }
+            Dialect::PostgreSql => {
+                sql!("{first} + {of} * (COALESCE({POSTGRES_NUMBER}, pg_backend_pid()) % {count})")
             }
             // CONNECTION_ID() is unsigned, and the slot can be negative.
             Dialect::MySql => {
@@ -120,13 +80,15 @@ impl Dialect {
         }
     }
 
-    /// The slot of the merged rows of a partition. On PostgreSQL, it is an error if the database has
-    /// another one.
-    pub(crate) fn own_merged_slot<'a, DB: Backend>(self, partition: &'a Partition) -> Sql<'a, DB> {
-        let merged = sql!("{partition.merged()}");
+    /// This slot of a partition. On PostgreSQL, it is an error if the database has another one.
+    pub(crate) fn own_slot<'a, DB: Backend>(
+        self,
+        partition: &'a Partition,
+        slot: &'a i16,
+    ) -> Sql<'a, DB> {
         match self {
-            Dialect::PostgreSql => in_own_partition(partition, merged),
-            _ => merged,
+            Dialect::PostgreSql => in_own_partition(partition, sql!("{slot}")),
+            _ => sql!("{slot}"),
         }
     }
 
@@ -139,7 +101,7 @@ impl Dialect {
         if partition.is_whole() || self == Dialect::Sqlite {
             return None;
         }
-        let (merged, of, index) = (partition.merged(), &partition.of, &partition.index);
+        let (merged, of, index) = (&partition.merged, &partition.of, &partition.index);
         Some(sql!(
             "({slot} = {merged} OR {slot} > 0 AND ({slot} - 1) % {of} = {index})"
         ))
@@ -164,11 +126,8 @@ fn in_own_partition<'a, DB: Backend>(partition: &'a Partition, value: Sql<'a, DB
     sql!("{POSTGRES_OTHER_PARTITION}{index}, {of}{POSTGRES_PARTITION_ERROR}{value} END")
 }
 
-/// The setting of a PostgreSQL database or role: `1/3` is the second of three partitions.
-const PARTITION: &str = "diesel_counters.partition";
-
-/// The beginning of a comparison of the setting with a partition. Numbers are compared, because triggers
-/// read `01/3` too.
+/// The beginning of a comparison of a partition with the setting of a PostgreSQL database or role: `1/3`
+/// is the second of three partitions. Numbers are compared, because triggers read `01/3` too.
 const POSTGRES_OTHER_PARTITION: &str = "\
     CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) \
     AS INTEGER), \

@@ -30,30 +30,25 @@ pub(crate) fn refuse_old_snapshots<Conn>(conn: &mut Conn) -> QueryResult<()>
 where
     Conn: Connection<Backend: CounterBackend>,
 {
-    if is_in_a_lasting_transaction(conn)? && dialect_of(conn)? == Dialect::MySql {
-        return Err(Error::QueryBuilderError(
+    if !Dialect::MySql.may_be_of::<Conn::Backend>() || !is_in_a_lasting_transaction(conn)? {
+        return Ok(());
+    }
+    let dialect = Cell::new(Conn::Backend::DIALECT);
+    if dialect.get().is_none() {
+        // Only a statement knows which database a `MultiConnection` is connected to.
+        execute(conn, |db| {
+            dialect.set(Some(db));
+            db.nothing()
+        })?;
+    }
+    match dialect.get() {
+        Some(Dialect::MySql) => Err(Error::QueryBuilderError(
             "on MySQL and MariaDB, a query in a transaction can read rows as they were when the \
              transaction began: run this outside of a transaction"
                 .into(),
-        ));
+        )),
+        _ => Ok(()),
     }
-    Ok(())
-}
-
-fn dialect_of<Conn>(conn: &mut Conn) -> QueryResult<Dialect>
-where
-    Conn: Connection<Backend: CounterBackend>,
-{
-    if let Some(dialect) = Conn::Backend::DIALECT {
-        return Ok(dialect);
-    }
-    // Only a statement knows which database a `MultiConnection` is connected to.
-    let found = Cell::new(Dialect::Sqlite);
-    execute(conn, |db| {
-        found.set(db);
-        db.nothing()
-    })?;
-    Ok(found.get())
 }
 
 /// Runs `work` in a [`transaction`] in which PostgreSQL does not let a policy of row level security
@@ -75,14 +70,14 @@ where
     transaction(conn, |conn| {
         // The first takes no snapshot, so that the next statement takes the transaction's. The second
         // affects a row if the setting was on.
-        let is_on_later = match is_savepoint {
-            false => set_row_security("SET LOCAL row_security = off", conn).map(|_| false)?,
+        let off = match is_savepoint {
+            false => "SET LOCAL row_security = off",
             true => {
-                let off = "SELECT set_config('row_security', 'off', true) \
-                    WHERE current_setting('row_security') <> 'off'";
-                set_row_security(off, conn)? > 0
+                "SELECT set_config('row_security', 'off', true) \
+                 WHERE current_setting('row_security') <> 'off'"
             }
         };
+        let is_on_later = set_row_security(off, conn)? > 0 && is_savepoint;
         let done = work(conn)?;
         if is_on_later {
             set_row_security("SET LOCAL row_security = on", conn)?;

@@ -17,11 +17,11 @@ use crate::typed::table::CounterTable;
 /// A counter is a `BigInt` column of a [`CounterTable`] that is not part of the primary key. This
 /// trait is implemented for every counter, and for tuples of counters. Do not implement it
 /// yourself.
-pub trait Counters: Expression + QueryId {
+pub trait Counters: Expression<SqlType: CounterType<Self>> + QueryId + Clone {
     /// The counter table.
     type Table: CounterTable;
     /// The type of an amount and of a count: `i64`, or a tuple with an `i64` for each counter.
-    type Value: 'static;
+    type Value: Copy + 'static;
     #[doc(hidden)]
     type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug + Send + Sync + 'static;
     #[doc(hidden)]
@@ -65,10 +65,7 @@ pub(crate) fn amounts<'a, C: Counters, DB: CounterBackend>(
 
 /// Returns the difference for each counter, or an overflow: the amount to add to `from` to get
 /// `to`.
-pub(crate) fn difference<C: Counters>(
-    mut to: C::Amounts,
-    from: C::Amounts,
-) -> QueryResult<C::Amounts> {
+pub(crate) fn difference<A: AsMut<[i64]>>(mut to: A, from: &impl AsRef<[i64]>) -> QueryResult<A> {
     for (to, from) in to.as_mut().iter_mut().zip(from.as_ref()) {
         *to = to.checked_sub(*from).ok_or_else(overflow)?;
     }
@@ -79,7 +76,7 @@ pub(crate) fn difference<C: Counters>(
 // overlap. Impls for their SQL types do not overlap.
 impl<C> Counters for C
 where
-    C: Expression + QueryId,
+    C: Expression + QueryId + Clone,
     C::SqlType: CounterType<C>,
 {
     type Table = <C::SqlType as CounterType<C>>::Table;
@@ -104,7 +101,7 @@ where
 )]
 pub trait CounterType<C> {
     type Table: CounterTable;
-    type Value: 'static;
+    type Value: Copy + 'static;
     type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug + Send + Sync + 'static;
     const NAMES: &'static [Name<'static>];
     const ONE_EACH: Self::Amounts;
@@ -154,7 +151,7 @@ const fn different(names: &'static [Name<'static>]) -> &'static [Name<'static>] 
 }
 
 /// Returns whether one of these names is `name`, in a `const fn`, where `==` does not work.
-pub(crate) const fn has(names: &[Name<'static>], name: &str) -> bool {
+const fn has(names: &[Name<'static>], name: &str) -> bool {
     let mut i = 0;
     while i < names.len() {
         if same(names[i].0.as_bytes(), name.as_bytes()) {
@@ -171,6 +168,20 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
         i += 1;
     }
     i == a.len() && i == b.len()
+}
+
+/// Fails to compile if the database counts one of the counters `C`. Every function that writes calls
+/// it itself, so that the compiler names the line of the caller.
+pub(crate) const fn assert_program_counts<C: Counters>() {
+    let mut i = 0;
+    while i < C::NAMES.len() {
+        assert!(
+            !has(C::Table::COUNTED_BY_DATABASE, C::NAMES[i].0),
+            "a counter of this statement is counted by the database: insert or delete the row that it \
+             counts, or correct the count with `recount`"
+        );
+        i += 1;
+    }
 }
 
 /// Returns the SQL name of a counter, for the derive.

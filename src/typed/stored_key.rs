@@ -6,33 +6,37 @@ use std::fmt;
 
 use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text};
 
-use crate::typed::key::KeyTypes;
-
-/// An SQL type of keys whose Rust type is known.
+/// An SQL type of keys whose Rust type is known, or a tuple of them.
 ///
-/// [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()) require it, because they load
-/// keys. To merge a table with keys of another SQL type `ST`, which are loaded as the Rust type `K`,
-/// use [`Compact::<(ST,), K>::new`](crate::Compact::new).
-pub trait StoredKey {
-    /// The Rust type to load it as.
-    type Key;
-}
-
-/// The SQL types of a key whose Rust types are known; see [`StoredKey`].
+/// [`compact`](crate::dsl::compact()), [`fold`](crate::dsl::fold()) and
+/// [`delete_counters`](crate::dsl::delete_counters()) require it, because they load keys. It is
+/// implemented for these types, and for tuples of up to five:
+///
+/// | SQL type | Rust type |
+/// | --- | --- |
+/// | `SmallInt`, `Integer`, `BigInt` | `i16`, `i32`, `i64` |
+/// | `Unsigned` of them, on MySQL | `u16`, `u32`, `u64` |
+/// | `Text`; `Citext` on PostgreSQL | `String` |
+/// | `Binary` | `Vec<u8>` |
+/// | `Uuid`, on PostgreSQL | 16 bytes |
+///
+/// Implement it for an SQL type of your own. To merge a table with keys of another SQL type `ST`, which
+/// are loaded as the Rust type `K`, use [`Compact::<(ST,), K>::new`](crate::Compact::new).
 #[diagnostic::on_unimplemented(
     message = "diesel_counters does not know the Rust type of a key of the SQL types `{Self}`",
     label = "the key of this table has the SQL types `{Self}`",
     note = "help: keys can be `SmallInt`, `Integer`, `BigInt`, `Text`, `Binary`, or `Uuid` on PostgreSQL",
     note = "help: for a key of other types, which is `K` in Rust, use `Compact::<{Self}, K>::new(shape)`"
 )]
-pub trait StoredKeys: KeyTypes {
-    /// The Rust type of a key: of one column, or a tuple.
-    type Keys: Clone + Ord + fmt::Debug;
+pub trait StoredKey {
+    /// The Rust type to load it as. For several columns, it is a tuple.
+    type Key: Clone + Ord + fmt::Debug;
 }
 
 macro_rules! stored_keys {
     ($($(#[$cfg:meta])? $SqlType:ty: $Key:ty,)*) => {$(
         $(#[$cfg])?
+        #[doc(hidden)] // The docs of the trait have a table.
         impl StoredKey for $SqlType {
             type Key = $Key;
         }
@@ -53,26 +57,22 @@ stored_keys! {
     diesel::sql_types::Unsigned<BigInt>: u64,
     #[cfg(feature = "postgres")]
     diesel::sql_types::Uuid: UuidBytes,
-}
-
-impl StoredKeys for () {
-    type Keys = ();
+    #[cfg(feature = "postgres")]
+    diesel::sql_types::Citext: String,
 }
 
 macro_rules! stored_key_tuples {
-    ($(($($S:ident)*) $Keys:ty;)*) => {$(
+    ($(($($S:ident)*) $Key:ty;)*) => {$(
+        #[doc(hidden)]
         #[diagnostic::do_not_recommend]
-        impl<$($S),*> StoredKeys for ($($S,)*)
-        where
-            Self: KeyTypes,
-            $($S: StoredKey<Key: Clone + Ord + fmt::Debug>,)*
-        {
-            type Keys = $Keys;
+        impl<$($S: StoredKey),*> StoredKey for ($($S,)*) {
+            type Key = $Key;
         }
     )*};
 }
 
 stored_key_tuples! {
+    () ();
     (A) A::Key;
     (A B) (A::Key, B::Key);
     (A B C) (A::Key, B::Key, C::Key);

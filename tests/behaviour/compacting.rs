@@ -12,7 +12,7 @@ use diesel::sql_types::{BigInt, Text};
 use diesel_counters::__private::Name;
 use diesel_counters::dsl::compact;
 use diesel_counters::prelude::*;
-use diesel_counters::{Compact, CounterSettings, is_overflow};
+use diesel_counters::{Compact, CounterTable, is_overflow};
 use diesel_counters_tests::article_counters;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};

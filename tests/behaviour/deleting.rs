@@ -45,19 +45,12 @@ fn deletions_that_wait_for_an_increment_do_not_deadlock() {
                 let database = &database;
                 scope.spawn(move || {
                     let conn = &mut database.connect();
+                    let delete = delete_counters(article_counters::table);
                     let removed = match (round + thread) % 4 {
-                        0 => delete_counters(article_counters::table)
-                            .of_many(&[3, 5])
-                            .execute(conn),
-                        1 => delete_counters(article_counters::table)
-                            .of(&article(4))
-                            .execute(conn),
-                        2 => delete_counters(article_counters::table)
-                            .of_many(&[5, 4, 3])
-                            .execute(conn),
-                        _ => delete_counters(article_counters::table)
-                            .of(&article(5))
-                            .execute(conn),
+                        0 => delete.of_many(&[3, 5]).execute(conn),
+                        1 => delete.of(&article(4)).execute(conn),
+                        2 => delete.of_many(&[5, 4, 3]).execute(conn),
+                        _ => delete.of(&article(5)).execute(conn),
                     };
                     removed.unwrap();
                 });

@@ -3,14 +3,14 @@
 use chrono::NaiveDate;
 use diesel::prelude::*;
 use diesel::result::Error;
-use diesel::sql_types::BigInt;
-use diesel_counters::dsl::{delete_counters, recount, set_counter};
+use diesel::sql_types::{BigInt, Date};
+use diesel_counters::dsl::{delete_counters, fold, recount, set_counter, total};
 use diesel_counters::prelude::*;
 use diesel_counters::{Period, is_overflow};
 use diesel_counters_tests::models::{
     Article, monthly_counters, timeless_counters, weekly_counters,
 };
-use diesel_counters_tests::schema::article_counters::{likes, views};
+use diesel_counters_tests::schema::article_counters::{self, likes, views};
 use diesel_counters_tests::schema::articles;
 use diesel_counters_tests::schema::user_counters::{self, visits};
 use diesel_counters_tests::watch::watch;
@@ -86,8 +86,9 @@ fn each_operation_on_many_takes_any_number_of_keys() {
     assert_eq!(delete(&[], conn), Ok(0));
 }
 
-fn is_an_overflow<T>(result: &QueryResult<T>) -> bool {
-    result.as_ref().is_err_and(is_overflow)
+#[track_caller]
+fn assert_overflows<T: std::fmt::Debug>(result: QueryResult<T>) {
+    assert!(result.as_ref().is_err_and(is_overflow), "{result:?}");
 }
 
 #[test]
@@ -101,32 +102,83 @@ fn an_increment_beyond_an_i64_is_an_error_and_changes_nothing() {
         let (_database, mut conn, article) = TestDatabase::with_article();
         article.incr_counter_by(views, start, &mut conn).unwrap();
         let result = article.incr_counter_by((views, likes), (step, 1), &mut conn);
-        assert!(is_an_overflow(&result), "{result:?}");
+        assert_overflows(result);
+        for counts in [vec![(1, step), (2, 1)], vec![(2, step), (2, start)]] {
+            assert_overflows(increment(views).of_many(counts).execute(&mut conn));
+        }
+        assert_eq!(super::article(2).counter_value(views, &mut conn), Ok(0));
         let value = article.counter_value((views, likes), &mut conn);
         assert_eq!(value, Ok((start, 0)));
     }
 }
 
-/// `against_a_map` leaves out what is corrected near the ends.
 #[test]
 fn a_correction_beyond_an_i64_is_an_error_and_changes_nothing() {
-    let source = |n: i64| {
-        let article = articles::table.filter(articles::id.eq(1));
-        article.select((articles::id, n.into_sql::<BigInt>()))
-    };
-    // The total, and then only the difference, is beyond it.
+    let first = day(2026, 1, 1);
+    // The count, and then only the difference, is beyond it.
     for (counted, to) in [([i64::MAX; 2], 100), ([-5, 0], i64::MAX)] {
         let (conn, _database, article) = &mut TestDatabase::with_connection();
-        for (d, n) in (1..).zip(counted) {
+        for (slot, n) in (1..).zip(counted) {
+            super::compacting::insert_row(1, first, slot, (n, 0, 0), conn);
+        }
+        let before = rows(article, conn);
+        let set = || set_counter(views).of(1_i64).to(to);
+        assert_overflows(set().execute(conn));
+        assert_overflows(set().on(first).execute(conn));
+        for log in [vec![(1_i64, first, to)], vec![(1, first, i64::MAX); 2]] {
+            assert_overflows(set_counter(views).of_days(log).execute(conn));
+        }
+        let source = || articles::table.filter(articles::id.eq(1));
+        let number = to.into_sql::<BigInt>();
+        let in_all = source().select((articles::id, number));
+        let by_day = source().select((articles::id, first.into_sql::<Date>(), number));
+        let (in_all, by_day) = (recount(views, in_all), recount(views, by_day));
+        assert_overflows(in_all.clone().of(1_i64).execute::<i64, _>(conn));
+        assert_overflows(by_day.clone().of(1_i64).execute::<i64, _>(conn));
+        assert_overflows(in_all.execute::<i64, _>(conn));
+        assert_overflows(by_day.execute::<i64, _>(conn));
+        assert_eq!(rows(article, conn), before);
+    }
+}
+
+/// The days differ by an `i64`, and both together by more.
+#[test]
+fn days_whose_total_is_beyond_an_i64_are_corrected() {
+    let (conn, _database, article) = &mut TestDatabase::with_connection();
+    for d in 1..=2 {
+        count_on(1, day(2026, 1, d), i64::MAX, conn);
+    }
+    let nothing = articles::table.filter(articles::id.eq(0));
+    let today = utc_today().into_sql::<Date>();
+    let nothing = nothing.select((articles::id, today, articles::total_views));
+    let corrected = recount(views, nothing).of(1_i64).execute::<i64, _>(conn);
+    assert_eq!(corrected.map(|days| days.len()), Ok(2));
+    assert_eq!(article.counter_value(views, conn), Ok(0));
+}
+
+#[test]
+fn a_total_beyond_an_i64_is_an_error_wherever_it_is_read_copied_or_merged() {
+    for n in [i64::MAX, i64::MIN] {
+        let (conn, _database, article) = &mut TestDatabase::with_connection();
+        for d in 1..=2 {
             count_on(1, day(2026, 1, d), n, conn);
         }
         let before = rows(article, conn);
-        let set = article.set_counter(views, to, conn);
-        assert!(is_an_overflow(&set), "{set:?}");
-        let one = article.recount(views, source(to), conn);
-        assert!(is_an_overflow(&one), "{one:?}");
-        let all = recount(views, source(to)).execute::<i64, _>(conn);
-        assert!(is_an_overflow(&all), "{all:?}");
+        let value = || counter_value(views);
+        let months = || counter_series(views).per(Period::Month);
+        let since = value().of(1_i64).between(day(2026, 1, 1)..);
+        assert_overflows(value().of(1_i64).get_result::<i64>(conn));
+        assert_overflows(since.get_result::<i64>(conn));
+        assert_overflows(value().get_result::<i64>(conn));
+        assert_overflows(value().of_many([1_i64]).load(conn));
+        assert_overflows(months().of(1_i64).load(conn));
+        assert_overflows(months().of_many([1_i64]).load(conn));
+        assert_overflows(ranking(views).load::<(i64, i64)>(conn));
+        assert_overflows(articles::table.select(total(views)).load::<i64>(conn));
+        let copied = Article::materialize(views, articles::total_views);
+        assert_overflows(copied.execute(conn));
+        let folded = fold(article_counters::table).before(day(2026, 2, 1));
+        assert_overflows(folded.execute(conn));
         assert_eq!(rows(article, conn), before);
     }
 }
@@ -145,8 +197,7 @@ fn the_docs_say_how_to_find_a_total_beyond_an_i64() {
         count(1).by(n).execute(conn).unwrap();
         count(2).by(n.signum()).execute(conn).unwrap();
     }
-    let top = ranking(views).limit(1).load::<(i64, i64)>(conn);
-    assert!(is_an_overflow(&top), "{top:?}");
+    assert_overflows(ranking(views).limit(1).load::<(i64, i64)>(conn));
 
     let mut found: Vec<Entity> = diesel::sql_query(sql).load(conn).unwrap();
     found.sort();
@@ -173,7 +224,12 @@ fn a_day_that_a_database_cannot_store_is_an_error() {
     for d in [NaiveDate::MIN, before, after, NaiveDate::MAX] {
         is_refused(increment(views).of(1_i64).on(d).execute(conn));
         is_refused(increment(views).on(d).of_many([(1_i64, 1)]).execute(conn));
-        is_refused(article.counter_value_on(views, d, conn));
+        is_refused(
+            counter_value(views)
+                .of(&*article)
+                .on(d)
+                .get_result::<i64>(conn),
+        );
     }
     // These have no Monday and no first of the month that could be stored.
     for d in [NaiveDate::MIN, NaiveDate::MAX] {
@@ -206,6 +262,23 @@ fn a_range_from_the_first_or_to_the_last_day_has_each_of_its_periods() {
     assert_eq!(months.load(conn), Ok(expected.to_vec()));
 }
 
+/// Also where the table has one period, of which every day is a part.
+#[test]
+fn a_range_before_the_first_or_after_the_last_date_has_no_counts() {
+    use std::ops::Bound::{Excluded, Unbounded};
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
+    let count = increment(timeless_counters::views).of(1_i64);
+    count.execute(conn).unwrap();
+    for days in [
+        (Unbounded, Excluded(NaiveDate::MIN)),
+        (Excluded(NaiveDate::MAX), Unbounded),
+    ] {
+        let value = counter_value(timeless_counters::views).of(1_i64);
+        let value = value.between(days).get_result(conn);
+        assert_eq!(value, Ok(0_i64), "{days:?}");
+    }
+}
+
 #[test]
 fn a_series_by_a_period_that_the_model_does_not_tell_apart_is_refused() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
@@ -216,12 +289,27 @@ fn a_series_by_a_period_that_the_model_does_not_tell_apart_is_refused() {
             (Period::Week, "counts by Month"),
             (Period::Total, "counter_value"),
         ] {
-            let error = month.clone().per(period).load(conn).unwrap_err();
+            let error = month.per(period).load(conn).unwrap_err();
             assert!(error.to_string().contains(reason), "{error}");
         }
         let timeless = counter_series(timeless_counters::views).of_many([1_i64]);
         let error = timeless.per(Period::Month).load(conn).unwrap_err();
         assert!(error.to_string().contains("counter_value"), "{error}");
+    });
+    assert_eq!(watched.queries, [""; 0]);
+}
+
+#[test]
+fn a_series_of_a_reversed_range_has_no_periods_and_sends_no_query() {
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
+    count_on(1, day(2026, 1, 15), 1, conn);
+    let watched = watch(conn, |conn| {
+        let series = counter_series(views).between(day(2026, 1, 20)..=day(2026, 1, 10));
+        for period in [Period::Day, Period::Month] {
+            assert_eq!(series.of(1_i64).per(period).load(conn), Ok(vec![]));
+            let many = series.of_many([1_i64, 2]).per(period);
+            assert_eq!(many.load(conn), Ok(vec![vec![], vec![]]));
+        }
     });
     assert_eq!(watched.queries, [""; 0]);
 }

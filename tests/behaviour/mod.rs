@@ -36,6 +36,7 @@ use std::time::{Duration, Instant};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel_counters::Drift;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::{article_counters, articles, comments};
@@ -136,6 +137,12 @@ pub fn comments_by_article() -> _ {
     comments::table
         .group_by(comments::article_id)
         .select((comments::article_id, count_star()))
+}
+
+/// What the recount of one entity added.
+pub fn added<K>(corrected: QueryResult<Vec<Drift<K>>>) -> QueryResult<i64> {
+    let added = |drift: &Drift<K>| drift.actual - drift.stored;
+    Ok(corrected?.iter().map(added).sum())
 }
 
 pub fn day(year: i32, month: u32, day: u32) -> chrono::NaiveDate {

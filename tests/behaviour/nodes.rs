@@ -7,7 +7,7 @@ use diesel_counters::{Drift, Period, Slot, counting_transaction, with_default_sl
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, comments, views};
 
-use super::{article, comments_by_article, count_on, day, rows};
+use super::{added, article, comments_by_article, count_on, day, rows};
 use crate::{Conn, HAS_SLOTS, TestDatabase};
 
 /// The second of two nodes.
@@ -81,7 +81,7 @@ pub const RUNS: [(&str, Run); 11] = [
         merge.before(day(2026, 4, 1)).execute(conn).map(drop)
     }),
     ("set_counter", |article, conn| {
-        article.set_counter(views, 7, conn).map(drop)
+        set_counter(views).of(article).to(7).execute(conn).map(drop)
     }),
     ("set_counter on a day", |_, conn| {
         let set = set_counter(views).of(1_i64).on(day(2026, 1, 5));
@@ -93,18 +93,16 @@ pub const RUNS: [(&str, Run); 11] = [
     }),
     ("recount", |article, conn| {
         super::insert_comment(1, "", conn)?;
-        let added = article.recount(comments, comments_by_article(), conn)?;
-        assert!(added > 0);
+        let corrected = recount(comments, comments_by_article()).of(article);
+        assert!(added(corrected.execute::<i64, _>(conn))? > 0);
         super::insert_comment(1, "", conn)?;
         let drift: Vec<Drift<i64>> = recount(comments, comments_by_article()).execute(conn)?;
         assert_eq!(drift.len(), 1);
         Ok(())
     }),
     ("delete_counters", |article, conn| {
-        delete_counters(article_counters::table)
-            .of(article)
-            .execute(conn)
-            .map(drop)
+        let delete = delete_counters(article_counters::table).of(article);
+        delete.execute(conn).map(drop)
     }),
 ];
 
@@ -125,10 +123,8 @@ fn whatever_runs_on_a_node_writes_only_rows_of_its_partition() {
         match name {
             "compact" | "fold into months" | "fold" => {
                 assert_eq!(after, before, "{name}");
-                assert!(
-                    own_after.iter().all(|row| row.slot == -1),
-                    "{name}: {own_after:?}"
-                );
+                let are_merged = own_after.iter().all(|row| row.slot == -1);
+                assert!(are_merged, "{name}: {own_after:?}");
             }
             // Each node deletes its own.
             "delete_counters" => {
@@ -162,7 +158,11 @@ fn after_partitions_are_given_up_a_merge_takes_the_rows_of_all_of_them() {
                     count_on(1, on, 10, conn);
                 }
                 // It locks a row of its own.
-                article.set_counter(comments, 7, conn).unwrap();
+                set_counter(comments)
+                    .of(&*article)
+                    .to(7)
+                    .execute(conn)
+                    .unwrap();
                 merge(conn).unwrap();
             });
         }

@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_counters::Slot;
-use diesel_counters::dsl::total;
+use diesel_counters::dsl::{recount, total};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use diesel_counters_tests::schema::articles;
@@ -67,18 +67,16 @@ fn a_statement_is_prepared_once_whatever_its_values_are() {
             }
         });
         assert!(watched.queries.len() >= 300);
-        assert_eq!(
-            watched.prepared.len(),
-            prepared,
-            "{number}: {:?}",
-            watched.prepared
-        );
+        let found = watched.prepared;
+        assert_eq!(found.len(), prepared, "{number}: {found:?}");
     }
     let values = counter_value(hits).of_many(["/0", "/150", "/299", "/300"]);
     assert_eq!(values.load(&mut conn), Ok(vec![300, 150, 1, 0]));
     let watched = watch(&mut conn, |conn| {
         for id in 1..=5 {
-            let recounted = article(id).recount(comments, comments_by_article(), conn);
+            let recounted = recount(comments, comments_by_article())
+                .of(&article(id))
+                .execute::<i64, _>(conn);
             recounted.unwrap();
         }
     });
@@ -98,7 +96,10 @@ fn different_statements_are_told_apart() {
             article.incr_counter((likes, comments), conn).unwrap();
             let value = article.counter_value((views, likes, comments), conn);
             assert_eq!(value, Ok((2 * n, 3 * n, n)));
-            let nothing = article.counter_value_on((comments, likes), day(2026, 1, 1), conn);
+            let nothing = counter_value((comments, likes))
+                .of(&article)
+                .on(day(2026, 1, 1))
+                .get_result(conn);
             assert_eq!(nothing, Ok((0, 0)));
             assert_eq!(article.counter_value(views, conn), Ok(2 * n));
             assert_eq!(article.counter_value(likes, conn), Ok(3 * n));

@@ -6,7 +6,7 @@ use diesel::dsl::{count_star, date};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date, Integer};
 use diesel_counters::Drift;
-use diesel_counters::dsl::recount;
+use diesel_counters::dsl::{delete_counters, recount};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::{
     Article, Site, WeeklyArticle, timeless_counters, weekly_counters,
@@ -16,7 +16,7 @@ use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use diesel_counters_tests::schema::site_counters;
 use diesel_counters_tests::schema::user_counters::visits;
 
-use super::{article, comments_by_article, count_on, day, insert_comment, rows};
+use super::{added, article, comments_by_article, count_on, day, insert_comment, rows};
 use crate::{Conn, TestDatabase, write_transaction};
 
 /// Articles 1 and 3 have two comments, 4 one; counted are 2, 0, and 1, and 7 of
@@ -49,30 +49,22 @@ fn drift(entity: i64, stored: i64, actual: i64) -> Drift<i64> {
 }
 
 #[test]
-fn a_dry_run_tells_the_drift_and_changes_nothing() {
+fn a_dry_run_changes_nothing_and_then_a_whole_table_is_put_right() {
     let (conn, _database) = &mut drifted();
     let found = recount(comments, comments_by_article()).dry_run(conn);
     assert_eq!(found, Ok(vec![drift(3, 0, 2), drift(5, 7, 0)]));
     assert_eq!(rows(&article(3), conn), []);
+    let corrected = recount(comments, comments_by_article()).execute(conn);
+    assert_eq!(corrected, Ok(vec![drift(3, 0, 2), drift(5, 7, 0)]));
+    let values = Article::counter_values(&[1, 2, 3, 4, 5].map(article), comments, conn);
+    assert_eq!(values, Ok(vec![2, 0, 2, 1, 0]));
+    let again = recount(comments, comments_by_article()).execute::<i64, _>(conn);
+    assert_eq!(again, Ok(vec![]));
 }
 
 #[test]
-fn a_whole_table_is_put_right_in_batches() {
-    for batch in [1, 2, 1000] {
-        let (conn, _database) = &mut drifted();
-        let batches = recount(comments, comments_by_article()).batch(batch);
-        let corrected = batches.execute(conn);
-        assert_eq!(corrected, Ok(vec![drift(3, 0, 2), drift(5, 7, 0)]));
-        let values = Article::counter_values(&[1, 2, 3, 4, 5].map(article), comments, conn);
-        assert_eq!(values, Ok(vec![2, 0, 2, 1, 0]));
-        let again = recount(comments, comments_by_article()).execute::<i64, _>(conn);
-        assert_eq!(again, Ok(vec![]));
-    }
-}
-
-#[test]
-fn a_batch_of_any_size_leaves_no_entity_out() {
-    const ENTITIES: usize = 33_000;
+fn many_batches_leave_no_entity_out() {
+    const ENTITIES: usize = 3_000;
     let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
     write_transaction(conn, |conn| {
@@ -85,11 +77,15 @@ fn a_batch_of_any_size_leaves_no_entity_out() {
         use schema::articles::{id, table};
         table.select((1.into_sql::<Integer>(), id)).filter(id.eq(0))
     };
-    let counts = recount(visits, nobody).batch(100_000);
-    let corrected: Vec<Drift<i32>> = counts.execute(conn).unwrap();
+    let corrected: Vec<Drift<i32>> = recount(visits, nobody).execute(conn).unwrap();
     assert_eq!(corrected.len(), ENTITIES);
     let left: Vec<Drift<i32>> = recount(visits, nobody).dry_run(conn).unwrap();
     assert_eq!(left, []);
+    let all = Vec::from_iter(0..ENTITIES as i32);
+    let removed = delete_counters(schema::user_counters::table).of_many(&all);
+    assert_eq!(removed.execute(conn), Ok(ENTITIES));
+    let rows = schema::user_counters::table.count().get_result(conn);
+    assert_eq!(rows, Ok(0_i64));
 }
 
 #[test]
@@ -180,14 +176,17 @@ fn several_counters_and_those_of_no_entity_are_recounted_by_day() {
         .unwrap();
     let values = Article::counter_values(&[1, 2].map(article), (views, likes), conn);
     assert_eq!(values, Ok(vec![(3, 60), (1, 40)]));
-    let fourth = article(1).counter_value_on((views, likes), day(2026, 3, 4), conn);
+    let fourth = counter_value((views, likes))
+        .of(&article(1))
+        .on(day(2026, 3, 4))
+        .get_result(conn);
     assert_eq!(fourth, Ok((1, 30)));
 
     let hits = downloads::table.select((date(downloads::at), downloads::pages));
-    let added = Site.recount(site_counters::hits, hits, conn);
-    assert_eq!(added, Ok(100));
-    let added = recount(site_counters::hits, hits).of_all().execute(conn);
-    assert_eq!(added, Ok(0));
+    let corrected = recount(site_counters::hits, hits).of(&Site);
+    assert_eq!(added(corrected.execute::<(), _>(conn)), Ok(100));
+    let again = recount(site_counters::hits, hits).execute::<(), _>(conn);
+    assert_eq!(again, Ok(vec![]));
     let bars = Site.daily_counts(site_counters::hits, march(2, 4), conn);
     let expected = [(2, 30), (3, 0), (4, 70)].map(|(d, n)| (day(2026, 3, d), n));
     assert_eq!(bars, Ok(expected.to_vec()));
@@ -197,17 +196,15 @@ fn several_counters_and_those_of_no_entity_are_recounted_by_day() {
 fn a_day_on_which_a_model_does_not_count_is_an_error_that_names_it() {
     let (conn, _database) = &mut logged();
     let weekly = WeeklyArticle { id: 1 };
-    let error = weekly
-        .recount(weekly_counters::views, each_download(), conn)
+    let error = recount(weekly_counters::views, each_download())
+        .of(&weekly)
+        .execute::<i64, _>(conn)
         .unwrap_err();
     let error = error.to_string();
     assert!(error.contains("2026-03-04"), "{error}");
     assert!(error.contains("select 2026-03-02"), "{error}");
-    assert!(
-        recount(weekly_counters::views, each_download())
-            .execute::<i64, _>(conn)
-            .is_err()
-    );
+    let all = recount(weekly_counters::views, each_download());
+    assert!(all.execute::<i64, _>(conn).is_err());
     assert_eq!(weekly.counter_value(weekly_counters::views, conn), Ok(0));
 
     // Counted by day, before it was counted by week.
@@ -215,8 +212,8 @@ fn a_day_on_which_a_model_does_not_count_is_an_error_that_names_it() {
     let monday = day(2026, 3, 2).into_sql::<Date>();
     let mondays =
         downloads::table.select((downloads::article_id, monday, 1_i64.into_sql::<BigInt>()));
-    let found = weekly.recount(weekly_counters::views, mondays, conn);
-    assert_eq!(found, Ok(3 - 9));
+    let corrected = recount(weekly_counters::views, mondays).of(&weekly);
+    assert_eq!(added(corrected.execute::<i64, _>(conn)), Ok(3 - 9));
     let weeks = counter_series(weekly_counters::views)
         .of(1_i64)
         .between(march(1, 5))
@@ -257,10 +254,8 @@ fn only_the_days_between_are_recounted() {
         day: Some(on),
         ..drift(id, stored, actual)
     };
-    assert_eq!(
-        corrected,
-        [wrong(1, second, 100, 2), wrong(3, second, 100, 0)]
-    );
+    let [one, three] = [(1, 2), (3, 0)].map(|(id, actual)| wrong(id, second, 100, actual));
+    assert_eq!(corrected, [one, three]);
     assert_eq!(of_second().dry_run::<i64, _>(conn), Ok(vec![]));
     let series = |id| counter_series(views).of(id).between(monday..=fourth);
     let counts = |id, conn: &mut _| series(id).load(conn).unwrap().into_iter().map(|day| day.1);
@@ -269,11 +264,11 @@ fn only_the_days_between_are_recounted() {
     assert!(counts(3, conn).eq([0, 0, 0, 100]));
 
     let one = recount(views, each_download()).of(3_i64).between(fourth..);
-    assert_eq!(one.execute(conn), Ok(-100));
+    assert_eq!(one.execute(conn), Ok(vec![wrong(3, fourth, 100, 0)]));
     let one = recount(views, each_download())
         .of(1_i64)
         .between(fourth..=fourth);
-    assert_eq!(one.execute(conn), Ok(1));
+    assert_eq!(one.execute(conn), Ok(vec![wrong(1, fourth, 0, 1)]));
     let all = recount(views, each_download()).between(fourth..=fourth);
     let corrected: Vec<Drift<i64>> = all.execute(conn).unwrap();
     assert_eq!(corrected, [wrong(2, fourth, 0, 1)]);
@@ -288,10 +283,10 @@ fn days_of_a_table_that_counts_without_a_day_are_an_error() {
     let recount = || recount(timeless_counters::views, each_download()).between(march(1, 31));
     let found = recount().dry_run::<i64, _>(conn).map(drop);
     let all: Result<Vec<Drift<i64>>, _> = recount().execute::<i64, _>(conn);
-    let one = recount().of(1_i64).execute(conn);
+    let one = recount().of(1_i64).execute::<i64, _>(conn);
     for result in [found, all.map(drop), one.map(drop)] {
         let error = result.unwrap_err().to_string();
-        assert!(error.contains("stores its counts without a day"), "{error}");
+        assert!(error.contains("does not count in total"), "{error}");
     }
     assert_eq!(article(1).counter_value(views, conn), Ok(5));
 }

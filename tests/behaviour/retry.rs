@@ -3,16 +3,15 @@
 use std::sync::Barrier;
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::Duration;
 
 use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
 use diesel::prelude::*;
-use diesel::result::DatabaseErrorKind::{SerializationFailure, UniqueViolation};
+use diesel::result::DatabaseErrorKind::{self, SerializationFailure, UniqueViolation, Unknown};
 use diesel::result::Error;
-use diesel_counters::dsl::{recount, total};
+use diesel_counters::dsl::{recount, set_counter, total};
 use diesel_counters::prelude::*;
 use diesel_counters::{Retry, Slot, is_overflow, is_retryable, retry, retry_if};
-use diesel_counters_tests::models::{Article, BusyArticle, busy_counters};
+use diesel_counters_tests::models::{Article, busy_counters};
 use diesel_counters_tests::schema::article_counters::{comments, views};
 use diesel_counters_tests::schema::articles;
 
@@ -43,10 +42,6 @@ fn fail(retry: Retry<'_, Error>, conn: &mut Conn, error: fn() -> Error) -> usize
     });
     assert_eq!(result, Err(error()));
     runs
-}
-
-fn at_once() -> Retry<'static, Error> {
-    retry().delay(Duration::ZERO..=Duration::ZERO)
 }
 
 #[test]
@@ -98,61 +93,52 @@ fn a_transaction_that_waited_too_long_is_run_again_as_a_whole() {
     AnsiTransactionManager::begin_transaction(other).unwrap();
     count(1, other).unwrap();
 
-    let mut seen = vec![];
+    let mut failed = 0;
     let mut runs = 0;
-    retry()
-        .on_retry(|error, failed| {
-            seen.push((is_retryable(error), failed));
-            AnsiTransactionManager::rollback_transaction(other).unwrap();
-        })
-        .transaction(conn, |conn| {
-            runs += 1;
-            count(2, conn)?;
-            count(1, conn)
-        })
-        .unwrap();
-    assert_eq!((runs, seen), (2, vec![(true, 1)]));
+    retry_if(|error| {
+        failed += 1;
+        AnsiTransactionManager::rollback_transaction(other).unwrap();
+        is_retryable(error)
+    })
+    .transaction(conn, |conn| {
+        runs += 1;
+        count(2, conn)?;
+        count(1, conn)
+    })
+    .unwrap();
+    assert_eq!((runs, failed), (2, 1));
     assert_eq!([1, 2].map(|id| counted(id, conn)), [2, 2]);
 }
 
 #[test]
 fn the_last_attempt_returns_its_error_and_no_attempt_has_counted() {
     let (conn, _database, _article) = &mut TestDatabase::with_connection();
-    let mut seen = vec![];
-    let retry = at_once().attempts(3).on_retry(|error, failed| {
-        assert!(is_retryable(error));
-        seen.push(failed);
+    let mut seen = 0;
+    let limited = retry_if(|error| {
+        seen += 1;
+        is_retryable(error) && seen < 3
     });
-    assert_eq!(fail(retry, conn, conflict), 3);
-    assert_eq!(seen, [1, 2]);
-    assert_eq!(fail(at_once(), conn, conflict), 5);
-    assert_eq!(fail(at_once().attempts(1), conn, conflict), 1);
-    assert_eq!(fail(at_once().attempts(0), conn, conflict), 1);
+    assert_eq!(fail(limited, conn, conflict), 3);
+    assert_eq!(fail(retry(), conn, conflict), 5);
+    // Another error is returned at once.
+    assert_eq!(fail(retry(), conn, || Error::NotFound), 1);
     assert_eq!(counted(1, conn), 0);
-}
-
-#[test]
-fn another_error_is_returned_at_once() {
-    let (_database, mut conn, _article) = TestDatabase::with_article();
-    let retry = at_once().on_retry(|error, _| panic!("{error}"));
-    assert_eq!(fail(retry, &mut conn, || Error::NotFound), 1);
-    assert_eq!(counted(1, &mut conn), 0);
 }
 
 #[test]
 fn in_an_open_transaction_it_runs_once() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let mut runs = 0;
-    let result = at_once().attempts(3).transaction(&mut conn, |conn| {
-        runs += fail(at_once(), conn, conflict);
+    let result = retry().transaction(&mut conn, |conn| {
+        runs += fail(retry(), conn, conflict);
         // The savepoint has ended, and the transaction goes on.
         count(2, conn)?;
         Err::<(), _>(conflict())
     });
-    assert_eq!((result, runs), (Err(conflict()), 3));
+    assert_eq!((result, runs), (Err(conflict()), 5));
 
     conn.begin_test_transaction().unwrap();
-    assert_eq!(fail(at_once(), &mut conn, conflict), 1);
+    assert_eq!(fail(retry(), &mut conn, conflict), 1);
     assert_eq!([1, 2].map(|id| counted(id, &mut conn)), [0, 0]);
 }
 
@@ -160,7 +146,7 @@ fn in_an_open_transaction_it_runs_once() {
 fn a_transaction_that_was_left_open_is_not_run_again() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let mut runs = 0;
-    let result = at_once().run(&mut conn, |conn| {
+    let result = retry().run(&mut conn, |conn| {
         runs += 1;
         AnsiTransactionManager::begin_transaction(conn)?;
         Err::<(), _>(conflict())
@@ -172,7 +158,7 @@ fn a_transaction_that_was_left_open_is_not_run_again() {
 fn one_statement_is_run_again() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let mut runs = 0;
-    let result = at_once().run(&mut conn, |conn| {
+    let result = retry().run(&mut conn, |conn| {
         runs += 1;
         match runs {
             1 => Err(conflict()),
@@ -198,21 +184,22 @@ fn errors_of_the_applications_own_type_are_retried() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let mut taken = vec![];
     let mut ids = [1, 2, 9].into_iter();
-    let result = retry_if(|error| matches!(error, AppError::Taken(_)))
-        .delay(Duration::ZERO..=Duration::ZERO)
-        .on_retry(|error, _| match error {
-            AppError::Taken(id) => taken.push(*id),
-            AppError::Database(error) => panic!("{error}"),
-        })
-        .transaction(&mut conn, |conn| {
-            let id = ids.next().expect("9 is free");
-            count(3, conn)?;
-            let insert = diesel::insert_into(articles::table).values(article(id));
-            match insert.execute(conn) {
-                Err(Error::DatabaseError(UniqueViolation, _)) => Err(AppError::Taken(id)),
-                result => Ok(result?),
-            }
-        });
+    let result = retry_if(|error| match error {
+        AppError::Taken(id) => {
+            taken.push(*id);
+            true
+        }
+        AppError::Database(error) => is_retryable(error),
+    })
+    .transaction(&mut conn, |conn| {
+        let id = ids.next().expect("9 is free");
+        count(3, conn)?;
+        let insert = diesel::insert_into(articles::table).values(article(id));
+        match insert.execute(conn) {
+            Err(Error::DatabaseError(UniqueViolation, _)) => Err(AppError::Taken(id)),
+            result => Ok(result?),
+        }
+    });
     assert!(matches!(result, Ok(1)), "{result:?}");
     assert_eq!(taken, [1, 2]);
     assert_eq!(counted(3, &mut conn), 1);
@@ -256,27 +243,19 @@ fn run_again(name: &str, set_up: &str, work: fn(&mut Conn) -> QueryResult<()>) {
     });
 }
 
-#[test]
-fn a_set_that_waited_too_long_can_be_run_again() {
-    if !IS_MYSQL {
-        return; // Elsewhere it waits for no row of others.
-    }
-    run_again("set_counter", GIVE_UP_SOON, |conn| {
-        BusyArticle { id: 1 }
-            .set_counter(busy_counters::views, 7, conn)
-            .map(drop)
-    });
-}
-
 type Query = fn(&mut Conn) -> QueryResult<()>;
 
-/// Under SERIALIZABLE, MySQL's and MariaDB's queries lock what they read.
+/// Under SERIALIZABLE, MySQL's and MariaDB's queries lock what they read. `set_counter` always does.
 #[test]
 fn a_query_that_waited_too_long_can_be_run_again() {
     if !IS_MYSQL {
         return; // Elsewhere queries wait for nobody.
     }
-    let queries: [(&str, Query); 5] = [
+    let queries: [(&str, Query); 6] = [
+        ("set_counter", |conn| {
+            let set = set_counter(busy_counters::views).of(1_i64).to(7);
+            set.execute(conn).map(drop)
+        }),
         ("counter_value", |conn| {
             article(1).counter_value(views, conn).map(drop)
         }),
@@ -336,4 +315,42 @@ fn what_fails_each_time_is_not_to_be_run_again() {
     }
     assert!(is_overflow(&too_much));
     assert!(!is_overflow(&no_such_article));
+}
+
+fn error(kind: DatabaseErrorKind, message: &str) -> Error {
+    Error::DatabaseError(kind, Box::new(message.to_owned()))
+}
+
+/// No test runs these servers. YugabyteDB's and CockroachDB's are the last two.
+#[test]
+fn conflicts_on_clusters_are_retryable() {
+    for message in [
+        "Plugin instructed the server to rollback the current transaction.",
+        "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT",
+        "Write conflict, txnStartTS=416617006551793665, conflictStartTS=416617018650001409, \
+         conflictCommitTS=416617023093080065, key={tableID=47} [try again later]",
+        "Information schema is changed during the execution of the statement(for example, table \
+         definition may be updated by other DDL ran in parallel). [try again later]",
+        "Error: KV error safe to retry [try again later]",
+        "[0] can not retry select for update statement",
+        "deadlock detected",
+    ] {
+        assert!(is_retryable(&error(Unknown, message)), "{message}");
+    }
+    let restart = "restart transaction: TransactionRetryWithProtoRefreshError: WriteTooOldError";
+    assert!(is_retryable(&error(SerializationFailure, restart)));
+    let ambiguous = "result is ambiguous: error=rpc error [exhausted]";
+    assert!(!is_retryable(&error(Unknown, ambiguous)));
+}
+
+#[test]
+fn errors_are_recognized_by_their_text_under_any_kind_but_that_of_a_duplicate() {
+    let later = DatabaseErrorKind::UnableToSendCommand;
+    assert!(is_retryable(&error(later, "deadlock detected")));
+    let later = DatabaseErrorKind::CheckViolation;
+    assert!(is_overflow(&error(later, "bigint out of range")));
+    let duplicate = "Duplicate entry 'Write conflict' for key 'posts.title'";
+    assert!(!is_retryable(&error(UniqueViolation, duplicate)));
+    let duplicate = "Duplicate entry 'integer overflow' for key 'posts.title'";
+    assert!(!is_overflow(&error(UniqueViolation, duplicate)));
 }

@@ -2,14 +2,15 @@
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel_counters::Drift;
 use diesel_counters::Period;
 use diesel_counters::dsl::{delete_counters, recount, set_counter};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Site;
 use diesel_counters_tests::schema::comments;
-use diesel_counters_tests::schema::site_counters::{errors, hits};
+use diesel_counters_tests::schema::site_counters::{self, errors, hits};
 
-use super::{day, insert_comment};
+use super::{added, day, insert_comment};
 use crate::TestDatabase;
 
 #[test]
@@ -22,7 +23,10 @@ fn a_site_is_counted_and_read_as_any_model_is() {
         increment(hits).on(on).by(n).execute(conn).unwrap();
     }
     assert_eq!(Site.counter_value((hits, errors), conn), Ok((1112, 2)));
-    assert_eq!(Site.counter_value_on(hits, first, conn), Ok(100));
+    assert_eq!(
+        counter_value(hits).of(&Site).on(first).get_result(conn),
+        Ok(100)
+    );
     let between = Site.counter_value_between(hits, ..=third, conn);
     assert_eq!(between, Ok(1100));
     assert_eq!(counter_value(hits).get_result::<i64>(conn), Ok(1112));
@@ -38,7 +42,7 @@ fn a_site_is_counted_and_read_as_any_model_is() {
 fn a_sites_counters_are_put_right_as_any_models_are() {
     let (conn, _database, _article) = &mut TestDatabase::with_connection();
     Site.incr_counter_by((hits, errors), (5, 1), conn).unwrap();
-    assert_eq!(Site.set_counter(hits, 50, conn), Ok(5));
+    assert_eq!(set_counter(hits).of(&Site).to(50).execute(conn), Ok(5));
     assert_eq!(set_counter(errors).to(7).execute(conn), Ok(1));
     assert_eq!(Site.counter_value((hits, errors), conn), Ok((50, 7)));
 
@@ -46,17 +50,17 @@ fn a_sites_counters_are_put_right_as_any_models_are() {
         insert_comment(1, body, conn).unwrap();
     }
     let source = comments::table.select(count_star());
-    assert_eq!(Site.recount(hits, source, conn), Ok(-48));
-    assert_eq!(recount(hits, source).of_all().execute(conn), Ok(0));
+    let corrected = recount(hits, source).of(&Site);
+    assert_eq!(added(corrected.execute::<(), _>(conn)), Ok(-48));
+    assert_eq!(recount(hits, source).execute::<(), _>(conn), Ok(vec![]));
     let both = comments::table.select((count_star(), count_star()));
-    assert_eq!(Site.recount((hits, errors), both, conn), Ok((0, -5)));
+    let corrected = recount((hits, errors), both).of(&Site);
+    let corrected = corrected.execute::<(), _>(conn).unwrap();
+    let counts = |drift: &Drift<(), _>| (drift.stored, drift.actual);
+    let counts: Vec<((i64, i64), (i64, i64))> = corrected.iter().map(counts).collect();
+    assert_eq!(counts, [((2, 7), (2, 2))]);
 
-    assert!(
-        delete_counters(diesel_counters_tests::schema::site_counters::table)
-            .of(&Site)
-            .execute(conn)
-            .unwrap()
-            > 0
-    );
+    let deleted = delete_counters(site_counters::table).of(&Site);
+    assert_eq!(deleted.execute(conn), Ok(1));
     assert_eq!(Site.counter_value((hits, errors), conn), Ok((0, 0)));
 }

@@ -6,7 +6,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, Pool};
 use diesel::result::Error;
-use diesel_counters::dsl::claim_slot;
+use diesel_counters::dsl::{claim_slot, set_counter};
 use diesel_counters::prelude::*;
 use diesel_counters::{ClaimSlots, Slot};
 use diesel_counters_tests::models::{BusyArticle, busy_counters};
@@ -142,33 +142,29 @@ fn one_slot_and_the_most_slots_can_be_chosen_from_in_each_way() {
         diesel::delete(article_counters::table)
             .execute(conn)
             .unwrap();
+        let count = || increment(busy_counters::views);
         for _ in 0..3 {
-            let one = increment(busy_counters::views).of(1_i64).slot(slot);
-            one.execute(conn).unwrap();
-            let many = increment(busy_counters::views)
-                .of_many([(1_i64, 1)])
-                .slot(slot);
+            count().of(1_i64).slot(slot).execute(conn).unwrap();
+            let many = count().of_many([(1_i64, 1)]).slot(slot);
             many.execute(conn).unwrap();
         }
-        let used = slots_used(conn);
-        assert!(
-            used.iter().all(|slot| slots.contains(slot)),
-            "{used:?} by {slot:?}"
-        );
+        let mut used = slots_used(conn).into_iter();
+        assert!(used.all(|slot| slots.contains(&slot)), "{slot:?}");
         assert_eq!(article.counter_value(views, conn), Ok(6));
 
         diesel::delete(article_counters::table)
             .execute(conn)
             .unwrap();
+        let count = || increment(lonely_counters::views);
         for _ in 0..2 {
-            let one = increment(lonely_counters::views).of(1_i64).slot(slot);
-            one.execute(conn).unwrap();
-            let many = increment(lonely_counters::views)
-                .of_many([(1_i64, 1)])
-                .slot(slot);
+            count().of(1_i64).slot(slot).execute(conn).unwrap();
+            let many = count().of_many([(1_i64, 1)]).slot(slot);
             many.execute(conn).unwrap();
         }
-        let set = LonelyArticle { id: 1 }.set_counter(lonely_counters::views, 9, conn);
+        let set = set_counter(lonely_counters::views)
+            .of(&LonelyArticle { id: 1 })
+            .to(9)
+            .execute(conn);
         assert_eq!(set, Ok(4));
         let counted = rows(article, conn).into_iter().filter(|row| row.views != 0);
         let counted: Vec<_> = counted.map(|row| (row.slot, row.views)).collect();

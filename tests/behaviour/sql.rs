@@ -8,6 +8,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use chrono::NaiveDate;
+use diesel::connection::SimpleConnection;
 use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date};
@@ -123,13 +124,13 @@ const OPERATIONS: &[Operation] = operations! { conn:
     set_days_by_month: set_counter(monthly_counters::views).of_days([(1_i64, monday(), 3)]).execute(conn);
     set_days_of_a_site: set_counter(site_counters::hits).of_days([((), monday(), 3)]).execute(conn);
     set_days_of_two_columns: set_counter(version_counters::downloads).of_days([((1, "1.0"), monday(), 3), ((2, "1.0"), monday(), 3)]).execute(conn);
-    recount: WeeklyArticle { id: 1 }.recount(weekly_counters::comments, comments_by_article(), conn);
-    recount_by_day: article(2).recount(article_counters::comments, comments_by_day!(), conn);
+    recount: recount(weekly_counters::comments, comments_by_article()).of(&WeeklyArticle { id: 1 }).execute::<i64, _>(conn);
+    recount_by_day: recount(article_counters::comments, comments_by_day!()).of(&article(2)).execute::<i64, _>(conn);
     recount_all: recount(weekly_counters::comments, comments_by_article()).execute::<i64, _>(conn);
     recount_all_by_day: recount(article_counters::comments, comments_by_day!()).between(monday()..=sunday()).execute(conn).map(drop::<Vec<Drift<i64>>>);
     recount_dry: recount((views, likes), articles::table.select((articles::id, 0.into_sql::<BigInt>(), 0.into_sql::<BigInt>()))).dry_run(conn).map(drop::<Vec<Drift<i64, _>>>);
-    recount_of_a_site: recount(site_counters::hits, comments::table.select((sql::<Date>("date('2026-03-02')"), count_star()))).of_all().execute(conn);
-    recount_of_two_columns: recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).under(1).execute(conn).map(drop::<Vec<Drift<(i32, String)>>>);
+    recount_of_a_site: recount(site_counters::hits, comments::table.select((sql::<Date>("date('2026-03-02')"), count_star()))).execute::<(), _>(conn);
+    recount_of_two_columns: recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).of(1).execute(conn).map(drop::<Vec<Drift<(i32, String)>>>);
 
     materialize: Article::materialize(views, articles::total_views).execute(conn);
     materialize_between: Article::materialize(views, articles::total_views).between(monday()..=sunday()).execute(conn);
@@ -145,8 +146,8 @@ const OPERATIONS: &[Operation] = operations! { conn:
     delete_counters: delete_counters(article_counters::table).of(1_i64).execute(conn);
     delete_counters_of_many: delete_counters(article_counters::table).of_many([1_i64, 2, 3]).execute(conn);
     delete_counters_of_two_columns: delete_counters(reaction_counters::table).of((1_i64, "👍")).execute(conn);
-    delete_counters_under: delete_counters(version_counters::table).under(1).execute(conn);
-    delete_counters_of_a_site: delete_counters(site_counters::table).execute(conn);
+    delete_counters_of_a_prefix: delete_counters(version_counters::table).of(1).execute(conn);
+    delete_counters_of_a_site: delete_counters(site_counters::table).of(()).execute(conn);
 };
 
 #[test]
@@ -159,32 +160,17 @@ fn the_sql_of_every_statement_is_a_file() {
             .unwrap();
     }
     // Rows to merge, also on SQLite.
-    for slot in [3, 5] {
-        let of_row = (
-            article_counters::day.eq(monday()),
-            article_counters::slot.eq(slot),
-        );
-        let row = (article_counters::article_id.eq(1), of_row, views.eq(1));
-        let insert = diesel::insert_into(article_counters::table).values(row);
-        insert.execute(conn).unwrap();
-        let of_row = (
-            site_counters::day.eq(monday()),
-            site_counters::slot.eq(slot),
-        );
-        let row = (of_row, site_counters::hits.eq(1));
-        let insert = diesel::insert_into(site_counters::table).values(row);
-        insert.execute(conn).unwrap();
-        let of_row = (
-            reaction_counters::day.eq(monday()),
-            reaction_counters::slot.eq(slot),
-        );
-        let of_entity = (
-            reaction_counters::article_id.eq(1),
-            reaction_counters::emoji.eq("👍"),
-        );
-        let row = (of_entity, of_row, reaction_counters::given.eq(1));
-        let insert = diesel::insert_into(reaction_counters::table).values(row);
-        insert.execute(conn).unwrap();
+    for (table, key) in [
+        ("article_counters (article_id, day, slot, views)", "1, "),
+        ("site_counters (day, slot, hits)", ""),
+        (
+            "reaction_counters (article_id, emoji, day, slot, given)",
+            "1, '👍', ",
+        ),
+    ] {
+        let [one, other] = [3, 5].map(|slot| format!("({key}'2026-03-02', {slot}, 1)"));
+        let insert = format!("INSERT INTO {table} VALUES {one}, {other}");
+        conn.batch_execute(&insert).unwrap();
     }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER);
     let (updates, mut names) = (env::var_os("UPDATE_SQL").is_some(), BTreeSet::new());

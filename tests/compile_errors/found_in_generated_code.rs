@@ -33,8 +33,6 @@ fn main() -> QueryResult<()> {
     article.incr_counter_by(likes, 2, conn)?;
     article.incr_counter_by(likes, -1, conn)?;
     article.incr_counter_by((views, likes), (1, 2), conn)?;
-    article.set_counter(likes, 7, conn)?;
-    article.set_counter(likes, 0, conn)?;
     increment(likes).of(1_i64).execute(conn)?;
     increment((likes, views)).of_many([(1_i64, (1, 1))]).execute(conn)?;
     increment(likes).of_many([(1_i64, 1)]).execute(conn)?;

@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_counters::HasCounters as DeriveHasCounters;
-use diesel_counters::dsl::{delete_counters, set_counter, total};
+use diesel_counters::dsl::{set_counter, total};
 use diesel_counters::prelude::*;
 
 diesel::table! {
@@ -41,7 +41,6 @@ fn main() {
     // A column of the key is missing.
     increment(given).of(1).execute(conn).unwrap();
     let _ = set_counter(given).of(1);
-    let _ = delete_counters(reaction_counters::table).of(1);
     article.incr_counter(given, conn).unwrap();
 
     // A column has another type, or there are too many.

@@ -2,7 +2,7 @@
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;
-use diesel_counters::dsl::total;
+use diesel_counters::dsl::{recount, total};
 use diesel_counters::prelude::*;
 
 diesel::table! {
@@ -100,11 +100,11 @@ fn of_what_is_no_range(conn: &mut SqliteConnection, article: &Article) {
 }
 
 fn a_recount_from_something_else(conn: &mut SqliteConnection, article: &Article) {
-    let _ = article.recount(article_counters::views, comments::table.select(comments::id), conn);
+    let _ = recount(article_counters::views, comments::table.select(comments::id)).of(article).execute::<i64, _>(conn);
     let by_author = comments::table
         .group_by(comments::author)
         .select((comments::author, count_star()));
-    let _ = article.recount(article_counters::views, by_author, conn);
+    let _ = recount(article_counters::views, by_author).of(article).execute::<i64, _>(conn);
 }
 
 fn into_a_column_that_is_not_bigint() {

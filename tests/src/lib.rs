@@ -5,6 +5,17 @@ pub mod models;
 pub mod schema;
 pub mod watch;
 
+use diesel::connection::Connection;
+use diesel::result::Error;
+
+/// A transaction that writes, on a server. SQLite's begins in another way.
+pub fn write_transaction<C: Connection, T, E: From<Error>>(
+    conn: &mut C,
+    f: impl FnOnce(&mut C) -> Result<T, E>,
+) -> Result<T, E> {
+    conn.transaction(f)
+}
+
 /// Tables that are named with their schema, which is called otherwise on each database.
 #[macro_export]
 macro_rules! tables_in_schema {

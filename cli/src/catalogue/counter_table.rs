@@ -49,6 +49,24 @@ impl TryFrom<Table> for CounterTable {
     }
 }
 
+/// Whether `check` without a table's name checks this one. Many tables that count nothing have a day
+/// and a small number in the key, so the table needs a counter, too.
+pub fn is_meant_to_count(table: &Table) -> bool {
+    let begins_at_0 = |counter: &Column| counter.default.as_deref().is_some_and(is_zero);
+    let is_counter_table = CounterTable::try_from(table.clone()).is_ok_and(|table| {
+        let mut counters = table.counters.iter();
+        counters.any(|counter| !counter.nullable && begins_at_0(counter))
+    });
+    table.name.ends_with("_counters") || is_counter_table
+}
+
+/// As in `0`, `'0'::bigint` and `(0)`.
+pub fn is_zero(default: &str) -> bool {
+    let value = default.split("::").next().unwrap_or_default();
+    let digits = value.trim_matches(|c: char| c.is_whitespace() || "'()".contains(c));
+    digits.parse() == Ok(0.0)
+}
+
 impl CounterTable {
     /// The counter of this name.
     ///
@@ -67,21 +85,6 @@ impl CounterTable {
                     names.join(", ")
                 ),
             }
-        })
-    }
-
-    /// The columns of the entity's key.
-    ///
-    /// # Errors
-    ///
-    /// If there is none.
-    pub fn of_entities(&self) -> Result<&[Column]> {
-        let entity = (!self.entity.is_empty()).then_some(&*self.entity);
-        entity.with_context(|| {
-            format!(
-                "{} counts for one thing only: its primary key ({}, {}) has no entity",
-                self.table, self.day.name, self.slot.name
-            )
         })
     }
 }
@@ -116,8 +119,7 @@ impl Index {
     }
 
     /// Whether an increment can conflict in this index without conflicting in the key.
-    pub fn conflicts_besides<'k>(&self, key: impl IntoIterator<Item = &'k str>) -> bool {
-        let is_in_it = |name: &str| self.columns.iter().any(|column| column == name);
-        self.unique && !key.into_iter().all(is_in_it)
+    pub fn conflicts_besides(&self, key: &[String]) -> bool {
+        self.unique && !key.iter().all(|name| self.columns.contains(name))
     }
 }

@@ -25,12 +25,6 @@ pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
     )
 }
 
-/// The counter tables of the database, by name.
-pub fn counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
-    let tables = tables(conn)?.into_iter();
-    Ok(tables.filter_map(|table| table.try_into().ok()).collect())
-}
-
 /// The counter table of this name, which may be `schema.table`.
 ///
 /// # Errors
@@ -38,12 +32,7 @@ pub fn counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
 /// If there is none. The error names the counter tables.
 pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTable> {
     match CounterTable::try_from(table(conn, name)?) {
-        Ok(table) => {
-            if table.entity.iter().any(|key| key.equals_in.is_some()) {
-                conn.find_operators()?;
-            }
-            Ok(table)
-        }
+        Ok(table) => Ok(table),
         Err(table) => bail!(
             "{table} is not a counter table: its primary key is not (entity, day DATE, slot SMALLINT), \
              with up to five columns for the entity, or (day, slot). `diesel-counters check {table}` says \
@@ -55,16 +44,15 @@ pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTabl
 
 /// `the counter tables are a, b`
 fn which_there_are(conn: &mut AnyConnection) -> Result<String> {
-    let mut all = counter_tables(conn)?;
+    let all = tables(conn)?
+        .into_iter()
+        .filter_map(|table| CounterTable::try_from(table).ok());
     // Other tables have a day and a small number in the key, too.
-    all.retain(|counters| !counters.counters.is_empty());
-    let names = all.iter().map(|counters| counters.table.to_string());
-    let names: Vec<_> = names.collect();
+    let all = all.filter(|counters| !counters.counters.is_empty());
+    let names: Vec<_> = all.map(|counters| counters.table.to_string()).collect();
     Ok(match names.as_slice() {
-        [] => {
-            "this database has no counter table: `diesel-counters generate migration` creates one"
-                .to_owned()
-        }
+        [] => "this database has no counter table: `diesel-counters generate migration` prints one"
+            .to_owned(),
         [one] => format!("the counter table is {one}"),
         names => format!("the counter tables are {}", names.join(", ")),
     })

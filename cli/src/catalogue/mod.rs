@@ -5,7 +5,6 @@ mod find;
 mod mysql;
 mod postgres;
 mod rows;
-mod shape;
 mod sqlite;
 
 use anyhow::Result;
@@ -13,9 +12,8 @@ use diesel_counters::Dialect;
 
 pub use crate::period::{comment, statement_of};
 pub use crate::table::{Column, Index, Kind, Parent, Table};
-pub use counter_table::{CounterTable, MAX_COLUMNS};
+pub use counter_table::{CounterTable, MAX_COLUMNS, is_meant_to_count, is_zero};
 pub use find::{counter_table, table};
-pub use shape::{Shape, is_meant_to_count, is_zero};
 
 use crate::connection::AnyConnection;
 use crate::table::Named;

@@ -36,9 +36,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     indexes: "
     SELECT CAST(t.table_schema AS CHAR) AS in_schema,
            CAST(t.table_name AS CHAR) AS table_name, CAST(s.index_name AS CHAR) AS index_name,
-           s.non_unique = 0 AS is_unique, TRUE AS is_whole,
-           s.index_name = 'PRIMARY' AS is_primary,
-           FALSE AS is_of_constraint,
+           s.non_unique = 0 AS is_unique, s.index_name = 'PRIMARY' AS is_primary,
            COALESCE(CAST(s.column_name AS CHAR), '(expression)') AS column_name,
            FALSE AS is_included
     FROM information_schema.tables t

@@ -45,11 +45,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     indexes: "
     SELECT n.nspname::text AS in_schema,
            c.relname::text AS table_name, i.relname::text AS index_name,
-           x.indisunique AS is_unique,
-           x.indisvalid AND x.indimmediate AND x.indpred IS NULL AS is_whole,
-           x.indisprimary AS is_primary,
-           EXISTS (SELECT FROM pg_constraint o WHERE o.conindid = x.indexrelid AND o.contype IN ('p', 'u'))
-               AS is_of_constraint,
+           x.indisunique AS is_unique, x.indisprimary AS is_primary,
            coalesce(a.attname::text, pg_get_indexdef(x.indexrelid, k.position::int, true))
                AS column_name,
            k.position > x.indnkeyatts AS is_included

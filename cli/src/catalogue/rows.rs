@@ -34,8 +34,8 @@ type OfColumnTypes = (
 /// The schema, the table, an index, a column of it, and whether that is only included. Ordered by index,
 /// and by the columns' order in it.
 type IndexRow = (String, String, OfIndex, String, bool);
-type OfIndex = (String, bool, bool, bool, bool);
-type IndexTypes = (Text, Text, (Text, Bool, Bool, Bool, Bool), Text, Bool);
+type OfIndex = (String, bool, bool);
+type IndexTypes = (Text, Text, (Text, Bool, Bool), Text, Bool);
 
 /// The schema, the table, the first column, the name if there are several, and what it refers to.
 type ForeignKeyRow = (String, String, String, Opt, Parent);
@@ -84,7 +84,7 @@ impl Catalogue {
             let Some(table) = find(&mut tables, &in_schema, &table) else {
                 continue;
             };
-            let (name, unique, whole, primary, of_constraint) = of_index;
+            let (name, unique, primary) = of_index;
             if primary {
                 table.primary_key.push(column.clone());
             }
@@ -94,9 +94,7 @@ impl Catalogue {
                     columns: Vec::new(),
                     included: Vec::new(),
                     unique,
-                    whole,
                     primary,
-                    of_constraint,
                 });
             }
             if let Some(index) = table.indexes.last_mut() {

@@ -27,12 +27,12 @@ pub const CATALOGUE: Catalogue = Catalogue {
     ORDER BY t.name, c.cid",
     indexes: "
     SELECT t.schema AS in_schema, t.name AS table_name, 'PRIMARY KEY' AS index_name,
-           1 AS is_unique, 1 AS is_whole, 1 AS is_primary, 1 AS is_of_constraint,
+           1 AS is_unique, 1 AS is_primary,
            c.name AS column_name, 0 AS is_included, c.pk AS position
     FROM pragma_table_list t JOIN pragma_table_info(t.name) c ON c.pk > 0
     WHERE {where}
     UNION ALL
-    SELECT t.schema, t.name, l.name, l.\"unique\", NOT l.partial, 0, l.origin <> 'c',
+    SELECT t.schema, t.name, l.name, l.\"unique\", 0,
            coalesce(x.name, '(expression)'), 0, x.seqno
     FROM pragma_table_list t
     JOIN pragma_index_list(t.name) l ON l.origin <> 'pk'

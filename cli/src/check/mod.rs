@@ -1,30 +1,28 @@
 //! `check`: compares live tables with the shape of a counter table.
 
 mod fault;
-mod owners;
 mod shape;
 mod triggers;
-mod writes;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
 
-use crate::catalogue::{self, Shape, Table, is_meant_to_count, table};
+use crate::catalogue::{self, CounterTable, Table, is_meant_to_count, table};
 use crate::connection::AnyConnection;
+use crate::database::Joined;
 use crate::options::Options;
 use crate::output::{printable, wrapped};
 
 use fault::{Fault, Severity, wrong};
-use triggers::Triggers;
 
 /// Find what is wrong or slow about counter tables, and print the SQL that corrects it.
 ///
 /// It checks the triggers of `generate trigger` too.
 ///
-/// It changes nothing. Without TABLE, it checks all counter tables, all tables named …_counters,
-/// and those with a DATE and a column named slot in a unique key. Exits with 3 if it finds a fault.
+/// It changes nothing. Without TABLE, it checks all counter tables, and all tables named …_counters.
+/// Exits with 3 if it finds a fault.
 #[derive(Args)]
 #[command(after_help = "Examples:
   diesel-counters check
@@ -58,52 +56,59 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
         let named = args.tables.iter().map(|name| table(conn, name));
         named.collect::<Result<_>>()?
     };
-    let mut triggers = Triggers::load(conn)?;
-    if found.is_empty() && triggers.is_empty() {
+    let named = if args.tables.is_empty() { &[] } else { &*found };
+    let of_triggers = triggers::check(named, conn)?;
+    if found.is_empty() && of_triggers.is_empty() {
         bail!(
             "this database has no counter table: is it the right database? \
-             `diesel-counters generate migration` creates one"
+             `diesel-counters generate migration` prints one"
         );
     }
     let mut tables = Vec::new();
-    for table in found {
-        let faults = check(&table, &mut triggers, conn)?;
-        tables.push(Checked::new(table.to_string(), faults));
+    for table in &found {
+        tables.push(Checked::new(table.to_string(), check(table, conn)?));
     }
-    if args.tables.is_empty() {
-        let left = triggers.left().into_iter();
-        tables.extend(left.map(|(table, faults)| Checked::new(table, faults)));
-    }
+    let of_triggers = of_triggers.into_iter();
+    tables.extend(of_triggers.map(|(rows, faults)| Checked::new(rows, faults)));
     let good = tables.iter().all(|table| table.good);
     let report = Report { good, tables };
     options.print(&report, || report.tables.iter().map(text).collect())?;
     Ok(!good)
 }
 
-fn check(table: &Table, triggers: &mut Triggers, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+fn check(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
-    match Shape::guess(table) {
-        Some(shape) => {
+    match CounterTable::try_from(table.clone()) {
+        Ok(counters) => {
             for check in shape::CHECKS {
-                faults.extend(check(&shape, conn)?);
+                faults.extend(check(&counters, conn)?);
             }
             // A table that has to be created again, or changed, gets a comment then.
             if faults.iter().all(|fault| fault.severity == Severity::Note) {
-                faults.extend(shape::period(&shape, conn)?);
+                faults.extend(shape::period(&counters, conn));
             }
         }
-        None => {
-            let what = "It has no columns of a day and a slot.";
-            let cost = "It is not a counter table: diesel_counters cannot count in it.";
-            faults.push(wrong("no_key", what, cost).remedy(format!(
-                "Create a counter table beside it: \
-                 diesel-counters generate migration create_{}_counters --counters … --entity …",
-                table.name
-            )));
-        }
+        Err(_) => faults.push(not_a_counter_table(table)),
     }
-    faults.extend(triggers.faults(table));
     Ok(faults)
+}
+
+fn not_a_counter_table(table: &Table) -> Fault {
+    let key = table
+        .primary_key
+        .iter()
+        .filter_map(|name| table.column(name));
+    let key = key.map(|column| format!("{} {}", column.name, column.sql_type));
+    let what = format!(
+        "Its primary key is not the columns of an entity, up to five, then a DATE and a SMALLINT: ({}).",
+        key.joined(", ")
+    );
+    let cost = "It is not a counter table: diesel_counters does not compile with it.";
+    wrong("no_key", what, cost).remedy(format!(
+        "Change the key, or create a counter table beside it: diesel-counters generate migration {} \
+         --counters … --entity …",
+        table.name
+    ))
 }
 
 impl Checked {

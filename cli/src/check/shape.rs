@@ -6,20 +6,18 @@ use diesel::sql_types::Bool;
 use diesel_counters::Dialect;
 
 use super::fault::{Fault, note, slow, wrong};
-use crate::catalogue::{self, Column, Index, Kind, MAX_COLUMNS, Shape, is_zero, statement_of};
+use crate::catalogue::{self, Column, CounterTable, is_zero, statement_of};
 use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES, SQLITE};
 use crate::partition;
 use crate::period::Period;
 use crate::sql::sql;
 
-type Check = fn(&Shape<'_>, &mut AnyConnection) -> Result<Vec<Fault>>;
+type Check = fn(&CounterTable, &mut AnyConnection) -> Result<Vec<Fault>>;
 
 /// What a table is checked for, in the order of the output.
-pub const CHECKS: [Check; 9] = [
-    key,
-    null_key,
-    types_of_key,
+pub const CHECKS: [Check; 7] = [
+    fixed_width,
     collations,
     columns,
     storage,
@@ -38,93 +36,25 @@ fn instead(conn: &AnyConnection, change: impl Into<String>) -> String {
     }
 }
 
-fn key(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let (key, wanted) = (&shape.table.primary_key, shape.key());
-    let names = wanted.join(", ");
-    let is_same_set = |names: &[String]| {
-        names.len() == wanted.len() && names.iter().all(|name| wanted.contains(&&**name))
+/// `format_type` of PostgreSQL writes it in these ways.
+fn fixed_width(shape: &CounterTable, _: &mut AnyConnection) -> Result<Vec<Fault>> {
+    let is_fixed = |column: &&Column| {
+        matches!(
+            column.sql_type.split('(').next(),
+            Some("character" | "bpchar")
+        )
     };
-    let unique = |index: &&Index| index.unique && is_same_set(&index.columns);
-    let mut indexes = shape.table.indexes.iter().filter(unique);
-    let fault = if shape.entity.len() > MAX_COLUMNS {
-        let what = format!("Its key is ({names}), of which more than five are the entity's.");
-        let cost = "diesel_counters does not compile with it.";
-        let remedy = "Count by fewer columns, such as the id of a row that has the others.";
-        return Ok(vec![wrong("key_columns", what, cost).remedy(remedy)]);
-    } else if *key == wanted && indexes.any(|index| index.primary && index.whole) {
-        return Ok(Vec::new());
-    } else if *key != wanted && is_same_set(key) {
-        let what = format!("Its primary key is ({}), not ({names}).", key.join(", "));
-        let cost = "The rows of one entity are not next to each other: a read of its count scans all \
-                    rows. diesel_counters does not compile with it.";
-        slow("key_order", what, cost)
-    } else if !indexes.any(|index| index.whole) {
-        let what = format!("No key that is whole and not deferrable makes ({names}) unique.");
-        let cost = match conn.dialect() {
-            Dialect::MySql => {
-                "Each increment adds a row of its own, and never adds to an existing one."
-            }
-            _ => "Each increment fails: its ON CONFLICT needs a unique key.",
-        };
-        wrong("no_unique_key", what, cost)
-    } else {
-        let what = format!(
-            "({names}) is unique, but its primary key is ({}).",
-            key.join(", ")
-        );
-        let cost = "Each increment writes two indexes, and on MySQL and MariaDB locks rows in both. \
-                    diesel_counters does not compile with it.";
-        slow("not_primary_key", what, cost)
-    };
-    let remedy = format!("Make ({names}) the primary key, in this order.");
-    Ok(vec![fault.remedy(instead(conn, remedy))])
-}
-
-/// Only SQLite has it.
-fn null_key(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let key = &shape.table.primary_key;
-    let columns = shape.key_columns();
-    let nullable = columns.filter(|column| column.nullable && key.contains(&column.name));
-    let cost = "SQLite treats each NULL as different: an increment adds a row, and never adds to an \
-                existing one.";
     let fault = |column: &Column| {
-        let what = format!("{} may be NULL, though in the primary key.", column.name);
-        wrong("null_key", what, cost).remedy(instead(conn, ""))
+        let what = format!("{} is {}, not TEXT.", column.name, column.sql_type);
+        let cost = "Diesel binds a TEXT. PostgreSQL compares it with the column as TEXT, which no \
+                    index has: each read scans the whole table.";
+        slow("fixed_width", what, cost).remedy("Make it a TEXT.")
     };
-    Ok(nullable.map(fault).collect())
-}
-
-fn types_of_key(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let mut faults = Vec::new();
-    let mut fault =
-        |column: &Column, found: fn(_, String, &'static str) -> Fault, name, wanted, cost| {
-            let what = format!("{} is {}, not {wanted}.", column.name, column.sql_type);
-            faults.push(
-                found(name, what, cost).remedy(instead(conn, format!("Make it a {wanted}."))),
-            );
-        };
-    if !shape.table.holds_days(shape.day) {
-        let cost = "diesel_counters does not compile with it. A column that holds a time as well, or a \
-                    day in several spellings, has many rows for one day.";
-        fault(shape.day, wrong, "day_type", "DATE", cost);
-    }
-    if !shape.table.holds_slots(shape.slot) {
-        let cost = "diesel_counters does not compile with it.";
-        fault(shape.slot, wrong, "slot_type", "SMALLINT", cost);
-    }
-    for column in &shape.entity {
-        // `format_type` of PostgreSQL writes it in these ways.
-        if let Some("character" | "bpchar") = column.sql_type.split('(').next() {
-            let cost = "Diesel binds a TEXT. PostgreSQL compares it with the column as TEXT, which no \
-                        index has: each read scans the whole table.";
-            fault(column, slow, "fixed_width", "TEXT", cost);
-        }
-    }
-    Ok(faults)
+    Ok(shape.entity.iter().filter(is_fixed).map(fault).collect())
 }
 
 /// Collations of the key that take different texts as equal.
-fn collations(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+fn collations(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
     for entity in &shape.entity {
         let Some(collation) = &entity.loose_collation else {
@@ -160,15 +90,16 @@ fn collations(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>
 }
 
 /// The columns outside of the key: the counters, and those that stop increments.
-fn columns(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let (table, database) = (shape.table, conn.database());
+fn columns(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    let (table, database) = (&shape.table, conn.database());
     let mut faults = Vec::new();
     if shape.counters.is_empty() {
         faults.push(note("no_counter", "It has no counter.", "Nothing can be counted in it.").remedy(
-            "Add a column for each counter, as `diesel-counters generate migration` writes them.",
+            "Add a BIGINT column for each counter, as `diesel-counters generate migration` writes them.",
         ));
     }
-    for column in &table.columns {
+    let is_outside = |column: &&Column| !table.primary_key.contains(&column.name);
+    for column in table.columns.iter().filter(is_outside) {
         let name = &column.name;
         let set_default = |fault: Fault, default| match database {
             SQLITE => fault.remedy(instead(conn, "")),
@@ -180,46 +111,35 @@ fn columns(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
                     database.quoted(name)
                 )),
         };
-        if !shape.is_counter(column) {
-            let has_value = column.nullable || column.default.is_some();
-            if !(shape.is_key(column) || has_value || column.auto_increment || column.generated) {
-                let what = format!("{name} is NOT NULL and has no default.");
-                let cost = "An increment that adds a row fails, because it sets the key and the \
-                            counters only.";
-                faults.push(set_default(wrong("no_default", what, cost), "…"));
+        let is_counter = shape.counters.contains(column);
+        let has_value = column.nullable || column.auto_increment || column.generated;
+        match column.default.as_deref() {
+            _ if is_counter && column.nullable => {
+                let cost = "NULL + 1 is NULL: the counts of such a row are lost.";
+                let fault = wrong("null_counter", format!("{name} may be NULL."), cost);
+                let change =
+                    "Make it BIGINT NOT NULL DEFAULT 0, and correct its values before that.";
+                faults.push(fault.remedy(instead(conn, change)));
             }
-            continue;
-        }
-        let change = "Make it BIGINT NOT NULL DEFAULT 0, and correct its values before that.";
-        if !table.holds_counts(column) {
-            let cost = match database.stored_as(column.kind) {
-                Kind::Real => "A large floating-point number does not count by ones.",
-                Kind::SmallInt => "Increments fail from 32,767 on.",
-                Kind::Integer => "Increments fail from 2,147,483,647 on.",
-                _ => "diesel_counters counts in BIGINT columns only.",
-            };
-            let what = format!("{name} is {}, not BIGINT.", column.sql_type);
-            faults.push(wrong("counter_type", what, cost).remedy(instead(conn, change)));
-        }
-        if column.nullable {
-            let cost = "NULL + 1 is NULL: the counts of such a row are lost.";
-            let fault = wrong("null_counter", format!("{name} may be NULL."), cost);
-            faults.push(fault.remedy(instead(conn, change)));
-        } else if column.default.is_none() {
-            let cost = "An increment of other counters that adds a row fails.";
-            let fault = wrong("no_default", format!("{name} has no default."), cost);
-            faults.push(set_default(fault, "0"));
-        } else if let Some(default) = column.default.as_ref().filter(|value| !is_zero(value)) {
-            let what = format!("The default of {name} is {default}, not 0.");
-            let cost = "An increment of other counters that adds a row adds this much to it.";
-            faults.push(set_default(wrong("default_not_0", what, cost), "0"));
+            None if !has_value => {
+                let what = format!("{name} is NOT NULL and has no default.");
+                let cost = "An increment that adds a row sets the key and its own counters only: it fails.";
+                let default = if is_counter { "0" } else { "…" };
+                faults.push(set_default(wrong("no_default", what, cost), default));
+            }
+            Some(default) if is_counter && !is_zero(default) => {
+                let what = format!("The default of {name} is {default}, not 0.");
+                let cost = "An increment of other counters that adds a row adds this much to it.";
+                faults.push(set_default(wrong("default_not_0", what, cost), "0"));
+            }
+            _ => {}
         }
     }
     Ok(faults)
 }
 
 /// A table whose rows a crash or a rollback loses.
-fn storage(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+fn storage(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let Some(storage) = &shape.table.unsafe_storage else {
         return Ok(Vec::new());
     };
@@ -235,14 +155,14 @@ fn storage(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
             "SET LOGGED",
         ),
     };
-    let table = conn.database().table_name(shape.table);
+    let table = conn.database().table_name(&shape.table);
     let fault = wrong(name, format!("Its storage is {storage}."), cost);
     let fault = fault.remedy("Change it. This rewrites the table, and blocks writes.");
     Ok(vec![fault.run(format!("ALTER TABLE {table} {change};"))])
 }
 
 /// SQLite stores anything in a column of a table that is not STRICT.
-fn integers(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+fn integers(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
     if conn.dialect() != Dialect::Sqlite || shape.table.strict {
         return Ok(faults);
@@ -265,24 +185,27 @@ fn integers(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
             faults.push(wrong("unchecked", what, cost).remedy(instead(conn, "")));
         }
         let other = format!("typeof({}) NOT IN ('integer', 'null')", SQLITE.quoted(name));
-        // All values of a REAL column are floating-point numbers.
-        if counter.kind != Kind::Real && SQLITE.count(shape.table, &other, conn)? > 0 {
+        let rows = format!(
+            "SELECT * FROM {} WHERE {other}",
+            SQLITE.table_name(&shape.table)
+        );
+        let is_any = sql(format!("SELECT EXISTS ({rows})")).typed::<Bool>();
+        if is_any.get_result::<bool>(conn)? {
             let what = format!("A row has a value of {name} that is not an integer.");
             let fault = wrong("no_integer", what, "A sum over it is an error.");
             let fault = fault.remedy("Look at it, and correct the count before anything else.");
-            let table = SQLITE.table_name(shape.table);
-            faults.push(fault.run(format!("SELECT * FROM {table} WHERE {other};")));
+            faults.push(fault.run(rows + ";"));
         }
     }
     Ok(faults)
 }
 
 /// The indexes besides the primary key.
-fn indexes(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+fn indexes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
     for index in shape.table.indexes.iter().filter(|index| !index.primary) {
         let name = &index.name;
-        if index.conflicts_besides(shape.key()) {
+        if index.conflicts_besides(&shape.table.primary_key) {
             let what = format!(
                 "{name} is a unique index on ({}).",
                 index.columns.join(", ")
@@ -322,13 +245,13 @@ const REPLICATED: &str = "
     FROM (SELECT to_regclass(";
 
 /// A table of PostgreSQL that several nodes write, by logical replication.
-fn nodes(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+fn nodes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
     if conn.dialect() != Dialect::PostgreSql {
         return Ok(faults);
     }
-    let table = POSTGRES.table_name(shape.table);
-    let replicated = sql(REPLICATED).bind(&*table).sql(") AS oid) AS of_table");
+    let table = POSTGRES.table_name(&shape.table);
+    let replicated = sql(REPLICATED).bind(&table).sql(") AS oid) AS of_table");
     if !replicated.typed::<Bool>().get_result::<bool>(conn)? {
         return Ok(faults);
     }
@@ -350,27 +273,17 @@ fn nodes(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     Ok(faults)
 }
 
-/// The period that the table counts by, as the database has it.
-pub fn period(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let (table, day) = (shape.table, shape.day);
-    if table.primary_key != shape.key() || !table.holds_days(day) {
-        return Ok(Vec::new());
+/// The period that the table counts by, if the database does not have it.
+pub fn period(shape: &CounterTable, conn: &AnyConnection) -> Option<Fault> {
+    if shape.period().is_some() {
+        return None;
     }
-    let fault = match table.period(day) {
-        Ok(Some(_)) => return Ok(Vec::new()),
-        Ok(None) => note(
-            "no_period",
-            "The database does not have the period that it counts by.",
-            "fold into weeks, months or years, and materialize of some days, require it, or --period.",
-        ),
-        Err(lines) => wrong(
-            "unreadable_period",
-            format!("The comment of {} is no period: {lines}", day.name),
-            "compact, fold and materialize fail.",
-        ),
-    };
-    let statement = statement_of(table, day, Period::Day, conn.database());
-    Ok(vec![match statement {
+    let fault = note(
+        "no_period",
+        "The database does not have the period that it counts by.",
+        "fold into weeks, months or years requires it, or --period.",
+    );
+    Some(match statement_of(shape, Period::Day, conn.database()) {
         Some(statement) => fault.run(statement).remedy(
             "Write it into a comment, with the period of its counter_table!: day, which is the \
              default, week, month, year or total. This changes no row.",
@@ -379,5 +292,5 @@ pub fn period(shape: &Shape<'_>, conn: &mut AnyConnection) -> Result<Vec<Fault>>
             "SQLite cannot change a comment: give --period, or create another table with \
              `diesel-counters generate migration --period …`, and copy the rows.",
         ),
-    }])
+    })
 }

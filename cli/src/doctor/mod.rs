@@ -6,9 +6,6 @@ mod postgres;
 mod sqlite;
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use diesel::QueryableByName;
@@ -22,26 +19,19 @@ use crate::options::Options;
 use crate::output::{printable, wrapped};
 pub use lock_data::row as lock_row;
 
-/// Show which rows of a counter table sessions wait for, who holds them, and what to do.
+/// Show which rows of a counter table sessions wait for now, who holds them, and what to do.
 ///
-/// It looks five times a second, and changes nothing. Exits with 3 if it finds contention: a session
-/// that waits, or SQLite's write lock held.
+/// It changes nothing. Exits with 3 if it finds contention: a session that waits, or SQLite's write lock
+/// held. On MySQL it reads performance_schema.data_locks, which lists every row lock of the server: where
+/// many rows are locked, that costs a busy server time and memory.
 #[derive(clap::Args)]
-#[command(after_help = "Example:
-  diesel-counters doctor article_counters --watch 30")]
+#[command(after_help = "Examples:
+  diesel-counters doctor article_counters
+  watch -n 1 diesel-counters doctor article_counters")]
 pub struct Doctor {
     /// The counter table, such as article_counters or blog.article_counters.
     table: String,
-    /// How many seconds to look for; 0 looks once.
-    ///
-    /// On MySQL each look reads performance_schema.data_locks, which lists every row lock of
-    /// the whole server: where many rows are locked, that costs a busy server time and memory.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5,
-          value_parser = clap::value_parser!(u64).range(..=86_400))]
-    watch: u64,
 }
-
-const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
 /// What is waited for: its name in JSON, and what to do.
 type Kind = [&'static str; 2];
@@ -71,7 +61,6 @@ const WRITE_LOCK: Kind = [
 struct Wait {
     kind: Kind,
     on: String,
-    /// How many wait at once.
     sessions: usize,
     /// The longest wait.
     seconds: f64,
@@ -79,51 +68,30 @@ struct Wait {
     holder: Option<String>,
 }
 
-impl Wait {
-    /// Adds it to those that wait for the same, so that their sessions are `sessions`.
-    fn join(self, waits: &mut Vec<Wait>, sessions: fn(usize, usize) -> usize) {
-        let same = |other: &&mut Wait| (other.kind, &other.on) == (self.kind, &self.on);
-        let Some(other) = waits.iter_mut().find(same) else {
-            return waits.push(self);
-        };
-        other.sessions = sessions(other.sessions, self.sessions);
-        if self.seconds >= other.seconds {
-            (other.seconds, other.holder) = (self.seconds, self.holder);
-        }
-    }
-}
-
 /// Returns whether it found contention.
 pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
     let conn = &mut options.connect()?;
     let counters = &counter_table(conn, &doctor.table)?;
-    let mut looks = Looks {
+    let mut look = Look {
         conn,
         counters,
         not_seen: Vec::new(),
-        rows: HashMap::new(),
     };
-    let begun = Instant::now();
-    let (mut number, mut with_contention) = (0, 0);
-    let mut waits = Vec::new();
-    loop {
-        let mut now = Vec::new();
-        for wait in looks.look()? {
-            wait.join(&mut now, usize::saturating_add);
+    let mut waits: Vec<Wait> = Vec::new();
+    for wait in look.waits()? {
+        let same = |other: &&mut Wait| (other.kind, &other.on) == (wait.kind, &wait.on);
+        let Some(other) = waits.iter_mut().find(same) else {
+            waits.push(wait);
+            continue;
+        };
+        other.sessions += 1;
+        if wait.seconds >= other.seconds {
+            (other.seconds, other.holder) = (wait.seconds, wait.holder);
         }
-        number += 1;
-        with_contention += usize::from(!now.is_empty());
-        for wait in now {
-            wait.join(&mut waits, usize::max);
-        }
-        if begun.elapsed().as_secs() >= doctor.watch {
-            break;
-        }
-        sleep(BETWEEN_LOOKS);
     }
     waits.sort_by_key(|wait| Reverse(wait.sessions));
-    let not_seen = looks.not_seen;
-    let contention = with_contention > 0;
+    let not_seen = look.not_seen;
+    let contention = !waits.is_empty();
     let json = waits.iter().map(|wait| {
         let [kind, advice] = wait.kind;
         json!({
@@ -132,18 +100,17 @@ pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
         })
     });
     let report = json!({
-        "table": counters.table.to_string(), "contention": contention, "looks": number,
-        "looks_with_contention": with_contention, "waits": json.collect::<Vec<_>>(), "not_seen": not_seen,
+        "table": counters.table.to_string(), "contention": contention,
+        "waits": json.collect::<Vec<_>>(), "not_seen": not_seen,
     });
     options.print(&report, || {
         let name = &counters.table;
-        let mut text = format!("{name}: {with_contention} of {number} looks saw contention\n");
+        let no = if contention { "" } else { "no " };
+        let mut text = format!("{name}: {no}contention\n");
         text.extend(waits.iter().map(describe));
-        text.extend(
-            not_seen
-                .iter()
-                .map(|missed| format!("\nnot seen: {missed}\n")),
-        );
+        for missed in &not_seen {
+            text += &format!("\nnot seen: {missed}\n");
+        }
         text.lines().map(|line| printable(line) + "\n").collect()
     })?;
     Ok(contention)
@@ -155,25 +122,23 @@ fn describe(wait: &Wait) -> String {
     // A key or a statement may have several lines.
     let [on, holder] = [&wait.on, wait.holder.as_deref().unwrap_or(HIDDEN)].map(printable);
     format!(
-        "\n{on}: at most {} sessions wait at once, for up to {:.1} s\n  held by {holder}\n  {}\n",
+        "\n{on}: {} sessions wait, for up to {:.1} s\n  held by {holder}\n  {}\n",
         wait.sessions,
         wait.seconds,
         wrapped(advice, 90).join("\n  ")
     )
 }
 
-/// The looks at a table, and what is kept from one to the next.
-struct Looks<'a> {
+/// A look at the waits for a table.
+struct Look<'a> {
     conn: &'a mut AnyConnection,
     counters: &'a CounterTable,
     /// What could not be seen and why, and the statement that grants the missing right.
     not_seen: Vec<String>,
-    /// The rows at places that PostgreSQL was asked for.
-    rows: HashMap<String, String>,
 }
 
-impl Looks<'_> {
-    fn look(&mut self) -> Result<Vec<Wait>> {
+impl Look<'_> {
+    fn waits(&mut self) -> Result<Vec<Wait>> {
         match self.conn.dialect() {
             Dialect::PostgreSql => postgres::look(self),
             Dialect::MySql => mysql::look(self),

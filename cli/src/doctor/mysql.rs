@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::{Bool, Text};
 
-use super::{LockWait, Looks, Wait, lock_row};
+use super::{LockWait, Look, Wait, lock_row};
 use crate::database::MYSQL;
 use crate::sql::{Sql, sql};
 
@@ -42,15 +42,15 @@ const ROW_WAITS: &str = "
     JOIN information_schema.innodb_trx b ON b.trx_id = l.holder
     ORDER BY waiter, holder IS NULL, holder";
 
-pub fn look(looks: &mut Looks<'_>) -> Result<Vec<Wait>> {
-    let counters = looks.counters;
+pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
+    let counters = look.counters;
     let is_mariadb = dsl::sql::<Bool>("VERSION() LIKE '%MariaDB%'");
     let is_on = dsl::sql::<Bool>("@@performance_schema");
     let (is_mariadb, is_on): (bool, bool) =
-        diesel::select((is_mariadb, is_on)).get_result(looks.conn)?;
+        diesel::select((is_mariadb, is_on)).get_result(look.conn)?;
     if !is_mariadb && !is_on {
         let why = "which sessions wait: start the server with performance_schema = ON";
-        looks.miss(why.to_owned());
+        look.miss(why.to_owned());
         return Ok(Vec::new());
     }
     let locks = if is_mariadb { OF_MARIADB } else { OF_MYSQL };
@@ -58,7 +58,7 @@ pub fn look(looks: &mut Looks<'_>) -> Result<Vec<Wait>> {
     let sql_table = MYSQL.quoted_in(Some(&table.in_schema), &table.name);
     let parent = counters.parent.as_ref();
     let sql_parent = parent.map(|p| MYSQL.quoted_in(Some(&p.in_schema), &p.table));
-    let mut rows = allowed(looks, is_mariadb, &sql(ROW_WAITS.replace("{waits}", locks)))?;
+    let mut rows = allowed(look, is_mariadb, &sql(ROW_WAITS.replace("{waits}", locks)))?;
     rows.dedup_by_key(|lock| lock.waiter);
     let kinds: Vec<_> = counters.entity.iter().map(|entity| entity.kind).collect();
     let mut waits = Vec::new();
@@ -76,18 +76,18 @@ pub fn look(looks: &mut Looks<'_>) -> Result<Vec<Wait>> {
 }
 
 /// What a query finds, or nothing if the account lacks a right.
-fn allowed(looks: &mut Looks<'_>, is_mariadb: bool, query: &Sql) -> Result<Vec<LockWait>> {
-    match query.clone().load(looks.conn) {
+fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: &Sql) -> Result<Vec<LockWait>> {
+    match query.clone().load(look.conn) {
         Err(Error::DatabaseError(_, why)) if why.message().contains("denied") => {}
         found => return Ok(found?),
     }
     let account =
         dsl::sql::<Text>("CONCAT('`', REPLACE(CAST(CURRENT_USER() AS CHAR), '@', '`@`'), '`')");
-    let account: String = diesel::select(account).get_result(looks.conn)?;
+    let account: String = diesel::select(account).get_result(look.conn)?;
     let mut grants = format!("GRANT PROCESS ON *.* TO {account};");
     if !is_mariadb {
         grants += &format!(" GRANT SELECT ON performance_schema.* TO {account};");
     }
-    looks.miss(format!("which sessions wait; to see it: {grants}"));
+    look.miss(format!("which sessions wait; to see it: {grants}"));
     Ok(Vec::new())
 }

@@ -6,8 +6,8 @@ use diesel::dsl;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
-use super::{LockWait, Looks, Wait};
-use crate::database::POSTGRES;
+use super::{LockWait, Look, Wait};
+use crate::database::{Joined, POSTGRES};
 use crate::sql::sql;
 
 /// Finds, for the table named between both parts, the sessions that wait.
@@ -67,18 +67,18 @@ const WAITS: [&str; 2] = [
     ORDER BY w.pid, holder",
 ];
 
-pub fn look(looks: &mut Looks<'_>) -> Result<Vec<Wait>> {
-    let counters = looks.counters;
+pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
+    let counters = look.counters;
     let [before, after] = WAITS;
     let table = POSTGRES.table_name(&counters.table);
-    let locks = sql(before).bind(&*table).sql(after);
-    let mut locks: Vec<LockWait> = locks.load(looks.conn)?;
+    let locks = sql(before).bind(&table).sql(after);
+    let mut locks: Vec<LockWait> = locks.load(look.conn)?;
     let is_hidden = |text: &mut String| text.contains("<insufficient privilege>");
     for lock in &mut locks {
         let hides_waiter = lock.statement.take_if(is_hidden).is_some();
         if hides_waiter || lock.holder.as_mut().is_some_and(is_hidden) {
-            let user = user(looks)?;
-            looks.miss(format!(
+            let user = user(look)?;
+            look.miss(format!(
                 "what other users' sessions do; to see it: GRANT pg_read_all_stats TO {user};"
             ));
         }
@@ -88,7 +88,7 @@ pub fn look(looks: &mut Looks<'_>) -> Result<Vec<Wait>> {
     locks.retain(|lock| lock.may_count_in(counters));
     let waits = locks.into_iter().map(|lock| {
         let row = match (&lock.place, &lock.parent) {
-            (Some(place), None) => row(place, looks)?,
+            (Some(place), None) => row(place, look)?,
             _ => None,
         };
         Ok(lock.wait(row))
@@ -98,33 +98,36 @@ pub fn look(looks: &mut Looks<'_>) -> Result<Vec<Wait>> {
 
 /// The row that a session waits for, if it is the only one at the place. There is no index for the rows
 /// of a transaction: if one search takes too long, there is no other one.
-fn row(place: &str, looks: &mut Looks<'_>) -> Result<Option<String>> {
+fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
     const WHAT: &str = "which rows the sessions wait for";
-    let mut missed = looks.not_seen.iter();
-    if looks.rows.contains_key(place) || missed.any(|missed| missed.starts_with(WHAT)) {
-        return Ok(looks.rows.get(place).cloned());
+    let mut missed = look.not_seen.iter();
+    if missed.any(|missed| missed.starts_with(WHAT)) {
+        return Ok(None);
     }
-    let counters = looks.counters;
+    let counters = look.counters;
     let table = POSTGRES.table_name(&counters.table);
     let [day, slot] = [&counters.day, &counters.slot].map(|column| POSTGRES.quoted(&column.name));
+    let entity = counters.entity.iter().map(|key| POSTGRES.as_text(key));
+    let entity = match counters.entity.is_empty() {
+        true => String::new(),
+        false => format!(
+            "'entity ', concat_ws(', ', {}), ', ', ",
+            entity.joined(", ")
+        ),
+    };
     let select = sql(format!(
-        "SELECT concat('entity ' || {} || ', ', 'day ', {day}, ', slot ', {slot})
-         FROM {table} WHERE {place} LIMIT 2",
-        POSTGRES.key_as_text(&counters.entity),
+        "SELECT concat({entity}'day ', {day}, ', slot ', {slot}) FROM {table} WHERE {place} LIMIT 2"
     ));
-    let found: QueryResult<Vec<String>> = looks.conn.transaction(|conn| {
+    let found: QueryResult<Vec<String>> = look.conn.transaction(|conn| {
         conn.batch_execute("SET LOCAL statement_timeout = '1s'")?;
         select.typed::<Text>().load(conn)
     });
     match found.as_deref() {
-        Ok([row]) => {
-            looks.rows.insert(place.to_owned(), row.clone());
-            return Ok(Some(row.clone()));
-        }
+        Ok([row]) => return Ok(Some(row.clone())),
         Ok(_) => {}
         Err(error) => {
-            let user = user(looks)?;
-            looks.miss(format!(
+            let user = user(look)?;
+            look.miss(format!(
                 "{WHAT}: {error}; it requires GRANT SELECT ON {table} TO {user};"
             ));
         }
@@ -132,6 +135,6 @@ fn row(place: &str, looks: &mut Looks<'_>) -> Result<Option<String>> {
     Ok(None)
 }
 
-fn user(looks: &mut Looks<'_>) -> QueryResult<String> {
-    diesel::select(dsl::sql::<Text>("quote_ident(current_user)")).get_result(looks.conn)
+fn user(look: &mut Look<'_>) -> QueryResult<String> {
+    diesel::select(dsl::sql::<Text>("quote_ident(current_user)")).get_result(look.conn)
 }

@@ -1,29 +1,30 @@
-//! `generate migration`: a Diesel migration that creates a counter table.
+//! `generate migration`: the migration of a counter table. All its names are quoted, as `diesel migration
+//! generate --diff-schema` does.
+
+use std::str::FromStr;
 
 use anyhow::{Result, bail};
-use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 use diesel_counters::Dialect;
-use serde_json::json;
 
-use super::Entity;
-use super::create_table::create_table;
-use super::folder::Folder;
-use crate::catalogue::MAX_COLUMNS;
-use crate::connection::{self, dialect_of, option};
-use crate::options::Options;
+use crate::catalogue::{MAX_COLUMNS, comment};
+use crate::connection::option;
+use crate::database::{Database, Joined};
 use crate::period::Period;
 
-/// Write a Diesel migration that creates a counter table.
-///
-/// The migration is named as `diesel migration generate` names it. Connects to no database.
+/// Print the migration of a counter table. Connects to no database.
 #[derive(Args)]
 #[command(after_help = "Example:
-  diesel-counters generate migration create_article_counters \\
-      --entity article_id:bigint:articles.id --counters views,likes --backend postgres")]
+  diesel migration generate create_article_counters
+  cd migrations/*_create_article_counters
+  diesel-counters generate migration article_counters \\
+      --entity article_id:bigint:articles.id --counters views,likes --backend postgres > up.sql
+  diesel-counters generate migration article_counters \\
+      --counters views,likes --backend postgres --down > down.sql")]
 pub struct Migration {
-    /// The name of the migration, such as create_article_counters.
-    name: String,
+    /// The name of the table, such as article_counters.
+    table: String,
     /// The names of the counters, such as views,likes.
     #[arg(long, value_delimiter = ',', required = true, value_name = "NAME,…")]
     counters: Vec<String>,
@@ -37,93 +38,237 @@ pub struct Migration {
     /// commands.
     #[arg(long, value_enum, default_value_t)]
     period: Period,
-    /// The name of the table [default: the migration's name without create_].
-    #[arg(long)]
-    table: Option<String>,
-    /// The database, where mysql includes MariaDB [default: that of DATABASE_URL].
-    #[arg(long, value_parser = PossibleValuesParser::new(ALL.map(option)))]
-    backend: Option<String>,
-    #[command(flatten)]
-    folder: Folder,
+    /// The database, where mysql includes MariaDB.
+    #[arg(long, value_parser = backend())]
+    backend: Dialect,
 }
 
-const ALL: [Dialect; 3] = [Dialect::PostgreSql, Dialect::MySql, Dialect::Sqlite];
+fn backend() -> impl TypedValueParser<Value = Dialect> {
+    let all = [Dialect::PostgreSql, Dialect::MySql, Dialect::Sqlite];
+    let named = move |name: String| all.into_iter().find(|dialect| option(*dialect) == name);
+    PossibleValuesParser::new(all.map(option)).try_map(move |name| named(name).ok_or("unknown"))
+}
 
-/// The names of the columns.
-const DAY: &str = "day";
-const SLOT: &str = "slot";
+/// A column of the key that is counted for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entity {
+    pub column: String,
+    pub key_type: KeyType,
+    /// A table and a column of it.
+    pub refers_to: Option<(String, String)>,
+}
 
-pub fn run(args: Migration, options: &Options) -> Result<()> {
-    let table = match (&args.table, args.name.strip_prefix("create_")) {
-        (Some(table), _) => table,
-        (None, Some(table)) if !table.is_empty() => table,
-        _ => bail!("which table is it? Call the migration create_TABLE, or give --table TABLE"),
-    };
-    validate(&args, table)?;
-    let (entity, period) = (&*args.entity, args.period);
-    let dialect = dialect(args.backend.as_deref(), options)?;
-    let [create, drop] = create_table(table, entity, [DAY, SLOT], &args.counters, period, dialect);
-    let names: Vec<_> = entity.iter().map(|entity| &*entity.column).collect();
-    let of = match &*names {
-        [] => "one thing".to_owned(),
-        names => format!("each {}", names.join(", ")),
-    };
-    let by = match period {
-        Period::Total => "in total".to_owned(),
-        period => format!("by {period}"),
-    };
-    let create = format!("-- A counter table: the counts of {of}, {by}.\n{create}");
-    let Some(folder) = args.folder.write(&args.name, [&create, &drop])? else {
-        return Ok(());
-    };
-    let report = json!({
-        "table": table,
-        "migration": folder,
-        "up": folder.join("up.sql"),
-        "down": folder.join("down.sql"),
-    });
-    options.print(&report, || {
-        let table = table.rsplit('.').next().unwrap_or(table);
-        let declared = match period {
-            Period::Day => format!("counter_table!({table})"),
-            period => format!("counter_table!({table} {{ period = {period:?} }})"),
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lower")]
+pub enum KeyType {
+    SmallInt,
+    Integer,
+    BigInt,
+    Text,
+    Binary,
+    Uuid,
+}
+
+impl FromStr for Entity {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        const HELP: &str = "write COLUMN:TYPE or COLUMN:TYPE:TABLE.COLUMN, such as \
+                            article_id:bigint:articles.id. The types are smallint, integer, bigint, \
+                            text, binary and uuid";
+        let (column, rest) = text.split_once(':').ok_or(HELP)?;
+        let (key_type, refers_to) = match rest.split_once(':') {
+            Some((key_type, key)) => (key_type, Some(key.rsplit_once('.').ok_or(HELP)?)),
+            None => (rest, None),
         };
-        format!(
-            "Creating {}\n\nNext: diesel migration run\nThen: diesel_counters::{declared} in the file of the \
-             model, and #[derive(HasCounters)] and #[counters(table_name = {table})] on it\n",
-            folder.display(),
-        )
-    })
+        if column.is_empty()
+            || refers_to.is_some_and(|(table, key)| table.is_empty() || key.is_empty())
+        {
+            return Err(HELP);
+        }
+        Ok(Entity {
+            column: column.to_owned(),
+            key_type: KeyType::from_str(key_type, true).map_err(|_| HELP)?,
+            refers_to: refers_to.map(|(table, key)| (table.to_owned(), key.to_owned())),
+        })
+    }
 }
 
-fn dialect(option: Option<&str>, options: &Options) -> Result<Dialect> {
-    let mut all = ALL.into_iter();
-    let named = all.find(|dialect| Some(connection::option(*dialect)) == option);
-    match (named, options.url()) {
-        (Some(dialect), _) => Ok(dialect),
-        (None, Some(url)) => dialect_of(url),
-        (None, None) => {
-            bail!("which database? Give --backend postgres, mysql or sqlite, or set DATABASE_URL")
+impl KeyType {
+    fn sql(self, dialect: Dialect) -> &'static str {
+        use Dialect::{MySql, PostgreSql, Sqlite};
+        match (self, dialect) {
+            (KeyType::SmallInt, _) => "SMALLINT",
+            (KeyType::Integer, _) => "INTEGER",
+            (KeyType::BigInt, _) => "BIGINT",
+            (KeyType::Text, MySql) => "VARCHAR(255)",
+            (KeyType::Text, _) => "TEXT",
+            (KeyType::Binary, PostgreSql) => "BYTEA",
+            (KeyType::Binary, MySql) => "VARBINARY(255)",
+            (KeyType::Uuid, PostgreSql) => "UUID",
+            (KeyType::Uuid, MySql) => "BINARY(16)",
+            (KeyType::Binary | KeyType::Uuid, Sqlite) => "BLOB",
         }
     }
 }
 
-fn validate(args: &Migration, table: &str) -> Result<()> {
+/// `schema.table`, or `table`.
+fn qualified(database: Database, name: &str) -> String {
+    let names = name.split('.').map(|name| database.quoted(name));
+    names.joined(".")
+}
+
+/// Of MySQL 8.0.17 and later, and of MariaDB.
+const TELLS_TEXTS_APART: &str =
+    "CHARACTER SET utf8mb4 COLLATE /*!80017 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */";
+
+const ABOVE_TEXT: &str = "\
+-- The default collation takes 'Foo' and 'foo' as equal, and utf8mb4_bin 'foo ' and 'foo': it would
+-- count them as one. The collation here, one of MySQL and one of MariaDB, does not.
+-- A column that it is joined to cannot be utf8mb4_bin.
+";
+
+const ABOVE_TEXT_THAT_REFERS: &str = "\
+-- A text key has the database's default collation. It must be the collation of the column that it
+-- refers to: name that here if it is another one.
+";
+
+const ABOVE_CASCADE: &str = "\
+-- The cascade takes effect on connections with PRAGMA foreign_keys = ON.
+-- On these, REPLACE INTO that table deletes counts. Use on_conflict().do_update() instead.
+";
+
+const ABOVE_FOREIGN_KEY: &str = "
+    -- Optional. With it, a count locks the row that it refers to in share mode until its transaction
+    -- ends. Without it, delete the counters in the transaction that deletes that row.
+    -- REPLACE INTO that table can delete counts, by the cascade. Use on_conflict().do_update() instead.
+";
+
+const ABOVE_COUNTERS: &str = "    \
+    -- The checks keep other programs from storing anything but integers. SQLite would accept them, and
+    -- its own arithmetic turns into floating point when it overflows.
+";
+
+/// The statement that creates the table, and the one that drops it.
+pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
+    let (database, dialect) = (Database(args.backend), args.backend);
     if args.entity.len() > MAX_COLUMNS {
         bail!("a key has up to five columns besides the day and the slot");
     }
-    let entity = args.entity.iter().flat_map(|entity| {
-        let refers_to = entity.refers_to.iter();
-        let refers_to = refers_to.flat_map(|(table, column)| [table, column]);
-        [&entity.column].into_iter().chain(refers_to)
+    let quoted = |name: &str| database.quoted(name);
+    let table = qualified(database, &args.table);
+    let (mut heading, mut foreign_keys) = (String::new(), String::new());
+    let (mut key, mut columns) = (Vec::new(), Vec::new());
+    for entity in &args.entity {
+        let column = quoted(&entity.column);
+        let is_text = entity.key_type == KeyType::Text;
+        let mut rest = "NOT NULL".to_owned();
+        if let Some((parent, parent_key)) = &entity.refers_to {
+            let (parent, parent_key) = (qualified(database, parent), quoted(parent_key));
+            let references = format!(" REFERENCES {parent} ({parent_key}) ON DELETE CASCADE");
+            match dialect {
+                Dialect::PostgreSql => rest += &references,
+                Dialect::Sqlite => {
+                    heading += ABOVE_CASCADE;
+                    rest += &references;
+                }
+                // MySQL ignores a REFERENCES of a column.
+                Dialect::MySql => {
+                    heading += if is_text { ABOVE_TEXT_THAT_REFERS } else { "" };
+                    foreign_keys +=
+                        &format!(",{ABOVE_FOREIGN_KEY}    FOREIGN KEY ({column}){references}");
+                }
+            }
+        } else if is_text && dialect == Dialect::MySql {
+            heading += ABOVE_TEXT;
+            rest = format!("{TELLS_TEXTS_APART} {rest}");
+        }
+        key.push(column.clone());
+        columns.push(("", column, entity.key_type.sql(dialect), rest));
+    }
+    let (day, slot) = (quoted("day"), quoted("slot"));
+    key.extend([day.clone(), slot.clone()]);
+    let comment = comment(args.period);
+    let literal = database.literal(&comment);
+    let above_day = format!("    -- {comment}\n");
+    let (of_sqlite, of_day, options, then, above_key) = match dialect {
+        Dialect::PostgreSql => (
+            false,
+            String::new(),
+            "",
+            format!("COMMENT ON COLUMN {table}.{day} IS {literal};\n"),
+            "-- The only index, in this order. An index on a counter would make each increment write it \
+             too,\n    -- and end PostgreSQL's heap-only updates.",
+        ),
+        Dialect::MySql => (
+            false,
+            format!(" COMMENT {literal}"),
+            "",
+            String::new(),
+            "-- The only unique index, in this order: ON DUPLICATE KEY UPDATE acts on any.",
+        ),
+        Dialect::Sqlite => (
+            true,
+            String::new(),
+            " WITHOUT ROWID",
+            String::new(),
+            "-- WITHOUT ROWID keeps rows in the order of this key: half the bytes, and faster reads.",
+        ),
+    };
+    let above_day = if of_sqlite { &*above_day } else { "" };
+    columns.push((above_day, day, "DATE", format!("NOT NULL{of_day}")));
+    columns.push(("", slot, "SMALLINT", "NOT NULL".to_owned()));
+    for (i, counter) in args.counters.iter().enumerate() {
+        let name = quoted(counter);
+        let check = match of_sqlite {
+            true => format!(" CHECK (typeof({name}) = 'integer')"),
+            false => String::new(),
+        };
+        let above = if of_sqlite && i == 0 {
+            ABOVE_COUNTERS
+        } else {
+            ""
+        };
+        let rest = format!("NOT NULL DEFAULT 0{check}");
+        columns.push((above, name, "BIGINT", rest));
+    }
+    let names = columns.iter().map(|(_, name, ..)| name.chars().count());
+    let types = columns.iter().map(|(_, _, sql_type, _)| sql_type.len());
+    let [name_width, type_width] = [names.max(), types.max()].map(Option::unwrap_or_default);
+    let lines = columns.iter().map(|(above, name, sql_type, rest)| {
+        format!("{above}    {name:name_width$} {sql_type:type_width$} {rest},\n")
     });
-    let names = entity.chain(&args.counters).map(String::as_str);
-    // A new line would end the comment that the name is in.
-    match names
-        .chain([table])
-        .find(|name| name.contains(char::is_control))
-    {
-        Some(name) => bail!("the name {name:?} has a control character: give it another name"),
-        None => Ok(()),
+    let up = format!(
+        "-- A counter table.\n{heading}CREATE TABLE {table} (\n{}    {above_key}\n    \
+         PRIMARY KEY ({}){foreign_keys}\n){options};\n{then}",
+        lines.collect::<String>(),
+        key.join(", "),
+    );
+    Ok([up, format!("DROP TABLE {table};\n")])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entity_is_a_column_a_type_and_what_it_refers_to() {
+        let entity: Entity = "article_id:bigint:blog.articles.id".parse().unwrap();
+        let expected = Entity {
+            column: "article_id".to_owned(),
+            key_type: KeyType::BigInt,
+            refers_to: Some(("blog.articles".to_owned(), "id".to_owned())),
+        };
+        assert_eq!(entity, expected);
+        for wrong in [
+            "",
+            "id",
+            ":bigint",
+            "id:int4",
+            "id:bigint:articles",
+            "id:bigint:.id",
+        ] {
+            assert!(wrong.parse::<Entity>().is_err(), "{wrong}");
+        }
     }
 }

@@ -1,24 +1,27 @@
-//! `generate`: Diesel migrations.
+//! `generate`: the SQL of migrations.
 
-mod create_table;
-mod folder;
 mod migration;
 mod refuse;
 mod trigger;
 
-pub use create_table::Entity;
 pub use trigger::Trigger;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use serde_json::json;
 
 use crate::options::Options;
 
-/// Write the migration of a counter table, or of triggers that count rows.
+/// Print the migration of a counter table, or of triggers that count rows.
+///
+/// Write it into the up.sql of a new migration, and what --down prints into its down.sql.
 #[derive(Args)]
 pub struct Generate {
     #[command(subcommand)]
     what: What,
+    /// Print the statements that undo the migration.
+    #[arg(long, global = true)]
+    down: bool,
 }
 
 #[derive(Subcommand)]
@@ -28,8 +31,12 @@ enum What {
 }
 
 pub fn run(args: Generate, options: &Options) -> Result<()> {
-    match args.what {
-        What::Migration(args) => migration::run(args, options),
-        What::Trigger(args) => trigger::run(args, options),
-    }
+    let [up, down] = match args.what {
+        What::Migration(args) => migration::up_and_down(args)?,
+        What::Trigger(args) => trigger::up_and_down(args, options)?,
+    };
+    options.print(&json!({ "up": up, "down": down }), || match args.down {
+        true => down.clone(),
+        false => up.clone(),
+    })
 }

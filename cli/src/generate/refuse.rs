@@ -42,6 +42,25 @@ pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     Ok(())
 }
 
+/// The migration counts the existing rows in the order of the definitions, so a column is counted in before
+/// it is a weight.
+pub fn order(plans: &[Plan]) -> Result<()> {
+    for (i, plan) in plans.iter().enumerate() {
+        for (table, counter) in plan.counting.counters() {
+            let mut before = plans[..i].iter().map(|plan| &plan.counting);
+            let uses = |other: &&Counting| other.rows.is(table) && other.uses(counter);
+            if let Some(other) = before.find(uses) {
+                bail!(
+                    "{} counts in {table}.{counter}, which {} uses: write it above that",
+                    plan.name(),
+                    other.definition.name
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A counter equals the rows of one definition: another one would set it to its own rows.
 pub fn second_definitions(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     let known = definitions(conn)?.into_iter();
@@ -111,7 +130,7 @@ pub fn functions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
              JOIN pg_language l ON l.oid = p.prolang JOIN pg_roles r ON r.oid = p.proowner
              WHERE n.nspname <> 'pg_catalog' AND n.nspname = ",
         );
-        let found = found.bind(&*schema).sql(" AND p.proname = ").bind(&*name);
+        let found = found.bind(&schema).sql(" AND p.proname = ").bind(&name);
         let found: Vec<(bool, bool)> = found.typed::<(Bool, Bool)>().load(conn)?;
         if found.iter().any(|(is_of_others, _)| *is_of_others) {
             bail!(
@@ -148,7 +167,7 @@ pub fn own_triggers(plan: &Plan, conn: &mut AnyConnection) -> Result<Vec<String>
                  AND t.tgrelid = CAST(to_regclass(",
         );
         let table = POSTGRES.table_name(&target.table);
-        let found = found.bind(&*table).sql(") AS oid) ORDER BY 1");
+        let found = found.bind(&table).sql(") AS oid) ORDER BY 1");
         let found = found.typed::<(Text, Text, Text)>();
         for (trigger, function, schema) in found.load::<(String, String, String)>(conn)? {
             all.push(format!(

@@ -108,9 +108,9 @@ impl Counting {
                  FROM pg_class c, pg_class o JOIN pg_roles r ON r.oid = o.relowner \
                  WHERE c.oid = CAST(to_regclass(",
             );
-            let forced = forced.bind(&*name(table));
+            let forced = forced.bind(&name(table));
             let forced = forced.sql(") AS oid) AND o.oid = CAST(to_regclass(");
-            let forced = forced.bind(&*name(&self.rows)).sql(") AS oid)");
+            let forced = forced.bind(&name(&self.rows)).sql(") AS oid)");
             if forced.typed::<Bool>().get_result::<bool>(conn)? {
                 bail!(
                     "{table} has ROW LEVEL SECURITY for the owner of {} too: its policies hide rows, which would \

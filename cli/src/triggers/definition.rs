@@ -3,27 +3,70 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
 pub use crate::period::Period;
 
-/// The rows to count, and the counters to count them in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The rows to count, and the counters to count them in: as options, in a file, or in the database.
+#[derive(Debug, Clone, PartialEq, Eq, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Definition {
-    /// The name of the triggers.
+    /// The name of the triggers, such as count_article_likes.
+    #[arg(
+        required_unless_present = "file",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub name: String,
+    /// The table whose rows are counted, such as article_likes.
+    #[arg(
+        long,
+        value_name = "TABLE",
+        required_unless_present = "file",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub rows: String,
+    /// A counter, and the column of the row that names its entity, such as
+    /// article_id:article_counters.likes. The counter can be in a counter table, or a BIGINT column of
+    /// an ordinary table, such as post_id:posts.tag_count, whose primary key names the entity. A row
+    /// whose column is NULL counts for no entity. A key of several columns takes as many, as in
+    /// article_id,emoji:article_reactions.given. A counter table without an entity takes no column, as
+    /// in site_counters.likes. A weight of its own can follow, as in
+    /// article_id:article_counters.stars=stars. Repeat it for more counters.
+    #[arg(
+        long = "count",
+        required_unless_present = "file",
+        value_name = "[COLUMN,…:]TABLE.COUNTER[=WEIGHT]"
+    )]
     #[serde(rename = "count")]
     pub counts: Vec<Count>,
+    /// What a row adds to a counter: an integer column, or an SQL expression of the row's columns.
+    #[arg(
+        long,
+        value_name = "WEIGHT",
+        default_value = "1",
+        allow_hyphen_values = true
+    )]
     #[serde(default = "one")]
     pub by: String,
+    /// Count only the rows for which this is true: a column, or an SQL expression of the row's
+    /// columns, such as "status = 'approved'".
+    #[arg(long, value_name = "CONDITION")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
+    /// The date or time column with the day that a row counts on [default: the day of the change, in
+    /// UTC: a deleted row is taken off on the day on which it is deleted].
+    #[arg(long, value_name = "COLUMN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
+    /// The period of the counters, as in counter_table!.
+    #[arg(long, value_name = "PERIOD", default_value = "day")]
     #[serde(default)]
     pub period: Period,
+    /// The number of slots, as in counter_table!.
+    #[arg(long, default_value_t = SLOTS, value_parser = clap::value_parser!(u16).range(1..=32767))]
     #[serde(default = "slots")]
     pub slots: u16,
 }
@@ -37,7 +80,7 @@ fn slots() -> u16 {
 }
 
 /// The number of slots, as in `counter_table!`.
-pub const SLOTS: u16 = 32;
+const SLOTS: u16 = 32;
 
 impl Definition {
     /// As the database keeps it.

@@ -22,10 +22,10 @@ use anyhow::Result;
 use diesel_counters::Dialect;
 
 pub use counting::Counting;
-pub use definition::{Count, Definition, Period, SLOTS};
+pub use definition::{Count, Definition, Period};
 pub use drift::Compared;
 pub use expression::Expression;
-pub use plan::{Plan, in_order, migration};
+pub use plan::{Plan, migration};
 pub use recount::{Recount, Wrong};
 pub use stored::{Stored, create as stored, definitions};
 pub use trigger::{LiveTrigger, Trigger, live_triggers};

@@ -1,11 +1,12 @@
 //! The migration that creates triggers.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use diesel_counters::Dialect;
 
 use super::counting::Counting;
 use super::trigger::Trigger;
 use super::{mysql, postgres, sqlite, stored, triggers};
+use crate::partition::merged_slot;
 
 /// A definition with its triggers.
 pub struct Plan {
@@ -41,39 +42,11 @@ impl Plan {
         let counting = &self.counting;
         let statements = counting.targets.iter().map(|target| {
             let drift = counting.drift(target, counting.compared(target));
-            let merged = counting.database.0.merged_slot();
+            let merged = merged_slot(counting.database.0);
             counting.correct(target, &drift, &merged) + ";\n"
         });
         statements.collect()
     }
-}
-
-/// Orders definitions. One that counts in the table whose rows another one counts comes first: the
-/// migration counts the existing rows before there are triggers.
-///
-/// # Errors
-///
-/// If there is no such order.
-pub fn in_order(mut plans: Vec<Plan>) -> Result<Vec<Plan>> {
-    let mut ordered: Vec<Plan> = Vec::new();
-    while !plans.is_empty() {
-        let is_first = |plan: &Plan| {
-            let mut others = plans.iter().filter(|other| other.name() != plan.name());
-            others.all(|other| {
-                let mut targets = other.counting.targets.iter();
-                !targets.any(|target| target.is_of(&plan.counting.rows))
-            })
-        };
-        let Some(first) = plans.iter().position(is_first) else {
-            let names: Vec<_> = plans.iter().map(Plan::name).collect();
-            bail!(
-                "{} count in the rows of each other: write them in several migrations",
-                names.join(", ")
-            );
-        };
-        ordered.push(plans.remove(first));
-    }
-    Ok(ordered)
 }
 
 /// The statements of a migration, and those that undo it.

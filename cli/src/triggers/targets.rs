@@ -197,8 +197,7 @@ fn find(count: &Count, period: Period, conn: &mut AnyConnection) -> Result<(Targ
     };
     let table = match CounterTable::try_from(table(conn, &count.table)?) {
         Ok(counters) => {
-            let of_table = counters.period().ok().flatten();
-            if let Some(of_table) = of_table.filter(|of_table| *of_table != period) {
+            if let Some(of_table) = counters.period().filter(|of_table| *of_table != period) {
                 bail!(
                     "{} {}, as the comment of its day says: give --period {of_table}",
                     counters.table,

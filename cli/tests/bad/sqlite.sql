@@ -3,11 +3,6 @@ CREATE TABLE key_order_counters (
     views BIGINT NOT NULL DEFAULT 0 CHECK (typeof(views) = 'integer'),
     PRIMARY KEY (day, article_id, slot)
 );
-CREATE TABLE type_counters (
-    article_id BIGINT NOT NULL, day TIMESTAMP NOT NULL, slot INTEGER NOT NULL,
-    views INTEGER NOT NULL DEFAULT 0 CHECK (typeof(views) = 'integer'),
-    PRIMARY KEY (article_id, day, slot)
-);
 CREATE TABLE default_counters (
     article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
     views BIGINT DEFAULT 0 CHECK (typeof(views) IN ('integer', 'null')),
@@ -22,11 +17,6 @@ CREATE TABLE note_counters (
     note TEXT NOT NULL,
     PRIMARY KEY (article_id, day, slot)
 );
-CREATE TABLE null_key_counters (
-    article_id BIGINT, day DATE, slot SMALLINT NOT NULL,
-    views BIGINT NOT NULL DEFAULT 0 CHECK (typeof(views) = 'integer'),
-    PRIMARY KEY (article_id, day, slot)
-);
 CREATE TABLE unique_counters (
     article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
     views BIGINT NOT NULL DEFAULT 0 CHECK (typeof(views) = 'integer'),
@@ -39,22 +29,12 @@ CREATE TABLE index_counters (
     PRIMARY KEY (article_id, day, slot)
 );
 CREATE INDEX by_views ON index_counters (views DESC);
-CREATE TABLE id_counters (
-    id INTEGER PRIMARY KEY,
-    article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
-    views BIGINT NOT NULL DEFAULT 0 CHECK (typeof(views) = 'integer'),
-    UNIQUE (article_id, day, slot)
-);
-CREATE TABLE no_key_counters (
-    article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
-    views BIGINT NOT NULL DEFAULT 0 CHECK (typeof(views) = 'integer')
-);
 CREATE TABLE real_counters (
     article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
-    views BIGINT NOT NULL DEFAULT 0, likes REAL NOT NULL DEFAULT 0,
+    views BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (article_id, day, slot)
 );
-INSERT INTO real_counters VALUES (1, '2026-01-01', 0, 9.3e18, 1);
+INSERT INTO real_counters VALUES (1, '2026-01-01', 0, 9.3e18);
 CREATE TABLE collation_counters (
     path TEXT COLLATE NOCASE NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
     hits BIGINT NOT NULL DEFAULT 0 CHECK (typeof(hits) = 'integer'),

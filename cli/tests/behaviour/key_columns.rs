@@ -6,8 +6,8 @@ use diesel::prelude::*;
 use diesel_counters::Slot;
 use diesel_counters::prelude::*;
 
-use super::run;
-use super::triggers::{generate_triggers, migrate, number, open};
+use super::triggers::{generate_triggers, migrate, open};
+use super::{check_of, run};
 use crate::{BACKEND, Conn, TestDatabase};
 
 diesel::table! {
@@ -30,8 +30,8 @@ const ARTICLES: &str = "
 /// With the table that `generate migration` writes.
 fn migrated() -> (TestDatabase, Conn) {
     let words = format!(
-        "generate migration create_reaction_counters --entity article_id:bigint:articles.id \
-         --entity emoji:text --counters given --backend {BACKEND} --stdout"
+        "generate migration reaction_counters --entity article_id:bigint:articles.id \
+         --entity emoji:text --counters given --backend {BACKEND}"
     );
     let ran = run(&super::words(&words));
     ran.works();
@@ -43,7 +43,7 @@ fn migrated() -> (TestDatabase, Conn) {
 }
 
 #[test]
-fn a_table_is_created_checked_shown_merged_and_copied() {
+fn a_table_is_created_checked_and_merged() {
     let (database, mut conn) = migrated();
     let conn = &mut conn;
     let past = chrono::NaiveDate::from_ymd_opt(2026, 1, 1).unwrap();
@@ -60,23 +60,6 @@ fn a_table_is_created_checked_shown_merged_and_copied() {
     let checked = database.run(&["check"]);
     assert!(checked.summary().ends_with(": good"), "{checked:?}");
 
-    let shown = |args: &[&str]| {
-        let args = [&["show", "reaction_counters"], args, &["--json"]].concat();
-        database.run(&args).json()
-    };
-    let of_all = shown(&[]);
-    assert_eq!(of_all["counters"][0]["total"], 4321, "{of_all}");
-    assert_eq!(shown(&["1"])["counters"][0]["total"], 321);
-    let of_one = shown(&["1", "🎉, 2"]);
-    assert_eq!(of_one["counters"][0]["total"], 300, "{of_one}");
-    assert_eq!(of_one["entity"], "1, 🎉, 2");
-    let too_many = database.command("show reaction_counters 1 👍 9");
-    too_many.fails("leave out 9");
-
-    let top = database.command("top reaction_counters given -n 2 --json");
-    assert_eq!(top.json()["top"][0]["entity"], "2, 👍", "{top:?}");
-    assert_eq!(top.json()["top"][1]["entity"], "1, 🎉, 2", "{top:?}");
-
     let merged = database.command("compact reaction_counters --json");
     merged.works();
     if BACKEND != "sqlite" {
@@ -86,43 +69,21 @@ fn a_table_is_created_checked_shown_merged_and_copied() {
     assert_eq!(rows, 3);
     let folded = database.command("fold reaction_counters --before 2026-02-01 --json");
     assert_eq!(folded.json()["merged_rows"], 3);
-
-    let copied = database.command("materialize reaction_counters given --into articles.total");
-    copied.works();
-    let total = |id| format!("SELECT total FROM articles WHERE id = {id}");
-    let totals = [1, 2, 3].map(|id| number(&total(id), conn));
-    assert_eq!(totals, [321, 4000, 0]);
-
-    // A table whose key is the whole key; the foreign key refers to another one.
-    let key = "SELECT DISTINCT article_id, emoji FROM reaction_counters";
-    let columns = "total BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (article_id, emoji)";
-    database.execute(&match BACKEND {
-        // With the collation of the counter table.
-        "mysql" => format!("CREATE TABLE kinds ({columns}) {key}"),
-        _ => format!(
-            "CREATE TABLE kinds (article_id BIGINT NOT NULL, emoji TEXT NOT NULL, {columns});
-             INSERT INTO kinds (article_id, emoji) {key}"
-        ),
-    });
-    let copied = database.command("materialize reaction_counters given --into kinds.total");
-    copied.works();
-    let total = |id| format!("SELECT total FROM kinds WHERE article_id = {id} AND emoji = '👍'");
-    let totals = [1, 2].map(|id| number(&total(id), conn));
-    assert_eq!(totals, [21, 4000]);
 }
 
-/// Rows, and counters by two of their columns. The texts of both have one collation.
+/// The texts of rows and of counters have one collation.
+fn text() -> &'static str {
+    match BACKEND {
+        "mysql" => "VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+        _ => "TEXT",
+    }
+}
+
+/// Rows, and counters by two of their columns.
 fn with_reactions() -> TestDatabase {
     let database = TestDatabase::create();
     database.execute(ARTICLES);
-    let text = match BACKEND {
-        "mysql" => "VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
-        _ => "TEXT",
-    };
-    let check = match BACKEND {
-        "sqlite" => "CHECK (typeof(given) = 'integer')",
-        _ => "",
-    };
+    let (text, check) = (text(), check_of("given"));
     database.execute(&format!(
         "CREATE TABLE reactions (
              id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT, emoji {text},
@@ -209,11 +170,7 @@ fn rows_are_counted_by_two_of_their_columns() {
 
 #[test]
 fn a_foreign_key_of_several_columns_is_refused() {
-    let database = with_reactions();
-    let text = match BACKEND {
-        "mysql" => "VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
-        _ => "TEXT",
-    };
+    let (database, text) = (with_reactions(), text());
     database.execute(&format!(
         "DROP TABLE reaction_counters;
          CREATE TABLE article_emojis (
@@ -233,8 +190,7 @@ fn a_foreign_key_of_several_columns_is_refused() {
 
 #[test]
 fn six_columns_of_a_key_are_refused_with_the_limit() {
-    let mut args =
-        format!("generate migration create_counters --counters hits --backend {BACKEND}");
+    let mut args = format!("generate migration hit_counters --counters hits --backend {BACKEND}");
     args.extend(["a", "b", "c", "d", "e", "f"].map(|name| format!(" --entity {name}:text")));
     let refused = run(&words(&args));
     refused.fails("a key has up to five columns besides the day and the slot");

@@ -1,10 +1,10 @@
-//! `compact`, `fold` and `materialize`.
+//! `compact` and `fold`.
 
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::Text;
 use serde_json::json;
 
-use crate::{BYTES, TestDatabase, UUID};
+use crate::{BACKEND, BYTES, TestDatabase, UUID};
 
 /// Articles 1 and 2 in five slots of three days.
 fn with_slots() -> TestDatabase {
@@ -22,9 +22,7 @@ fn with_slots() -> TestDatabase {
 }
 
 fn rows_and_views(database: &TestDatabase) -> (i64, i64) {
-    let shown = database.command("show article_counters --json").json();
-    let views = shown["counters"][0]["total"].as_i64();
-    (shown["rows"].as_i64().unwrap(), views.unwrap())
+    database.rows_and_sum("article_counters", "views")
 }
 
 #[test]
@@ -84,11 +82,7 @@ fn a_key_of_any_type_is_merged() {
         let merged = database.run(&["compact", name, "--batch", "1", "--json"]);
         assert_eq!(merged.code, 0, "{name}: {}", merged.stderr);
         assert_eq!(merged.json()["merged_rows"], 4, "{name}");
-        let shown = database.run(&["show", name, "--json"]).json();
-        assert_eq!(
-            (&shown["rows"], &shown["counters"][0]["total"]),
-            (&json!(2), &json!(4))
-        );
+        assert_eq!(database.rows_and_sum(name, "hits"), (2, 4), "{name}");
     }
 }
 
@@ -107,123 +101,23 @@ fn a_site_is_merged() {
 }
 
 #[test]
-fn a_counter_that_may_be_null_is_not_merged_away() {
-    let database = TestDatabase::create();
-    database.execute(
-        "CREATE TABLE likes_counters (entity BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
-             likes BIGINT, PRIMARY KEY (entity, day, slot))",
-    );
-    let refused = database.run(&["compact", "likes_counters"]);
-    refused.fails("diesel-counters check likes_counters");
-}
-
-#[test]
-fn materialize_writes_what_differs() {
-    let database = with_slots();
-    database.execute(
-        "ALTER TABLE articles ADD COLUMN total_views BIGINT NOT NULL DEFAULT 0;
-         ALTER TABLE articles ADD COLUMN small INTEGER NOT NULL DEFAULT 0;
-         CREATE TABLE users (id BIGINT NOT NULL PRIMARY KEY, total BIGINT NOT NULL DEFAULT 0)",
-    );
-    let into =
-        |into: &str| database.command(&format!("materialize article_counters views --into {into}"));
-    let dry = into("articles.total_views --dry-run");
-    assert_eq!(
-        dry.stdout,
-        "articles.total_views: 2 rows would be written\n"
-    );
-    let done = into("articles.total_views");
-    assert_eq!(done.stdout, "articles.total_views: 2 rows written\n");
-    let again = || into("articles.total_views --json").json()["rows_written"].clone();
-    assert_eq!(again(), 0);
-    for (days, differ) in [
-        ("from 2020-01-01", 0),
-        ("to 2020-01-01", 2),
-        ("last-days 1", 2),
+fn what_is_no_counter_or_may_be_null_is_not_merged_away() {
+    for (likes, says) in [
+        (
+            "INTEGER NOT NULL DEFAULT 0",
+            "like_counters.likes is not a counter",
+        ),
+        ("BIGINT", "diesel-counters check like_counters"),
     ] {
-        let dry = into(&format!("articles.total_views --dry-run --json --{days}"));
-        assert_eq!(dry.json()["rows_that_differ"], differ, "{days}");
-    }
-    database.execute("UPDATE articles SET total_views = 7 WHERE id = 3");
-    assert_eq!(again(), 1);
-    for (wrong, why) in [
-        ("articles.id", "and the primary key"),
-        ("articles.small", "a BIGINT column"),
-        ("users.total", "refers to articles"),
-        ("articles.nothing", "has no column nothing"),
-    ] {
-        into(wrong).fails(why);
-    }
-}
-
-#[test]
-fn materialize_takes_keys_of_another_kind_of_integers() {
-    let database = TestDatabase::create();
-    for (model, id, entity) in [
-        ("narrow", "INTEGER", "BIGINT"),
-        ("wide", "BIGINT", "INTEGER"),
-    ] {
+        let database = TestDatabase::create();
         database.execute(&format!(
-            "CREATE TABLE {model}s (id {id} NOT NULL PRIMARY KEY, total BIGINT);
-             CREATE TABLE {model}_counters (entity {entity} NOT NULL, day DATE NOT NULL,
-                 slot SMALLINT NOT NULL, views BIGINT NOT NULL DEFAULT 0,
-                 PRIMARY KEY (entity, day, slot));
-             INSERT INTO {model}s VALUES (1, NULL), (2, 7);
-             INSERT INTO {model}_counters VALUES (1, '2026-01-01', 1, 5)"
+            "CREATE TABLE like_counters (entity BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                 likes {likes}, views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (entity, day, slot));
+             INSERT INTO like_counters VALUES (1, '2026-01-01', 1, 5, 1), (1, '2026-01-01', 2, 5, 1)"
         ));
-        let (counters, into) = (format!("{model}_counters"), format!("{model}s.total"));
-        let args = ["materialize", &counters, "views", "--into", &into, "--json"];
-        let done = database.run(&args);
-        done.works();
-        assert_eq!(done.json()["rows_written"], 2);
+        database.command("compact like_counters").fails(says);
+        assert_eq!(database.rows_and_sum("like_counters", "likes"), (2, 10));
     }
-    database.execute("INSERT INTO wides VALUES (5000000000, 1)");
-    let done = database.command("materialize wide_counters views --into wides.total --json");
-    assert_eq!(done.json()["rows_written"], 1);
-}
-
-#[test]
-fn materialize_finds_rows_by_the_column_that_the_foreign_key_refers_to() {
-    let database = TestDatabase::create();
-    database.execute(
-        "CREATE TABLE books (id BIGINT NOT NULL PRIMARY KEY, isbn BIGINT NOT NULL UNIQUE,
-             views BIGINT NOT NULL DEFAULT 0);
-         CREATE TABLE book_counters (isbn BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
-             views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (isbn, day, slot),
-             FOREIGN KEY (isbn) REFERENCES books (isbn));
-         INSERT INTO books (id, isbn) VALUES (1, 2), (2, 1);
-         INSERT INTO book_counters VALUES (1, '2026-01-01', 1, 5)",
-    );
-    let args = ["materialize", "book_counters", "views", "--into"];
-    let ran = database.run(&[&args[..], &["books.views"]].concat());
-    assert_eq!(ran.stdout, "books.views: 1 rows written\n", "{ran:?}");
-    let views = diesel::dsl::sql::<BigInt>("(SELECT views FROM books WHERE isbn = 1)");
-    let views: i64 = diesel::select(views)
-        .get_result(&mut database.connect())
-        .unwrap();
-    assert_eq!(views, 5);
-    let ran = database.run(&[&args[..], &["books.isbn"]].concat());
-    ran.fails("a BIGINT column of their own");
-}
-
-#[test]
-fn what_is_no_counter_is_lost_only_when_that_is_said() {
-    let database = TestDatabase::create();
-    database.execute(
-        "CREATE TABLE like_counters (entity BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
-             likes INTEGER NOT NULL DEFAULT 0, views BIGINT NOT NULL DEFAULT 0,
-             PRIMARY KEY (entity, day, slot));
-         INSERT INTO like_counters VALUES (1, '2026-01-01', 1, 5, 1), (1, '2026-01-01', 2, 5, 1)",
-    );
-    let refused = database.run(&["compact", "like_counters"]);
-    refused.fails("--discard likes");
-    let shown = database.command("show like_counters --json").json();
-    assert_eq!(shown["rows"], 2);
-
-    let lost = ["compact", "like_counters", "--discard", "likes", "--json"];
-    assert_eq!(database.run(&lost).json()["merged_rows"], 2);
-    let wrong = ["compact", "like_counters", "--discard", "views"];
-    assert_eq!(database.run(&wrong).code, 1);
 }
 
 #[test]
@@ -248,9 +142,61 @@ fn what_is_generated_is_not_lost() {
     );
     let merged = database.command("compact sum_counters --json");
     assert_eq!(merged.json()["merged_rows"], 2, "{}", merged.stderr);
-    let shown = database.command("show sum_counters --json").json();
-    assert_eq!(
-        (&shown["rows"], &shown["counters"][0]["total"]),
-        (&json!(1), &json!(10))
-    );
+    assert_eq!(database.rows_and_sum("sum_counters", "views"), (1, 10));
+}
+
+/// Each would be something else as a part of SQL, of a format, or as an option.
+#[test]
+fn no_name_and_no_key_is_taken_for_anything_else() {
+    let names = [
+        "'; DROP TABLE \"x\"; -- `",
+        "{} /* 雪 */ %s",
+        "select",
+        "$1",
+        "?",
+        "back\\",
+        " --json",
+        "-n",
+    ];
+    let keys = ["", "x", "'", "'; DROP TABLE x; --", "\\'", "%", "🦀"];
+    for name in names {
+        let database = TestDatabase::create();
+        let generated = database.run(&[
+            "generate",
+            "migration",
+            &format!("--backend={BACKEND}"),
+            &format!("--counters={name}"),
+            &format!("--entity=of {name}:text"),
+            "--",
+            name,
+        ]);
+        generated.works();
+        database.execute(&generated.stdout);
+        let (quote, value) = match BACKEND {
+            "mysql" => ("`", "?"),
+            "postgres" => ("\"", "$1"),
+            _ => ("\"", "?"),
+        };
+        let quoted =
+            |name: &str| format!("{quote}{}{quote}", name.replace(quote, &quote.repeat(2)));
+        let table = quoted(name);
+        for slot in 0..=2 {
+            for key in keys {
+                let insert =
+                    format!("INSERT INTO {table} VALUES ({value}, '2026-01-01', {slot}, 5)");
+                let insert = diesel::sql_query(insert).bind::<Text, _>(key);
+                insert.execute(&mut database.connect()).unwrap();
+            }
+        }
+        database.run(&["check", "--", name]).works();
+        let count = i64::try_from(keys.len()).unwrap();
+        for merge in [&["compact"][..], &["fold", "--before=2026-01-02"]] {
+            database.run(&[merge, &["--", name]].concat()).works();
+            let entity = quoted(&format!("of {name}"));
+            let sums =
+                format!("(SELECT SUM({table}) AS hits FROM {table} GROUP BY {entity}) AS sums");
+            let found = database.rows_and_sum(&sums, "hits");
+            assert_eq!(found, (count, 15 * count), "{name}");
+        }
+    }
 }

@@ -4,19 +4,18 @@
 mod checking;
 pub mod doctor;
 mod generating;
-mod importing;
 mod key_columns;
 mod merging;
 mod periods;
-mod showing;
 pub mod triggers;
 mod usage;
 
 use std::process::Command;
 
-use diesel::connection::{Connection, SimpleConnection};
+use diesel::connection::SimpleConnection;
+use tempfile::{TempDir, tempdir};
 
-use crate::{Conn, REFERENCE, TestDatabase};
+use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
 
 /// What the command printed, and how it ended.
 #[derive(Debug)]
@@ -51,6 +50,38 @@ impl Ran {
         assert_eq!(self.code, 0, "{self:?}");
     }
 
+    /// Asserts that the command found something wrong, and said this.
+    #[track_caller]
+    pub fn finds(&self, text: &str) {
+        assert_eq!(self.code, 3, "{self:?}");
+        self.prints(text);
+    }
+
+    /// Asserts that `check` found nothing wrong with its only table.
+    #[track_caller]
+    pub fn is_good(&self, table: &str) {
+        self.works();
+        assert_eq!(self.summary(), format!("{table}: good"), "{self:?}");
+    }
+
+    /// The faults that `check --json` has found of its first table.
+    pub fn faults(&self) -> Vec<serde_json::Value> {
+        let faults = self.json()["tables"][0]["faults"].clone();
+        serde_json::from_value(faults).unwrap()
+    }
+
+    /// A folder with the migration that `generate --json` has printed.
+    pub fn migration(&self) -> TempDir {
+        let folder = tempdir().unwrap();
+        let migration = folder.path().join("2026-01-01-000000_generated");
+        std::fs::create_dir(&migration).unwrap();
+        for part in ["up", "down"] {
+            let sql = self.json()[part].as_str().unwrap().to_owned();
+            std::fs::write(migration.join(format!("{part}.sql")), sql).unwrap();
+        }
+        folder
+    }
+
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|e| panic!("{e}: {}{}", self.stdout, self.stderr))
@@ -64,7 +95,7 @@ pub fn run(args: &[&str]) -> Ran {
 
 pub fn run_with(args: &[&str], database_url: Option<&str>) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_diesel-counters"));
-    command.args(args).env_remove("MIGRATION_DIRECTORY");
+    command.args(args);
     match database_url {
         Some(url) => command.env("DATABASE_URL", url),
         None => command.env_remove("DATABASE_URL"),
@@ -92,10 +123,6 @@ impl TestDatabase {
         database
     }
 
-    pub fn connect(&self) -> Conn {
-        Conn::establish(&self.url()).unwrap()
-    }
-
     pub fn execute(&self, sql: &str) {
         self.connect()
             .batch_execute(sql)
@@ -105,6 +132,20 @@ impl TestDatabase {
     /// Runs the command on it, with these words and options.
     pub fn command(&self, words: &str) -> Ran {
         self.run(&self::words(words))
+    }
+
+    /// The number of rows of a table, and the sum of a counter.
+    pub fn rows_and_sum(&self, table: &str, counter: &str) -> (i64, i64) {
+        let conn = &mut self.connect();
+        let number = if BACKEND == "mysql" {
+            "SIGNED"
+        } else {
+            "BIGINT"
+        };
+        let sum = format!("CAST(COALESCE(SUM({counter}), 0) AS {number})");
+        let [rows, sum] = ["COUNT(*)", &sum]
+            .map(|what| triggers::number(&format!("SELECT {what} FROM {table}"), conn));
+        (rows, sum)
     }
 
     /// The faults of triggers that `check` finds, of a table or of all.
@@ -135,6 +176,14 @@ impl TestDatabase {
     /// Runs the command on it.
     pub fn run(&self, args: &[&str]) -> Ran {
         run_with(args, Some(&self.url()))
+    }
+}
+
+/// The constraint that `check` wants of a counter's column.
+fn check_of(counter: &str) -> String {
+    match BACKEND {
+        "sqlite" => format!("CHECK (typeof({counter}) = 'integer')"),
+        _ => String::new(),
     }
 }
 

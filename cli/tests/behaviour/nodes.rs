@@ -12,11 +12,15 @@ const TRIGGERS: &str =
 /// The database is the second of two nodes.
 fn second_node() -> TestDatabase {
     let database = TestDatabase::with_article_counters();
-    database.execute(
-        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET diesel_counters.partition = %L',
-             current_database(), '1/2'); END $$",
-    );
+    set_partition("1/2", &database);
     database
+}
+
+fn set_partition(partition: &str, database: &TestDatabase) {
+    database.execute(&format!(
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET diesel_counters.partition = %L',
+             current_database(), '{partition}'); END $$",
+    ));
 }
 
 fn text(database: &TestDatabase, query: &str) -> String {
@@ -39,11 +43,10 @@ fn the_command_writes_in_the_partition_of_the_database() {
         "INSERT INTO article_counters (article_id, day, slot, views)
          SELECT 1, '2026-01-02', slot, 1 FROM generate_series(1, 6) AS slot",
     );
-    let merged = database.run(&["compact", "article_counters"]);
-    merged.works();
+    database.command("compact article_counters").works();
     assert_eq!(slots(&database), "-1: 3, 1: 1, 3: 1, 5: 1");
-    let merged = database.command("compact article_counters --partition 0/2");
-    merged.works();
+    let merge = "compact article_counters --partition 0/2";
+    database.command(merge).works();
     assert_eq!(slots(&database), "-1: 3, 0: 3");
 }
 
@@ -67,11 +70,9 @@ fn triggers_count_in_the_partition_of_the_database() {
         connections.push(conn);
     }
     assert_eq!(slots(&database), "-1: 1, 2: 1, 4: 1, 6: 1");
-    let checked = database.run(&["check"]);
-    checked.works();
+    database.command("check").works();
     database.execute("UPDATE article_counters SET likes = likes + 5 WHERE slot = 2");
-    let recounted = database.run(&["recount"]);
-    recounted.works();
+    database.command("recount").works();
     assert_eq!(slots(&database), "-1: -4, 2: 6, 4: 1, 6: 1");
 }
 
@@ -83,12 +84,8 @@ fn a_partition_that_is_none_is_said() {
         assert_eq!(ran.code, 2, "{ran:?}");
         assert!(ran.stderr.contains("is not a partition"), "{ran:?}");
     }
-    database.execute(
-        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET diesel_counters.partition = %L',
-             current_database(), '3/2'); END $$",
-    );
-    let ran = database.run(&["check"]);
-    ran.fails("diesel_counters.partition");
+    set_partition("3/2", &database);
+    database.command("check").fails("diesel_counters.partition");
 }
 
 /// Names no other server: what a subscription writes into the catalogue is enough.
@@ -106,8 +103,7 @@ fn tables_that_several_nodes_write_require_a_partition_and_no_cascade() {
     let faults = |database: &TestDatabase| {
         // The partition of a run is not that of the database.
         let check = ["check", "--json", "--partition", "1/2"];
-        let checked = database.run(&check).json();
-        let faults = checked["tables"][0]["faults"].as_array().unwrap().iter();
+        let faults = database.run(&check).faults().into_iter();
         let faults = faults.filter(|fault| fault["severity"] == "wrong");
         faults
             .map(|fault| fault["fault"].as_str().unwrap().to_owned())
@@ -118,11 +114,9 @@ fn tables_that_several_nodes_write_require_a_partition_and_no_cascade() {
     assert_eq!(faults(&database), [""; 0]);
     database.execute(REPLICATED);
     assert_eq!(faults(&database), ["no_node", "cascade_on_nodes"]);
-    database.execute(
-        "ALTER TABLE article_counters DROP CONSTRAINT article_counters_article_id_fkey;
-         DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET diesel_counters.partition = %L',
-             current_database(), '0/2'); END $$",
-    );
+    let drop = "DROP CONSTRAINT article_counters_article_id_fkey";
+    database.execute(&format!("ALTER TABLE article_counters {drop}"));
+    set_partition("0/2", &database);
     assert_eq!(faults(&database), [""; 0]);
     database.execute("DROP SUBSCRIPTION counts");
 }

@@ -1,52 +1,26 @@
 //! Several foreign keys from one parent.
 
-use crate::behaviour::Execute;
+use crate::behaviour::{Execute, words};
 use diesel::connection::SimpleConnection;
 
 use crate::TestDatabase;
-use crate::behaviour::triggers::{migrate, open};
+use crate::behaviour::triggers::{migrate, open, table_of};
 
 /// Both cascades would change the row of the parent that is deleted, in a trigger that the deletion runs.
 #[test]
 fn several_foreign_keys_of_a_parent_with_counters_in_its_columns_are_refused_or_counted() {
     let mut wrong = Vec::new();
-    for (first, second, counts, must_work) in [
-        (
-            "CASCADE",
-            "CASCADE",
-            &["from_id:users.following", "to_id:users.followers"][..],
-            false,
-        ),
-        ("CASCADE", "CASCADE", &["from_id:users.following"], false),
-        (
-            "CASCADE",
-            "SET NULL",
-            &["from_id:users.following", "to_id:users.followers"],
-            false,
-        ),
-        (
-            "SET NULL",
-            "SET NULL",
-            &["from_id:users.following", "to_id:users.followers"],
-            false,
-        ),
-        (
-            "CASCADE",
-            "CASCADE",
-            &["from_id:profiles.following", "to_id:profiles.followers"],
-            true,
-        ),
-        (
-            "CASCADE",
-            "CASCADE",
-            &[
-                "from_id:user_counters.following",
-                "to_id:user_counters.followers",
-            ],
-            true,
-        ),
-        ("CASCADE", "", &["from_id:users.following"], true),
-    ] {
+    // The actions of the two keys, what is counted, and whether it must work.
+    for [first, second, counts, must_work] in table_of("
+        CASCADE  | CASCADE  | from_id:users.following to_id:users.followers                 |
+        CASCADE  | CASCADE  | from_id:users.following                                       |
+        CASCADE  | SET NULL | from_id:users.following to_id:users.followers                 |
+        SET NULL | SET NULL | from_id:users.following to_id:users.followers                 |
+        CASCADE  | CASCADE  | from_id:profiles.following to_id:profiles.followers           | works
+        CASCADE  | CASCADE  | from_id:user_counters.following to_id:user_counters.followers | works
+        CASCADE  |          | from_id:users.following                                       | works")
+    {
+        let (counts, must_work) = (words(counts), must_work == "works");
         let database = TestDatabase::create();
         let second = match second {
             "" => String::new(),
@@ -65,9 +39,7 @@ fn several_foreign_keys_of_a_parent_with_counters_in_its_columns_are_refused_or_
              INSERT INTO users (id) VALUES (1), (2), (3);
              INSERT INTO profiles (user_id) VALUES (1), (2), (3)"
         ));
-        let folder = tempfile::tempdir().unwrap();
-        let mut args = vec!["generate", "trigger", "count_follows", "--rows", "follows"];
-        args.extend(["--migration-dir", folder.path().to_str().unwrap()]);
+        let mut args = words("generate trigger count_follows --rows follows --json");
         args.extend(counts.iter().flat_map(|count| ["--count", count]));
         let generated = database.run(&args);
         if generated.code != 0 {
@@ -76,7 +48,7 @@ fn several_foreign_keys_of_a_parent_with_counters_in_its_columns_are_refused_or_
             }
             continue;
         }
-        migrate(&database, &folder);
+        migrate(&database, &generated.migration());
         let conn = &mut open(&database);
         conn.run("INSERT INTO follows VALUES (1, 1, 2), (2, 2, 1), (3, 3, 1), (4, 2, 3)");
         let deleted = conn.batch_execute("DELETE FROM users WHERE id = 1");

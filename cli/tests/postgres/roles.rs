@@ -158,7 +158,7 @@ impl Roles {
 
     /// The migration that the owner generates.
     pub fn migration(&self) -> String {
-        let generated = self.run(&[&GENERATE[..], &["--stdout"]].concat());
+        let generated = self.run(&GENERATE);
         generated.works();
         generated.stdout
     }

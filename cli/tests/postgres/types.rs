@@ -4,6 +4,7 @@ use crate::behaviour::{Execute, words};
 use diesel::connection::SimpleConnection;
 
 use super::roles::Roles;
+use crate::behaviour::triggers::number;
 
 #[test]
 fn keys_of_types_of_another_schema_are_counted() {
@@ -54,17 +55,8 @@ fn keys_of_types_of_another_schema_are_counted() {
             } else {
                 "thing:thing_counters.tags"
             };
-            let generate = [
-                "generate",
-                "trigger",
-                "count_tags",
-                "--rows",
-                "tags",
-                "--stdout",
-                "--count",
-                count,
-            ];
-            let generated = roles.run(&generate);
+            let generate = format!("generate trigger count_tags --rows tags --count {count}");
+            let generated = roles.run(&words(&generate));
             if generated.code != 0 {
                 wrong.push(format!("{sql_type} in {schema}: {}", generated.stderr));
                 continue;
@@ -91,18 +83,9 @@ fn keys_of_types_of_another_schema_are_counted() {
                 (format!("DELETE FROM things WHERE id = {b}"), 2),
             ] {
                 let then = conn.batch_execute(&statement);
-                let conn = &mut roles.owner();
-                let counted = diesel::select(diesel::dsl::sql::<diesel::sql_types::BigInt>(
-                    &format!("({of_a})"),
-                ));
-                let counted: i64 = diesel::RunQueryDsl::get_result(counted, conn).unwrap();
+                let counted = number(&of_a, &mut roles.owner());
                 if then.is_err() || counted != expected {
-                    let statement = if statement.len() > 90 {
-                        "the migration"
-                    } else {
-                        &statement
-                    };
-                    wrong.push(format!("{sql_type} in {schema}, {count}: {counted}, not {expected}, {then:?} after {statement}"));
+                    wrong.push(format!("{sql_type} in {schema}, {count}: {counted}, not {expected}, {then:?} after {statement:.90}"));
                     break;
                 }
             }
@@ -142,8 +125,7 @@ fn conditions_of_functions_and_types_of_another_schema_are_counted_or_refused() 
                  CREATE TABLE notes (id BIGINT PRIMARY KEY, post VARCHAR(20), label citext NOT NULL, feeling mood);
                  INSERT INTO notes VALUES (1, 'a', 'new', 'new'), (2, 'a', 'old', 'old')",
             );
-        let generate =
-            words("generate trigger count_notes --rows notes --stdout --count post:posts.likes");
+        let generate = words("generate trigger count_notes --rows notes --count post:posts.likes");
         let generated = roles.run(&[&generate[..], &[option, value]].concat());
         if generated.code != 0 {
             continue; // It is refused.
@@ -165,13 +147,8 @@ fn conditions_of_functions_and_types_of_another_schema_are_counted_or_refused() 
             let then = conn.batch_execute(statement);
             let likes = roles.number("SELECT likes FROM public.posts WHERE code = 'a'");
             if then.is_err() || likes != expected {
-                let statement = if statement.len() > 90 {
-                    "the migration"
-                } else {
-                    statement
-                };
                 wrong.push(format!(
-                    "{option} {value}: {likes}, not {expected}, {then:?} after {statement}"
+                    "{option} {value}: {likes}, not {expected}, {then:?} after {statement:.90}"
                 ));
                 break;
             }
@@ -196,9 +173,7 @@ fn triggers_of_the_application_run_when_a_count_changes_or_are_named() {
                  'BEGIN INSERT INTO changes VALUES (NEW.code); RETURN NEW; END';
              CREATE TRIGGER app_notes AFTER UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION note_change()",
         );
-    let folder = tempfile::tempdir().unwrap();
-    let into = ["--migration-dir", folder.path().to_str().unwrap()];
-    let generated = roles.run(&[&super::roles::GENERATE[..], &into].concat());
+    let generated = roles.run(&super::roles::GENERATE);
     let up = roles.migration();
     if format!("{generated:?}{up}").contains("app_notes") {
         return; // Whoever runs it knows.

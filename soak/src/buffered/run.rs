@@ -82,7 +82,7 @@ pub fn client(args: &Client) -> Result<()> {
             let (buffer, has_ended) = (&buffer, &has_ended);
             scope.spawn(move || {
                 while !has_ended.load(SeqCst) {
-                    if buffer.pending().keys < PENDING {
+                    if buffer.pending() < PENDING {
                         count(buffer, args.number, thread, counted);
                     }
                     pause(40);
@@ -104,7 +104,7 @@ pub fn client(args: &Client) -> Result<()> {
     });
     let write = buffer.stop();
     ensure!(
-        write.error.is_none() && write.pending.keys == 0,
+        write.error.is_none() && write.pending == 0,
         "the last write: {write}"
     );
     Ok(())

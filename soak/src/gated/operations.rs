@@ -17,7 +17,7 @@ use crate::interleave::state::PAST;
 use crate::tables::article_counters::dsl::{article_counters, comments as commented, likes, views};
 use crate::tables::label_counters::dsl::{given, label_counters};
 use crate::tables::{
-    self, Article, Label, article_likes, articles, comments, day, like_counters, today,
+    self, Article, Label, added, article_likes, articles, comments, day, like_counters, today,
 };
 
 /// What a connection adds, so that it is known from a sum who has counted.
@@ -110,7 +110,11 @@ fn operation(
             }
             Ok(rows.to_string())
         }
-        Operation::Set => Ok(one.set_counter(views, to, conn)?.to_string()),
+        Operation::Set => Ok(set_counter(views)
+            .of(&one)
+            .to(to)
+            .execute(conn)?
+            .to_string()),
         Operation::SetDay => {
             let set = set_counter(views).of(1_i64).on(day(0)).to(to);
             Ok(set.execute(conn)?.to_string())
@@ -119,22 +123,33 @@ fn operation(
             let days = [day(0), day(PAST)].into_iter();
             let counts = days.flat_map(|day| [(1_i64, day, to), (2, day, to)]);
             let set = set_counter(views).of_days(counts).execute(conn)?;
-            Ok(set.different.to_string())
+            Ok(set.to_string())
         }
         Operation::CountThenSet => match transaction {
             0 => {
                 one.incr_counter_by(views, amount, conn)?;
                 nothing()
             }
-            _ => Ok(one.set_counter(views, to, conn)?.to_string()),
+            _ => Ok(set_counter(views)
+                .of(&one)
+                .to(to)
+                .execute(conn)?
+                .to_string()),
         },
-        Operation::Recount => Ok(one.recount(commented, in_total, conn)?.to_string()),
-        Operation::RecountByDay => Ok(one.recount(commented, by_day, conn)?.to_string()),
+        Operation::Recount => {
+            let corrected = recount(commented, in_total).of(&one);
+            Ok(added(&corrected.execute::<i64, _>(conn)?).to_string())
+        }
+        Operation::RecountByDay => {
+            let corrected = recount(commented, by_day).of(&one);
+            Ok(added(&corrected.execute::<i64, _>(conn)?).to_string())
+        }
         Operation::RecountLikes => {
             let rows = article_likes::table
                 .group_by(article_likes::article_id)
                 .select((article_likes::article_id, count_star()));
-            Ok(one.recount(likes, rows, conn)?.to_string())
+            let corrected = recount(likes, rows).of(&one);
+            Ok(added(&corrected.execute::<i64, _>(conn)?).to_string())
         }
         Operation::SetLikes => {
             let set = set_counter(like_counters::likes).of(1_i64).to(to);
@@ -218,19 +233,26 @@ fn operation(
             increment(given).of_many(amounts).execute(conn)?;
             nothing()
         }
-        Operation::SetLabel => Ok(label.set_counter(given, to, conn)?.to_string()),
+        Operation::SetLabel => Ok(set_counter(given)
+            .of(&label)
+            .to(to)
+            .execute(conn)?
+            .to_string()),
         Operation::DeleteLabel => Ok(delete_counters(label_counters)
             .of(&label)
             .execute(conn)?
             .to_string()),
         Operation::DeleteLabels => {
-            let removed = delete_counters(label_counters).under(1_i64);
+            let removed = delete_counters(label_counters).of(1_i64);
             Ok(removed.execute(conn)?.to_string())
         }
-        Operation::RecountLabel => Ok(label.recount(given, of_labels, conn)?.to_string()),
+        Operation::RecountLabel => {
+            let corrected = recount(given, of_labels).of(&label);
+            Ok(added(&corrected.execute::<(i64, String), _>(conn)?).to_string())
+        }
         Operation::RecountLabels => {
             let drift: Vec<diesel_counters::Drift<(i64, String)>> =
-                recount(given, of_labels).under(1_i64).execute(conn)?;
+                recount(given, of_labels).of(1_i64).execute(conn)?;
             Ok(format!("{drift:?}"))
         }
         Operation::CompactLabels => {

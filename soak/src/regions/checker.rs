@@ -347,14 +347,14 @@ impl Checker<'_> {
             70..75 => conn.transaction(|conn| {
                 let to = random.random_range(0..1_000);
                 let before = match random.random_range(0..2) {
-                    0 => one.set_counter(views, to, conn)?,
+                    0 => set_counter(views).of(&one).to(to).execute(conn)?,
                     _ => set_counter(views).of(article).on(on).to(to).execute(conn)?,
                 };
                 count_views(-id, article, to - before, conn)
             })?,
             75..79 => {
-                let added: i64 = one.recount(commented, source(), conn)?;
-                refuse_drift(node, added != 0, &added)?;
+                let drift: Vec<Drift<i64>> = recount(commented, source()).of(&one).execute(conn)?;
+                refuse_drift(node, !drift.is_empty(), &drift)?;
             }
             79..81 => {
                 let drift: Vec<Drift<i64>> = recount(commented, source()).execute(conn)?;

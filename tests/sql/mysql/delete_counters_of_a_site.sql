@@ -1,4 +1,4 @@
--- delete_counters(site_counters::table).execute(conn)
+-- delete_counters(site_counters::table).of(()).execute(conn)
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
@@ -9,17 +9,19 @@ SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 
 FROM `site_counters`
 WHERE 1 = 0;
 
-SELECT COUNT(DISTINCT 1)
-FROM `site_counters` FORCE INDEX (PRIMARY);
+SELECT DISTINCT 1
+FROM `site_counters` FORCE INDEX (PRIMARY)
+ORDER BY 1;
 
 INSERT INTO `site_counters` (`day`, `slot`)
-VALUES (?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?)
+VALUES (?, ?)
 ON DUPLICATE KEY UPDATE `slot` = VALUES(`slot`);
--- [1970-01-01, 0, 1, 1]
+-- [1970-01-01, 0]
 
-SELECT COUNT(DISTINCT 1)
+SELECT DISTINCT 1
 FROM `site_counters` FORCE INDEX (PRIMARY)
-WHERE (`day` <> ? OR `slot` > 0 OR `hits` <> 0 OR `errors` <> 0);
+WHERE (`day` <> ? OR `slot` > 0 OR `hits` <> 0 OR `errors` <> 0)
+ORDER BY 1;
 -- [1970-01-01]
 
 /*M!

@@ -9,31 +9,21 @@ SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 
 FROM `article_counters`
 WHERE 1 = 0;
 
-SELECT MIN(`diesel_counters_number`)
-FROM (SELECT `article_id` AS diesel_counters_key, 0 AS diesel_counters_number
-FROM `article_counters`
-WHERE 1 = 0 UNION ALL
-SELECT ?, 1 UNION ALL
-SELECT ?, 2 UNION ALL
-SELECT ?, 3 UNION ALL
-SELECT ?, 4) AS diesel_counters_wanted
-STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key
-GROUP BY `article_id`;
+SELECT DISTINCT `article_id`
+FROM `article_counters` FORCE INDEX (PRIMARY)
+WHERE `article_id` IN (?, ?, ?, ?)
+ORDER BY `article_id`;
 -- [1, 2, 3, 3]
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`)
-VALUES (?, ?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?), (?, ?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?)
+VALUES (?, ?, ?), (?, ?, ?)
 ON DUPLICATE KEY UPDATE `slot` = VALUES(`slot`);
--- [2, 1970-01-01, 0, 1, 1, 3, 1970-01-01, 0, 1, 1]
+-- [2, 1970-01-01, 0, 3, 1970-01-01, 0]
 
-SELECT MIN(`diesel_counters_number`)
-FROM (SELECT `article_id` AS diesel_counters_key, 0 AS diesel_counters_number
-FROM `article_counters`
-WHERE 1 = 0 UNION ALL
-SELECT ?, 1 UNION ALL
-SELECT ?, 2) AS diesel_counters_wanted
-STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND (`day` <> ? OR `slot` > 0 OR `views` <> 0 OR `likes` <> 0 OR `comments` <> 0)
-GROUP BY `article_id`;
+SELECT DISTINCT `article_id`
+FROM `article_counters` FORCE INDEX (PRIMARY)
+WHERE `article_id` IN (?, ?) AND (`day` <> ? OR `slot` > 0 OR `views` <> 0 OR `likes` <> 0 OR `comments` <> 0)
+ORDER BY `article_id`;
 -- [2, 3, 1970-01-01]
 
 /*M!

@@ -1,18 +1,18 @@
--- WeeklyArticle { id: 1 }.recount(weekly_counters::comments, comments_by_article(), conn)
+-- recount(weekly_counters::comments, comments_by_article()).of(&WeeklyArticle { id: 1 }).execute::<i64, _>(conn)
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
 BEGIN;
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `comments`)
-VALUES (?, ?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+VALUES (?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE `comments` = `comments` + VALUES(`comments`);
--- [1, 1970-01-01, 0, 1, 1, 0]
+-- [1, 1970-01-01, 0, 0]
 
 WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, COUNT(*)
 FROM `comments`
 GROUP BY `comments`.`article_id`)
-SELECT COALESCE(SUM(`diesel_counters_stored_0`), 0) DIV 1, COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+SELECT `diesel_counters_entity`, COALESCE(SUM(`diesel_counters_stored_0`), 0) DIV 1, COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
 FROM (SELECT `article_id` AS `diesel_counters_entity`, SUM(`comments`) AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
 FROM `article_counters`
 WHERE `article_id` = ?
@@ -20,7 +20,10 @@ GROUP BY `article_id` UNION ALL
 SELECT CAST(`diesel_counters_entity` AS SIGNED), 0, SUM(`diesel_counters_actual_0`)
 FROM `diesel_counters_source`
 WHERE `diesel_counters_entity` = ?
-GROUP BY `diesel_counters_entity`) AS diesel_counters_both;
+GROUP BY `diesel_counters_entity`) AS diesel_counters_both
+GROUP BY `diesel_counters_entity`
+HAVING COALESCE(SUM(`diesel_counters_stored_0`), 0) DIV 1 <> COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+ORDER BY `diesel_counters_entity`;
 -- [1, 1]
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `comments`)

@@ -22,9 +22,9 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 BEGIN;
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `comments`)
-VALUES (?, ?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+VALUES (?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE `comments` = `comments` + VALUES(`comments`);
--- [1, 1970-01-01, 0, 1, 1, 0]
+-- [1, 1970-01-01, 0, 0]
 
 WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, date('2026-03-02'), COUNT(*)
 FROM `comments`

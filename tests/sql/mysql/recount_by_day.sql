@@ -1,18 +1,18 @@
--- article(2).recount(article_counters::comments, comments_by_day!(), conn)
+-- recount(article_counters::comments, comments_by_day!()).of(&article(2)).execute::<i64, _>(conn)
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
 BEGIN;
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `comments`)
-VALUES (?, ?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+VALUES (?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE `comments` = `comments` + VALUES(`comments`);
--- [2, 1970-01-01, 0, 1, 1, 0]
+-- [2, 1970-01-01, 0, 0]
 
 WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, date('2026-03-02'), COUNT(*)
 FROM `comments`
 GROUP BY `comments`.`article_id`)
-SELECT `diesel_counters_day`, COALESCE(SUM(`diesel_counters_stored_0`), 0) DIV 1, COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
+SELECT `diesel_counters_entity`, `diesel_counters_day`, COALESCE(SUM(`diesel_counters_stored_0`), 0) DIV 1, COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
 FROM (SELECT `article_id` AS `diesel_counters_entity`, `day` AS `diesel_counters_day`, SUM(`comments`) AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
 FROM `article_counters`
 WHERE `article_id` = ?
@@ -21,9 +21,9 @@ SELECT CAST(`diesel_counters_entity` AS SIGNED), CAST(`diesel_counters_day` AS D
 FROM `diesel_counters_source`
 WHERE `diesel_counters_entity` = ?
 GROUP BY `diesel_counters_entity`, `diesel_counters_day`) AS diesel_counters_both
-GROUP BY `diesel_counters_day`
+GROUP BY `diesel_counters_entity`, `diesel_counters_day`
 HAVING COALESCE(SUM(`diesel_counters_stored_0`), 0) DIV 1 <> COALESCE(SUM(`diesel_counters_actual_0`), 0) DIV 1
-ORDER BY `diesel_counters_day`;
+ORDER BY `diesel_counters_entity`, `diesel_counters_day`;
 -- [2, 2]
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `comments`)

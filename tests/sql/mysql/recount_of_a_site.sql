@@ -1,13 +1,13 @@
--- recount(site_counters::hits, comments::table.select((sql::<Date>("date('2026-03-02')"), count_star()))).of_all().execute(conn)
+-- recount(site_counters::hits, comments::table.select((sql::<Date>("date('2026-03-02')"), count_star()))).execute::<(), _>(conn)
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
 BEGIN;
 
 INSERT INTO `site_counters` (`day`, `slot`, `hits`)
-VALUES (?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+VALUES (?, ?, ?)
 ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`);
--- [1970-01-01, 0, 1, 1, 0]
+-- [1970-01-01, 0, 0]
 
 WITH `diesel_counters_source` (`diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT date('2026-03-02'), COUNT(*)
 FROM `comments`)

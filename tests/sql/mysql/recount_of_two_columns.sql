@@ -1,4 +1,4 @@
--- recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).under(1).execute(conn).map(drop::<Vec<Drift<(i32, String)>>>)
+-- recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).of(1).execute(conn).map(drop::<Vec<Drift<(i32, String)>>>)
 
 WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT `crates`.`id`, '1.0', date('2026-03-02'), `crates`.`total_downloads`
 FROM `crates`)
@@ -20,9 +20,9 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 BEGIN;
 
 INSERT INTO `version_counters` (`crate_id`, `number`, `day`, `slot`, `downloads`)
-VALUES (?, ?, ?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+VALUES (?, ?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE `downloads` = `downloads` + VALUES(`downloads`);
--- [1, "1.0", 1970-01-01, 0, 1, 1, 0]
+-- [1, "1.0", 1970-01-01, 0, 0]
 
 WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT `crates`.`id`, '1.0', date('2026-03-02'), `crates`.`total_downloads`
 FROM `crates`)

@@ -5,9 +5,9 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 BEGIN;
 
 INSERT INTO `site_counters` (`day`, `slot`, `hits`)
-VALUES (?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+VALUES (?, ?, ?)
 ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`);
--- [1970-01-01, 0, 1, 1, 0]
+-- [1970-01-01, 0, 0]
 
 SELECT `hits`
 FROM `site_counters` FORCE INDEX (PRIMARY)

@@ -5,9 +5,9 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 BEGIN;
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`)
-VALUES (?, ?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+VALUES (?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`);
--- [1, 1970-01-01, 0, 1, 1, 0]
+-- [1, 1970-01-01, 0, 0]
 
 SELECT `views`
 FROM `article_counters` FORCE INDEX (PRIMARY)

@@ -6,27 +6,24 @@ DELETE
 FROM "article_counters"
 WHERE 1 = 0;
 
-SELECT MIN("diesel_counters_number")
-FROM unnest($1) WITH ORDINALITY AS diesel_counters_wanted ("diesel_counters_key", "diesel_counters_number")
-JOIN "article_counters" ON "article_id" = diesel_counters_key AND "article_id" = ANY($2)
-GROUP BY "article_id";
--- [[1, 2, 3], [1, 2, 3]]
+SELECT DISTINCT "article_id"
+FROM "article_counters"
+WHERE "article_id" = ANY($1)
+ORDER BY "article_id";
+-- [[1, 2, 3]]
 
 INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day")
-SELECT (SELECT $1 + $2 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($3, $4) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE CASE WHEN $5 > 1 THEN COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
-FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number)
-LIMIT 1), pg_backend_pid()) ELSE 0 END END % $6)), row.*
-FROM unnest($7, $8) AS row
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5) AS row
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE
 SET "slot" = (excluded."slot");
--- [0, 1, 0, 1, 1, 1, [2, 3], [1970-01-01, 1970-01-01]]
+-- [0, 1, 0, [2, 3], [1970-01-01, 1970-01-01]]
 
-SELECT MIN("diesel_counters_number")
-FROM unnest($1) WITH ORDINALITY AS diesel_counters_wanted ("diesel_counters_key", "diesel_counters_number")
-JOIN "article_counters" ON "article_id" = diesel_counters_key AND "article_id" = ANY($2) AND ("day" <> $3 OR "slot" > 0 OR "views" <> 0 OR "likes" <> 0 OR "comments" <> 0)
-GROUP BY "article_id";
--- [[2, 3], [2, 3], 1970-01-01]
+SELECT DISTINCT "article_id"
+FROM "article_counters"
+WHERE "article_id" = ANY($1) AND ("day" <> $2 OR "slot" > 0 OR "views" <> 0 OR "likes" <> 0 OR "comments" <> 0)
+ORDER BY "article_id";
+-- [[2, 3], 1970-01-01]
 
 DELETE
 FROM "article_counters"

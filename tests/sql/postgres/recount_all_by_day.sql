@@ -28,14 +28,11 @@ BEGIN;
 SET LOCAL row_security = off;
 
 INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day", "comments")
-SELECT (SELECT $1 + $2 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($3, $4) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE CASE WHEN $5 > 1 THEN COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
-FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number)
-LIMIT 1), pg_backend_pid()) ELSE 0 END END % $6)), row.*
-FROM unnest($7, $8, $9) AS row
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5, $6) AS row
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE
 SET "comments" = diesel_counters_stored."comments" + excluded."comments";
--- [0, 1, 0, 1, 1, 1, [1], [1970-01-01], [0]]
+-- [0, 1, 0, [1], [1970-01-01], [0]]
 
 WITH "diesel_counters_source" ("diesel_counters_entity", "diesel_counters_day", "diesel_counters_actual_0") AS (SELECT "comments"."article_id", date('2026-03-02'), COUNT(*)
 FROM "comments"

@@ -1,22 +1,20 @@
--- article(2).recount(article_counters::comments, comments_by_day!(), conn)
+-- recount(article_counters::comments, comments_by_day!()).of(&article(2)).execute::<i64, _>(conn)
 
 BEGIN;
 
 SET LOCAL row_security = off;
 
-INSERT INTO "article_counters" AS diesel_counters_stored ("article_id", "day", "slot", "comments")
-VALUES ($1, $2, $3 + $4 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($5, $6) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE CASE WHEN $7 > 1 THEN COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
-FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number)
-LIMIT 1), pg_backend_pid()) ELSE 0 END END % $8), $9)
+INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day", "comments")
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5, $6) AS row
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE
 SET "comments" = diesel_counters_stored."comments" + excluded."comments";
--- [2, 1970-01-01, 0, 1, 0, 1, 1, 1, 0]
+-- [0, 1, 0, [2], [1970-01-01], [0]]
 
 WITH "diesel_counters_source" ("diesel_counters_entity", "diesel_counters_day", "diesel_counters_actual_0") AS (SELECT "comments"."article_id", date('2026-03-02'), COUNT(*)
 FROM "comments"
 GROUP BY "comments"."article_id")
-SELECT "diesel_counters_day", CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
+SELECT "diesel_counters_entity", "diesel_counters_day", CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
 FROM (SELECT "article_id" AS "diesel_counters_entity", "day" AS "diesel_counters_day", SUM("comments") AS "diesel_counters_stored_0", 0 AS "diesel_counters_actual_0"
 FROM "article_counters"
 WHERE "article_id" = $1 AND CASE WHEN current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN (SELECT COUNT(*)
@@ -28,19 +26,20 @@ SELECT "diesel_counters_entity", "diesel_counters_day", 0, SUM("diesel_counters_
 FROM "diesel_counters_source"
 WHERE "diesel_counters_entity" = $3
 GROUP BY "diesel_counters_entity", "diesel_counters_day") AS diesel_counters_both
-GROUP BY "diesel_counters_day"
+GROUP BY "diesel_counters_entity", "diesel_counters_day"
 HAVING CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
-ORDER BY "diesel_counters_day";
+ORDER BY "diesel_counters_entity", "diesel_counters_day";
 -- [2, 2, 2]
 
-INSERT INTO "article_counters" AS diesel_counters_stored ("article_id", "day", "slot", "comments")
-VALUES ($1, $2, $3 + $4 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($5, $6) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE CASE WHEN $7 > 1 THEN COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
+INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day", "comments")
+SELECT (SELECT $1 + $2 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($3, $4) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE CASE WHEN $5 > 1 THEN COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
 FROM (SELECT generate_series(0, 32766) AS number) AS numbers
 WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number)
-LIMIT 1), pg_backend_pid()) ELSE 0 END END % $8), $9)
+LIMIT 1), pg_backend_pid()) ELSE 0 END END % $6)), row.*
+FROM unnest($7, $8, $9) AS row
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE
 SET "comments" = diesel_counters_stored."comments" + excluded."comments";
--- [2, 2026-03-02, 1, 1, 0, 1, 32, 32, 1]
+-- [1, 1, 0, 1, 32, 32, [2], [2026-03-02], [1]]
 
 COMMIT;
 

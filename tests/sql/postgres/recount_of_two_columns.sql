@@ -1,4 +1,4 @@
--- recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).under(1).execute(conn).map(drop::<Vec<Drift<(i32, String)>>>)
+-- recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).of(1).execute(conn).map(drop::<Vec<Drift<(i32, String)>>>)
 
 BEGIN;
 
@@ -26,14 +26,11 @@ BEGIN;
 SET LOCAL row_security = off;
 
 INSERT INTO "version_counters" AS diesel_counters_stored ("slot", "crate_id", "number", "day", "downloads")
-SELECT (SELECT $1 + $2 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($3, $4) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE CASE WHEN $5 > 1 THEN COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
-FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number)
-LIMIT 1), pg_backend_pid()) ELSE 0 END END % $6)), row.*
-FROM unnest($7, $8, $9, $10) AS row
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5, $6, $7) AS row
 ON CONFLICT ("crate_id", "number", "day", "slot") DO UPDATE
 SET "downloads" = diesel_counters_stored."downloads" + excluded."downloads";
--- [0, 1, 0, 1, 1, 1, [1], ["1.0"], [1970-01-01], [0]]
+-- [0, 1, 0, [1], ["1.0"], [1970-01-01], [0]]
 
 WITH "diesel_counters_source" ("diesel_counters_entity", "diesel_counters_entity_1", "diesel_counters_day", "diesel_counters_actual_0") AS (SELECT "crates"."id", '1.0', date('2026-03-02'), "crates"."total_downloads"
 FROM "crates")

@@ -2,14 +2,12 @@
 
 BEGIN;
 
-INSERT INTO "reaction_counters" AS diesel_counters_stored ("article_id", "emoji", "day", "slot", "given")
-VALUES ($1, $2, $3, $4 + $5 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($6, $7) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE CASE WHEN $8 > 1 THEN COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
-FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number)
-LIMIT 1), pg_backend_pid()) ELSE 0 END END % $9), $10)
+INSERT INTO "reaction_counters" AS diesel_counters_stored ("slot", "article_id", "emoji", "day", "given")
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5, $6, $7) AS row
 ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE
 SET "given" = diesel_counters_stored."given" + excluded."given";
--- [1, "👍", 1970-01-01, 0, 1, 0, 1, 1, 1, 0]
+-- [0, 1, 0, [1], ["👍"], [1970-01-01], [0]]
 
 SELECT "given"
 FROM "reaction_counters"

@@ -2,11 +2,12 @@
 
 BEGIN;
 
-INSERT INTO "article_counters" AS diesel_counters_stored ("article_id", "day", "slot", "views")
-VALUES ($1, $2, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($3, $4) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $5 END, $6), ($7, $8, $9, $10)
+INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day", "views")
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5, $6) AS row
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE
 SET "views" = diesel_counters_stored."views" + excluded."views";
--- [1, 1970-01-01, 0, 1, 0, 0, 2, 1970-01-01, 0, 0]
+-- [0, 1, 0, [1, 2], [1970-01-01, 1970-01-01], [0, 0]]
 
 SELECT "diesel_counters_number", CAST(COALESCE(SUM("views"), 0) AS BIGINT)
 FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, CAST(column3 AS BIGINT) AS diesel_counters_number
@@ -19,11 +20,12 @@ WHERE "article_id" IN ($5, $6) FOR KEY SHARE) AS diesel_counters_locked) > 0 ELS
 GROUP BY "diesel_counters_number";
 -- [1, 2026-03-02, 2, 2026-03-08, 1, 2]
 
-INSERT INTO "article_counters" AS diesel_counters_stored ("article_id", "day", "slot", "views")
-VALUES ($1, $2, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($3, $4) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $5 END, $6), ($7, $8, $9, $10)
+INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day", "views")
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5, $6) AS row
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE
 SET "views" = diesel_counters_stored."views" + excluded."views";
--- [1, 2026-03-02, 0, 1, 0, -4, 2, 2026-03-08, 0, 4]
+-- [0, 1, 0, [1, 2], [2026-03-02, 2026-03-08], [-4, 4]]
 
 COMMIT;
 

@@ -2,11 +2,12 @@
 
 BEGIN;
 
-INSERT INTO "site_counters" AS diesel_counters_stored ("day", "slot", "hits")
-VALUES ($1, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($2, $3) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $4 END, $5)
+INSERT INTO "site_counters" AS diesel_counters_stored ("slot", "day", "hits")
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5) AS row
 ON CONFLICT ("day", "slot") DO UPDATE
 SET "hits" = diesel_counters_stored."hits" + excluded."hits";
--- [1970-01-01, 0, 1, 0, 0]
+-- [0, 1, 0, [1970-01-01], [0]]
 
 SELECT "diesel_counters_number", CAST(COALESCE(SUM("hits"), 0) AS BIGINT)
 FROM (SELECT column1 AS diesel_counters_key, CAST(column2 AS BIGINT) AS diesel_counters_number
@@ -18,11 +19,12 @@ FROM "site_counters" FOR KEY SHARE) AS diesel_counters_locked) > 0 ELSE TRUE END
 GROUP BY "diesel_counters_number";
 -- [2026-03-02]
 
-INSERT INTO "site_counters" AS diesel_counters_stored ("day", "slot", "hits")
-VALUES ($1, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($2, $3) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $4 END, $5)
+INSERT INTO "site_counters" AS diesel_counters_stored ("slot", "day", "hits")
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5) AS row
 ON CONFLICT ("day", "slot") DO UPDATE
 SET "hits" = diesel_counters_stored."hits" + excluded."hits";
--- [2026-03-02, 0, 1, 0, -4]
+-- [0, 1, 0, [2026-03-02], [-4]]
 
 COMMIT;
 

@@ -2,11 +2,12 @@
 
 BEGIN;
 
-INSERT INTO "page_counters" AS diesel_counters_stored ("path", "day", "slot", "hits")
-VALUES ($1, $2, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($3, $4) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $5 END, $6)
+INSERT INTO "page_counters" AS diesel_counters_stored ("slot", "path", "day", "hits")
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5, $6) AS row
 ON CONFLICT ("path", "day", "slot") DO UPDATE
 SET "hits" = diesel_counters_stored."hits" + excluded."hits";
--- ["/", 1970-01-01, 0, 1, 0, 0]
+-- [0, 1, 0, ["/"], [1970-01-01], [0]]
 
 SELECT CAST("path" AS TEXT)
 FROM "page_counters"
@@ -24,11 +25,12 @@ WHERE "path" IN ($3) FOR KEY SHARE) AS diesel_counters_locked) > 0 ELSE TRUE END
 GROUP BY "diesel_counters_number";
 -- ["/", 2026-03-02, "/"]
 
-INSERT INTO "page_counters" AS diesel_counters_stored ("path", "day", "slot", "hits")
-VALUES ($1, $2, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($3, $4) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $5 END, $6)
+INSERT INTO "page_counters" AS diesel_counters_stored ("slot", "path", "day", "hits")
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5, $6) AS row
 ON CONFLICT ("path", "day", "slot") DO UPDATE
 SET "hits" = diesel_counters_stored."hits" + excluded."hits";
--- ["/", 2026-03-02, 0, 1, 0, 2]
+-- [0, 1, 0, ["/"], [2026-03-02], [2]]
 
 COMMIT;
 

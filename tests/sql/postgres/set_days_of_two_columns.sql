@@ -2,11 +2,12 @@
 
 BEGIN;
 
-INSERT INTO "version_counters" AS diesel_counters_stored ("crate_id", "number", "day", "slot", "downloads")
-VALUES ($1, $2, $3, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($4, $5) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $6 END, $7), ($8, $9, $10, $11, $12)
+INSERT INTO "version_counters" AS diesel_counters_stored ("slot", "crate_id", "number", "day", "downloads")
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5, $6, $7) AS row
 ON CONFLICT ("crate_id", "number", "day", "slot") DO UPDATE
 SET "downloads" = diesel_counters_stored."downloads" + excluded."downloads";
--- [1, "1.0", 1970-01-01, 0, 1, 0, 0, 2, "1.0", 1970-01-01, 0, 0]
+-- [0, 1, 0, [1, 2], ["1.0", "1.0"], [1970-01-01, 1970-01-01], [0, 0]]
 
 SELECT CAST("crate_id" AS TEXT), CAST("number" AS TEXT)
 FROM "version_counters"
@@ -24,11 +25,12 @@ WHERE ("crate_id", "number") IN (VALUES ($7, $8), ($9, $10)) FOR KEY SHARE) AS d
 GROUP BY "diesel_counters_number";
 -- [1, "1.0", 2026-03-02, 2, "1.0", 2026-03-02, 1, "1.0", 2, "1.0"]
 
-INSERT INTO "version_counters" AS diesel_counters_stored ("crate_id", "number", "day", "slot", "downloads")
-VALUES ($1, $2, $3, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($4, $5) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $6 END, $7), ($8, $9, $10, $11, $12)
+INSERT INTO "version_counters" AS diesel_counters_stored ("slot", "crate_id", "number", "day", "downloads")
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5, $6, $7) AS row
 ON CONFLICT ("crate_id", "number", "day", "slot") DO UPDATE
 SET "downloads" = diesel_counters_stored."downloads" + excluded."downloads";
--- [1, "1.0", 2026-03-02, 0, 1, 0, 3, 2, "1.0", 2026-03-02, 0, 3]
+-- [0, 1, 0, [1, 2], ["1.0", "1.0"], [2026-03-02, 2026-03-02], [3, 3]]
 
 COMMIT;
 

@@ -1,4 +1,4 @@
--- delete_counters(site_counters::table).execute(conn)
+-- delete_counters(site_counters::table).of(()).execute(conn)
 
 BEGIN;
 
@@ -6,8 +6,9 @@ DELETE
 FROM `site_counters`
 WHERE 1 = 0;
 
-SELECT COUNT(DISTINCT 1)
-FROM `site_counters`;
+SELECT DISTINCT 1
+FROM `site_counters`
+ORDER BY 1;
 
 INSERT INTO `site_counters` AS diesel_counters_stored (`day`, `slot`)
 VALUES (?, 0)
@@ -15,9 +16,10 @@ ON CONFLICT (`day`, `slot`) DO UPDATE
 SET `slot` = (excluded.`slot`);
 -- [1970-01-01]
 
-SELECT COUNT(DISTINCT 1)
+SELECT DISTINCT 1
 FROM `site_counters`
-WHERE (`day` <> ? OR `slot` > 0 OR `hits` <> 0 OR `errors` <> 0);
+WHERE (`day` <> ? OR `slot` > 0 OR `hits` <> 0 OR `errors` <> 0)
+ORDER BY 1;
 -- [1970-01-01]
 
 DELETE

@@ -1,4 +1,4 @@
--- article(2).recount(article_counters::comments, comments_by_day!(), conn)
+-- recount(article_counters::comments, comments_by_day!()).of(&article(2)).execute::<i64, _>(conn)
 
 BEGIN;
 
@@ -11,16 +11,16 @@ SET `comments` = CASE typeof(diesel_counters_stored.`comments` + excluded.`comme
 WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, date('2026-03-02'), COUNT(*)
 FROM `comments`
 GROUP BY `comments`.`article_id`)
-SELECT `diesel_counters_day`, CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
+SELECT `diesel_counters_entity`, `diesel_counters_day`, CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
 FROM (SELECT `article_id` AS `diesel_counters_entity`, `day` AS `diesel_counters_day`, `comments` AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
 FROM `article_counters`
 WHERE `article_id` = ? UNION ALL
 SELECT `diesel_counters_entity`, `diesel_counters_day`, 0, `diesel_counters_actual_0`
 FROM `diesel_counters_source`
 WHERE `diesel_counters_entity` = ?) AS diesel_counters_both
-GROUP BY `diesel_counters_day`
+GROUP BY `diesel_counters_entity`, `diesel_counters_day`
 HAVING CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END <> CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
-ORDER BY `diesel_counters_day`;
+ORDER BY `diesel_counters_entity`, `diesel_counters_day`;
 -- [2, 2]
 
 INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `slot`, `comments`)

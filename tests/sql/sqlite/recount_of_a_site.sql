@@ -1,4 +1,4 @@
--- recount(site_counters::hits, comments::table.select((sql::<Date>("date('2026-03-02')"), count_star()))).of_all().execute(conn)
+-- recount(site_counters::hits, comments::table.select((sql::<Date>("date('2026-03-02')"), count_star()))).execute::<(), _>(conn)
 
 BEGIN;
 

@@ -1,4 +1,4 @@
--- recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).under(1).execute(conn).map(drop::<Vec<Drift<(i32, String)>>>)
+-- recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).of(1).execute(conn).map(drop::<Vec<Drift<(i32, String)>>>)
 
 WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT `crates`.`id`, '1.0', date('2026-03-02'), `crates`.`total_downloads`
 FROM `crates`)

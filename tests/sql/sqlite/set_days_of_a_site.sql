@@ -3,10 +3,10 @@
 BEGIN;
 
 INSERT INTO `site_counters` AS diesel_counters_stored (`day`, `slot`, `hits`)
-VALUES (?, ?, ?)
+VALUES (?, 0, ?)
 ON CONFLICT (`day`, `slot`) DO UPDATE
 SET `hits` = CASE typeof(diesel_counters_stored.`hits` + excluded.`hits`) WHEN 'integer' THEN diesel_counters_stored.`hits` + excluded.`hits` ELSE abs(-9223372036854775807 - 1) END;
--- [1970-01-01, 0, 0]
+-- [1970-01-01, 0]
 
 SELECT `diesel_counters_number`, CASE typeof(COALESCE(SUM(`hits`), 0)) WHEN 'integer' THEN COALESCE(SUM(`hits`), 0) ELSE abs(-9223372036854775807 - 1) END
 FROM (SELECT column1 AS diesel_counters_key, CAST(column2 AS BIGINT) AS diesel_counters_number
@@ -16,10 +16,10 @@ GROUP BY `diesel_counters_number`;
 -- [2026-03-02]
 
 INSERT INTO `site_counters` AS diesel_counters_stored (`day`, `slot`, `hits`)
-VALUES (?, ?, ?)
+VALUES (?, 0, ?)
 ON CONFLICT (`day`, `slot`) DO UPDATE
 SET `hits` = CASE typeof(diesel_counters_stored.`hits` + excluded.`hits`) WHEN 'integer' THEN diesel_counters_stored.`hits` + excluded.`hits` ELSE abs(-9223372036854775807 - 1) END;
--- [2026-03-02, 0, -4]
+-- [2026-03-02, -4]
 
 COMMIT;
 

@@ -3,10 +3,10 @@
 BEGIN;
 
 INSERT INTO `page_counters` AS diesel_counters_stored (`path`, `day`, `slot`, `hits`)
-VALUES (?, ?, ?, ?)
+VALUES (?, ?, 0, ?)
 ON CONFLICT (`path`, `day`, `slot`) DO UPDATE
 SET `hits` = CASE typeof(diesel_counters_stored.`hits` + excluded.`hits`) WHEN 'integer' THEN diesel_counters_stored.`hits` + excluded.`hits` ELSE abs(-9223372036854775807 - 1) END;
--- ["/", 1970-01-01, 0, 0]
+-- ["/", 1970-01-01, 0]
 
 SELECT quote(`path`)
 FROM `page_counters`
@@ -21,10 +21,10 @@ GROUP BY `diesel_counters_number`;
 -- ["/", 2026-03-02]
 
 INSERT INTO `page_counters` AS diesel_counters_stored (`path`, `day`, `slot`, `hits`)
-VALUES (?, ?, ?, ?)
+VALUES (?, ?, 0, ?)
 ON CONFLICT (`path`, `day`, `slot`) DO UPDATE
 SET `hits` = CASE typeof(diesel_counters_stored.`hits` + excluded.`hits`) WHEN 'integer' THEN diesel_counters_stored.`hits` + excluded.`hits` ELSE abs(-9223372036854775807 - 1) END;
--- ["/", 2026-03-02, 0, 2]
+-- ["/", 2026-03-02, 2]
 
 COMMIT;
 

@@ -3,10 +3,10 @@
 BEGIN;
 
 INSERT INTO `version_counters` AS diesel_counters_stored (`crate_id`, `number`, `day`, `slot`, `downloads`)
-VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?)
+VALUES (?, ?, ?, 0, ?), (?, ?, ?, 0, ?)
 ON CONFLICT (`crate_id`, `number`, `day`, `slot`) DO UPDATE
 SET `downloads` = CASE typeof(diesel_counters_stored.`downloads` + excluded.`downloads`) WHEN 'integer' THEN diesel_counters_stored.`downloads` + excluded.`downloads` ELSE abs(-9223372036854775807 - 1) END;
--- [1, "1.0", 1970-01-01, 0, 0, 2, "1.0", 1970-01-01, 0, 0]
+-- [1, "1.0", 1970-01-01, 0, 2, "1.0", 1970-01-01, 0]
 
 SELECT quote(`crate_id`), quote(`number`)
 FROM `version_counters`
@@ -21,10 +21,10 @@ GROUP BY `diesel_counters_number`;
 -- [1, "1.0", 2026-03-02, 2, "1.0", 2026-03-02]
 
 INSERT INTO `version_counters` AS diesel_counters_stored (`crate_id`, `number`, `day`, `slot`, `downloads`)
-VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?)
+VALUES (?, ?, ?, 0, ?), (?, ?, ?, 0, ?)
 ON CONFLICT (`crate_id`, `number`, `day`, `slot`) DO UPDATE
 SET `downloads` = CASE typeof(diesel_counters_stored.`downloads` + excluded.`downloads`) WHEN 'integer' THEN diesel_counters_stored.`downloads` + excluded.`downloads` ELSE abs(-9223372036854775807 - 1) END;
--- [1, "1.0", 2026-03-02, 0, 3, 2, "1.0", 2026-03-02, 0, 3]
+-- [1, "1.0", 2026-03-02, 3, 2, "1.0", 2026-03-02, 3]
 
 COMMIT;
 

@@ -1,9 +1,8 @@
 //! What the triggers run: one function for all triggers of a table.
 
-use diesel_counters::Dialect;
-
 use crate::catalogue::Parent;
 use crate::database::{Joined, POSTGRES};
+use crate::partition::slot_block;
 use crate::triggers::counting::Counting;
 use crate::triggers::statement::{Entities, Rows, by, clause, in_lines, named, not_0, statements};
 use crate::triggers::target::{Source, Target};
@@ -35,7 +34,7 @@ pub fn body(counting: &Counting) -> String {
     if counting.targets.iter().any(in_slots) {
         declare += "\n    counting_number INTEGER; counting_slot SMALLINT;\n    \
                     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;";
-        slot = in_lines(&Dialect::slot_block(counting.definition.slots), 4) + "\n";
+        slot = in_lines(&slot_block(counting.definition.slots), 4) + "\n";
     }
     if !targets.all(in_slots) {
         declare += "\n    counting_sums RECORD;";

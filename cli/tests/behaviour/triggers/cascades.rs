@@ -2,7 +2,6 @@
 
 use crate::behaviour::{Execute, words};
 use diesel::connection::SimpleConnection;
-use tempfile::tempdir;
 
 use super::{migrate, number, open};
 use crate::{BACKEND, Conn, TestDatabase};
@@ -79,14 +78,12 @@ pub fn counted(comments_first: bool, deferrable: &str, condition: &str) -> TestD
 }
 
 fn generate(database: &TestDatabase, counts: &[&str], condition: &str) {
-    let folder = tempdir().unwrap();
-    let mut args = words("generate trigger count_comments --rows comments");
+    let mut args = words("generate trigger count_comments --rows comments --json");
     args.extend(counts.iter().flat_map(|count| ["--count", count]));
     args.extend(["--when", condition]);
-    args.extend(["--migration-dir", folder.path().to_str().unwrap()]);
     let ran = database.run(&args);
     ran.works();
-    migrate(database, &folder);
+    migrate(database, &ran.migration());
 }
 
 /// What to delete. Not on MySQL: rows whose deletion deletes articles, which runs no triggers.
@@ -106,11 +103,8 @@ pub fn assert_counted(deleted: &[&str], condition: &str, end: &str, conn: &mut C
         let statement = format!("DELETE FROM {deleted}");
         conn.batch_execute(&statement)
             .unwrap_or_else(|error| panic!("{statement}: {error}"));
-        assert_eq!(
-            number(&wrong(condition), conn),
-            0,
-            "{condition}: {statement}"
-        );
+        let wrong = number(&wrong(condition), conn);
+        assert_eq!(wrong, 0, "{condition}: {statement}");
         conn.run(&format!("{end}; ROLLBACK"));
     }
 }

@@ -4,8 +4,8 @@ use crate::behaviour::{Execute, words};
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 use tempfile::tempdir;
 
-use super::{create_triggers, generate_triggers, integer, migrate, number, open};
-use crate::{BACKEND, Conn, TestDatabase};
+use super::{create_triggers, generate_triggers, integer, migrate, number, open, refuses};
+use crate::{BACKEND, TestDatabase};
 
 /// Tags of posts. Their users count them too, in a column that a foreign key does not refer to.
 const TABLES: &str = "
@@ -84,17 +84,13 @@ fn counted() -> TestDatabase {
     let folder = tempdir().unwrap();
     let file = folder.path().join("counters.toml");
     std::fs::write(&file, DEFINITIONS).unwrap();
-    let words = format!("count_all --file {}", file.display());
+    let words = format!("--file {}", file.display());
     let (ran, migrations) = generate_triggers(&database, &words, &[]);
-    assert_eq!(
-        ran.json()["counters"],
-        serde_json::json!(["tag_counters.usages"])
-    );
-    let written = ran.json()["migration"].as_str().unwrap().to_owned();
-    for (file, part) in [("up.sql", "--stdout"), ("down.sql", "--stdout=down")] {
-        let written = std::fs::read_to_string(format!("{written}/{file}")).unwrap();
-        let printed = database.command(&format!("generate trigger {words} {part}"));
-        assert_eq!(printed.stdout, written);
+    let advice = "name tag_counters.usages in counted_by_database";
+    assert!(ran.stderr.contains(advice), "{ran:?}");
+    for (part, option) in [("up", ""), ("down", "--down")] {
+        let printed = database.command(&format!("generate trigger {words} {option}"));
+        assert_eq!(printed.stdout, ran.json()[part]);
     }
     let migrations = FileBasedMigrations::from_path(migrations.path()).unwrap();
     let conn = &mut open(&database);
@@ -157,22 +153,12 @@ fn a_recount_corrects_columns() {
         "UPDATE posts SET tag_count = 40, weight = 0; UPDATE users SET post_count = 1;
          UPDATE tag_counters SET usages = usages + 1 WHERE tag_id = 2",
     );
-    let dry = database.command("recount --dry-run --zero").stdout;
-    assert!(
-        dry.contains("posts.tag_count of 1: stored 40, rows 2\n"),
-        "{dry}"
-    );
-    assert!(
-        dry.contains("users.post_count of 1: stored 1, rows 2\n"),
-        "{dry}"
-    );
-    let ran = database.run(&["recount", "--zero"]);
-    assert_eq!(
-        ran.stdout,
-        dry.replace("would be corrected", "corrected"),
-        "{}",
-        ran.stderr
-    );
+    let dry = database.command("recount --dry-run --zero");
+    dry.prints("posts.tag_count of 1: stored 40, rows 2\n");
+    dry.prints("users.post_count of 1: stored 1, rows 2\n");
+    let ran = database.command("recount --zero");
+    let corrected = dry.stdout.replace("would be corrected", "corrected");
+    assert_eq!(ran.stdout, corrected, "{ran:?}");
     assert_eq!(number(&wrong(), conn), 0);
 }
 
@@ -197,50 +183,20 @@ fn a_column_that_cannot_be_counted_in_is_refused() {
         "ALTER TABLE posts ADD COLUMN stars BIGINT NOT NULL DEFAULT 5;
          CREATE VIEW post_statistics AS SELECT id, tag_count FROM posts",
     );
-    for (rows, count, why) in [
-        (
-            "post_tags",
-            "post_id:posts.stars",
-            "posts.stars has the default",
-        ),
-        (
-            "post_tags",
-            "post_id:posts.views",
-            "counted in is BIGINT NOT NULL DEFAULT 0",
-        ),
-        (
-            "post_tags",
-            "post_id:posts.likes",
-            "posts.likes may be NULL",
-        ),
-        (
-            "post_tags",
-            "post_id:posts.loves",
-            "posts has no column loves to count in",
-        ),
-        (
-            "post_tags",
-            "post_id,tag_id:posts.tag_count",
-            "counts for each id",
-        ),
-        (
-            "post_tag",
-            "post_id:posts.tag_count",
-            "there is no ordinary table post_tag",
-        ),
-        (
-            "post_statistics",
-            "post_id:posts.tag_count",
-            "there is no ordinary table post_statistics",
-        ),
-        (
-            "post_tags",
-            "post_id:post_statistics.tag_count",
-            "there is no ordinary table post_statistics",
-        ),
-    ] {
-        let words = format!("generate trigger count_it --rows {rows} --count {count} --stdout");
-        database.command(&words).fails(why);
+    refuses(
+        &database,
+        "post_tags",
+        "
+        post_id:posts.stars                | posts.stars has the default
+        post_id:posts.views                | counted in is BIGINT NOT NULL DEFAULT 0
+        post_id:posts.likes                | posts.likes may be NULL
+        post_id:posts.loves                | posts has no column loves to count in
+        post_id,tag_id:posts.tag_count     | counts for each id
+        post_id:post_statistics.tag_count  | there is no ordinary table post_statistics",
+    );
+    for rows in ["post_tag", "post_statistics"] {
+        let why = format!("post_id:posts.tag_count | there is no ordinary table {rows}");
+        refuses(&database, rows, &why);
     }
 }
 
@@ -269,13 +225,8 @@ fn rows_can_count_in_their_own_table() {
          UPDATE comments SET reply_to = 3 WHERE id = 4;
          DELETE FROM comments WHERE id = 2",
     );
-    let replies = |id: i64, conn: &mut Conn| {
-        number(
-            &format!("SELECT replies FROM comments WHERE id = {id}"),
-            conn,
-        )
-    };
-    assert_eq!([1, 3, 4].map(|id| replies(id, conn)), [1, 1, 0]);
+    let replies = |id| format!("SELECT replies FROM comments WHERE id = {id}");
+    assert_eq!([1, 3, 4].map(|id| number(&replies(id), conn)), [1, 1, 0]);
     database.assert_agrees();
 }
 
@@ -296,41 +247,33 @@ fn a_column_that_is_counted_in_can_be_a_weight() {
     );
     let folder = tempdir().unwrap();
     let file = folder.path().join("counters.toml");
-    let definitions = "
+    let scores = "
         [[trigger]]
         name = \"count_scores\"
         rows = \"comments\"
-        count = [\"post_id:posts.score=likes\"]
+        count = [\"post_id:posts.score=likes\"]";
+    let likes = "
         [[trigger]]
         name = \"count_likes\"
         rows = \"comment_likes\"
         count = [\"comment_id:comments.likes\"]";
-    std::fs::write(&file, definitions).unwrap();
-    create_triggers(
-        &database,
-        &format!("count_all --file {}", file.display()),
-        &[],
-    );
+    let words = format!("--file {}", file.display());
+    std::fs::write(&file, format!("{scores}{likes}")).unwrap();
+    let (refused, _) = generate_triggers(&database, &words, &[]);
+    refused.fails("count_likes counts in comments.likes, which count_scores uses: write it above");
+    std::fs::write(&file, format!("{likes}{scores}")).unwrap();
+    create_triggers(&database, &words, &[]);
     let conn = &mut open(&database);
-    let mut scores = |statement: &str| {
+    let score = |id| format!("SELECT score FROM posts WHERE id = {id}");
+    for (statement, scores) in [
+        ("SELECT 1", [3, 1]),
+        ("INSERT INTO comment_likes VALUES (3, 2), (2, 2)", [4, 2]),
+        ("UPDATE comments SET post_id = 2 WHERE id = 1", [2, 4]),
+    ] {
         conn.run(statement);
-        [1, 2].map(|id| number(&format!("SELECT score FROM posts WHERE id = {id}"), conn))
-    };
-    assert_eq!(scores("SELECT 1"), [3, 1]);
-    assert_eq!(
-        scores("INSERT INTO comment_likes VALUES (3, 2), (2, 2)"),
-        [4, 2]
-    );
-    assert_eq!(
-        scores("UPDATE comments SET post_id = 2 WHERE id = 1"),
-        [2, 4]
-    );
-    let recounted = database.run(&["recount", "--dry-run"]).stdout;
-    assert_eq!(
-        recounted.matches("all counts agree").count(),
-        2,
-        "{recounted}"
-    );
+        assert_eq!([1, 2].map(|id| number(&score(id), conn)), scores);
+    }
+    database.assert_agrees();
 }
 
 /// The order in which they are locked, which has to be the same in all definitions.
@@ -343,7 +286,7 @@ fn counters_are_written_in_the_order_of_the_definition() {
     let quote = if BACKEND == "mysql" { '`' } else { '"' };
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
         let counts_in_order = order.map(|i| format!(" --count {}", counts[i]));
-        let words = "generate trigger count_it --rows post_tags --stdout".to_owned();
+        let words = "generate trigger count_it --rows post_tags".to_owned();
         let ran = database.command(&(words + &counts_in_order.concat()));
         ran.works();
         let begin = match BACKEND {

@@ -4,7 +4,7 @@ use crate::behaviour::Execute;
 use std::path::Path;
 use std::process::Command;
 
-use super::{OTHER_COUNTERS, PARENTS, integer, likes_of, migrate, number, open};
+use super::{OTHER_COUNTERS, PARENTS, integer, likes_of, number, open};
 use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
 
 const DOCS: &str = include_str!("../../../../docs/triggers.md");
@@ -23,7 +23,7 @@ fn run(heading: &str, database: &TestDatabase) {
         .split("\n## ")
         .find(|section| section.starts_with(heading));
     let mut blocks = section.unwrap().split("\n```").skip(1).step_by(2);
-    let (folder, files) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let files = tempfile::tempdir().unwrap();
     blocks
         .by_ref()
         .for_each(|block| match block.split_once('\n').unwrap() {
@@ -35,26 +35,21 @@ fn run(heading: &str, database: &TestDatabase) {
                 std::fs::write(files.path().join("counters.toml"), definitions).unwrap();
             }
             ("sh", commands) => {
-                let commands = commands.replace("diesel migration run", "");
+                let commands = commands.replace("diesel migration", "true");
+                let commands = commands.replace("cd migrations/", "true ");
                 let command = Path::new(env!("CARGO_BIN_EXE_diesel-counters"));
-                let path = std::env::var("PATH").unwrap();
-                let ran = Command::new("sh")
-                    .args(["-ec", &commands])
-                    .env(
-                        "PATH",
-                        format!("{}:{path}", command.parent().unwrap().display()),
-                    )
-                    .current_dir(&files)
-                    .env("DATABASE_URL", database.url())
-                    .env("MIGRATION_DIRECTORY", folder.path())
-                    .output()
-                    .unwrap();
-                assert!(
-                    ran.status.success(),
-                    "{commands}: {}",
-                    String::from_utf8_lossy(&ran.stderr)
-                );
-                migrate(database, &folder);
+                let folder = command.parent().unwrap().display();
+                let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
+                let mut shell = Command::new("sh");
+                let shell = shell.args(["-ec", &commands]).current_dir(&files);
+                let environment = [("PATH", path), ("DATABASE_URL", database.url())];
+                let ran = shell.envs(environment).output().unwrap();
+                assert!(ran.status.success(), "{commands}: {ran:?}");
+                let up = files.path().join("up.sql");
+                if let Ok(sql) = std::fs::read_to_string(&up) {
+                    open(database).run(&sql);
+                    std::fs::remove_file(up).unwrap();
+                }
             }
             _ => {}
         });
@@ -79,11 +74,8 @@ fn a_like_counts_once() {
     run("Likes", &database);
     let conn = &mut open(&database);
     for _ in 0..100 {
-        let like = format!(
-            "INSERT INTO article_likes (article_id, user_id) VALUES (1, 7) {}",
-            do_nothing()
-        );
-        conn.run(&like);
+        let like = "INSERT INTO article_likes (article_id, user_id) VALUES (1, 7)";
+        conn.run(&format!("{like} {}", do_nothing()));
     }
     assert_eq!(likes_of(1, conn), 1);
     conn.run("INSERT INTO article_likes (article_id, user_id) VALUES (1, 8)");
@@ -159,6 +151,14 @@ fn a_comment_counts_for_its_article_its_writer_and_the_site() {
     assert_eq!(counts(), [1, 2, 120, 3]);
 }
 
+/// A blog with likes, and a column that counts them.
+fn blog_with_likes() -> TestDatabase {
+    let database = blog();
+    database.execute(LIKES);
+    database.execute("ALTER TABLE articles ADD COLUMN like_count BIGINT NOT NULL DEFAULT 0");
+    database
+}
+
 const LIKES: &str = "
     CREATE TABLE article_likes (
         article_id BIGINT NOT NULL, user_id BIGINT NOT NULL, PRIMARY KEY (article_id, user_id),
@@ -173,12 +173,8 @@ fn likes_in(column: &str, conn: &mut Conn) -> [i64; 3] {
     } else {
         "article_id"
     };
-    [1, 2, 3].map(|id| {
-        number(
-            &format!("SELECT {column} FROM {table} WHERE {key} = {id}"),
-            conn,
-        )
-    })
+    let likes = |id| format!("SELECT {column} FROM {table} WHERE {key} = {id}");
+    [1, 2, 3].map(|id| number(&likes(id), conn))
 }
 
 fn write_likes(conn: &mut Conn) {
@@ -189,9 +185,7 @@ fn write_likes(conn: &mut Conn) {
 
 #[test]
 fn a_column_that_was_counted_in_becomes_exact() {
-    let database = blog();
-    database.execute(LIKES);
-    database.execute("ALTER TABLE articles ADD COLUMN like_count BIGINT NOT NULL DEFAULT 0");
+    let database = blog_with_likes();
     database.execute("UPDATE articles SET like_count = 7");
     run("From a column", &database);
     let conn = &mut open(&database);
@@ -202,8 +196,7 @@ fn a_column_that_was_counted_in_becomes_exact() {
 
 #[test]
 fn a_view_takes_the_place_of_a_statistics_table() {
-    let database = blog();
-    database.execute(LIKES);
+    let database = blog_with_likes();
     database.execute(
         "CREATE TABLE article_statistics (article_id BIGINT NOT NULL PRIMARY KEY, like_count BIGINT NOT NULL)",
     );
@@ -216,9 +209,7 @@ fn a_view_takes_the_place_of_a_statistics_table() {
 
 #[test]
 fn triggers_of_ones_own_are_replaced() {
-    let database = blog();
-    database.execute(LIKES);
-    database.execute("ALTER TABLE articles ADD COLUMN like_count BIGINT NOT NULL DEFAULT 0");
+    let database = blog_with_likes();
     let update = "UPDATE articles SET like_count = like_count + 1 WHERE id = NEW.article_id";
     database.execute(&match BACKEND {
         "postgres" => format!(
@@ -234,8 +225,7 @@ fn triggers_of_ones_own_are_replaced() {
     let conn = &mut open(&database);
     write_likes(conn);
     assert_eq!(likes_in("articles.like_count", conn), [2, 0, 2]);
-    let checked = database.run(&["check"]);
-    checked.works();
+    database.command("check").works();
 }
 
 #[test]

@@ -7,8 +7,9 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_async::{AsyncConnection, RunQueryDsl};
-use diesel_counters::dsl::total;
-use diesel_counters::dsl::{claim_slot, compact, delete_counters, fold};
+use diesel_counters::dsl::{
+    claim_slot, compact, delete_counters, fold, recount, set_counter, total,
+};
 use diesel_counters::prelude::*;
 use diesel_counters::{is_overflow, is_retryable};
 
@@ -128,11 +129,13 @@ async fn the_rest_runs_on_the_blocking_connection() -> QueryResult<()> {
 
     let (_conn, read) = blocking(conn, |conn| {
         let [one, two] = [1, 2].map(article);
-        two.set_counter(likes, 3, conn)?;
+        set_counter(likes).of(&two).to(3).execute(conn)?;
         let source = comments::table
             .group_by(comments::article_id)
             .select((comments::article_id, count_star()));
-        one.recount(article_counters::comments, source, conn)?;
+        recount(article_counters::comments, source)
+            .of(&one)
+            .execute::<i64, _>(conn)?;
         Article::materialize(views, articles::total_views).execute(conn)?;
         compact(article_counters::table).execute(conn).unwrap();
         fold(article_counters::table)

@@ -1,0 +1,252 @@
+//! The values that are keys, of no column to five: alone, in a row, and many of them.
+
+use std::any::TypeId;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use diesel::QueryResult;
+use diesel::backend::Backend;
+use diesel::deserialize::{self, FromSql};
+use diesel::expression::{AsExpression, ValidGrouping, is_aggregate};
+use diesel::query_builder::AstPass;
+use diesel::row::Row;
+use diesel::serialize::ToSql;
+use diesel::sql_types::{HasSqlType, SingleValue, SqlType, Untyped};
+
+use crate::sql::backend::field;
+use crate::sql::{CounterBackend, Values};
+use crate::typed::key::{BindKey, Columns, HasColumns, KeyOf, KeyTypes, KeyValue, OwnedKey};
+
+/// The values of many keys for one column, whose SQL type is `ST`.
+pub struct KeyColumn<ST, K>(Vec<K>, PhantomData<fn() -> ST>);
+
+impl<ST, K> fmt::Debug for KeyColumn<ST, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("KeyColumn").field(&self.0.len()).finish()
+    }
+}
+
+impl<ST, K> Default for KeyColumn<ST, K> {
+    fn default() -> Self {
+        KeyColumn(Vec::new(), PhantomData)
+    }
+}
+
+/// The values of many keys: a tuple of [`KeyColumn`]s.
+#[derive(Debug, Default)]
+pub struct KeyColumns<C>(C);
+
+macro_rules! key_types {
+    ($($number:literal $Row:ty: $([$i:tt $S:ident $K:ident])*;)*) => {$(
+        impl<$($S: SqlType + SingleValue + 'static),*> KeyTypes for ($($S,)*) {
+            type Row = $Row;
+            const COLUMNS: usize = $number;
+            fn sql_types() -> Vec<TypeId> {
+                vec![$(TypeId::of::<$S>()),*]
+            }
+        }
+
+        #[allow(unused_variables)] // of a key without columns
+        impl<$($S, $K,)* DB> Values<DB> for KeyColumns<($(KeyColumn<$S, $K>,)*)>
+        where
+            DB: CounterBackend $(+ HasSqlType<$S>)*,
+            $($K: ToSql<$S, DB>, $S: SingleValue,)*
+        {
+            fn columns(&self) -> usize {
+                $number
+            }
+
+            fn push<'b>(
+                &'b self,
+                column: usize,
+                row: usize,
+                out: &mut AstPass<'_, 'b, DB>,
+            ) -> QueryResult<()> {
+                match column {
+                    $($i => out.push_bind_param::<$S, _>(&self.0.$i.0[row]),)*
+                    _ => Ok(()),
+                }
+            }
+
+            fn push_array<'b>(
+                &'b self,
+                column: usize,
+                rows: Range<usize>,
+                out: &mut AstPass<'_, 'b, DB>,
+            ) -> QueryResult<()> {
+                match column {
+                    $($i => DB::push_array::<$S, _>(&self.0.$i.0[rows], out),)*
+                    _ => Ok(()),
+                }
+            }
+        }
+    )*};
+}
+
+key_types! {
+    0 Untyped:;
+    1 S0: [0 S0 K0];
+    2 Self: [0 S0 K0] [1 S1 K1];
+    3 Self: [0 S0 K0] [1 S1 K1] [2 S2 K2];
+    4 Self: [0 S0 K0] [1 S1 K1] [2 S2 K2] [3 S3 K3];
+    5 Self: [0 S0 K0] [1 S1 K1] [2 S2 K2] [3 S3 K3] [4 S4 K4];
+}
+
+// A key of one column is the value alone.
+// With this attribute the compiler prints the message of the trait, and not the bounds of the impl.
+#[diagnostic::do_not_recommend]
+impl<K, S> KeyValue<(S,)> for K
+where
+    S: SqlType + SingleValue,
+    K: AsExpression<S>,
+    // A bind value has `Never`. A column, for example, has `No`.
+    K::Expression: ValidGrouping<(), IsAggregate = is_aggregate::Never>,
+{
+}
+
+#[diagnostic::do_not_recommend]
+impl<K, S, DB> BindKey<(S,), DB> for K
+where
+    DB: CounterBackend + HasSqlType<S>,
+    K: ToSql<S, DB>,
+    S: SingleValue,
+{
+    type Columns = KeyColumns<(KeyColumn<S, K>,)>;
+
+    fn push_to(self, columns: &mut Self::Columns) {
+        columns.0.0.0.push(self);
+    }
+
+    fn walk_column<'b>(&'b self, _: usize, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_bind_param::<S, _>(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<K, S, DB> OwnedKey<(S,), DB> for K
+where
+    DB: Backend,
+    K: BindKey<(S,), DB> + FromSql<S, DB> + Clone + Ord + fmt::Debug,
+{
+    fn load<'a>(row: &impl Row<'a, DB>) -> deserialize::Result<Self> {
+        field(row, 0)
+    }
+}
+
+// For keys of no column, and of several. `$i` is the number of the column, `$S` its SQL type, `$K` its
+// value.
+macro_rules! keys {
+    ($($([$i:tt $S:ident $K:ident])*;)*) => {$(
+        keys!(@of ($($K,)*): $($i $S $K $K),*);
+        keys!(@of &'k ($($K,)*): $($i $S $K &'k $K),*);
+
+        #[allow(unused_variables)] // of a key without columns
+        #[diagnostic::do_not_recommend]
+        impl<$($S, $K,)* DB> OwnedKey<($($S,)*), DB> for ($($K,)*)
+        where
+            DB: Backend,
+            Self: BindKey<($($S,)*), DB>,
+            $($K: FromSql<$S, DB> + Clone + Ord + fmt::Debug,)*
+        {
+            fn load<'a>(row: &impl Row<'a, DB>) -> deserialize::Result<Self> {
+                Ok(($(field::<$S, $K, DB>(row, $i)?,)*))
+            }
+        }
+    )*};
+    // A tuple, or a reference to a tuple. `$Part` is the type of the value of a column, or a reference.
+    (@of $Key:ty: $($i:tt $S:ident $K:ident $Part:ty),*) => {
+        #[diagnostic::do_not_recommend]
+        impl<'k, $($S, $K),*> KeyValue<($($S,)*)> for $Key
+        where
+            $($Part: KeyValue<($S,)>,)*
+        {
+        }
+
+        #[allow(unused_variables)]
+        #[diagnostic::do_not_recommend]
+        impl<'k, $($S, $K,)* DB> BindKey<($($S,)*), DB> for $Key
+        where
+            DB: CounterBackend $(+ HasSqlType<$S>)*,
+            $($K: ToSql<$S, DB>, $S: SingleValue,)*
+        {
+            type Columns = KeyColumns<($(KeyColumn<$S, $Part>,)*)>;
+
+            #[allow(non_snake_case)] // The variables have the names of the types.
+            fn push_to(self, columns: &mut Self::Columns) {
+                let ($($K,)*) = self;
+                $(columns.0.$i.0.push($K);)*
+            }
+
+            fn walk_column<'b>(
+                &'b self,
+                column: usize,
+                out: &mut AstPass<'_, 'b, DB>,
+            ) -> QueryResult<()> {
+                match column {
+                    $($i => out.push_bind_param::<$S, _>(&self.$i),)*
+                    _ => Ok(()),
+                }
+            }
+        }
+    };
+}
+
+keys! {
+    ;
+    [0 S0 K0] [1 S1 K1];
+    [0 S0 K0] [1 S1 K1] [2 S2 K2];
+    [0 S0 K0] [1 S1 K1] [2 S2 K2] [3 S3 K3];
+    [0 S0 K0] [1 S1 K1] [2 S2 K2] [3 S3 K3] [4 S4 K4];
+}
+
+// Each number of columns has an impl of its own, so that the compiler infers it.
+macro_rules! key_of {
+    ($($number:literal of $Key:ident: $bound:path, $Types:ty;)*) => {$(
+        #[doc(hidden)] // The docs of the trait say it in words.
+        #[diagnostic::do_not_recommend]
+        impl<K, $Key> KeyOf<$Key, Columns<$number>> for K
+        where
+            $Key: $bound,
+            K: KeyValue<$Types>,
+        {
+            type Types = $Types;
+            type Value = K;
+            fn into_value(self) -> K {
+                self
+            }
+        }
+    )*};
+}
+
+key_of! {
+    0 of Key: KeyTypes, ();
+    1 of Key: HasColumns<1>, Key::First;
+    2 of Key: HasColumns<2>, Key::First;
+    3 of Key: HasColumns<3>, Key::First;
+    4 of Key: HasColumns<4>, Key::First;
+    5 of Key: HasColumns<5>, Key::First;
+}
+
+macro_rules! first_columns {
+    ($($Key:tt: $($number:tt $First:tt),*;)*) => {
+        $($(first_columns!(@of $Key $number $First);)*)*
+    };
+    (@of ($($T:ident)*) $number:tt ($($S:ident)*)) => {
+        impl<$($T),*> HasColumns<$number> for ($($T,)*)
+        where
+            Self: KeyTypes,
+            ($($S,)*): KeyTypes,
+        {
+            type First = ($($S,)*);
+        }
+    };
+}
+
+first_columns! {
+    (A): 1 (A);
+    (A B): 1 (A), 2 (A B);
+    (A B C): 1 (A), 2 (A B), 3 (A B C);
+    (A B C D): 1 (A), 2 (A B), 3 (A B C), 4 (A B C D);
+    (A B C D E): 1 (A), 2 (A B), 3 (A B C), 4 (A B C D), 5 (A B C D E);
+}

@@ -1,0 +1,73 @@
+//! The primary keys of counter tables.
+
+use diesel::Column;
+use diesel::sql_types::is_nullable::NotNull;
+use diesel::sql_types::{Date, SingleValue, SmallInt, SqlType};
+
+use crate::shape::Name;
+use crate::typed::key::KeyTypes;
+
+/// A primary key of the table `T`: `(entity, day, slot)`, with up to five columns for the entity.
+#[diagnostic::on_unimplemented(
+    message = "`{T}` is not a counter table: its primary key is not (entity, day, slot)",
+    label = "this table's primary key must be the columns of the entity, up to five, and then day, slot",
+    note = "help: the correct format looks like\n\
+    `table! {{ article_counters (article_id, day, slot) {{ article_id -> BigInt, day -> Date, slot -> SmallInt, views -> BigInt, }} }}`",
+    note = "help: for counters without an entity, such as those of a whole site, the primary key is (day, slot)"
+)]
+pub trait CounterKey<T> {
+    /// The columns of the entity.
+    type Entity;
+    /// Their SQL types.
+    type KeyType: KeyTypes;
+    const NAMES: &'static [Name<'static>];
+}
+
+macro_rules! counter_keys {
+    ($(($($E:ident)*),)*) => {$(
+        impl<T, $($E,)* D, S> CounterKey<T> for ($($E,)* D, S)
+        where
+            $($E: Column<Table = T, SqlType: KeyColumnType<T, Entity>>,)*
+            D: Column<Table = T, SqlType: KeyColumnType<T, Day>>,
+            S: Column<Table = T, SqlType: KeyColumnType<T, Slot>>,
+        {
+            type Entity = ($($E,)*);
+            type KeyType = ($($E::SqlType,)*);
+            const NAMES: &'static [Name<'static>] = &[$(Name($E::NAME),)* Name(D::NAME), Name(S::NAME)];
+        }
+    )*};
+}
+
+counter_keys! {
+    (),
+    (A),
+    (A B),
+    (A B C),
+    (A B C E),
+    (A B C E F),
+}
+
+/// The SQL type of a column of the primary key of `T`, which is for the `Entity`, the `Day` or the `Slot`.
+#[diagnostic::on_unimplemented(
+    message = "`{T}` is not a counter table: a column of its primary key has the SQL type `{Self}`",
+    label = "the primary key must be (entity, day, slot) or (day, slot)",
+    note = "help: the columns of the entity are `NOT NULL`, the day is a `Date`, and the slot is a `SmallInt`"
+)]
+pub trait KeyColumnType<T, Of>: SingleValue + 'static {}
+
+#[derive(Debug)]
+pub struct Entity;
+#[derive(Debug)]
+pub struct Day;
+#[derive(Debug)]
+pub struct Slot;
+
+#[diagnostic::do_not_recommend]
+impl<T, ST> KeyColumnType<T, Entity> for ST where
+    ST: SingleValue + SqlType<IsNull = NotNull> + 'static
+{
+}
+#[diagnostic::do_not_recommend]
+impl<T> KeyColumnType<T, Day> for Date {}
+#[diagnostic::do_not_recommend]
+impl<T> KeyColumnType<T, Slot> for SmallInt {}

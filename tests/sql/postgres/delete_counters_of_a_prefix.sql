@@ -1,0 +1,42 @@
+-- delete_counters(version_counters::table).of(1).execute(conn)
+
+BEGIN;
+
+DELETE
+FROM "version_counters"
+WHERE 1 = 0;
+
+SELECT DISTINCT "crate_id", "number"
+FROM "version_counters"
+WHERE "crate_id" = $1
+ORDER BY "crate_id", "number";
+-- [1]
+
+INSERT INTO "version_counters" AS diesel_counters_stored ("slot", "crate_id", "number", "day")
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5, $6) AS row
+ON CONFLICT ("crate_id", "number", "day", "slot") DO UPDATE
+SET "slot" = (excluded."slot");
+-- [0, 1, 0, [1], ["1.0"], [1970-01-01]]
+
+SELECT DISTINCT "crate_id", "number"
+FROM "version_counters"
+WHERE ("crate_id", "number") IN (SELECT *
+FROM unnest($1, $2)) AND ("day" <> $3 OR "slot" > 0 OR "downloads" <> 0 OR "failures" <> 0)
+ORDER BY "crate_id", "number";
+-- [[1], ["1.0"], 1970-01-01]
+
+DELETE
+FROM "version_counters"
+WHERE ("crate_id", "number") IN (SELECT *
+FROM unnest($1, $2));
+-- [[1], ["1.0"]]
+
+DELETE
+FROM "version_counters"
+WHERE ("crate_id", "number") IN (SELECT *
+FROM unnest($1, $2));
+-- [[1], ["1.0"]]
+
+COMMIT;
+
