@@ -19,7 +19,7 @@ use crate::history::{Isolation, Step};
 use crate::record::{Cell, Kind, Seen, Time, Value, now};
 use crate::tables::article_counters::dsl::{comments, views};
 use crate::tables::label_counters::dsl::given;
-use crate::tables::{self, Article, article_likes, counted, day, number_of};
+use crate::tables::{self, article_likes, counted, day, number_of};
 
 /// Why a transaction ends without a commit.
 pub enum Stop {
@@ -177,10 +177,7 @@ impl Attempt {
                 } else {
                     self.snapshot_from()
                 };
-                let before = set_counter(views)
-                    .of(&Article { id: article })
-                    .to(to)
-                    .execute(conn)?;
+                let before = set_counter(views).of(article).to(to).execute(conn)?;
                 let value = Value::sum(Cell::of(article, Kind::Views), before);
                 self.see(from, vec![value]);
                 self.count(article, Kind::Views, 0, to - before);

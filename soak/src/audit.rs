@@ -109,11 +109,7 @@ pub fn compare(conn: &mut Conn) -> QueryResult<Result<(), String>> {
                  transactions that committed counted"
             )));
         }
-        let total = |kind| {
-            Cell::of(article, kind)
-                .map(|cell| cells[cell.0])
-                .sum::<i64>()
-        };
+        let total = |kind| total(&cells, article, kind);
         let (likes, rows) = (total(Kind::Likes), total(Kind::LikeRows));
         if likes != rows {
             return Ok(Err(format!(
@@ -124,15 +120,15 @@ pub fn compare(conn: &mut Conn) -> QueryResult<Result<(), String>> {
     Ok(Ok(()))
 }
 
+fn total(cells: &[i64], article: i64, kind: Kind) -> i64 {
+    Cell::of(article, kind).map(|cell| cells[cell.0]).sum()
+}
+
 /// Compares the comments with their rows, which are equal unless there were miscounts.
 pub fn compare_comments(conn: &mut Conn) -> QueryResult<Result<(), String>> {
     let cells = cells(conn)?;
     for article in 1..=ARTICLES {
-        let total = |kind| {
-            Cell::of(article, kind)
-                .map(|cell| cells[cell.0])
-                .sum::<i64>()
-        };
+        let total = |kind| total(&cells, article, kind);
         let (counted, rows) = (total(Kind::Comments), total(Kind::CommentRows));
         if counted != rows {
             return Ok(Err(format!(

@@ -26,11 +26,9 @@ pub fn read_values(read: Read, conn: &mut Conn) -> QueryResult<Vec<Value>> {
             vec![views_of(article, v), c]
         }
         Read::Day { article, day: on } => {
-            let value = counter_value(views)
-                .of(&Article { id: article })
-                .on(day(on))
-                .get_result(conn)?;
-            on_day(article, day(on), value).into_iter().collect()
+            let value = counter_value(views).of(article).on(day(on));
+            let value = on_day(article, day(on), value.get_result(conn)?);
+            value.into_iter().collect()
         }
         Read::Series { article } => {
             let series =

@@ -20,7 +20,7 @@ use crate::record::{Cell, Change, Kind, Seen, Time, Value, now};
 use crate::run::{Failure, PATIENCE, Run};
 use crate::tables::article_counters::dsl::{article_counters, comments, views};
 use crate::tables::label_counters::table as label_counters;
-use crate::tables::{self, ARTICLES, Article, added, compacted_before, counted, folded_before};
+use crate::tables::{self, ARTICLES, added, compacted_before, counted, folded_before};
 
 pub type Pool = diesel::r2d2::Pool<ConnectionManager<Conn>>;
 pub type Pooled = PooledConnection<ConnectionManager<Conn>>;
@@ -323,11 +323,7 @@ impl Thread<'_> {
         let mut added = 0;
         self.retried(by.clone(), |conn, recorded| {
             let from = now();
-            added = to
-                - set_counter(views)
-                    .of(&Article { id: article })
-                    .to(to)
-                    .execute(conn)?;
+            added = to - set_counter(views).of(article).to(to).execute(conn)?;
             recorded.changes.push(Change {
                 from,
                 to: now(),

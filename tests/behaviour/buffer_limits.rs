@@ -52,6 +52,13 @@ mod forks {
         fn _exit(status: i32) -> !;
     }
 
+    fn status_of(child: i32) -> i32 {
+        let mut status = 0;
+        // SAFETY: the child is this process's own.
+        assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
+        status >> 8
+    }
+
     /// Whether the first count of this key failed in a fork, and most of many.
     fn failed_in_a_fork(id: i64, test: &Test) -> (bool, bool) {
         let buffer = test.buffer();
@@ -67,11 +74,8 @@ mod forks {
             // SAFETY: nothing of the parent is dropped.
             unsafe { _exit(failed) };
         }
-        let mut status = 0;
-        // SAFETY: the child is this process's own.
-        assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
+        let failed = status_of(child);
         assert_eq!(test.flush(&buffer).written, 1);
-        let failed = status >> 8;
         (failed & 1 != 0, failed & 2 != 0)
     }
 
@@ -101,10 +105,7 @@ mod forks {
             // SAFETY: nothing else of the parent is dropped.
             unsafe { _exit(i32::from(is_refused) + 2 * i32::from(is_pending)) };
         }
-        let mut status = 0;
-        // SAFETY: the child is this process's own.
-        assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
-        assert_eq!(status >> 8, 3);
+        assert_eq!(status_of(child), 3);
         assert_eq!(test.views(1), 0);
         assert_eq!(test.flush(&buffer).written, 1);
     }

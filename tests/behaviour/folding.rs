@@ -9,7 +9,7 @@ use diesel_counters_tests::models::weekly_counters;
 use diesel_counters_tests::schema::article_counters::{self, views};
 
 use super::compacting::insert_row;
-use super::{count_on, day, rows};
+use super::{count_on, day, rows, views_on};
 use crate::TestDatabase;
 
 #[test]
@@ -45,35 +45,19 @@ fn old_days_become_months_and_months_years() {
     assert_eq!(years.load(conn), of_years);
     let january = article.counter_value_between(views, january_24, conn);
     assert_eq!(january, Ok(62));
-    let found = counter_value(views)
-        .of(&*article)
-        .on(day(2024, 1, 1))
-        .get_result(conn);
-    assert_eq!(found, Ok(62));
-    let found = counter_value(views)
-        .of(&*article)
-        .on(day(2024, 1, 2))
-        .get_result(conn);
-    assert_eq!(found, Ok(0));
+    assert_eq!(views_on(1, day(2024, 1, 1), conn), Ok(62));
+    assert_eq!(views_on(1, day(2024, 1, 2), conn), Ok(0));
 
     count_on(1, day(2024, 2, 29), 1, conn);
     let late = fold_months().before(today).execute(conn).unwrap();
     assert_eq!((late.merged, late.left), (1, 0));
-    let found = counter_value(views)
-        .of(&*article)
-        .on(day(2024, 2, 1))
-        .get_result(conn);
-    assert_eq!(found, Ok(59));
+    assert_eq!(views_on(1, day(2024, 2, 1), conn), Ok(59));
 
     let fold_years = fold(article_counters::table).per(Period::Year);
     let done = fold_years.before(day(2025, 12, 31)).execute(conn).unwrap();
     assert_eq!((done.merged, done.left), (12 - 1, 0), "2025 is not over");
     assert_eq!(article.counter_value(views, conn), Ok(1601));
-    let found = counter_value(views)
-        .of(&*article)
-        .on(day(2024, 1, 1))
-        .get_result(conn);
-    assert_eq!(found, Ok(733));
+    assert_eq!(views_on(1, day(2024, 1, 1), conn), Ok(733));
 }
 
 #[test]
@@ -97,8 +81,7 @@ fn weeks_begin_on_monday_and_the_first_period_is_left() {
         let are_first = days.iter().all(|&day| period.start(day) == day);
         assert!(are_first, "{period:?}: {days:?}");
         assert_eq!(days.first(), Some(&first), "{period:?}");
-        let of_undated = counter_value(views).of(1_i64).on(undated);
-        let of_undated = of_undated.get_result(conn);
+        let of_undated = views_on(1, undated, conn);
         let all = article.counter_value(views, conn);
         assert_eq!((of_undated, all), (Ok(1), Ok(403)), "{period:?}");
     }

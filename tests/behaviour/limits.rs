@@ -15,7 +15,7 @@ use diesel_counters_tests::schema::articles;
 use diesel_counters_tests::schema::user_counters::{self, visits};
 use diesel_counters_tests::watch::watch;
 
-use super::{count_on, day, rows, utc_today};
+use super::{count_on, day, rows, utc_today, views_on};
 use crate::{Conn, TestDatabase};
 
 #[test]
@@ -224,12 +224,7 @@ fn a_day_that_a_database_cannot_store_is_an_error() {
     for d in [NaiveDate::MIN, before, after, NaiveDate::MAX] {
         is_refused(increment(views).of(1_i64).on(d).execute(conn));
         is_refused(increment(views).on(d).of_many([(1_i64, 1)]).execute(conn));
-        is_refused(
-            counter_value(views)
-                .of(&*article)
-                .on(d)
-                .get_result::<i64>(conn),
-        );
+        is_refused(views_on(1, d, conn));
     }
     // These have no Monday and no first of the month that could be stored.
     for d in [NaiveDate::MIN, NaiveDate::MAX] {

@@ -115,6 +115,12 @@ pub fn count_on(id: i64, on: chrono::NaiveDate, by: i64, conn: &mut Conn) {
     count.execute(conn).unwrap();
 }
 
+/// Returns an article's views on a day.
+pub fn views_on(id: i64, on: chrono::NaiveDate, conn: &mut Conn) -> QueryResult<i64> {
+    let views = counter_value(article_counters::views);
+    views.of(id).on(on).get_result(conn)
+}
+
 pub fn insert_comment(id: i64, body: &str, conn: &mut Conn) -> QueryResult<usize> {
     diesel::insert_into(comments::table)
         .values((comments::article_id.eq(id), comments::body.eq(body)))

@@ -158,11 +158,8 @@ fn after_partitions_are_given_up_a_merge_takes_the_rows_of_all_of_them() {
                     count_on(1, on, 10, conn);
                 }
                 // It locks a row of its own.
-                set_counter(comments)
-                    .of(&*article)
-                    .to(7)
-                    .execute(conn)
-                    .unwrap();
+                let set = set_counter(comments).of(&*article).to(7);
+                set.execute(conn).unwrap();
                 merge(conn).unwrap();
             });
         }

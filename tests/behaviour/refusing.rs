@@ -11,21 +11,8 @@ use diesel_counters_tests::schema::articles;
 use diesel_counters_tests::schema::page_counters::hits;
 
 use super::buffering::{Buffer, Test};
-use super::wait_until;
+use super::{insert_articles, wait_until};
 use crate::Conn;
-
-/// Articles of these numbers.
-fn insert_articles(ids: impl Iterator<Item = i64>, conn: &mut Conn) {
-    let rows: Vec<_> = ids
-        .map(|id| (articles::id.eq(id), articles::title.eq("")))
-        .collect();
-    for rows in rows.chunks(500) {
-        diesel::insert_into(articles::table)
-            .values(rows)
-            .execute(conn)
-            .unwrap();
-    }
-}
 
 /// Counts articles 100 and up, of which each fifth one exists.
 fn count_articles(number: i64, buffer: &Buffer, conn: &mut Conn) {

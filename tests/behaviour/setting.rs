@@ -9,7 +9,7 @@ use diesel_counters_tests::schema::page_counters::hits;
 use diesel_counters_tests::schema::site_counters;
 
 use super::compacting::insert_row;
-use super::{article, count_on, day};
+use super::{article, count_on, day, views_on};
 use crate::{TestDatabase, write_transaction};
 
 #[test]
@@ -54,13 +54,7 @@ fn many_days_of_many_entities_are_set_and_a_second_time_nothing_changes() {
         assert_eq!(value, Ok(total + more), "{id}");
     }
     assert_eq!(article(1).counter_value(likes, conn), Ok(1));
-    assert_eq!(
-        counter_value(views)
-            .of(&article(2))
-            .on(days[3])
-            .get_result(conn),
-        Ok(4)
-    );
+    assert_eq!(views_on(2, days[3], conn), Ok(4));
 
     let lower = set_counter((views, likes)).of_days([(1_i64, days[0], (0, 0))]);
     assert_eq!(lower.execute(conn), Ok(1));

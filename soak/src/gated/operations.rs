@@ -110,11 +110,10 @@ fn operation(
             }
             Ok(rows.to_string())
         }
-        Operation::Set => Ok(set_counter(views)
-            .of(&one)
-            .to(to)
-            .execute(conn)?
-            .to_string()),
+        Operation::Set => {
+            let set = set_counter(views).of(&one).to(to);
+            Ok(set.execute(conn)?.to_string())
+        }
         Operation::SetDay => {
             let set = set_counter(views).of(1_i64).on(day(0)).to(to);
             Ok(set.execute(conn)?.to_string())
@@ -130,11 +129,10 @@ fn operation(
                 one.incr_counter_by(views, amount, conn)?;
                 nothing()
             }
-            _ => Ok(set_counter(views)
-                .of(&one)
-                .to(to)
-                .execute(conn)?
-                .to_string()),
+            _ => {
+                let set = set_counter(views).of(&one).to(to);
+                Ok(set.execute(conn)?.to_string())
+            }
         },
         Operation::Recount => {
             let corrected = recount(commented, in_total).of(&one);
@@ -233,11 +231,10 @@ fn operation(
             increment(given).of_many(amounts).execute(conn)?;
             nothing()
         }
-        Operation::SetLabel => Ok(set_counter(given)
-            .of(&label)
-            .to(to)
-            .execute(conn)?
-            .to_string()),
+        Operation::SetLabel => {
+            let set = set_counter(given).of(&label).to(to);
+            Ok(set.execute(conn)?.to_string())
+        }
         Operation::DeleteLabel => Ok(delete_counters(label_counters)
             .of(&label)
             .execute(conn)?
@@ -294,12 +291,8 @@ fn operation(
 }
 
 fn comment(id: i64, conn: &mut Conn) -> QueryResult<usize> {
-    let comment = (
-        comments::id.eq(id),
-        comments::article_id.eq(1_i64),
-        comments::day.eq(today()),
-    );
+    let own = (comments::id.eq(id), comments::day.eq(today()));
     diesel::insert_into(comments::table)
-        .values(comment)
+        .values((comments::article_id.eq(1_i64), own))
         .execute(conn)
 }
