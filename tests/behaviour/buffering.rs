@@ -161,15 +161,13 @@ fn counts_of_all_kinds_are_written_once() {
         }
     });
     let long_ago = day(2020, 2, 29);
-    buffer
-        .count(increment(views).of(3_i64).on(long_ago).by(7))
-        .unwrap();
+    let count = increment(views).of(3_i64).on(long_ago).by(7);
+    buffer.count(count).unwrap();
     buffer
         .count(increment(views).of_many([(3_i64, 1), (4, 2), (3, 1)]))
         .unwrap();
-    buffer
-        .count(increment(hits).of("/a".to_owned()).by(2))
-        .unwrap();
+    let count = increment(hits).of("/a".to_owned()).by(2);
+    buffer.count(count).unwrap();
     buffer.count(increment(hits).of("/a").by(3)).unwrap();
     buffer.count(increment(site_counters::hits)).unwrap();
     buffer.count(increment(views).of(5_i64).by(0)).unwrap();
@@ -203,9 +201,8 @@ fn what_is_pending_can_be_read() {
     let test = Test::with_timeout(SHORT);
     let buffer = test.buffer();
     buffer.count(increment(views).of(1_i64).by(3)).unwrap();
-    buffer
-        .count(increment((views, likes)).of(1_i64).by((1, 5)))
-        .unwrap();
+    let count = increment((views, likes)).of(1_i64).by((1, 5));
+    buffer.count(count).unwrap();
     buffer
         .count(increment(views).of(1_i64).by(2).on(day(2020, 1, 1)))
         .unwrap();
@@ -381,9 +378,8 @@ fn a_full_buffer_refuses_new_keys_and_says_so() {
 fn keys_that_cannot_be_written_fail_alone() {
     let mut test = Test::new();
     let buffer = test.buffer();
-    buffer
-        .count(increment(views).of(2_i64).by(i64::MAX))
-        .unwrap();
+    let count = increment(views).of(2_i64).by(i64::MAX);
+    buffer.count(count).unwrap();
     assert_eq!(test.flush(&buffer).written, 1);
     let ids = (100..1_100).collect::<Vec<i64>>();
     let rows: Vec<_> = ids
@@ -402,9 +398,8 @@ fn keys_that_cannot_be_written_fail_alone() {
     for id in ids.iter().copied().chain([1, 2, 3, 6]) {
         buffer.count(increment(views).of(id).by(4)).unwrap();
     }
-    buffer
-        .count(increment(views).of(3_i64).on(day(999, 1, 1)))
-        .unwrap();
+    let count = increment(views).of(3_i64).on(day(999, 1, 1));
+    buffer.count(count).unwrap();
     let too_large = increment(views).of_many([(4_i64, i64::MAX), (4, i64::MAX)]);
     buffer.count(too_large).unwrap();
     let write = test.flush(&buffer);
@@ -552,9 +547,8 @@ fn a_table_that_takes_no_rows_keeps_back_no_other_table() {
         for i in 0..20 {
             buffer.count(increment(hits).of(i.to_string())).unwrap();
         }
-        buffer
-            .count(increment(views).of_many((1..=4_i64).map(|id| (id, 1))))
-            .unwrap();
+        let count = increment(views).of_many((1..=4_i64).map(|id| (id, 1)));
+        buffer.count(count).unwrap();
         let write = test.flush(&buffer);
         assert_eq!(write.written, others, "{write}");
         assert!(write.error.is_some() && write.refused.is_empty(), "{write}");

@@ -7,7 +7,6 @@ use diesel::prelude::*;
 use diesel_counters::Write;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::schema::article_counters::{likes, views};
-use diesel_counters_tests::schema::articles;
 use diesel_counters_tests::schema::page_counters::hits;
 
 use super::buffering::{Buffer, Test};
@@ -19,9 +18,8 @@ fn count_articles(number: i64, buffer: &Buffer, conn: &mut Conn) {
     let ids = 100..100 + number;
     insert_articles(ids.clone().filter(|id| id % 5 == 0), conn);
     for id in ids {
-        buffer
-            .count(increment(views).of(id).by(id % 7 + 1))
-            .unwrap();
+        let count = increment(views).of(id).by(id % 7 + 1);
+        buffer.count(count).unwrap();
     }
 }
 
@@ -170,9 +168,8 @@ fn an_overflow_is_refused_in_another_language_of_the_server() {
         assert!(set.is_ok() || !crate::IS_MYSQL, "{set:?}");
     }
     let buffer = test.buffer();
-    buffer
-        .count(increment(views).of(2_i64).by(i64::MAX))
-        .unwrap();
+    let count = increment(views).of(2_i64).by(i64::MAX);
+    buffer.count(count).unwrap();
     assert_eq!(test.flush(&buffer).written, 1);
     buffer.count(increment(views).of(2_i64)).unwrap();
     assert_eq!(flush_all(&test, &buffer), [2]);

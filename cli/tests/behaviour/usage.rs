@@ -48,22 +48,12 @@ fn help_shows_no_database_url() {
 }
 
 #[test]
-fn a_url_that_has_lost_its_beginning_is_not_repeated() {
-    for url in [
-        "admin:secret@db.example/app",
-        "://admin:secret@db.example/app",
-        "admin:secret://@db.example/app",
-        "host=db.example user=admin password=secret",
-    ] {
-        let checked = run(&["check", "--database-url", url]);
-        assert_eq!(checked.code, 1);
-        assert!(!checked.stderr.contains("secret"), "{}", checked.stderr);
-    }
-}
-
-#[test]
 fn no_part_of_a_password_is_taken_for_another_part_of_the_url() {
     for url in [
+        "admin:hunter2@db.example/app",
+        "://admin:hunter2@db.example/app",
+        "admin:hunter2://@db.example/app",
+        "host=db.example user=admin password=hunter2",
         "postgres://me:hunter2/tail@localhost/blog",
         "postgres://me:hunter2@tail@localhost/blog",
         "postgres://me:1234/tail@localhost/blog",
