@@ -41,7 +41,7 @@
 //! [Derive](derive@HasCounters) [`HasCounters`](trait@HasCounters) on a model. It then has methods such
 //! as `incr_counter` and `counter_value`. Without a model, use the functions of the [`dsl`] module, such
 //! as [`increment`]: `increment(views).of(id)`. All of them run Diesel statements, so connection pools
-//! and instrumentation work as usual, and `debug_query` prints them.
+//! and instrumentation work as usual. `debug_query` prints those that are one statement.
 //!
 //! On PostgreSQL, one statement can write a row and count it, without a transaction: see [`CountingDsl`].
 //! A [`CounterBuffer`] counts in memory and writes every second, for page views and downloads.
@@ -74,8 +74,8 @@
 //!
 //! # Transactions
 //!
-//! The caller owns the transaction. Counting and reading are one statement each, in the current
-//! transaction or savepoint. A correction runs several statements in a transaction, or in a savepoint if
+//! The caller owns the transaction. Counting or reading one entity is one statement, in the current
+//! transaction or savepoint. `of_many` can run several, except on PostgreSQL. A correction runs several statements in a transaction, or in a savepoint if
 //! a transaction is open already. A merge runs many short transactions of its own, and fails if a
 //! transaction is open.
 //!

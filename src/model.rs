@@ -69,9 +69,9 @@ pub use diesel_counters_derive::HasCounters;
 
 /// A model with counters. [Derive it](derive@crate::HasCounters).
 ///
-/// Its methods run one statement each, in the current transaction or savepoint: a count commits and
-/// rolls back with the other rows that the caller writes. Each is short for a function of [`dsl`], which
-/// says what it costs and how it fails. The other functions of `dsl` take a model too, as in
+/// The methods that count and read run one statement (`counter_values` can run several), in the current
+/// transaction or savepoint: a count commits and rolls back with the other rows that the caller writes.
+/// Each is short for a function of [`dsl`], which says what it costs and how it fails. The other functions of `dsl` take a model too, as in
 /// `set_counter(views).of(&article)`.
 ///
 /// ```

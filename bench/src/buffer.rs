@@ -75,7 +75,7 @@ impl<K: Eq + Hash> SharedMap<K> {
 pub fn run(engines: &[Engine], rounds: u16, seconds: f64) -> Result<()> {
     counting(rounds, Duration::from_secs_f64(seconds))?;
     memory()?;
-    println!("\n| a write of {KEYS} keys, as a multiple of `increment_many` in a transaction | |");
+    println!("\n| a write of {KEYS} keys, as a multiple of `of_many` in a transaction | |");
     println!("| --- | ---: |");
     on_each(engines, |engine, url| {
         let ratio = with_connection!(engine, writing(url, rounds))?;
@@ -194,7 +194,7 @@ fn memory() -> Result<()> {
 }
 
 trait Buffered: Database {
-    /// Returns how long a write of the buffer takes, divided by the time of `increment_many` of the same
+    /// Returns how long a write of the buffer takes, divided by the time of `of_many` of the same
     /// keys, round by round.
     fn writes(url: &str, rounds: u16) -> Result<Vec<f64>>;
 }

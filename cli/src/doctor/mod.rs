@@ -44,7 +44,7 @@ const ROW: Kind = [
 /// Increments do not lock it.
 const CORRECTION: Kind = [
     "correction",
-    "Commit right after set_counter, reset_counter or recount.",
+    "Commit right after set_counter, recount or delete_counters.",
 ];
 const PARENT_ROW: Kind = [
     "parent_row",
