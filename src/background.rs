@@ -24,8 +24,8 @@ pub enum BackgroundError {
     Connection(Box<dyn StdError + Send + Sync>),
     /// The database returned an error. What was committed before it stays.
     Database(Error),
-    /// The application panicked, with this message: in `today` or in Diesel's instrumentation, for
-    /// example. What was committed before it stays.
+    /// The application panicked, with this message: in Diesel's instrumentation, for example. What was
+    /// committed before it stays.
     Panicked(String),
     /// This process is a fork of the one that started the buffer. It writes nothing, because the other
     /// process writes what was counted before the fork.

@@ -74,6 +74,7 @@ pub(crate) fn is_ambiguous(error: &Error) -> bool {
     use diesel::result::DatabaseErrorKind::{ClosedConnection, UnableToSendCommand};
     match error {
         Error::DatabaseError(ClosedConnection | UnableToSendCommand, _) => true,
+        Error::RollbackErrorOnCommit { commit_error, .. } => is_ambiguous(commit_error),
         _ => has_one_of(error, AMBIGUOUS),
     }
 }

@@ -51,7 +51,7 @@
 //! | to read | use |
 //! | --- | --- |
 //! | the counters of one model | [`counter_value`](HasCounters::counter_value), [`counter_value_between`](HasCounters::counter_value_between) |
-//! | the counters of all models on a page | [`counter_values`](HasCounters::counter_values), one query |
+//! | the counters of all models on a page | [`counter_values`](HasCounters::counter_values), one query for up to 1,000 |
 //! | a total in any query of the parent table | [`total`] |
 //! | counts by day, week, month or year | [`daily_counts`](HasCounters::daily_counts), [`counter_series`](dsl::counter_series()) |
 //! | the entities with the greatest totals | [`ranking`] |
@@ -176,8 +176,6 @@ pub use typed::table::{CounterTable, counter_table};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::buffer::writer::write_once;
-    pub use crate::correct::set_days::{Spellings, set_days};
-    pub use crate::merge::materialize::TotalColumn;
     pub use crate::model::assert_key;
     pub use crate::shape::{Name, Shape, TableName};
     pub use crate::sql::Values;

@@ -52,10 +52,6 @@ impl<const COLUMNS: usize> KeyTypes for AnyTypes<COLUMNS> {
     fn sql_types() -> Vec<TypeId> {
         Vec::new()
     }
-
-    fn is_exact() -> bool {
-        KINDS.with_borrow(|kinds| !kinds.contains(&Kind::Text))
-    }
 }
 
 /// Sets the columns of the keys that this thread loads from now on.

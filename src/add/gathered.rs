@@ -52,9 +52,9 @@ impl<Conn> Gathered<Conn> {
         let day = day.map_or_else(|| rows.today(second), |day| day.0);
         let keys = rows.days.entry(day).or_default();
         if counts.as_ref().len() > 1 {
-            let new = counts.as_ref().iter().map(|(key, _)| key);
-            let new = new.filter(|key| !keys.contains_key(*key)).map(room_of);
-            if new.sum::<usize>() > room {
+            let counts = counts.as_ref().iter();
+            let new = counts.filter(|(key, amounts)| !is_zero(amounts) && !keys.contains_key(key));
+            if new.map(|(key, _)| room_of(key)).sum::<usize>() > room {
                 return None;
             }
         }

@@ -187,6 +187,10 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
     /// # Errors
     ///
     /// Those of [`BufferError`]. After an error, nothing is counted.
+    ///
+    /// # Panics
+    ///
+    /// If the table's `today` panics.
     #[inline]
     pub fn count<I: Countable<Conn, Of>, Of>(&self, increment: I) -> Result<(), BufferError> {
         let (shared, max_keys) = (&self.shared, self.shared.max_keys);
@@ -300,7 +304,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
     ///
     /// A key takes room once for each day, and until the next write for each thread that counts it. A
     /// key of text or bytes takes the room of one more key for each 256 bytes that `{:?}` prints. Threads
-    /// that count at the same time can exceed the number by a key each.
+    /// that count at the same time can exceed the number by the keys of one call each.
     pub fn max_keys(mut self, keys: usize) -> Self {
         self.max_keys = keys;
         self

@@ -52,11 +52,16 @@ const AT_ONCE: Duration = Duration::from_millis(100);
 // How long a statement waits for a lock: a second. On SQLite, it is the connection's own time. On MySQL
 // and MariaDB, errors are in English, because some are recognized by their text.
 const LIMIT_ON_POSTGRES: &str = "SET LOCAL lock_timeout = '1s'";
-const LIMIT_ON_MYSQL: &str = "SET @diesel_counters_lock_wait = @@SESSION.innodb_lock_wait_timeout, \
-     SESSION innodb_lock_wait_timeout = 1, \
-     @diesel_counters_lc_messages = @@SESSION.lc_messages, SESSION lc_messages = 'en_US'";
-const RESTORE_ON_MYSQL: &str = "SET SESSION innodb_lock_wait_timeout = @diesel_counters_lock_wait, \
-     SESSION lc_messages = @diesel_counters_lc_messages";
+//
+// A write that panicked has not restored them, so the variables keep the first values. MySQL takes no text
+// for the timeout, and a user variable that is NULL is a text.
+const LIMIT_ON_MYSQL: &str = "SET @diesel_counters_lock_wait = \
+     CAST(COALESCE(@diesel_counters_lock_wait, @@SESSION.innodb_lock_wait_timeout) AS SIGNED), \
+     SESSION innodb_lock_wait_timeout = 1, @diesel_counters_lc_messages = \
+     COALESCE(@diesel_counters_lc_messages, @@SESSION.lc_messages), SESSION lc_messages = 'en_US'";
+const RESTORE_ON_MYSQL: &str = "SET SESSION innodb_lock_wait_timeout = \
+     CAST(@diesel_counters_lock_wait AS SIGNED), @diesel_counters_lock_wait = NULL, \
+     SESSION lc_messages = @diesel_counters_lc_messages, @diesel_counters_lc_messages = NULL";
 
 impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
     pub(crate) fn new(backlog: &'a Mutex<Gathered<Conn>>, keys: &'a AtomicUsize) -> Self {
@@ -129,6 +134,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
                 written = Some(rows);
                 continue;
             };
+            let at_commit = self.unanswered.is_some();
             let is_answered = !is_ambiguous(&error) && conn.batch_execute("SELECT 1").is_ok();
             if is_answered {
                 // It was rolled back.
@@ -141,7 +147,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
                 batches.extend(rows.split(rows.len().div_ceil(PARTS)));
             } else if is_of_one_row(&error) {
                 self.refuse(&rows, error);
-            } else if took < AT_ONCE && !is_passing(&error) {
+            } else if took < AT_ONCE && !at_commit && !is_passing(&error) {
                 unknown.push((rows, error));
             } else {
                 self.write.error = Some(BackgroundError::Database(error));
@@ -158,24 +164,27 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         Ok(())
     }
 
-    /// Refuses rows whose errors are not known if the table still takes the rows `written`. Otherwise it
-    /// may take no rows at all. Returns the number of rows that are held.
+    /// Refuses rows whose errors are not known, if the table still takes the rows `written` and fails with
+    /// these again. Otherwise it may take no rows at all, or these the next time. Returns the number of
+    /// rows that are held.
     fn settle(
         &mut self,
         unknown: &mut Vec<(Batch<Conn>, Error)>,
         written: Option<&Batch<Conn>>,
         conn: &mut Conn,
     ) -> usize {
-        let takes_rows = written.filter(|_| !unknown.is_empty()).is_some_and(|rows| {
+        let mut takes = |rows: &Batch<Conn>| {
             let result = in_transaction(conn, |conn| {
                 rows.write(conn)?;
                 Err(Error::RollbackTransaction)
             });
             result == Err(Error::RollbackTransaction)
-        });
+        };
+        let written = written.filter(|_| !unknown.is_empty());
+        let takes_rows = written.is_some_and(&mut takes);
         let mut held = 0;
         for (rows, error) in unknown.drain(..) {
-            if takes_rows {
+            if takes_rows && !takes(&rows) {
                 self.refuse(&rows, error);
             } else {
                 self.write.error = Some(BackgroundError::Database(error));

@@ -64,8 +64,9 @@ pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
 pub struct DeleteCounters<T, E = ()>(E, PhantomData<T>);
 
 impl<T: CounterTable> DeleteCounters<T> {
-    /// Sets the entity, by its key or by its model, or the entities whose keys begin with these values:
-    /// all versions of a crate, with `.of(crate_id)`. In a table without entities, it is `.of(())`.
+    /// Sets the entity, by its key or by its model. **With fewer values than the key has columns, all
+    /// entities whose keys begin with them are removed**: `.of(crate_id)` removes all versions of a crate,
+    /// and `.of(())` the whole table. In a table without entities, it is `.of(())`.
     pub fn of<K, N>(self, id: K) -> DeleteCounters<T, One<K::Types, K::Value>>
     where
         K: KeyOf<T::KeyType, N>,

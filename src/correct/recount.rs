@@ -134,13 +134,9 @@ impl<C: Counters, Source> Recount<C, Source> {
     where
         K: KeyOf<KeyType<C>, N>,
     {
-        self.of_id(One::new(id.into_value()))
-    }
-
-    pub(crate) fn of_id<E>(self, entities: E) -> Recount<C, Source, E> {
         Recount {
             query: self.query,
-            entities,
+            entities: One::new(id.into_value()),
         }
     }
 }

@@ -73,12 +73,8 @@ impl<C: Counters> SetCounter<C> {
     where
         K: KeyOf<KeyType<C>, N, Types: WholeKey<KeyType<C>>>,
     {
-        self.of_id(id.into_value())
-    }
-
-    pub(crate) fn of_id<K>(self, id: K) -> SetCounter<C, K> {
         SetCounter {
-            increment: self.increment.of_id(id),
+            increment: self.increment.of(id),
             days: self.days,
             value: self.value,
         }

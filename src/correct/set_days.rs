@@ -34,7 +34,7 @@ type Count<K, A> = ((K, Reverse<NaiveDate>), A);
 
 /// The keys of an import, and the texts of the keys that are stored for them. If there are fewer of
 /// these, two keys of the import are one key in the table, by its collation.
-pub type Spellings<K> = (BTreeSet<K>, BTreeSet<Vec<String>>);
+type Spellings<K> = (BTreeSet<K>, BTreeSet<Vec<String>>);
 
 /// The number of counts in a transaction: of four full `INSERT`s, where there are no arrays.
 const BATCH: usize = 1_024;
@@ -110,19 +110,17 @@ impl<C: Counters, K: Ord + Clone> SetDays<C, K> {
         let mut spellings = Spellings::default();
         counts.chunks(BATCH).try_fold(0, |different, counts| {
             let set = set_days::<KeyType<C>, K, _, Conn>;
-            Ok(different + set(shape, C::NAMES, counts, true, &mut spellings, conn)?)
+            Ok(different + set(shape, C::NAMES, counts, &mut spellings, conn)?)
         })
     }
 }
 
-/// Sets counts, in order, in one transaction, and returns the number of those that differed from the
-/// stored ones; or only compares them. `spellings` are those of the counts before.
-#[doc(hidden)]
-pub fn set_days<Types, K, A, Conn>(
+/// Sets counts, in order, in one transaction. Returns the number of those that differed from the stored
+/// ones. `spellings` are those of the counts before.
+fn set_days<Types, K, A, Conn>(
     shape: &Shape<'_>,
     counters: &[Name<'_>],
     counts: &[Count<K, A>],
-    sets: bool,
     spellings: &mut Spellings<K>,
     conn: &mut Conn,
 ) -> QueryResult<usize>
@@ -135,9 +133,6 @@ where
     refuse_old_snapshots(conn)?;
     let keys = counts.iter().map(|((key, _), _)| key.clone());
     let entities = columns_of::<Types, K, Conn::Backend>(keys.clone());
-    if !sets {
-        return Ok(differences(shape, counters, counts, &entities, conn)?.len());
-    }
     let mut keys: Vec<K> = keys.collect();
     keys.dedup();
     transaction(conn, |conn| {

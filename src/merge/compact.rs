@@ -240,6 +240,7 @@ impl<T: CounterTable<KeyType: StoredKey>> Fold<T> {
 impl<'p, Types, K> Compact<'p, Types, K> {
     /// Merges the slots of past days, as [`compact`](crate::dsl::compact()), in a table whose keys are
     /// loaded as `K`.
+    #[doc(hidden)]
     pub fn new(shape: &'p Shape<'p>) -> Self {
         let today = (shape.today)();
         let yesterday = today.checked_sub_days(Days::new(1)).unwrap_or(today);
@@ -247,7 +248,8 @@ impl<'p, Types, K> Compact<'p, Types, K> {
     }
 
     /// Folds the days before `day` into the periods `into`, as [`fold`](crate::dsl::fold()), in a
-    /// table whose keys are loaded as `K`. A fold into days merges slots, as [`new`](Compact::new).
+    /// table whose keys are loaded as `K`. A fold into days merges slots.
+    #[doc(hidden)]
     pub fn folding(shape: &'p Shape<'p>, into: Period, day: NaiveDate) -> Self {
         Compact {
             shape,

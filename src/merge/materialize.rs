@@ -18,7 +18,7 @@ use crate::typed::table::CounterTable;
 /// A column of the parent table that totals are copied into, by name.
 #[derive(Debug, Clone)]
 #[doc(hidden)]
-pub struct TotalColumn<'a> {
+pub(crate) struct TotalColumn<'a> {
     /// The name of the parent table.
     pub table: TableName<'a>,
     /// The names of the columns of the parent table's primary key. They are the first columns of the
@@ -100,8 +100,7 @@ pub type MaterializeOf<C, Into, K> =
 
 impl<'p, Types, K> Materialize<'p, Types, K> {
     /// Copies the totals of a counter of `shape` into the column `into`.
-    #[doc(hidden)]
-    pub fn of_shape(shape: &'p Shape<'p>, counter: Name<'p>, into: TotalColumn<'p>) -> Self {
+    fn of_shape(shape: &'p Shape<'p>, counter: Name<'p>, into: TotalColumn<'p>) -> Self {
         Materialize {
             shape,
             counter,

@@ -4,7 +4,7 @@
 use std::any::TypeId;
 use std::fmt;
 
-use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text};
+use diesel::sql_types::{BigInt, Binary, Bool, Date, Integer, SmallInt, Text, Timestamp};
 
 /// An SQL type of keys whose Rust type is known, or a tuple of them.
 ///
@@ -17,16 +17,16 @@ use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text};
 /// | `SmallInt`, `Integer`, `BigInt` | `i16`, `i32`, `i64` |
 /// | `Unsigned` of them, on MySQL | `u16`, `u32`, `u64` |
 /// | `Text`; `Citext` on PostgreSQL | `String` |
-/// | `Binary` | `Vec<u8>` |
+/// | `Binary`, `Bool` | `Vec<u8>`, `bool` |
+/// | `Date`, `Timestamp` | chrono's `NaiveDate`, `NaiveDateTime` |
 /// | `Uuid`, on PostgreSQL | 16 bytes |
 ///
-/// Implement it for an SQL type of your own. To merge a table with keys of another SQL type `ST`, which
-/// are loaded as the Rust type `K`, use [`Compact::<(ST,), K>::new`](crate::Compact::new).
+/// Implement it for an SQL type of your own.
 #[diagnostic::on_unimplemented(
     message = "diesel_counters does not know the Rust type of a key of the SQL types `{Self}`",
     label = "the key of this table has the SQL types `{Self}`",
     note = "help: keys can be `SmallInt`, `Integer`, `BigInt`, `Text`, `Binary`, or `Uuid` on PostgreSQL",
-    note = "help: for a key of other types, which is `K` in Rust, use `Compact::<{Self}, K>::new(shape)`"
+    note = "help: `Bool`, `Date` and `Timestamp` can be too; implement `StoredKey` for an SQL type of your own"
 )]
 pub trait StoredKey {
     /// The Rust type to load it as. For several columns, it is a tuple.
@@ -49,6 +49,9 @@ stored_keys! {
     BigInt: i64,
     Text: String,
     Binary: Vec<u8>,
+    Bool: bool,
+    Date: chrono::NaiveDate,
+    Timestamp: chrono::NaiveDateTime,
     #[cfg(feature = "mysql")]
     diesel::sql_types::Unsigned<SmallInt>: u16,
     #[cfg(feature = "mysql")]

@@ -1,6 +1,7 @@
 //! Keys of each type, and names of each kind.
 
 use diesel::backend::Backend;
+use diesel::connection::SimpleConnection;
 use diesel::deserialize::FromSqlRow;
 use diesel::expression::AsExpression;
 use diesel::prelude::*;
@@ -13,7 +14,8 @@ use diesel_counters_tests::schema::page_counters::hits;
 use diesel_counters_tests::schema::{file_counters, page_counters};
 use uuid::Uuid;
 
-use crate::TestDatabase;
+use super::day;
+use crate::{IS_MYSQL, TestDatabase};
 
 /// A type of an application's own: a UUID in sixteen bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsExpression, FromSqlRow)]
@@ -100,6 +102,38 @@ macro_rules! each_key_is_its_own {
 }
 
 pub(crate) use each_key_is_its_own;
+
+diesel::table! {
+    hour_counters (is_member, hour, day, slot) {
+        is_member -> Bool,
+        hour -> Timestamp,
+        day -> Date,
+        slot -> SmallInt,
+        hits -> BigInt,
+    }
+}
+diesel_counters::counter_table!(hour_counters);
+
+#[test]
+fn keys_of_booleans_and_times_are_folded_and_removed() {
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
+    let time = if IS_MYSQL { "DATETIME" } else { "TIMESTAMP" };
+    let create = format!(
+        "CREATE TABLE hour_counters (is_member BOOLEAN NOT NULL, hour {time} NOT NULL, day DATE NOT NULL,
+         slot SMALLINT NOT NULL, hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (is_member, hour, day, slot))"
+    );
+    conn.batch_execute(&create).unwrap();
+    let key = |hour| (true, day(2026, 1, 1).and_hms_opt(hour, 0, 0).unwrap());
+    for (hour, on) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
+        let count = increment(hour_counters::hits).of(key(hour));
+        count.on(day(2026, 1, on)).execute(conn).unwrap();
+    }
+    let folded = fold(hour_counters::table).before(day(2026, 2, 1));
+    assert_eq!(folded.execute(conn).map(|done| done.merged), Ok(4));
+    let delete = || delete_counters(hour_counters::table);
+    assert_eq!(delete().of(key(1)).execute(conn), Ok(1));
+    assert_eq!(delete().of(true).execute(conn), Ok(1));
+}
 
 /// What a key is, or an error that stores nothing: never another key.
 #[test]

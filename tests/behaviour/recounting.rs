@@ -77,8 +77,7 @@ fn many_batches_leave_no_entity_out() {
     assert_eq!(corrected.len(), ENTITIES);
     let left: Vec<Drift<i32>> = recount(visits, nobody).dry_run(conn).unwrap();
     assert_eq!(left, []);
-    let all = Vec::from_iter(0..ENTITIES as i32);
-    let removed = delete_counters(schema::user_counters::table).of_many(&all);
+    let removed = delete_counters(schema::user_counters::table).of_many(0..ENTITIES as i32);
     assert_eq!(removed.execute(conn), Ok(ENTITIES));
     let rows = schema::user_counters::table.count().get_result(conn);
     assert_eq!(rows, Ok(0_i64));
