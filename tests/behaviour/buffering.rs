@@ -614,9 +614,3 @@ fn the_day_is_that_of_the_count() {
     assert_eq!(series.iter().sum::<i64>(), pending);
     assert!(series.iter().all(|n| *n > 0), "{series:?}");
 }
-
-#[test]
-fn it_can_be_shared() {
-    fn is_shared<T: Send + Sync>() {}
-    is_shared::<Buffer>();
-}

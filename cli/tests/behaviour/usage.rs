@@ -35,7 +35,6 @@ fn a_view_is_no_table() {
 
 #[test]
 fn wrong_usage_ends_with_2() {
-    assert_eq!(run(&["chekc"]).code, 2);
     let wrong = run(&["compact", "article_counters", "--before", "yesterday"]);
     assert_eq!(wrong.code, 2);
 }
