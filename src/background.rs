@@ -164,25 +164,3 @@ impl Stop {
         lock(&self.0).recv_timeout(time) == Err(RecvTimeoutError::Disconnected)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wait_ends_when_the_thread_has_to_stop_and_the_stop_when_the_thread_has_ended() {
-        for time in [Duration::from_secs(86_400), Duration::MAX] {
-            let (works, work) = mpsc::channel();
-            let thread = Background::start("test", Duration::ZERO, move |stop: &Stop| {
-                works.send(stop.is_now()).unwrap();
-                time
-            });
-            assert_eq!(work.recv(), Ok(false));
-            let thread = thread.unwrap();
-            thread.stop();
-            assert!(work.try_recv().is_err());
-            // Again, it does nothing.
-            thread.stop();
-        }
-    }
-}

@@ -33,20 +33,12 @@ use crate::sql::{CounterBackend, Dialect, Uncached, sql};
 /// on PostgreSQL, and as the variable `@diesel_counters_number` and a lock of `GET_LOCK` on MySQL
 /// and MariaDB.
 ///
-/// `DISCARD ALL`, or a reset of the connection, removes both. Do not remove the lock alone, with
-/// `pg_advisory_unlock_all()` or `RELEASE_ALL_LOCKS()`: another session could then claim the same
-/// number.
+/// `DISCARD ALL`, or a reset of the connection, removes both. Do not remove the lock alone:
+/// another session could then claim the same number.
 ///
-/// A connection whose number is equal to the number of slots or greater shares a slot with another
-/// connection. Leave some slots free; see [`Slot::Connection`](crate::Slot::Connection).
-///
-/// # Poolers
-///
-/// - With PgBouncer in transaction mode, increments require nothing, because the number belongs to
-///   the session between PgBouncer and the server. `docs/operations.md` has the settings.
-/// - On MySQL and MariaDB, do not run `claim_slot` through a pooler that shares a connection
-///   between clients. ProxySQL stops sharing a connection when a statement uses a variable, and
-///   every increment does.
+/// On MySQL and MariaDB, do not run `claim_slot` through a pooler that shares a connection between
+/// clients. ProxySQL stops sharing a connection when a statement uses a variable, and every increment
+/// does. With PgBouncer, increments require nothing; `docs/operations.md` has its settings.
 ///
 /// # Errors
 ///
@@ -60,15 +52,10 @@ pub fn claim_slot() -> ClaimSlot {
 
 /// The statement that claims a connection's number; made by [`claim_slot`].
 #[must_use = "a slot is claimed when this is executed"]
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, QueryId)]
 pub struct ClaimSlot(());
 
 impl<Conn> RunQueryDsl<Conn> for ClaimSlot {}
-
-impl QueryId for ClaimSlot {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
 
 impl<DB: CounterBackend> QueryFragment<DB> for ClaimSlot {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {

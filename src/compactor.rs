@@ -11,7 +11,7 @@ use diesel::connection::LoadConnection;
 use crate::background::{Background, BackgroundError, Source, Stop, WithSource, caught, source};
 use crate::day::Period;
 use crate::merge::compact::{Compact, Compacted, compact, fold};
-use crate::merge::materialize::{Materialize, Materialized};
+use crate::merge::materialize::Materialize;
 use crate::sql::CounterBackend;
 use crate::typed::key::{KeyTypes, OwnedKey};
 use crate::typed::stored_key::StoredKey;
@@ -93,8 +93,8 @@ pub struct Run {
 pub enum Done {
     /// The numbers of rows that were merged or folded.
     Compacted(Compacted),
-    /// The numbers of rows that were compared and written.
-    Materialized(Materialized),
+    /// The number of rows that were written.
+    Materialized(usize),
 }
 
 impl fmt::Display for Run {
@@ -102,7 +102,7 @@ impl fmt::Display for Run {
         write!(f, "{}: ", self.table)?;
         match &self.result {
             Ok(Done::Compacted(done)) => done.fmt(f),
-            Ok(Done::Materialized(done)) => done.fmt(f),
+            Ok(Done::Materialized(written)) => write!(f, "{written} rows written"),
             Err(error) => WithSource(error).fmt(f),
         }
     }
@@ -175,7 +175,7 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
         Types: KeyTypes,
         K: OwnedKey<Types, Conn::Backend> + 'static,
     {
-        let table = merge().table_name().to_owned();
+        let table = merge().shape.label.to_owned();
         self.task(table, move |conn, stop| {
             let merged = merge().stop_when(|| stop.is_now()).execute(conn)?;
             Ok(Done::Compacted(merged))
@@ -193,8 +193,8 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
         K: OwnedKey<Types, Conn::Backend> + 'static,
     {
         self.task(copy().name(), move |conn, stop| {
-            let mut copy = copy().stop_when(|| stop.is_now());
-            Ok(Done::Materialized(copy.copy(true, conn)?))
+            let written = copy().stop_when(|| stop.is_now()).execute(conn)?;
+            Ok(Done::Materialized(written))
         })
     }
 
@@ -240,10 +240,9 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
                 failed |= run.result.is_err();
                 let _ = caught(|| (self.on_run)(&run));
             }
-            if failed {
-                self.every.min(RETRY)
-            } else {
-                self.every
+            match failed {
+                true => self.every.min(RETRY),
+                false => self.every,
             }
         };
         Background::start("compactor", Duration::ZERO, work).map(Compactor)

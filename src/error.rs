@@ -1,5 +1,8 @@
 //! Errors that a program can handle: errors to retry, and overflows.
 
+use std::error::Error as StdError;
+
+use diesel::QueryResult;
 use diesel::result::DatabaseErrorKind::{CheckViolation, ForeignKeyViolation, NotNullViolation};
 use diesel::result::DatabaseErrorKind::{SerializationFailure, UniqueViolation, Unknown};
 use diesel::result::Error;
@@ -77,6 +80,11 @@ pub(crate) fn is_ambiguous(error: &Error) -> bool {
         Error::RollbackErrorOnCommit { commit_error, .. } => is_ambiguous(commit_error),
         _ => has_one_of(error, AMBIGUOUS),
     }
+}
+
+/// Refuses to do something, with a message that says what to do.
+pub(crate) fn refuse<T>(message: impl Into<Box<dyn StdError + Send + Sync>>) -> QueryResult<T> {
+    Err(Error::QueryBuilderError(message.into()))
 }
 
 /// The error of a sum that the library adds up, not the database.

@@ -56,8 +56,7 @@
 //! | counts by day, week, month or year | [`daily_counts`](HasCounters::daily_counts), [`counter_series`](dsl::counter_series()) |
 //! | the entities with the greatest totals | [`ranking`] |
 //!
-//! A read sums rows; [`counter_value`] says what that costs. To sort or filter a large table by a count,
-//! [`materialize`](HasCounters::materialize) the count into a column.
+//! To sort or filter a large table by a count, [`materialize`](HasCounters::materialize) it into a column.
 //!
 //! # Correcting counts, and keeping tables small
 //!
@@ -75,7 +74,7 @@
 //! # Transactions
 //!
 //! The caller owns the transaction. Counting or reading one entity is one statement, in the current
-//! transaction or savepoint. `of_many` can run several, except on PostgreSQL. A correction runs several statements in a transaction, or in a savepoint if
+//! transaction or savepoint. A correction runs several statements in a transaction, or in a savepoint if
 //! a transaction is open already. A merge runs many short transactions of its own, and fails if a
 //! transaction is open.
 //!
@@ -88,30 +87,26 @@
 //!
 //! # Slots, days, range
 //!
-//! Each database connection counts in its own slot ([`Slot::Connection`]). Transactions that are open at
-//! the same time then write different rows: they do not wait for each other's counters, and do not
-//! deadlock on them, in whatever order they count. This requires twice as many slots as there are
-//! connections that count; [`DEFAULT_SLOTS`] is 32. On MySQL and MariaDB, add [`ClaimSlots`] to the pool,
-//! or run [`claim_slot`] on each new connection. SQLite has one writer at a time: the slot is always 0.
-//! For several database nodes that accept writes, use [`Slot::Partition`].
+//! Each database connection counts in its own [`Slot`], so that transactions that are open at the same
+//! time write different rows. This requires twice as many slots as there are connections that count;
+//! [`DEFAULT_SLOTS`] is 32. On MySQL and MariaDB, add [`ClaimSlots`] to the pool, or run [`claim_slot`]
+//! on each new connection.
 //!
 //! A count is stored under a day: today in UTC, unless the table or the statement sets another one. A
 //! table can also count by week, month or year, or in total; see [`Period`].
 //!
-//! A count is an `i64`. An increment that would take a row out of this range fails with an
-//! [overflow](is_overflow()), and so does reading a sum that is out of it. A count never wraps,
-//! saturates or becomes a floating point number.
+//! A count is an `i64`. A write or a read that would leave this range fails with an
+//! [overflow](is_overflow()). A count never wraps, saturates or becomes a floating point number.
 //!
 //! # Databases
 //!
 //! PostgreSQL, MySQL 8.0, MariaDB 10.6 and SQLite 3.35, and later versions. For a
 //! [`MultiConnection`](diesel::MultiConnection), write [`counter_backend!`].
 //!
-//! Statements that write are prepared once for each connection. Queries are too, except on MySQL and
+//! Statements are prepared once for each connection, except queries of more than one row on MySQL and
 //! MariaDB: MariaDB's client library hangs when it runs a prepared query again whose rows it could not
-//! read, because of a deadlock, a timeout or a `KILL`. There, a query of more than one row is prepared
-//! each time. Your own queries have the same problem with this library;
-//! [`CacheSize::Disabled`](diesel::connection::CacheSize::Disabled) avoids it.
+//! read, because of a deadlock, a timeout or a `KILL`. Your own queries have the same problem with this
+//! library; [`CacheSize::Disabled`](diesel::connection::CacheSize::Disabled) avoids it.
 //!
 //! # Crate features
 //!
@@ -132,6 +127,17 @@
 
 #![deny(missing_debug_implementations)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+/// `Debug` of a type that has closures or a connection: its name.
+macro_rules! opaque_debug {
+    ($Name:ident<$($parameter:tt),*>) => {
+        impl<$($parameter),*> std::fmt::Debug for $Name<$($parameter),*> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($Name)).finish_non_exhaustive()
+            }
+        }
+    };
+}
 
 mod add;
 mod background;
@@ -158,11 +164,11 @@ pub use buffer::write::{BufferError, Dropped, Write};
 #[cfg(feature = "r2d2")]
 pub use claim::ClaimSlots;
 pub use compactor::{Compactor, Done, Run};
-pub use correct::drift::Drift;
+pub use correct::recount::Drift;
 pub use day::Period;
 pub use error::{is_overflow, is_retryable};
 pub use merge::compact::{Compact, Compacted};
-pub use merge::materialize::{Materialize, Materialized};
+pub use merge::materialize::Materialize;
 pub use model::{CountersOf, HasCounters};
 pub use retry::{Retry, retry, retry_if};
 pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot, with_default_slot};

@@ -55,16 +55,7 @@ use crate::typed::table::CounterTable;
 ///
 /// Derive it on a unit struct for counters that exist once, such as the hits of a whole site. The
 /// primary key of their table is `(day, slot)`. The methods are the same, as in
-/// `Site.incr_counter(hits, conn)`:
-///
-/// ```
-/// # diesel::table! { site_counters (day, slot) { day -> Date, slot -> SmallInt, hits -> BigInt, } }
-/// # diesel_counters::counter_table!(site_counters);
-/// # use diesel_counters::HasCounters;
-/// #[derive(HasCounters)]
-/// #[counters(table_name = site_counters)]
-/// struct Site;
-/// ```
+/// `Site.incr_counter(hits, conn)`.
 pub use diesel_counters_derive::HasCounters;
 
 /// A model with counters. [Derive it](derive@crate::HasCounters).
@@ -122,7 +113,7 @@ pub trait HasCounters: Sized {
 
     /// Adds 1 to a counter, or to each of a tuple of counters; see
     /// [`increment`](crate::dsl::increment()).
-    fn incr_counter<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<()>
+    fn incr_counter<'a, C, Conn>(&'a self, _counters: C, conn: &mut Conn) -> QueryResult<()>
     where
         C: Counters<Table: CountersOf<Self>>,
         Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns, Types: WholeKey<KeyType<C>>>
@@ -130,7 +121,8 @@ pub trait HasCounters: Sized {
         Conn: Connection<Backend: CounterBackend>,
     {
         const { assert_program_counts::<C>() }
-        self.incr_counter_by(counters, C::value(C::ONE_EACH), conn)
+        let increment = Increment::<C>::new().of_id(self.counter_key());
+        ExecuteDsl::execute(increment, conn).map(drop)
     }
 
     /// Adds an amount, which may be negative, to a counter, or to each of a tuple of counters:

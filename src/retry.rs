@@ -1,6 +1,5 @@
 //! Running a transaction again if it conflicts with other transactions.
 
-use std::fmt;
 use std::thread;
 use std::time::Duration;
 
@@ -94,8 +93,4 @@ impl<E> Retry<'_, E> {
     }
 }
 
-impl<E> fmt::Debug for Retry<'_, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Retry").finish_non_exhaustive()
-    }
-}
+opaque_debug!(Retry<'a, E>);

@@ -21,18 +21,13 @@ pub enum Slot {
     /// Transactions on different connections write different rows. They do not wait for each
     /// other's counters and do not deadlock on them, in whatever order they count. It does not
     /// matter on which thread or task a transaction runs, because the server chooses the slot when
-    /// it runs the statement.
+    /// it runs the statement; see [`claim_slot`](crate::dsl::claim_slot()).
     ///
-    /// This requires at least as many slots as the database has connections that count: the size
-    /// of the pool times the number of processes. Use twice as many slots, because while a
-    /// pool renews its connections, or a deployment replaces processes, old and new connections
-    /// exist at the same time.
-    ///
-    /// If there are more connections than slots, some connections share a slot. Counts stay exact,
-    /// but transactions can wait for each other or deadlock.
-    ///
-    /// See [`claim_slot`](crate::dsl::claim_slot()) for how a connection gets its number on each
-    /// database, and for poolers.
+    /// Use twice as many slots as the database has connections that count, which are the size of
+    /// the pool times the number of processes: while a pool renews its connections, or a deployment
+    /// replaces processes, old and new connections exist at the same time. If there are more
+    /// connections than slots, some share a slot: counts stay exact, but transactions can wait for
+    /// each other or deadlock.
     #[default]
     Connection,
     /// A random slot for each statement.
@@ -48,18 +43,16 @@ pub enum Slot {
     /// Each database connection has its own slot, within one share of the slots.
     ///
     /// Use it for several database nodes that accept writes: a Galera cluster, or PostgreSQL servers
-    /// that replicate to each other. It is then not only the slot of increments: everything that this
-    /// crate writes is in rows of the partition, also merges and corrections, so that no two nodes
-    /// write the same row. Set it with [`set_default_slot`], so that no statement is without it: a
-    /// process without a partition writes and merges the rows of all nodes.
+    /// that replicate to each other. Everything that this crate writes is then in rows of the
+    /// partition, also merges and corrections, so that no two nodes write the same row. Set it with
+    /// [`set_default_slot`]: a process without a partition writes and merges the rows of all nodes.
     ///
     /// Set the same `index` in all processes that write to the same node, and the same `of` on all
-    /// nodes. A partition requires as many slots as its node has connections that count. It has the
-    /// slots `index + 1`, `index + 1 + of`, and so on. Its merged rows are in slot `-index`.
+    /// nodes. A partition has the slots `index + 1`, `index + 1 + of`, and so on: as many as its node
+    /// has connections that count. Its merged rows are in slot `-index`.
     ///
     /// [The guide](https://docs.rs/crate/diesel_counters/latest/source/docs/nodes.md) has a
-    /// program, says how to add nodes and how to give partitions up, and why the counter table has no
-    /// foreign key there.
+    /// program, and says how to add nodes.
     Partition {
         /// The share, from 0 to `of - 1`.
         index: u16,

@@ -69,11 +69,13 @@ pub struct Increment<C: Counters, K = ()> {
 
 impl<C: Counters> Increment<C> {
     pub(crate) fn new() -> Self {
+        let mut amounts = C::Amounts::default();
+        amounts.as_mut().fill(1);
         Increment {
             day: OnceLock::new(),
             slots: Slot::chosen().range(C::Table::SLOTS),
             id: One::new(()),
-            amounts: C::ONE_EACH,
+            amounts,
         }
     }
 

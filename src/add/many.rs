@@ -76,13 +76,6 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
         self
     }
 
-    /// Sets how the slot is chosen, for the tests of the repository.
-    #[doc(hidden)]
-    pub fn slot(mut self, slot: crate::slot::Slot) -> Self {
-        self.increment = self.increment.slot(slot);
-        self
-    }
-
     /// Runs the statements. Returns the number of entities that were incremented.
     ///
     /// # Errors
@@ -162,11 +155,8 @@ where
                 let insert = db.insert_into(shape.table, &columns, counters);
                 let mut values = arrays(&keys, first..end);
                 values.push(sql!("{Bind::Days(&days[first..end])}"));
-                values.extend(
-                    amounts
-                        .iter()
-                        .map(|of| sql!("{Bind::Amounts(&of[first..end])}")),
-                );
+                let of_counters = amounts.iter().map(|of| Bind::Amounts(&of[first..end]));
+                values.extend(of_counters.map(|amounts| sql!("{amounts}")));
                 let rows = sql!("(SELECT {slot(true)}), row.* FROM unnest({&values}) AS row");
                 return sql!("{insert} SELECT {rows}{added}");
             }

@@ -58,16 +58,11 @@ pub trait CountingDsl: Sized {
     ///
     /// # Cost
     ///
-    /// It saves three round trips: `BEGIN`, the increment and `COMMIT`. This pays if the statement
-    /// is prepared once. Diesel prepares it once for each connection if it would do so for the
-    /// statement without the increment:
-    ///
-    /// - for `values((column.eq(…), …))`, an array, and a `DELETE`;
-    /// - for a `#[derive(Insertable)]` **with `treat_none_as_default_value = false`**, as above.
-    ///
-    /// Diesel does not for other structs, for a `Vec`, for `do_update().set(…)` and for an
-    /// `UPDATE`. To parse and plan the increment each time takes about as long as the round trips
-    /// that are saved on a local connection.
+    /// It saves three round trips: `BEGIN`, the increment and `COMMIT`. This pays if Diesel prepares
+    /// the statement once for each connection, as it does for `values((column.eq(…), …))`, an array, a
+    /// `DELETE`, and a `#[derive(Insertable)]` **with `treat_none_as_default_value = false`**, as
+    /// above. To prepare it each time, as for other structs, a `Vec`, `do_update().set(…)` and an
+    /// `UPDATE`, takes about as long as the round trips that are saved on a local connection.
     ///
     /// # Errors
     ///

@@ -1,7 +1,5 @@
 //! Gathering the increments of a transaction, and writing them at its end.
 
-use std::fmt;
-
 use diesel::QueryResult;
 use diesel::connection::Connection;
 use diesel::result::Error;
@@ -61,9 +59,8 @@ use crate::sql::transaction::Conflict;
 ///
 /// If `work` fails, nothing is written. What `work` reads does not include what it has counted. If
 /// a transaction is open already, it runs in a savepoint, and its increments are the last
-/// statements of the savepoint only. On SQLite, write `conn.immediate_transaction(|conn|
-/// counting_transaction(conn, …))`. To run it again if it conflicts with others, write
-/// `retry().run(conn, |conn| counting_transaction(conn, …))`.
+/// statements of the savepoint only. So on SQLite, write `conn.immediate_transaction(|conn|
+/// counting_transaction(conn, …))`, and for a retry `retry().run(conn, |conn| …)`.
 ///
 /// # Errors
 ///
@@ -183,9 +180,4 @@ impl<E> From<Error> for SavepointError<E> {
     }
 }
 
-impl<Conn> fmt::Debug for CountingTransaction<'_, Conn> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CountingTransaction")
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(CountingTransaction<'a, Conn>);

@@ -70,19 +70,10 @@ use crate::typed::counters::Counters;
 /// article after the COMMIT that inserts it. If the reason may pass, such as a lock that another
 /// transaction holds for more than a second, the key stays pending and is tried again at each write.
 ///
-/// An error that is not known, such as one of your own trigger or in another language, refuses a row if
-/// it comes at once, and if the same write could write other rows of the table. Otherwise, the row stays
-/// pending.
-///
-/// # Days and slots
+/// # Days, forks, asynchronous programs
 ///
 /// A count is stored under the day on which it was counted. Each thread calls the table's `today` in each
 /// second in which it counts, and not at each count.
-///
-/// All counts are in the slot of the connection that writes them. The buffer keeps the
-/// [default slot](crate::with_default_slot()) of the thread that starts it.
-///
-/// # Forks and asynchronous programs
 ///
 /// Start the buffer after a `fork`, as a pool. In a child of the process that started it, it writes
 /// nothing, and [`count`](CounterBuffer::count) fails, for a key that was pending at the fork within 64
@@ -90,8 +81,7 @@ use crate::typed::counters::Counters;
 ///
 /// [`flush`], [`stop`] and the drop wait for the database: in an asynchronous program, call `stop` in
 /// `spawn_blocking` before the runtime ends. [`pending_of`](CounterBuffer::pending_of) waits while a write
-/// sorts what was counted: up to 0.4 s for a million numbers, and 2 s for a million texts of 250 bytes.
-/// Other methods do not block.
+/// sorts what was counted, which can take seconds for a million texts. Other methods do not block.
 ///
 /// [`every`]: CounterBufferBuilder::every
 /// [`max_keys`]: CounterBufferBuilder::max_keys
@@ -238,7 +228,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
             add(&lock(&shard.0).1);
         }
         drop(backlog);
-        let mut amounts = C::ZERO;
+        let mut amounts = C::Amounts::default();
         for (amount, name) in amounts.as_mut().iter_mut().zip(C::NAMES) {
             *amount = sum_of(&sums, name.0).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
         }
@@ -355,14 +345,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
     }
 }
 
-impl<Conn> fmt::Debug for CounterBufferBuilder<Conn> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CounterBufferBuilder")
-            .field("every", &self.every)
-            .field("max_keys", &self.max_keys)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(CounterBufferBuilder<Conn>);
 
 impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
     fn shard(&self) -> &Mutex<(u8, Gathered<Conn>)> {

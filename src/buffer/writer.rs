@@ -16,8 +16,8 @@ use crate::add::gathered::{Gathered, Rows};
 use crate::background::{BackgroundError, WithSource, caught, lock};
 use crate::buffer::write::{Dropped, Write};
 use crate::error::{SQLITE_BUSY, is_ambiguous, is_of_one_row, is_passing};
-use crate::sql::transaction::{begin_read_committed, is_in_a_lasting_transaction};
-use crate::sql::{CounterBackend, Dialect, Uncached, execute, sql};
+use crate::sql::transaction::{begin_read_committed, execute_on, is_in_a_lasting_transaction};
+use crate::sql::{CounterBackend, Dialect};
 
 /// Writes the backlog, and removes what is written or dropped from it.
 pub(crate) struct Writer<'a, Conn> {
@@ -103,11 +103,11 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         if is_in_a_lasting_transaction(conn)? {
             return Err(Error::AlreadyInTransaction);
         }
-        set(Dialect::MySql, LIMIT_ON_MYSQL, conn)?;
+        execute_on(Dialect::MySql, LIMIT_ON_MYSQL, conn)?;
         let mut tables = 0..lock(self.backlog).0.len();
         let written = tables.try_for_each(|table| self.write_table(table, conn));
         // It fails only if the connection is broken.
-        let _ = set(Dialect::MySql, RESTORE_ON_MYSQL, conn);
+        let _ = execute_on(Dialect::MySql, RESTORE_ON_MYSQL, conn);
         written
     }
 
@@ -240,24 +240,9 @@ fn in_transaction<Conn: Connection<Backend: CounterBackend>>(
 ) -> QueryResult<()> {
     begin_read_committed(conn)?;
     conn.transaction(|conn| {
-        set(Dialect::PostgreSql, LIMIT_ON_POSTGRES, conn)?;
+        execute_on(Dialect::PostgreSql, LIMIT_ON_POSTGRES, conn)?;
         work(conn)
     })
-}
-
-/// Runs a statement, on this database only.
-fn set<Conn: Connection<Backend: CounterBackend>>(
-    database: Dialect,
-    statement: &'static str,
-    conn: &mut Conn,
-) -> QueryResult<()> {
-    if database.may_be_of::<Conn::Backend>() {
-        execute(conn, |db| match db == database {
-            true => sql!("{Uncached}{statement}"),
-            false => sql!("{Uncached}{db.nothing()}"),
-        })?;
-    }
-    Ok(())
 }
 
 /// Whether the database takes no rows at all.

@@ -46,9 +46,8 @@ use crate::typed::table::CounterTable;
 ///
 /// # Concurrency
 ///
-/// It runs up to six statements in a transaction, or in a savepoint if a transaction is open. With
-/// several entities, PostgreSQL runs the same statements for any number of them, and the other
-/// databases repeat most for each 1,000. On MySQL and MariaDB, the transaction is READ COMMITTED.
+/// It runs some statements in a transaction, or in a savepoint if a transaction is open. On MySQL
+/// and MariaDB, the transaction is READ COMMITTED.
 ///
 /// - An entity that has no rows is left as it is: an increment that commits meanwhile stays.
 /// - An increment that waits for the removal continues from 0 if the table has no foreign key. If
@@ -152,16 +151,11 @@ where
             });
             let rows = where_all([entities.condition(db, key), counted]);
             // Without an entity, it is a number.
-            let key = if key.is_empty() {
-                sql!("1")
-            } else {
-                sql!("{key}")
+            let key = match key {
+                [] => sql!("1"),
+                _ => sql!("{key}"),
             };
-            let end = if latest {
-                db.read_latest_to_delete()
-            } else {
-                ""
-            };
+            let end = latest.then(|| sql!("{db.read_latest_to_delete()}"));
             let (select, by_key) = (db.select(), db.by_key());
             sql!("{select}DISTINCT {&key} FROM {table}{by_key}{rows} ORDER BY {&key}{end}")
         };

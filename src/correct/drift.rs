@@ -1,15 +1,13 @@
 //! The query that compares stored counts with true counts.
 
-use std::marker::PhantomData;
-
-use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 use diesel::query_builder::QueryFragment;
-use diesel::result::Error;
 
+use crate::correct::recount::{Drift, Recount};
 use crate::correct::where_rows;
-use crate::day::{DayRange, Period};
+use crate::day::Period;
+use crate::error::refuse;
 use crate::read::days::Days;
 use crate::shape::Name;
 use crate::sql::{
@@ -28,30 +26,7 @@ const DAY: Name<'static> = Name("diesel_counters_day");
 const STORED: [Name<'static>; 8] = numbered!(Name, "diesel_counters_stored_": 0 1 2 3 4 5 6 7);
 const ACTUAL: [Name<'static>; 8] = numbered!(Name, "diesel_counters_actual_": 0 1 2 3 4 5 6 7);
 
-/// An entity, or a day of an entity, whose stored count was not the true count; returned by
-/// [`recount`](crate::dsl::recount()).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Drift<K, V = i64> {
-    /// The entity's key.
-    pub entity: K,
-    /// The day, in a recount by day.
-    pub day: Option<NaiveDate>,
-    /// The stored count, or a tuple of stored counts, before the correction.
-    pub stored: V,
-    /// The true count, or a tuple of true counts.
-    pub actual: V,
-}
-
-/// A query of the counts of the counters `C` that are not those of the query `Source`.
-#[derive(Debug, Clone)]
-pub struct DriftQuery<C, Source> {
-    pub(super) counters: PhantomData<C>,
-    pub(super) source: Source,
-    pub(super) is_by_day: bool,
-    pub(super) days: DayRange,
-}
-
-impl<C: Counters, Source> DriftQuery<C, Source> {
+impl<C: Counters, Source, E> Recount<C, Source, E> {
     /// Loads a row for each entity, or for each day of an entity, whose stored count is wrong.
     pub(super) fn drift<K, Conn>(
         &self,
@@ -69,7 +44,7 @@ impl<C: Counters, Source> DriftQuery<C, Source> {
         if !self.days.is_all() && (!is_by_day || C::Table::PERIOD == Period::Total) {
             let error = "a recount `between` days requires a source that selects days, and a table \
                 that does not count in total";
-            return Err(Error::QueryBuilderError(error.into()));
+            return refuse(error);
         }
         let stored = columns + usize::from(is_by_day);
         let actual = stored + C::NAMES.len();

@@ -8,13 +8,12 @@ use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 use diesel::query_builder::{AsQuery, QueryFragment};
-use diesel::result::Error;
 
 use crate::add::many::add_rows;
-use crate::correct::drift::{Drift, DriftQuery};
 use crate::correct::source::SourceRow;
 use crate::correct::{listed, lock_entities};
 use crate::day::{Day, DayRange, UNDATED};
+use crate::error::refuse;
 use crate::slot::Slot;
 use crate::sql::transaction::{read_all_rows, refuse_old_snapshots, transaction_on_all_rows};
 use crate::sql::{CounterBackend, One};
@@ -106,22 +105,38 @@ where
     C: Counters,
     S: AsQuery<SqlType: SourceRow<KeyType<C>, C::Amounts>>,
 {
-    let query = DriftQuery {
-        counters: PhantomData,
+    Recount {
         source: source.as_query(),
         is_by_day: S::SqlType::IS_BY_DAY,
+        entities: One::new(()),
         days: DayRange::ALL,
-    };
-    let entities = One::new(());
-    Recount { query, entities }
+        of: PhantomData,
+    }
 }
 
 /// A recount of the counters `C` of the entities `E`, from the query `Source`; made by [`recount`].
 #[must_use = "counters are not recounted until this is executed"]
 #[derive(Debug, Clone)]
 pub struct Recount<C, Source, E = One<(), ()>> {
-    query: DriftQuery<C, Source>,
+    pub(super) source: Source,
+    pub(super) is_by_day: bool,
     entities: E,
+    pub(super) days: DayRange,
+    of: PhantomData<C>,
+}
+
+/// An entity, or a day of an entity, whose stored count was not the true count; returned by
+/// [`recount`](crate::dsl::recount()).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Drift<K, V = i64> {
+    /// The entity's key.
+    pub entity: K,
+    /// The day, in a recount by day.
+    pub day: Option<NaiveDate>,
+    /// The stored count, or a tuple of stored counts, before the correction.
+    pub stored: V,
+    /// The true count, or a tuple of true counts.
+    pub actual: V,
 }
 
 /// The number of entities in a transaction.
@@ -135,8 +150,11 @@ impl<C: Counters, Source> Recount<C, Source> {
         K: KeyOf<KeyType<C>, N>,
     {
         Recount {
-            query: self.query,
+            source: self.source,
+            is_by_day: self.is_by_day,
             entities: One::new(id.into_value()),
+            days: self.days,
+            of: PhantomData,
         }
     }
 }
@@ -147,7 +165,7 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, One<Types, K>> 
     /// changes nothing. If the table counts by week, month or year, these are the whole periods that
     /// overlap the range.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
-        self.query.days = DayRange::whole(days, C::Table::PERIOD);
+        self.days = DayRange::whole(days, C::Table::PERIOD);
         self
     }
 
@@ -165,7 +183,7 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, One<Types, K>> 
         Source: QueryFragment<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        read_all_rows(conn, |conn| self.query.drift(&self.entities, false, conn))
+        read_all_rows(conn, |conn| self.drift(&self.entities, false, conn))
     }
 
     /// Corrects the counts that are wrong. Returns them, in the order of their keys.
@@ -191,7 +209,7 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, One<Types, K>> 
             let key = slice::from_ref(&self.entities.0);
             return self.correct::<Types, K, E, _>(key, &self.entities, conn);
         }
-        let found = read_all_rows(conn, |conn| self.query.drift(&self.entities, false, conn))?;
+        let found = read_all_rows(conn, |conn| self.drift(&self.entities, false, conn))?;
         let mut keys: Vec<E> = found.into_iter().map(|row| row.entity).collect();
         keys.sort_unstable();
         keys.dedup();
@@ -220,7 +238,7 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, One<Types, K>> 
         let (today, period) = (shape.today(), C::Table::PERIOD);
         transaction_on_all_rows(conn, |conn| {
             lock_entities::<Of, Id, _>(shape, C::NAMES, keys, conn)?;
-            let mut found = self.query.drift::<E, _>(entities, true, conn)?;
+            let mut found = self.drift::<E, _>(entities, true, conn)?;
             found.sort_unstable_by(|a, b| (&a.entity, a.day).cmp(&(&b.entity, b.day)));
             let mut rows = Vec::new();
             for row in &found {
@@ -229,11 +247,10 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, One<Types, K>> 
                 // A true count of 0 removes counts that were stored under this day when the table had
                 // another period.
                 if day != UNDATED && day != start && !is_zero(&actual) {
-                    let error = format!(
+                    return refuse(format!(
                         "the source of the recount has counts of {day}, but the table counts by \
                          {period:?}: select {start} instead"
-                    );
-                    return Err(Error::QueryBuilderError(error.into()));
+                    ));
                 }
                 let difference = difference(actual, &C::amounts(row.stored))?;
                 rows.push((row.entity.clone(), Day(day), difference));

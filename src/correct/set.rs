@@ -54,7 +54,7 @@ pub fn set_counter<C: Counters>(_counters: C) -> SetCounter<C> {
     SetCounter {
         increment: Increment::new(),
         days: DayRange::ALL,
-        value: C::ZERO,
+        value: C::Amounts::default(),
     }
 }
 
@@ -98,9 +98,8 @@ impl<C: Counters, Id> SetCounter<C, Id> {
 
     /// Sets the counters. Returns the value before, or a tuple of values.
     ///
-    /// It runs up to three statements in a transaction, or in a savepoint if a transaction is open;
-    /// in an open transaction on MySQL and MariaDB, four or more. On MySQL and MariaDB, the
-    /// transaction is READ COMMITTED.
+    /// It runs some statements in a transaction, or in a savepoint if a transaction is open. On MySQL
+    /// and MariaDB, the transaction is READ COMMITTED.
     ///
     /// # Errors
     ///
@@ -139,7 +138,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
                 }
                 number = Some(rows.len());
             };
-            let mut before = C::ZERO;
+            let mut before = C::Amounts::default();
             for row in rows {
                 add(&mut before, &row)?;
             }

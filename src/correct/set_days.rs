@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
-use diesel::result::Error;
 use diesel::row::Row;
 
 use crate::add::many::{add_rows, add_up};
 use crate::correct::lock_entities;
 use crate::correct::set::SetCounter;
 use crate::day::{Day, DayRange, Period, UNDATED};
+use crate::error::refuse;
 use crate::shape::{Name, Shape};
 use crate::slot::{Partition, SlotRange};
 use crate::sql::transaction::{refuse_old_snapshots, transaction};
@@ -245,10 +245,9 @@ where
     if given.len() == spelled.len() {
         return Ok(());
     }
-    let error = format!(
+    refuse(format!(
         "two of the keys are different texts, and the same key in `{}`, by its collation: spell each \
          key in one way",
         shape.label
-    );
-    Err(Error::QueryBuilderError(error.into()))
+    ))
 }

@@ -45,29 +45,22 @@ use crate::typed::table::CounterTable;
 /// # Concurrency
 ///
 /// It works in the order of the primary key, in transactions of one [`batch`](Compact::batch) of
-/// rows each. Each transaction:
+/// rows each. A row that another transaction has locked is left for the next run. So a merge does
+/// not wait for increments, and an increment of a day that is being merged waits for one batch at
+/// most. On SQLite, every write does. There are exceptions:
 ///
-/// 1. inserts the rows of slot 0 that do not exist yet, with zeros;
-/// 2. locks these rows and the rows to merge, except rows that another transaction has locked,
-///    which are left for the next run;
-/// 3. adds the rows up and deletes them.
-///
-/// So a merge does not wait for increments, and an increment of a day that is being merged waits
-/// for one batch at most. On SQLite, every write does. There are exceptions:
-///
-/// - If the counter table has a foreign key, the insert waits for a transaction that has locked the
+/// - If the counter table has a foreign key, a merge waits for a transaction that has locked the
 ///   entity's row. A run can fail with a foreign key violation, or deadlock, if entities are
 ///   deleted meanwhile.
 /// - On MySQL and MariaDB, two transactions that wait for the merge of neighbouring rows of one day
-///   can deadlock, because InnoDB turns their locks on deleted rows into gap locks.
-/// - On PostgreSQL, transactions above READ COMMITTED can fail with a serialization failure. On
-///   MySQL and MariaDB, the transactions of a merge are READ COMMITTED.
+///   can deadlock. On PostgreSQL, transactions above READ COMMITTED can fail with a serialization
+///   failure.
 ///
 /// A run takes an advisory lock of the session for the table (`pg_try_advisory_lock` or
-/// `GET_LOCK`). If another run has the lock, it does nothing, and returns
-/// [`already_running`](Compacted::already_running). SQLite has no such locks: two runs can merge
-/// the same table at the same time, and counts stay exact. Use a direct connection, not a pooler
-/// that gives each transaction another session.
+/// `GET_LOCK`), so it requires a direct connection, not a pooler that gives each transaction
+/// another session. If another run has the lock, it does nothing, and returns
+/// [`already_running`](Compacted::already_running). On SQLite, two runs can merge the same table at
+/// the same time.
 ///
 /// # Errors
 ///
@@ -87,10 +80,7 @@ use crate::typed::table::CounterTable;
 /// Batches that were merged before an error stay merged. On PostgreSQL, a merge fails if a policy
 /// of row level security applies to the caller and the table: merge as a role with `BYPASSRLS`.
 ///
-/// # Cost
-///
-/// A run reads the table three times, or once if it finds nothing to merge. `docs/performance.md`
-/// has measurements.
+/// A run reads the table three times, or once if it finds nothing to merge.
 pub fn compact<T>(_table: T) -> CompactOf<T>
 where
     T: CounterTable<KeyType: StoredKey>,
@@ -140,13 +130,11 @@ pub type CompactOf<T> = Compact<
 ///
 /// A daily series shows a folded month as one high bar, and a range that begins in the middle of
 /// the month does not contain it: ask for whole months where only months are left. Fold days into
-/// months, and months later into years. A week can lie in two months: its count is that of the
-/// month in which it begins.
+/// months, and months later into years. The count of a week is that of the month in which it begins.
 ///
-/// [`CompactorBuilder::fold`](crate::dsl::CompactorBuilder::fold) and the command
-/// `diesel-counters fold` do it regularly. See [`compact`](crate::dsl::compact()) for columns,
-/// concurrency, cost and errors. A [partitioned table](crate::CounterTable#partitions) requires a
-/// partition for the first day of each period, or for 1970-01-01.
+/// See [`compact`](crate::dsl::compact()) for columns, concurrency, cost and errors. A
+/// [partitioned table](crate::CounterTable#partitions) requires a partition for the first day of
+/// each period, or for 1970-01-01.
 pub fn fold<T>(_table: T) -> Fold<T>
 where
     T: CounterTable<KeyType: StoredKey>,
@@ -161,7 +149,7 @@ where
 /// `K`; made by [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()).
 #[must_use = "rows are not merged until this is executed"]
 pub struct Compact<'p, Types, K> {
-    pub(super) shape: &'p Shape<'p>,
+    pub(crate) shape: &'p Shape<'p>,
     pub(super) into: Period,
     pub(super) day: NaiveDate,
     pub(super) partition: Partition,
@@ -171,15 +159,7 @@ pub struct Compact<'p, Types, K> {
     of: PhantomData<fn() -> (Types, K)>,
 }
 
-impl<Types, K> fmt::Debug for Compact<'_, Types, K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Compact")
-            .field("table", &self.shape.label)
-            .field("range", &self.range())
-            .field("batch", &self.batch)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(Compact<'p, Types, K>);
 
 /// The result of a run of [`compact`](crate::dsl::compact()) or [`fold`](crate::dsl::fold()), or its
 /// progress so far.
@@ -269,10 +249,6 @@ impl<'p, Types, K> Compact<'p, Types, K> {
     pub fn before(mut self, day: NaiveDate) -> Self {
         self.day = day;
         self
-    }
-
-    pub(crate) fn table_name(&self) -> &str {
-        self.shape.label
     }
 
     /// Sets how many rows are merged in one transaction: from 1 to 1,000. Defaults to 100. A number

@@ -1,6 +1,5 @@
 //! Copying totals, or the counts of some days, into a column of the parent table.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
@@ -16,16 +15,14 @@ use crate::typed::parent::ChildOf;
 use crate::typed::table::CounterTable;
 
 /// A column of the parent table that totals are copied into, by name.
-#[derive(Debug, Clone)]
-#[doc(hidden)]
-pub(crate) struct TotalColumn<'a> {
+pub(crate) struct TotalColumn {
     /// The name of the parent table.
-    pub table: TableName<'a>,
+    pub table: TableName<'static>,
     /// The names of the columns of the parent table's primary key. They are the first columns of the
     /// counter table's key, or all of them.
-    pub key: Vec<Name<'a>>,
+    pub key: Vec<Name<'static>>,
     /// The name of the column for the totals.
-    pub column: Name<'a>,
+    pub column: Name<'static>,
 }
 
 /// A copy of a counter's totals into a column of the parent table; made by
@@ -35,44 +32,16 @@ pub(crate) struct TotalColumn<'a> {
 /// differ. The keys have the SQL types `Types` and the Rust type `K`.
 #[must_use = "totals are not copied until this is executed"]
 pub struct Materialize<'p, Types, K> {
-    pub(super) shape: &'p Shape<'p>,
-    pub(super) counter: Name<'p>,
-    pub(super) into: TotalColumn<'p>,
+    pub(super) shape: &'static Shape<'static>,
+    pub(super) counter: Name<'static>,
+    pub(super) into: TotalColumn,
     pub(super) days: DayRange,
     pub(super) batch: usize,
-    pub(super) on_progress: Box<dyn FnMut(Materialized) + Send + 'p>,
     pub(super) is_stopped: Box<dyn Fn() -> bool + Send + 'p>,
     of: PhantomData<fn() -> (Types, K)>,
 }
 
-/// The result of a [`Materialize`], or its progress so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Materialized {
-    /// The number of rows of the parent table that were compared. The progress counts them in whole
-    /// ranges of 50,000.
-    pub compared: u64,
-    /// The number of rows whose column differed from the total.
-    pub different: u64,
-    /// The number of rows that were written.
-    pub written: u64,
-}
-
-impl fmt::Display for Materialized {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} rows written", self.written)
-    }
-}
-
-impl<Types, K> fmt::Debug for Materialize<'_, Types, K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Materialize")
-            .field("name", &self.name())
-            .field("days", &self.days)
-            .field("batch", &self.batch)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(Materialize<'p, Types, K>);
 
 /// The greatest number of rows in a statement that writes. Statements with more rows take long to
 /// prepare.
@@ -84,12 +53,19 @@ where
     Into: Column<Table: HasTable<Table = Into::Table> + RenderName>,
 {
     let key = ParentKey::<C, Into>::column_names().into_iter();
-    let into = TotalColumn {
-        table: table_name(Into::Table::table()),
-        key: key.map(|(name, _)| name).collect(),
-        column: Name(Into::NAME),
-    };
-    Materialize::of_shape(C::Table::shape(), C::NAMES[0], into)
+    Materialize {
+        shape: C::Table::shape(),
+        counter: C::NAMES[0],
+        into: TotalColumn {
+            table: table_name(Into::Table::table()),
+            key: key.map(|(name, _)| name).collect(),
+            column: Name(Into::NAME),
+        },
+        days: DayRange::ALL,
+        batch: MAX_BATCH,
+        is_stopped: Box::new(|| false),
+        of: PhantomData,
+    }
 }
 
 type ParentKey<C, Into> = <<C as Counters>::Table as ChildOf<<Into as Column>::Table>>::ParentKey;
@@ -99,20 +75,6 @@ pub type MaterializeOf<C, Into, K> =
     Materialize<'static, <ParentKey<C, Into> as Expression>::SqlType, K>;
 
 impl<'p, Types, K> Materialize<'p, Types, K> {
-    /// Copies the totals of a counter of `shape` into the column `into`.
-    fn of_shape(shape: &'p Shape<'p>, counter: Name<'p>, into: TotalColumn<'p>) -> Self {
-        Materialize {
-            shape,
-            counter,
-            into,
-            days: DayRange::ALL,
-            batch: MAX_BATCH,
-            on_progress: Box::new(|_| ()),
-            is_stopped: Box::new(|| false),
-            of: PhantomData,
-        }
-    }
-
     /// Copies the counts of these days, in place of the totals. If the table counts by week, month or
     /// year, these are the whole periods that overlap them. For the last 90 days, give `first..`, where
     /// `first` is 89 days before today.
@@ -140,13 +102,6 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
     /// outside of this range is replaced by the nearest one in it.
     pub fn batch(mut self, rows: usize) -> Self {
         self.batch = rows.clamp(1, MAX_BATCH);
-        self
-    }
-
-    /// Calls `f` after each statement that writes, and after each 50,000 rows that were compared,
-    /// with the progress so far.
-    pub fn on_progress(mut self, f: impl FnMut(Materialized) + Send + 'p) -> Self {
-        self.on_progress = Box::new(f);
         self
     }
 }

@@ -2,15 +2,15 @@
 
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
-use diesel::result::Error;
 
-use crate::merge::materialize::{Materialize, Materialized, TotalColumn};
+use crate::error::refuse;
+use crate::merge::materialize::{Materialize, TotalColumn};
 use crate::shape::Name;
 use crate::sql::rows::{self, WANTED, WANTED_KEY};
-use crate::sql::transaction::{begin_read_committed, is_in_a_transaction, read_all_rows};
+use crate::sql::transaction::{begin_read_committed, read_all_rows};
 use crate::sql::{
-    Bind, Binds as _, CounterBackend, Dialect, One, Sql, Uncached, and, execute, list, load,
-    load_number, row, sql, where_all,
+    Bind, Binds as _, CounterBackend, Dialect, One, Sql, Uncached, and, execute, list, load, row,
+    sql, where_all,
 };
 use crate::typed::key::{BindKey, KeyTypes, OwnedKey};
 
@@ -56,20 +56,6 @@ impl<Types: KeyTypes, K> KeyRange<Types, K> {
 }
 
 impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
-    /// Compares the rows as [`execute`](Materialize::execute) does, and writes nothing. Returns the
-    /// number of rows that differ, in [`different`](Materialized::different).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`execute`](Materialize::execute).
-    pub fn dry_run<Conn>(mut self, conn: &mut Conn) -> QueryResult<Materialized>
-    where
-        K: OwnedKey<Types, Conn::Backend>,
-        Conn: LoadConnection<Backend: CounterBackend>,
-    {
-        self.copy(false, conn)
-    }
-
     /// Copies the totals. Returns the number of rows that were written.
     ///
     /// Each statement that writes is a transaction of its own, unless a transaction is open. On
@@ -81,34 +67,26 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
     /// It returns the database's own errors: an [overflow](crate::is_overflow()), for example, if a
     /// total is out of the range of an `i64`, or, on PostgreSQL, an error if a policy of row level
     /// security hides rows from the caller. It fails with a
-    /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if a row keeps its old value:
-    /// because a trigger of the table prevents the update, or because SQLite stores the key as another
-    /// type than its column's. Rows that were written before the error stay written.
-    pub fn execute<Conn>(mut self, conn: &mut Conn) -> QueryResult<usize>
+    /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if it would not end, because
+    /// SQLite stores a key as another type than its column's. Rows that were written before the error
+    /// stay written.
+    pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
         K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        Ok(self.copy(true, conn)?.written as usize)
-    }
-
-    /// Compares all rows, one range of keys after another, and writes the rows that differ.
-    pub(crate) fn copy<Conn>(&mut self, writes: bool, conn: &mut Conn) -> QueryResult<Materialized>
-    where
-        K: OwnedKey<Types, Conn::Backend>,
-        Conn: LoadConnection<Backend: CounterBackend>,
-    {
-        let mut so_far = Materialized::default();
+        let TotalColumn { table, key, .. } = &self.into;
+        let mut written = 0;
+        // The last key of each range.
         let mut ends: Vec<K> = Vec::new();
         loop {
             if (self.is_stopped)() {
-                return Ok(so_far);
+                return Ok(written);
             }
             let mut range = KeyRange::<Types, K> {
                 after: ends.last().cloned().map(One::new),
                 last: None,
             };
-            let TotalColumn { table, key, .. } = &self.into;
             // It returns no row if the rest of the table is shorter than a range. PostgreSQL refuses a
             // prepared query once the key has got another type.
             let last = load(
@@ -123,56 +101,31 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
                 |row| K::load(row),
             )?;
             let last = last.into_iter().next();
-            if let Some(again) = last.as_ref().filter(|last| ends.contains(last)) {
-                return Err(not_updated(again));
-            }
             range.last = last.clone().map(One::new);
-            let rows = self.differing(&range, false, conn)?;
-            so_far.different += rows.len() as u64;
-            let mut written = 0;
-            for batch in rows.chunks(self.batch).filter(|_| writes) {
+            let rows = self.differing(&range, conn)?;
+            for batch in rows.chunks(self.batch) {
                 if (self.is_stopped)() {
-                    return Ok(so_far);
+                    return Ok(written);
                 }
                 begin_read_committed(conn)?;
-                let of_batch = execute(conn, |db| self.update(db, batch))?;
-                written += of_batch;
-                so_far.written += of_batch as u64;
-                (self.on_progress)(so_far);
-            }
-            if writes && written < rows.len() {
-                // A row that was not written and holds what it held is not found by its key.
-                let may_be_stale = is_in_a_transaction(conn)?;
-                let is_same = |row: &&Differing<Types, K>| {
-                    let mut rows = rows.iter();
-                    rows.any(|other| other.key.0 == row.key.0 && other.held == row.held)
-                };
-                let after = self.differing(&range, may_be_stale, conn)?;
-                if let Some(row) = after.iter().find(is_same) {
-                    return Err(not_updated(&row.key.0));
-                }
+                written += execute(conn, |db| self.update(db, batch))?;
             }
             let Some(last) = last else {
-                let TotalColumn { table, key, .. } = &self.into;
-                let rest = load_number(conn, |db| {
-                    let rows = where_all(range.conditions(db, key));
-                    sql!("{db.select()}COUNT(*) FROM {table}{rows}")
-                })?;
-                so_far.compared += rest.unsigned_abs();
-                return Ok(so_far);
+                return Ok(written);
             };
-            so_far.compared += COMPARED as u64;
-            (self.on_progress)(so_far);
+            if ends.contains(&last) {
+                return refuse(format!(
+                    "SQLite stores the key {last:?} as another type than its column's"
+                ));
+            }
             ends.push(last);
         }
     }
 
-    /// Reads the rows of a range whose column is not the total; none if they `may_be_stale`: from before
-    /// something was written.
+    /// Reads the rows of a range whose column is not the total.
     fn differing<Conn>(
         &self,
         range: &KeyRange<Types, K>,
-        may_be_stale: bool,
         conn: &mut Conn,
     ) -> QueryResult<Vec<Differing<Types, K>>>
     where
@@ -182,7 +135,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         read_all_rows(conn, |conn| {
             load(
                 conn,
-                |db| self.compare(db, range, may_be_stale),
+                |db| self.compare(db, range),
                 |row| {
                     Ok(Differing {
                         key: One::new(K::load(row)?),
@@ -202,12 +155,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
     //     ) AS totals ON article_id = id
     //     WHERE id > ? AND id <= ?
     // ) AS parent WHERE held <> total OR held IS NULL ORDER BY key
-    fn compare<'a, DB>(
-        &'a self,
-        db: Dialect,
-        range: &'a KeyRange<Types, K>,
-        may_be_stale: bool,
-    ) -> Sql<'a, DB>
+    fn compare<'a, DB>(&'a self, db: Dialect, range: &'a KeyRange<Types, K>) -> Sql<'a, DB>
     where
         K: BindKey<Types, DB>,
         DB: CounterBackend,
@@ -247,12 +195,9 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
                  AS {TOTAL} FROM {table}{rows}"
             )
         };
-        // There, a query in a transaction can read the snapshot of the first query.
-        let is_stale = may_be_stale && db == Dialect::MySql;
-        let end = if is_stale { " LIMIT 0" } else { "" };
         sql!(
             "{Uncached}{db.select()}{names}, {HELD}, {TOTAL} FROM ({parent}) AS {PARENT} \
-             WHERE {HELD} <> {TOTAL} OR {HELD} IS NULL ORDER BY {names}{end}"
+             WHERE {HELD} <> {TOTAL} OR {HELD} IS NULL ORDER BY {names}"
         )
     }
 
@@ -294,14 +239,4 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
             ),
         }
     }
-}
-
-fn not_updated(key: &impl std::fmt::Debug) -> Error {
-    Error::QueryBuilderError(
-        format!(
-            "the row with the key {key:?} was not updated: a trigger of the table prevents it, or \
-             SQLite stores the key as another type than its column's"
-        )
-        .into(),
-    )
 }

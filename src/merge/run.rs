@@ -11,6 +11,7 @@ use diesel::result::Error;
 use diesel::row::{Field, Row};
 
 use crate::day::Period;
+use crate::error::refuse;
 use crate::merge::compact::{Compact, Compacted};
 use crate::merge::range::RowKey;
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction_on_all_rows};
@@ -51,9 +52,8 @@ impl<Types, K> Compact<'_, Types, K> {
             return Err(Error::AlreadyInTransaction);
         }
         if self.shape.counters.is_empty() {
-            return Err(Error::QueryBuilderError(
-                format!("`{}` has no counter to merge", self.shape.label).into(),
-            ));
+            let table = self.shape.label;
+            return refuse(format!("`{table}` has no counter to merge"));
         }
         if !self.lock(true, conn)? {
             return Ok(Compacted {
@@ -67,11 +67,10 @@ impl<Types, K> Compact<'_, Types, K> {
         let unlocked = self.lock(false, conn);
         let merged = merged.unwrap_or_else(|panic| resume_unwind(panic))?;
         if !unlocked? {
-            return Err(Error::QueryBuilderError(
+            return refuse(
                 "the advisory lock of this merge belongs to another session: a connection pooler \
-                 gives each transaction another session; merge over a direct connection"
-                    .into(),
-            ));
+                 gives each transaction another session; merge over a direct connection",
+            );
         }
         Ok(merged)
     }
@@ -145,13 +144,10 @@ impl<Types, K> Compact<'_, Types, K> {
             // SQLite stores any value in any column. If a key is stored as a value that sorts after the
             // key that is read for it, the run would read the row again and again.
             if !ends.insert(last.clone()) {
-                return Err(Error::QueryBuilderError(
-                    format!(
-                        "SQLite stores a key of `{}` as another type than its column's, and returns \
-                         another key for it, so the rows after it cannot be merged: {last:?}",
-                        shape.label
-                    )
-                    .into(),
+                return refuse(format!(
+                    "SQLite stores a key of `{}` as another type than its column's, and returns \
+                     another key for it, so the rows after it cannot be merged: {last:?}",
+                    shape.label
                 ));
             }
             after = bound([last.clone()]).pop();
@@ -172,15 +168,11 @@ impl<Types, K> Compact<'_, Types, K> {
         if rows == 0 {
             return Ok(so_far);
         }
-        Err(Error::QueryBuilderError(
-            format!(
-                "{rows} rows of `{table}` were skipped, because their day is not stored as \
-                 YYYY-MM-DD: find them with SELECT * FROM {table} WHERE {day} IS NOT date({day}); \
-                 the other rows: {so_far}",
-                table = shape.label,
-                day = shape.day(),
-            )
-            .into(),
+        let (table, day) = (shape.label, shape.day());
+        refuse(format!(
+            "{rows} rows of `{table}` were skipped, because their day is not stored as YYYY-MM-DD: \
+             find them with SELECT * FROM {table} WHERE {day} IS NOT date({day}); the other rows: \
+             {so_far}"
         ))
     }
 
@@ -241,14 +233,10 @@ impl<Types, K> Compact<'_, Types, K> {
             },
         )?;
         if let Some(unknown) = columns.iter().find(|name| !shape.knows(name, &columns)) {
-            return Err(Error::QueryBuilderError(
-                format!(
-                    "merging rows of `{}` would lose the values of the column `{unknown}`: update its \
-                     `table!` with `diesel print-schema`; a counter is a `BigInt` that is not \
-                     `Nullable`",
-                    shape.label
-                )
-                .into(),
+            return refuse(format!(
+                "merging rows of `{}` would lose the values of the column `{unknown}`: update its \
+                 `table!` with `diesel print-schema`; a counter is a `BigInt` that is not `Nullable`",
+                shape.label
             ));
         }
 

@@ -6,9 +6,9 @@ use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 use diesel::query_builder::QueryId;
-use diesel::result::Error;
 
 use crate::day::{DayRange, Period, UNDATED};
+use crate::error::refuse;
 use crate::read::sums::{GroupColumns, Many, Sums};
 use crate::sql::{Binds as _, CounterBackend, Sql, load, sql};
 use crate::typed::counters::{Counters, add, amounts};
@@ -58,8 +58,8 @@ use crate::typed::table::CounterTable;
 /// `load` returns the errors of [`counter_value`](crate::dsl::counter_value()). It also fails with:
 ///
 /// - an [overflow](crate::is_overflow()), if the count of a period is out of the range of an `i64`;
-/// - a [`QueryBuilderError`](Error::QueryBuilderError), if the period is [`Period::Total`], or is
-///   shorter than the period that the table counts by.
+/// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), if the period is
+///   [`Period::Total`], or is shorter than the period that the table counts by.
 pub fn counter_series<C: Counters>(_counters: C) -> Series<C> {
     let by = Per {
         period: C::Table::PERIOD,
@@ -112,7 +112,7 @@ impl<C: Counters, E> Series<C, E> {
             }
             _ => return Ok(Sums::new(self.entities, self.by, self.days.per(period))),
         };
-        Err(Error::QueryBuilderError(message.into()))
+        refuse::<Self>(message)
     }
 }
 
@@ -199,7 +199,7 @@ fn all_periods<C: Counters>(
     let starts = iter::successors(start, |&start| period.next(start));
     let starts: Vec<_> = starts.take_while(|&start| Some(start) <= last).collect();
     let all = lists.into_iter().map(|rows| {
-        let mut sums = vec![C::ZERO; starts.len()];
+        let mut sums = vec![C::Amounts::default(); starts.len()];
         for (day, amounts) in rows {
             // All rows are in the range of the periods.
             let next = starts.partition_point(|&start| start <= day);

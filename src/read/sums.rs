@@ -71,8 +71,7 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
     /// once.
     ///
     /// On PostgreSQL, it is one query for any number of keys. On the other databases, it is one
-    /// query for each 1,000 keys, whose number of keys is filled up to a power of two, so that
-    /// there are few texts to prepare.
+    /// query for each 1,000 keys.
     pub fn of_many<K, N>(
         self,
         ids: impl IntoIterator<Item = K>,

@@ -16,6 +16,7 @@ use crate::read::days::{AllDays, Days};
 use crate::shape::Name;
 use crate::sql::{CounterBackend, Dialect, Values, list, row, sql};
 use crate::typed::counters::{Counters, KeyType};
+use crate::typed::each_key;
 use crate::typed::key::{Columns, HasColumns};
 use crate::typed::parent::{ChildOf, HasParent};
 use crate::typed::table::CounterTable;
@@ -114,8 +115,7 @@ impl<C: Counters, Days> Total<C, Days> {
     /// If the key is NULL, the total is 0. For `sql`, name the type: `sql::<BigInt>("…")`.
     ///
     /// For a key of several columns, give a tuple of expressions and values, such as
-    /// `(articles::id, "👍")`, none of which can be NULL. With fewer than the key has columns, it is the
-    /// total of all entities whose keys begin with them.
+    /// `(articles::id, "👍")`, none of which can be NULL, or those of its first columns.
     ///
     /// ```
     /// # include!("../../docs/doctest_setup.rs");
@@ -151,7 +151,8 @@ impl<C: Counters, Days> Total<C, Days> {
 
 // Expressions for the first columns of a key.
 macro_rules! expressions {
-    ($($number:literal: $($i:tt $K:ident),*;)*) => {$(
+    ($($number:literal: $([$i:tt $S:ident $K:ident])*;)*) => {$(
+        #[allow(unused_variables)] // of a key without columns
         impl<$($K: QueryFragment<DB>,)* DB: Backend> Values<DB> for ($($K,)*) {
             fn columns(&self) -> usize {
                 $number
@@ -172,13 +173,7 @@ macro_rules! expressions {
     )*};
 }
 
-expressions! {
-    1: 0 A;
-    2: 0 A, 1 B;
-    3: 0 A, 1 B, 2 C;
-    4: 0 A, 1 B, 2 C, 3 D;
-    5: 0 A, 1 B, 2 C, 3 D, 4 E;
-}
+each_key!(expressions);
 
 /// An expression for the key of a [`Total`], which has the SQL types `Key`, or for its first columns.
 /// The compiler infers `Columns`, their number.
@@ -207,7 +202,10 @@ where
 }
 
 macro_rules! total_of {
-    ($($number:literal: $($K:ident $S:ident $k:ident),*;)*) => {$(
+    ($($number:tt: $([$i:tt $S:ident $K:ident])*;)*) => { $(total_of!(@key $number: $($S $K)*);)* };
+    (@key 0:) => {};
+    (@key 1: $S:ident $K:ident) => {};
+    (@key $number:tt: $($S:ident $K:ident)*) => {
         #[diagnostic::do_not_recommend]
         impl<Key, $($K, $S),*> TotalOf<Key, Columns<$number>> for ($($K,)*)
         where
@@ -215,20 +213,16 @@ macro_rules! total_of {
             $($K: AsExpression<$S>, $S: SqlType + TypedExpressionType,)*
         {
             type Parts = ($($K::Expression,)*);
+            #[allow(non_snake_case)] // The variables have the names of the types.
             fn into_parts(self) -> Self::Parts {
-                let ($($k,)*) = self;
-                ($($k.as_expression(),)*)
+                let ($($K,)*) = self;
+                ($($K.as_expression(),)*)
             }
         }
-    )*};
+    };
 }
 
-total_of! {
-    2: I A i, J B j;
-    3: I A i, J B j, K C k;
-    4: I A i, J B j, K C k, L D l;
-    5: I A i, J B j, K C k, L D l, M E m;
-}
+each_key!(total_of);
 
 /// The alias of the counter table in the subquery, so that the query around it can use the table's
 /// name.

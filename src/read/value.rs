@@ -118,7 +118,7 @@ where
         K: BindKey<Types, Conn::Backend> + Clone,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let mut values = vec![C::ZERO; self.entities.ids.len()];
+        let mut values = vec![C::Amounts::default(); self.entities.ids.len()];
         self.read_numbered(
             conn,
             |row| amounts::<C, Conn::Backend>(row, 1),

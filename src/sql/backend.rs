@@ -10,6 +10,7 @@ use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Date, HasSqlType, Nullable, SingleValue, SmallInt, Text};
 
 use crate::day::Day;
+use crate::error::refuse;
 
 /// A Diesel backend that counters support.
 ///
@@ -42,9 +43,7 @@ pub trait CounterBackend: Binds + 'static {
         T: ToSql<ST, Self>,
         ST: SingleValue,
     {
-        Err(diesel::result::Error::QueryBuilderError(
-            "this backend has no arrays".into(),
-        ))
+        refuse("this backend has no arrays")
     }
 }
 

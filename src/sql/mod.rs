@@ -38,7 +38,7 @@ pub(crate) use rows::NUMBER;
 pub(crate) use diesel_counters_derive::sql;
 
 /// SQL for the backend `DB`. It borrows its names and its values.
-#[derive(Debug)]
+#[allow(missing_debug_implementations)] // No user can name it.
 pub struct Sql<'a, DB: Backend>(Vec<Piece<'a, DB>>);
 
 enum Piece<'a, DB: Backend> {
@@ -60,16 +60,6 @@ impl<DB: Backend> Clone for Piece<'_, DB> {
     }
 }
 impl<DB: Backend> Copy for Piece<'_, DB> {}
-
-impl<DB: Backend> std::fmt::Debug for Piece<'_, DB> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Piece::Text(text) => text,
-            Piece::Name(name) => name,
-            _ => "?",
-        })
-    }
-}
 
 /// A part of [`Sql`], also by reference. A text is SQL, and a reference to a number or a day is a bind
 /// value.

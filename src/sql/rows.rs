@@ -28,10 +28,7 @@ const LISTED: [&str; 8] = numbered!(identity, "column": 1 2 3 4 5 6 7 8);
 /// The greatest number of keys that one statement of the backend numbers. On MySQL and MariaDB, each of
 /// them is one SELECT of a UNION.
 pub(crate) fn most_numbered<DB: CounterBackend>() -> usize {
-    match DB::HAS_ARRAYS {
-        true => usize::MAX,
-        false => 1_000,
-    }
+    if DB::HAS_ARRAYS { usize::MAX } else { 1_000 }
 }
 
 /// The number of keys to list in place of `keys`, so that few texts are prepared.

@@ -7,31 +7,6 @@ use crate::shape::Name;
 use crate::slot::{Partition, SlotRange};
 
 impl Dialect {
-    /// Returns an SQL expression for the slot of the current connection, from 1 to `slots`. It is
-    /// 0 on SQLite.
-    ///
-    /// It is the slot of [`Slot::Connection`](crate::Slot::Connection), for the SQL of triggers.
-    /// On PostgreSQL the expression claims a number for the connection, if the connection has none.
-    /// It does not know the partition of a database: the triggers of `diesel-counters generate trigger`
-    /// do.
-    ///
-    /// ```
-    /// use diesel_counters::Dialect;
-    ///
-    /// assert_eq!(
-    ///     Dialect::MySql.connection_slot(32),
-    ///     "1 + IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % 32"
-    /// );
-    /// assert_eq!(Dialect::MySql.connection_slot(1), "1");
-    /// ```
-    pub fn connection_slot(self, slots: u16) -> String {
-        match self {
-            Dialect::Sqlite => "0".to_owned(),
-            _ if slots <= 1 => "1".to_owned(),
-            _ => format!("1 + {} % {slots}", self.connection_number()),
-        }
-    }
-
     /// Returns an SQL expression for the number of the current connection. On PostgreSQL, it claims one.
     #[doc(hidden)]
     pub fn connection_number(self) -> String {

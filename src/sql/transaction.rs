@@ -6,8 +6,8 @@ use diesel::QueryResult;
 use diesel::connection::{Connection, TransactionManager};
 use diesel::result::Error;
 
-use super::{CounterBackend, Dialect, Uncached, execute, sql};
-use crate::error::is_retryable;
+use super::{CounterBackend, Dialect, execute, sql};
+use crate::error::{is_retryable, refuse};
 
 pub(crate) fn is_in_a_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
     let status = Conn::TransactionManager::transaction_manager_status_mut(conn);
@@ -33,22 +33,21 @@ where
     if !Dialect::MySql.may_be_of::<Conn::Backend>() || !is_in_a_lasting_transaction(conn)? {
         return Ok(());
     }
-    let dialect = Cell::new(Conn::Backend::DIALECT);
-    if dialect.get().is_none() {
+    let is_mysql = Cell::new(Conn::Backend::DIALECT.is_some());
+    if Conn::Backend::DIALECT.is_none() {
         // Only a statement knows which database a `MultiConnection` is connected to.
         execute(conn, |db| {
-            dialect.set(Some(db));
+            is_mysql.set(db == Dialect::MySql);
             db.nothing()
         })?;
     }
-    match dialect.get() {
-        Some(Dialect::MySql) => Err(Error::QueryBuilderError(
-            "on MySQL and MariaDB, a query in a transaction can read rows as they were when the \
-             transaction began: run this outside of a transaction"
-                .into(),
-        )),
-        _ => Ok(()),
+    if !is_mysql.get() {
+        return Ok(());
     }
+    refuse(
+        "on MySQL and MariaDB, a query in a transaction can read rows as they were when the \
+         transaction began: run this outside of a transaction",
+    )
 }
 
 /// Runs `work` in a [`transaction`] in which PostgreSQL does not let a policy of row level security
@@ -77,23 +76,30 @@ where
                  WHERE current_setting('row_security') <> 'off'"
             }
         };
-        let is_on_later = set_row_security(off, conn)? > 0 && is_savepoint;
+        let is_on_later = execute_on(Dialect::PostgreSql, off, conn)? > 0 && is_savepoint;
         let done = work(conn)?;
         if is_on_later {
-            set_row_security("SET LOCAL row_security = on", conn)?;
+            execute_on(Dialect::PostgreSql, "SET LOCAL row_security = on", conn)?;
         }
         Ok(done)
     })
 }
 
-/// Sets whether policies hide rows, until the end of the transaction, on PostgreSQL.
-fn set_row_security<Conn>(set: &'static str, conn: &mut Conn) -> QueryResult<usize>
+/// Runs a statement, on this database only. Returns the number of rows that it changed.
+pub(crate) fn execute_on<Conn>(
+    database: Dialect,
+    statement: &'static str,
+    conn: &mut Conn,
+) -> QueryResult<usize>
 where
     Conn: Connection<Backend: CounterBackend>,
 {
-    execute(conn, |db| match db {
-        Dialect::PostgreSql => sql!("{Uncached}{set}"),
-        _ => sql!("{Uncached}{db.nothing()}"),
+    if !database.may_be_of::<Conn::Backend>() {
+        return Ok(0);
+    }
+    execute(conn, |db| match db == database {
+        true => sql!("{statement}"),
+        false => db.nothing(),
     })
 }
 
@@ -157,11 +163,9 @@ pub(crate) fn begin_read_committed<Conn>(conn: &mut Conn) -> QueryResult<()>
 where
     Conn: Connection<Backend: CounterBackend>,
 {
-    if Dialect::MySql.may_be_of::<Conn::Backend>() && !is_in_a_transaction(conn)? {
-        execute(conn, |db| match db {
-            Dialect::MySql => sql!("SET TRANSACTION ISOLATION LEVEL READ COMMITTED"),
-            _ => db.nothing(),
-        })?;
+    if !is_in_a_transaction(conn)? {
+        let level = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
+        execute_on(Dialect::MySql, level, conn)?;
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Columns that are counters, and tuples of them.
 
+use std::fmt;
+
 use diesel::deserialize;
 use diesel::query_builder::QueryId;
 use diesel::row::Row;
@@ -23,13 +25,9 @@ pub trait Counters: Expression<SqlType: CounterType<Self>> + QueryId + Clone {
     /// The type of an amount and of a count: `i64`, or a tuple with an `i64` for each counter.
     type Value: Copy + 'static;
     #[doc(hidden)]
-    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug + Send + Sync + 'static;
+    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + Default + fmt::Debug + Send + Sync + 'static;
     #[doc(hidden)]
     const NAMES: &'static [Name<'static>];
-    #[doc(hidden)]
-    const ONE_EACH: Self::Amounts;
-    #[doc(hidden)]
-    const ZERO: Self::Amounts;
     #[doc(hidden)]
     fn amounts(value: Self::Value) -> Self::Amounts;
     #[doc(hidden)]
@@ -56,7 +54,7 @@ pub(crate) fn amounts<'a, C: Counters, DB: CounterBackend>(
     row: &impl Row<'a, DB>,
     first: usize,
 ) -> deserialize::Result<C::Amounts> {
-    let mut amounts = C::ZERO;
+    let mut amounts = C::Amounts::default();
     for (column, amount) in (first..).zip(amounts.as_mut()) {
         *amount = DB::amount(row, column)?;
     }
@@ -83,8 +81,6 @@ where
     type Value = <C::SqlType as CounterType<C>>::Value;
     type Amounts = <C::SqlType as CounterType<C>>::Amounts;
     const NAMES: &'static [Name<'static>] = <C::SqlType as CounterType<C>>::NAMES;
-    const ONE_EACH: Self::Amounts = <C::SqlType as CounterType<C>>::ONE_EACH;
-    const ZERO: Self::Amounts = <C::SqlType as CounterType<C>>::ZERO;
     fn amounts(value: Self::Value) -> Self::Amounts {
         <C::SqlType as CounterType<C>>::amounts(value)
     }
@@ -102,10 +98,8 @@ where
 pub trait CounterType<C> {
     type Table: CounterTable;
     type Value: Copy + 'static;
-    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + std::fmt::Debug + Send + Sync + 'static;
+    type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + Default + fmt::Debug + Send + Sync + 'static;
     const NAMES: &'static [Name<'static>];
-    const ONE_EACH: Self::Amounts;
-    const ZERO: Self::Amounts;
     fn amounts(value: Self::Value) -> Self::Amounts;
     fn value(amounts: Self::Amounts) -> Self::Value;
 }
@@ -119,8 +113,6 @@ where
     type Value = i64;
     type Amounts = [i64; 1];
     const NAMES: &'static [Name<'static>] = &[Name(counter_name::<C>())];
-    const ONE_EACH: [i64; 1] = [1];
-    const ZERO: [i64; 1] = [0];
     fn amounts(value: i64) -> [i64; 1] {
         [value]
     }
@@ -203,8 +195,6 @@ macro_rules! counter_tuples {
             type Amounts = [i64; $n];
             const NAMES: &'static [Name<'static>] =
                 different(&[Name(counter_name::<$First>()), $(Name(counter_name::<$C>())),*]);
-            const ONE_EACH: [i64; $n] = [1; $n];
-            const ZERO: [i64; $n] = [0; $n];
             fn amounts((first, $($value),*): Self::Value) -> [i64; $n] {
                 [first, $($value),*]
             }

@@ -77,31 +77,3 @@ pub trait StartOf<Key> {
     #[doc(hidden)]
     const COLUMNS: usize;
 }
-
-macro_rules! start_of {
-    ($($Key:tt: $($number:tt $First:tt),*;)*) => {
-        $($(start_of!(@of $Key $number $First);)*)*
-    };
-    (@of ($($T:ident)*) 1 ($S:ident)) => {
-        // A query of one column has the SQL type of the column.
-        impl<$($T),*> StartOf<($($T,)*)> for $S {
-            const COLUMNS: usize = 1;
-        }
-        impl<$($T),*> StartOf<($($T,)*)> for ($S,) {
-            const COLUMNS: usize = 1;
-        }
-    };
-    (@of ($($T:ident)*) $number:tt ($($S:ident)*)) => {
-        impl<$($T),*> StartOf<($($T,)*)> for ($($S,)*) {
-            const COLUMNS: usize = $number;
-        }
-    };
-}
-
-start_of! {
-    (A): 1 (A);
-    (A B): 1 (A), 2 (A B);
-    (A B C): 1 (A), 2 (A B), 3 (A B C);
-    (A B C D): 1 (A), 2 (A B), 3 (A B C), 4 (A B C D);
-    (A B C D E): 1 (A), 2 (A B), 3 (A B C), 4 (A B C D), 5 (A B C D E);
-}

@@ -16,16 +16,13 @@ use diesel::sql_types::{HasSqlType, SingleValue, SqlType, Untyped};
 
 use crate::sql::backend::field;
 use crate::sql::{CounterBackend, Values};
+use crate::typed::entities::StartOf;
 use crate::typed::key::{BindKey, Columns, HasColumns, KeyOf, KeyTypes, KeyValue, OwnedKey};
 
 /// The values of many keys for one column, whose SQL type is `ST`.
 pub struct KeyColumn<ST, K>(Vec<K>, PhantomData<fn() -> ST>);
 
-impl<ST, K> fmt::Debug for KeyColumn<ST, K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("KeyColumn").field(&self.0.len()).finish()
-    }
-}
+opaque_debug!(KeyColumn<ST, K>);
 
 impl<ST, K> Default for KeyColumn<ST, K> {
     fn default() -> Self {
@@ -38,9 +35,9 @@ impl<ST, K> Default for KeyColumn<ST, K> {
 pub struct KeyColumns<C>(C);
 
 macro_rules! key_types {
-    ($($number:literal $Row:ty: $([$i:tt $S:ident $K:ident])*;)*) => {$(
+    ($($number:literal: $([$i:tt $S:ident $K:ident])*;)*) => {$(
         impl<$($S: SqlType + SingleValue + 'static),*> KeyTypes for ($($S,)*) {
-            type Row = $Row;
+            type Row = key_types!(@row $($S)*);
             const COLUMNS: usize = $number;
             fn sql_types() -> Vec<TypeId> {
                 vec![$(TypeId::of::<$S>()),*]
@@ -82,16 +79,12 @@ macro_rules! key_types {
             }
         }
     )*};
+    (@row) => { Untyped };
+    (@row $S:ident) => { $S };
+    (@row $($S:ident)*) => { Self };
 }
 
-key_types! {
-    0 Untyped:;
-    1 S0: [0 S0 K0];
-    2 Self: [0 S0 K0] [1 S1 K1];
-    3 Self: [0 S0 K0] [1 S1 K1] [2 S2 K2];
-    4 Self: [0 S0 K0] [1 S1 K1] [2 S2 K2] [3 S3 K3];
-    5 Self: [0 S0 K0] [1 S1 K1] [2 S2 K2] [3 S3 K3] [4 S4 K4];
-}
+each_key!(key_types);
 
 // A key of one column is the value alone.
 // With this attribute the compiler prints the message of the trait, and not the bounds of the impl.
@@ -137,7 +130,9 @@ where
 // For keys of no column, and of several. `$i` is the number of the column, `$S` its SQL type, `$K` its
 // value.
 macro_rules! keys {
-    ($($([$i:tt $S:ident $K:ident])*;)*) => {$(
+    ($($number:tt: $([$i:tt $S:ident $K:ident])*;)*) => { $(keys!(@key $number: $([$i $S $K])*);)* };
+    (@key 1: $column:tt) => {};
+    (@key $number:tt: $([$i:tt $S:ident $K:ident])*) => {
         keys!(@of ($($K,)*): $($i $S $K $K),*);
         keys!(@of &'k ($($K,)*): $($i $S $K &'k $K),*);
 
@@ -153,7 +148,7 @@ macro_rules! keys {
                 Ok(($(field::<$S, $K, DB>(row, $i)?,)*))
             }
         }
-    )*};
+    };
     // A tuple, or a reference to a tuple. `$Part` is the type of the value of a column, or a reference.
     (@of $Key:ty: $($i:tt $S:ident $K:ident $Part:ty),*) => {
         #[diagnostic::do_not_recommend]
@@ -192,13 +187,7 @@ macro_rules! keys {
     };
 }
 
-keys! {
-    ;
-    [0 S0 K0] [1 S1 K1];
-    [0 S0 K0] [1 S1 K1] [2 S2 K2];
-    [0 S0 K0] [1 S1 K1] [2 S2 K2] [3 S3 K3];
-    [0 S0 K0] [1 S1 K1] [2 S2 K2] [3 S3 K3] [4 S4 K4];
-}
+each_key!(keys);
 
 // Each number of columns has an impl of its own, so that the compiler infers it.
 macro_rules! key_of {
@@ -231,6 +220,13 @@ key_of! {
 macro_rules! first_columns {
     ($($Key:tt: $($number:tt $First:tt),*;)*) => {
         $($(first_columns!(@of $Key $number $First);)*)*
+        $(first_columns!(@one $Key);)*
+    };
+    // A query of one column has the SQL type of the column.
+    (@one ($First:ident $($T:ident)*)) => {
+        impl<$First $(, $T)*> StartOf<($First, $($T,)*)> for $First {
+            const COLUMNS: usize = 1;
+        }
     };
     (@of ($($T:ident)*) $number:tt ($($S:ident)*)) => {
         impl<$($T),*> HasColumns<$number> for ($($T,)*)
@@ -239,6 +235,10 @@ macro_rules! first_columns {
             ($($S,)*): KeyTypes,
         {
             type First = ($($S,)*);
+        }
+
+        impl<$($T),*> StartOf<($($T,)*)> for ($($S,)*) {
+            const COLUMNS: usize = $number;
         }
     };
 }

@@ -15,24 +15,16 @@ pub(crate) fn table_name(table: impl RenderName) -> TableName<'static> {
         is_quoted ^= char == quote;
         char == '.' && !is_quoted
     });
-    let mut names = names.map(|name| {
+    let names = names.map(|name| {
         let name = name.strip_prefix(quote).unwrap_or(name);
         let name = name.strip_suffix(quote).unwrap_or(name);
-        Name(
-            name.replace(&format!("{quote}{quote}"), &quote.to_string())
-                .leak(),
-        )
+        let name = name.replace(&format!("{quote}{quote}"), &quote.to_string());
+        Name(name.leak())
     });
-    let first = names.next().unwrap_or(Name(""));
-    match names.next() {
-        Some(name) => TableName {
-            schema: Some(first),
-            name,
-        },
-        None => TableName {
-            schema: None,
-            name: first,
-        },
+    let mut names = Vec::from_iter(names);
+    TableName {
+        name: names.pop().unwrap_or(Name("")),
+        schema: names.pop(),
     }
 }
 

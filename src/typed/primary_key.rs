@@ -24,7 +24,7 @@ pub trait CounterKey<T> {
 }
 
 macro_rules! counter_keys {
-    ($(($($E:ident)*),)*) => {$(
+    ($($number:literal: $([$i:tt $E:ident $K:ident])*;)*) => {$(
         impl<T, $($E,)* D, S> CounterKey<T> for ($($E,)* D, S)
         where
             $($E: Column<Table = T, SqlType: KeyColumnType<T, Entity>>,)*
@@ -38,14 +38,7 @@ macro_rules! counter_keys {
     )*};
 }
 
-counter_keys! {
-    (),
-    (A),
-    (A B),
-    (A B C),
-    (A B C E),
-    (A B C E F),
-}
+each_key!(counter_keys);
 
 /// The SQL type of a column of the primary key of `T`, which is for the `Entity`, the `Day` or the `Slot`.
 #[diagnostic::on_unimplemented(

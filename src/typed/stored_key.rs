@@ -65,23 +65,18 @@ stored_keys! {
 }
 
 macro_rules! stored_key_tuples {
-    ($(($($S:ident)*) $Key:ty;)*) => {$(
+    ($($number:literal: $([$i:tt $S:ident $K:ident])*;)*) => {$(
         #[doc(hidden)]
         #[diagnostic::do_not_recommend]
         impl<$($S: StoredKey),*> StoredKey for ($($S,)*) {
-            type Key = $Key;
+            type Key = stored_key_tuples!(@key $($S)*);
         }
     )*};
+    (@key $S:ident) => { $S::Key };
+    (@key $($S:ident)*) => { ($($S::Key,)*) };
 }
 
-stored_key_tuples! {
-    () ();
-    (A) A::Key;
-    (A B) (A::Key, B::Key);
-    (A B C) (A::Key, B::Key, C::Key);
-    (A B C D) (A::Key, B::Key, C::Key, D::Key);
-    (A B C D E) (A::Key, B::Key, C::Key, D::Key, E::Key);
-}
+each_key!(stored_key_tuples);
 
 /// Returns whether keys of this SQL type are equal in every database if and only if they are equal
 /// in Rust. It returns `false` for texts, because a collation can treat different texts as equal.

@@ -361,7 +361,7 @@ macro_rules! keys {
                         }
                         Operation::CountMany { of, on, slot } => conn.transaction(|conn| {
                             let counts = of.into_iter().map(|(of, [v, l])| (key(of), (v, l)));
-                            let counts = increment((views, likes)).of_many(counts).slot(slot);
+                            let counts = increment((views, likes)).slot(slot).of_many(counts);
                             let counted = match on {
                                 Some(on) => counts.on(on).execute(conn),
                                 None => counts.execute(conn),

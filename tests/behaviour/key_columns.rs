@@ -374,7 +374,6 @@ fn a_parent_has_the_whole_key_or_the_first_columns() {
     let of_versions = of_versions.select(versions::total_downloads).load(conn);
     assert_eq!(of_versions, Ok(vec![1_i64, 20, 300, 4000, 0, 0]));
     let copy = || Crate::materialize(downloads, crates::total_downloads);
-    assert_eq!(copy().dry_run(conn).unwrap().different, 2);
     assert_eq!(copy().execute(conn), Ok(2));
     assert_eq!(copy().execute(conn), Ok(0));
     let of_crates = crates::table.order(crates::id);

@@ -145,7 +145,7 @@ fn one_slot_and_the_most_slots_can_be_chosen_from_in_each_way() {
         let count = || increment(busy_counters::views);
         for _ in 0..3 {
             count().of(1_i64).slot(slot).execute(conn).unwrap();
-            let many = count().of_many([(1_i64, 1)]).slot(slot);
+            let many = count().slot(slot).of_many([(1_i64, 1)]);
             many.execute(conn).unwrap();
         }
         let mut used = slots_used(conn).into_iter();
@@ -158,7 +158,7 @@ fn one_slot_and_the_most_slots_can_be_chosen_from_in_each_way() {
         let count = || increment(lonely_counters::views);
         for _ in 0..2 {
             count().of(1_i64).slot(slot).execute(conn).unwrap();
-            let many = count().of_many([(1_i64, 1)]).slot(slot);
+            let many = count().slot(slot).of_many([(1_i64, 1)]);
             many.execute(conn).unwrap();
         }
         let set = set_counter(lonely_counters::views)

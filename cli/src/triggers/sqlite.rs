@@ -1,7 +1,6 @@
 //! Triggers that count rows on SQLite: one a row.
 
 use anyhow::{Result, bail};
-use diesel_counters::Dialect;
 
 use super::counting::Counting;
 use super::plan::Plan;
@@ -23,7 +22,7 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
 }
 
 fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
-    let slot = Dialect::Sqlite.connection_slot(counting.definition.slots);
+    let slot = "0".to_owned();
     let entities = |row: &str, target: &Target, source: &Source| match row {
         _ if target.slots.is_none() => target.entities(source),
         OLD => Entities::Existing,

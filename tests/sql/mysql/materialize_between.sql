@@ -28,6 +28,3 @@ STRAIGHT_JOIN `articles` ON `id` = diesel_counters_key AND (`total_views` = dies
 SET `total_views` = diesel_counters_total;
 -- [1, Some(2), 3]
 
-SELECT COUNT(*)
-FROM `articles`;
-

@@ -31,6 +31,3 @@ ORDER BY diesel_counters_key FOR NO KEY UPDATE OF diesel_counters_parent) AS die
 WHERE "id" = diesel_counters_key AND ("total_views" = diesel_counters_held OR diesel_counters_held IS NULL AND "total_views" IS NULL);
 -- [1, Some(0), 2, 2, Some(0), 9, 3, Some(0), 2]
 
-SELECT COUNT(*)
-FROM "articles";
-

@@ -33,6 +33,3 @@ ORDER BY diesel_counters_key FOR NO KEY UPDATE OF diesel_counters_parent) AS die
 WHERE "id" = diesel_counters_key AND ("total_views" = diesel_counters_held OR diesel_counters_held IS NULL AND "total_views" IS NULL);
 -- [1, Some(2), 3]
 
-SELECT COUNT(*)
-FROM "articles";
-

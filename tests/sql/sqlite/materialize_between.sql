@@ -24,6 +24,3 @@ FROM (VALUES (?, ?, ?)) AS diesel_counters_listed) AS diesel_counters_wanted
 WHERE `id` = diesel_counters_key AND (`total_views` = diesel_counters_held OR diesel_counters_held IS NULL AND `total_views` IS NULL);
 -- [1, Some(2), 3]
 
-SELECT COUNT(*)
-FROM `articles`;
-

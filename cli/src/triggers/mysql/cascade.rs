@@ -1,7 +1,6 @@
 //! Triggers of the tables that rows refer to: what foreign keys delete and change.
 
 use anyhow::{Result, bail};
-use diesel_counters::Dialect;
 
 use super::trigger;
 use crate::catalogue::{Column, Parent};
@@ -104,7 +103,7 @@ fn are_counted(counting: &Counting, target: &Target, columns: &[(&Column, &Paren
 /// Takes off the rows that refer to a row of the parent table, and adds them as the foreign keys
 /// leave them; or after it is deleted, the other way round.
 fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> Vec<String> {
-    let slot = Dialect::MySql.connection_slot(counting.definition.slots);
+    let slot = super::connection_slot(counting.definition.slots);
     let table = MYSQL.table_name(&counting.rows);
     let refers = |(column, parent): &(&Column, &Parent)| {
         let (name, key) = (MYSQL.quoted(&column.name), MYSQL.quoted(&parent.column));

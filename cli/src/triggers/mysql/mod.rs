@@ -57,8 +57,16 @@ fn trigger(counting: &Counting, what: &str, event: &str, table: &str, all: Vec<S
     }
 }
 
+/// An expression for the slot of the current connection.
+fn connection_slot(slots: u16) -> String {
+    match slots {
+        0 | 1 => "1".to_owned(),
+        _ => format!("1 + {} % {slots}", Dialect::MySql.connection_number()),
+    }
+}
+
 fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
-    let slot = Dialect::MySql.connection_slot(counting.definition.slots);
+    let slot = connection_slot(counting.definition.slots);
     let all = counting.sources().map(|(target, source)| {
         let add = |name: &&str| {
             let rows = Rows {
