@@ -177,11 +177,12 @@ fn what_it_will_do_can_be_shown() {
 
 #[test]
 fn it_stops_when_it_is_told_to_or_dropped() {
-    for end in [|compactor: Compactor| compactor.stop(), drop] {
+    let stopped = |compactor: Compactor| Some(compactor).inspect(Compactor::stop);
+    for end in [stopped, |_| None] {
         let (database, mut conn, article) = TestDatabase::with_article();
         let (compactor, runs) = start(compactor(&database));
         wait_for(&runs, |_| true);
-        end(compactor);
+        let _stopped = end(compactor);
         // Its callback is gone, and with it the other end.
         while runs.recv().is_ok() {}
         insert_row(1, day(2026, 3, 1), 1, (1, 0, 0), &mut conn);

@@ -71,7 +71,6 @@ fn the_counts_of_a_range_of_days_are_copied_and_leave_it_again() {
     assert_eq!(copy().stop_when(|| true).execute(conn), Ok(0));
 }
 
-/// It compares 50,000 rows at a time.
 #[test]
 fn totals_of_more_than_50_000_rows_are_copied() {
     let (conn, _database, _article) = &mut TestDatabase::with_connection();
