@@ -15,7 +15,7 @@ use super::{PATIENCE, wait_until};
 #[test]
 fn many_known_keys_take_room_only_while_they_are_counted() {
     let mut test = Test::new();
-    let buffer = test.builder().max_keys(4).start().unwrap();
+    let buffer = test.builder().max_keys(2).start().unwrap();
     for _ in 0..3 {
         let many = increment(views).of_many([(1_i64, 1), (2, 1)]);
         assert_eq!(buffer.count(many), Ok(()));
