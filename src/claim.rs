@@ -38,7 +38,8 @@ use crate::sql::{CounterBackend, Dialect, Uncached, sql};
 ///
 /// On MySQL and MariaDB, do not run `claim_slot` through a pooler that shares a connection between
 /// clients. ProxySQL stops sharing a connection when a statement uses a variable, and every increment
-/// does. With PgBouncer, increments require nothing; `docs/operations.md` has its settings.
+/// does. With PgBouncer in transaction mode, `claim_slot` is not required; `docs/operations.md` has
+/// its settings.
 ///
 /// # Errors
 ///

@@ -86,11 +86,8 @@ impl DayRange {
             Bound::Included(&day) | Bound::Excluded(&day) => day,
             Bound::Unbounded => NaiveDate::MAX,
         };
-        DayRange {
-            given: (first, last),
-            ..Self::ALL
-        }
-        .per(period)
+        let given = (first, last);
+        DayRange { given, ..Self::ALL }.per(period)
     }
 
     /// The whole periods of another length that overlap the given range. If there are none, it is a

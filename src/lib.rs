@@ -103,7 +103,7 @@
 //! PostgreSQL, MySQL 8.0, MariaDB 10.6 and SQLite 3.35, and later versions. For a
 //! [`MultiConnection`](diesel::MultiConnection), write [`counter_backend!`].
 //!
-//! Statements are prepared once for each connection, except queries of more than one row on MySQL and
+//! Hot statements are prepared once for each connection, except queries of several rows on MySQL and
 //! MariaDB: MariaDB's client library hangs when it runs a prepared query again whose rows it could not
 //! read, because of a deadlock, a timeout or a `KILL`. Your own queries have the same problem with this
 //! library; [`CacheSize::Disabled`](diesel::connection::CacheSize::Disabled) avoids it.

@@ -61,8 +61,8 @@ pub trait CountingDsl: Sized {
     /// It saves three round trips: `BEGIN`, the increment and `COMMIT`. This pays if Diesel prepares
     /// the statement once for each connection, as it does for `values((column.eq(…), …))`, an array, a
     /// `DELETE`, and a `#[derive(Insertable)]` **with `treat_none_as_default_value = false`**, as
-    /// above. To prepare it each time, as for other structs, a `Vec`, `do_update().set(…)` and an
-    /// `UPDATE`, takes about as long as the round trips that are saved on a local connection.
+    /// above. Diesel prepares other structs, a `Vec`, `do_update().set(…)` and an `UPDATE` each time.
+    /// This takes about as long as the round trips that are saved on a local connection.
     ///
     /// # Errors
     ///

@@ -59,8 +59,8 @@ use crate::sql::transaction::Conflict;
 ///
 /// If `work` fails, nothing is written. What `work` reads does not include what it has counted. If
 /// a transaction is open already, it runs in a savepoint, and its increments are the last
-/// statements of the savepoint only. So on SQLite, write `conn.immediate_transaction(|conn|
-/// counting_transaction(conn, …))`, and for a retry `retry().run(conn, |conn| …)`.
+/// statements of the savepoint only. On SQLite, write `conn.immediate_transaction(|conn|
+/// counting_transaction(conn, …))`. To retry it, `retry().run(conn, |conn| counting_transaction(conn, …))`.
 ///
 /// # Errors
 ///

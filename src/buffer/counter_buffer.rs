@@ -73,7 +73,8 @@ use crate::typed::counters::Counters;
 /// # Days, forks, asynchronous programs
 ///
 /// A count is stored under the day on which it was counted. Each thread calls the table's `today` in each
-/// second in which it counts, and not at each count.
+/// second in which it counts, and not at each count. All counts are in the slot of the connection that
+/// writes them, with the [default slot](crate::with_default_slot()) of the thread that starts the buffer.
 ///
 /// Start the buffer after a `fork`, as a pool. In a child of the process that started it, it writes
 /// nothing, and [`count`](CounterBuffer::count) fails, for a key that was pending at the fork within 64

@@ -46,7 +46,7 @@ use crate::typed::table::CounterTable;
 ///
 /// # Concurrency
 ///
-/// It runs some statements in a transaction, or in a savepoint if a transaction is open. On MySQL
+/// It runs several statements in a transaction, or in a savepoint if a transaction is open. On MySQL
 /// and MariaDB, the transaction is READ COMMITTED.
 ///
 /// - An entity that has no rows is left as it is: an increment that commits meanwhile stays.

@@ -98,7 +98,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
 
     /// Sets the counters. Returns the value before, or a tuple of values.
     ///
-    /// It runs some statements in a transaction, or in a savepoint if a transaction is open. On MySQL
+    /// It runs several statements in a transaction, or in a savepoint if a transaction is open. On MySQL
     /// and MariaDB, the transaction is READ COMMITTED.
     ///
     /// # Errors

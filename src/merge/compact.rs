@@ -37,7 +37,8 @@ use crate::typed::table::CounterTable;
 ///
 /// Run it once a day: with a [`Compactor`](crate::Compactor), or with the command `diesel-counters
 /// compact`. It can be killed at any time, and run again. An increment of a day that was merged
-/// inserts a new row, which the next run merges.
+/// inserts a new row, which the next run merges. A run reads the table three times, or once if it
+/// finds nothing to merge.
 ///
 /// It adds up every `BigInt` column of the `table!` that is not part of the primary key. The values
 /// of other columns are discarded with the rows that are merged.
@@ -47,7 +48,7 @@ use crate::typed::table::CounterTable;
 /// It works in the order of the primary key, in transactions of one [`batch`](Compact::batch) of
 /// rows each. A row that another transaction has locked is left for the next run. So a merge does
 /// not wait for increments, and an increment of a day that is being merged waits for one batch at
-/// most. On SQLite, every write does. There are exceptions:
+/// most. On SQLite, every write waits for a batch. There are exceptions:
 ///
 /// - If the counter table has a foreign key, a merge waits for a transaction that has locked the
 ///   entity's row. A run can fail with a foreign key violation, or deadlock, if entities are
@@ -79,8 +80,6 @@ use crate::typed::table::CounterTable;
 ///
 /// Batches that were merged before an error stay merged. On PostgreSQL, a merge fails if a policy
 /// of row level security applies to the caller and the table: merge as a role with `BYPASSRLS`.
-///
-/// A run reads the table three times, or once if it finds nothing to merge.
 pub fn compact<T>(_table: T) -> CompactOf<T>
 where
     T: CounterTable<KeyType: StoredKey>,

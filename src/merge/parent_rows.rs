@@ -60,7 +60,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
     ///
     /// Each statement that writes is a transaction of its own, unless a transaction is open. On
     /// MySQL and MariaDB, this transaction is READ COMMITTED. A row whose column another
-    /// transaction has changed since it was read is not written. The next run writes it.
+    /// transaction has changed since it was read is left for the next run. A row is also left, without
+    /// an error, if a trigger prevents the update, or if SQLite stores its key as another type.
     ///
     /// # Errors
     ///

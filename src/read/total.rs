@@ -115,7 +115,8 @@ impl<C: Counters, Days> Total<C, Days> {
     /// If the key is NULL, the total is 0. For `sql`, name the type: `sql::<BigInt>("…")`.
     ///
     /// For a key of several columns, give a tuple of expressions and values, such as
-    /// `(articles::id, "👍")`, none of which can be NULL, or those of its first columns.
+    /// `(articles::id, "👍")`, none of which can be NULL. With fewer than the key has columns, it is the
+    /// total of all entities whose keys begin with them.
     ///
     /// ```
     /// # include!("../../docs/doctest_setup.rs");

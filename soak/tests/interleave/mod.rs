@@ -35,7 +35,7 @@ fn is_right(arguments: &[&str]) {
 
 #[test]
 fn no_order_of_two_operations_gives_a_wrong_count() {
-    // Two orders of 200 pairs: `scripts/interleave` runs all of each pair.
+    // Two orders of 200 pairs, always the same ones. `scripts/interleave` runs many of all pairs.
     is_right(&["--limit", "1", "--per-level", "400"]);
 }
 
