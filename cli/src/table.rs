@@ -131,6 +131,17 @@ impl Parent {
     }
 }
 
+impl Column {
+    /// `timestamp without time zone` of `timestamp(3) without time zone`.
+    pub fn plain_type(&self) -> String {
+        let mut sql_type = self.sql_type.to_lowercase();
+        if let (Some(begin), Some(end)) = (sql_type.find('('), sql_type.find(')')) {
+            sql_type.replace_range(begin..=end, "");
+        }
+        sql_type
+    }
+}
+
 impl Kind {
     /// Whether a key of the other kind can have each of its values.
     pub fn fits(self, other: Kind) -> bool {
@@ -161,6 +172,24 @@ impl Table {
 
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// The least and the greatest integer in a column, unless any `i64` can be in it.
+    pub fn range(&self, column: &str) -> Option<[i64; 2]> {
+        use Kind::{Integer, OtherInteger, SmallInt, Unsigned};
+        let column = self.column(column).filter(|_| !self.strict)?;
+        let bits = match (column.kind, column.plain_type().split(' ').next()?) {
+            (OtherInteger | Unsigned, "tinyint") => 8,
+            (OtherInteger | Unsigned, "mediumint") => 24,
+            (SmallInt, _) | (Unsigned, "smallint") => 16,
+            (Integer, _) | (Unsigned, "int") => 32,
+            _ => 64,
+        };
+        match column.kind {
+            Unsigned => Some([0, i64::MAX >> 63_u32.saturating_sub(bits)]),
+            _ if bits == 64 => None,
+            _ => Some([-1 << (bits - 1), (1 << (bits - 1)) - 1]),
+        }
     }
 }
 

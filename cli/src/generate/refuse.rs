@@ -85,9 +85,8 @@ pub fn second_definitions(plans: &[Plan], conn: &mut AnyConnection) -> Result<()
 pub fn changing_expressions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
     let counting = &plan.counting;
     let [table, index, drop] = counting.sql.try_expression;
-    let rows = counting.database.table_name(&counting.rows);
-    for expression in counting.expressions().filter(|one| !one.is_one()) {
-        let text = expression.text();
+    for (table_of, expression) in counting.expressions().filter(|(_, one)| !one.is_one()) {
+        let (rows, text) = (counting.database.table_name(table_of), expression.text());
         let mut refused = None;
         let tried: QueryResult<()> = conn.transaction(|conn| {
             conn.batch_execute(&table.replace("{rows}", &rows))?;
@@ -121,7 +120,7 @@ pub fn functions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
         return Ok(());
     }
     let expressions = plan.counting.expressions();
-    for (schema, name) in expressions.flat_map(|expression| expression.functions()) {
+    for (schema, name) in expressions.flat_map(|(_, expression)| expression.functions()) {
         let found = sql(
             "SELECT pg_get_userbyid(p.proowner) <> current_user AND NOT r.rolsuper, \
                     l.lanname IN ('sql', 'plpgsql') AND NOT EXISTS (

@@ -7,7 +7,6 @@ use diesel_counters::Dialect;
 
 use super::Expression;
 use super::definition::Definition;
-use super::expression::plain_type;
 use super::sql::{self as trigger_sql, TriggerSql};
 use super::target::{Source, Target};
 use super::targets::targets;
@@ -68,7 +67,7 @@ impl Counting {
             );
         }
         let when = definition.when.as_deref();
-        let when = when.map(|text| Expression::of_rows(text, &rows, sql, dialect));
+        let when = when.map(|text| Expression::of_rows(text, &rows, dialect));
         let day = definition.day.as_deref();
         let day = day.map(|name| day_of(&rows, name, sql)).transpose()?;
         let targets = targets(&definition, &rows, conn)?;
@@ -129,10 +128,13 @@ impl Counting {
         targets.flat_map(|target| target.sources.iter().map(move |source| (target, source)))
     }
 
-    /// The weights and the condition.
-    pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
+    /// The weights and the conditions, with the table of their columns.
+    pub fn expressions(&self) -> impl Iterator<Item = (&Table, &Expression)> {
         let weights = self.sources().flat_map(|(_, source)| &source.weights);
-        weights.flatten().chain(&self.when)
+        let of_rows = weights.flatten().chain(&self.when);
+        let of_rows = of_rows.map(|expression| (&self.rows, expression));
+        let targets = self.targets.iter();
+        of_rows.chain(targets.filter_map(|target| Some((&target.table, target.only.as_ref()?))))
     }
 
     /// The columns of the row that decide what it adds for a source.
@@ -199,7 +201,7 @@ fn name_schemas(definition: &mut Definition, rows: &Table, targets: &[Target]) {
 fn day_of(rows: &Table, name: &str, sql: &TriggerSql) -> Result<Day> {
     let column = rows.column(name);
     let column = column.with_context(|| format!("{rows} has no column {name}"))?;
-    let sql_type = plain_type(column);
+    let sql_type = column.plain_type();
     let mut known = sql.days.iter();
     match known.find(|(known, _)| *known == sql_type) {
         Some((_, in_utc)) => Ok(Day {

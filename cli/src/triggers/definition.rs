@@ -29,16 +29,17 @@ pub struct Definition {
     )]
     pub rows: String,
     /// A counter, and the column of the row that names its entity, such as
-    /// article_id:article_counters.likes. The counter can be in a counter table, or a BIGINT column of
+    /// article_id:article_counters.likes. The counter can be in a counter table, or an integer column of
     /// an ordinary table, such as post_id:posts.tag_count, whose primary key names the entity. A row
     /// whose column is NULL counts for no entity. A key of several columns takes as many, as in
     /// article_id,emoji:article_reactions.given. A counter table without an entity takes no column, as
-    /// in site_counters.likes. A weight of its own can follow, as in
-    /// article_id:article_counters.stars=stars. Repeat it for more counters.
+    /// in site_counters.likes, and neither does the only row of a table, as in :local_site.posts. A
+    /// weight of its own can follow, as in article_id:article_counters.stars=stars. Repeat it for more
+    /// counters. Triggers lock the tables in this order.
     #[arg(
         long = "count",
         required_unless_present = "file",
-        value_name = "[COLUMN,…:]TABLE.COUNTER[=WEIGHT]"
+        value_name = "[[COLUMN,…]:]TABLE.COUNTER[=WEIGHT]"
     )]
     #[serde(rename = "count")]
     pub counts: Vec<Count>,
@@ -56,6 +57,11 @@ pub struct Definition {
     #[arg(long, value_name = "CONDITION")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
+    /// Count only in the rows of the ordinary table for which this is true: a column of that table, or an
+    /// SQL expression of its columns, such as "local". The counts of its other rows are left as they are.
+    #[arg(long, value_name = "CONDITION")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<String>,
     /// The date or time column with the day that a row counts on [default: the day of the change, in
     /// UTC: a deleted row is taken off on the day on which it is deleted].
     #[arg(long, value_name = "COLUMN")]
@@ -102,7 +108,8 @@ impl Definition {
     /// All names and expressions.
     pub fn texts(&self) -> impl Iterator<Item = String> {
         let one = [&self.name, &self.rows, &self.by].into_iter();
-        let one = one.chain(&self.when).chain(&self.day).cloned();
+        let one = one.chain(&self.when).chain(&self.only);
+        let one = one.chain(&self.day).cloned();
         one.chain(self.counts.iter().map(Count::to_string))
     }
 }
@@ -111,8 +118,9 @@ impl Definition {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Count {
-    /// The columns of the row that name the entity.
-    pub columns: Vec<String>,
+    /// The columns of the row that name the entity, if they are given. Without any, it is the only row of
+    /// the table.
+    pub columns: Option<Vec<String>>,
     pub table: String,
     pub counter: String,
     pub weight: Option<String>,
@@ -128,12 +136,17 @@ impl FromStr for Count {
             None => (text, None),
         };
         let (columns, counter) = match target.split_once(':') {
-            Some((columns, counter)) => (columns.split(',').map(str::to_owned).collect(), counter),
-            None => (Vec::new(), target),
+            Some(("", counter)) => (Some(Vec::new()), counter),
+            Some((columns, counter)) => {
+                let columns = columns.split(',').map(str::to_owned);
+                (Some(columns.collect()), counter)
+            }
+            None => (None, target),
         };
         let (table, counter) = counter.rsplit_once('.').ok_or(HELP)?;
         let [table, counter] = [table, counter].map(str::to_owned);
-        let parts = columns.iter().chain([&table, &counter]).chain(&weight);
+        let parts = columns.iter().flatten().chain([&table, &counter]);
+        let parts = parts.chain(&weight);
         let is_whole = parts.map(String::len).all(|len| len > 0);
         let count = Count {
             columns,
@@ -161,8 +174,8 @@ impl From<Count> for String {
 
 impl fmt::Display for Count {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.columns.is_empty() {
-            write!(f, "{}:", self.columns.join(","))?;
+        if let Some(columns) = &self.columns {
+            write!(f, "{}:", columns.join(","))?;
         }
         write!(f, "{}.{}", self.table, self.counter)?;
         match &self.weight {
@@ -181,26 +194,21 @@ mod tests {
         let count: Count = "post_id:blog.post_counters.score=points * 2"
             .parse()
             .unwrap();
-        assert_eq!(
-            (&*count.columns, &*count.table),
-            (&["post_id".to_owned()][..], "blog.post_counters")
-        );
+        assert_eq!(count.columns, Some(vec!["post_id".to_owned()]));
+        assert_eq!(count.table, "blog.post_counters");
         assert_eq!(
             (&*count.counter, count.weight.as_deref()),
             ("score", Some("points * 2"))
         );
-        for text in ["site_counters.hits", "a:b.c", "a,e:b.c", "a:b.c=d::bigint"] {
+        for text in [
+            "site_counters.hits",
+            ":site.hits",
+            "a,e:b.c",
+            "a:b.c=d::bigint",
+        ] {
             assert_eq!(text.parse::<Count>().unwrap().to_string(), text);
         }
-        for wrong in [
-            "",
-            "likes",
-            ":t.likes",
-            "a,:t.likes",
-            "a:.likes",
-            "a:t.",
-            "a:t.likes=",
-        ] {
+        for wrong in ["", "likes", "a,:t.likes", "a:.likes", "a:t.", "a:t.likes="] {
             assert!(wrong.parse::<Count>().is_err(), "{wrong}");
         }
     }

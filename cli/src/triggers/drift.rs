@@ -1,7 +1,7 @@
 //! The counts that are wrong: a query of them, and the statement that corrects them.
 
 use super::counting::Counting;
-use super::statement::{Rows, by, numbered, union};
+use super::statement::{Rows, by, clause, numbered, union};
 use super::target::Target;
 use crate::database::Joined;
 
@@ -32,29 +32,36 @@ impl Counting {
         let (group, names) = (self.group(target), self.counter_names(target));
         let stored = target.names.iter().map(|name| self.stored_name(name));
         let stored: Vec<_> = stored.collect();
-        let mark = |is_row: u8| match compared {
-            Compared::WithRows => format!(", {is_row} AS counted_rows"),
-            Compared::All => String::new(),
+        let marks = [
+            (compared == Compared::WithRows, "counted_rows"),
+            (target.can_lack_entities(), "kept_rows"),
+        ];
+        let marks = marks.iter().filter(|(is_needed, _)| *is_needed);
+        let marks: Vec<_> = marks.map(|(_, name)| *name).collect();
+        let mark = |rows: &str| {
+            let mark = |name: &&str| format!(", {} AS {name}", u8::from(*name == rows));
+            marks.iter().map(mark).collect::<String>()
         };
         let none = stored.iter().map(|name| format!(", 0 AS {name}"));
-        let none = none.collect::<String>() + &mark(1);
+        let none = none.collect::<String>() + &mark("counted_rows");
         let queries = target.sources.iter().enumerate().map(|(place, source)| {
             let used_as = numbered("counted", place);
             let rows = Rows {
                 name: &self.database.alias(&used_as, &self.rows),
                 from: &format!("FROM {}", self.used_as(&used_as, &self.rows)),
                 minus: false,
-                entities: source.entities(),
+                entities: target.entities(source),
             };
             self.query(target, source, &rows, &none)
         });
         let zeros = names.iter().map(|_| "0".to_owned());
         let kept = group.iter().cloned().chain(zeros);
         let kept = format!(
-            "SELECT {}{} FROM {}",
+            "SELECT {}{} FROM {}{}",
             kept.chain(names.iter().cloned()).joined(", "),
-            mark(0),
-            self.used_as("kept", &target.table)
+            mark("kept_rows"),
+            self.used_as("kept", &target.table),
+            clause(" WHERE ", self.only(target, ""), ""),
         );
         let queries: Vec<_> = queries.chain([kept]).collect();
         let sums = names.iter().chain(&stored);
@@ -62,10 +69,11 @@ impl Counting {
         let columns = group.iter().cloned().chain(sums).joined(", ");
         let differ = names.iter().zip(&stored);
         let differ = differ.map(|(name, stored)| format!("SUM({name}) <> SUM({stored})"));
-        let having = match (differ.joined(" OR "), compared) {
-            (differ, Compared::All) => differ,
-            (differ, Compared::WithRows) => format!("({differ}) AND SUM(counted_rows) > 0"),
-        };
+        let mut having = differ.joined(" OR ");
+        if !marks.is_empty() {
+            let marked = marks.iter().map(|name| format!("SUM({name}) > 0"));
+            having = format!("({having}) AND {}", marked.joined(" AND "));
+        }
         format!(
             "(SELECT {columns} FROM (\n{}\n) AS moved{} HAVING {having}) AS {DRIFT}",
             union(&queries),
@@ -86,6 +94,10 @@ impl Counting {
             self.sql.whole(format!("{DRIFT}.{name} - {DRIFT}.{stored}"))
         };
         if target.slots.is_none() {
+            let missing = |counter: &str| {
+                let [name, stored] = [self.database.quoted(counter), self.stored_name(counter)];
+                format!("({DRIFT}.{name} - {DRIFT}.{stored})")
+            };
             return self.add_to_column(target, from, DRIFT, missing);
         }
         let counts = target.names.iter().map(|counter| missing(counter));

@@ -9,9 +9,9 @@ use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
-use crate::catalogue::{Column, Table};
+use crate::catalogue::Table;
 use crate::database::Database;
-use crate::triggers::sql::TriggerSql;
+use crate::triggers::sql;
 
 /// An expression that depends on the columns of one row only, so that it has the same value when
 /// the row is inserted, deleted and counted again.
@@ -71,13 +71,13 @@ impl Expression {
     }
 
     /// The same, whose value does not depend on the session.
-    pub fn of_rows(text: &str, rows: &Table, sql: &TriggerSql, dialect: Dialect) -> Result<Self> {
-        let expression = Expression::parse(text, rows, dialect)?;
+    pub fn of_rows(text: &str, rows: &Table, dialect: Dialect) -> Result<Self> {
+        let (expression, sql) = (Expression::parse(text, rows, dialect)?, sql::of(dialect));
         for (first, _, name) in &expression.columns {
             let Some(column) = rows.column(name) else {
                 continue;
             };
-            let is_zoned = sql.zoned == Some(&*plain_type(column));
+            let is_zoned = sql.zoned == Some(&*column.plain_type());
             if is_zoned && !expression.tested.contains(first) {
                 bail!(
                     "the SQL expression {text:?} has {name}, whose value depends on the time zone of the session"
@@ -126,15 +126,6 @@ impl Expression {
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|(.., name)| &**name)
     }
-}
-
-/// `timestamp without time zone` of `timestamp(3) without time zone`.
-pub fn plain_type(column: &Column) -> String {
-    let mut sql_type = column.sql_type.to_lowercase();
-    if let (Some(begin), Some(end)) = (sql_type.find('('), sql_type.find(')')) {
-        sql_type.replace_range(begin..=end, "");
-    }
-    sql_type
 }
 
 /// A name as PostgreSQL takes it.

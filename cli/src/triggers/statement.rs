@@ -132,10 +132,6 @@ impl Counting {
             let table = self.used_as(used_as, table);
             format!("EXISTS (SELECT 1 FROM {table} WHERE {is})")
         };
-        if target.slots.is_none() {
-            let is = |alias: &str| self.is_key(&target.entity, alias, entity);
-            return vec![in_table(&target.table, &is)];
-        }
         let parents = target.parents.iter().map(|parent| {
             let (column, value) = (&target.entity[parent.column], &entity[parent.column]);
             in_table(&parent.table, &|alias| {
@@ -242,23 +238,13 @@ impl Counting {
     }
 }
 
-impl Source {
-    /// Of which entities rows count when all rows are counted again.
-    pub fn entities(&self) -> Entities {
-        match self.exists {
-            true => Entities::All,
-            false => Entities::Existing,
-        }
-    }
-}
-
 impl Target {
-    /// Of which entities a trigger counts rows. An UPDATE of an ordinary column finds no row of an
-    /// entity that is gone.
+    /// Of which entities rows count. An UPDATE of an ordinary column finds no row of an entity that is
+    /// gone.
     pub fn entities(&self, source: &Source) -> Entities {
         match self.slots {
-            Some(_) => source.entities(),
-            None => Entities::All,
+            Some(_) if !source.exists => Entities::Existing,
+            _ => Entities::All,
         }
     }
 }

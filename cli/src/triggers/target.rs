@@ -11,6 +11,8 @@ pub struct Target {
     pub entity: Vec<Column>,
     /// The day and the slot of a counter table. Otherwise the table has one row for each entity.
     pub slots: Option<[Column; 2]>,
+    /// The condition of the rows of an ordinary table in which rows are counted.
+    pub only: Option<Expression>,
     /// The counters.
     pub names: Vec<String>,
     pub sources: Vec<Source>,
@@ -68,6 +70,12 @@ impl Target {
 
     pub fn is_of(&self, other: &Table) -> bool {
         self.table.is(other)
+    }
+
+    /// Whether rows can name an entity that has no row here, or one in which they are not counted.
+    pub fn can_lack_entities(&self) -> bool {
+        let is_sure = self.sources.iter().all(|source| source.exists);
+        self.slots.is_none() && (self.only.is_some() || !is_sure)
     }
 
     /// Returns whether the entity was not counted in this counter before.

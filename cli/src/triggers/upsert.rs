@@ -21,8 +21,8 @@ impl Counting {
         let counted = target.names.iter().zip(self.counts(source, rows));
         let counted = counted.zip(&source.weights);
         let counted = counted.filter(|(_, weight)| weight.is_some());
-        let counted = counted.map(|((name, value), _)| (self.database.quoted(name), value));
-        let (names, values): (Vec<_>, Vec<_>) = counted.unzip();
+        let (counted, _): (Vec<_>, Vec<_>) = counted.unzip();
+        let (names, values): (Vec<_>, Vec<_>) = counted.into_iter().unzip();
         let mut all = self.conditions(target, source, rows);
         if !source.has_one() {
             all.push(format!("({})", not_0(values.iter().cloned())));
@@ -32,11 +32,11 @@ impl Counting {
         let on = |all| clause("\nWHERE ", all, "\n    AND ");
         if target.slots.is_none() {
             let updates = names.iter().zip(&values);
-            let updates = updates.map(|(name, value)| self.sql.update(name, name, value));
+            let updates = updates.map(|(name, value)| self.set(target, name, "", value, true));
             let keys = self.database.columns("", &target.entity).into_iter();
-            let keys = keys
-                .zip(&entity)
-                .map(|(key, value)| format!("{key} = {value}"));
+            let keys = keys.zip(&entity);
+            let keys = keys.map(|(key, value)| format!("{key} = {value}"));
+            let keys = keys.chain(self.only(target, ""));
             return format!(
                 "UPDATE {} SET {}{}",
                 self.database.table_name(&target.table),
@@ -44,6 +44,10 @@ impl Counting {
                 on(keys.chain(all).collect())
             );
         }
+        let names: Vec<_> = names
+            .iter()
+            .map(|name| self.database.quoted(name))
+            .collect();
         let row = entity.into_iter();
         let row = row.chain([self.day_of(rows.name), slot.to_owned()]);
         let row = row.chain(values.iter().cloned()).joined(", ");
@@ -87,17 +91,49 @@ impl Counting {
         value: impl Fn(&str) -> String,
     ) -> String {
         let table = self.database.table_name(&target.table);
-        let updates = target.names.iter().map(|counter| {
-            let name = self.database.quoted(counter);
-            let old = format!("{table}.{name}");
-            let set = if self.database == MYSQL { &old } else { &name };
-            self.sql.update(set, &old, &value(counter))
-        });
-        let (updates, keys) = (updates.joined(", "), self.same_key(target, &table, row));
+        let updates = target.names.iter();
+        let updates =
+            updates.map(|counter| self.set(target, counter, &table, &value(counter), false));
+        let updates = updates.joined(", ");
+        let keys = [self.same_key(target, &table, row)].into_iter();
+        let keys = keys.chain(self.only(target, &table)).joined(" AND ");
         match self.database {
             MYSQL => format!("UPDATE {table} JOIN {from} ON {keys} SET {updates}"),
             _ => format!("UPDATE {table} SET {updates}\nFROM {from} WHERE {keys}"),
         }
+    }
+
+    /// Adds a value to a counter of the row `row` of an ordinary table.
+    pub fn set(
+        &self,
+        target: &Target,
+        counter: &str,
+        row: &str,
+        value: &str,
+        is_in_trigger: bool,
+    ) -> String {
+        let sum = format!("{} + {value}", self.database.column(row, counter));
+        let sum = match target.table.range(counter) {
+            None => self.sql.whole(sum),
+            Some([least, greatest]) => {
+                let [in_trigger, elsewhere] = self.sql.overflow;
+                let fails = if is_in_trigger { in_trigger } else { elsewhere };
+                let what = format!("integer overflow of {}.{counter}", target.table);
+                let fails = fails.replace("{what}", &self.database.literal(&what));
+                let fails = fails.replace("{sum}", &sum);
+                format!(
+                    "CASE WHEN {sum} BETWEEN {least} AND {greatest} THEN {sum} ELSE {fails} END"
+                )
+            }
+        };
+        let row = if self.database == MYSQL { row } else { "" };
+        format!("{} = {sum}", self.database.column(row, counter))
+    }
+
+    /// The condition of the rows of an ordinary table in which rows are counted, if there is one.
+    pub fn only(&self, target: &Target, row: &str) -> Vec<String> {
+        let only = target.only.iter();
+        only.map(|only| only.of(row, self.database)).collect()
     }
 
     /// Adds the rows of a query to the counters `names`. `new` is what a row adds to an existing one.

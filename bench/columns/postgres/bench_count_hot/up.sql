@@ -62,11 +62,11 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_hot"() IS 'diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_hot"() FROM PUBLIC;
-UPDATE "public"."bench_hot_articles" SET "comments" = "public"."bench_hot_articles"."comments" + drift."comments" - drift."stored_comments"
+UPDATE "public"."bench_hot_articles" SET "comments" = "public"."bench_hot_articles"."comments" + (drift."comments" - drift."stored_comments")
 FROM (SELECT "id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
-    SELECT counted."article_id" AS "id", 1 AS "comments", 0 AS "stored_comments" FROM "public"."bench_hot_comments" AS counted WHERE EXISTS (SELECT 1 FROM "public"."bench_hot_articles" AS parent WHERE parent."id" = counted."article_id")
-    UNION ALL SELECT "id", 0, "comments" FROM "public"."bench_hot_articles" AS kept
-) AS moved GROUP BY "id" HAVING SUM("comments") <> SUM("stored_comments")) AS drift WHERE "public"."bench_hot_articles"."id" = drift."id";
+    SELECT counted."article_id" AS "id", 1 AS "comments", 0 AS "stored_comments", 0 AS kept_rows FROM "public"."bench_hot_comments" AS counted
+    UNION ALL SELECT "id", 0, "comments", 1 AS kept_rows FROM "public"."bench_hot_articles" AS kept
+) AS moved GROUP BY "id" HAVING (SUM("comments") <> SUM("stored_comments")) AND SUM(kept_rows) > 0) AS drift WHERE "public"."bench_hot_articles"."id" = drift."id";
 CREATE TRIGGER "bench_count_hot_insert" AFTER INSERT ON "public"."bench_hot_comments"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot"();
 CREATE TRIGGER "bench_count_hot_update" AFTER UPDATE ON "public"."bench_hot_comments"

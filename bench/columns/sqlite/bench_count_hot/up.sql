@@ -27,8 +27,8 @@ CREATE TRIGGER "bench_count_hot_replace_by_update" BEFORE UPDATE ON "bench_hot_c
 END;
 
 -- Counts the existing rows: adds the difference between the rows and the counters.
-UPDATE "bench_hot_articles" SET "comments" = CASE typeof("bench_hot_articles"."comments" + CASE typeof(drift."comments" - drift."stored_comments") WHEN 'integer' THEN drift."comments" - drift."stored_comments" ELSE abs(-9223372036854775807 - 1) END) WHEN 'integer' THEN "bench_hot_articles"."comments" + CASE typeof(drift."comments" - drift."stored_comments") WHEN 'integer' THEN drift."comments" - drift."stored_comments" ELSE abs(-9223372036854775807 - 1) END ELSE abs(-9223372036854775807 - 1) END
+UPDATE "bench_hot_articles" SET "comments" = CASE typeof("bench_hot_articles"."comments" + (drift."comments" - drift."stored_comments")) WHEN 'integer' THEN "bench_hot_articles"."comments" + (drift."comments" - drift."stored_comments") ELSE abs(-9223372036854775807 - 1) END
 FROM (SELECT "id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
-    SELECT counted."article_id" AS "id", 1 AS "comments", 0 AS "stored_comments" FROM "bench_hot_comments" AS counted WHERE EXISTS (SELECT 1 FROM "bench_hot_articles" AS parent WHERE parent."id" = counted."article_id")
-    UNION ALL SELECT "id", 0, "comments" FROM "bench_hot_articles" AS kept
-) AS moved GROUP BY "id" HAVING SUM("comments") <> SUM("stored_comments")) AS drift WHERE "bench_hot_articles"."id" = drift."id";
+    SELECT counted."article_id" AS "id", 1 AS "comments", 0 AS "stored_comments", 0 AS kept_rows FROM "bench_hot_comments" AS counted
+    UNION ALL SELECT "id", 0, "comments", 1 AS kept_rows FROM "bench_hot_articles" AS kept
+) AS moved GROUP BY "id" HAVING (SUM("comments") <> SUM("stored_comments")) AND SUM(kept_rows) > 0) AS drift WHERE "bench_hot_articles"."id" = drift."id";

@@ -49,7 +49,6 @@ LOCK TABLES
     `bench_post_tags` AS `counted_bench_post_tags` READ,
     `bench_post_tags` WRITE,
     `bench_posts` AS `kept_bench_posts` READ,
-    `bench_posts` AS `parent_bench_posts` READ,
     `bench_posts` WRITE,
     `bench_tag_counters` AS `kept_bench_tag_counters` READ,
     `bench_tag_counters` WRITE,
@@ -59,7 +58,7 @@ LOCK TABLES
 UPDATE `bench_posts` JOIN (SELECT `id`, SUM(`tag_count`) AS `tag_count`, SUM(`stored_tag_count`) AS `stored_tag_count` FROM (
     SELECT `counted_bench_post_tags`.`post_id` AS `id`, 1 AS `tag_count`, 0 AS `stored_tag_count` FROM `bench_post_tags` AS `counted_bench_post_tags`
     UNION ALL SELECT `id`, 0, `tag_count` FROM `bench_posts` AS `kept_bench_posts`
-) AS moved GROUP BY `id` HAVING SUM(`tag_count`) <> SUM(`stored_tag_count`)) AS drift ON `bench_posts`.`id` = drift.`id` SET `bench_posts`.`tag_count` = `bench_posts`.`tag_count` + drift.`tag_count` - drift.`stored_tag_count`;
+) AS moved GROUP BY `id` HAVING SUM(`tag_count`) <> SUM(`stored_tag_count`)) AS drift ON `bench_posts`.`id` = drift.`id` SET `bench_posts`.`tag_count` = `bench_posts`.`tag_count` + (drift.`tag_count` - drift.`stored_tag_count`);
 INSERT INTO `bench_tag_counters` (`tag_id`, `day`, `slot`, `usage_count`)
 SELECT `tag_id`, DATE '1970-01-01', 0, drift.`usage_count` - drift.`stored_usage_count` FROM (SELECT `tag_id`, SUM(`usage_count`) AS `usage_count`, SUM(`stored_usage_count`) AS `stored_usage_count` FROM (
     SELECT `counted_bench_post_tags`.`tag_id`, 1 AS `usage_count`, 0 AS `stored_usage_count` FROM `bench_post_tags` AS `counted_bench_post_tags`

@@ -95,7 +95,7 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_post_tags"() IS 'diesel_counters: {"name":"bench_count_post_tags","rows":"bench_post_tags","count":["post_id:bench_posts.tag_count","tag_id:bench_tag_counters.usage_count"],"by":"1","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_post_tags"() FROM PUBLIC;
-UPDATE "public"."bench_posts" SET "tag_count" = "public"."bench_posts"."tag_count" + drift."tag_count" - drift."stored_tag_count"
+UPDATE "public"."bench_posts" SET "tag_count" = "public"."bench_posts"."tag_count" + (drift."tag_count" - drift."stored_tag_count")
 FROM (SELECT "id", SUM("tag_count") AS "tag_count", SUM("stored_tag_count") AS "stored_tag_count" FROM (
     SELECT counted."post_id" AS "id", 1 AS "tag_count", 0 AS "stored_tag_count" FROM "public"."bench_post_tags" AS counted
     UNION ALL SELECT "id", 0, "tag_count" FROM "public"."bench_posts" AS kept

@@ -43,7 +43,7 @@ CREATE TRIGGER "bench_count_post_tags_replace_by_update" BEFORE UPDATE ON "bench
 END;
 
 -- Counts the existing rows: adds the difference between the rows and the counters.
-UPDATE "bench_posts" SET "tag_count" = CASE typeof("bench_posts"."tag_count" + CASE typeof(drift."tag_count" - drift."stored_tag_count") WHEN 'integer' THEN drift."tag_count" - drift."stored_tag_count" ELSE abs(-9223372036854775807 - 1) END) WHEN 'integer' THEN "bench_posts"."tag_count" + CASE typeof(drift."tag_count" - drift."stored_tag_count") WHEN 'integer' THEN drift."tag_count" - drift."stored_tag_count" ELSE abs(-9223372036854775807 - 1) END ELSE abs(-9223372036854775807 - 1) END
+UPDATE "bench_posts" SET "tag_count" = CASE typeof("bench_posts"."tag_count" + (drift."tag_count" - drift."stored_tag_count")) WHEN 'integer' THEN "bench_posts"."tag_count" + (drift."tag_count" - drift."stored_tag_count") ELSE abs(-9223372036854775807 - 1) END
 FROM (SELECT "id", SUM("tag_count") AS "tag_count", SUM("stored_tag_count") AS "stored_tag_count" FROM (
     SELECT counted."post_id" AS "id", 1 AS "tag_count", 0 AS "stored_tag_count" FROM "bench_post_tags" AS counted
     UNION ALL SELECT "id", 0, "tag_count" FROM "bench_posts" AS kept

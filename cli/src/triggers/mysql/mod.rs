@@ -153,7 +153,6 @@ pub fn up(plans: &[Plan]) -> String {
             for place in 0..target.sources.len() {
                 tables.push(read(&numbered("counted", place), &counting.rows));
                 let parents = target.parents.iter().map(|parent| &parent.table);
-                let parents = parents.chain(target.slots.is_none().then_some(&target.table));
                 tables.extend(parents.map(|parent| read(&numbered("parent", place), parent)));
             }
         }

@@ -126,14 +126,18 @@ fn add(counting: &Counting, target: &Target, sums: impl Fn(Option<&str>) -> Stri
     if target.slots.is_some() {
         return counting.add(target, &sums(Some("counting_slot")));
     }
-    let names = counting.counter_names(target).into_iter();
-    let updates = names.map(|name| format!("{name} = kept.{name} + counting_sums.{name}"));
+    let updates = target.names.iter().map(|counter| {
+        let value = POSTGRES.column("counting_sums", counter);
+        counting.set(target, counter, "kept", &value, true)
+    });
+    let keys = [counting.same_key(target, "kept", "counting_sums")].into_iter();
+    let keys = keys.chain(counting.only(target, "kept"));
     format!(
         "FOR counting_sums IN\n{}\nLOOP\n    UPDATE {} AS kept SET {} WHERE {};\nEND LOOP",
         in_lines(&sums(None), 4),
         POSTGRES.table_name(&target.table),
         updates.joined(", "),
-        counting.same_key(target, "kept", "counting_sums"),
+        keys.joined(" AND "),
     )
 }
 

@@ -28,6 +28,9 @@ pub struct TriggerSql {
     pub sum: &'static str,
     /// An integer, or an error if the value has become another type.
     pub whole: &'static str,
+    /// An error that names the counter `{what}`, whose column cannot hold `{sum}`: in a trigger, and
+    /// elsewhere.
+    pub overflow: [&'static str; 2],
     /// Whether the new value is another one than the old one.
     pub differs: fn(new: &str, old: &str) -> String,
     /// Statements that fail for an expression `{expression}` of the table `{rows}` that has not the

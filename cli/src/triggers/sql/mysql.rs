@@ -22,6 +22,8 @@ pub const SQL: TriggerSql = TriggerSql {
     weight: "COALESCE(CAST({} AS DECIMAL(65, 0)), 0)",
     sum: "SUM({})",
     whole: "{}",
+    // A server that is not in strict mode would store the nearest number. The error has the column.
+    overflow: ["9223372036854775807 * (2 * CAST({sum} AS SIGNED))"; 2],
     differs: |new, old| format!("NOT (CAST({new} AS BINARY) <=> CAST({old} AS BINARY))"),
     // A stored column requires that.
     try_expression: [

@@ -17,6 +17,7 @@ pub const SQL: TriggerSql = TriggerSql {
     weight: "COALESCE(CAST({} AS BIGINT), 0)",
     sum: "CAST(SUM({}) AS BIGINT)",
     whole: "{}",
+    overflow: ["CAST({what} || ': ' || ({sum}) AS INTEGER)"; 2],
     differs: |new, old| format!("{new} IS DISTINCT FROM {old}"),
     // An index requires that.
     try_expression: [

@@ -22,6 +22,10 @@ pub const SQL: TriggerSql = TriggerSql {
     sum: "CASE typeof(SUM({})) WHEN 'integer' THEN SUM({}) ELSE abs(-9223372036854775807 - 1) END",
     // `abs` of the least integer fails with "integer overflow".
     whole: "CASE typeof({}) WHEN 'integer' THEN {} ELSE abs(-9223372036854775807 - 1) END",
+    overflow: [
+        "RAISE(ABORT, {what})",
+        "abs(-9223372036854775807 - 1)",
+    ],
     differs: |new, old| format!("{new} COLLATE BINARY IS NOT {old}"),
     // An index requires that. Functions of time are checked when they are called.
     try_expression: [

@@ -1,6 +1,8 @@
 //! Counts in ordinary columns, beside counts in slots.
 
 use crate::behaviour::{Execute, words};
+use diesel::connection::SimpleConnection;
+use diesel_counters::is_overflow;
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 use tempfile::tempdir;
 
@@ -181,6 +183,7 @@ fn a_column_that_cannot_be_counted_in_is_refused() {
     database.execute(TABLES);
     database.execute(
         "ALTER TABLE posts ADD COLUMN stars BIGINT NOT NULL DEFAULT 5;
+         ALTER TABLE posts ADD COLUMN mean REAL NOT NULL DEFAULT 0;
          CREATE VIEW post_statistics AS SELECT id, tag_count FROM posts",
     );
     refuses(
@@ -188,15 +191,62 @@ fn a_column_that_cannot_be_counted_in_is_refused() {
         "post_tags",
         "
         post_id:posts.stars                | posts.stars has the default
-        post_id:posts.views                | counted in is BIGINT NOT NULL DEFAULT 0
+        post_id:posts.mean                 | counted in is an integer NOT NULL DEFAULT 0
+        :posts.views                       | the only row of posts, which has several rows
         post_id:posts.likes                | posts.likes may be NULL
         post_id:posts.loves                | posts has no column loves to count in
         post_id,tag_id:posts.tag_count     | counts for each id
         post_id:post_statistics.tag_count  | there is no ordinary table post_statistics",
     );
+    let only = "tag_id:tag_counters.usages --only usages | --only is a condition of the row";
+    refuses(&database, "post_tags", only);
     for rows in ["post_tag", "post_statistics"] {
         let why = format!("post_id:posts.tag_count | there is no ordinary table {rows}");
         refuses(&database, rows, &why);
+    }
+}
+
+/// The database stores no other number in place of the count, whatever its mode.
+#[test]
+fn a_row_that_a_column_cannot_count_is_refused() {
+    let sizes: &[(&str, i64, i64)] = match BACKEND {
+        "mysql" => &[
+            ("TINYINT", -128, 127),
+            ("SMALLINT UNSIGNED", 0, 65_535),
+            ("MEDIUMINT", -8_388_608, 8_388_607),
+            ("INT UNSIGNED", 0, 4_294_967_295),
+            ("BIGINT UNSIGNED", 0, i64::MAX),
+        ],
+        _ => &[
+            ("SMALLINT", -32_768, 32_767),
+            ("INTEGER", -2_147_483_648, 2_147_483_647),
+        ],
+    };
+    for (sql_type, least, greatest) in sizes {
+        let database = TestDatabase::create();
+        database.execute(&format!(
+            "CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, likes {sql_type} NOT NULL DEFAULT 0);
+             CREATE TABLE gifts (id BIGINT NOT NULL PRIMARY KEY, post_id BIGINT NOT NULL, likes BIGINT NOT NULL);
+             INSERT INTO posts (id) VALUES (1)"
+        ));
+        let words = "count_gifts --rows gifts --count post_id:posts.likes=likes";
+        let (ran, _) = generate_triggers(&database, words, &[]);
+        let conn = &mut open(&database);
+        if BACKEND == "mysql" {
+            conn.run("SET sql_mode = ''");
+        }
+        conn.run(ran.json()["up"].as_str().unwrap());
+        for (all, one) in [(greatest, 1), (least, -1)] {
+            conn.run(&format!("INSERT INTO gifts VALUES (1, 1, {all})"));
+            let insert = format!("INSERT INTO gifts VALUES (2, 1, {one})");
+            let error = conn.batch_execute(&insert).unwrap_err();
+            assert!(error.to_string().contains("likes"), "{sql_type}: {error}");
+            assert!(is_overflow(&error), "{sql_type}: {error}");
+            let likes = format!("SELECT CAST(likes AS {}) FROM posts", integer());
+            assert_eq!(number(&likes, conn), *all, "{sql_type}");
+            conn.run("DELETE FROM gifts");
+        }
+        database.assert_agrees();
     }
 }
 

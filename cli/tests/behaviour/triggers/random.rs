@@ -1,49 +1,87 @@
 //! Random statements on several connections, compared with the rows after each transaction.
 
-use crate::behaviour::words;
-use std::thread;
+use std::{env, fs, thread};
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use rand::prelude::*;
 use rand::rngs::StdRng;
 
-use super::{COUNTS, number, open};
+use super::{create_triggers, number, open};
 use crate::{BACKEND, Conn, TestDatabase};
-
-const WHEN: [&str; 2] = ["--when", "approved AND stars <> 3"];
 
 #[test]
 fn counts_equal_the_rows_after_each_transaction() {
     for is_rows_first in [true, false] {
-        let database = counted(is_rows_first, &WHEN);
-        run(&database, false, is_rows_first);
+        run(&counted(is_rows_first, false), false, is_rows_first);
     }
 }
 
 #[test]
 fn days_equal_those_of_the_rows_after_each_transaction() {
-    let by_day = [&WHEN[..], &["--day", "created_at"]].concat();
     for is_rows_first in [true, false] {
-        let database = counted(is_rows_first, &by_day);
-        run(&database, true, is_rows_first);
+        run(&counted(is_rows_first, true), true, is_rows_first);
     }
 }
 
-/// The tables, whose rows count in slots and in columns.
-fn counted(is_rows_first: bool, options: &[&str]) -> TestDatabase {
+/// The likes of an article count in slots, in columns of all sizes, and in the only row of a table. Those of
+/// some articles count in another column, and an owner has those of all articles.
+const DEFINITIONS: &str = r#"
+    [[trigger]]
+    name = "count_likes"
+    rows = "article_likes"
+    count = [
+        "article_id:article_counters.likes", "article_id:article_counters.comments=stars",
+        "user_id:user_counters.stars=stars", "site_counters.likes",
+        "article_id:articles.like_count", "user_id:users.stars=stars", ":site.likes",
+    ]
+    when = "approved AND stars <> 3"
+    day = "created_at"
+
+    [[trigger]]
+    name = "count_local"
+    rows = "article_likes"
+    count = ["article_id:articles.local_count"]
+    only = "id <> 3"
+
+    [[trigger]]
+    name = "count_owned"
+    rows = "articles"
+    count = ["owner_id:owners.likes"]
+    by = "like_count"
+"#;
+
+fn counted(is_rows_first: bool, by_day: bool) -> TestDatabase {
     let database = super::tables(is_rows_first);
     database.execute(
-        "ALTER TABLE articles ADD COLUMN like_count BIGINT NOT NULL DEFAULT 0;
-         ALTER TABLE users ADD COLUMN stars BIGINT NOT NULL DEFAULT 0",
+        "CREATE TABLE owners (id BIGINT NOT NULL PRIMARY KEY, likes BIGINT NOT NULL DEFAULT 0);
+         CREATE TABLE site (id BIGINT NOT NULL PRIMARY KEY, likes INTEGER NOT NULL DEFAULT 0);
+         INSERT INTO owners (id) VALUES (1);
+         INSERT INTO site (id) VALUES (7);
+         ALTER TABLE articles ADD COLUMN owner_id BIGINT NOT NULL DEFAULT 1;
+         ALTER TABLE articles ADD COLUMN like_count INTEGER NOT NULL DEFAULT 0;
+         ALTER TABLE articles ADD COLUMN local_count SMALLINT NOT NULL DEFAULT 0;
+         ALTER TABLE users ADD COLUMN stars SMALLINT NOT NULL DEFAULT 0;
+         UPDATE articles SET local_count = 77 WHERE id = 3",
     );
-    let columns = words("--count article_id:articles.like_count --count user_id:users.stars=stars");
-    super::counted(&database, &[&COUNTS[..], &columns, options].concat());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("counters.toml");
+    let definitions = match by_day {
+        true => DEFINITIONS.to_owned(),
+        false => DEFINITIONS.replace("day = \"created_at\"", ""),
+    };
+    fs::write(&file, definitions).unwrap();
+    create_triggers(&database, &format!("--file {}", file.display()), &[]);
     database
 }
 
 const THREADS: u64 = 4;
-const TRANSACTIONS: u64 = 150;
+
+/// Of each thread. A transaction has four statements on average.
+fn transactions_of_a_thread() -> u64 {
+    let given = env::var("RANDOM_TRANSACTIONS");
+    given.map_or(150, |number| number.parse().unwrap())
+}
 
 fn run(database: &TestDatabase, by_day: bool, is_rows_first: bool) {
     let first: u64 = rand::random();
@@ -60,7 +98,7 @@ fn run(database: &TestDatabase, by_day: bool, is_rows_first: bool) {
     let [committed, failed] = outcomes;
     println!("{BACKEND} rows first {is_rows_first}: {committed} committed, {failed} failed");
     // Transactions that write the same rows fail, most of all where gaps are locked.
-    assert!(committed > TRANSACTIONS, "{failed} failed");
+    assert!(committed > transactions_of_a_thread(), "{failed} failed");
     database.assert_agrees();
     database.command("check article_counters").works();
 }
@@ -70,7 +108,8 @@ fn transactions(database: &TestDatabase, by_day: bool, seed: u64) -> [u64; 2] {
     let conn = &mut open(database);
     let rng = &mut StdRng::seed_from_u64(seed);
     let (mut committed, mut log) = (0, Vec::new());
-    for _ in 0..TRANSACTIONS {
+    let transactions = transactions_of_a_thread();
+    for _ in 0..transactions {
         log.clear();
         match transaction(rng, &mut log, conn) {
             Ok(()) => committed += 1,
@@ -79,7 +118,7 @@ fn transactions(database: &TestDatabase, by_day: bool, seed: u64) -> [u64; 2] {
         let wrong = number(&wrong_counts(by_day), conn);
         assert_eq!(wrong, 0, "seed {seed}, after {}", log.join("; "));
     }
-    [committed, TRANSACTIONS - committed]
+    [committed, transactions - committed]
 }
 
 fn transaction(rng: &mut StdRng, log: &mut Vec<String>, conn: &mut Conn) -> QueryResult<()> {
@@ -221,11 +260,17 @@ fn wrong_counts(by_day: bool) -> String {
         ),
         of(days, user, "stars", user, "stars FROM user_counters"),
         of(days, "0", "1", "0", "likes FROM site_counters"),
+        of(none, "0", "1", "0", "likes FROM site"),
+        "SELECT owner_id AS k, 0 AS d, like_count AS n FROM articles
+         UNION ALL SELECT id, 0, -likes FROM owners"
+            .to_owned(),
+        "SELECT article_id AS k, 0 AS d, 1 AS n FROM article_likes
+         WHERE article_id <> 3 UNION ALL SELECT id, 0, -local_count FROM articles WHERE id <> 3
+         UNION ALL SELECT 3, 0, local_count FROM articles WHERE local_count NOT IN (0, 77) AND id = 3"
+            .to_owned(),
     ];
     let counters = counters.iter().enumerate().map(|(i, rows)| {
-        format!(
-            "SELECT {i} AS c, k, d FROM ({rows}) AS counter_{i} GROUP BY k, d HAVING SUM(n) <> 0"
-        )
+        format!("SELECT {i} AS c, k FROM ({rows}) AS counter_{i} GROUP BY k, d HAVING SUM(n) <> 0")
     });
     let counters: Vec<_> = counters.collect();
     format!(

@@ -24,7 +24,7 @@ ON DUPLICATE KEY UPDATE `likes` = `article_counters`.`likes` + VALUES(`likes`);
 UPDATE `articles` JOIN (SELECT `id`, SUM(`like_count`) AS `like_count`, SUM(`stored_like_count`) AS `stored_like_count` FROM (
     SELECT `counted_article_likes`.`article_id` AS `id`, 1 AS `like_count`, 0 AS `stored_like_count` FROM `article_likes` AS `counted_article_likes`
     UNION ALL SELECT `id`, 0, `like_count` FROM `articles` AS `kept_articles`
-) AS moved GROUP BY `id` HAVING SUM(`like_count`) <> SUM(`stored_like_count`)) AS drift ON `articles`.`id` = drift.`id` SET `articles`.`like_count` = `articles`.`like_count` + drift.`like_count` - drift.`stored_like_count`;
+) AS moved GROUP BY `id` HAVING SUM(`like_count`) <> SUM(`stored_like_count`)) AS drift ON `articles`.`id` = drift.`id` SET `articles`.`like_count` = `articles`.`like_count` + (drift.`like_count` - drift.`stored_like_count`);
 
 DROP TRIGGER IF EXISTS `count_article_likes_lock_insert`;
 CREATE TRIGGER `count_article_likes_lock_insert` BEFORE INSERT ON `article_likes` FOR EACH ROW

@@ -101,7 +101,7 @@ SELECT "article_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current
     UNION ALL SELECT "article_id", 0, "likes" FROM "public"."article_counters" AS kept
 ) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes")) AS drift ORDER BY "article_id"
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
-UPDATE "public"."articles" SET "like_count" = "public"."articles"."like_count" + drift."like_count" - drift."stored_like_count"
+UPDATE "public"."articles" SET "like_count" = "public"."articles"."like_count" + (drift."like_count" - drift."stored_like_count")
 FROM (SELECT "id", SUM("like_count") AS "like_count", SUM("stored_like_count") AS "stored_like_count" FROM (
     SELECT counted."article_id" AS "id", 1 AS "like_count", 0 AS "stored_like_count" FROM "public"."article_likes" AS counted
     UNION ALL SELECT "id", 0, "like_count" FROM "public"."articles" AS kept
