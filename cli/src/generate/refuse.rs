@@ -62,10 +62,7 @@ pub fn order(plans: &[Plan]) -> Result<()> {
 }
 
 /// A counter equals the rows of one definition: another one would set it to its own rows.
-pub fn second_definitions(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
-    let known = definitions(conn)?.into_iter();
-    let known = known.filter_map(|other| Counting::new(other.definition, conn).ok());
-    let known: Vec<_> = known.collect();
+pub fn second_definitions(plans: &[Plan], known: &[Counting]) -> Result<()> {
     for (i, plan) in plans.iter().enumerate() {
         let before = plans[..i].iter().map(|plan| &plan.counting);
         for other in known.iter().chain(before) {

@@ -10,10 +10,11 @@ use diesel::sql_types::BigInt;
 use serde::Deserialize;
 
 use super::refuse;
+use crate::database::{Joined, SQLITE};
 use crate::options::Options;
 use crate::output::printable;
 use crate::sql::sql;
-use crate::triggers::{Counting, Definition, Plan, migration};
+use crate::triggers::{self, Counting, Definition, Plan, migration, order};
 
 /// Print a migration with triggers that count the rows of tables.
 ///
@@ -65,7 +66,11 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
     }
     refuse::order(&plans)?;
     refuse::names(&plans, conn)?;
-    refuse::second_definitions(&plans, conn)?;
+    let known = triggers::definitions(conn)?.into_iter();
+    let known = known.filter_map(|other| Counting::new(other.definition, conn).ok());
+    let known: Vec<_> = known.collect();
+    refuse::second_definitions(&plans, &known)?;
+    let locks = locks(&plans, &known)?;
     let (mut own_triggers, mut counters) = (Vec::new(), Vec::new());
     for plan in &plans {
         let counting = &plan.counting;
@@ -93,7 +98,33 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
             counters.join(", ")
         ));
     }
-    Ok(migration(&plans))
+    Ok(migration(&plans, &locks))
+}
+
+/// A comment with the order in which rows are locked, if programs lock some of them too. SQLite has one
+/// writer.
+fn locks(plans: &[Plan], known: &[Counting]) -> Result<String> {
+    if plans[0].counting.database == SQLITE {
+        return Ok(String::new());
+    }
+    let all: Vec<_> = known
+        .iter()
+        .chain(plans.iter().map(|plan| &plan.counting))
+        .collect();
+    let tables = match order(&known.iter().collect::<Vec<_>>()) {
+        Ok(_) => order(&all)?,
+        // Others were generated before this was refused.
+        Err(_) => return Ok(String::new()),
+    };
+    let mut targets = plans.iter().flat_map(|plan| &plan.counting.targets);
+    if targets.all(|target| target.slots.is_some()) {
+        return Ok(String::new());
+    }
+    let tables = tables.iter().map(|table| table.to_string());
+    Ok(format!(
+        "-- Rows are locked in this order, as the program must lock them: {}.\n",
+        tables.joined(", ")
+    ))
 }
 
 fn note(text: &str) {

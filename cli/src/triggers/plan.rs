@@ -49,8 +49,8 @@ impl Plan {
     }
 }
 
-/// The statements of a migration, and those that undo it.
-pub fn migration(plans: &[Plan]) -> [String; 2] {
+/// The statements of a migration, below a comment, and those that undo it.
+pub fn migration(plans: &[Plan], comment: &str) -> [String; 2] {
     let up = match plans[0].counting.database.0 {
         Dialect::PostgreSql => postgres::up(plans),
         Dialect::MySql => mysql::up(plans),
@@ -61,5 +61,5 @@ pub fn migration(plans: &[Plan]) -> [String; 2] {
         let triggers: String = triggers.map(|trigger| &*trigger.drop).collect();
         triggers + &stored::drop(&plan.counting)
     });
-    [up, down.collect()]
+    [comment.to_owned() + &up, down.collect()]
 }

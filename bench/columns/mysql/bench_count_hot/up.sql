@@ -1,3 +1,4 @@
+-- Rows are locked in this order, as the program must lock them: bench_hot_comments, bench_hot_articles.
 -- Counts the rows of bench_hot_comments in bench_hot_articles.comments.
 
 CREATE OR REPLACE VIEW `bench_count_hot` AS SELECT '{"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;

@@ -1,3 +1,4 @@
+-- Rows are locked in this order, as the program must lock them: bench_hot_comments, bench_hot_articles.
 DO $diesel_counters$ DECLARE
     counting_path TEXT := pg_catalog.current_setting('search_path');
     counting_security TEXT := pg_catalog.current_setting('row_security');

@@ -1,3 +1,4 @@
+-- Rows are locked in this order, as the program must lock them: bench_post_tags, bench_posts, bench_tag_counters.
 -- Counts the rows of bench_post_tags in bench_posts.tag_count, bench_tag_counters.usage_count.
 
 CREATE OR REPLACE VIEW `bench_count_post_tags` AS SELECT '{"name":"bench_count_post_tags","rows":"bench_post_tags","count":["post_id:bench_posts.tag_count","tag_id:bench_tag_counters.usage_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;

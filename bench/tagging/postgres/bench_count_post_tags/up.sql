@@ -1,3 +1,4 @@
+-- Rows are locked in this order, as the program must lock them: bench_post_tags, bench_posts, bench_tag_counters.
 DO $diesel_counters$ DECLARE
     counting_path TEXT := pg_catalog.current_setting('search_path');
     counting_security TEXT := pg_catalog.current_setting('row_security');

@@ -9,7 +9,7 @@ use super::counting::Counting;
 use super::plan::Plan;
 use super::statement::{NEW, OLD, Rows, numbered, statements};
 use super::stored;
-use super::target::Source;
+use super::target::{Source, Target};
 use super::trigger::Trigger;
 use crate::catalogue::Table;
 use crate::database::{Joined, MYSQL};
@@ -89,11 +89,28 @@ fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
     trigger(counting, &what, &runs, &counting.rows.name, all.collect())
 }
 
-/// Locks the rows that an AFTER trigger will update. Otherwise the foreign key share-locks them first,
-/// and two statements that wait for each other to end that deadlock.
+impl Counting {
+    /// The targets that a BEFORE trigger locks: those that a foreign key of the rows refers to, and those
+    /// before them. Otherwise the foreign key share-locks their rows first, and two statements that wait for
+    /// each other to end that deadlock.
+    pub fn locked_before(&self) -> impl Iterator<Item = &Target> {
+        let is_sure = |target: &Target| target.sources.iter().any(|source| source.exists);
+        let in_column = |target: &&Target| target.slots.is_none();
+        let last = self
+            .targets
+            .iter()
+            .rposition(|target| target.slots.is_none() && is_sure(target));
+        let until = last.map_or(0, |last| last + 1);
+        self.targets[..until].iter().filter(in_column)
+    }
+}
+
+/// Locks the rows that an AFTER trigger will update.
 fn lock(counting: &Counting, event: &str) -> Option<Trigger> {
-    let sources = counting.sources();
-    let sources = sources.filter(|(target, source)| target.slots.is_none() && source.exists);
+    let sources = counting.locked_before().flat_map(|target| {
+        let sources = target.sources.iter();
+        sources.map(move |source| (target, source))
+    });
     let locks = sources.map(|(target, source)| {
         let row = |row| format!("({})", counting.entity_of(source, row).join(", "));
         let rows = match event {

@@ -1,3 +1,4 @@
+-- Rows are locked in this order, as the program must lock them: article_likes, articles, article_counters.
 -- Counts the rows of article_likes in article_counters.likes, articles.like_count.
 
 CREATE OR REPLACE VIEW `count_article_likes` AS SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;

@@ -1,0 +1,139 @@
+//! The order in which triggers lock rows. Two transactions that lock rows of two tables in different orders
+//! can wait for each other.
+
+use std::collections::VecDeque;
+
+use anyhow::{Result, bail};
+use diesel_counters::Dialect;
+
+use super::counting::Counting;
+use super::target::Target;
+use crate::catalogue::Table;
+use crate::database::Joined;
+
+/// One statement locks a row of the first table, and then one of the second.
+struct Before<'c> {
+    tables: [&'c Table; 2],
+    /// The table that the statement writes.
+    rows: &'c Table,
+}
+
+/// The tables in the order in which the triggers of these definitions lock their rows, with those of the
+/// counted rows.
+///
+/// # Errors
+///
+/// If there is no such order.
+pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
+    let mut tables: Vec<&Table> = Vec::new();
+    let mut before: Vec<Before> = Vec::new();
+    for counting in all {
+        let rows = &counting.rows;
+        let mut locked = Vec::new();
+        lock(rows, None, all, &[], &mut locked);
+        for (i, second) in locked.iter().copied().enumerate() {
+            for first in &locked[..i] {
+                if let Some(others) = path(second, first, &before) {
+                    let names = others.iter().map(|before| before.tables[1].to_string());
+                    bail!(
+                        "a row of {rows} locks a row of {first} before one of {second}, and a row of {} locks \
+                         {second} before {}: two transactions could wait for each other. Write the counts in \
+                         the same order in all definitions",
+                        others[0].rows,
+                        names.joined(" before ")
+                    );
+                }
+                let tables = [*first, second];
+                before.push(Before { tables, rows });
+            }
+            push(second, &mut tables);
+        }
+    }
+    let mut order: Vec<&Table> = Vec::new();
+    while !tables.is_empty() {
+        let is_first = |table: &&Table| {
+            let mut others = tables.iter();
+            !others.any(|other| path(other, table, &before).is_some())
+        };
+        // There is one, because no table is before itself.
+        let place = tables.iter().position(is_first).unwrap_or_default();
+        order.push(tables.remove(place));
+    }
+    Ok(order)
+}
+
+/// Adds the tables whose rows a statement locks that writes rows of a table, each once. `changed` is what it
+/// changes in these rows, and `within` the tables that are being written, if it is a trigger's.
+fn lock<'c>(
+    rows: &'c Table,
+    changed: Option<&[String]>,
+    all: &[&'c Counting],
+    within: &[&'c Table],
+    locked: &mut Vec<&'c Table>,
+) {
+    push(rows, locked);
+    if has(within, rows) {
+        return;
+    }
+    let within = &[within, &[rows]].concat();
+    let of_rows = all
+        .iter()
+        .copied()
+        .filter(|counting| counting.rows.is(rows));
+    let mut run: Vec<_> = of_rows.collect();
+    let dialect = run.first().map(|counting| counting.database.0);
+    if dialect == Some(Dialect::PostgreSql) {
+        run.sort_by_key(|counting| &counting.definition.name);
+    }
+    if dialect == Some(Dialect::MySql) && changed.is_none() {
+        let before = run.iter().flat_map(|counting| counting.locked_before());
+        before.for_each(|target| push(&target.table, locked));
+    }
+    for counting in run {
+        let is_changed = |target: &&Target| {
+            let mut columns = target
+                .sources
+                .iter()
+                .flat_map(|source| counting.columns(source));
+            changed
+                .is_none_or(|names| columns.any(|column| names.iter().any(|name| name == column)))
+        };
+        for target in counting.targets.iter().filter(is_changed) {
+            lock(&target.table, Some(&target.names), all, within, locked);
+        }
+    }
+}
+
+fn has(tables: &[&Table], table: &Table) -> bool {
+    tables.iter().any(|other| other.is(table))
+}
+
+fn push<'c>(table: &'c Table, tables: &mut Vec<&'c Table>) {
+    if !has(tables, table) {
+        tables.push(table);
+    }
+}
+
+/// The shortest way from a table to one that is locked after it.
+fn path<'b, 'c>(
+    from: &'c Table,
+    to: &Table,
+    before: &'b [Before<'c>],
+) -> Option<Vec<&'b Before<'c>>> {
+    let mut paths = VecDeque::from([(from, Vec::new())]);
+    let mut seen = vec![from];
+    while let Some((table, path)) = paths.pop_front() {
+        for next in before.iter().filter(|next| next.tables[0].is(table)) {
+            let path = [&*path, &[next]].concat();
+            let table = next.tables[1];
+            if table.is(to) {
+                return Some(path);
+            }
+            if !has(&seen, table) {
+                seen.push(table);
+                paths.push_back((table, path));
+            }
+        }
+    }
+    None
+}
