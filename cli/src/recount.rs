@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use diesel::connection::SimpleConnection;
+use diesel::connection::{Connection, SimpleConnection};
 use diesel_counters::Dialect;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::json;
 
@@ -13,12 +14,15 @@ use crate::connection::{AnyConnection, connect};
 use crate::options::Options;
 use crate::output::{printable, thousands};
 use crate::partition::merged_slot;
-use crate::triggers::{Compared, Counting, Recount as Statements, Stored, Wrong, definitions};
+use crate::triggers::{
+    Compared, Counting, Existing, Recount as Statements, Stored, Wrong, definitions, replace,
+};
 
 /// Correct the counters of triggers by counting their rows again.
 ///
 /// It compares the counters with the rows that `generate trigger` was told to count, and adds what
-/// is missing. Programs can write the rows and count at the same time.
+/// is missing, in short transactions. Programs can write the rows and count at the same time. If it is
+/// stopped, run it again.
 #[derive(Args)]
 #[command(after_help = "Examples:
   diesel-counters recount --dry-run
@@ -71,7 +75,7 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     }
     let (mut triggers, mut failed) = (Vec::new(), Vec::new());
     for (name, counting) in all {
-        match counting.and_then(|counting| recount(&counting, &args, options, conn)) {
+        match counting.and_then(|counting| recount(counting, &args, options, conn)) {
             Ok(recounted) => triggers.push(recounted),
             Err(error) => failed.push(format!("{name}: {error:#}")),
         }
@@ -101,27 +105,42 @@ fn counting(stored: Stored, conn: &mut AnyConnection) -> Result<Counting> {
 }
 
 fn recount(
-    counting: &Counting,
+    mut counting: Counting,
     args: &Recount,
     options: &Options,
     conn: &mut AnyConnection,
 ) -> Result<Recounted> {
     let merged = options.merged_slot(conn.dialect());
+    // On a terminal only.
+    let style =
+        ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len}, {eta} left")?;
+    let bar = ProgressBar::new(0).with_style(style);
     let mut wrong = Vec::new();
     for target in &counting.targets {
         let compared = match args.zero {
             true => Compared::All,
             false => counting.compared(target),
         };
-        let statements = Statements::new(counting, target, compared, &merged);
+        let statements = Statements::new(&counting, target, compared, &merged);
         let found = match args.dry_run {
             true => statements.find(conn),
-            false => statements.correct(conn),
+            false => {
+                bar.set_message(statements.table.clone());
+                statements.correct(conn, |done, all| {
+                    bar.set_length(all);
+                    bar.set_position(done);
+                })
+            }
         };
         wrong.extend(found?.into_iter().map(|wrong| Wrong {
             counter: format!("{}.{}", statements.table, wrong.counter),
             ..wrong
         }));
+    }
+    bar.finish_and_clear();
+    if !args.dry_run && counting.definition.existing == Existing::Later {
+        counting.definition.existing = Existing::Now;
+        conn.transaction(|conn| conn.batch_execute(&replace(&counting)))?;
     }
     Ok(Recounted {
         name: counting.definition.name.clone(),

@@ -10,7 +10,8 @@ use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
 use crate::sql::sql;
 use crate::triggers::{
-    Count, Counting, LiveTrigger, Stored, Trigger, definitions, live_triggers, triggers,
+    Count, Counting, Definition, Existing, LiveTrigger, Stored, Trigger, definitions,
+    live_triggers, triggers,
 };
 
 /// The faults of each definition that counts in one of these tables, or of all if there are none,
@@ -33,6 +34,7 @@ pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<(String, 
         let faults = counting.and_then(|counting| {
             counting.refuse_hidden_rows(conn)?;
             let mut faults = owners(&counting, &owner, conn)?;
+            faults.extend(not_counted_yet(&counting));
             faults.extend(before.iter().filter_map(|other| twice(other, &counting)));
             let triggers = triggers(&counting)?;
             let of_triggers = triggers.iter();
@@ -125,6 +127,15 @@ fn fault(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Option
         sql: create.map(|sql| sql.trim_end().to_owned()).collect(),
         ..fault.remedy(format!("Create it again; {then}"))
     })
+}
+
+fn not_counted_yet(counting: &Counting) -> Option<Fault> {
+    let Definition { name, existing, .. } = &counting.definition;
+    let what = format!("The triggers {name} do not count yet the rows that existed before them.");
+    let cost = "Counts are too low, and can be below 0.";
+    let fault = wrong("trigger_later", what, cost);
+    let fault = fault.remedy(format!("Run `diesel-counters recount {name}`."));
+    (*existing == Existing::Later).then_some(fault)
 }
 
 fn twice(before: &Counting, counting: &Counting) -> Option<Fault> {

@@ -6,10 +6,11 @@ use diesel::result::Error;
 use diesel::sql_types::{Bool, Text};
 use diesel::{QueryResult, RunQueryDsl};
 
+use crate::catalogue::{Kind, Table};
 use crate::connection::AnyConnection;
 use crate::database::POSTGRES;
 use crate::sql::sql;
-use crate::triggers::{Counting, Plan, definitions};
+use crate::triggers::{Counting, Existing, Plan, definitions};
 
 /// The longest name of a trigger on PostgreSQL.
 const NAME: usize = 63;
@@ -59,6 +60,22 @@ pub fn order(plans: &[Plan]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A row that is not counted yet can be deleted. The count is then below 0 until the recount.
+pub fn later(plan: &Plan) -> Result<()> {
+    let is_unsigned = |(table, name): &(&Table, &str)| {
+        let column = table.column(name);
+        column.is_some_and(|column| column.kind == Kind::Unsigned)
+    };
+    let later = plan.counting.definition.existing == Existing::Later;
+    match plan.counting.counters().find(is_unsigned).filter(|_| later) {
+        None => Ok(()),
+        Some((table, name)) => bail!(
+            "--existing later: {table}.{name} is unsigned, and would refuse to count that an existing row is \
+             deleted: make it signed, or count existing rows now"
+        ),
+    }
 }
 
 /// A counter equals the rows of one definition: another one would set it to its own rows.

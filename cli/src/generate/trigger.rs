@@ -14,7 +14,7 @@ use crate::database::{Joined, SQLITE};
 use crate::options::Options;
 use crate::output::printable;
 use crate::sql::sql;
-use crate::triggers::{self, Counting, Definition, Plan, migration, order};
+use crate::triggers::{self, Counting, Definition, Existing, Plan, migration, order};
 
 /// Print a migration with triggers that count the rows of tables.
 ///
@@ -37,6 +37,10 @@ pub struct Trigger {
     /// by, when, day, period and slots, as the options below have them.
     #[arg(long, conflicts_with_all = ["name", "rows", "counts"])]
     file: Option<PathBuf>,
+    /// When existing rows are counted: by the migration, while writers wait, or later by
+    /// `diesel-counters recount NAME`, beside writers.
+    #[arg(long, value_enum, default_value_t)]
+    existing: Existing,
     #[command(flatten)]
     pub definition: Definition,
 }
@@ -50,7 +54,7 @@ struct File {
 
 pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
     let conn = &mut options.connect()?;
-    let definitions = match &args.file {
+    let mut definitions = match &args.file {
         Some(file) => {
             let cannot = || format!("cannot read {}", file.display());
             let text = fs::read_to_string(file).with_context(cannot)?;
@@ -58,6 +62,11 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
         }
         None => vec![args.definition],
     };
+    if args.existing == Existing::Later {
+        for definition in &mut definitions {
+            definition.existing = Existing::Later;
+        }
+    }
     let plans = definitions.into_iter();
     let plans = plans.map(|definition| Plan::new(Counting::new(definition, conn)?));
     let plans: Vec<_> = plans.collect::<Result<_>>()?;
@@ -75,12 +84,13 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
     for plan in &plans {
         let counting = &plan.counting;
         refuse::functions(plan, conn)?;
+        refuse::later(plan)?;
         refuse::changing_expressions(plan, conn)?;
         counting.refuse_hidden_rows(conn)?;
         own_triggers.extend(refuse::own_triggers(plan, conn)?);
         for target in &counting.targets {
             // It finds expressions that the database refuses.
-            let drift = counting.drift(target, counting.compared(target));
+            let drift = counting.drift(target, counting.compared(target), None);
             let number = sql(format!("SELECT COUNT(*) FROM {drift}")).typed::<BigInt>();
             number.get_result::<i64>(conn)?;
             let names = target.names.iter().filter(|_| target.slots.is_some());

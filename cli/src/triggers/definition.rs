@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 pub use crate::period::Period;
@@ -75,6 +75,26 @@ pub struct Definition {
     #[arg(long, default_value_t = SLOTS, value_parser = clap::value_parser!(u16).range(1..=32767))]
     #[serde(default = "slots")]
     pub slots: u16,
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Existing::is_counted")]
+    pub existing: Existing,
+}
+
+/// When the rows are counted that exist before the triggers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Existing {
+    /// By the migration.
+    #[default]
+    Now,
+    /// By a recount.
+    Later,
+}
+
+impl Existing {
+    fn is_counted(&self) -> bool {
+        *self == Existing::Now
+    }
 }
 
 fn one() -> String {

@@ -27,8 +27,14 @@ impl Counting {
     }
 
     /// The query of the wrong counts, as a table of the name [`DRIFT`]: the key, the day of the row if it
-    /// has one, the true count of each counter, and its stored count.
-    pub fn drift(&self, target: &Target, compared: Compared) -> String {
+    /// has one, the true count of each counter, and its stored count. `batch` is the name of a table of the
+    /// entities to compare, for each of its uses.
+    pub fn drift(
+        &self,
+        target: &Target,
+        compared: Compared,
+        batch: Option<&dyn Fn(usize) -> String>,
+    ) -> String {
         let (group, names) = (self.group(target), self.counter_names(target));
         let stored = target.names.iter().map(|name| self.stored_name(name));
         let stored: Vec<_> = stored.collect();
@@ -44,24 +50,47 @@ impl Counting {
         };
         let none = stored.iter().map(|name| format!(", 0 AS {name}"));
         let none = none.collect::<String>() + &mark("counted_rows");
+        let in_batch = |place: usize, entity: &[String]| {
+            let is_same = self.is_key(&target.entity, "locked", entity);
+            let join = |batch: &dyn Fn(usize) -> String| {
+                format!(" JOIN {} AS locked ON {is_same}", batch(place))
+            };
+            batch.map(join).unwrap_or_default()
+        };
         let queries = target.sources.iter().enumerate().map(|(place, source)| {
             let used_as = numbered("counted", place);
+            let name = self.database.alias(&used_as, &self.rows);
+            let in_batch = in_batch(place, &self.entity_of(source, &name));
             let rows = Rows {
-                name: &self.database.alias(&used_as, &self.rows),
-                from: &format!("FROM {}", self.used_as(&used_as, &self.rows)),
+                name: &name,
+                from: &format!("FROM {}{in_batch}", self.used_as(&used_as, &self.rows)),
                 minus: false,
                 entities: target.entities(source),
             };
             self.query(target, source, &rows, &none)
         });
+        let kept = self.database.alias("kept", &target.table);
+        let of_kept = |names: &[String]| {
+            names
+                .iter()
+                .map(|name| format!("{kept}.{name}"))
+                .collect::<Vec<_>>()
+        };
         let zeros = names.iter().map(|_| "0".to_owned());
-        let kept = group.iter().cloned().chain(zeros);
+        let columns = of_kept(&group)
+            .into_iter()
+            .chain(zeros)
+            .chain(of_kept(&names));
         let kept = format!(
-            "SELECT {}{} FROM {}{}",
-            kept.chain(names.iter().cloned()).joined(", "),
+            "SELECT {}{} FROM {}{}{}",
+            columns.joined(", "),
             mark("kept_rows"),
             self.used_as("kept", &target.table),
-            clause(" WHERE ", self.only(target, ""), ""),
+            in_batch(
+                target.sources.len(),
+                &self.database.columns(&kept, &target.entity)
+            ),
+            clause(" WHERE ", self.only(target, &kept), ""),
         );
         let queries: Vec<_> = queries.chain([kept]).collect();
         let sums = names.iter().chain(&stored);

@@ -23,13 +23,13 @@ use anyhow::Result;
 use diesel_counters::Dialect;
 
 pub use counting::Counting;
-pub use definition::{Count, Definition, Period};
+pub use definition::{Count, Definition, Existing, Period};
 pub use drift::Compared;
 pub use expression::Expression;
 pub use order::order;
 pub use plan::{Plan, migration};
 pub use recount::{Recount, Wrong};
-pub use stored::{Stored, create as stored, definitions};
+pub use stored::{Stored, definitions, replace};
 pub use trigger::{LiveTrigger, Trigger, live_triggers};
 
 /// The triggers of a definition, and what they need.

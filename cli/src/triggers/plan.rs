@@ -4,6 +4,7 @@ use anyhow::Result;
 use diesel_counters::Dialect;
 
 use super::counting::Counting;
+use super::definition::Existing;
 use super::trigger::Trigger;
 use super::{mysql, postgres, sqlite, stored, triggers};
 use crate::partition::merged_slot;
@@ -40,12 +41,20 @@ impl Plan {
     /// Adds the difference between the rows and the counters.
     pub fn existing(&self) -> String {
         let counting = &self.counting;
+        if counting.definition.existing == Existing::Later {
+            let name = self.name();
+            return format!(
+                "-- To count the existing rows, run `diesel-counters recount {name}`.\n"
+            );
+        }
         let statements = counting.targets.iter().map(|target| {
-            let drift = counting.drift(target, counting.compared(target));
+            let drift = counting.drift(target, counting.compared(target), None);
             let merged = merged_slot(counting.database.0);
             counting.correct(target, &drift, &merged) + ";\n"
         });
-        statements.collect()
+        let heading =
+            "-- Counts the existing rows: adds the difference between the rows and the counters.\n";
+        heading.to_owned() + &statements.collect::<String>()
     }
 }
 

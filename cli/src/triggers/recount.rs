@@ -1,9 +1,12 @@
 //! The recount of a table that triggers count in: its statements, and how they are run.
 //!
-//! It finds the entities with wrong counts without a lock. If there are any, a transaction locks them
-//! against other corrections, and then one statement reads both their rows and their counts, as of one
-//! moment. In a counter table the lock is the entity's row of 1970-01-01 in the slot of merged rows, which
-//! increments do not wait for, except on SQLite. In an ordinary column it is the row itself.
+//! It lists the entities with wrong counts without a lock. Then it takes a batch of them at a time: a
+//! transaction locks them against other corrections, and one statement reads both their rows and their
+//! counts, as of one moment. In a counter table the lock is the entity's row of 1970-01-01 in the slot of
+//! merged rows, which increments do not wait for, except on SQLite. In an ordinary column it is the row
+//! itself. A recount that is killed has corrected the batches before.
+
+use std::time::{Duration, Instant};
 
 use diesel::prelude::*;
 use diesel::query_builder::SqlQuery;
@@ -15,11 +18,12 @@ use diesel_counters::{Dialect, is_retryable};
 
 use super::counting::Counting;
 use super::drift::{Compared, DRIFT};
-use super::statement::by;
+use super::statement::{by, numbered};
 use super::target::Target;
 use crate::database::Joined;
 
-/// The entities that are locked, and their counts: temporary tables.
+/// Temporary tables: the entities with wrong counts, those of a batch, and their counts.
+const WRONG: &str = "diesel_counters_wrong";
 const LOCKED: &str = "diesel_counters_locked";
 const FOUND: &str = "diesel_counters_found";
 
@@ -32,19 +36,27 @@ pub struct Recount {
     /// The name of the table with the counters.
     pub table: String,
     dialect: Dialect,
+    /// Whether the rows of an entity are found without reading all rows. Otherwise there is one batch.
+    is_indexed: bool,
     /// Before all others of a transaction.
     guard: Option<String>,
     /// The wrong counts. It locks nothing.
     find: String,
-    /// Until the entities are locked.
+    /// Lists the entities that have them, and how many that are.
+    list: [String; 2],
+    number: String,
+    begin: Vec<String>,
+    /// Takes a batch of the number of entities that follows.
+    take: String,
+    /// Until the batch is locked.
     lock: Vec<String>,
     /// Locks the rows of an ordinary table.
     lock_rows: Option<String>,
-    /// Stores the counts of the locked entities.
+    /// Stores the counts of the batch.
     store: String,
     found: String,
     correct: String,
-    clean_up: [String; 2],
+    clean_up: Vec<String>,
     counters: Vec<String>,
     key: usize,
 }
@@ -93,19 +105,25 @@ impl Recount {
     /// `merged` is the slot of merged rows.
     pub fn new(counting: &Counting, target: &Target, compared: Compared, merged: &str) -> Self {
         let (database, dialect) = (counting.database, counting.database.0);
-        let drift = counting.drift(target, compared);
         let in_schema = match dialect {
             Dialect::PostgreSql => "pg_temp.",
             Dialect::Sqlite => "temp.",
             Dialect::MySql => "",
         };
-        let [locked, found] = [LOCKED, FOUND].map(|name| format!("{in_schema}{name}"));
+        let [listed, found] = [WRONG, FOUND].map(|name| format!("{in_schema}{name}"));
+        // MySQL cannot read a temporary table twice in a statement.
+        let batch = |place: usize| match dialect {
+            Dialect::MySql => numbered(LOCKED, place),
+            _ => format!("{in_schema}{LOCKED}"),
+        };
+        let copies = match dialect {
+            Dialect::MySql => 1..target.sources.len() + 1,
+            _ => 0..0,
+        };
+        let drift = counting.drift(target, compared, None);
+        let drift_of_batch = counting.drift(target, compared, Some(&batch));
         let group = counting.group(target);
         let key = &group[..target.entity.len()];
-        let is_locked = format!(
-            "EXISTS (SELECT 1 FROM {locked} AS locked WHERE {})",
-            counting.same_key(target, DRIFT, "locked")
-        );
         let table = database.table_name(&target.table);
         // No TRUNCATE of PostgreSQL can come from here on. A query that waits for one would read the
         // rows of after it, and the counts of before it.
@@ -115,49 +133,54 @@ impl Recount {
             tables.dedup();
             format!("LOCK TABLE {} IN ACCESS SHARE MODE", tables.join(", "))
         });
+        let drop = |table: &String| match dialect {
+            Dialect::MySql => format!("DROP TEMPORARY TABLE IF EXISTS {table}"),
+            _ => format!("DROP TABLE IF EXISTS {table}"),
+        };
+        let of_batch = copies.clone().map(batch).chain([batch(0), found.clone()]);
+        let drop_batch: Vec<_> = of_batch.map(|table| drop(&table)).collect();
+        // A recount that failed can have left them: a rollback of MySQL does not drop them.
+        let left_over = drop_batch.iter().filter(|_| dialect == Dialect::MySql);
+        let left_over: Vec<_> = left_over.cloned().collect();
         let (begin, for_update) = match dialect {
             Dialect::PostgreSql => (
-                "SET TRANSACTION ISOLATION LEVEL READ COMMITTED".to_owned(),
-                " FOR NO KEY UPDATE",
+                Some("SET TRANSACTION ISOLATION LEVEL READ COMMITTED".to_owned()),
+                " FOR NO KEY UPDATE OF ",
             ),
-            // A recount that failed can have left them: a rollback does not drop them.
-            Dialect::MySql => (
-                format!("DROP TEMPORARY TABLE IF EXISTS {LOCKED}, {FOUND}"),
-                " FOR UPDATE",
-            ),
+            Dialect::MySql => (None, " FOR UPDATE"),
             // It waits for the write lock, and deletes nothing.
-            Dialect::Sqlite => (format!("DELETE FROM {table} WHERE 0"), ""),
+            Dialect::Sqlite => (Some(format!("DELETE FROM {table} WHERE 0")), ""),
         };
         // A server can require a primary key of each table.
-        let primary_key = |columns: &[String]| match (dialect, columns) {
-            (Dialect::MySql, []) => " (PRIMARY KEY (entity))".to_owned(),
-            (Dialect::MySql, _) => format!(" (PRIMARY KEY ({}))", columns.join(", ")),
-            _ => String::new(),
+        let create = |name: &str, columns: &[String], query: &str| {
+            let primary_key = match (dialect, columns) {
+                (Dialect::MySql, []) => " (PRIMARY KEY (entity))".to_owned(),
+                (Dialect::MySql, _) => format!(" (PRIMARY KEY ({}))", columns.join(", ")),
+                _ => String::new(),
+            };
+            format!("CREATE TEMPORARY TABLE {name}{primary_key} AS {query}")
         };
         let entities = match key {
             [] => "1 AS entity".to_owned(),
             key => key.join(", "),
         };
-        let store_entities = format!(
-            "CREATE TEMPORARY TABLE {LOCKED}{} AS SELECT DISTINCT {entities} FROM {drift}",
-            primary_key(key),
-        );
         let all = match group.is_empty() {
             true => format!("1 AS entity, {DRIFT}.*"),
             false => format!("{DRIFT}.*"),
         };
-        let store = format!(
-            "CREATE TEMPORARY TABLE {FOUND}{} AS SELECT {all} FROM {drift} WHERE {is_locked}",
-            primary_key(&group),
-        );
+        let copies =
+            copies.map(|place| create(&batch(place), key, &format!("SELECT * FROM {}", batch(0))));
+        let locked = format!("{} AS locked", batch(0));
         let is_slotted = target.slots.is_some();
-        let lock_in_slots = is_slotted
-            .then(|| counting.lock_in_slots(target, &format!("{locked} AS locked"), merged));
-        let lock_rows = (!is_slotted).then(|| {
+        let lock = is_slotted.then(|| counting.lock_in_slots(target, &locked, merged));
+        let same_key = counting.same_key(target, DRIFT, "locked");
+        let lock_rows = (!is_slotted && dialect != Dialect::Sqlite).then(|| {
+            let of = if dialect == Dialect::PostgreSql { DRIFT } else { "" };
+            let order = by("ORDER", &database.columns(DRIFT, &target.entity));
             format!(
-                "SELECT {} AS line FROM (SELECT 1 FROM {table} AS {DRIFT} WHERE {is_locked}{}{for_update}) AS locks",
+                "SELECT {} AS line FROM (SELECT 1 FROM {table} AS {DRIFT} JOIN {locked} ON {same_key}\
+                 {order}{for_update}{of}) AS locks",
                 database.text("COUNT(*)"),
-                by("ORDER", key),
             )
         });
         let lines = |from: &str| {
@@ -165,21 +188,55 @@ impl Recount {
             format!("SELECT {line} AS line FROM {from}{order}")
         };
         let found_drift = format!("{found} AS {DRIFT}");
-        let lock = [begin].into_iter().chain(guard.clone());
+        let is_locked = format!(
+            "EXISTS (SELECT 1 FROM {locked} WHERE {})",
+            counting.same_key(target, &listed, "locked")
+        );
+        let is_indexed = |columns: Vec<&str>| {
+            let mut indexes = counting.rows.indexes.iter();
+            indexes.any(|index| columns.contains(&&*index.columns[0]))
+        };
+        let sources = target.sources.iter();
+        let mut sources =
+            sources.map(|source| source.entity.iter().map(|column| &*column.name).collect());
         Recount {
             table: target.table.to_string(),
             dialect,
+            is_indexed: sources.all(is_indexed),
             find: lines(&drift),
-            lock: lock.chain([store_entities]).chain(lock_in_slots).collect(),
+            list: [
+                drop(&listed),
+                create(
+                    &listed,
+                    key,
+                    &format!("SELECT DISTINCT {entities} FROM {drift}"),
+                ),
+            ],
+            number: format!("SELECT {} AS line FROM {listed}", database.text("COUNT(*)")),
+            begin: begin
+                .into_iter()
+                .chain(guard.clone())
+                .chain(left_over)
+                .collect(),
             guard,
+            take: create(
+                &batch(0),
+                key,
+                &format!("SELECT * FROM {listed}{} LIMIT ", by("ORDER", key)),
+            ),
+            lock: copies.chain(lock).collect(),
             lock_rows,
-            store,
+            store: create(
+                &found,
+                &group,
+                &format!("SELECT {all} FROM {drift_of_batch}"),
+            ),
             found: lines(&found_drift),
             correct: counting.correct(target, &found_drift, merged),
-            clean_up: [found, locked].map(|name| match dialect {
-                Dialect::MySql => format!("DROP TEMPORARY TABLE {name}"),
-                _ => format!("DROP TABLE {name}"),
-            }),
+            clean_up: [format!("DELETE FROM {listed} WHERE {is_locked}")]
+                .into_iter()
+                .chain(drop_batch)
+                .collect(),
             counters: target.names.clone(),
             key: target.entity.len(),
         }
@@ -197,27 +254,69 @@ impl Recount {
         self.wrong(lines?)
     }
 
-    /// Corrects them. Returns those that it has corrected.
-    pub fn correct<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<Wrong>> {
-        let mut tries = 0;
+    /// Corrects them. Returns those that it has corrected. Calls `progress` with the number of entities
+    /// that are done, and that of all.
+    pub fn correct<C: Lines>(
+        &self,
+        conn: &mut C,
+        mut progress: impl FnMut(u64, u64),
+    ) -> QueryResult<Vec<Wrong>> {
+        let (mut wrong, mut tries) = (Vec::new(), 0);
         loop {
-            // Most tables have no wrong count. This query locks nothing, and writes nothing.
-            if self.find(conn)?.is_empty() {
-                return Ok(Vec::new());
-            }
-            if self.dialect == Dialect::MySql {
-                conn.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
-            }
             tries += 1;
-            match conn.transaction(|conn| self.correct_locked(conn)) {
+            match self.correct_all(conn, &mut wrong, &mut progress) {
                 Err(error) if tries < TRIES && passes(&error) => {}
-                corrected => return corrected,
+                corrected => return corrected.map(|()| wrong),
             }
         }
     }
 
-    fn correct_locked<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<Wrong>> {
-        self.lock.iter().try_for_each(|lock| conn.run(lock))?;
+    fn correct_all<C: Lines>(
+        &self,
+        conn: &mut C,
+        wrong: &mut Vec<Wrong>,
+        progress: &mut impl FnMut(u64, u64),
+    ) -> QueryResult<()> {
+        let all = self.transaction(conn, |conn| {
+            let list = self.guard.iter().chain(&self.list);
+            list.into_iter().try_for_each(|list| conn.run(list))?;
+            let number = conn.lines(&self.number)?;
+            number
+                .iter()
+                .map(|number| parsed(number))
+                .sum::<QueryResult<i64>>()
+        })?;
+        let (all, mut done) = (all as u64, 0);
+        let mut size = if self.is_indexed { FIRST_BATCH } else { all };
+        while done < all {
+            let began = Instant::now();
+            wrong.extend(self.transaction(conn, |conn| self.correct_batch(size, conn))?);
+            done = all.min(done + size);
+            progress(done, all);
+            match began.elapsed() {
+                short if short < SHORT => size *= 2,
+                long if long > LONG => size = size.div_ceil(2),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn transaction<C: Lines, T>(
+        &self,
+        conn: &mut C,
+        f: impl FnOnce(&mut C) -> QueryResult<T>,
+    ) -> QueryResult<T> {
+        if self.dialect == Dialect::MySql {
+            conn.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
+        }
+        conn.transaction(f)
+    }
+
+    fn correct_batch<C: Lines>(&self, size: u64, conn: &mut C) -> QueryResult<Vec<Wrong>> {
+        let take = format!("{}{size}", self.take);
+        let lock = self.begin.iter().chain([&take]).chain(&self.lock);
+        lock.into_iter().try_for_each(|lock| conn.run(lock))?;
         if let Some(lock) = &self.lock_rows {
             conn.lines(lock)?;
         }
@@ -254,6 +353,11 @@ impl Recount {
 
 /// How often a table is tried.
 const TRIES: usize = 5;
+
+/// The number of entities in the first batch. It is doubled if the batch is short, and halved if it is long.
+const FIRST_BATCH: u64 = 32;
+const SHORT: Duration = Duration::from_millis(100);
+const LONG: Duration = Duration::from_millis(400);
 
 /// Whether the same again can succeed: if another transaction has changed the rows, or deleted an entity
 /// between the query that finds its wrong counts and the statement that locks it. The foreign key then

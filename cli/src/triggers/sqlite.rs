@@ -118,8 +118,7 @@ fn trigger(counting: &Counting, what: &str, head: &str, when: &str, all: Vec<Str
 pub fn up(plans: &[Plan]) -> String {
     let all = plans.iter().map(|plan| {
         format!(
-            "{}{}\n{}\n\
-             -- Counts the existing rows: adds the difference between the rows and the counters.\n{}",
+            "{}{}\n{}\n{}",
             plan.heading(),
             stored::create(&plan.counting),
             plan.create(),

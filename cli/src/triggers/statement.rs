@@ -150,6 +150,9 @@ impl Counting {
 
     /// A condition that is true if the row `row` has this key.
     pub fn is_key(&self, key: &[Column], row: &str, values: &[String]) -> String {
+        if key.is_empty() {
+            return "1 = 1".to_owned();
+        }
         let keys = key.iter().zip(values).map(|(key, value)| {
             let name = self.database.column(row, &key.name);
             self.database.is_same(key, &name, value)
@@ -160,10 +163,7 @@ impl Counting {
     /// A condition that is true if `one` and `other` have the same key.
     pub fn same_key(&self, target: &Target, one: &str, other: &str) -> String {
         let other = self.database.columns(other, &target.entity);
-        match self.is_key(&target.entity, one, &other) {
-            keys if keys.is_empty() => "1 = 1".to_owned(),
-            keys => keys,
-        }
+        self.is_key(&target.entity, one, &other)
     }
 
     /// Whether an update has changed what a row adds.

@@ -10,7 +10,7 @@ use super::counting::Counting;
 use super::definition::Definition;
 use super::postgres;
 use crate::connection::AnyConnection;
-use crate::database::{Database, MYSQL, POSTGRES};
+use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 use crate::sql::sql;
 
 /// The only column of such a view.
@@ -39,6 +39,15 @@ pub fn create(counting: &Counting) -> String {
         database.quoted(&counting.definition.name),
         database.literal(&counting.definition.json()),
     )
+}
+
+/// The statements that store a definition in place of the one with its name.
+pub fn replace(counting: &Counting) -> String {
+    match counting.database {
+        POSTGRES => postgres::comment(counting),
+        SQLITE => drop(counting) + &create(counting),
+        _ => create(counting),
+    }
 }
 
 /// The statement that removes a definition.
@@ -141,7 +150,6 @@ fn literal(view: &str, database: Database) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::database::SQLITE;
 
     #[test]
     fn a_view_that_runs_something_is_no_definition() {

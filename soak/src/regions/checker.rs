@@ -364,7 +364,7 @@ impl Checker<'_> {
             }
             81..83 => {
                 for recount in &self.recounts {
-                    let wrong = recount.correct(conn)?;
+                    let wrong = recount.correct(conn, |_, _| {})?;
                     let is_wrong = !wrong.is_empty() && recount.table == "article_counters";
                     refuse_drift(node, is_wrong, &wrong)?;
                 }

@@ -187,8 +187,9 @@ impl Side {
             let mut run = || match script.operation {
                 Operation::RecountTriggers => {
                     let mut recounts = self.recounts.iter();
-                    let all =
-                        recounts.try_for_each(|recount| recount.correct(&mut self.conn).map(drop));
+                    let all = recounts.try_for_each(|recount| {
+                        recount.correct(&mut self.conn, |_, _| {}).map(drop)
+                    });
                     all.map(|()| String::new())
                 }
                 _ => operations::run(script, transaction, self.node, &mut self.conn),

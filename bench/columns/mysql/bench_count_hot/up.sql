@@ -15,7 +15,7 @@ LOCK TABLES
 -- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE `bench_hot_articles` JOIN (SELECT `id`, SUM(`comments`) AS `comments`, SUM(`stored_comments`) AS `stored_comments` FROM (
     SELECT `counted_bench_hot_comments`.`article_id` AS `id`, 1 AS `comments`, 0 AS `stored_comments`, 0 AS kept_rows FROM `bench_hot_comments` AS `counted_bench_hot_comments`
-    UNION ALL SELECT `id`, 0, `comments`, 1 AS kept_rows FROM `bench_hot_articles` AS `kept_bench_hot_articles`
+    UNION ALL SELECT `kept_bench_hot_articles`.`id`, 0, `kept_bench_hot_articles`.`comments`, 1 AS kept_rows FROM `bench_hot_articles` AS `kept_bench_hot_articles`
 ) AS moved GROUP BY `id` HAVING (SUM(`comments`) <> SUM(`stored_comments`)) AND SUM(kept_rows) > 0) AS drift ON `bench_hot_articles`.`id` = drift.`id` SET `bench_hot_articles`.`comments` = `bench_hot_articles`.`comments` + (drift.`comments` - drift.`stored_comments`);
 
 DROP TRIGGER IF EXISTS `bench_count_hot_insert`;

@@ -66,7 +66,7 @@ REVOKE EXECUTE ON FUNCTION "public"."bench_count_hot"() FROM PUBLIC;
 UPDATE "public"."bench_hot_articles" SET "comments" = "public"."bench_hot_articles"."comments" + (drift."comments" - drift."stored_comments")
 FROM (SELECT "id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
     SELECT counted."article_id" AS "id", 1 AS "comments", 0 AS "stored_comments", 0 AS kept_rows FROM "public"."bench_hot_comments" AS counted
-    UNION ALL SELECT "id", 0, "comments", 1 AS kept_rows FROM "public"."bench_hot_articles" AS kept
+    UNION ALL SELECT kept."id", 0, kept."comments", 1 AS kept_rows FROM "public"."bench_hot_articles" AS kept
 ) AS moved GROUP BY "id" HAVING (SUM("comments") <> SUM("stored_comments")) AND SUM(kept_rows) > 0) AS drift WHERE "public"."bench_hot_articles"."id" = drift."id";
 CREATE TRIGGER "bench_count_hot_insert" AFTER INSERT ON "public"."bench_hot_comments"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot"();

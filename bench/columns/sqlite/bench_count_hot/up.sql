@@ -30,5 +30,5 @@ END;
 UPDATE "bench_hot_articles" SET "comments" = CASE typeof("bench_hot_articles"."comments" + (drift."comments" - drift."stored_comments")) WHEN 'integer' THEN "bench_hot_articles"."comments" + (drift."comments" - drift."stored_comments") ELSE abs(-9223372036854775807 - 1) END
 FROM (SELECT "id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
     SELECT counted."article_id" AS "id", 1 AS "comments", 0 AS "stored_comments", 0 AS kept_rows FROM "bench_hot_comments" AS counted
-    UNION ALL SELECT "id", 0, "comments", 1 AS kept_rows FROM "bench_hot_articles" AS kept
+    UNION ALL SELECT kept."id", 0, kept."comments", 1 AS kept_rows FROM "bench_hot_articles" AS kept
 ) AS moved GROUP BY "id" HAVING (SUM("comments") <> SUM("stored_comments")) AND SUM(kept_rows) > 0) AS drift WHERE "bench_hot_articles"."id" = drift."id";

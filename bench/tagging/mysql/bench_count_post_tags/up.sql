@@ -58,12 +58,12 @@ LOCK TABLES
 -- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE `bench_posts` JOIN (SELECT `id`, SUM(`tag_count`) AS `tag_count`, SUM(`stored_tag_count`) AS `stored_tag_count` FROM (
     SELECT `counted_bench_post_tags`.`post_id` AS `id`, 1 AS `tag_count`, 0 AS `stored_tag_count` FROM `bench_post_tags` AS `counted_bench_post_tags`
-    UNION ALL SELECT `id`, 0, `tag_count` FROM `bench_posts` AS `kept_bench_posts`
+    UNION ALL SELECT `kept_bench_posts`.`id`, 0, `kept_bench_posts`.`tag_count` FROM `bench_posts` AS `kept_bench_posts`
 ) AS moved GROUP BY `id` HAVING SUM(`tag_count`) <> SUM(`stored_tag_count`)) AS drift ON `bench_posts`.`id` = drift.`id` SET `bench_posts`.`tag_count` = `bench_posts`.`tag_count` + (drift.`tag_count` - drift.`stored_tag_count`);
 INSERT INTO `bench_tag_counters` (`tag_id`, `day`, `slot`, `usage_count`)
 SELECT `tag_id`, DATE '1970-01-01', 0, drift.`usage_count` - drift.`stored_usage_count` FROM (SELECT `tag_id`, SUM(`usage_count`) AS `usage_count`, SUM(`stored_usage_count`) AS `stored_usage_count` FROM (
     SELECT `counted_bench_post_tags`.`tag_id`, 1 AS `usage_count`, 0 AS `stored_usage_count` FROM `bench_post_tags` AS `counted_bench_post_tags`
-    UNION ALL SELECT `tag_id`, 0, `usage_count` FROM `bench_tag_counters` AS `kept_bench_tag_counters`
+    UNION ALL SELECT `kept_bench_tag_counters`.`tag_id`, 0, `kept_bench_tag_counters`.`usage_count` FROM `bench_tag_counters` AS `kept_bench_tag_counters`
 ) AS moved GROUP BY `tag_id` HAVING SUM(`usage_count`) <> SUM(`stored_usage_count`)) AS drift ORDER BY `tag_id`
 ON DUPLICATE KEY UPDATE `usage_count` = `bench_tag_counters`.`usage_count` + VALUES(`usage_count`);
 

@@ -15,7 +15,7 @@ LOCK TABLES
 INSERT INTO `bench_site_counters` (`day`, `slot`, `post_count`)
 SELECT DATE '1970-01-01', 0, drift.`post_count` - drift.`stored_post_count` FROM (SELECT SUM(`post_count`) AS `post_count`, SUM(`stored_post_count`) AS `stored_post_count` FROM (
     SELECT 1 AS `post_count`, 0 AS `stored_post_count` FROM `bench_posts` AS `counted_bench_posts`
-    UNION ALL SELECT 0, `post_count` FROM `bench_site_counters` AS `kept_bench_site_counters`
+    UNION ALL SELECT 0, `kept_bench_site_counters`.`post_count` FROM `bench_site_counters` AS `kept_bench_site_counters`
 ) AS moved HAVING SUM(`post_count`) <> SUM(`stored_post_count`)) AS drift WHERE true
 ON DUPLICATE KEY UPDATE `post_count` = `bench_site_counters`.`post_count` + VALUES(`post_count`);
 

@@ -99,12 +99,12 @@ REVOKE EXECUTE ON FUNCTION "public"."bench_count_post_tags"() FROM PUBLIC;
 UPDATE "public"."bench_posts" SET "tag_count" = "public"."bench_posts"."tag_count" + (drift."tag_count" - drift."stored_tag_count")
 FROM (SELECT "id", SUM("tag_count") AS "tag_count", SUM("stored_tag_count") AS "stored_tag_count" FROM (
     SELECT counted."post_id" AS "id", 1 AS "tag_count", 0 AS "stored_tag_count" FROM "public"."bench_post_tags" AS counted
-    UNION ALL SELECT "id", 0, "tag_count" FROM "public"."bench_posts" AS kept
+    UNION ALL SELECT kept."id", 0, kept."tag_count" FROM "public"."bench_posts" AS kept
 ) AS moved GROUP BY "id" HAVING SUM("tag_count") <> SUM("stored_tag_count")) AS drift WHERE "public"."bench_posts"."id" = drift."id";
 INSERT INTO "public"."bench_tag_counters" AS kept ("tag_id", "day", "slot", "usage_count")
 SELECT "tag_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."usage_count" - drift."stored_usage_count" FROM (SELECT "tag_id", SUM("usage_count") AS "usage_count", SUM("stored_usage_count") AS "stored_usage_count" FROM (
     SELECT counted."tag_id", 1 AS "usage_count", 0 AS "stored_usage_count" FROM "public"."bench_post_tags" AS counted
-    UNION ALL SELECT "tag_id", 0, "usage_count" FROM "public"."bench_tag_counters" AS kept
+    UNION ALL SELECT kept."tag_id", 0, kept."usage_count" FROM "public"."bench_tag_counters" AS kept
 ) AS moved GROUP BY "tag_id" HAVING SUM("usage_count") <> SUM("stored_usage_count")) AS drift ORDER BY "tag_id"
 ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = kept."usage_count" + excluded."usage_count";
 CREATE TRIGGER "bench_count_post_tags_insert" AFTER INSERT ON "public"."bench_post_tags"

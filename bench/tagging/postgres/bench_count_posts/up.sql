@@ -66,7 +66,7 @@ REVOKE EXECUTE ON FUNCTION "public"."bench_count_posts"() FROM PUBLIC;
 INSERT INTO "public"."bench_site_counters" AS kept ("day", "slot", "post_count")
 SELECT DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."post_count" - drift."stored_post_count" FROM (SELECT SUM("post_count") AS "post_count", SUM("stored_post_count") AS "stored_post_count" FROM (
     SELECT 1 AS "post_count", 0 AS "stored_post_count" FROM "public"."bench_posts" AS counted
-    UNION ALL SELECT 0, "post_count" FROM "public"."bench_site_counters" AS kept
+    UNION ALL SELECT 0, kept."post_count" FROM "public"."bench_site_counters" AS kept
 ) AS moved HAVING SUM("post_count") <> SUM("stored_post_count")) AS drift WHERE true
 ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = kept."post_count" + excluded."post_count";
 CREATE TRIGGER "bench_count_posts_insert" AFTER INSERT ON "public"."bench_posts"

@@ -46,11 +46,11 @@ END;
 UPDATE "bench_posts" SET "tag_count" = CASE typeof("bench_posts"."tag_count" + (drift."tag_count" - drift."stored_tag_count")) WHEN 'integer' THEN "bench_posts"."tag_count" + (drift."tag_count" - drift."stored_tag_count") ELSE abs(-9223372036854775807 - 1) END
 FROM (SELECT "id", SUM("tag_count") AS "tag_count", SUM("stored_tag_count") AS "stored_tag_count" FROM (
     SELECT counted."post_id" AS "id", 1 AS "tag_count", 0 AS "stored_tag_count" FROM "bench_post_tags" AS counted
-    UNION ALL SELECT "id", 0, "tag_count" FROM "bench_posts" AS kept
+    UNION ALL SELECT kept."id", 0, kept."tag_count" FROM "bench_posts" AS kept
 ) AS moved GROUP BY "id" HAVING SUM("tag_count") <> SUM("stored_tag_count")) AS drift WHERE "bench_posts"."id" = drift."id";
 INSERT INTO "bench_tag_counters" ("tag_id", "day", "slot", "usage_count")
 SELECT "tag_id", '1970-01-01', 0, CASE typeof(drift."usage_count" - drift."stored_usage_count") WHEN 'integer' THEN drift."usage_count" - drift."stored_usage_count" ELSE abs(-9223372036854775807 - 1) END FROM (SELECT "tag_id", SUM("usage_count") AS "usage_count", SUM("stored_usage_count") AS "stored_usage_count" FROM (
     SELECT counted."tag_id", 1 AS "usage_count", 0 AS "stored_usage_count" FROM "bench_post_tags" AS counted
-    UNION ALL SELECT "tag_id", 0, "usage_count" FROM "bench_tag_counters" AS kept
+    UNION ALL SELECT kept."tag_id", 0, kept."usage_count" FROM "bench_tag_counters" AS kept
 ) AS moved GROUP BY "tag_id" HAVING SUM("usage_count") <> SUM("stored_usage_count")) AS drift ORDER BY "tag_id"
 ON CONFLICT ("tag_id", "day", "slot") DO UPDATE SET "usage_count" = CASE typeof("usage_count" + excluded."usage_count") WHEN 'integer' THEN "usage_count" + excluded."usage_count" ELSE abs(-9223372036854775807 - 1) END;

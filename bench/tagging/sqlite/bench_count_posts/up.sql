@@ -24,6 +24,6 @@ END;
 INSERT INTO "bench_site_counters" ("day", "slot", "post_count")
 SELECT '1970-01-01', 0, CASE typeof(drift."post_count" - drift."stored_post_count") WHEN 'integer' THEN drift."post_count" - drift."stored_post_count" ELSE abs(-9223372036854775807 - 1) END FROM (SELECT SUM("post_count") AS "post_count", SUM("stored_post_count") AS "stored_post_count" FROM (
     SELECT 1 AS "post_count", 0 AS "stored_post_count" FROM "bench_posts" AS counted
-    UNION ALL SELECT 0, "post_count" FROM "bench_site_counters" AS kept
+    UNION ALL SELECT 0, kept."post_count" FROM "bench_site_counters" AS kept
 ) AS moved HAVING SUM("post_count") <> SUM("stored_post_count")) AS drift WHERE true
 ON CONFLICT ("day", "slot") DO UPDATE SET "post_count" = CASE typeof("post_count" + excluded."post_count") WHEN 'integer' THEN "post_count" + excluded."post_count" ELSE abs(-9223372036854775807 - 1) END;

@@ -195,7 +195,6 @@ pub fn up(plans: &[Plan]) -> String {
          -- log_bin_trust_function_creators = ON.\n\
          -- Until UNLOCK TABLES, other sessions wait for these tables.\n\
          LOCK TABLES\n    {};\n\n\
-         -- Counts the existing rows: adds the difference between the rows and the counters.\n\
          {existing}\n{}\nUNLOCK TABLES;\n",
         definitions.collect::<String>(),
         create(false),

@@ -72,16 +72,22 @@ pub fn function_name(counting: &Counting) -> String {
     POSTGRES.quoted_in(Some(schema), &counting.definition.name)
 }
 
+/// Stores the definition.
+pub fn comment(counting: &Counting) -> String {
+    let comment = POSTGRES.literal(&(COMMENT.to_owned() + &counting.definition.json()));
+    let name = function_name(counting);
+    format!("COMMENT ON FUNCTION {name}() IS {comment};\n")
+}
+
 /// Creates the function. Nobody else can call it. Its comment has the definition.
 fn function(counting: &Counting) -> String {
     let name = function_name(counting);
-    let comment = POSTGRES.literal(&(COMMENT.to_owned() + &counting.definition.json()));
     format!(
         "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER\n    \
-         SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting${}$counting$;\n\
-         COMMENT ON FUNCTION {name}() IS {comment};\n\
+         SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting${}$counting$;\n{}\
          REVOKE EXECUTE ON FUNCTION {name}() FROM PUBLIC;\n",
-        body(counting)
+        body(counting),
+        comment(counting),
     )
 }
 

@@ -19,12 +19,12 @@ LOCK TABLES
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
 SELECT `article_id`, DATE '1970-01-01', 0, drift.`likes` - drift.`stored_likes` FROM (SELECT `article_id`, SUM(`likes`) AS `likes`, SUM(`stored_likes`) AS `stored_likes` FROM (
     SELECT `counted_article_likes`.`article_id`, 1 AS `likes`, 0 AS `stored_likes` FROM `article_likes` AS `counted_article_likes`
-    UNION ALL SELECT `article_id`, 0, `likes` FROM `article_counters` AS `kept_article_counters`
+    UNION ALL SELECT `kept_article_counters`.`article_id`, 0, `kept_article_counters`.`likes` FROM `article_counters` AS `kept_article_counters`
 ) AS moved GROUP BY `article_id` HAVING SUM(`likes`) <> SUM(`stored_likes`)) AS drift ORDER BY `article_id`
 ON DUPLICATE KEY UPDATE `likes` = `article_counters`.`likes` + VALUES(`likes`);
 UPDATE `articles` JOIN (SELECT `id`, SUM(`like_count`) AS `like_count`, SUM(`stored_like_count`) AS `stored_like_count` FROM (
     SELECT `counted_article_likes`.`article_id` AS `id`, 1 AS `like_count`, 0 AS `stored_like_count` FROM `article_likes` AS `counted_article_likes`
-    UNION ALL SELECT `id`, 0, `like_count` FROM `articles` AS `kept_articles`
+    UNION ALL SELECT `kept_articles`.`id`, 0, `kept_articles`.`like_count` FROM `articles` AS `kept_articles`
 ) AS moved GROUP BY `id` HAVING SUM(`like_count`) <> SUM(`stored_like_count`)) AS drift ON `articles`.`id` = drift.`id` SET `articles`.`like_count` = `articles`.`like_count` + (drift.`like_count` - drift.`stored_like_count`);
 
 DROP TRIGGER IF EXISTS `count_article_likes_lock_insert`;

@@ -73,7 +73,7 @@ REVOKE EXECUTE ON FUNCTION "public"."count_article_likes"() FROM PUBLIC;
 INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
 SELECT "article_id", "day", -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."likes" - drift."stored_likes" FROM (SELECT "article_id", "day", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
     SELECT counted."article_id", COALESCE(counted."created_on", DATE '1970-01-01') AS "day", 1 AS "likes", 0 AS "stored_likes" FROM "public"."article_likes" AS counted
-    UNION ALL SELECT "article_id", "day", 0, "likes" FROM "public"."article_counters" AS kept
+    UNION ALL SELECT kept."article_id", kept."day", 0, kept."likes" FROM "public"."article_counters" AS kept
 ) AS moved GROUP BY "article_id", "day" HAVING SUM("likes") <> SUM("stored_likes")) AS drift ORDER BY "article_id", "day"
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
 CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "public"."article_likes"
