@@ -245,7 +245,7 @@ examples! {
     "../docs/years.md" Years
     "../docs/operations.md" Operations
     "../docs/scaling.md" Scaling
-    "../docs/triggers.md" Triggers
+    "../docs/triggers.md" Triggers "../docs/recipes.md" Recipes
     "../docs/nodes.md" Nodes
     "../docs/testing.md" Testing
     "../docs/coming-from.md" ComingFrom
