@@ -211,10 +211,7 @@ where
     execute(conn, |db| {
         let rows = match locks_only {
             false => db.is_own(&partition, slot),
-            true => {
-                let merged = &partition.merged;
-                Some(sql!("{day} = {&UNDATED} AND {slot} = {merged}"))
-            }
+            true => Some(sql!("{day} = {&UNDATED} AND {slot} = {&partition.merged}")),
         };
         let rows = where_all([entities.condition(db, shape.entity()), rows]);
         let delete = db.verb("DELETE");

@@ -11,7 +11,7 @@ use crate::error::refuse;
 use crate::read::days::Days;
 use crate::shape::Name;
 use crate::sql::{
-    Binds as _, CounterBackend, Dialect, ENTITY, Sql, fragment, list, load, numbered, sql,
+    Binds as _, CounterBackend, Dialect, ENTITY, Sql, fragment, list, load, named, numbered, sql,
     where_all,
 };
 use crate::typed::counters::{Counters, KeyType, amounts};
@@ -118,16 +118,12 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
 
         let key = columns.iter().zip(&names);
         let key = list("", key.map(|(column, name)| sql!("{*column} AS {*name}, ")));
-        let counters = C::NAMES.iter().zip(stored);
-        let counters = counters.map(|(counter, name)| {
-            let counter = part(groups_stored, *counter);
-            sql!("{counter} AS {*name}, ")
-        });
-        let counters = list("", counters);
-        let no_actual = list(", ", actual.iter().map(|name| sql!("0 AS {*name}")));
+        let counters = C::NAMES.iter().map(|name| part(groups_stored, *name));
+        let (counters, no_actual) = (named(counters, stored), named(["0"; 8], actual));
         let rows = where_rows(db, shape, entities, &self.days, are_locked);
         let by_columns = grouped(groups_stored, &columns);
-        let stored_part = sql!("SELECT {key}{counters}{no_actual} FROM {table}{rows}{by_columns}");
+        let stored_part =
+            sql!("SELECT {key}{counters}, {no_actual} FROM {table}{rows}{by_columns}");
 
         let of_names = || entities.condition(db, &ENTITY[..entity.len()]);
         let actuals = list(", ", actual.iter().map(|name| part(groups_source, *name)));

@@ -10,7 +10,7 @@ use diesel::{Column, Expression};
 use crate::day::DayRange;
 use crate::read::sums::{GroupColumns, Sums};
 use crate::shape::Name;
-use crate::sql::{CounterBackend, Dialect, ENTITY, Number, Sql, list, sql};
+use crate::sql::{CounterBackend, Dialect, ENTITY, Number, Sql, list, named, sql};
 use crate::typed::counters::Counters;
 use crate::typed::key::{HasColumns, KeyTypes};
 use crate::typed::names::ColumnNames;
@@ -136,11 +136,10 @@ where
         let total = Number(columns.len() + 1);
         let by = (1..=columns.len()).map(|column| sql!(", {Number(column)}"));
         let by = list("", by);
-        let ranked = columns.iter().zip(ENTITY);
-        let ranked = ranked.map(|((column, _), name)| sql!("{*column} AS {name}, "));
-        let (ranked, names) = (list("", ranked), GroupColumns::<C, DB>::columns(self));
+        let ranked = named(columns.iter().map(|(column, _)| *column), &ENTITY);
+        let names = GroupColumns::<C, DB>::columns(self);
         sql!(
-            "{db.select()}{ranked}{db.sum(C::NAMES[0])} AS {TOTAL}{from} \
+            "{db.select()}{ranked}, {db.sum(C::NAMES[0])} AS {TOTAL}{from} \
              GROUP BY {names} ORDER BY {total} DESC{by} LIMIT {&self.limit}"
         )
     }

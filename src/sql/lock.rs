@@ -93,10 +93,9 @@ impl Dialect {
             // Advisory locks belong to the database. The table's oid is the same with and without its
             // schema.
             Dialect::PostgreSql => {
-                let lock = if takes {
-                    "pg_try_advisory_lock"
-                } else {
-                    "pg_advisory_unlock"
+                let lock = match takes {
+                    true => "pg_try_advisory_lock",
+                    false => "pg_advisory_unlock",
                 };
                 sql!(
                     "{select}CASE WHEN {lock}(hashtext('diesel_counters/merge'), \
@@ -109,10 +108,9 @@ impl Dialect {
             // bytes on a connection that writes its literals in UCS-2, UTF-16 or UTF-32, and MariaDB
             // takes the bytes of a name.
             Dialect::MySql => {
-                let (lock, wait) = if takes {
-                    ("GET_LOCK", ", 0")
-                } else {
-                    ("RELEASE_LOCK", "")
+                let (lock, wait) = match takes {
+                    true => ("GET_LOCK", ", 0"),
+                    false => ("RELEASE_LOCK", ""),
                 };
                 let database = match table.schema {
                     Some(_) => "",

@@ -159,13 +159,13 @@ pub(crate) fn and<DB: Backend>(condition: Option<Sql<'_, DB>>) -> Option<Sql<'_,
     condition.map(|condition| sql!(" AND {condition}"))
 }
 
-/// `a AS b, c AS d`, where `b` and `d` are SQL.
+/// `a AS b, c AS d`, to the end of the shorter list.
 pub(crate) fn named<'a, DB: Backend>(
     columns: impl IntoIterator<Item: Part<'a, DB>>,
-    names: &[&'static str],
+    names: &[impl Part<'a, DB>],
 ) -> Sql<'a, DB> {
     let columns = columns.into_iter().zip(names);
-    let named = columns.map(|(column, name)| sql!("{column} AS {name}"));
+    let named = columns.map(|(column, name)| sql!("{column} AS {*name}"));
     list(", ", named)
 }
 

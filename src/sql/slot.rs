@@ -27,12 +27,7 @@ impl Dialect {
         slots: &'a SlotRange,
         is_first_row: bool,
     ) -> Sql<'a, DB> {
-        let SlotRange {
-            first,
-            count,
-            partition,
-        } = slots;
-        let of = &partition.of;
+        let (first, count, of) = (&slots.first, &slots.count, &slots.partition.of);
         match self {
             Dialect::PostgreSql if is_first_row => {
                 // With one slot to choose from, the session does not need a number.
@@ -40,7 +35,7 @@ impl Dialect {
                     "CASE WHEN {count} > 1 THEN \
                      COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM}, pg_backend_pid()) ELSE 0 END"
                 );
-                let number = in_own_partition(partition, number);
+                let number = in_own_partition(&slots.partition, number);
                 sql!("{first} + {of} * ({number} % {count})")
             }
             Dialect::PostgreSql => {
