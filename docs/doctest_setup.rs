@@ -10,6 +10,7 @@ mod schema {
             id -> BigInt,
             title -> Text,
             total_views -> BigInt,
+            total_likes -> BigInt,
             recent_views -> BigInt,
         }
     }
@@ -43,6 +44,7 @@ struct Article {
     id: i64,
     title: String,
     total_views: i64,
+    total_likes: i64,
     recent_views: i64,
 }
 
@@ -52,7 +54,7 @@ fn establish_connection() -> SqliteConnection {
 
     let mut conn = SqliteConnection::establish(":memory:").unwrap();
     conn.batch_execute(concat!(
-        "CREATE TABLE articles (id INTEGER PRIMARY KEY, title TEXT NOT NULL, total_views BIGINT NOT NULL DEFAULT 0, recent_views BIGINT NOT NULL DEFAULT 0);",
+        "CREATE TABLE articles (id INTEGER PRIMARY KEY, title TEXT NOT NULL, total_views BIGINT NOT NULL DEFAULT 0, total_likes BIGINT NOT NULL DEFAULT 0, recent_views BIGINT NOT NULL DEFAULT 0);",
         "CREATE TABLE comments (id INTEGER PRIMARY KEY, article_id BIGINT NOT NULL, body TEXT NOT NULL);",
         include_str!("../migrations/sqlite/00000000000001_create_article_counters/up.sql"),
         "INSERT INTO articles (id, title) VALUES (1, 'One'), (2, 'Two');",

@@ -81,7 +81,7 @@ impl<Conn> fmt::Debug for CompactorBuilder<Conn> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Run {
-    /// The table's name; of a copy, the name of its column too.
+    /// The table's name; of a copy, the names of its columns too.
     pub table: String,
     /// What was done, or the error.
     pub result: Result<Done, BackgroundError>,

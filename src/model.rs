@@ -6,8 +6,7 @@ use chrono::NaiveDate;
 use diesel::associations::HasTable;
 use diesel::connection::{Connection, LoadConnection};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
-use diesel::sql_types::BigInt;
-use diesel::{Column, QueryResult, RunQueryDsl};
+use diesel::{Expression, QueryResult, RunQueryDsl};
 
 use crate::add::increment::Increment;
 use crate::day::{DayRange, Period};
@@ -15,7 +14,9 @@ use crate::merge::materialize::{self, MaterializeOf};
 use crate::read::series::{Counts, counter_series};
 use crate::read::value::{CounterValue, counter_value};
 use crate::sql::{CounterBackend, One};
-use crate::typed::counters::{Counters, KeyType, assert_program_counts, is_zero};
+use crate::typed::counters::{
+    CounterType, Counters, KeyType, TableOf, assert_program_counts, is_zero,
+};
 use crate::typed::entities::Entities;
 use crate::typed::key::{BindKey, HasColumns, KeyOf, WholeKey};
 use crate::typed::names::RenderName;
@@ -83,9 +84,11 @@ pub use diesel_counters_derive::HasCounters;
 /// let counts: Vec<(i64, i64)> = Article::counter_values(&page, (views, likes), conn)?;
 /// assert_eq!(counts, [(5, 1), (0, 0)]);
 ///
-/// // Copying the totals into a column, so that lists can be sorted by it.
+/// // Copying the totals into a column, so that lists can be sorted by it, or into several at once.
 /// let written: usize = Article::materialize(views, articles::total_views).execute(conn)?;
 /// assert_eq!(written, 1);
+/// let columns = (articles::total_views, articles::total_likes);
+/// assert_eq!(Article::materialize((views, likes), columns).execute(conn)?, 1);
 /// # Ok(())
 /// # }
 /// ```
@@ -224,18 +227,20 @@ pub trait HasCounters: Sized {
         series.load(conn)
     }
 
-    /// Copies a counter's totals into a `BigInt` column of a parent table. Queries can then sort and
-    /// filter by the column, with an index.
+    /// Copies the totals of a counter into a `BigInt` column of a parent table, or those of a tuple of
+    /// counters into a tuple of its columns. Queries can then sort and filter by the columns, with an
+    /// index.
     ///
-    /// The column has the totals of the time of the copy. Run the copy regularly, such as every few
-    /// minutes, and do not write the column anywhere else. It writes only the rows that differ, in the
-    /// order of their keys; see [`Materialize`](crate::Materialize).
-    fn materialize<C, Into>(_counter: C, _into: Into) -> MaterializeOf<C, Into, Self::Key>
+    /// A column has the totals of the time of the copy. Run the copy regularly, such as every few
+    /// minutes, and do not write the column anywhere else. It writes only the rows that differ in one of
+    /// the columns, once each, in the order of their keys; see [`Materialize`](crate::Materialize).
+    fn materialize<C, Into>(_counters: C, _into: Into) -> MaterializeOf<C, Into, Self::Key>
     where
-        C: Counters<Value = i64, Table: CountersOf<Self> + ChildOf<Into::Table>>,
-        Into: Column<Table: HasTable<Table = Into::Table> + RenderName, SqlType = BigInt>,
+        C: Counters<Table: CountersOf<Self> + ChildOf<TableOf<Into>>>,
+        Into: Expression<SqlType: CounterType<Into, Value = C::Value>>,
+        TableOf<Into>: HasTable<Table = TableOf<Into>> + RenderName,
     {
-        materialize::of_column::<C, Into, Self::Key>()
+        materialize::of_columns::<C, Into, Self::Key>()
     }
 }
 

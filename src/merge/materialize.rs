@@ -4,37 +4,31 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
+use diesel::Expression;
 use diesel::associations::HasTable;
-use diesel::{Column, Expression};
 
 use crate::day::DayRange;
 use crate::shape::{Name, Shape, TableName};
-use crate::typed::counters::Counters;
+use crate::typed::counters::{CounterType, Counters, TableOf};
 use crate::typed::names::{ColumnNames, RenderName, table_name};
 use crate::typed::parent::ChildOf;
 use crate::typed::table::CounterTable;
 
-/// A column of the parent table that totals are copied into, by name.
-pub(crate) struct TotalColumn {
-    /// The name of the parent table.
-    pub table: TableName<'static>,
-    /// The names of the columns of the parent table's primary key. They are the first columns of the
-    /// counter table's key, or all of them.
-    pub key: Vec<Name<'static>>,
-    /// The name of the column for the totals.
-    pub column: Name<'static>,
-}
-
-/// A copy of a counter's totals into a column of the parent table; made by
+/// A copy of the totals of counters into columns of the parent table; made by
 /// [`HasCounters::materialize`](crate::HasCounters::materialize), which has an example.
 ///
-/// It compares the column with the total for all rows of the parent table, and writes the rows that
+/// It compares the columns with the totals for all rows of the parent table, and writes the rows that
 /// differ. The keys have the SQL types `Types` and the Rust type `K`.
 #[must_use = "totals are not copied until this is executed"]
 pub struct Materialize<'p, Types, K> {
     pub(super) shape: &'static Shape<'static>,
-    pub(super) counter: Name<'static>,
-    pub(super) into: TotalColumn,
+    pub(super) counters: &'static [Name<'static>],
+    /// The parent table.
+    pub(super) table: TableName<'static>,
+    /// Its primary key. These columns are the first columns of the counter table's key, or all of them.
+    pub(super) key: Vec<Name<'static>>,
+    /// Its columns for the totals, one for each counter.
+    pub(super) columns: &'static [Name<'static>],
     pub(super) days: DayRange,
     pub(super) batch: usize,
     pub(super) is_stopped: Box<dyn Fn() -> bool + Send + 'p>,
@@ -47,20 +41,19 @@ opaque_debug!(Materialize<'p, Types, K>);
 /// prepare.
 const MAX_BATCH: usize = 1_000;
 
-pub(crate) fn of_column<C, Into, K>() -> MaterializeOf<C, Into, K>
+pub(crate) fn of_columns<C, Into, K>() -> MaterializeOf<C, Into, K>
 where
-    C: Counters<Value = i64, Table: ChildOf<Into::Table>>,
-    Into: Column<Table: HasTable<Table = Into::Table> + RenderName>,
+    C: Counters<Table: ChildOf<TableOf<Into>>>,
+    Into: Expression<SqlType: CounterType<Into>>,
+    TableOf<Into>: HasTable<Table = TableOf<Into>> + RenderName,
 {
     let key = ParentKey::<C, Into>::column_names().into_iter();
     Materialize {
         shape: C::Table::shape(),
-        counter: C::NAMES[0],
-        into: TotalColumn {
-            table: table_name(Into::Table::table()),
-            key: key.map(|(name, _)| name).collect(),
-            column: Name(Into::NAME),
-        },
+        counters: C::NAMES,
+        table: table_name(TableOf::<Into>::table()),
+        key: key.map(|(name, _)| name).collect(),
+        columns: Into::SqlType::NAMES,
         days: DayRange::ALL,
         batch: MAX_BATCH,
         is_stopped: Box::new(|| false),
@@ -68,9 +61,9 @@ where
     }
 }
 
-type ParentKey<C, Into> = <<C as Counters>::Table as ChildOf<<Into as Column>::Table>>::ParentKey;
+type ParentKey<C, Into> = <<C as Counters>::Table as ChildOf<TableOf<Into>>>::ParentKey;
 
-/// The [`Materialize`] of a counter `C` into a column `Into` of a parent table that has keys `K`.
+/// The [`Materialize`] of the counters `C` into the columns `Into` of a parent table that has keys `K`.
 pub type MaterializeOf<C, Into, K> =
     Materialize<'static, <ParentKey<C, Into> as Expression>::SqlType, K>;
 
@@ -95,7 +88,9 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
     }
 
     pub(crate) fn name(&self) -> String {
-        format!("{} into {}", self.shape.label, self.into.column)
+        let columns = self.columns.iter().map(|name| name.0);
+        let columns = Vec::from_iter(columns).join(", ");
+        format!("{} into {columns}", self.shape.label)
     }
 
     /// Sets how many rows are written in one statement: from 1 to 1,000. Defaults to 1,000. A number

@@ -1,16 +1,18 @@
 //! The run of a copy of totals: it compares the rows of the parent table, and writes those that differ.
 
+use std::convert::identity;
+
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 
 use crate::error::refuse;
-use crate::merge::materialize::{Materialize, TotalColumn};
+use crate::merge::materialize::Materialize;
 use crate::shape::Name;
 use crate::sql::rows::{self, WANTED, WANTED_KEY};
 use crate::sql::transaction::{begin_read_committed, read_all_rows};
 use crate::sql::{
-    Bind, Binds as _, CounterBackend, Dialect, One, Sql, Uncached, and, execute, list, load, row,
-    sql, where_all,
+    Bind, Binds as _, CounterBackend, Dialect, One, Sql, Uncached, and, execute, list, load, named,
+    numbered, row, sql, where_all,
 };
 use crate::typed::key::{BindKey, KeyTypes, OwnedKey};
 
@@ -21,13 +23,8 @@ const COMPARED: i64 = 50_000;
 /// The number of rows before the last one that a query compares.
 const BEFORE_LAST: &i64 = &(COMPARED - 1);
 
-/// A row of the parent table whose column is not the total.
-struct Differing<Types, K> {
-    key: One<Types, K>,
-    /// The value of the column.
-    held: Option<i64>,
-    total: i64,
-}
+/// A row of the parent table that differs: its key, the values of its columns, and the totals.
+type Differing<Types, K> = (One<Types, K>, Vec<Option<i64>>);
 
 /// A range of keys of the parent table: after a key, and to the last one.
 struct KeyRange<Types, K> {
@@ -37,8 +34,10 @@ struct KeyRange<Types, K> {
 
 const PARENT: &str = "diesel_counters_parent";
 const TOTALS: &str = "diesel_counters_totals";
-const HELD: &str = "diesel_counters_held";
-const TOTAL: &str = "diesel_counters_total";
+const HELD: [&str; 8] =
+    numbered!(identity, "diesel_counters_held": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
+const TOTAL: [&str; 8] =
+    numbered!(identity, "diesel_counters_total": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
 
 impl<Types: KeyTypes, K> KeyRange<Types, K> {
     /// A condition for each end: `key > ?`, `key <= ?`.
@@ -59,8 +58,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
     /// Copies the totals. Returns the number of rows that were written.
     ///
     /// Each statement that writes is a transaction of its own, unless a transaction is open. On
-    /// MySQL and MariaDB, this transaction is READ COMMITTED. A row whose column another
-    /// transaction has changed since it was read is left for the next run. A row is also left, without
+    /// MySQL and MariaDB, this transaction is READ COMMITTED. A row is left for the next run if another
+    /// transaction has changed one of these columns since it was read. A row is also left, without
     /// an error, if a trigger prevents the update, or if SQLite stores its key as another type.
     ///
     /// # Errors
@@ -76,7 +75,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let TotalColumn { table, key, .. } = &self.into;
+        let Materialize { table, key, .. } = &self;
         let mut written = 0;
         // The last key of each range.
         let mut ends: Vec<K> = Vec::new();
@@ -123,7 +122,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         }
     }
 
-    /// Reads the rows of a range whose column is not the total.
+    /// Reads the rows of a range that have a column whose value is not the total.
     fn differing<Conn>(
         &self,
         range: &KeyRange<Types, K>,
@@ -133,21 +132,27 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
+        let fields = Types::COLUMNS..Types::COLUMNS + 2 * self.columns.len();
         read_all_rows(conn, |conn| {
             load(
                 conn,
                 |db| self.compare(db, range),
                 |row| {
-                    Ok(Differing {
-                        key: One::new(K::load(row)?),
-                        held: Conn::Backend::held(row, Types::COLUMNS)?,
-                        total: Conn::Backend::amount(row, Types::COLUMNS + 1)?,
-                    })
+                    let values = fields.clone().map(|i| Conn::Backend::held(row, i));
+                    Ok((One::new(K::load(row)?), values.collect::<Result<_, _>>()?))
                 },
             )
         })
     }
 
+    /// The names of the columns of [`Differing`].
+    fn names(&self) -> Vec<&'static str> {
+        let (key, columns) = (self.key.len(), self.columns.len());
+        [&WANTED_KEY[..key], &HELD[..columns], &TOTAL[..columns]].concat()
+    }
+
+    // Of a second counter, there are `held_1` and `total_1`, and so on.
+    //
     // SELECT key, held, total FROM (
     //     SELECT id AS key, total_views AS held, COALESCE(total, 0) AS total FROM articles
     //     LEFT JOIN (
@@ -161,73 +166,70 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         K: BindKey<Types, DB>,
         DB: CounterBackend,
     {
-        let TotalColumn { table, key, column } = &self.into;
-        let shape = self.shape;
-        let entity = &shape.entity()[..key.len()];
-        let names = &WANTED_KEY[..key.len()];
-        let (sum, counters) = (db.sum(self.counter), shape.table);
-        let days = self.days.condition_unless_all(shape.day());
-        let named = |columns: &[Name<'a>]| {
-            let columns = columns.iter().zip(names);
-            let named = columns.map(|(column, name)| sql!("{column} AS {name}, "));
-            list("", named)
-        };
-        let held = sql!("{named(key)}{column} AS {HELD}");
+        let (shape, table, key) = (self.shape, self.table, &self.key);
+        let (names, number) = (self.names(), self.columns.len());
+        let (entity, key_names) = (&shape.entity()[..key.len()], &names[..key.len()]);
+        let sums = self.counters.iter().map(|counter| db.sum(*counter));
+        let (counters, days) = (shape.table, self.days.condition_unless_all(shape.day()));
+        let columns = named([key, self.columns].concat(), &names);
         let rows = where_all(range.conditions(db, key));
         // The two columns of texts can have different collations, which order texts differently.
         // Then a range of one column is not a range of the other.
         let parent = if Types::is_exact() {
             let [after, last] = range.conditions(db, entity);
             let counted = where_all([after, last, days]);
-            let is_parent = names.iter().zip(key);
+            let is_parent = key_names.iter().zip(key);
             let is_parent = is_parent.map(|(name, column)| sql!("{TOTALS}.{name} = {column}"));
             let is_parent = list(" AND ", is_parent);
+            let entities = named(entity.iter().copied(), key_names);
+            let totals = (0..number).map(|i| sql!("COALESCE({TOTALS}.{TOTAL[i]}, 0)"));
             sql!(
-                "SELECT {held}, COALESCE({TOTALS}.{TOTAL}, 0) AS {TOTAL} FROM {table} \
-                 LEFT JOIN (SELECT {named(entity)}{sum} AS {TOTAL} FROM {counters}{counted} \
+                "SELECT {columns}, {named(totals, &TOTAL)} FROM {table} \
+                 LEFT JOIN (SELECT {entities}, {named(sums, &TOTAL)} FROM {counters}{counted} \
                  GROUP BY {entity}) AS {TOTALS} ON {is_parent}{rows}"
             )
         } else {
             let pairs = entity.iter().zip(key);
             let is_parent = pairs.map(|(column, name)| sql!("{TOTALS}.{column} = {table}.{name}"));
-            let is_parent = list(" AND ", is_parent);
-            sql!(
-                "SELECT {held}, (SELECT {sum} FROM {counters} AS {TOTALS} WHERE {is_parent}{and(days)}) \
-                 AS {TOTAL} FROM {table}{rows}"
-            )
+            let (is_parent, days) = (list(" AND ", is_parent), and(days));
+            let totals = sums.map(|sum| {
+                sql!("(SELECT {sum} FROM {counters} AS {TOTALS} WHERE {is_parent}{days})")
+            });
+            sql!("SELECT {columns}, {named(totals, &TOTAL)} FROM {table}{rows}")
         };
+        let differs = (0..number).map(|i| sql!("{HELD[i]} <> {TOTAL[i]} OR {HELD[i]} IS NULL"));
+        let differs = list(" OR ", differs);
         sql!(
-            "{Uncached}{db.select()}{names}, {HELD}, {TOTAL} FROM ({parent}) AS {PARENT} \
-             WHERE {HELD} <> {TOTAL} OR {HELD} IS NULL ORDER BY {names}"
+            "{Uncached}{db.select()}{names} FROM ({parent}) AS {PARENT} \
+             WHERE {differs} ORDER BY {key_names}"
         )
     }
 
-    /// Writes totals into the rows whose column has not changed since it was read. Each number of rows
-    /// has a text of its own, so it is not cached.
+    /// Writes totals into the rows whose columns have not changed since they were read. Each number of
+    /// rows has a text of its own, so it is not cached.
     fn update<'a, DB>(&'a self, db: Dialect, rows: &'a [Differing<Types, K>]) -> Sql<'a, DB>
     where
         K: BindKey<Types, DB>,
         DB: CounterBackend,
     {
-        let TotalColumn { table, key, column } = &self.into;
-        let columns = [key, &[*column, *column][..]].concat();
-        let names = &WANTED_KEY[..key.len()];
-        let is_held = sql!("({column} = {HELD} OR {HELD} IS NULL AND {column} IS NULL)");
-        let on = sql!("{rows::is_wanted(key)} AND {is_held}");
-        let rows = rows.iter().map(|differing| {
-            let mut values = row(&differing.key, 0);
-            values.push(sql!("{Bind::Column(&differing.held)}"));
-            values.push(sql!("{&differing.total}"));
+        let (table, key, columns) = (self.table, &self.key, self.columns);
+        let is_held = columns.iter().zip(HELD).map(|(column, held)| {
+            sql!(" AND ({column} = {held} OR {held} IS NULL AND {column} IS NULL)")
+        });
+        let is_held = list("", is_held);
+        let on = sql!("{rows::is_wanted(key)}{is_held}");
+        let rows = rows.iter().map(|(key, values)| {
+            let (held, totals) = values.split_at(columns.len());
+            let mut values = row(key, 0);
+            values.extend(held.iter().map(|held| sql!("{Bind::Column(held)}")));
+            values.extend(totals.iter().flatten().map(|total| sql!("{total}")));
             values
         });
-        let listed = db.list_of(
-            rows,
-            *table,
-            &columns,
-            &[names, &[HELD, TOTAL]].concat(),
-            None,
-        );
-        let (update, set) = (db.verb("UPDATE"), sql!("{Uncached}SET {column} = {TOTAL}"));
+        let types = [key, columns, columns].concat();
+        let listed = db.list_of(rows, table, &types, &self.names(), None);
+        let set = columns.iter().zip(TOTAL);
+        let set = list(", ", set.map(|(column, total)| sql!("{column} = {total}")));
+        let (update, set) = (db.verb("UPDATE"), sql!("{Uncached}SET {set}"));
         match db {
             // A trigger of the table could not write to another table that the statement names.
             Dialect::MySql => sql!("{update} {listed} STRAIGHT_JOIN {table} ON {on} {set}"),
@@ -235,7 +237,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
             // Rows are locked in the order of the list, so that two such statements do not deadlock.
             Dialect::PostgreSql => sql!(
                 "{update} {table} {set} FROM (SELECT {WANTED}.* FROM {listed} \
-                 JOIN {table} AS {PARENT} ON {on} ORDER BY {names} \
+                 JOIN {table} AS {PARENT} ON {on} ORDER BY {&WANTED_KEY[..key.len()]} \
                  FOR NO KEY UPDATE OF {PARENT}) AS diesel_counters_locked WHERE {on}"
             ),
         }

@@ -75,12 +75,13 @@ pub(crate) fn difference<A: AsMut<[i64]>>(mut to: A, from: &impl AsRef<[i64]>) -
 impl<C> Counters for C
 where
     C: Expression + QueryId + Clone,
-    C::SqlType: CounterType<C>,
+    C::SqlType: CounterType<C, Table: CounterTable>,
 {
-    type Table = <C::SqlType as CounterType<C>>::Table;
+    type Table = TableOf<C>;
     type Value = <C::SqlType as CounterType<C>>::Value;
     type Amounts = <C::SqlType as CounterType<C>>::Amounts;
-    const NAMES: &'static [Name<'static>] = <C::SqlType as CounterType<C>>::NAMES;
+    const NAMES: &'static [Name<'static>] =
+        counters::<TableOf<C>>(<C::SqlType as CounterType<C>>::NAMES);
     fn amounts(value: Self::Value) -> Self::Amounts {
         <C::SqlType as CounterType<C>>::amounts(value)
     }
@@ -89,14 +90,15 @@ where
     }
 }
 
-/// The SQL type of the counter or counters `C`.
+/// The SQL type of the counter or counters `C`, or of columns for their totals.
 #[diagnostic::on_unimplemented(
-    message = "`{C}` is not a counter, and not a tuple of counters of one table",
-    label = "its SQL type is `{Self}`; a counter is a `BigInt` column of a counter table",
-    note = "a tuple of counters has two to eight counters of one table, as in `(views, likes)`"
+    message = "`{C}` is not a `BigInt` column, and not a tuple of `BigInt` columns of one table",
+    label = "its SQL type is `{Self}`",
+    note = "a counter is a `BigInt` column of a counter table; a tuple of counters has two to eight, as in `(views, likes)`",
+    note = "totals are copied into as many columns of a parent table"
 )]
 pub trait CounterType<C> {
-    type Table: CounterTable;
+    type Table;
     type Value: Copy + 'static;
     type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + Default + fmt::Debug + Send + Sync + 'static;
     const NAMES: &'static [Name<'static>];
@@ -107,12 +109,11 @@ pub trait CounterType<C> {
 impl<C> CounterType<C> for BigInt
 where
     C: Column<SqlType = BigInt>,
-    C::Table: CounterTable,
 {
     type Table = C::Table;
     type Value = i64;
     type Amounts = [i64; 1];
-    const NAMES: &'static [Name<'static>] = &[Name(counter_name::<C>())];
+    const NAMES: &'static [Name<'static>] = &[Name(C::NAME)];
     fn amounts(value: i64) -> [i64; 1] {
         [value]
     }
@@ -121,25 +122,37 @@ where
     }
 }
 
-/// Returns the column's name. Fails to compile if the column is part of the primary key.
-const fn counter_name<C: Column<Table: CounterTable>>() -> &'static str {
+/// The table of the `BigInt` column or columns `C`.
+pub type TableOf<C> = <<C as Expression>::SqlType as CounterType<C>>::Table;
+
+/// Returns the names of counters. Fails to compile if a column is part of the primary key.
+const fn counters<T: CounterTable>(names: &'static [Name<'static>]) -> &'static [Name<'static>] {
     assert!(
-        !has(C::Table::KEY, C::NAME),
+        !share(names, T::KEY),
         "this column is not a counter: it is part of the primary key of the counter table"
     );
-    C::NAME
+    names
 }
 
-/// Returns these names. Fails to compile if a name occurs twice: SQLite would add only one of the
+/// Returns these names. Fails to compile if a name occurs twice: SQLite would write only one of the
 /// two amounts.
 const fn different(names: &'static [Name<'static>]) -> &'static [Name<'static>] {
     let mut i = 0;
     while i < names.len() {
         let earlier = names.split_at(i).0;
-        assert!(!has(earlier, names[i].0), "this tuple has a counter twice");
+        assert!(!has(earlier, names[i].0), "this tuple has a column twice");
         i += 1;
     }
     names
+}
+
+/// Returns whether a name is in both lists.
+const fn share(names: &[Name<'static>], others: &[Name<'static>]) -> bool {
+    let mut i = 0;
+    while i < names.len() && !has(others, names[i].0) {
+        i += 1;
+    }
+    i < names.len()
 }
 
 /// Returns whether one of these names is `name`, in a `const fn`, where `==` does not work.
@@ -165,15 +178,11 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 /// Fails to compile if the database counts one of the counters `C`. Every function that writes calls
 /// it itself, so that the compiler names the line of the caller.
 pub(crate) const fn assert_program_counts<C: Counters>() {
-    let mut i = 0;
-    while i < C::NAMES.len() {
-        assert!(
-            !has(C::Table::COUNTED_BY_DATABASE, C::NAMES[i].0),
-            "a counter of this statement is counted by the database: insert or delete the row that it \
-             counts, or correct the count with `recount`"
-        );
-        i += 1;
-    }
+    assert!(
+        !share(C::NAMES, C::Table::COUNTED_BY_DATABASE),
+        "a counter of this statement is counted by the database: insert or delete the row that it \
+         counts, or correct the count with `recount`"
+    );
 }
 
 /// Returns the SQL name of a counter, for the derive.
@@ -187,14 +196,13 @@ macro_rules! counter_tuples {
         impl<$First, $($C),*> CounterType<($First, $($C),*)> for counter_tuples!(@types $First $($C)*)
         where
             $First: Column<SqlType = BigInt>,
-            $First::Table: CounterTable,
             $($C: Column<SqlType = BigInt, Table = $First::Table>,)*
         {
             type Table = $First::Table;
             type Value = counter_tuples!(@values $First $($C)*);
             type Amounts = [i64; $n];
             const NAMES: &'static [Name<'static>] =
-                different(&[Name(counter_name::<$First>()), $(Name(counter_name::<$C>())),*]);
+                different(&[Name($First::NAME), $(Name($C::NAME)),*]);
             fn amounts((first, $($value),*): Self::Value) -> [i64; $n] {
                 [first, $($value),*]
             }

@@ -1,4 +1,4 @@
-//! Copying totals into a column.
+//! Copying totals into columns.
 
 use std::thread;
 use std::time::Duration;
@@ -12,39 +12,57 @@ use diesel_counters_tests::schema::articles;
 use diesel_counters_tests::watch::watch;
 
 use super::{article, count_on, day, utc_today};
-use crate::{Conn, HAS_SLOTS, IS_MYSQL, TestDatabase};
+use crate::{CASED, Conn, HAS_SLOTS, IS_MYSQL, TestDatabase};
 
 fn held(conn: &mut Conn) -> Vec<i64> {
     let held = articles::table.select(articles::total_views);
     held.order(articles::id).load(conn).unwrap()
 }
 
+// The same articles, with a column for each of two counters.
+diesel::table! {
+    #[sql_name = "articles"]
+    posts (id) { id -> BigInt, total_views -> BigInt, total_likes -> BigInt, }
+}
+diesel_counters_tests::article_counters!(post_counts (views, likes) { parent = posts::id });
+pub const ADD_TOTAL_LIKES: &str = "ALTER TABLE articles ADD COLUMN total_likes BIGINT";
+const BOTH: (post_counts::views, post_counts::likes) = (post_counts::views, post_counts::likes);
+const TOTALS: (posts::total_views, posts::total_likes) = (posts::total_views, posts::total_likes);
+
+#[derive(HasCounters)]
+#[counters(table_name = post_counts)]
+pub struct Post {
+    id: i64,
+}
+
 #[test]
 fn totals_are_copied_and_only_those_that_changed() {
     for batch in [1, 2, 1000] {
         let (conn, _database, _article) = &mut TestDatabase::with_connection();
+        // They are NULL.
+        conn.batch_execute(ADD_TOTAL_LIKES).unwrap();
         for d in 1..=2 {
-            increment(views)
-                .on(day(2026, 1, d))
-                .of_many([(1, 1), (3, 3), (5, 5)])
-                .execute(conn)
-                .unwrap();
+            let count = increment(BOTH).of_many([(1, (1, 1)), (3, (3, 0)), (5, (0, 5))]);
+            count.on(day(2026, 1, d)).execute(conn).unwrap();
         }
-        let copy = |conn: &mut Conn| {
-            Article::materialize(views, articles::total_views)
-                .batch(batch)
-                .execute(conn)
+        let copied = |conn: &mut Conn| {
+            let written = Post::materialize(BOTH, TOTALS).batch(batch).execute(conn);
+            let held = posts::table.select(TOTALS).order(posts::id).load(conn);
+            (written, held.unwrap())
         };
-        assert_eq!(copy(conn), Ok(3));
-        assert_eq!(held(conn), [2, 0, 6, 0, 10]);
+        let held = vec![(2, 2), (0, 0), (6, 0), (0, 0), (0, 10)];
+        assert_eq!(copied(conn), (Ok(5), held));
 
         article(3).incr_counter_by(views, -1, conn).unwrap();
-        article(2).incr_counter(views, conn).unwrap();
-        let watched = watch(conn, |conn| assert_eq!(copy(conn), Ok(2)));
-        assert_eq!(held(conn), [2, 1, 5, 0, 10]);
-        let updates = watched.queries.iter().filter(|sql| sql.contains("UPDATE "));
-        assert_eq!(updates.count(), if batch == 1 { 2 } else { 1 });
-        assert_eq!(copy(conn), Ok(0));
+        article(2).incr_counter(likes, conn).unwrap();
+        let held = vec![(2, 2), (0, 1), (5, 0), (0, 0), (0, 10)];
+        let watched = watch(conn, |conn| {
+            assert_eq!(copied(conn), (Ok(2), held.clone()));
+        });
+        let run = |part| watched.queries.iter().filter(move |sql| sql.contains(part));
+        assert_eq!(run("UPDATE ").count(), if batch == 1 { 2 } else { 1 });
+        assert_eq!(run("SUM(").count(), 1);
+        assert_eq!(copied(conn), (Ok(0), held));
     }
 }
 
@@ -82,6 +100,62 @@ fn totals_of_more_than_50_000_rows_are_copied() {
     assert_eq!(held(conn)[49_998..], [0, 2, 3]);
 }
 
+diesel::table! {
+    boards (a, b, c, d, e) {
+        a -> Integer, b -> Integer, c -> Integer, d -> Integer, e -> Text,
+        n0 -> BigInt, n1 -> BigInt, n2 -> BigInt, n3 -> BigInt,
+        n4 -> BigInt, n5 -> BigInt, n6 -> BigInt, n7 -> BigInt,
+    }
+}
+diesel::table! {
+    board_counts (a, b, c, d, e, day, slot) {
+        a -> Integer, b -> Integer, c -> Integer, d -> Integer, e -> Text, day -> Date, slot -> SmallInt,
+        n0 -> BigInt, n1 -> BigInt, n2 -> BigInt, n3 -> BigInt,
+        n4 -> BigInt, n5 -> BigInt, n6 -> BigInt, n7 -> BigInt,
+    }
+}
+diesel_counters::counter_table!(board_counts {
+    parent = (boards::a, boards::b, boards::c, boards::d, boards::e)
+});
+
+#[derive(HasCounters)]
+#[diesel(primary_key(a, b, c, d, e))]
+#[counters(table_name = board_counts)]
+struct Board {
+    a: i32,
+    b: i32,
+    c: i32,
+    d: i32,
+    e: String,
+}
+
+/// The key has a text, and the columns have the counters' names.
+#[test]
+fn totals_of_the_most_counters_are_copied_by_the_longest_key() {
+    use {board_counts as c, boards as t};
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
+    let eight = (0..8).map(|i| format!(", n{i} BIGINT NOT NULL DEFAULT 0"));
+    let columns = format!(
+        "a INT, b INT, c INT, d INT, e {CASED}{}",
+        String::from_iter(eight)
+    );
+    conn.batch_execute(&format!(
+        "CREATE TABLE boards ({columns}, PRIMARY KEY (a, b, c, d, e));
+         CREATE TABLE board_counts ({columns}, day DATE, slot SMALLINT,
+             PRIMARY KEY (a, b, c, d, e, day, slot));
+         INSERT INTO boards (a, b, c, d, e) VALUES (1, 2, 3, 4, 'x'), (1, 2, 3, 4, 'y')"
+    ))
+    .unwrap();
+    let counters = (c::n0, c::n1, c::n2, c::n3, c::n4, c::n5, c::n6, c::n7);
+    let totals = (t::n0, t::n1, t::n2, t::n3, t::n4, t::n5, t::n6, t::n7);
+    let counts = (1, 2, 3, 4, 5, 6, 7, 8);
+    let count = increment(counters).of((1, 2, 3, 4, "y")).by(counts);
+    count.execute(conn).unwrap();
+    assert_eq!(Board::materialize(counters, totals).execute(conn), Ok(1));
+    let held = t::table.order(t::e).select(totals).load(conn);
+    assert_eq!(held, Ok(vec![(0, 0, 0, 0, 0, 0, 0, 0), counts]));
+}
+
 /// On MySQL and MariaDB a trigger cannot write to a table that its statement reads.
 #[test]
 fn a_trigger_of_the_parent_may_count() {
@@ -107,26 +181,29 @@ fn a_trigger_of_the_parent_may_count() {
 
 /// On MySQL and MariaDB the transaction still reads what the column held before.
 #[test]
-fn in_a_transaction_a_row_that_another_has_written_is_left() {
+fn in_a_transaction_a_row_of_which_another_has_written_a_column_is_left() {
     let (database, mut conn, article) = TestDatabase::with_article();
+    conn.batch_execute(ADD_TOTAL_LIKES).unwrap();
+    let copied = |conn: &mut Conn| Post::materialize(BOTH, TOTALS).execute(conn);
+    assert_eq!(copied(&mut conn), Ok(5));
     article.incr_counter(views, &mut conn).unwrap();
     let other = &mut database.connect();
     conn.batch_execute(crate::OVERWRITE_CHANGED_ROWS).unwrap();
     let materialized = conn.transaction(|conn| {
         if HAS_SLOTS {
             assert_eq!(held(conn), [0; 5]);
-            let write = diesel::update(articles::table.find(1)).set(articles::total_views.eq(7));
+            let write = diesel::update(posts::table.find(1)).set(posts::total_likes.eq(7));
             write.execute(other)?;
         }
-        Article::materialize(views, articles::total_views).execute(conn)
+        copied(conn)
     });
     // PostgreSQL reads it again for each statement.
     let written = usize::from(!IS_MYSQL);
     assert_eq!(materialized, Ok(written));
     let conn = &mut database.connect();
-    let again = Article::materialize(views, articles::total_views).execute(conn);
-    assert_eq!(again, Ok(1 - written));
-    assert_eq!(held(conn)[0], 1);
+    assert_eq!(copied(conn), Ok(1 - written));
+    let held = posts::table.find(1).select(TOTALS).first(conn);
+    assert_eq!(held, Ok((1_i64, 0_i64)));
 }
 
 /// In whichever order the table has them.

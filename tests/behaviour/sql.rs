@@ -25,6 +25,7 @@ use diesel_counters_tests::schema::{articles, comments, odd_name, page_counters,
 use diesel_counters_tests::watch::watch;
 
 use super::key_columns::{crates, reaction_counters, version_counters, wide_counters};
+use super::materializing::{ADD_TOTAL_LIKES, Post, post_counts, posts};
 use super::{article, comments_by_article, day, key_columns};
 use crate::{Conn, HAS_SLOTS, IS_MYSQL};
 
@@ -133,6 +134,7 @@ const OPERATIONS: &[Operation] = operations! { conn:
     recount_of_two_columns: recount(version_counters::downloads, crates::table.select((crates::id, sql::<diesel::sql_types::Text>("'1.0'"), sql::<Date>("date('2026-03-02')"), crates::total_downloads))).of(1).execute(conn).map(drop::<Vec<Drift<(i32, String)>>>);
 
     materialize: Article::materialize(views, articles::total_views).execute(conn);
+    materialize_two_counters: Post::materialize((post_counts::views, post_counts::likes), (posts::total_views, posts::total_likes)).execute(conn);
     materialize_between: Article::materialize(views, articles::total_views).between(monday()..=sunday()).execute(conn);
     compact: compact(article_counters::table).before(day(2026, 4, 1)).execute(conn);
     compact_of_a_site: compact(site_counters::table).before(day(2026, 4, 1)).execute(conn);
@@ -153,6 +155,7 @@ const OPERATIONS: &[Operation] = operations! { conn:
 #[test]
 fn the_sql_of_every_statement_is_a_file() {
     let (conn, _database) = &mut key_columns::with_tables();
+    conn.batch_execute(ADD_TOTAL_LIKES).unwrap();
     for id in [1, 1, 2] {
         diesel::insert_into(comments::table)
             .values((comments::article_id.eq(id), comments::body.eq("Nice.")))
