@@ -72,8 +72,8 @@ thread_local! {
 /// Call it once, when the program starts. Without it, the default is [`Slot::Connection`]. It also
 /// decides which rows merges and corrections write, if it is a [`Slot::Partition`].
 ///
-/// On PostgreSQL, each statement that writes counters fails if the database or the role sets
-/// `diesel_counters.partition` to another partition.
+/// On PostgreSQL, a statement that writes counters fails if the database or the role sets
+/// `diesel_counters.partition` to another partition. An increment reads that setting once a session.
 ///
 /// ```
 /// use diesel_counters::{Slot, set_default_slot};
@@ -176,16 +176,13 @@ impl Slot {
     pub(crate) fn range(self, slots: i16) -> SlotRange {
         let slots = slots.max(1);
         if self == Slot::Random {
-            return SlotRange::one(rand::random_range(1..=slots), Partition::WHOLE);
+            return SlotRange::new(rand::random_range(1..=slots), 1, Partition::WHOLE);
         }
         let partition = Partition::of(self).expect("a default is checked when it is set");
         let Partition { index, of, .. } = partition;
-        SlotRange {
-            first: index + 1,
-            // At least one: with more partitions than slots, the other ones are beyond.
-            count: ((slots - 1 - index) / of + 1).max(1),
-            partition,
-        }
+        // At least one: with more partitions than slots, the other ones are beyond.
+        let count = ((slots - 1 - index) / of + 1).max(1);
+        SlotRange::new(index + 1, count, partition)
     }
 }
 
@@ -234,25 +231,37 @@ impl Partition {
 }
 
 /// Slots of a partition: `first`, and `count` in all. The number of the connection chooses one of them.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct SlotRange {
     pub(crate) first: i16,
+    pub(crate) last: i16,
     pub(crate) count: i16,
     pub(crate) partition: Partition,
+    setting: OnceLock<String>,
 }
 
 impl SlotRange {
-    const fn one(slot: i16, partition: Partition) -> Self {
+    fn new(first: i16, count: i16, partition: Partition) -> Self {
         SlotRange {
-            first: slot,
-            count: 1,
+            first,
+            last: first + partition.of * (count - 1),
+            count,
             partition,
+            setting: OnceLock::new(),
         }
+    }
+
+    /// The setting of a PostgreSQL session whose length is the session's slot of these.
+    pub(crate) fn setting(&self) -> &str {
+        let Partition { index, of, .. } = self.partition;
+        let (first, count) = (self.first, self.count);
+        let setting = || format!("diesel_counters.slot_{first}_{count}_{index}_{of}");
+        self.setting.get_or_init(setting)
     }
 
     /// The slot of the rows that this thread or process merges and corrects.
     pub(crate) fn merged() -> Self {
         let partition = Partition::chosen();
-        SlotRange::one(partition.merged, partition)
+        SlotRange::new(partition.merged, 1, partition)
     }
 }

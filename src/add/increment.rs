@@ -152,7 +152,7 @@ where
         let insert = db.insert_into(shape.table, &shape.key, C::NAMES);
         let mut values: Vec<Sql<'b, DB>> = row(&self.id, 0);
         values.push(sql!("{self.day()}"));
-        values.push(db.slot(&self.slots, true));
+        values.push(db.slot(&self.slots));
         values.push(list(", ", self.amounts.as_ref()));
         let add = db.on_conflict_add(&shape.key, C::NAMES);
         sql!("{insert} VALUES ({&values}){add}").walk(out)

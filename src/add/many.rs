@@ -86,7 +86,7 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
         K: BindKey<KeyType<C>, Conn::Backend>,
         Conn: Connection<Backend: CounterBackend>,
     {
-        let (slots, day) = (self.increment.slots, *self.increment.day());
+        let (day, slots) = (*self.increment.day(), self.increment.slots);
         let mut sums = add_up(self.counts)?;
         sums.retain(|(_, amounts)| !is_zero(amounts));
         let number = sums.len();
@@ -146,7 +146,7 @@ where
             let slot = |is_first| match (is_one, is_first) {
                 (true, true) => db.own_slot(&slots.partition, &slots.first),
                 (true, false) => sql!("{&slots.first}"),
-                (false, _) => db.slot(slots, is_first),
+                (false, _) => db.slot(slots),
             };
             if Conn::Backend::HAS_ARRAYS {
                 // The slot is first: a subquery runs once, and an expression once for each row.

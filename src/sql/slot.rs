@@ -1,8 +1,10 @@
 //! The slot of a connection, and the number that it claims.
 
+use std::sync::LazyLock;
+
 use diesel::backend::Backend;
 
-use super::{Dialect, Sql, sql};
+use super::{Bind, Dialect, Sql, sql};
 use crate::shape::Name;
 use crate::slot::{Partition, SlotRange};
 
@@ -12,34 +14,27 @@ impl Dialect {
     pub fn connection_number(self) -> String {
         match self {
             Dialect::PostgreSql => {
-                format!("COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM}, pg_backend_pid())")
+                format!("COALESCE({POSTGRES_CLAIMED}, pg_backend_pid())")
             }
             Dialect::MySql => MYSQL_NUMBER_OR_ID.to_owned(),
             Dialect::Sqlite => "0".to_owned(),
         }
     }
 
-    /// The slot of a row: one of `slots`, chosen by the number of the connection. The first row of a
-    /// statement claims the number, if the connection has none. On PostgreSQL, it is an error there if the
-    /// database has another partition.
-    pub(crate) fn slot<'a, DB: Backend>(
-        self,
-        slots: &'a SlotRange,
-        is_first_row: bool,
-    ) -> Sql<'a, DB> {
+    /// One of `slots`, chosen by the number of the connection. On PostgreSQL, it is the length of a setting
+    /// of the session. The first statement of the session claims a number and makes the setting. It is an
+    /// error then if the database has another partition.
+    pub(crate) fn slot<'a, DB: Backend>(self, slots: &'a SlotRange) -> Sql<'a, DB> {
         let (first, count, of) = (&slots.first, &slots.count, &slots.partition.of);
         match self {
-            Dialect::PostgreSql if is_first_row => {
-                // With one slot to choose from, the session does not need a number.
-                let number = sql!(
-                    "CASE WHEN {count} > 1 THEN \
-                     COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM}, pg_backend_pid()) ELSE 0 END"
-                );
-                let number = in_own_partition(&slots.partition, number);
-                sql!("{first} + {of} * ({number} % {count})")
-            }
             Dialect::PostgreSql => {
-                sql!("{first} + {of} * (COALESCE({POSTGRES_NUMBER}, pg_backend_pid()) % {count})")
+                let (setting, last) = (Bind::Text(slots.setting()), &slots.last);
+                let make = POSTGRES_MAKE_SETTING.as_str();
+                sql!(
+                    "LEAST(octet_length(COALESCE(NULLIF(current_setting({setting}, true), ''), \
+                     CASE WHEN ts_rewrite('a', replace({make}, '?', {setting})) IS NOT NULL \
+                     THEN current_setting({setting}) END)), {last})"
+                )
             }
             // CONNECTION_ID() is unsigned, and the slot can be negative.
             Dialect::MySql => {
@@ -80,7 +75,7 @@ impl Dialect {
     /// A statement that claims a number for the session, unless it has one.
     pub(crate) fn claim<'a, DB: Backend>(self) -> Sql<'a, DB> {
         match self {
-            Dialect::PostgreSql => sql!("SELECT COALESCE({POSTGRES_NUMBER}, {POSTGRES_CLAIM})"),
+            Dialect::PostgreSql => sql!("SELECT {POSTGRES_CLAIMED}"),
             Dialect::MySql => {
                 sql!("SET {MYSQL_NUMBER} = COALESCE({MYSQL_NUMBER}, {MYSQL_CLAIM})")
             }
@@ -93,35 +88,49 @@ impl Dialect {
 /// statement, and otherwise the value.
 fn in_own_partition<'a, DB: Backend>(partition: &'a Partition, value: Sql<'a, DB>) -> Sql<'a, DB> {
     let Partition { index, of, .. } = partition;
-    sql!("{POSTGRES_OTHER_PARTITION}{index}, {of}{POSTGRES_PARTITION_ERROR}{value} END")
+    sql!(
+        "CASE WHEN {POSTGRES_PARTITION} <> ({index}, {of}) THEN {POSTGRES_OTHER_PARTITION} ELSE {value} END"
+    )
 }
 
-/// The beginning of a comparison of a partition with the setting of a PostgreSQL database or role: `1/3`
-/// is the second of three partitions. Numbers are compared, because triggers read `01/3` too.
+/// The setting of a PostgreSQL database or role: `1/3` is the second of three partitions. Numbers are
+/// compared, because triggers read `01/3` too.
+const POSTGRES_PARTITION: &str = "\
+    (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), \
+    CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER))";
+
 const POSTGRES_OTHER_PARTITION: &str = "\
-    CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) \
-    AS INTEGER), \
-    CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) \
-    AS INTEGER)) <> (";
-
-const POSTGRES_PARTITION_ERROR: &str = "\
-    ) THEN CAST('the partition of this statement is not that of the database, \
+    CAST('the partition of this statement is not that of the database, \
     diesel_counters.partition = ' || current_setting('diesel_counters.partition') || \
-    ': call set_default_slot at the start of main' AS INTEGER) ELSE ";
+    ': call set_default_slot at the start of main' AS INTEGER)";
 
-/// The number that the session has claimed, or NULL. If the transaction that set it for the first
-/// time was rolled back, the setting is an empty text. Whoever has used the session before, through a
-/// pooler, can have set it to anything: what is no number is claimed again.
-const POSTGRES_NUMBER: &str = "\
-    CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER)";
-
-/// Claims the least number that no other session has. The session holds an advisory lock on the
-/// number until the session ends, even if the setting is rolled back. `generate_series` is in a
-/// `SELECT`, because in a `FROM` it would make all its rows first.
-const POSTGRES_CLAIM: &str = "\
+/// The number that the session has claimed, or one that this claims: the least that no other session has.
+/// The session holds an advisory lock on the number until it ends, even if the setting is rolled back, and
+/// is an empty text then. Whoever has used the session before, through a pooler, can have set it to anything:
+/// what is no number is claimed again. `generate_series` is in a `SELECT`, because in a `FROM` it would make
+/// all its rows first.
+const POSTGRES_CLAIMED: &str = "COALESCE(\
+    CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), \
     (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) \
     FROM (SELECT generate_series(0, 32766) AS number) AS numbers \
-    WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)";
+    WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1))";
+
+/// A query that makes the setting `?`, whose name has the numbers of a [`SlotRange`], and returns no row.
+/// Only the first statement of a session runs it. `ts_rewrite` runs the text of a query: each statement would
+/// initialize the plan of a subquery. Any text has a length, whoever has set it.
+static POSTGRES_MAKE_SETTING: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "$make$SELECT CAST('' AS tsquery), CAST('' AS tsquery) \
+         FROM (SELECT CAST(split_part('?', '_', 3) AS INTEGER) AS first, \
+         CAST(split_part('?', '_', 4) AS INTEGER) AS count, \
+         CAST(split_part('?', '_', 5) AS INTEGER) AS index, \
+         CAST(split_part('?', '_', 6) AS INTEGER) AS parts) AS slots \
+         WHERE set_config('?', repeat('x', first + parts * (\
+         CASE WHEN {POSTGRES_PARTITION} <> (index, parts) THEN {POSTGRES_OTHER_PARTITION} \
+         WHEN count > 1 THEN COALESCE({POSTGRES_CLAIMED}, pg_backend_pid()) ELSE 0 END % count)), false) \
+         IS NULL$make$"
+    )
+});
 
 const MYSQL_NUMBER: &str = "@diesel_counters_number";
 

@@ -59,8 +59,11 @@ fn a_session_cannot_choose_a_slot_outside_of_the_table() {
     roles.counted();
     let roles = roles.planted("SELECT 1");
     let mut faults = Vec::new();
+    let long = "x".repeat(40_000);
+    let lengths = ["", "x", "-7", "é", &long[..33], &long];
     for (setting, values, may_refuse) in [
         ("number", &NUMBERS[..], false),
+        ("slot_1_32_0_1", &lengths, false),
         ("partition", &PARTITIONS[..], true),
     ] {
         for value in values {
@@ -126,9 +129,12 @@ fn a_number_that_cannot_be_read_is_claimed_anew() {
 fn an_increment_of_the_next_user_of_a_connection_has_a_slot_of_the_table() {
     let database = crate::behaviour::doctor::with_counters();
     let mut faults = Vec::new();
-    for number in NUMBERS {
+    let long = "x".repeat(40_000);
+    let numbers = NUMBERS.map(|number| ("number", number));
+    let lengths = ["", "é", &long[..33], &long].map(|text| ("slot_1_32_0_1", text));
+    for (setting, number) in numbers.into_iter().chain(lengths) {
         let conn = &mut database.connect();
-        conn.run(&format!("SET diesel_counters.number = '{number}'"));
+        conn.run(&format!("SET diesel_counters.{setting} = '{number}'"));
         for _ in 0..2 {
             if let Err(error) = increment(article_counters::views).of(7).execute(conn) {
                 faults.push(format!("'{number}': {error}"));

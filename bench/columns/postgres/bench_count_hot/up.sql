@@ -63,6 +63,7 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_hot"() IS 'diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_hot"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE "public"."bench_hot_articles" SET "comments" = "public"."bench_hot_articles"."comments" + (drift."comments" - drift."stored_comments")
 FROM (SELECT "id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
     SELECT counted."article_id" AS "id", 1 AS "comments", 0 AS "stored_comments", 0 AS kept_rows FROM "public"."bench_hot_comments" AS counted

@@ -32,8 +32,8 @@ pub fn body(counting: &Counting) -> String {
     let mut targets = counting.targets.iter();
     let (mut declare, mut slot) = (String::new(), String::new());
     if counting.targets.iter().any(in_slots) {
-        declare += "\n    counting_number INTEGER; counting_slot SMALLINT;\n    \
-                    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;";
+        declare += "\n    counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; \
+                    counting_parts INTEGER;";
         slot = in_lines(&slot_block(counting.definition.slots), 4) + "\n";
     }
     if !targets.all(in_slots) {

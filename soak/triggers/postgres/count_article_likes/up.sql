@@ -20,26 +20,24 @@ LOCK TABLE "public"."articles", "public"."article_likes" IN SHARE ROW EXCLUSIVE 
 CREATE FUNCTION "public"."count_article_likes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 DECLARE
-    counting_number INTEGER; counting_slot SMALLINT;
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
     counting_sums RECORD;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
-    counting_number := COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid());
-    IF COALESCE(current_setting('diesel_counters.partition', true), '') = '' THEN
-        counting_slot := 1 + counting_number % 32;
-    ELSE
-        counting_node := current_setting('diesel_counters.partition');
+    counting_slot := octet_length(NULLIF(left(current_setting('diesel_counters.slot_1_32_0_1', true), 32 + 1), ''));
+    IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
+        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
         counting_parts := split_part(counting_node, '/', 2);
         IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
             RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
         END IF;
-        counting_slot := 1 + counting_index
-            + counting_parts * (counting_number % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
+            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        PERFORM set_config('diesel_counters.slot_1_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
@@ -96,6 +94,7 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."count_article_likes"() IS 'diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."count_article_likes"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
 SELECT "article_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."likes" - drift."stored_likes" FROM (SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
     SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes" FROM "public"."article_likes" AS counted
