@@ -51,8 +51,12 @@ impl Dialect {
         partition: &'a Partition,
         slot: &'a i16,
     ) -> Sql<'a, DB> {
+        let Partition { index, of, .. } = partition;
         match self {
-            Dialect::PostgreSql => in_own_partition(partition, sql!("{slot}")),
+            Dialect::PostgreSql => sql!(
+                "CASE WHEN {POSTGRES_PARTITION} <> ({index}, {of}) THEN {POSTGRES_OTHER_PARTITION} \
+                 ELSE {slot} END"
+            ),
             _ => sql!("{slot}"),
         }
     }
@@ -77,20 +81,13 @@ impl Dialect {
         match self {
             Dialect::PostgreSql => sql!("SELECT {POSTGRES_CLAIMED}"),
             Dialect::MySql => {
-                sql!("SET {MYSQL_NUMBER} = COALESCE({MYSQL_NUMBER}, {MYSQL_CLAIM})")
+                sql!(
+                    "SET @diesel_counters_number = COALESCE(@diesel_counters_number, {MYSQL_CLAIM})"
+                )
             }
             Dialect::Sqlite => sql!("SELECT (1)"),
         }
     }
-}
-
-/// An expression for PostgreSQL. It is an error if the database or role has another partition than the
-/// statement, and otherwise the value.
-fn in_own_partition<'a, DB: Backend>(partition: &'a Partition, value: Sql<'a, DB>) -> Sql<'a, DB> {
-    let Partition { index, of, .. } = partition;
-    sql!(
-        "CASE WHEN {POSTGRES_PARTITION} <> ({index}, {of}) THEN {POSTGRES_OTHER_PARTITION} ELSE {value} END"
-    )
 }
 
 /// The setting of a PostgreSQL database or role: `1/3` is the second of three partitions. Numbers are
@@ -131,8 +128,6 @@ static POSTGRES_MAKE_SETTING: LazyLock<String> = LazyLock::new(|| {
          IS NULL$make$"
     )
 });
-
-const MYSQL_NUMBER: &str = "@diesel_counters_number";
 
 /// The number of the session, or its id. The session can have set the variable to anything.
 const MYSQL_NUMBER_OR_ID: &str = "IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', \
