@@ -30,8 +30,8 @@ use crate::sql::{CounterBackend, Dialect, Uncached, sql};
 ///
 /// A claimed number is the least number, from 0, that no other session has. The session keeps it
 /// until the server ends the session, as the setting `diesel_counters.number` and an advisory lock
-/// on PostgreSQL, and as the variable `@diesel_counters_number` and a lock of `GET_LOCK` on MySQL
-/// and MariaDB.
+/// on PostgreSQL, and as the variable `@diesel_counters_length`, a text that has one character more
+/// than the number, and a lock of `GET_LOCK` on MySQL and MariaDB.
 ///
 /// `DISCARD ALL`, or a reset of the connection, removes both. Do not remove the lock alone:
 /// another session could then claim the same number.

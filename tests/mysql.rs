@@ -65,8 +65,8 @@ pub fn kill_others(conn: &mut Conn) {
 
 /// Whether the session has claimed a number.
 pub fn has_claimed(conn: &mut Conn) -> bool {
-    let held = "@diesel_counters_number IS NOT NULL AND CONNECTION_ID() <=> IS_USED_LOCK(SHA2(
-         CONCAT_WS('/', 'diesel_counters.number', DATABASE(), @diesel_counters_number), 224))";
+    let held = "CHAR_LENGTH(@diesel_counters_length) > 0 AND CONNECTION_ID() <=> IS_USED_LOCK(SHA2(
+         CONCAT_WS('/', 'diesel_counters.number', DATABASE(), CHAR_LENGTH(@diesel_counters_length) - 1), 224))";
     diesel::select(sql::<Bool>(held)).get_result(conn).unwrap()
 }
 
@@ -241,7 +241,9 @@ fn connections_of_any_character_set_claim_different_numbers() {
         claim_slot().execute(&mut conn).unwrap();
         conn
     });
-    let number = diesel::select(sql::<BigInt>("CAST(@diesel_counters_number AS SIGNED)"));
+    let number = diesel::select(sql::<BigInt>(
+        "CAST(CHAR_LENGTH(@diesel_counters_length) - 1 AS SIGNED)",
+    ));
     let numbers = connections
         .each_mut()
         .map(|conn| number.clone().get_result(conn));

@@ -83,7 +83,9 @@ pub fn truncate_likes(_: &mut Conn) -> QueryResult<()> {
 
 /// Makes the session count in the slot of this number.
 pub fn slot_number(number: i64, conn: &mut Conn) -> QueryResult<()> {
-    conn.batch_execute(&format!("SET @diesel_counters_number = {number}"))
+    conn.batch_execute(&format!(
+        "SET @diesel_counters_length = REPEAT('x', 1 + {number})"
+    ))
 }
 
 /// The session, as the tables name it that `waiting` reads.

@@ -115,7 +115,8 @@ impl<'a> Soak<'a> {
             let number = match nodes {
                 1 => String::new(),
                 _ => format!(
-                    "SET @diesel_counters_number = {node} + {nodes} * (CONNECTION_ID() % {});",
+                    "SET @diesel_counters_length =
+                         REPEAT('x', 1 + {node} + {nodes} * (CONNECTION_ID() % {}));",
                     32 / nodes
                 ),
             };

@@ -82,7 +82,8 @@ impl Dialect {
             Dialect::PostgreSql => sql!("SELECT {POSTGRES_CLAIMED}"),
             Dialect::MySql => {
                 sql!(
-                    "SET @diesel_counters_number = COALESCE(@diesel_counters_number, {MYSQL_CLAIM})"
+                    "SET @diesel_counters_length = \
+                     COALESCE(NULLIF(@diesel_counters_length, ''), REPEAT('x', 1 + {MYSQL_CLAIM}))"
                 )
             }
             Dialect::Sqlite => sql!("SELECT (1)"),
@@ -129,9 +130,10 @@ static POSTGRES_MAKE_SETTING: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The number of the session, or its id. The session can have set the variable to anything.
-const MYSQL_NUMBER_OR_ID: &str = "IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', \
-    @diesel_counters_number, CONNECTION_ID())";
+/// The number of the session, or its id. The variable has one character more than the number: any text has
+/// a length, whoever has set it. A regular expression would be compiled by each statement.
+const MYSQL_NUMBER_OR_ID: &str =
+    "COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID())";
 
 /// Claims the least number that no other session of the database has. It is a recursion, because
 /// a `WHERE` could lock all numbers before a `LIMIT` ends the query. MySQL and MariaDB end a

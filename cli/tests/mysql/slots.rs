@@ -26,13 +26,14 @@ fn a_session_cannot_choose_a_slot_outside_of_the_table() {
         "1e300",
         "32767",
         "'7; DROP'",
+        "REPEAT('x', 40000)",
         "x'ff'",
         "TRUE",
         "CURRENT_DATE",
     ];
     for number in numbers {
         let conn = &mut open(&database);
-        conn.run(&format!("SET @diesel_counters_number = {number}"));
+        conn.run(&format!("SET @diesel_counters_length = {number}"));
         for statement in [
             INSERT,
             "UPDATE article_likes SET article_id = 2",

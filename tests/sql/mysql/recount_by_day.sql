@@ -27,7 +27,7 @@ ORDER BY `diesel_counters_entity`, `diesel_counters_day`;
 -- [2, 2]
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `comments`)
-VALUES (?, ?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+VALUES (?, ?, ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
 ON DUPLICATE KEY UPDATE `comments` = `comments` + VALUES(`comments`);
 -- [2, 2026-03-02, 1, 32, 1, 1]
 

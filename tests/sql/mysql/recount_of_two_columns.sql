@@ -40,7 +40,7 @@ ORDER BY `diesel_counters_entity`, `diesel_counters_entity_1`, `diesel_counters_
 -- [1, "1.0", 1, "1.0", 1, "1.0", 1, "1.0"]
 
 INSERT INTO `version_counters` (`crate_id`, `number`, `day`, `slot`, `downloads`)
-VALUES (?, ?, ?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+VALUES (?, ?, ?, ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
 ON DUPLICATE KEY UPDATE `downloads` = `downloads` + VALUES(`downloads`);
 -- [1, "1.0", 2026-03-02, 1, 32, 1, -3]
 

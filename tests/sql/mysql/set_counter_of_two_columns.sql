@@ -15,7 +15,7 @@ WHERE `article_id` = ? AND `emoji` = ? AND `day` BETWEEN ? AND ?;
 -- [1, "👍", 2026-03-02, 2026-03-02]
 
 INSERT INTO `reaction_counters` (`article_id`, `emoji`, `day`, `slot`, `given`)
-VALUES (?, ?, ?, ? + CAST(IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+VALUES (?, ?, ?, ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
 ON DUPLICATE KEY UPDATE `given` = `given` + VALUES(`given`);
 -- [1, "👍", 2026-03-02, 1, 32, 1, -1]
 

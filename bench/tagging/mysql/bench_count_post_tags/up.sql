@@ -6,7 +6,7 @@ DROP TRIGGER IF EXISTS `bench_count_post_tags_of_post_id`;
 CREATE TRIGGER `bench_count_post_tags_of_post_id` BEFORE DELETE ON `bench_posts` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_tag_counters` (`tag_id`, `day`, `slot`, `usage_count`)
-    SELECT `tag_id`, UTC_DATE(), 1 + IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % 32, SUM(`usage_count`) FROM (
+    SELECT `tag_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 32, SUM(`usage_count`) FROM (
         SELECT counted.`tag_id`, -1 AS `usage_count` FROM (SELECT * FROM `bench_post_tags` WHERE (`post_id` <=> OLD.`id`) AND @@foreign_key_checks FOR UPDATE) AS counted
     ) AS moved GROUP BY `tag_id`
     HAVING SUM(`usage_count`) <> 0 ORDER BY `tag_id`
@@ -16,7 +16,7 @@ DROP TRIGGER IF EXISTS `bench_count_post_tags_after_post_id`;
 CREATE TRIGGER `bench_count_post_tags_after_post_id` AFTER DELETE ON `bench_posts` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_tag_counters` (`tag_id`, `day`, `slot`, `usage_count`)
-    SELECT `tag_id`, UTC_DATE(), 1 + IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % 32, SUM(`usage_count`) FROM (
+    SELECT `tag_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 32, SUM(`usage_count`) FROM (
         SELECT counted.`tag_id`, 1 AS `usage_count` FROM (SELECT * FROM `bench_post_tags` WHERE (`post_id` <=> OLD.`id`) AND @@foreign_key_checks FOR UPDATE) AS counted
     ) AS moved GROUP BY `tag_id`
     HAVING SUM(`usage_count`) <> 0 ORDER BY `tag_id`
@@ -85,7 +85,7 @@ BEGIN
     UPDATE `bench_posts` SET `tag_count` = `tag_count` + 1
     WHERE `id` = NEW.`post_id`;
     INSERT INTO `bench_tag_counters` (`tag_id`, `day`, `slot`, `usage_count`)
-    VALUES (NEW.`tag_id`, UTC_DATE(), 1 + IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % 32, 1)
+    VALUES (NEW.`tag_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 32, 1)
     ON DUPLICATE KEY UPDATE `usage_count` = `bench_tag_counters`.`usage_count` + VALUES(`usage_count`);
 END;
 DROP TRIGGER IF EXISTS `bench_count_post_tags_update`;
@@ -101,10 +101,10 @@ BEGIN
     IF NOT (CAST(NEW.`tag_id` AS BINARY) <=> CAST(OLD.`tag_id` AS BINARY))
         AND NOT EXISTS (SELECT 1 FROM `bench_post_tags` AS same WHERE same.`post_id` = OLD.`post_id` AND same.`tag_id` = OLD.`tag_id` AND CAST(same.`tag_id` AS BINARY) <=> CAST(OLD.`tag_id` AS BINARY) LOCK IN SHARE MODE) THEN
         INSERT INTO `bench_tag_counters` (`tag_id`, `day`, `slot`, `usage_count`)
-        VALUES (OLD.`tag_id`, UTC_DATE(), 1 + IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % 32, -1)
+        VALUES (OLD.`tag_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 32, -1)
         ON DUPLICATE KEY UPDATE `usage_count` = `bench_tag_counters`.`usage_count` + VALUES(`usage_count`);
         INSERT INTO `bench_tag_counters` (`tag_id`, `day`, `slot`, `usage_count`)
-        VALUES (NEW.`tag_id`, UTC_DATE(), 1 + IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % 32, 1)
+        VALUES (NEW.`tag_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 32, 1)
         ON DUPLICATE KEY UPDATE `usage_count` = `bench_tag_counters`.`usage_count` + VALUES(`usage_count`);
     END IF;
 END;
@@ -114,7 +114,7 @@ BEGIN
     UPDATE `bench_posts` SET `tag_count` = `tag_count` + -1
     WHERE `id` = OLD.`post_id`;
     INSERT INTO `bench_tag_counters` (`tag_id`, `day`, `slot`, `usage_count`)
-    VALUES (OLD.`tag_id`, UTC_DATE(), 1 + IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % 32, -1)
+    VALUES (OLD.`tag_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 32, -1)
     ON DUPLICATE KEY UPDATE `usage_count` = `bench_tag_counters`.`usage_count` + VALUES(`usage_count`);
 END;
 

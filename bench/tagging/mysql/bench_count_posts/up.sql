@@ -23,14 +23,14 @@ DROP TRIGGER IF EXISTS `bench_count_posts_insert`;
 CREATE TRIGGER `bench_count_posts_insert` AFTER INSERT ON `bench_posts` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_site_counters` (`day`, `slot`, `post_count`)
-    VALUES (UTC_DATE(), 1 + IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % 32, 1)
+    VALUES (UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 32, 1)
     ON DUPLICATE KEY UPDATE `post_count` = `bench_site_counters`.`post_count` + VALUES(`post_count`);
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_delete`;
 CREATE TRIGGER `bench_count_posts_delete` AFTER DELETE ON `bench_posts` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_site_counters` (`day`, `slot`, `post_count`)
-    VALUES (UTC_DATE(), 1 + IF(@diesel_counters_number REGEXP '^[0-9]{1,9}$', @diesel_counters_number, CONNECTION_ID()) % 32, -1)
+    VALUES (UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 32, -1)
     ON DUPLICATE KEY UPDATE `post_count` = `bench_site_counters`.`post_count` + VALUES(`post_count`);
 END;
 
