@@ -1,7 +1,7 @@
 //! The limits of a buffer, its forks, and panics of the application.
 
-use std::sync::Mutex;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use diesel_counters::prelude::*;
@@ -11,20 +11,6 @@ use diesel_counters_tests::schema::page_counters::hits;
 
 use super::buffering::Test;
 use super::{PATIENCE, wait_until};
-
-#[test]
-fn many_known_keys_take_room_only_while_they_are_counted() {
-    let mut test = Test::new();
-    let buffer = test.builder().max_keys(2).start().unwrap();
-    for _ in 0..3 {
-        let many = increment(views).of_many([(1_i64, 1), (2, 1)]);
-        assert_eq!(buffer.count(many), Ok(()));
-        assert_eq!(buffer.pending(), 2);
-    }
-    let write = test.flush(&buffer);
-    assert_eq!((write.written, write.pending), (2, 0), "{write}");
-    assert_eq!([1, 2].map(|id| test.views(id)), [3, 3]);
-}
 
 #[test]
 fn a_long_key_takes_the_room_of_many() {
@@ -131,21 +117,16 @@ fn a_panic_in_on_write_ends_nothing() {
 #[test]
 fn a_panic_in_a_write_is_reported_and_loses_nothing() {
     let mut test = Test::new();
-    test.panics.store(true, SeqCst);
-    let (reports, report) = std::sync::mpsc::channel();
-    let reports = Mutex::new(reports);
-    let buffer = test
-        .builder()
-        .every(Duration::from_millis(1))
-        .on_write(move |write| drop(reports.lock().unwrap().send(write.to_string())))
-        .start()
-        .unwrap();
+    test.connections.panics.store(true, SeqCst);
+    let (reports, report) = channel();
+    let builder = test.builder().every(Duration::from_millis(1));
+    let report_it = move |write: &Write| drop(reports.send(write.to_string()));
+    let buffer = builder.on_write(report_it).start().unwrap();
     buffer.count(increment(views).of(1_i64)).unwrap();
-    let is_reported = |text: String| text.contains("panicked: as the test wants");
-    assert!(wait_until(|| report
-        .recv_timeout(PATIENCE)
-        .is_ok_and(is_reported)));
-    test.panics.store(false, SeqCst);
+    let panicked = "panicked: as the test wants";
+    let next = || report.recv_timeout(PATIENCE).unwrap();
+    assert!(wait_until(|| next().contains(panicked)));
+    test.connections.panics.store(false, SeqCst);
     assert!(wait_until(|| test.views(1) == 1));
     drop(buffer);
     assert_eq!(test.views(1), 1);
