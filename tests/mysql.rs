@@ -340,16 +340,9 @@ fn bytes_that_are_shorter_than_a_binary_column_are_not_found() {
 /// The migration in docs/coming-from.md, as it stands there.
 #[test]
 fn a_slotted_table_is_carried_over() {
-    diesel::table! {
-        record_counters (record_type, record_id, day, slot) {
-            record_type -> Text,
-            record_id -> BigInt,
-            day -> Date,
-            slot -> SmallInt,
-            hits -> BigInt,
-        }
-    }
-    diesel_counters::counter_table!(record_counters);
+    diesel_counters_tests::counter_table!(
+        record_counters (record_type -> Text, record_id -> BigInt) (hits)
+    );
     use record_counters::hits;
 
     let docs = include_str!("../docs/coming-from.md");

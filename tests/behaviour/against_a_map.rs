@@ -178,8 +178,8 @@ impl<'c, L: Library> Session<'c, L> {
     fn shortened(&self, read: &Read) -> Read {
         let mut read = read.clone();
         let (of, per, days) = match &mut read {
-            Read::Series { of, per, days } => (vec![*of], per, *days),
-            Read::SeriesOfMany { of, per, days } => (of.clone(), per, *days),
+            Read::Series(of, per, days) => (vec![*of], per, *days),
+            Read::SeriesOfMany(of, per, days) => (of.clone(), per, *days),
             _ => return read,
         };
         let months = self.map.bars(&of, Period::Month, days).len();
@@ -259,16 +259,9 @@ macro_rules! keys {
                     mod $period {
                         use super::*;
 
-                        diesel::table! {
-                            thing_counters (thing, day, slot) {
-                                thing -> $Sql,
-                                day -> Date,
-                                slot -> SmallInt,
-                                views -> BigInt,
-                                likes -> BigInt,
-                            }
-                        }
-                        diesel_counters::counter_table!(thing_counters $settings);
+                        diesel_counters_tests::counter_table!(
+                            thing_counters (thing -> $Sql) (views, likes) $settings
+                        );
                         diesel::allow_tables_to_appear_in_same_query!(things, thing_counters);
                         pub use thing_counters::{likes, views};
 
@@ -295,6 +288,11 @@ macro_rules! keys {
 
             fn one(n: i64) -> Answer {
                 vec![(None, None, vec![n])]
+            }
+
+            fn merged(done: diesel_counters::Compacted) -> Answer {
+                assert_eq!(done.left, 0);
+                one(done.merged as i64)
             }
 
             struct Calls;
@@ -385,14 +383,13 @@ macro_rules! keys {
                             Ok(one(inserted as i64))
                         }
                         Operation::Recount { of, by_day } => {
-                            let model = Model { id: key(of) };
-                            let added = if by_day {
-                                let facts = facts::table.select((facts::thing, facts::day, facts::n));
-                                recount(views, facts).of(&model).execute::<$Key, _>(conn)
-                            } else {
-                                recount(views, facts::table.select((facts::thing, facts::n))).of(&model).execute::<$Key, _>(conn)
+                            let by_days = facts::table.select((facts::thing, facts::day, facts::n));
+                            let in_all = facts::table.select((facts::thing, facts::n));
+                            let drifts: QueryResult<Vec<Drift<$Key>>> = match by_day {
+                                true => recount(views, by_days).of(key(of)).execute(conn),
+                                false => recount(views, in_all).of(key(of)).execute(conn),
                             };
-                            Ok(one(crate::behaviour::added(added)?))
+                            Ok(one(crate::behaviour::added(drifts)?))
                         }
                         Operation::RecountAll { by_day } => {
                             let by_days = facts::table.select((facts::thing, facts::day, facts::n));
@@ -415,15 +412,11 @@ macro_rules! keys {
                         }
                         Operation::Compact { before, batch } => {
                             let merge = compact(thing_counters::table).before(before).batch(batch);
-                            let done = merge.execute(conn)?;
-                            assert_eq!(done.left, 0);
-                            Ok(one(done.merged as i64))
+                            merge.execute(conn).map(merged)
                         }
                         Operation::Fold { before, batch } => {
                             let merge = fold(thing_counters::table).before(before).batch(batch);
-                            let done = merge.execute(conn)?;
-                            assert_eq!(done.left, 0);
-                            Ok(one(done.merged as i64))
+                            merge.execute(conn).map(merged)
                         }
                         Operation::Materialize => {
                             let written = Model::materialize(views, things::total_views).execute(conn)?;
@@ -459,13 +452,13 @@ macro_rules! keys {
                             let rows = of.into_iter().zip(values);
                             Ok(rows.map(|(of, value)| (Some(of), None, both(value))).collect())
                         }
-                        Read::Series { of, per, days } => {
+                        Read::Series(of, per, days) => {
                             let series = counter_series((views, likes)).of(key(of));
                             let series = series.per(per).between(days).load(conn)?;
                             let bars = series.into_iter();
                             Ok(bars.map(|(day, value)| (Some(of), Some(day), both(value))).collect())
                         }
-                        Read::SeriesOfMany { of, per, days } => {
+                        Read::SeriesOfMany(of, per, days) => {
                             let series = counter_series((views, likes)).per(per);
                             let series = series.of_many(of.iter().map(|&of| key(of)));
                             let series = series.between(days).load(conn)?;
@@ -480,7 +473,7 @@ macro_rules! keys {
                             let top = ranking(views).between(days).limit(n).load(conn)?.into_iter();
                             Ok(top.map(|(key, n)| (number_of(&key), None, vec![n])).collect())
                         }
-                        Read::Totals { above, days } => {
+                        Read::Totals(above, days) => {
                             let total = total(views).between(days);
                             let rows: Vec<($Key, i64)> = things::table
                                 .select((things::id, total))

@@ -8,6 +8,7 @@ use diesel::sql_types::BigInt;
 use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter, total};
 use diesel_counters::prelude::*;
 use diesel_counters::{Drift, Period, Slot};
+use diesel_counters_tests::counter_table;
 use diesel_counters_tests::schema::articles;
 
 use crate::{CASED, Conn, HAS_SLOTS, IS_MYSQL, TestDatabase};
@@ -27,35 +28,14 @@ diesel::table! {
     }
 }
 
-diesel::table! {
-    version_counters (crate_id, number, day, slot) {
-        crate_id -> Integer,
-        number -> Text,
-        day -> Date,
-        slot -> SmallInt,
-        downloads -> BigInt,
-        failures -> BigInt,
-    }
-}
-diesel_counters::counter_table! {
-    version_counters {
-        parent = (versions::crate_id, versions::number),
-        parent = crates::id,
-    }
-}
+counter_table!(version_counters (crate_id -> Integer, number -> Text) (downloads, failures) {
+    parent = (versions::crate_id, versions::number),
+    parent = crates::id,
+});
 
-diesel::table! {
-    /// The same table, whose only parent has the first column of the key.
-    #[sql_name = "version_counters"]
-    crate_counters (crate_id, number, day, slot) {
-        crate_id -> Integer,
-        number -> Text,
-        day -> Date,
-        slot -> SmallInt,
-        downloads -> BigInt,
-    }
-}
-diesel_counters::counter_table!(crate_counters { parent = crates::id });
+// The same table, whose only parent has the first column of the key.
+counter_table!(#[sql_name = "version_counters"] crate_counters (crate_id -> Integer, number -> Text)
+    (downloads) { parent = crates::id });
 
 diesel::table! {
     reactions (id) {
@@ -65,30 +45,10 @@ diesel::table! {
     }
 }
 
-diesel::table! {
-    reaction_counters (article_id, emoji, day, slot) {
-        article_id -> BigInt,
-        emoji -> Text,
-        day -> Date,
-        slot -> SmallInt,
-        given -> BigInt,
-    }
-}
-diesel_counters::counter_table!(reaction_counters);
-
-diesel::table! {
-    wide_counters (a, b, c, d, e, day, slot) {
-        a -> SmallInt,
-        b -> Integer,
-        c -> BigInt,
-        d -> Text,
-        e -> Binary,
-        day -> Date,
-        slot -> SmallInt,
-        hits -> BigInt,
-    }
-}
-diesel_counters::counter_table!(wide_counters);
+counter_table!(reaction_counters (article_id -> BigInt, emoji -> Text) (given));
+counter_table!(
+    wide_counters (a -> SmallInt, b -> Integer, c -> BigInt, d -> Text, e -> Binary) (hits)
+);
 
 use reaction_counters::{emoji, given};
 use version_counters::{downloads, failures};
@@ -133,43 +93,23 @@ pub fn with_tables() -> (Conn, TestDatabase) {
         (false, true) => ["TEXT", "BYTEA"],
         (false, false) => ["TEXT", "BLOB"],
     };
-    let counter_table = |name: &str, key: &[[&str; 2]], counters: &[&str]| {
-        let columns = key
-            .iter()
-            .map(|[name, ty]| format!("{name} {ty} NOT NULL, "));
-        let counters = counters.iter();
-        let counters = counters.map(|name| format!("{name} BIGINT NOT NULL DEFAULT 0, "));
-        let names: String = key.iter().map(|[name, _]| format!("{name}, ")).collect();
-        format!(
-            "CREATE TABLE {name} ({} day DATE NOT NULL, slot SMALLINT NOT NULL, {}
-             PRIMARY KEY ({names} day, slot));",
-            columns.collect::<String>(),
-            counters.collect::<String>()
-        )
-    };
-    let version = [["crate_id", "INTEGER"], ["number", text]];
-    let reaction = [["article_id", "BIGINT"], ["emoji", text]];
-    let wide = [
-        ["a", "SMALLINT"],
-        ["b", "INTEGER"],
-        ["c", "BIGINT"],
-        ["d", text],
-        ["e", bytes],
-    ];
-    let total = "total_downloads BIGINT NOT NULL DEFAULT 0";
-    let tables = [
-        counter_table("version_counters", &version, &["downloads", "failures"]),
-        counter_table("reaction_counters", &reaction, &["given"]),
-        counter_table("wide_counters", &wide, &["hits"]),
-        format!("CREATE TABLE crates (id INTEGER NOT NULL PRIMARY KEY, {total});"),
-        format!(
-            "CREATE TABLE versions (crate_id INTEGER NOT NULL, number {text} NOT NULL, {total},
-                 PRIMARY KEY (crate_id, number));
-             CREATE TABLE reactions (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT NOT NULL,
-                 emoji {text} NOT NULL);"
-        ),
-    ];
-    conn.batch_execute(&tables.concat()).unwrap();
+    let day_and_slot = "day DATE NOT NULL, slot SMALLINT NOT NULL";
+    let count = "BIGINT NOT NULL DEFAULT 0";
+    let create = format!(
+        "CREATE TABLE crates (id INTEGER NOT NULL PRIMARY KEY, total_downloads {count});
+         CREATE TABLE versions (crate_id INTEGER NOT NULL, number {text} NOT NULL,
+             total_downloads {count}, PRIMARY KEY (crate_id, number));
+         CREATE TABLE version_counters (crate_id INTEGER NOT NULL, number {text} NOT NULL, {day_and_slot},
+             downloads {count}, failures {count}, PRIMARY KEY (crate_id, number, day, slot));
+         CREATE TABLE reactions (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT NOT NULL,
+             emoji {text} NOT NULL);
+         CREATE TABLE reaction_counters (article_id BIGINT NOT NULL, emoji {text} NOT NULL, {day_and_slot},
+             given {count}, PRIMARY KEY (article_id, emoji, day, slot));
+         CREATE TABLE wide_counters (a SMALLINT NOT NULL, b INTEGER NOT NULL, c BIGINT NOT NULL,
+             d {text} NOT NULL, e {bytes} NOT NULL, {day_and_slot},
+             hits {count}, PRIMARY KEY (a, b, c, d, e, day, slot))"
+    );
+    conn.batch_execute(&create).unwrap();
     (conn, database)
 }
 
@@ -426,10 +366,8 @@ fn a_model_has_the_whole_key_or_a_prefix() {
     let article = Article { id: 1 };
     react(&[((1, "👍"), 1), ((1, "🎉"), 4), ((2, "👍"), 1)], conn);
     assert_eq!(article.counter_value(given, conn), Ok(5));
-    let remove = || delete_counters(reaction_counters::table);
-    assert_eq!(remove().of((article.id, "🎉")).execute(conn), Ok(1));
-    assert_eq!(article.counter_value(given, conn), Ok(1));
-    assert_eq!(remove().of(&article).execute(conn), Ok(1));
+    let of_article = delete_counters(reaction_counters::table).of(&article);
+    assert_eq!(of_article.execute(conn), Ok(2));
     assert_eq!(counter_value(given).get_result(conn), Ok(1_i64));
     let of_seven = delete_counters(version_counters::table).of(&of_seven);
     assert_eq!(of_seven.execute(conn), Ok(2));

@@ -9,8 +9,8 @@ use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::Binary;
 use diesel_counters::dsl::{compact, delete_counters, fold, set_counter};
 use diesel_counters::prelude::*;
+use diesel_counters_tests::counter_table;
 use diesel_counters_tests::schema::file_counters::downloads;
-use diesel_counters_tests::schema::page_counters::hits;
 use diesel_counters_tests::schema::{file_counters, page_counters};
 use uuid::Uuid;
 
@@ -52,15 +52,22 @@ fn a_key_may_be_of_the_applications_own_type() {
 }
 
 macro_rules! each_key_is_its_own {
-    ($Key:ty: $counter:expr, $table:expr, $keys:expr, $is_refused:expr, $conn:expr) => {{
+    ($Key:ty: $table:ident::$counter:ident, $keys:expr, $is_refused:expr, $conn:expr) => {{
         let (conn, long_ago) = ($conn, $crate::behaviour::day(2020, 1, 1));
         let mut kept = Vec::new();
         for (key, n) in $keys.into_iter().zip(1..) {
-            let one = increment($counter).of(&key).by(n).on(long_ago);
+            let one = increment($table::$counter).of(&key).by(n).on(long_ago);
             let count = one.execute(conn);
-            let of_many = increment($counter).of_many([(&key, n)]).execute(conn);
-            let set = set_counter($counter).of(&key).to(3 * n).execute(conn);
-            let value = counter_value($counter).of(&key).get_result::<i64>(conn);
+            let of_many = increment($table::$counter)
+                .of_many([(&key, n)])
+                .execute(conn);
+            let set = set_counter($table::$counter)
+                .of(&key)
+                .to(3 * n)
+                .execute(conn);
+            let value = counter_value($table::$counter)
+                .of(&key)
+                .get_result::<i64>(conn);
             if $is_refused(&key) {
                 let errors = [
                     count.is_err(),
@@ -75,27 +82,42 @@ macro_rules! each_key_is_its_own {
                 kept.push((key, 3 * n));
             }
         }
+        // Two rows to merge of each key, also on SQLite.
+        let rows = || $table::table.filter($table::day.eq(long_ago));
+        let in_slot_3 = diesel::update(rows()).set($table::slot.eq(3));
+        in_slot_3.execute(conn).unwrap();
+        for (key, n) in &mut kept {
+            let count = increment($table::$counter).of(&*key).on(long_ago);
+            count.execute(conn).unwrap();
+            *n += 1;
+        }
         for batch in [1, 1_000] {
-            compact($table).batch(batch).execute(conn).unwrap();
-            let merge = fold($table)
+            let merge = compact($table::table).batch(batch);
+            merge.execute(conn).unwrap();
+            let left = rows().filter($table::slot.ne(0)).count();
+            assert_eq!(left.get_result(conn), Ok(0_i64));
+            let merge = fold($table::table)
                 .before($crate::behaviour::day(2021, 1, 1))
                 .batch(batch);
             merge.execute(conn).unwrap();
         }
-        let values = counter_value($counter)
+        let values = counter_value($table::$counter)
             .of_many(kept.iter().map(|(key, _)| key))
             .load(conn);
         assert_eq!(values, Ok(kept.iter().map(|(_, n)| *n).collect()));
-        let mut top: Vec<($Key, i64)> = ranking($counter).load(conn).unwrap();
+        let mut top: Vec<($Key, i64)> = ranking($table::$counter).load(conn).unwrap();
         top.reverse();
         assert_eq!(top, kept);
 
         let (one, others) = kept.split_first().unwrap();
         let (gone, left) = others.split_at(others.len() / 2);
-        assert_eq!(delete_counters($table).of(&one.0).execute(conn), Ok(1));
-        let delete = delete_counters($table).of_many(gone.iter().map(|(key, _)| key));
+        assert_eq!(
+            delete_counters($table::table).of(&one.0).execute(conn),
+            Ok(1)
+        );
+        let delete = delete_counters($table::table).of_many(gone.iter().map(|(key, _)| key));
         assert_eq!(delete.execute(conn), Ok(gone.len()));
-        let mut top: Vec<($Key, i64)> = ranking($counter).load(conn).unwrap();
+        let mut top: Vec<($Key, i64)> = ranking($table::$counter).load(conn).unwrap();
         top.reverse();
         assert_eq!(top, left);
     }};
@@ -103,16 +125,7 @@ macro_rules! each_key_is_its_own {
 
 pub(crate) use each_key_is_its_own;
 
-diesel::table! {
-    hour_counters (is_member, hour, day, slot) {
-        is_member -> Bool,
-        hour -> Timestamp,
-        day -> Date,
-        slot -> SmallInt,
-        hits -> BigInt,
-    }
-}
-diesel_counters::counter_table!(hour_counters);
+counter_table!(hour_counters (is_member -> Bool, hour -> Timestamp) (hits));
 
 #[test]
 fn keys_of_booleans_and_times_are_folded_and_removed() {
@@ -143,35 +156,28 @@ fn a_text_of_any_kind_is_one_key_or_an_error() {
     let longer = format!("{long}x");
     // Of which no database can compress the index entry.
     let noise: String = (0..4_000).map(|_| rand::random_range('!'..='~')).collect();
-    let short = [
+    let texts = [
         "a", "A", "\0", "a\0", "a\0b", "'", "''", "\\", "\\'", "\\0", "\"", "`", "%", "_", "$1",
         "?", "?1", "\n", "\r\n", "\t", " ", " a", "à", "ss", "ß", "ﬁ", "fi", "🦀", "NULL", "0",
         "00", "0x61", "1e1", "{a}", "(1)",
     ];
-    let long = [
+    let characters = [
         "a\u{300}",
         "\u{10ffff}",
         "\u{feff}",
         "\u{200b}",
         "\u{202e}a",
-        "{\"a\"}",
-        &long[..255],
-        &long,
-        &longer,
-        &noise,
     ];
+    let long = ["{\"a\"}", &long[..255], &long, &longer, &noise];
     let is_refused = |text: &str| match text {
         _ if crate::IS_MYSQL => text.len() > 255,
         _ if !crate::HAS_SLOTS => false,
         text => text.contains('\0') || text == noise,
     };
-    let keys = short.iter().chain(&long).map(|text| text.to_string());
-    each_key_is_its_own!(String: hits,
-        page_counters::table,
-        keys,
-        |text: &String| is_refused(text),
-        &mut conn
-    );
+    let keys = texts.iter().chain(&characters).chain(&long);
+    let keys = keys.map(|text| text.to_string());
+    let is_refused = |text: &String| is_refused(text);
+    each_key_is_its_own!(String: page_counters::hits, keys, is_refused, &mut conn);
 }
 
 #[test]
@@ -195,5 +201,5 @@ fn bytes_of_any_kind_are_one_key_or_an_error() {
     ];
     let keys = bytes.map(<[u8]>::to_vec);
     let is_refused = |key: &Vec<u8>| *key == noise && crate::HAS_SLOTS;
-    self::each_key_is_its_own!(Vec<u8>: downloads, file_counters::table, keys, is_refused, &mut conn);
+    self::each_key_is_its_own!(Vec<u8>: file_counters::downloads, keys, is_refused, &mut conn);
 }

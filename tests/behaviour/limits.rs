@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use diesel::prelude::*;
 use diesel::result::Error;
-use diesel::sql_types::{BigInt, Date};
+use diesel::sql_types::{BigInt, Date, Integer};
 use diesel_counters::dsl::{delete_counters, fold, recount, set_counter, total};
 use diesel_counters::prelude::*;
 use diesel_counters::{Period, is_overflow};
@@ -77,6 +77,12 @@ fn each_operation_on_many_takes_any_number_of_keys() {
     let top: Vec<(i32, i64)> = ranking(visits).load(conn).unwrap();
     assert_eq!(top.len(), number as usize);
 
+    let nobody = articles::table.filter(articles::id.eq(0));
+    let nobody = nobody.select((1.into_sql::<Integer>(), articles::id));
+    let corrected = recount(visits, nobody).execute::<i32, _>(conn).unwrap();
+    assert_eq!(corrected.len(), number as usize);
+    assert_eq!(recount(visits, nobody).dry_run::<i32, _>(conn), Ok(vec![]));
+
     let delete = |keys: &[i32], conn: &mut _| {
         let delete = delete_counters(user_counters::table).of_many(keys);
         delete.execute(conn)
@@ -84,6 +90,7 @@ fn each_operation_on_many_takes_any_number_of_keys() {
     assert_eq!(delete(&keys[1..], conn), Ok(number as usize));
     assert_eq!(delete(&keys, conn), Ok(0));
     assert_eq!(delete(&[], conn), Ok(0));
+    assert_eq!(user_counters::table.count().get_result(conn), Ok(0_i64));
 }
 
 #[track_caller]

@@ -171,15 +171,7 @@ fn an_overflow_is_refused_in_another_language_of_the_server() {
 }
 
 mod deferred {
-    diesel::table! {
-        deferred_counters (article_id, day, slot) {
-            article_id -> BigInt,
-            day -> Date,
-            slot -> SmallInt,
-            views -> BigInt,
-        }
-    }
-    diesel_counters::counter_table!(deferred_counters);
+    diesel_counters_tests::counter_table!(deferred_counters (article_id -> BigInt) (views));
 
     pub const TABLE: &str = "CREATE TABLE deferred_counters (
         article_id BIGINT   NOT NULL REFERENCES articles (id) DEFERRABLE INITIALLY DEFERRED,

@@ -13,20 +13,31 @@ diesel_counters::counter_table!(page_counters);
 diesel_counters::counter_table!(site_counters);
 diesel_counters::counter_table!(user_counters);
 
-/// Another `table!` of the articles' counters, with counters and settings of its own.
+/// A counter table: its key, its counters and its settings.
 #[macro_export]
-macro_rules! article_counters {
-    ($name:ident ($($counter:ident),*) $($settings:tt)?) => {
+macro_rules! counter_table {
+    ($(#[$name:meta])* $table:ident ($($key:ident -> $Type:ident),*) ($($counter:ident),*) $($settings:tt)?) => {
         diesel::table! {
-            #[sql_name = "article_counters"]
-            $name (article_id, day, slot) {
-                article_id -> BigInt,
+            $(#[$name])*
+            $table ($($key,)* day, slot) {
+                $($key -> $Type,)*
                 day -> Date,
                 slot -> SmallInt,
                 $($counter -> BigInt,)*
             }
         }
-        diesel_counters::counter_table!($name $($settings)?);
+        diesel_counters::counter_table!($table $($settings)?);
+    };
+}
+
+/// Another `table!` of the articles' counters, with counters and settings of its own.
+#[macro_export]
+macro_rules! article_counters {
+    ($name:ident $counters:tt $($settings:tt)?) => {
+        $crate::counter_table!(
+            #[sql_name = "article_counters"]
+            $name (article_id -> BigInt) $counters $($settings)?
+        );
     };
 }
 

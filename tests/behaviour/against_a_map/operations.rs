@@ -86,22 +86,11 @@ pub enum Read {
     ValueOn(usize, NaiveDate),
     ValueBetween(usize, Days),
     ValuesBetween(Vec<usize>, Days),
-    Series {
-        of: usize,
-        per: Period,
-        days: Days,
-    },
-    SeriesOfMany {
-        of: Vec<usize>,
-        per: Period,
-        days: Days,
-    },
+    Series(usize, Period, Days),
+    SeriesOfMany(Vec<usize>, Period, Days),
     Top(i64, Days),
-    /// Totals in `select`, `filter` and `order`.
-    Totals {
-        above: i64,
-        days: Days,
-    },
+    /// Totals above this, in `select`, `filter` and `order`.
+    Totals(i64, Days),
 }
 
 /// The steps of a case.
@@ -176,10 +165,10 @@ fn read() -> BoxedStrategy<Read> {
         1 => (entity(), a_day()).prop_map(|(of, day)| ValueOn(of, day)),
         3 => (entity(), days()).prop_map(|(of, days)| ValueBetween(of, days)),
         2 => (entities(), days()).prop_map(|(of, days)| ValuesBetween(of, days)),
-        3 => (entity(), per(), days()).prop_map(|(of, per, days)| Series { of, per, days }),
-        2 => (entities(), per(), days()).prop_map(|(of, per, days)| SeriesOfMany { of, per, days }),
+        3 => (entity(), per(), days()).prop_map(|(of, per, days)| Series(of, per, days)),
+        2 => (entities(), per(), days()).prop_map(|(of, per, days)| SeriesOfMany(of, per, days)),
         2 => (limit(), days()).prop_map(|(n, days)| Top(n, days)),
-        2 => (amount(), days()).prop_map(|(above, days)| Totals { above, days }),
+        2 => (amount(), days()).prop_map(|(above, days)| Totals(above, days)),
     ]
     .boxed()
 }
@@ -232,13 +221,9 @@ fn a_storable_day() -> impl Strategy<Value = NaiveDate> {
 }
 
 fn a_day() -> impl Strategy<Value = NaiveDate> {
-    let beyond = vec![
-        NaiveDate::MIN,
-        day(999, 12, 31),
-        day(10_000, 1, 1),
-        NaiveDate::MAX,
-    ];
-    prop_oneof![15 => a_storable_day(), 1 => prop::sample::select(beyond)]
+    let (before, after) = (day(999, 12, 31), day(10_000, 1, 1));
+    let beyond = prop::sample::select(vec![NaiveDate::MIN, before, after, NaiveDate::MAX]);
+    prop_oneof![15 => a_storable_day(), 1 => beyond]
 }
 
 fn days() -> impl Strategy<Value = Days> {

@@ -220,10 +220,9 @@ impl Map {
             &Operation::RecountAll { by_day } => {
                 let mut rows = Answer::new();
                 for of in 0..ENTITIES {
-                    let drifts = map.recount(of, by_day, period)?.into_iter();
-                    rows.extend(
-                        drifts.map(|(day, stored, actual)| (Some(of), day, vec![stored, actual])),
-                    );
+                    for (day, stored, actual) in map.recount(of, by_day, period)? {
+                        rows.push((Some(of), day, vec![stored, actual]));
+                    }
                 }
                 rows
             }
@@ -264,14 +263,8 @@ impl Map {
         period: Period,
     ) -> Expected<Vec<(Option<NaiveDate>, i64, i64)>> {
         let facts = self.facts.iter().filter(|fact| fact.0 == of);
-        let days: BTreeSet<_> = match by_day {
-            true => self
-                .days_of(of)
-                .chain(facts.map(|fact| fact.1))
-                .map(Some)
-                .collect(),
-            false => [None].into(),
-        };
+        let all_days = self.days_of(of).chain(facts.map(|fact| fact.1));
+        let days: BTreeSet<_> = all_days.map(|day| by_day.then_some(day)).collect();
         let mut drifts = Vec::new();
         for day in days {
             let is_of_group = |on| day.is_none_or(|day| day == on);
@@ -323,8 +316,8 @@ impl Map {
                 let values = of.iter().map(|&of| (Some(of), one(of, *days).remove(0).2));
                 values.map(|(of, sums)| (of, None, sums)).collect()
             }
-            Read::Series { of, per, days } => self.series(&[*of], *per, *days, period)?,
-            Read::SeriesOfMany { of, per, days } => self.series(of, *per, *days, period)?,
+            Read::Series(of, per, days) => self.series(&[*of], *per, *days, period)?,
+            Read::SeriesOfMany(of, per, days) => self.series(of, *per, *days, period)?,
             &Read::Top(limit, days) => {
                 let mut top = totals(days);
                 top.retain(|row| {
@@ -334,7 +327,7 @@ impl Map {
                 top.truncate(limit.try_into().unwrap());
                 top
             }
-            &Read::Totals { above, days } => {
+            &Read::Totals(above, days) => {
                 let mut totals = totals(days);
                 totals.retain(|row| row.2[0] > above);
                 totals
@@ -366,17 +359,14 @@ impl Map {
         let days_of = of.iter().flat_map(|&of| self.days_of(of));
         let counted = days_of.filter(|&day| is_read(day, days, per) && day != undated());
         let counted: BTreeSet<_> = counted.collect();
-        let first = if is_open(days.0) {
-            counted.first().copied()
-        } else {
-            Some(first)
-        };
-        let last = if is_open(days.1) {
-            counted.last().copied()
-        } else {
-            Some(last)
-        };
-        let (Some(first), Some(last)) = (first, last) else {
+        let mut ends = (Some(first), Some(last));
+        if is_open(days.0) {
+            ends.0 = counted.first().copied();
+        }
+        if is_open(days.1) {
+            ends.1 = counted.last().copied();
+        }
+        let (Some(first), Some(last)) = ends else {
             return Vec::new();
         };
         std::iter::successors(Some(start(first, per)), |&day| next(day, per))
