@@ -89,68 +89,46 @@ fn counting(rounds: u16, time: Duration) -> Result<()> {
     println!("| --- | ---: | ---: | ---: |");
     for threads in [2, 16] {
         let keys: Vec<i64> = (0..KEYS as i64).collect();
-        let ours = |time| {
-            with_buffer(|buffer| {
-                count_for(time, threads, |i| {
-                    let increment = increment(version_downloads::downloads).of(keys[i]);
-                    buffer.count(increment).is_ok()
-                })
-            })
+        let ours = |buffer: &Buffer, i: usize| {
+            let increment = increment(version_downloads::downloads).of(keys[i]);
+            buffer.count(increment).is_ok()
         };
-        let theirs = |time| {
-            let map = SharedMap::new();
-            count_for(time, threads, |i| {
-                map.count(&keys[i], || keys[i]);
-                true
-            })
-            .map(|(_, speed)| speed)
-        };
-        report(
-            &format!("an `i64`, {threads} threads"),
-            rounds,
-            time,
-            theirs,
-            ours,
-        )?;
+        let theirs = |map: &SharedMap<i64>, i: usize| map.count(&keys[i], || keys[i]);
+        let what = format!("an `i64`, {threads} threads");
+        report(&what, rounds, time, threads, theirs, ours)?;
 
         let keys: Vec<String> = (0..KEYS).map(|i| format!("/articles/{i}/why")).collect();
-        let ours = |time| {
-            with_buffer(|buffer| {
-                count_for(time, threads, |i| {
-                    let increment = increment(path_views::views).of(keys[i].as_str());
-                    buffer.count(increment).is_ok()
-                })
-            })
+        let ours = |buffer: &Buffer, i: usize| {
+            let increment = increment(path_views::views).of(keys[i].as_str());
+            buffer.count(increment).is_ok()
         };
-        let theirs = |time| {
-            let map = SharedMap::<String>::new();
-            count_for(time, threads, |i| {
-                map.count(keys[i].as_str(), || keys[i].clone());
-                true
-            })
-            .map(|(_, speed)| speed)
+        let theirs = |map: &SharedMap<String>, i: usize| {
+            map.count(keys[i].as_str(), || keys[i].clone());
         };
-        report(
-            &format!("a `&str`, {threads} threads"),
-            rounds,
-            time,
-            theirs,
-            ours,
-        )?;
+        let what = format!("a `&str`, {threads} threads");
+        report(&what, rounds, time, threads, theirs, ours)?;
     }
     Ok(())
 }
 
-fn report(
+/// Measures the shared map and the buffer in turns.
+fn report<K: Eq + Hash + Send + Sync>(
     what: &str,
     rounds: u16,
     time: Duration,
-    theirs: impl Fn(Duration) -> Result<f64>,
-    ours: impl Fn(Duration) -> Result<f64>,
+    threads: usize,
+    theirs: impl Fn(&SharedMap<K>, usize) + Sync,
+    ours: impl Fn(&Buffer, usize) -> bool + Sync,
 ) -> Result<()> {
     let (mut all, mut ratios) = ([vec![], vec![]], vec![]);
     for _ in 0..rounds {
-        let (theirs, ours) = (theirs(time)?, ours(time)?);
+        let map = SharedMap::new();
+        let count = |i| {
+            theirs(&map, i);
+            true
+        };
+        let (_, theirs) = count_for(time, threads, count);
+        let ours = with_buffer(|buffer| count_for(time, threads, |i| ours(buffer, i)))?;
         all[0].push(theirs);
         all[1].push(ours);
         ratios.push(ours / theirs);
@@ -203,12 +181,9 @@ for_each_connection!(
     impl Buffered {
         fn writes(url: &str, rounds: u16) -> Result<Vec<f64>> {
             let pool = Pool::builder().max_size(1).build(ConnectionManager::<Self>::new(url))?;
-            let buffer = CounterBuffer::of({
-                let pool = pool.clone();
-                move || pool.get()
-            })
-                .every(Duration::from_secs(1_000_000))
-                .start()?;
+            let of_buffer = pool.clone();
+            let builder = CounterBuffer::of(move || of_buffer.get());
+            let buffer = builder.every(Duration::from_secs(1_000_000)).start()?;
             if !Self::SETTINGS.is_empty() {
                 pool.get()?.batch_execute(Self::SETTINGS)?;
             }
@@ -252,47 +227,36 @@ const CREATE: &str = "
 const DROP: &str =
     "DROP TABLE IF EXISTS bench_version_downloads; DROP TABLE IF EXISTS bench_path_views;";
 
-type Pooled = PooledConnection<ConnectionManager<SqliteConnection>>;
+type Buffer = CounterBuffer<PooledConnection<ConnectionManager<SqliteConnection>>>;
 
 /// With a buffer that writes into SQLite every second. At the end, all counts are there.
-fn with_buffer(count: impl Fn(&CounterBuffer<Pooled>) -> Result<(u64, f64)>) -> Result<f64> {
+fn with_buffer(count: impl Fn(&Buffer) -> (u64, f64)) -> Result<f64> {
     let folder = tempfile::tempdir()?;
     let url = folder.path().join("bench.sqlite");
-    let pool = Pool::new(ConnectionManager::<SqliteConnection>::new(
-        url.to_string_lossy(),
-    ))?;
+    let manager = ConnectionManager::<SqliteConnection>::new(url.to_string_lossy());
+    let pool = Pool::new(manager)?;
     let conn = &mut pool.get()?;
     conn.batch_execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")?;
     conn.batch_execute(CREATE)?;
-    let buffer = CounterBuffer::of({
-        let pool = pool.clone();
-        move || pool.get()
-    })
-    .start()?;
-    let (counted, speed) = count(&buffer)?;
+    let of_buffer = pool.clone();
+    let buffer = CounterBuffer::of(move || of_buffer.get()).start()?;
+    let (counted, speed) = count(&buffer);
     let write = buffer.stop();
     ensure!(write.error.is_none(), "{write}");
     let versions = counter_value(version_downloads::downloads).of(());
     let paths = counter_value(path_views::views).of(());
     let written = versions.get_result::<i64>(conn)? + paths.get_result::<i64>(conn)?;
-    ensure!(
-        written as u64 == counted,
-        "{written} written, {counted} counted"
-    );
+    let written = written as u64;
+    ensure!(written == counted, "{written} written, {counted} counted");
     Ok(speed)
 }
 
 /// Counts on so many threads for this time. Returns how many counts, and how many a second.
-fn count_for(
-    time: Duration,
-    threads: usize,
-    count: impl Fn(usize) -> bool + Sync,
-) -> Result<(u64, f64)> {
+fn count_for(time: Duration, threads: usize, count: impl Fn(usize) -> bool + Sync) -> (u64, f64) {
     let ends = AtomicBool::new(false);
     let begun = Instant::now();
-    let counted = thread::scope(|scope| {
-        let count = &count;
-        let ends = &ends;
+    let counted: u64 = thread::scope(|scope| {
+        let (count, ends) = (&count, &ends);
         let threads = (0..threads as u64).map(|thread| {
             scope.spawn(move || {
                 let keys = skewed(thread);
@@ -311,12 +275,12 @@ fn count_for(
         let threads: Vec<_> = threads.collect();
         thread::sleep(time);
         ends.store(true, Ordering::Relaxed);
+        let threads = threads.into_iter();
         threads
-            .into_iter()
             .map(|thread| thread.join().unwrap_or_default())
-            .sum::<u64>()
+            .sum()
     });
-    Ok((counted, counted as f64 / begun.elapsed().as_secs_f64()))
+    (counted, counted as f64 / begun.elapsed().as_secs_f64())
 }
 
 /// The numbers of keys, of which the first are more frequent: the tenth of them has 56% of the counts.

@@ -80,13 +80,10 @@ fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
             let cell = cell.with_context(|| format!("{name}: {}", way.name()))?;
             // A way that loses counts has no figures.
             if let Some((column, table)) = way.counter() {
-                let counted = workload.entities.number() * cell.tally.committed;
+                let counted = (workload.entities.number() * cell.tally.committed) as i64;
                 let stored = format!("SELECT COALESCE(SUM({column}), 0) FROM {table}");
                 let stored = conn.number(&stored)?;
-                ensure!(
-                    stored == counted as i64,
-                    "{table} has {stored} of {counted}"
-                );
+                ensure!(stored == counted, "{table} has {stored} of {counted}");
             }
             Ok(cell)
         })?;
@@ -143,7 +140,7 @@ impl Run<'_> {
         }
     }
 
-    fn pool<C: Ways>(&self, url: &str, node: u16) -> Result<Pool<Sessions<C>>> {
+    fn pool<C: Ways>(&self, url: &str, node: u16) -> Result<Connections<C>> {
         let connections = self.workload.connections;
         let sessions = Sessions {
             url: url.to_owned(),
@@ -162,12 +159,7 @@ impl Run<'_> {
             .context("cannot connect")
     }
 
-    fn once<C: Ways>(
-        &self,
-        pool: &Pool<Sessions<C>>,
-        end: Instant,
-        tally: &mut Tally,
-    ) -> Result<()> {
+    fn once<C: Ways>(&self, pool: &Connections<C>, end: Instant, tally: &mut Tally) -> Result<()> {
         let mut session = pool.get().context("no connection from the pool")?;
         let entities = self.workload.entities;
         let ids = entities.choose(self.way, session.slot, &mut rand::rng());
@@ -211,6 +203,8 @@ impl Run<'_> {
         })
     }
 }
+
+type Connections<C> = Pool<Sessions<C>>;
 
 /// Opens a pool's connections.
 struct Sessions<C> {

@@ -100,34 +100,31 @@ pub trait Database: R2D2Connection + Send + 'static {
     }
 }
 
+/// The files of a migration, up and down.
+macro_rules! migration {
+    ($($folder:expr),*) => {
+        [
+            include_str!(concat!($($folder,)* "/up.sql")),
+            include_str!(concat!($($folder,)* "/down.sql")),
+        ]
+    };
+}
+pub(crate) use migration;
+
 /// What `diesel-counters generate trigger` writes for the reference tables.
 macro_rules! reference_triggers {
     ($database:literal) => {
-        [
-            reference_triggers!($database, "up.sql"),
-            reference_triggers!($database, "down.sql"),
-        ]
-    };
-    ($database:literal, $file:literal) => {
-        include_str!(concat!(
+        migration!(
             "../../migrations/triggers/",
             $database,
-            "/00000000000002_count_article_likes/",
-            $file
-        ))
+            "/00000000000002_count_article_likes"
+        )
     };
 }
 
 macro_rules! column_triggers {
     ($database:literal) => {
-        [
-            include_str!(concat!("../columns/", $database, "/bench_count_hot/up.sql")),
-            include_str!(concat!(
-                "../columns/",
-                $database,
-                "/bench_count_hot/down.sql"
-            )),
-        ]
+        migration!("../columns/", $database, "/bench_count_hot")
     };
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use chrono::{Days, Utc};
 use diesel::prelude::*;
 use diesel_counters::Compacted;
@@ -43,17 +43,13 @@ for_each_connection!(
         fn comment(&mut self, article_id: i64) -> QueryResult<()> {
             self.write(|conn| {
                 conn.insert_comment(article_id)?;
-                increment(bench_article_counters::comments)
-                    .of(article_id)
-                    .execute(conn)?;
-                Ok(())
+                let count = increment(bench_article_counters::comments).of(article_id);
+                count.execute(conn).map(drop)
             })
         }
 
         fn merge(&mut self, batch: usize) -> QueryResult<Compacted> {
-            compact(bench_article_counters::table)
-                .batch(batch)
-                .execute(self)
+            compact(bench_article_counters::table).batch(batch).execute(self)
         }
 
         fn rows_and_views(&mut self, ids: &[i64]) -> QueryResult<(i64, i64)> {
@@ -110,7 +106,8 @@ fn measure<C: Merge>(url: &str, batch: usize) -> Result<()> {
             latencies.quantile(0.99),
         );
     }
-    let seconds = took.as_secs_f64();
+    let per_second = merged.merged as f64 / took.as_secs_f64();
+    let [p50, p99] = [0.5, 0.99].map(|quantile| three_digits(ratio(quantile)));
     let longest = merged.longest_transaction.as_secs_f64() * 1e3;
     let mut table = Table::new(["merge", "value"]);
     for (name, value) in [
@@ -119,19 +116,10 @@ fn measure<C: Merge>(url: &str, batch: usize) -> Result<()> {
         ("rows after, with today's", rows_after.to_string()),
         ("rows merged", merged.merged.to_string()),
         ("rows left to merge", merged.left.to_string()),
-        (
-            "rows merged per second",
-            format!("{:.0}", merged.merged as f64 / seconds),
-        ),
+        ("rows merged per second", format!("{per_second:.0}")),
         ("longest transaction (ms)", format!("{longest:.1}")),
-        (
-            "a writer's p50, as a multiple of that without a merge",
-            three_digits(ratio(0.5)),
-        ),
-        (
-            "a writer's p99, as a multiple of that without a merge",
-            three_digits(ratio(0.99)),
-        ),
+        ("a writer's p50, as a multiple of that without a merge", p50),
+        ("a writer's p99, as a multiple of that without a merge", p99),
     ] {
         table.row(vec![name.to_owned(), value]);
     }
@@ -174,10 +162,7 @@ fn watch<C: Merge>(url: &str, ids: &[i64], work: impl FnOnce() -> Result<()>) ->
         done.store(true, Relaxed);
         let mut all = Latencies::default();
         for writer in writers {
-            let latencies: Result<Latencies> = match writer.join() {
-                Ok(latencies) => latencies,
-                Err(_) => bail!("a writer panicked"),
-            };
+            let latencies: Result<Latencies> = writer.join().expect("a writer panicked");
             all.add(&latencies?)?;
         }
         worked?;

@@ -28,12 +28,10 @@ const WAYS: [(&str, Way, bool); 5] = [
 /// Counts on the nodes of a Galera cluster, which `urls` name.
 pub fn run(urls: &[String]) -> Result<()> {
     let conn = &mut MysqlConnection::connect(&urls[0])?;
+    let three = "three of five entities in random order";
     for (entities, name) in [
         (Entities::One, "one entity"),
-        (
-            Entities::ThreeOfFive,
-            "three of five entities in random order",
-        ),
+        (Entities::ThreeOfFive, three),
     ] {
         let names = WAYS.map(|(name, ..)| name);
         let table = compare(name, &names, &[("no counter", 0)], 5, |i| {

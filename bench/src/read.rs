@@ -70,16 +70,12 @@ pub trait Read: Database {
 for_each_connection!(
     impl Read {
         fn one_row(&mut self, id: i64) -> QueryResult<i64> {
-            bench_articles::table
-                .find(id)
-                .select(bench_articles::total_views)
-                .get_result(self)
+            let row = bench_articles::table.find(id);
+            row.select(bench_articles::total_views).get_result(self)
         }
 
         fn total(&mut self, id: i64) -> QueryResult<i64> {
-            counter_value(bench_article_counters::views)
-                .of(id)
-                .get_result(self)
+            counter_value(bench_article_counters::views).of(id).get_result(self)
         }
     }
 );
@@ -137,12 +133,10 @@ fn load<C: Read>(conn: &mut C, shape: Shape) -> QueryResult<Vec<(i64, i64)>> {
             // Counting makes a day's rows in any order, and that is how PostgreSQL and SQLite keep them.
             rows.shuffle(&mut rand::rng());
             let date = first_day + Days::new(day as u64);
-            insert(
-                conn,
-                "bench_article_counters",
-                &rows,
-                |(id, slot, views)| format!("({id}, '{date}', {slot}, {views}, 0, 0)"),
-            )?;
+            let values = |(id, slot, views): &(i64, i64, i64)| {
+                format!("({id}, '{date}', {slot}, {views}, 0, 0)")
+            };
+            insert(conn, "bench_article_counters", &rows, values)?;
         }
         insert(conn, "bench_articles", &totals, |(id, total)| {
             format!("({id}, 'The title of article {id}', {total})")

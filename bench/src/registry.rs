@@ -301,7 +301,7 @@ fn measure<C: Registry>(engine: Engine, url: &str, size: &Size) -> Result<()> {
     let seconds = three_digits(start.elapsed().as_secs_f64());
     println!("\nBy month before the last 90 days, and these copied into a column ({seconds} s):\n");
     pages(conn, today, size)?;
-    drop_tables(conn)
+    Ok(drop_tables(conn)?)
 }
 
 /// Prints the milliseconds of each page from each store, read in turns.
@@ -390,12 +390,10 @@ fn fill<C: Registry>(conn: &mut C, today: NaiveDate, size: &Size) -> Result<()> 
              slot SMALLINT NOT NULL, downloads BIGINT NOT NULL DEFAULT 0,
              PRIMARY KEY (version_id, day, slot)){options}"
     ))?;
-    let ids = Vec::from_iter(1..=size.versions);
-    for ids in ids.chunks(1_000) {
-        let rows = ids
-            .iter()
-            .map(|id| format!("({id}, {}, 'version {id}')", (id - 1) / 10 + 1));
-        let rows = Vec::from_iter(rows).join(", ");
+    let version = |id| format!("({id}, {}, 'version {id}')", (id - 1) / 10 + 1);
+    let versions = Vec::from_iter((1..=size.versions).map(version));
+    for versions in versions.chunks(1_000) {
+        let rows = versions.join(", ");
         conn.batch_execute(&format!(
             "INSERT INTO bench_versions (id, package_id, name) VALUES {rows}"
         ))?;
@@ -420,13 +418,10 @@ fn fill<C: Registry>(conn: &mut C, today: NaiveDate, size: &Size) -> Result<()> 
 const COMPUTE_COLUMN: &str = "UPDATE bench_versions SET downloads = (SELECT SUM(d.downloads)
     FROM bench_version_downloads d WHERE d.version_id = bench_versions.id)";
 
-fn drop_tables<C: Database>(conn: &mut C) -> Result<()> {
-    for table in [
-        "bench_versions",
-        "bench_version_downloads",
-        "bench_version_counters",
-    ] {
-        conn.batch_execute(&format!("DROP TABLE IF EXISTS {table}"))?;
-    }
-    Ok(())
+fn drop_tables<C: Database>(conn: &mut C) -> QueryResult<()> {
+    conn.batch_execute(
+        "DROP TABLE IF EXISTS bench_versions;
+         DROP TABLE IF EXISTS bench_version_downloads;
+         DROP TABLE IF EXISTS bench_version_counters",
+    )
 }

@@ -12,29 +12,16 @@ diesel::table! {
     }
 }
 
-diesel::table! {
-    bench_comments (id) {
-        id -> BigInt,
-        article_id -> BigInt,
-        body -> Text,
-    }
+macro_rules! comments {
+    ($name:ident) => {
+        diesel::table! {
+            $name (id) { id -> BigInt, article_id -> BigInt, body -> Text }
+        }
+    };
 }
-
-diesel::table! {
-    bench_counted_comments (id) {
-        id -> BigInt,
-        article_id -> BigInt,
-        body -> Text,
-    }
-}
-
-diesel::table! {
-    bench_hot_comments (id) {
-        id -> BigInt,
-        article_id -> BigInt,
-        body -> Text,
-    }
-}
+comments!(bench_comments);
+comments!(bench_counted_comments);
+comments!(bench_hot_comments);
 
 diesel::table! {
     bench_article_counters (article_id, day, slot) {
@@ -66,49 +53,24 @@ const DROP: &str = "DROP TABLE IF EXISTS bench_articles;
 
 // Without the foreign key of the reference migrations, so that no way of counting has one.
 const CREATE: &str = "CREATE TABLE bench_articles (
-         id BIGINT NOT NULL PRIMARY KEY,
-         title TEXT NOT NULL,
-         total_views BIGINT NOT NULL
+         id BIGINT NOT NULL PRIMARY KEY, title TEXT NOT NULL, total_views BIGINT NOT NULL
      );
-     CREATE TABLE bench_comments (
-         id AUTO_ID,
-         article_id BIGINT NOT NULL,
-         body TEXT NOT NULL
-     );
-     CREATE TABLE bench_counted_comments (
-         id AUTO_ID,
-         article_id BIGINT NOT NULL,
-         body TEXT NOT NULL
-     );
+     CREATE TABLE bench_comments (id AUTO_ID, article_id BIGINT NOT NULL, body TEXT NOT NULL);
+     CREATE TABLE bench_counted_comments (id AUTO_ID, article_id BIGINT NOT NULL, body TEXT NOT NULL);
+     CREATE TABLE bench_hot_comments (id AUTO_ID, article_id BIGINT NOT NULL, body TEXT NOT NULL);
      CREATE TABLE bench_article_counters (
-         article_id BIGINT NOT NULL,
-         day DATE NOT NULL,
-         slot SMALLINT NOT NULL,
-         views BIGINT NOT NULL DEFAULT 0,
-         likes BIGINT NOT NULL DEFAULT 0,
-         comments BIGINT NOT NULL DEFAULT 0,
-         PRIMARY KEY (article_id, day, slot)
+         article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+         views BIGINT NOT NULL DEFAULT 0, likes BIGINT NOT NULL DEFAULT 0,
+         comments BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (article_id, day, slot)
      )TABLE_OPTIONS;
      CREATE TABLE bench_hot_articles (
-         id BIGINT NOT NULL PRIMARY KEY,
-         comments BIGINT NOT NULL DEFAULT 0
+         id BIGINT NOT NULL PRIMARY KEY, comments BIGINT NOT NULL DEFAULT 0
      );
      INSERT INTO bench_hot_articles (id) VALUES (1), (2), (3), (4), (5);
-     CREATE TABLE bench_hot_comments (
-         id AUTO_ID,
-         article_id BIGINT NOT NULL,
-         body TEXT NOT NULL
-     );
-     CREATE TABLE bench_hits (
-         article_id BIGINT NOT NULL PRIMARY KEY,
-         views BIGINT NOT NULL
-     );
+     CREATE TABLE bench_hits (article_id BIGINT NOT NULL PRIMARY KEY, views BIGINT NOT NULL);
      INSERT INTO bench_hits VALUES (1, 0), (2, 0), (3, 0), (4, 0), (5, 0);
      CREATE TABLE bench_slotted_counters (
-         id AUTO_ID,
-         record_id BIGINT NOT NULL,
-         slot INTEGER NOT NULL,
-         count BIGINT NOT NULL,
+         id AUTO_ID, record_id BIGINT NOT NULL, slot INTEGER NOT NULL, count BIGINT NOT NULL,
          UNIQUE (record_id, slot)
      );";
 

@@ -40,22 +40,23 @@ pub struct Server {
 }
 
 impl Server {
+    fn new(url: String, child: Option<Child>, _folder: Option<TempDir>) -> Self {
+        Server {
+            url,
+            child,
+            _folder,
+        }
+    }
+
     pub fn start(engine: Engine) -> Result<Self> {
         if engine == Engine::Sqlite {
             let folder = tempfile::tempdir()?;
-            return Ok(Server {
-                url: folder.path().join("bench.sqlite").display().to_string(),
-                child: None,
-                _folder: Some(folder),
-            });
+            let file = folder.path().join("bench.sqlite").display().to_string();
+            return Ok(Server::new(file, None, Some(folder)));
         }
         let variable = format!("{}_URL", engine.id().to_uppercase());
         match env::var(&variable) {
-            Ok(url) if !url.is_empty() => Ok(Server {
-                url,
-                child: None,
-                _folder: None,
-            }),
+            Ok(url) if !url.is_empty() => Ok(Server::new(url, None, None)),
             _ => throwaway(engine).with_context(|| {
                 format!("scripts/test could not start a server, and {variable} is not set")
             }),
@@ -73,11 +74,7 @@ fn throwaway(engine: Engine) -> Result<Server> {
     if let Some(stdout) = child.stdout.take() {
         BufReader::new(stdout).read_line(&mut line)?;
     }
-    let server = Server {
-        url: line.trim().to_owned(),
-        child: Some(child),
-        _folder: None,
-    };
+    let server = Server::new(line.trim().to_owned(), Some(child), None);
     if server.url.is_empty() {
         bail!("it printed no URL");
     }

@@ -15,7 +15,7 @@ use rand::seq::index;
 use crate::Plan;
 use crate::compare::{Cell, commit, compare, on_threads};
 use crate::count::wait_for_sessions;
-use crate::database::{Engine, for_each_connection, with_connection};
+use crate::database::{Engine, for_each_connection, migration, with_connection};
 use crate::server::on_each;
 use crate::tally::Tally;
 use crate::way::Ways;
@@ -244,25 +244,19 @@ fn check<C: Tagging>(conn: &mut C, way: Way, post: Post, tally: &Tally) -> Resul
 
 /// The migrations of a database, up and down: triggers by hand, and two of this crate.
 fn migrations(engine: Engine) -> [[&'static str; 2]; 3] {
-    macro_rules! migration {
-        ($database:literal, $name:literal) => {
-            [
-                include_str!(concat!("../tagging/", $database, "/", $name, "/up.sql")),
-                include_str!(concat!("../tagging/", $database, "/", $name, "/down.sql")),
-            ]
-        };
+    macro_rules! migrations {
         ($database:literal) => {
             [
-                migration!($database, "row_triggers"),
-                migration!($database, "bench_count_posts"),
-                migration!($database, "bench_count_post_tags"),
+                migration!("../tagging/", $database, "/row_triggers"),
+                migration!("../tagging/", $database, "/bench_count_posts"),
+                migration!("../tagging/", $database, "/bench_count_post_tags"),
             ]
         };
     }
     match engine {
-        Engine::Postgres => migration!("postgres"),
-        Engine::Mariadb | Engine::Mysql => migration!("mysql"),
-        Engine::Sqlite => migration!("sqlite"),
+        Engine::Postgres => migrations!("postgres"),
+        Engine::Mariadb | Engine::Mysql => migrations!("mysql"),
+        Engine::Sqlite => migrations!("sqlite"),
     }
 }
 

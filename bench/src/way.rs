@@ -147,17 +147,13 @@ for_each_connection!(
             match counting.way {
                 Way::Trigger => {
                     use bench_counted_comments::{article_id, body, table};
-                    diesel::insert_into(table)
-                        .values((article_id.eq(id), body.eq(BODY)))
-                        .execute(self)
-                        .map(drop)
+                    let comment = (article_id.eq(id), body.eq(BODY));
+                    diesel::insert_into(table).values(comment).execute(self).map(drop)
                 }
                 Way::Column => {
                     use bench_hot_comments::{article_id, body, table};
-                    diesel::insert_into(table)
-                        .values((article_id.eq(id), body.eq(BODY)))
-                        .execute(self)
-                        .map(drop)
+                    let comment = (article_id.eq(id), body.eq(BODY));
+                    diesel::insert_into(table).values(comment).execute(self).map(drop)
                 }
                 Way::OneStatement => self.insert_and_count(id, counting.slots),
                 _ => self.insert_comment(id),
@@ -182,18 +178,13 @@ for_each_connection!(
     }
 );
 
-pub type Comment = (
-    diesel::dsl::Eq<bench_comments::article_id, i64>,
-    diesel::dsl::Eq<bench_comments::body, &'static str>,
-);
-
 const BODY: &str = "What is counted is a comment like this one.";
 
-pub fn comment(article_id: i64) -> Comment {
-    (
-        bench_comments::article_id.eq(article_id),
-        bench_comments::body.eq(BODY),
-    )
+#[diesel::dsl::auto_type]
+pub fn comment(article_id: i64) -> _ {
+    let body: &'static str = BODY;
+    let of = bench_comments::article_id.eq(article_id);
+    (of, bench_comments::body.eq(body))
 }
 
 /// Has a static `QueryId`, so that Diesel prepares it once a connection, as it does the other ways.

@@ -15,7 +15,7 @@ use super::reads::read_values;
 use super::thread::Thread;
 use super::{Conn, IS_MYSQL, IS_SQLITE};
 use crate::fault::Fault;
-use crate::history::{Isolation, Step};
+use crate::history::{Isolation, Step, Views};
 use crate::record::{Cell, Kind, Seen, Time, Value, now};
 use crate::tables::article_counters::dsl::{comments, views};
 use crate::tables::label_counters::dsl::given;
@@ -41,7 +41,7 @@ pub struct Attempt {
     pub isolation: Option<Isolation>,
     pub began: Time,
     pub effects: Vec<(Cell, i64)>,
-    pub views: Vec<(i64, u8, i64)>,
+    pub views: Vec<Views>,
     pub increments: u64,
     pub comments: Vec<(i64, i64, u8)>,
     /// The comments that it has deleted.
@@ -79,33 +79,26 @@ impl Attempt {
         if settings.only_counts && !step.is_count()
             || run.is_client() && step.is_unknown()
             || settings.keep_savepoints && step.rolls_back()
-            || of.keeps_apart() && matches!(step, Step::Set { .. })
+            || of.keeps_apart() && matches!(step, Step::Set(..))
         {
             return Ok(());
         }
         match *step {
-            Step::Count {
-                article,
-                day: on,
-                views: amount,
-            } => {
+            Step::Count((article, on, amount)) => {
                 let count = increment(views).of(article).by(amount).on(day(on));
                 if !run.has(Fault::CountOutsideOfTheTransaction) {
                     count.execute(conn)?;
                 }
                 self.count(article, Kind::Views, on, amount);
             }
-            Step::CountMany {
-                day: on,
-                views: ref amounts,
-            } => {
+            Step::CountMany(on, ref amounts) => {
                 let many = increment(views).on(day(on));
                 many.of_many(amounts.iter().copied()).execute(conn)?;
                 for &(article, amount) in amounts {
                     self.count(article, Kind::Views, on, amount);
                 }
             }
-            Step::CountLast { views: ref amounts } => {
+            Step::CountLast(ref amounts) => {
                 let counts = amounts.iter().map(|&(article, on, amount)| {
                     let count = increment(views).of(article).by(amount);
                     count.on(day(on))
@@ -124,11 +117,7 @@ impl Attempt {
                     self.count(article, Kind::Views, on, amount);
                 }
             }
-            Step::Comment {
-                article,
-                day: on,
-                views: amount,
-            } => {
+            Step::Comment((article, on, amount)) => {
                 let id = run.next_id();
                 diesel::insert_into(tables::comments::table)
                     .values((
@@ -161,31 +150,27 @@ impl Attempt {
                     self.uncommented.push(id);
                 }
             }
-            Step::Like { article, user } => {
+            Step::Like(article, user) => {
                 let user = of.user(user);
                 let rows = super::like(article, user, conn)?;
                 self.liked(article, rows as i64);
             }
-            Step::Unlike { article, user } => {
+            Step::Unlike(article, user) => {
                 let like = article_likes::table.find((article, of.user(user)));
                 let rows = diesel::delete(like).execute(conn)?;
                 self.liked(article, -(rows as i64));
             }
-            Step::Set { article, views: to } => {
-                let from = if IS_MYSQL {
-                    now()
-                } else {
-                    self.snapshot_from()
+            Step::Set(article, to) => {
+                let from = match IS_MYSQL {
+                    true => now(),
+                    false => self.snapshot_from(),
                 };
                 let before = set_counter(views).of(article).to(to).execute(conn)?;
                 let value = Value::sum(Cell::of(article, Kind::Views), before);
                 self.see(from, vec![value]);
                 self.count(article, Kind::Views, 0, to - before);
             }
-            Step::Miscount {
-                article,
-                comments: amount,
-            } => {
+            Step::Miscount(article, amount) => {
                 let count = increment(comments).of(article).by(amount);
                 count.execute(conn)?;
                 self.count(article, Kind::Comments, 0, amount);
@@ -232,10 +217,9 @@ impl Attempt {
 
     fn liked(&mut self, article: i64, rows: i64) {
         if rows != 0 {
-            self.effects
-                .push((Cell::new(article, Kind::LikeRows, 0), rows));
-            self.effects
-                .push((Cell::new(article, Kind::Likes, 0), rows));
+            for kind in [Kind::LikeRows, Kind::Likes] {
+                self.effects.push((Cell::new(article, kind, 0), rows));
+            }
             self.increments += 1;
         }
     }
@@ -258,15 +242,12 @@ impl Attempt {
     /// wrote as they are now, and the others as they were when it read. A sum of both is of no
     /// time.
     fn has_an_older_snapshot(&self) -> bool {
-        let repeats = matches!(
-            self.isolation,
-            Some(Isolation::Default | Isolation::RepeatableRead)
-        );
-        IS_MYSQL
-            && repeats
-            && self
-                .snapshot
-                .is_some_and(|effects| effects < self.effects.len())
+        let is_older = |effects| effects < self.effects.len();
+        let repeats = match self.isolation {
+            Some(Isolation::Default | Isolation::RepeatableRead) => IS_MYSQL,
+            _ => false,
+        };
+        repeats && self.snapshot.is_some_and(is_older)
     }
 
     fn see(&mut self, from: Time, values: Vec<Value>) {
@@ -274,11 +255,8 @@ impl Attempt {
             return; // A day that can be folded is checked in the totals alone.
         }
         self.seen.push(Seen {
-            from,
-            to: now(),
             own: self.effects.clone(),
-            values,
-            by: String::new(),
+            ..Seen::since(from, values)
         });
     }
 }
@@ -312,7 +290,7 @@ pub fn transaction<T>(
 /// counted. Counts the same views once more, by label.
 pub fn write_counted(
     id: i64,
-    views_of: impl IntoIterator<Item = (i64, u8, i64)>,
+    views_of: impl IntoIterator<Item = Views>,
     conn: &mut Conn,
 ) -> QueryResult<()> {
     let mut sums = BTreeMap::from([((1, 0), 0)]);
@@ -333,9 +311,8 @@ pub fn write_counted(
         count.of_many([(label, amount)]).execute(conn)?;
     }
     for row in rows {
-        diesel::insert_into(counted::table)
-            .values(row)
-            .execute(conn)?;
+        let insert = diesel::insert_into(counted::table).values(row);
+        insert.execute(conn)?;
     }
     Ok(())
 }

@@ -109,34 +109,31 @@ pub fn compare(conn: &mut Conn) -> QueryResult<Result<(), String>> {
                  transactions that committed counted"
             )));
         }
-        let total = |kind| total(&cells, article, kind);
-        let (likes, rows) = (total(Kind::Likes), total(Kind::LikeRows));
-        if likes != rows {
-            return Ok(Err(format!(
-                "article {article} has {rows} likes, but {likes} are counted"
-            )));
-        }
     }
-    Ok(Ok(()))
+    Ok(compare_rows(&cells, "likes", [Kind::Likes, Kind::LikeRows]))
 }
 
-fn total(cells: &[i64], article: i64, kind: Kind) -> i64 {
-    Cell::of(article, kind).map(|cell| cells[cell.0]).sum()
+/// Compares what is counted of each article with its rows.
+fn compare_rows(cells: &[i64], name: &str, kinds: [Kind; 2]) -> Result<(), String> {
+    for article in 1..=ARTICLES {
+        let total = |kind| {
+            Cell::of(article, kind)
+                .map(|cell| cells[cell.0])
+                .sum::<i64>()
+        };
+        let [counted, rows] = kinds.map(total);
+        if counted != rows {
+            let found = format!("article {article} has {rows} {name}, but {counted} are counted");
+            return Err(found);
+        }
+    }
+    Ok(())
 }
 
 /// Compares the comments with their rows, which are equal unless there were miscounts.
 pub fn compare_comments(conn: &mut Conn) -> QueryResult<Result<(), String>> {
-    let cells = cells(conn)?;
-    for article in 1..=ARTICLES {
-        let total = |kind| total(&cells, article, kind);
-        let (counted, rows) = (total(Kind::Comments), total(Kind::CommentRows));
-        if counted != rows {
-            return Ok(Err(format!(
-                "article {article} has {rows} comments, but {counted} are counted"
-            )));
-        }
-    }
-    Ok(Ok(()))
+    let kinds = [Kind::Comments, Kind::CommentRows];
+    Ok(compare_rows(&cells(conn)?, "comments", kinds))
 }
 
 /// Empties the tables.

@@ -31,47 +31,27 @@ pub enum Isolation {
     Serializable,
 }
 
+/// An article, the number of a day, and how many views.
+pub type Views = (i64, u8, i64);
+
 #[derive(Debug)]
 pub enum Step {
-    Count {
-        article: i64,
-        day: u8,
-        views: i64,
-    },
-    CountMany {
-        day: u8,
-        views: Vec<(i64, i64)>,
-    },
+    Count(Views),
+    /// Counts views of articles on this day.
+    CountMany(u8, Vec<(i64, i64)>),
     /// Counts at the end of a savepoint, by `counting_transaction`.
-    CountLast {
-        views: Vec<(i64, u8, i64)>,
-    },
+    CountLast(Vec<Views>),
     /// Inserts a comment, and counts it together with some views.
-    Comment {
-        article: i64,
-        day: u8,
-        views: i64,
-    },
+    Comment(Views),
     /// Deletes a comment that this thread has inserted, and counts that.
     Uncomment,
-    /// Inserts a like, which the database counts.
-    Like {
-        article: i64,
-        user: i64,
-    },
-    Unlike {
-        article: i64,
-        user: i64,
-    },
-    Set {
-        article: i64,
-        views: i64,
-    },
-    /// Counts comments that do not exist, for a recount to find.
-    Miscount {
-        article: i64,
-        comments: i64,
-    },
+    /// Inserts a like of an article by a user, which the database counts.
+    Like(i64, i64),
+    Unlike(i64, i64),
+    /// Sets the views of an article.
+    Set(i64, i64),
+    /// Counts comments of an article that do not exist, for a recount to find.
+    Miscount(i64, i64),
     Read(Read),
     Savepoint {
         steps: Vec<Step>,
@@ -87,7 +67,7 @@ impl Step {
     pub fn is_count(&self) -> bool {
         !matches!(
             self,
-            Step::Set { .. } | Step::Like { .. } | Step::Unlike { .. } | Step::Read(_)
+            Step::Set(..) | Step::Like(..) | Step::Unlike(..) | Step::Read(_)
         )
     }
 
@@ -98,7 +78,7 @@ impl Step {
 
     /// Whether no row says that it was done.
     pub fn is_unknown(&self) -> bool {
-        matches!(self, Step::Miscount { .. })
+        matches!(self, Step::Miscount(..))
     }
 }
 
@@ -151,6 +131,10 @@ impl Random {
         }
     }
 
+    fn views(&mut self) -> Views {
+        (self.article(), self.day(), self.amount())
+    }
+
     fn several<T>(&mut self, most: u32, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
         (0..=self.up_to(most)).map(|_| one(self)).collect()
     }
@@ -189,41 +173,21 @@ impl Random {
                 fails: self.0.random(),
             };
         }
-        let (article, day, views) = (self.article(), self.day(), self.amount());
+        let views = self.views();
+        let (article, day, _) = views;
         match self.up_to(34) {
-            0..10 => Step::Count {
-                article,
-                day,
-                views,
-            },
-            10..13 => Step::CountMany {
-                day,
-                views: self.several(9, |random| (random.article(), random.amount())),
-            },
-            13..15 => Step::CountLast {
-                views: self.several(5, |random| {
-                    (random.article(), random.day(), random.amount())
-                }),
-            },
-            15..19 => Step::Comment {
-                article,
-                day,
-                views,
-            },
+            0..10 => Step::Count(views),
+            10..13 => {
+                let one = |random: &mut Self| (random.article(), random.amount());
+                Step::CountMany(day, self.several(9, one))
+            }
+            13..15 => Step::CountLast(self.several(5, Self::views)),
+            15..19 => Step::Comment(views),
             19..21 => Step::Uncomment,
-            21..24 => Step::Like {
-                article,
-                user: self.user(),
-            },
-            24..26 => Step::Unlike {
-                article,
-                user: self.user(),
-            },
-            26 => Step::Set { article, views },
-            27 => Step::Miscount {
-                article,
-                comments: self.0.random_range(-9..9),
-            },
+            21..24 => Step::Like(article, self.user()),
+            24..26 => Step::Unlike(article, self.user()),
+            26 => Step::Set(article, views.2),
+            27 => Step::Miscount(article, self.0.random_range(-9..9)),
             28..33 => Step::Read(self.read()),
             _ => Step::Pause(self.0.random_range(0..3)),
         }

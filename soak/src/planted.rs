@@ -1,5 +1,6 @@
 //! The statements of the planted faults.
 
+use chrono::NaiveDate;
 use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
@@ -9,27 +10,18 @@ use diesel_counters::prelude::*;
 
 use super::Conn;
 use crate::history::Step;
-use crate::tables::article_counters::dsl::{article_counters, article_id, comments, day, views};
-use crate::tables::{compacted_before, today};
+use crate::tables::article_counters::dsl::{
+    article_counters, article_id, comments, day, slot, views,
+};
+use crate::tables::{self, compacted_before, today};
 
 pub fn merge_without_locks(conn: &mut Conn) -> QueryResult<()> {
-    let rows = article_counters
-        .filter(
-            day.lt(compacted_before())
-                .and(crate::tables::article_counters::slot.gt(0_i16)),
-        )
-        .limit(20)
-        .select((
-            article_id,
-            day,
-            crate::tables::article_counters::slot,
-            views,
-            comments,
-        ))
-        .load::<(i64, chrono::NaiveDate, i16, i64, i64)>(conn)?;
-    for (article, on, slot, v, c) in rows {
-        diesel::delete(article_counters.find((article, on, slot))).execute(conn)?;
-        add(article, on, 0, v, c, conn)?;
+    let is_to_merge = day.lt(compacted_before()).and(slot.gt(0_i16));
+    let rows = article_counters.filter(is_to_merge).limit(20);
+    let rows = rows.select((article_id, day, slot, views, comments));
+    for (article, on, from, v, c) in rows.load::<(i64, NaiveDate, i16, i64, i64)>(conn)? {
+        diesel::delete(article_counters.find((article, on, from))).execute(conn)?;
+        add(article, on, v, c, conn)?;
     }
     Ok(())
 }
@@ -42,41 +34,34 @@ pub fn recount_deletes_first(article: i64, conn: &mut Conn) -> QueryResult<i64> 
     diesel::update(article_counters.filter(article_id.eq(article)))
         .set(comments.eq(0))
         .execute(conn)?;
-    let rows: i64 = crate::tables::comments::table
-        .filter(crate::tables::comments::article_id.eq(article))
-        .count()
-        .get_result(conn)?;
-    add(article, today(), 0, 0, rows, conn)?;
+    let rows = tables::comments::table.filter(tables::comments::article_id.eq(article));
+    let rows: i64 = rows.count().get_result(conn)?;
+    add(article, today(), 0, rows, conn)?;
     Ok(rows - before)
 }
 
 pub fn recount_without_a_lock(article: i64, conn: &mut Conn) -> QueryResult<()> {
-    let source = crate::tables::comments::table
-        .group_by(crate::tables::comments::article_id)
-        .select((crate::tables::comments::article_id, count_star()));
+    let source = tables::comments::table
+        .group_by(tables::comments::article_id)
+        .select((tables::comments::article_id, count_star()));
     let drift: Vec<Drift<i64>> = recount(comments, source).dry_run(conn)?;
     let drift = drift.iter().find(|drift| drift.entity == article);
     let added = drift.map_or(0, |drift| drift.actual - drift.stored);
-    add(article, today(), 0, 0, added, conn)
+    add(article, today(), 0, added, conn)
 }
 
 pub fn delete_in_one_statement(article: i64, conn: &mut Conn) -> QueryResult<()> {
-    diesel::delete(article_counters.filter(article_id.eq(article)))
-        .execute(conn)
-        .map(drop)
+    let rows = article_counters.filter(article_id.eq(article));
+    diesel::delete(rows).execute(conn).map(drop)
 }
 
 /// Runs the increments of a transaction before it begins.
 pub fn count_before(steps: &[Step], conn: &mut Conn) -> QueryResult<()> {
     for step in steps {
         match *step {
-            Step::Count {
-                article,
-                day: on,
-                views: amount,
-            } => {
+            Step::Count((article, on, amount)) => {
                 let count = increment(views).of(article).by(amount);
-                count.on(crate::tables::day(on)).execute(conn)?;
+                count.on(tables::day(on)).execute(conn)?;
             }
             Step::Savepoint { ref steps, .. } => count_before(steps, conn)?,
             _ => {}
@@ -87,30 +72,19 @@ pub fn count_before(steps: &[Step], conn: &mut Conn) -> QueryResult<()> {
 
 /// Loses a row that has views.
 pub fn lose_a_row(conn: &mut Conn) -> QueryResult<()> {
-    let row = article_counters
-        .filter(views.ne(0))
-        .select((article_id, day, crate::tables::article_counters::slot))
-        .first::<(i64, chrono::NaiveDate, i16)>(conn)
-        .optional()?;
-    match row {
-        Some(key) => diesel::delete(article_counters.find(key))
-            .execute(conn)
-            .map(drop),
-        None => Ok(()),
+    let rows = article_counters.filter(views.ne(0));
+    let keys = rows.select((article_id, day, slot)).limit(1);
+    for key in keys.load::<(i64, NaiveDate, i16)>(conn)? {
+        diesel::delete(article_counters.find(key)).execute(conn)?;
     }
+    Ok(())
 }
 
-fn add(
-    article: i64,
-    on: chrono::NaiveDate,
-    slot: i16,
-    v: i64,
-    c: i64,
-    conn: &mut Conn,
-) -> QueryResult<()> {
+/// Adds views and comments in slot 0.
+fn add(article: i64, on: NaiveDate, v: i64, c: i64, conn: &mut Conn) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "INSERT INTO article_counters (article_id, day, slot, views, likes, comments)
-         VALUES ({article}, '{on}', {slot}, {v}, 0, {c}) {}",
+         VALUES ({article}, '{on}', 0, {v}, 0, {c}) {}",
         super::ADD_ON_CONFLICT
     ))
 }

@@ -76,12 +76,9 @@ pub fn materialized(conn: &mut Conn, recorded: &mut Recorded) -> QueryResult<()>
     let rows: Vec<(i64, i64)> = rows.load(conn)?;
     recorded
         .seen
-        .extend(rows.into_iter().map(|(article, value)| Seen {
-            from,
-            to: now(),
-            own: Vec::new(),
-            values: vec![Value::sum(Cell::of(article, Kind::Views), value)],
-            by: String::new(),
+        .extend(rows.into_iter().map(|(article, value)| {
+            let value = Value::sum(Cell::of(article, Kind::Views), value);
+            Seen::since(from, vec![value])
         }));
     Ok(())
 }

@@ -80,6 +80,19 @@ pub struct Change {
     pub by: String,
 }
 
+impl Change {
+    /// It became visible after `from`, and has by now.
+    pub fn since(from: Time, cell: Cell, amount: i64) -> Self {
+        Change {
+            from,
+            to: now(),
+            is_lost: false,
+            effects: vec![(cell, amount)],
+            by: String::new(),
+        }
+    }
+}
+
 /// What one snapshot of the database showed.
 #[derive(Debug, Clone)]
 pub struct Seen {
@@ -91,6 +104,19 @@ pub struct Seen {
     pub own: Vec<(Cell, i64)>,
     pub values: Vec<Value>,
     pub by: String,
+}
+
+impl Seen {
+    /// The snapshot was taken after `from`, and has been by now.
+    pub fn since(from: Time, values: Vec<Value>) -> Self {
+        Seen {
+            from,
+            to: now(),
+            own: Vec::new(),
+            values,
+            by: String::new(),
+        }
+    }
 }
 
 /// A value that was read: the sum of these cells, each times a factor.

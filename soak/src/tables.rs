@@ -31,7 +31,6 @@ diesel_counters::counter_table! {
     }
 }
 
-// Each label of an article is an entity.
 // `set_counter` does not compile for a counter that triggers count. It is checked anyway.
 diesel::table! {
     #[sql_name = "article_counters"]
@@ -44,6 +43,7 @@ diesel::table! {
 }
 diesel_counters::counter_table!(like_counters { slots = 64, today = today });
 
+// Each label of an article is an entity.
 diesel::table! {
     label_counters (article_id, label, day, slot) {
         article_id -> BigInt,

@@ -85,11 +85,6 @@ enum Outcome {
     Conflict,
 }
 
-enum Lost {
-    Connection,
-    Other(Error),
-}
-
 impl Thread<'_> {
     pub fn work(&mut self, history: &[Work]) -> Result<(), Failure> {
         for (number, work) in history.iter().enumerate() {
@@ -104,9 +99,7 @@ impl Thread<'_> {
     fn one(&mut self, work: &Work, by: String) -> Result<(), Failure> {
         match work {
             Work::Transaction(transaction) => match transaction.steps[..] {
-                [Step::Set { article, views: to }, ..] if self.keeps_apart() => {
-                    self.set(article, to, by)
-                }
+                [Step::Set(article, to), ..] if self.keeps_apart() => self.set(article, to, by),
                 _ => self.transaction(transaction, by),
             },
             _ if self.run.settings.only_counts => Ok(()),
@@ -179,23 +172,23 @@ impl Thread<'_> {
             match result {
                 Ok(()) => return Ok(()),
                 Err(error) if is_conflict(&error) => self.run.tally.retried(),
-                Err(error) => match self.lost(error, conn) {
-                    Lost::Connection => return Ok(()),
-                    Lost::Other(error) => return Err(Failure::database(&by, error)),
-                },
+                Err(error) => {
+                    let lost = self.lost(error, conn);
+                    return lost.map_err(|error| Failure::database(&by, error));
+                }
             }
         }
     }
 
-    fn lost(&self, error: Error, conn: &mut Conn) -> Lost {
+    /// Returns the error if it is not that of a lost connection.
+    fn lost(&self, error: Error, conn: &mut Conn) -> QueryResult<()> {
         // A node of a cluster accepts connections before it has joined.
         let message = error.to_string();
         let has_not_joined = message.contains("WSREP has not yet prepared node")
             || message.contains("--super-read-only");
-        if self.run.kills() && (has_not_joined || conn.ping().is_err()) {
-            Lost::Connection
-        } else {
-            Lost::Other(error)
+        match self.run.kills() && (has_not_joined || conn.ping().is_err()) {
+            true => Ok(()),
+            false => Err(error),
         }
     }
 
@@ -281,9 +274,9 @@ impl Thread<'_> {
             (Err(Stop::Database(error)), _) => error,
         };
         match (self.lost(error, &mut conn), commits) {
-            (Lost::Other(error), _) => Err(Failure::database(by, error)),
-            (Lost::Connection, None) => Ok(Outcome::RolledBack),
-            (Lost::Connection, Some(from)) => {
+            (Err(error), _) => Err(Failure::database(by, error)),
+            (Ok(()), None) => Ok(Outcome::RolledBack),
+            (Ok(()), Some(from)) => {
                 self.run.tally.lost_answers.fetch_add(1, Relaxed);
                 // The pool can have lost them all, and then gives no other one before.
                 drop(conn);
@@ -307,10 +300,7 @@ impl Thread<'_> {
                 .count();
             match rows.get_result::<i64>(conn) {
                 Ok(rows) => return Ok(rows > 0),
-                Err(error) => match self.lost(error, conn) {
-                    Lost::Connection => {}
-                    Lost::Other(error) => return Err(Failure::new(error)),
-                },
+                Err(error) => self.lost(error, conn).map_err(Failure::new)?,
             }
         }
     }
@@ -324,13 +314,8 @@ impl Thread<'_> {
         self.retried(by.clone(), |conn, recorded| {
             let from = now();
             added = to - set_counter(views).of(article).to(to).execute(conn)?;
-            recorded.changes.push(Change {
-                from,
-                to: now(),
-                effects: vec![(Cell::new(article, Kind::Views, 0), added)],
-                is_lost: false,
-                by: by.clone(),
-            });
+            let cell = Cell::new(article, Kind::Views, 0);
+            recorded.changes.push(Change::since(from, cell, added));
             Ok(())
         })?;
         let id = self.run.next_id();
@@ -363,22 +348,11 @@ impl Thread<'_> {
                 }
             };
             was_answered = true;
-            let to = now();
             for (article, added) in added {
-                recorded.seen.push(Seen {
-                    from,
-                    to,
-                    own: Vec::new(),
-                    values: vec![Value::drift(article, -added)],
-                    by: String::new(),
-                });
-                recorded.changes.push(Change {
-                    from,
-                    to,
-                    effects: vec![(Cell::new(article, Kind::Comments, 0), added)],
-                    is_lost: false,
-                    by: String::new(),
-                });
+                let drift = Value::drift(article, -added);
+                recorded.seen.push(Seen::since(from, vec![drift]));
+                let cell = Cell::new(article, Kind::Comments, 0);
+                recorded.changes.push(Change::since(from, cell, added));
             }
             Ok(())
         })?;

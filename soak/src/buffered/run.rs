@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
+use std::slice;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use chrono::{Days, Utc};
 use clap::ValueEnum;
 use diesel::connection::SimpleConnection;
@@ -18,7 +19,8 @@ use diesel_counters::CounterBuffer;
 use diesel_counters::dsl::{compact, increment};
 use rand::random_range;
 
-use super::soak::{Session, connect};
+use super::own_database::{OwnDatabase, connect};
+use super::soak::Session;
 use super::thread::{Pool, Pooled};
 use super::{Conn, IS_SQLITE, SETTINGS, audit};
 use crate::FAILED;
@@ -155,17 +157,9 @@ fn set(conn: &mut Conn) -> QueryResult<()> {
 
 /// Kills processes, and the server. Returns what is wrong.
 pub fn run(args: &Buffered) -> Result<(Tally, Option<String>)> {
-    let name = format!("buffered_{}", rand::random::<u32>());
     let server = args.server.clone().map(Server::run).transpose()?;
-    let mut url = args.url.clone();
-    if !IS_SQLITE {
-        connect(&args.url)?.batch_execute(&format!("CREATE DATABASE {name}"))?;
-        let (to, _) = args
-            .url
-            .rsplit_once('/')
-            .context("the URL has no database")?;
-        url = format!("{to}/{name}");
-    }
+    let database = OwnDatabase::create(slice::from_ref(&args.url))?;
+    let url = database.urls[0].clone();
     connect(&url)?.batch_execute(&format!("{SETTINGS}{TABLE}"))?;
     let proxy = (!IS_SQLITE).then(|| Proxy::start(&url)).transpose()?;
     let mut run = Run {
@@ -188,8 +182,8 @@ pub fn run(args: &Buffered) -> Result<(Tally, Option<String>)> {
     if let Some(proxy) = &run.proxy {
         run.tally.commits_cut = proxy.commits_cut.load(SeqCst);
     }
-    if !IS_SQLITE && wrong.is_none() {
-        connect(&args.url)?.batch_execute(&format!("DROP DATABASE {name}"))?;
+    if wrong.is_none() {
+        database.remove()?;
     }
     Ok((run.tally, wrong))
 }
@@ -221,9 +215,7 @@ impl Run<'_> {
             (ended, beside.join())
         });
         let mut ended = ended?;
-        let Ok(beside) = beside else {
-            bail!("the thread that merges panicked")
-        };
+        let beside = beside.map_err(|_| anyhow!("the thread that merges panicked"))?;
         let beside = beside.context("the thread that merges")?;
         self.tally.merged += beside.merged;
         self.cut(false);
@@ -299,10 +291,8 @@ impl Run<'_> {
             diesel::delete(buffered_counters.filter(id.nullable().eq(lost))).execute(conn)?;
         }
         let mut stored = BTreeMap::<i64, i64>::new();
-        for (key, n) in buffered_counters
-            .select((id, views))
-            .load::<(i64, i64)>(conn)?
-        {
+        let rows = buffered_counters.select((id, views));
+        for (key, n) in rows.load::<(i64, i64)>(conn)? {
             *stored.entry(key).or_default() += n;
         }
         let sum = stored.remove(&BESIDE).unwrap_or(0);
@@ -345,10 +335,8 @@ fn merge(beside: &mut Beside, has_ended: &AtomicBool, conn: &mut Conn) -> QueryR
         increment(views).of(BESIDE).execute(conn)?;
         beside.committed += 1;
         let tomorrow = Utc::now().date_naive() + Days::new(1);
-        beside.merged += compact(buffered_counters)
-            .before(tomorrow)
-            .execute(conn)?
-            .merged;
+        let merge = compact(buffered_counters).before(tomorrow);
+        beside.merged += merge.execute(conn)?.merged;
     }
     Ok(())
 }
@@ -371,9 +359,8 @@ impl Process {
             .context("cannot start a process that counts")?;
         let output = child.stdout.take().expect("it is piped");
         let mut lines = BufReader::new(output).lines();
-        let first = lines
-            .next()
-            .context("a process that counts ended by itself")?;
+        let first = lines.next();
+        let first = first.context("a process that counts ended by itself")?;
         let said = thread::spawn(move || {
             let mut ended = Ended {
                 number,

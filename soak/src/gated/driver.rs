@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use clap::ValueEnum;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date};
@@ -110,12 +111,9 @@ impl Driver {
         })
     }
 
-    /// Makes the case's starting state, and sets the slots.
+    /// Makes the case's starting state.
     fn reset(&mut self, case: &Case) -> Result<()> {
-        let writes_rows = case
-            .scripts
-            .iter()
-            .any(|script| script.operation.writes_rows());
+        let writes_rows = case.any(Operation::writes_rows);
         let is_new = self.state != Some(case.state);
         let sql = match is_new || writes_rows {
             true => case.state.sql(),
@@ -128,9 +126,6 @@ impl Driver {
         if !VACUUM.is_empty() && self.runs > RUNS_UNTIL_VACUUM {
             self.conn.batch_execute(VACUUM)?;
             self.runs = 0;
-        }
-        for (worker, n) in self.workers.iter().zip(0..) {
-            worker.set_slot(if case.one_slot { 0 } else { n })?;
         }
         Ok(())
     }
@@ -187,11 +182,7 @@ impl Driver {
             sessions[chosen].place = Place::Running { waits: false };
             self.workers[chosen].grant()?;
         }
-        if case
-            .scripts
-            .iter()
-            .any(|script| script.operation == Operation::PlantedLoss)
-        {
+        if case.runs(Operation::PlantedLoss) {
             planted::lose_a_row(&mut self.conn)?;
         }
         all.sort_by_key(|&(key, _)| key);
@@ -214,10 +205,10 @@ impl Driver {
             let waited = |&i: &usize| sessions[i].place == Place::Running { waits: true };
             let event = match running.as_slice() {
                 [] if is_any(Place::Ready) || !is_any(Place::Waiting) => return Ok(()),
-                [] => Some(
-                    self.event(PATIENCE)?
-                        .context("the server ends no deadlock")?,
-                ),
+                [] => {
+                    let event = self.event(PATIENCE)?;
+                    Some(event.context("the server ends no deadlock")?)
+                }
                 // Another one has released locks: ask at once whether it was for these.
                 running if running.iter().all(waited) => self.event(Duration::ZERO)?,
                 _ => self.event(ASK_AFTER)?,
@@ -291,7 +282,7 @@ impl Driver {
         let comparison = case.comparison();
         let mut outcome = Outcome::default();
         for row in diesel::sql_query(read_all()).load::<Row>(&mut self.conn)? {
-            let kind = Kind::ALL[row.kind as usize];
+            let kind = Kind::value_variants()[row.kind as usize];
             comparison.add(&mut outcome, (kind, row.article, row.day, row.value));
         }
         for (key, ended) in ended {
@@ -311,7 +302,8 @@ fn job(case: &Case, connection: usize, transactions: std::ops::Range<usize>) -> 
     Job {
         script: case.scripts[connection],
         transactions,
-        deletes_articles: case.deletes_articles(),
+        slot: if case.one_slot { 0 } else { connection as i64 },
+        deletes_articles: case.any(Operation::deletes_articles),
     }
 }
 

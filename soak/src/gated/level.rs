@@ -61,6 +61,7 @@ fn run_on(url: &str, args: &Interleave) -> Result<u64> {
         !cases.is_empty(),
         "there is nothing to run on this database"
     );
+    let connections = cases.iter().map(|case| case.scripts.len()).max();
     let fault = args.fault.and_then(|fault| fault.to_possible_value());
     let fault = fault.map(|fault| fault.get_name().to_owned());
     println!("{name}, seed {seed}\n{HEADER}");
@@ -69,7 +70,7 @@ fn run_on(url: &str, args: &Interleave) -> Result<u64> {
     for (level, set_up) in wanted {
         let mut level_of = Level {
             name: format!("{name}, {level}"),
-            driver: Driver::new(url, connections(&cases), set_up)?,
+            driver: Driver::new(url, connections.unwrap_or(0), set_up)?,
             tally: Tally::default(),
             bar: ProgressBar::new_spinner(),
             limit: args.limit,
@@ -125,14 +126,6 @@ fn different(levels: &[(String, String)]) -> Vec<(String, Vec<String>)> {
         }
     }
     all
-}
-
-fn connections(cases: &[Case]) -> usize {
-    cases
-        .iter()
-        .map(|case| case.scripts.len())
-        .max()
-        .unwrap_or(0)
 }
 
 /// The run at one isolation level.

@@ -1,5 +1,7 @@
 //! Runs the operations.
 
+use std::fmt::Debug;
+
 use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::result::Error;
@@ -7,7 +9,7 @@ use diesel::sql_types::{BigInt, Text};
 use diesel_counters::__private::write_once;
 use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter};
 use diesel_counters::prelude::*;
-use diesel_counters::{BackgroundError, Period, counting_transaction};
+use diesel_counters::{BackgroundError, Drift, Period, counting_transaction};
 
 use super::planted_locks;
 use super::{Conn, counting, like, planted, truncate_likes, write};
@@ -69,146 +71,104 @@ fn operation(
         sql::<Text>("'a'"),
         sql::<BigInt>("COUNT(*) * 300"),
     ));
-    let of_one = |conn: &mut Conn| {
-        let rows = article_likes::table.filter(article_likes::article_id.eq(1));
-        diesel::delete(rows).execute(conn)
-    };
-    let nothing = || Ok(String::new());
     match operation {
         Operation::Increment | Operation::PlantedLoss => {
-            one.incr_counter_by(views, amount, conn)?;
-            nothing()
+            nothing(one.incr_counter_by(views, amount, conn))
         }
         Operation::Many => {
             let amounts = [(1_i64, amount), (2, amount)];
-            increment(views).of_many(amounts).execute(conn)?;
-            nothing()
+            nothing(increment(views).of_many(amounts).execute(conn))
         }
         Operation::Past => {
             let count = increment(views).of(1_i64).by(amount);
-            count.on(day(PAST)).execute(conn)?;
-            nothing()
+            nothing(count.on(day(PAST)).execute(conn))
         }
-        Operation::CountingTransaction => counting_transaction(conn, |tx| {
+        Operation::CountingTransaction => nothing(counting_transaction(conn, |tx| {
             tx.count(increment(views).of(1_i64).by(amount));
             tx.count(increment(views).of(2_i64).by(amount));
-            nothing()
-        }),
-        Operation::Counting => {
-            counting(own_id, conn)?;
-            nothing()
-        }
+            QueryResult::Ok(())
+        })),
+        Operation::Counting => nothing(counting(own_id, conn)),
         Operation::Comment => {
             comment(own_id, conn)?;
-            one.incr_counter(commented, conn)?;
-            nothing()
+            nothing(one.incr_counter(commented, conn))
         }
         Operation::Uncomment => {
             let rows = diesel::delete(comments::table.find(1_i64)).execute(conn)?;
             if rows == 1 {
                 one.incr_counter_by(commented, -1, conn)?;
             }
-            Ok(rows.to_string())
+            returned(Ok(rows))
         }
-        Operation::Set => {
-            let set = set_counter(views).of(&one).to(to);
-            Ok(set.execute(conn)?.to_string())
+        Operation::CountThenSet if transaction == 0 => {
+            nothing(one.incr_counter_by(views, amount, conn))
+        }
+        Operation::Set | Operation::CountThenSet => {
+            returned(set_counter(views).of(&one).to(to).execute(conn))
         }
         Operation::SetDay => {
             let set = set_counter(views).of(1_i64).on(day(0)).to(to);
-            Ok(set.execute(conn)?.to_string())
+            returned(set.execute(conn))
         }
         Operation::SetDays => {
             let days = [day(0), day(PAST)].into_iter();
             let counts = days.flat_map(|day| [(1_i64, day, to), (2, day, to)]);
-            let set = set_counter(views).of_days(counts).execute(conn)?;
-            Ok(set.to_string())
+            returned(set_counter(views).of_days(counts).execute(conn))
         }
-        Operation::CountThenSet => match transaction {
-            0 => {
-                one.incr_counter_by(views, amount, conn)?;
-                nothing()
-            }
-            _ => {
-                let set = set_counter(views).of(&one).to(to);
-                Ok(set.execute(conn)?.to_string())
-            }
-        },
-        Operation::Recount => {
-            let corrected = recount(commented, in_total).of(&one);
-            Ok(added(&corrected.execute::<i64, _>(conn)?).to_string())
-        }
-        Operation::RecountByDay => {
-            let corrected = recount(commented, by_day).of(&one);
-            Ok(added(&corrected.execute::<i64, _>(conn)?).to_string())
-        }
+        Operation::Recount => difference(recount(commented, in_total).of(&one).execute(conn)),
+        Operation::RecountByDay => difference(recount(commented, by_day).of(&one).execute(conn)),
         Operation::RecountLikes => {
             let rows = article_likes::table
                 .group_by(article_likes::article_id)
                 .select((article_likes::article_id, count_star()));
-            let corrected = recount(likes, rows).of(&one);
-            Ok(added(&corrected.execute::<i64, _>(conn)?).to_string())
+            difference(recount(likes, rows).of(&one).execute(conn))
         }
         Operation::SetLikes => {
             let set = set_counter(like_counters::likes).of(1_i64).to(to);
-            Ok(set.execute(conn)?.to_string())
+            returned(set.execute(conn))
         }
-        Operation::RecountAll => {
-            let drift: Vec<diesel_counters::Drift<i64>> =
-                recount(commented, in_total).execute(conn)?;
-            Ok(format!("{drift:?}"))
+        Operation::RecountAll => returned(recount(commented, in_total).execute::<i64, _>(conn)),
+        Operation::RecountAllByDay => returned(recount(commented, by_day).execute::<i64, _>(conn)),
+        Operation::Delete => returned(delete_counters(article_counters).of(&one).execute(conn)),
+        Operation::DeleteMany => {
+            let delete = delete_counters(article_counters).of_many(&[1_i64, 2]);
+            returned(delete.execute(conn))
         }
-        Operation::RecountAllByDay => {
-            let drift: Vec<diesel_counters::Drift<i64>> =
-                recount(commented, by_day).execute(conn)?;
-            Ok(format!("{drift:?}"))
-        }
-        Operation::Delete => Ok(delete_counters(article_counters)
-            .of(&one)
-            .execute(conn)?
-            .to_string()),
-        Operation::DeleteMany => Ok(delete_counters(article_counters)
-            .of_many(&[1_i64, 2])
-            .execute(conn)?
-            .to_string()),
         Operation::Compact => {
-            let merged = compact(article_counters).before(tables::compacted_before());
-            Ok(format!("{:?}", merged.execute(conn)?))
+            let merge = compact(article_counters).before(tables::compacted_before());
+            returned(merge.execute(conn))
         }
         Operation::Fold => {
-            let merged = fold(article_counters).before(tables::folded_before());
-            Ok(format!("{:?}", merged.execute(conn)?))
+            let merge = fold(article_counters).before(tables::folded_before());
+            returned(merge.execute(conn))
         }
         Operation::FoldMonths => {
             let months = fold(article_counters).per(Period::Month);
-            let merged = months.before(tables::folded_before());
-            Ok(format!("{:?}", merged.execute(conn)?))
+            returned(months.before(tables::folded_before()).execute(conn))
         }
         Operation::Materialize => {
-            let copied = Article::materialize(views, articles::total_views).execute(conn)?;
-            Ok(format!("{copied:?}"))
+            returned(Article::materialize(views, articles::total_views).execute(conn))
         }
-        Operation::Like => Ok(like(1, own_id, conn)?.to_string()),
+        Operation::Like => returned(like(1, own_id, conn)),
         Operation::MoveLikes => {
             let rows = article_likes::table.filter(article_likes::article_id.eq(1));
             let rows = diesel::update(rows).set(article_likes::article_id.eq(2));
-            Ok(rows.execute(conn)?.to_string())
+            returned(rows.execute(conn))
         }
-        Operation::Unlike => Ok(of_one(conn)?.to_string()),
-        Operation::TruncateLikes => {
-            truncate_likes(conn)?;
-            nothing()
+        Operation::Unlike => {
+            let rows = article_likes::table.filter(article_likes::article_id.eq(1));
+            returned(diesel::delete(rows).execute(conn))
         }
+        Operation::TruncateLikes => nothing(truncate_likes(conn)),
         Operation::DeleteArticle => {
-            let rows = diesel::delete(articles::table.find(1_i64)).execute(conn)?;
-            Ok(rows.to_string())
+            returned(diesel::delete(articles::table.find(1_i64)).execute(conn))
         }
         Operation::ReplaceArticle => {
             let rows = diesel::delete(articles::table.find(1_i64)).execute(conn)?;
             diesel::insert_into(articles::table)
                 .values((articles::id.eq(1_i64), articles::total_views.eq(0)))
                 .execute(conn)?;
-            Ok(rows.to_string())
+            returned(Ok(rows))
         }
         Operation::Buffer => {
             let amounts = [(1_i64, amount), (2, amount)];
@@ -217,77 +177,67 @@ fn operation(
                 (Some(BackgroundError::Database(error)), _) => Err(error),
                 (Some(error), _) => Err(Error::QueryBuilderError(error.into())),
                 (None, Some(refused)) => Err(refused.error),
-                (None, None) => nothing(),
+                (None, None) => nothing(Ok(())),
             }
         }
         // They read the definitions once for a connection.
-        Operation::RecountTriggers | Operation::RecountColumn => nothing(),
-        Operation::Label => {
-            label.incr_counter_by(given, amount, conn)?;
-            nothing()
-        }
+        Operation::RecountTriggers | Operation::RecountColumn => nothing(Ok(())),
+        Operation::Label => nothing(label.incr_counter_by(given, amount, conn)),
         Operation::ManyLabels => {
             let amounts = [((1_i64, "a"), amount), ((1, "b"), amount)];
-            increment(given).of_many(amounts).execute(conn)?;
-            nothing()
+            nothing(increment(given).of_many(amounts).execute(conn))
         }
-        Operation::SetLabel => {
-            let set = set_counter(given).of(&label).to(to);
-            Ok(set.execute(conn)?.to_string())
+        Operation::SetLabel => returned(set_counter(given).of(&label).to(to).execute(conn)),
+        Operation::DeleteLabel => {
+            returned(delete_counters(label_counters).of(&label).execute(conn))
         }
-        Operation::DeleteLabel => Ok(delete_counters(label_counters)
-            .of(&label)
-            .execute(conn)?
-            .to_string()),
         Operation::DeleteLabels => {
-            let removed = delete_counters(label_counters).of(1_i64);
-            Ok(removed.execute(conn)?.to_string())
+            returned(delete_counters(label_counters).of(1_i64).execute(conn))
         }
         Operation::RecountLabel => {
             let corrected = recount(given, of_labels).of(&label);
-            Ok(added(&corrected.execute::<(i64, String), _>(conn)?).to_string())
+            let corrected = corrected.execute::<(i64, String), _>(conn);
+            returned(corrected.map(|drift| added(&drift)))
         }
         Operation::RecountLabels => {
-            let drift: Vec<diesel_counters::Drift<(i64, String)>> =
-                recount(given, of_labels).of(1_i64).execute(conn)?;
-            Ok(format!("{drift:?}"))
+            let corrected = recount(given, of_labels).of(1_i64);
+            returned(corrected.execute::<(i64, String), _>(conn))
         }
         Operation::CompactLabels => {
-            let merged = compact(label_counters).before(tables::compacted_before());
-            Ok(format!("{:?}", merged.execute(conn)?))
+            let merge = compact(label_counters).before(tables::compacted_before());
+            returned(merge.execute(conn))
         }
         Operation::PlantedCommandRecount => planted_locks::command_recount(conn),
-        Operation::PlantedSet => planted_locks::set(to, conn),
-        Operation::PlantedCountThenSet => match transaction {
-            0 => {
-                planted_locks::add(today(), amount, conn)?;
-                nothing()
-            }
-            _ => planted_locks::set(to, conn),
-        },
+        Operation::PlantedCountThenSet if transaction == 0 => {
+            nothing(planted_locks::add(today(), amount, conn))
+        }
+        Operation::PlantedSet | Operation::PlantedCountThenSet => planted_locks::set(to, conn),
         Operation::PlantedDelete => planted_locks::delete(conn),
-        Operation::PlantedCompact => {
-            write(conn, planted::merge_without_locks)?;
-            nothing()
-        }
-        Operation::PlantedRecount => {
-            planted::recount_deletes_first(1, conn)?;
-            nothing()
-        }
-        Operation::PlantedRecountWithoutALock => {
-            planted::recount_without_a_lock(1, conn)?;
-            nothing()
-        }
+        Operation::PlantedCompact => nothing(write(conn, planted::merge_without_locks)),
+        Operation::PlantedRecount => nothing(planted::recount_deletes_first(1, conn)),
+        Operation::PlantedRecountWithoutALock => nothing(planted::recount_without_a_lock(1, conn)),
         Operation::PlantedDeleteInOneStatement => {
-            planted::delete_in_one_statement(1, conn)?;
-            nothing()
+            nothing(planted::delete_in_one_statement(1, conn))
         }
         Operation::PlantedComment => {
             one.incr_counter(commented, conn)?;
-            write(conn, |conn| comment(own_id, conn))?;
-            nothing()
+            nothing(write(conn, |conn| comment(own_id, conn)))
         }
     }
+}
+
+/// Its value is not compared.
+fn nothing<T>(result: QueryResult<T>) -> QueryResult<String> {
+    result.map(|_| String::new())
+}
+
+fn returned<T: Debug>(result: QueryResult<T>) -> QueryResult<String> {
+    result.map(|value| format!("{value:?}"))
+}
+
+/// What a recount of one entity added.
+fn difference(corrected: QueryResult<Vec<Drift<i64>>>) -> QueryResult<String> {
+    returned(corrected.map(|drift| added(&drift)))
 }
 
 fn comment(id: i64, conn: &mut Conn) -> QueryResult<usize> {

@@ -25,6 +25,8 @@ use crate::interleave::outcome::{Ended, Failed};
 pub struct Job {
     pub script: Script,
     pub transactions: Range<usize>,
+    /// The number of the slot that it counts in.
+    pub slot: i64,
     /// Others delete articles at the same time, or insert the same one.
     pub deletes_articles: bool,
 }
@@ -35,7 +37,6 @@ pub struct Worker {
     jobs: Sender<Job>,
     grants: Sender<()>,
     is_closed: Arc<AtomicBool>,
-    set_slot: Sender<i64>,
 }
 
 impl Worker {
@@ -60,20 +61,18 @@ impl Worker {
             holds_begin: IS_SQLITE,
         });
         let (jobs, to_do) = channel();
-        let (set_slot, slots) = channel();
-        let mut thread = Thread {
+        let thread = Thread {
             connection,
             is_closed: Arc::clone(&is_closed),
             events,
             recounts,
         };
-        thread::spawn(move || thread.run(conn, to_do, slots));
+        thread::spawn(move || thread.run(conn, to_do));
         Ok(Worker {
             session,
             jobs,
             grants,
             is_closed,
-            set_slot,
         })
     }
 
@@ -91,13 +90,6 @@ impl Worker {
             .send(())
             .context("a connection's thread has ended")
     }
-
-    /// From its next job, counts in the slot of this number.
-    pub fn set_slot(&self, number: i64) -> Result<()> {
-        self.set_slot
-            .send(number)
-            .context("a connection's thread has ended")
-    }
 }
 
 struct Thread {
@@ -108,38 +100,31 @@ struct Thread {
 }
 
 impl Thread {
-    fn run(&mut self, mut conn: Conn, jobs: Receiver<Job>, slots: Receiver<i64>) {
+    fn run(&self, mut conn: Conn, jobs: Receiver<Job>) {
         for job in jobs {
-            let mut ended = Vec::new();
-            for transaction in job.transactions.clone() {
-                let slot = slots.try_iter().last();
-                let result = self.transaction(&job, transaction, slot, &mut conn);
-                ended.push(match result {
+            let ended = job.transactions.clone().map(|transaction| {
+                let result = self.transaction(&job, transaction, &mut conn);
+                match result {
                     Ok(returned) => Ended::Committed(returned),
                     Err(error) => Ended::Failed(failed(&error, &job)),
-                });
-            }
+                }
+            });
+            let ended = Event::Ended(self.connection, ended.collect());
             // A new statement is held only in the next job.
             self.is_closed.store(false, Relaxed);
-            if self
-                .events
-                .send(Event::Ended(self.connection, ended))
-                .is_err()
-            {
+            if self.events.send(ended).is_err() {
                 return;
             }
         }
     }
 
-    fn transaction(
-        &mut self,
-        job: &Job,
-        transaction: usize,
-        slot: Option<i64>,
-        conn: &mut Conn,
-    ) -> Result<String> {
-        if let Some(slot) = slot {
-            self.unheld(conn, |conn| slot_number(slot, conn))?;
+    fn transaction(&self, job: &Job, transaction: usize, conn: &mut Conn) -> Result<String> {
+        if transaction == job.transactions.start {
+            // This statement is not held.
+            let was_closed = self.is_closed.swap(false, Relaxed);
+            let set = slot_number(job.slot, conn);
+            self.is_closed.store(was_closed, Relaxed);
+            set?;
         }
         match job.script.operation {
             Operation::RecountTriggers => self.recount("article_counters", conn),
@@ -159,14 +144,6 @@ impl Thread {
         let recount = recounts.find(|recount| recount.table == table);
         let recount = recount.context("no triggers count in this table")?;
         Ok(recount.correct(conn, |_, _| {})?.len().to_string())
-    }
-
-    /// Runs statements that are not held.
-    fn unheld<T>(&self, conn: &mut Conn, work: impl FnOnce(&mut Conn) -> T) -> T {
-        let was_closed = self.is_closed.swap(false, Relaxed);
-        let result = work(conn);
-        self.is_closed.store(was_closed, Relaxed);
-        result
     }
 }
 

@@ -34,30 +34,26 @@ pub struct Case {
 
 impl Case {
     pub fn comparison(&self) -> Comparison {
-        let runs = |operation| {
-            self.scripts
-                .iter()
-                .any(|script| script.operation == operation)
-        };
         Comparison {
-            by_article: self
-                .scripts
-                .iter()
-                .any(|script| script.operation.is_in_parts()),
-            ignores_column: runs(Operation::Materialize) && runs(Operation::ReplaceArticle),
+            by_article: self.any(Operation::is_in_parts),
+            ignores_column: self.runs(Operation::Materialize)
+                && self.runs(Operation::ReplaceArticle),
             folded_into: match () {
-                () if runs(Operation::Fold) => Period::Total,
-                () if runs(Operation::FoldMonths) => Period::Month,
+                () if self.runs(Operation::Fold) => Period::Total,
+                () if self.runs(Operation::FoldMonths) => Period::Month,
                 () => Period::Day,
             },
             today: today(),
         }
     }
 
-    pub fn deletes_articles(&self) -> bool {
-        self.scripts
-            .iter()
-            .any(|script| script.operation.deletes_articles())
+    /// Whether this is true of one of its operations.
+    pub fn any(&self, is: impl Fn(Operation) -> bool) -> bool {
+        self.scripts.iter().any(|script| is(script.operation))
+    }
+
+    pub fn runs(&self, operation: Operation) -> bool {
+        self.any(|one| one == operation)
     }
 
     /// What runs, without where it starts.

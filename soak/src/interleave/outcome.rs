@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use chrono::NaiveDate;
+use clap::ValueEnum;
 use diesel_counters::Period;
 
 use crate::tables::folded_before;
@@ -35,7 +36,7 @@ impl Ended {
 
 /// What is compared of the database: the sums of counters by article and day, the materialized
 /// column, the numbers of rows that are counted, and the sums of counters by label and day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Kind {
     Views,
     Likes,
@@ -45,32 +46,6 @@ pub enum Kind {
     LikeRows,
     CommentRows,
     Given,
-}
-
-impl Kind {
-    pub const ALL: [Kind; 8] = [
-        Kind::Views,
-        Kind::Likes,
-        Kind::Comments,
-        Kind::Column,
-        Kind::LikeCount,
-        Kind::LikeRows,
-        Kind::CommentRows,
-        Kind::Given,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Views => "views",
-            Kind::Likes => "likes",
-            Kind::Comments => "comments",
-            Kind::Column => "column",
-            Kind::LikeCount => "column of likes",
-            Kind::LikeRows => "rows of likes",
-            Kind::CommentRows => "rows of comments",
-            Kind::Given => "given",
-        }
-    }
 }
 
 /// The values of an article that are not 0.
@@ -184,7 +159,7 @@ impl Outcome {
                     Kind::Column | Kind::LikeCount | Kind::LikeRows => String::new(),
                     _ => format!(" on {day}"),
                 };
-                format!("{}{on} {value}", kind.name())
+                format!("{kind:?}{on} {value}")
             });
             let values: Vec<_> = values.collect();
             match values.is_empty() {

@@ -145,10 +145,8 @@ impl Checker<'_> {
     }
 
     fn found(&self, wrong: String) {
-        self.wrong
-            .lock()
-            .expect("no thread panics")
-            .get_or_insert(wrong);
+        let mut first = self.wrong.lock().expect("no thread panics");
+        first.get_or_insert(wrong);
         self.is_over.store(true, Relaxed);
     }
 
@@ -186,11 +184,7 @@ impl Checker<'_> {
                     nodes.switch(to, false)?;
                 }
                 // Some cuts last long.
-                let longest = if random.random_range(0..10) == 0 {
-                    8_000
-                } else {
-                    700
-                };
+                let longest = [8_000, 700][usize::from(random.random_range(0..10) > 0)];
                 thread::sleep(Duration::from_millis(random.random_range(0..longest)));
                 for to in 0..2 {
                     nodes.switch(to, true)?;
@@ -305,11 +299,8 @@ impl Checker<'_> {
         match random.random_range(0..100) {
             0..40 => conn.transaction(|conn| {
                 let amount = random.random_range(-3..10);
-                increment(views)
-                    .of(article)
-                    .by(amount)
-                    .on(on)
-                    .execute(conn)?;
+                let count = increment(views).of(article).by(amount);
+                count.on(on).execute(conn)?;
                 let is_labelled = random.random();
                 if is_labelled {
                     let label = (article, label_of(random.random_range(0..DAYS)));
@@ -325,13 +316,9 @@ impl Checker<'_> {
                 kept.try_for_each(|article| count_views(-id, article, article, conn))
             })?,
             50..62 => conn.transaction(|conn| {
-                let comment = (
-                    comments::id.eq(id),
-                    comments::article_id.eq(article),
-                    comments::day.eq(on),
-                );
+                let of = (comments::article_id.eq(article), comments::day.eq(on));
                 diesel::insert_into(comments::table)
-                    .values(comment)
+                    .values((comments::id.eq(id), of))
                     .execute(conn)?;
                 increment(commented).of(article).on(on).execute(conn)?;
                 QueryResult::Ok(())
@@ -370,14 +357,10 @@ impl Checker<'_> {
                 }
             }
             83..88 => {
-                compact(article_counters)
-                    .before(compacted_before())
-                    .batch(20)
-                    .execute(conn)?;
-                compact(label_counters)
-                    .before(compacted_before())
-                    .batch(20)
-                    .execute(conn)?;
+                let merge = compact(article_counters).before(compacted_before());
+                merge.batch(20).execute(conn)?;
+                let merge = compact(label_counters).before(compacted_before());
+                merge.batch(20).execute(conn)?;
             }
             88..92 => {
                 let into = [Period::Month, Period::Year, Period::Total];
@@ -391,9 +374,8 @@ impl Checker<'_> {
                 let deleted = random.random_range(DELETED);
                 increment(views).of(deleted).on(on).execute(conn)?;
                 if random.random_range(0..3) == 0 {
-                    delete_counters(article_counters)
-                        .of(&Article { id: deleted })
-                        .execute(conn)?;
+                    let delete = delete_counters(article_counters);
+                    delete.of(&Article { id: deleted }).execute(conn)?;
                 }
             }
             95..97 => {

@@ -188,11 +188,9 @@ impl Nodes {
                 return Ok(());
             }
             // The worker would try again for ever to insert a row that exists.
-            let is_late = began.elapsed() > Duration::from_secs(5);
-            let conflicts = if is_late {
-                self.conflicts()?
-            } else {
-                String::new()
+            let conflicts = match began.elapsed() > Duration::from_secs(5) {
+                true => self.conflicts()?,
+                false => String::new(),
             };
             if conflicts.contains("exists") || began.elapsed() > PATIENCE {
                 bail!("the replication to node {to} has stopped: {conflicts}");
@@ -205,10 +203,8 @@ impl Nodes {
     /// Compares the tables of both nodes. Returns the first difference.
     pub fn difference(&mut self) -> Result<Option<String>> {
         // Beacons are held back.
-        for (table, order) in REPLICATED
-            .into_iter()
-            .filter(|(table, _)| *table != "beacons")
-        {
+        let compared = REPLICATED.iter().filter(|(table, _)| *table != "beacons");
+        for (table, order) in compared {
             let rows = format!(
                 "SELECT string_agg(CAST(kept AS TEXT), ' ' ORDER BY {order}) FROM {table} AS kept"
             );
@@ -232,10 +228,9 @@ impl Nodes {
                  LATERAL jsonb_each_text(to_jsonb(t)) WHERE s.subdbid = (SELECT oid FROM pg_database
                      WHERE datname = current_database())
                  AND (key LIKE 'confl%' OR key = {errors}) AND value <> '0'";
-            let errors = if self.are_killed {
-                "''"
-            } else {
-                "'apply_error_count'"
+            let errors = match self.are_killed {
+                true => "''",
+                false => "'apply_error_count'",
             };
             let counts = counts.replace("{errors}", errors);
             if let Some(counts) = text(&counts, &mut node.conn)? {
@@ -267,15 +262,10 @@ impl Nodes {
             let drop = format!("DROP SUBSCRIPTION {}_{to}", self.name);
             self.nodes[to].conn.batch_execute(&drop)?;
         }
-        let Nodes {
-            nodes,
-            name,
-            servers,
-            ..
-        } = self;
-        drop(nodes);
-        for server in &servers {
-            connect(server)?.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)"))?;
+        self.nodes.clear();
+        let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
+        for server in &self.servers {
+            connect(server)?.batch_execute(&drop)?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 use diesel::connection::{Instrumentation, InstrumentationEvent, SimpleConnection};
 use diesel::prelude::*;
@@ -18,38 +18,28 @@ use rand::{SeedableRng, rngs::StdRng};
 
 use super::{Nodes, Regions, connect, number, partition};
 use crate::interleave::case::Script;
-use crate::interleave::operation::{Context, Operation};
+use crate::interleave::operation::{Context, Database, Operation};
 use crate::interleave::state::State;
 use crate::postgres::on::operations;
 use crate::postgres::slot_number;
 
-/// What runs on nodes: all but what is a business row of both nodes, such as an article.
-const OPERATIONS: [Operation; 24] = [
-    Operation::Increment,
-    Operation::Many,
-    Operation::Past,
-    Operation::CountingTransaction,
-    Operation::Buffer,
-    Operation::Counting,
-    Operation::Comment,
-    Operation::Set,
-    Operation::SetDay,
-    Operation::SetDays,
-    Operation::CountThenSet,
-    Operation::Recount,
-    Operation::RecountByDay,
-    Operation::RecountAll,
-    Operation::RecountAllByDay,
-    Operation::Delete,
-    Operation::DeleteMany,
-    Operation::Compact,
-    Operation::Fold,
-    Operation::FoldMonths,
-    Operation::Materialize,
-    Operation::Like,
-    Operation::Unlike,
-    Operation::RecountTriggers,
-];
+/// What runs on nodes: all but what writes a row of both nodes, such as an article, or works on labels.
+fn operations_of_nodes() -> Vec<Operation> {
+    let mut all = Operation::all(Database::Postgres);
+    all.retain(|operation| !operation.counts_labels() && !operation.deletes_articles());
+    all.retain(|operation| {
+        !matches!(
+            operation,
+            Operation::Uncomment
+                | Operation::SetLikes
+                | Operation::RecountLikes
+                | Operation::MoveLikes
+                | Operation::TruncateLikes
+                | Operation::RecountColumn
+        )
+    });
+    all
+}
 
 /// When the second operation runs, and when transactions are applied.
 #[derive(Debug, Clone, Copy)]
@@ -266,11 +256,12 @@ pub fn run(args: &Regions) -> Result<(String, Option<String>)> {
     let mut reset = Reset::new(&nodes)?;
     let gates = vec![Gate::new(0, &nodes)?, Gate::new(1, &nodes)?];
     let shared = Arc::new(Mutex::new(Shared { nodes, gates }));
+    let all = operations_of_nodes();
     let (mut orders, mut cases) = (0_u64, 0_u64);
     let mut wrong = None;
     'all: for state in State::value_variants() {
-        for a in OPERATIONS {
-            for b in OPERATIONS {
+        for &a in &all {
+            for &b in &all {
                 if a == b && a == Operation::Unlike {
                     continue; // Both would delete the same row.
                 }
@@ -320,10 +311,8 @@ pub fn run(args: &Regions) -> Result<(String, Option<String>)> {
     if wrong.is_none() {
         nodes.remove()?;
     }
-    Ok((
-        format!("{cases} cases, {orders} orders (seed {seed})"),
-        wrong,
-    ))
+    let done = format!("{cases} cases, {orders} orders (seed {seed})");
+    Ok((done, wrong))
 }
 
 fn all_orders(a: Operation, statements: [usize; 2]) -> Vec<Order> {
@@ -434,12 +423,10 @@ impl Case<'_> {
         let ran = second_ran.lock().expect("no thread panics").take();
         let (of_second, second_returned) = ran.unwrap_or_default();
         let mut shared = self.shared.lock().expect("no thread panics");
-        shared
-            .pass(0, false)
-            .map_err(|error| error.context(self.name(order)))?;
-        shared
-            .pass(1, false)
-            .map_err(|error| error.context(self.name(order)))?;
+        for to in 0..2 {
+            let passed = shared.pass(to, false);
+            passed.with_context(|| self.name(order))?;
+        }
         let mut wrong = shared.nodes.difference()?;
         let end = Sums::of(&mut shared.nodes.nodes[0].conn)?;
         if wrong.is_none() {
@@ -469,12 +456,8 @@ impl Case<'_> {
     /// an import sets what it sees: beside one, only the nodes are compared.
     fn wrong_sums(&self, start: Sums, end: Sums, returned: &[String; 2]) -> Option<String> {
         let operations = self.operations();
-        if operations.iter().any(|operation| {
-            matches!(
-                operation,
-                Operation::Delete | Operation::DeleteMany | Operation::SetDays
-            )
-        }) {
+        let unknown = [Operation::Delete, Operation::DeleteMany, Operation::SetDays];
+        if operations.iter().any(|one| unknown.contains(one)) {
             return None;
         }
         let mut views = start.views;
@@ -491,9 +474,9 @@ impl Case<'_> {
             };
         }
         if views != end.views {
+            let stored = end.views;
             return Some(format!(
-                "{} views are stored, and {views} were counted",
-                end.views
+                "{stored} views are stored, and {views} were counted"
             ));
         }
         // Two corrections of one drift add it twice.
