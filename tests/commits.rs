@@ -79,8 +79,7 @@ impl Proxy {
 
 /// Passes on what the client and the server send, until a COMMIT meets its fate.
 fn serve(mut client: TcpStream, mut server: TcpStream, state: &Mutex<State>) {
-    let (mut to_client, mut from_server) =
-        (client.try_clone().unwrap(), server.try_clone().unwrap());
+    let [mut to_client, mut from_server] = [&client, &server].map(|one| one.try_clone().unwrap());
     let answers = thread::spawn(move || {
         let _ = std::io::copy(&mut from_server, &mut to_client);
         let _ = to_client.shutdown(Shutdown::Both);
@@ -150,10 +149,9 @@ impl Test {
             false => "?sslmode=disable",
         };
         let url = url.replacen(&address(&url), &at_proxy, 1) + options;
-        CounterBuffer::of(move || Conn::establish(&url))
-            .every(Duration::from_secs(1_000_000))
-            .start()
-            .unwrap()
+        let builder = CounterBuffer::of(move || Conn::establish(&url));
+        let never = Duration::from_secs(1_000_000);
+        builder.every(never).start().unwrap()
     }
 
     fn views(&mut self) -> i64 {

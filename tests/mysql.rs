@@ -205,12 +205,11 @@ fn a_counter_set_at_read_committed_misses_no_part_of_a_transaction() {
 /// Without its strict mode the server adjusts values rather than refusing them.
 #[test]
 fn a_lenient_server_adjusts_no_count() {
-    let database = TestDatabase::with_tables();
-    let conn = &mut database.connect();
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
     conn.batch_execute("SET SESSION sql_mode = ''").unwrap();
 
-    let greatest = increment(visits).of(1).by(i64::MAX).execute(conn);
-    assert_eq!(greatest, Ok(1));
+    let greatest = increment(visits).of(1).by(i64::MAX);
+    assert_eq!(greatest.execute(conn), Ok(1));
     let one_more = increment(visits).of(1).execute(conn);
     assert!(one_more.as_ref().is_err_and(is_overflow), "{one_more:?}");
     let count = increment(visits).of(1).on(chrono::NaiveDate::MAX);
@@ -256,17 +255,15 @@ fn one_merge_runs_at_a_time_on_connections_of_any_character_set() {
     let [conn, other] = &mut [(); 2].map(|()| database.connect());
     // The lock of all versions.
     let lock = "(SHA2(CONCAT('diesel_counters/', DATABASE(), '.article_counters'), 224)";
-    other
-        .batch_execute(&format!("DO GET_LOCK{lock}, 0)"))
-        .unwrap();
+    let take = format!("DO GET_LOCK{lock}, 0)");
+    other.batch_execute(&take).unwrap();
     for set in CHARACTER_SETS {
         conn.batch_execute(set).unwrap();
         let merge = compact(article_counters::table).execute(conn).unwrap();
         assert!(merge.already_running, "{set}");
     }
-    other
-        .batch_execute(&format!("DO RELEASE_LOCK{lock})"))
-        .unwrap();
+    let release = format!("DO RELEASE_LOCK{lock})");
+    other.batch_execute(&release).unwrap();
     let merge = compact(article_counters::table).execute(conn).unwrap();
     assert!(!merge.already_running);
 }
@@ -293,8 +290,7 @@ fn a_conflict_is_recognized_in_english() {
 /// It refuses an `UPDATE` or a `DELETE` that reads a whole table, such as a list of keys.
 #[test]
 fn safe_update_mode_refuses_no_operation() {
-    let database = TestDatabase::with_tables();
-    let conn = &mut database.connect();
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
     let day = |day| behaviour::day(2026, 1, day);
     conn.batch_execute("SET sql_safe_updates = 1").unwrap();
     for n in 1..=3 {
@@ -326,8 +322,7 @@ fn safe_update_mode_refuses_no_operation() {
 /// The server pads them with zeros when it stores them, and not when it compares them.
 #[test]
 fn bytes_that_are_shorter_than_a_binary_column_are_not_found() {
-    let database = TestDatabase::with_tables();
-    let conn = &mut database.connect();
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
     conn.batch_execute("ALTER TABLE file_counters MODIFY digest BINARY(4) NOT NULL")
         .unwrap();
     let short = increment(downloads).of([1, 2].as_slice());
@@ -350,8 +345,7 @@ fn a_slotted_table_is_carried_over() {
     let (_, sql) = section.split_once("```sql").unwrap();
     let (sql, _) = sql.split_once("```").unwrap();
 
-    let database = TestDatabase::with_tables();
-    let conn = &mut database.connect();
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
     conn.batch_execute(
         "CREATE TABLE slotted_counters (
              id BIGINT AUTO_INCREMENT PRIMARY KEY, record_type VARCHAR(64) NOT NULL,

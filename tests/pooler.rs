@@ -29,11 +29,7 @@ struct Pooler {
 
 impl Pooler {
     /// Shares so many sessions of a database between all clients.
-    fn start(database: &TestDatabase, sessions: usize) -> Option<Self> {
-        Self::start_in_mode("transaction", database, sessions)
-    }
-
-    fn start_in_mode(mode: &str, database: &TestDatabase, sessions: usize) -> Option<Self> {
+    fn start(mode: &str, database: &TestDatabase, sessions: usize) -> Option<Self> {
         let version = Command::new("pgbouncer").arg("--version").output().ok()?;
         let version = String::from_utf8_lossy(&version.stdout).into_owned();
         let minor = version.split('.').nth(1)?.parse::<u32>().ok()?;
@@ -42,11 +38,7 @@ impl Pooler {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
         let [file, users] = ["pgbouncer.ini", "users.txt"].map(|name| folder.path().join(name));
-        let prepared = if keeps_prepared {
-            "max_prepared_statements = 100"
-        } else {
-            ""
-        };
+        let prepared = ["", "max_prepared_statements = 100"][usize::from(keeps_prepared)];
         let settings = format!(
             "[databases]\n{}\n\
              [pgbouncer]\npool_mode = {mode}\ndefault_pool_size = {sessions}\n\
@@ -110,7 +102,7 @@ fn each_session_of_a_pooler_has_a_slot_and_nothing_is_lost() {
     const SESSIONS: usize = 4;
 
     let database = TestDatabase::with_tables();
-    let Some(pooler) = Pooler::start(&database, SESSIONS) else {
+    let Some(pooler) = Pooler::start("transaction", &database, SESSIONS) else {
         return;
     };
     thread::scope(|scope| {
@@ -148,7 +140,7 @@ fn each_session_of_a_pooler_has_a_slot_and_nothing_is_lost() {
 #[test]
 fn a_merge_whose_lock_is_in_another_session_says_so() {
     let database = TestDatabase::with_tables();
-    let Some(pooler) = Pooler::start(&database, 2) else {
+    let Some(pooler) = Pooler::start("transaction", &database, 2) else {
         return;
     };
     let conn = &mut pooler.connect(&database);
@@ -174,7 +166,7 @@ fn a_merge_whose_lock_is_in_another_session_says_so() {
 #[test]
 fn in_statement_mode_only_single_statements_work() {
     let database = TestDatabase::with_tables();
-    let Some(pooler) = Pooler::start_in_mode("statement", &database, 2) else {
+    let Some(pooler) = Pooler::start("statement", &database, 2) else {
         return;
     };
     let conn = &mut pooler.connect(&database);

@@ -24,7 +24,6 @@ use diesel_counters::dsl::{
 };
 use diesel_counters::prelude::*;
 use diesel_counters::{Compactor, Drift, Slot, is_retryable, retry, with_default_slot};
-use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, likes, slot, views};
 use diesel_counters_tests::schema::page_counters::{self, hits};
 use diesel_counters_tests::schema::user_counters;
@@ -155,8 +154,7 @@ fn a_key_may_be_a_uuid() {
 
 #[test]
 fn a_session_that_was_discarded_claims_a_number_again() {
-    let database = TestDatabase::with_tables();
-    let conn = &mut database.connect();
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
     claim_slot().execute(conn).unwrap();
     for (discard, keeps_locks) in [("DISCARD ALL", false), ("RESET ALL", true)] {
         conn.batch_execute(discard).unwrap();
@@ -169,8 +167,7 @@ fn a_session_that_was_discarded_claims_a_number_again() {
 /// Its setting is rolled back, and its lock is not.
 #[test]
 fn a_claim_that_is_rolled_back_is_no_other_sessions() {
-    let database = TestDatabase::with_tables();
-    let conn = &mut database.connect();
+    let (conn, database, _article) = &mut TestDatabase::with_connection();
     conn.batch_execute("BEGIN; SAVEPOINT one").unwrap();
     increment(views).of(1_i64).execute(conn).unwrap();
     conn.batch_execute("ROLLBACK TO one").unwrap();
@@ -178,12 +175,8 @@ fn a_claim_that_is_rolled_back_is_no_other_sessions() {
     increment(views).of(1_i64).execute(other).unwrap();
     increment(views).of(1_i64).execute(conn).unwrap();
     conn.batch_execute("COMMIT").unwrap();
-    let used: Vec<i16> = article_counters::table
-        .select(slot)
-        .order(slot)
-        .load(conn)
-        .unwrap();
-    assert_eq!(used, [1, 2]);
+    let used = article_counters::table.select(slot).order(slot);
+    assert_eq!(used.load(conn), Ok(vec![1_i16, 2]));
     let own = article_counters::table.filter(slot.eq(1)).select(views);
     assert_eq!(own.get_result(other), Ok(1));
 }
@@ -218,10 +211,8 @@ fn whatever_writes_counters_without_the_partition_of_its_database_is_an_error() 
         assert_eq!(run(of(1)), Ok(()), "{name}");
     }
     // Of the other node, there is what was counted with its partition.
-    let slots: Vec<i16> = article_counters::table
-        .select(slot)
-        .load(&mut database.connect())
-        .unwrap();
+    let slots = article_counters::table.select(slot);
+    let slots: Vec<i16> = slots.load(&mut database.connect()).unwrap();
     let known = |number: &i16| [1, 2, -1].contains(&(number % 8));
     assert!(slots.iter().all(known), "{slots:?}");
 }
@@ -238,10 +229,8 @@ fn a_merge_without_the_partition_of_its_database_that_finds_locked_rows_inserts_
 
     conn.batch_execute("SET diesel_counters.partition = '1/8'")
         .unwrap();
-    let error = compact(article_counters::table)
-        .execute(conn)
-        .unwrap_err()
-        .to_string();
+    let merged = compact(article_counters::table).execute(conn);
+    let error = merged.unwrap_err().to_string();
     assert!(error.contains(OTHER_PARTITION), "{error}");
     other.batch_execute("COMMIT").unwrap();
     let slots = article_counters::table.select(slot).load(conn);
@@ -253,10 +242,7 @@ fn a_merge_without_the_partition_of_its_database_that_finds_locked_rows_inserts_
 fn a_serializable_transaction_is_run_again() {
     let database = TestDatabase::with_tables();
     let (conn, other) = (&mut database.connect(), &mut database.connect());
-    let article: Article = diesel_counters_tests::schema::articles::table
-        .select(Article::as_select())
-        .first(conn)
-        .unwrap();
+    let article = behaviour::article(1);
     let mut seen = vec![];
     retry()
         .run(conn, |conn| {
@@ -280,8 +266,7 @@ fn a_serializable_transaction_is_run_again() {
 /// Only PostgreSQL has columns whose names differ in nothing but case.
 #[test]
 fn a_counter_whose_name_differs_in_case_is_not_lost() {
-    let database = TestDatabase::with_tables();
-    let conn = &mut database.connect();
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
     conn.batch_execute(
         "ALTER TABLE user_counters ADD \"Visits\" BIGINT NOT NULL DEFAULT 0;
          INSERT INTO user_counters (user_id, day, slot, visits, \"Visits\")
@@ -316,11 +301,8 @@ impl ToSql<KindType, Pg> for Kind {
 
 impl FromSql<KindType, Pg> for Kind {
     fn from_sql(value: PgValue<'_>) -> diesel::deserialize::Result<Self> {
-        Ok(if value.as_bytes() == b"a" {
-            Kind::A
-        } else {
-            Kind::B
-        })
+        let is_b = usize::from(value.as_bytes() == b"b");
+        Ok([Kind::A, Kind::B][is_b])
     }
 }
 
@@ -391,12 +373,9 @@ fn two_spellings_of_a_key_in_one_statement_are_an_error() {
 fn merges_and_copies_go_on_after_a_key_has_got_another_type() {
     mod pages {
         diesel::table! { pages (path) { path -> Text, total_hits -> BigInt } }
-        diesel::table! {
-            page_counters (path, day, slot) {
-                path -> Text, day -> Date, slot -> SmallInt, hits -> BigInt,
-            }
-        }
-        diesel_counters::counter_table!(page_counters { parent = pages::path });
+        diesel_counters_tests::counter_table!(
+            page_counters (path -> Text) (hits) { parent = pages::path }
+        );
     }
     use pages::page_counters::{hits, table};
     use pages::pages::total_hits;
@@ -435,9 +414,8 @@ fn merges_and_copies_go_on_after_a_key_has_got_another_type() {
 fn dropping_a_compactor_does_not_wait_until_another_session_has_ended() {
     let database = TestDatabase::with_tables();
     let (other, watcher) = (&mut database.connect(), &mut database.connect());
-    other
-        .batch_execute("BEGIN; LOCK TABLE article_counters")
-        .unwrap();
+    let lock = "BEGIN; LOCK TABLE article_counters";
+    other.batch_execute(lock).unwrap();
     let url = database.url();
     let (run, runs) = channel();
     let compactor = Compactor::of(move || Conn::establish(&url))

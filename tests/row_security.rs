@@ -1,7 +1,9 @@
 //! Row level security on PostgreSQL: what corrects counts refuses to work on a part of the rows.
 
 use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::Text;
 use diesel_counters::Drift;
 use diesel_counters::dsl::{compact, delete_counters, recount, set_counter};
 use diesel_counters::prelude::*;
@@ -9,7 +11,7 @@ use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, comments as commented, views};
 use diesel_counters_tests::schema::{articles, comments};
 
-use crate::behaviour::{article, comments_by_article};
+use crate::behaviour::{article, comments_by_article, count_on, day};
 use crate::{Conn, TestDatabase};
 
 /// A connection as the owner of the tables, who is no superuser. These statements make the policies.
@@ -24,19 +26,15 @@ fn as_owner(policies: &str) -> (Conn, TestDatabase) {
             .execute(&mut conn)
             .unwrap();
         for on in [1, 2] {
-            let count = increment(views)
-                .of(1_i64)
-                .on(crate::behaviour::day(2026, 1, on));
-            count.execute(&mut conn).unwrap();
+            count_on(1, day(2026, 1, on), 1, &mut conn);
         }
     }
-    Article::materialize(views, articles::total_views)
-        .execute(&mut conn)
-        .unwrap();
+    let copy = Article::materialize(views, articles::total_views);
+    copy.execute(&mut conn).unwrap();
     for table in ["articles", "comments", "article_counters"] {
         // A role that each server has.
-        conn.batch_execute(&format!("ALTER TABLE {table} OWNER TO pg_monitor"))
-            .unwrap();
+        let give = format!("ALTER TABLE {table} OWNER TO pg_monitor");
+        conn.batch_execute(&give).unwrap();
     }
     conn.batch_execute(policies).unwrap();
     conn.batch_execute("SET ROLE pg_monitor").unwrap();
@@ -56,11 +54,8 @@ fn assert_refuses<T: std::fmt::Debug>(result: QueryResult<T>, conn: &mut Conn) {
 }
 
 fn row_security(conn: &mut Conn) -> String {
-    diesel::select(diesel::dsl::sql::<diesel::sql_types::Text>(
-        "current_setting('row_security')",
-    ))
-    .get_result(conn)
-    .unwrap()
+    let setting = sql::<Text>("current_setting('row_security')");
+    diesel::select(setting).get_result(conn).unwrap()
 }
 
 #[test]
@@ -133,10 +128,8 @@ fn what_a_policy_allows_is_counted_read_and_set_under_it() {
     );
     article(1).incr_counter(views, conn).unwrap();
     assert_eq!(article(1).counter_value(views, conn), Ok(7));
-    assert_eq!(
-        set_counter(views).of(&article(1)).to(5).execute(conn),
-        Ok(7)
-    );
+    let set = set_counter(views).of(1_i64).to(5);
+    assert_eq!(set.execute(conn), Ok(7));
     assert_eq!(article(1).counter_value(views, conn), Ok(5));
     // The row that is locked first is hidden.
     let set = set_counter(views).of(2_i64).to(5).execute(conn);

@@ -104,10 +104,10 @@ impl TestDatabase {
     pub fn create() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = TestDatabase { folder };
-        database
+        let wal = database
             .connect()
-            .batch_execute("PRAGMA journal_mode = WAL")
-            .unwrap();
+            .batch_execute("PRAGMA journal_mode = WAL");
+        wal.unwrap();
         database
     }
 
@@ -126,13 +126,10 @@ impl TestDatabase {
 }
 
 /// A transaction that writes.
-pub fn write_transaction<T, E>(
+pub fn write_transaction<T, E: From<diesel::result::Error>>(
     conn: &mut Conn,
     f: impl FnOnce(&mut Conn) -> Result<T, E>,
-) -> Result<T, E>
-where
-    E: From<diesel::result::Error>,
-{
+) -> Result<T, E> {
     conn.immediate_transaction(f)
 }
 
@@ -140,18 +137,12 @@ where
 #[test]
 fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged() {
     for batch in [1, 2, 3, 100] {
-        let database = TestDatabase::with_tables();
-        let conn = &mut database.connect();
-        for user in 1..=3 {
-            for (day, slot) in [("2020-01-02", 1), ("2020-01-07", 2), ("2020-01-07", 3)] {
-                conn.batch_execute(&format!(
-                    "INSERT INTO user_counters VALUES ({user}, '{day}', {slot}, 1)"
-                ))
-                .unwrap();
-            }
-        }
+        let (conn, _database, _article) = &mut TestDatabase::with_connection();
         conn.batch_execute(
-            "INSERT INTO user_counters VALUES (2, '2020-1-5', 1, 1), (2, '2020-02-30', 2, 1)",
+            "WITH users (id) AS (VALUES (1), (2), (3)),
+                 rows (day, slot) AS (VALUES ('2020-01-02', 1), ('2020-01-07', 2), ('2020-01-07', 3))
+             INSERT INTO user_counters SELECT id, day, slot, 1 FROM users, rows;
+             INSERT INTO user_counters VALUES (2, '2020-1-5', 1, 1), (2, '2020-02-30', 2, 1)",
         )
         .unwrap();
 
@@ -173,8 +164,7 @@ fn a_day_that_is_stored_in_another_way_is_left_and_named_and_others_are_merged()
 
 #[test]
 fn a_key_that_is_stored_in_another_way_is_an_error_and_no_endless_run() {
-    let database = TestDatabase::with_tables();
-    let conn = &mut database.connect();
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
     conn.batch_execute("INSERT INTO user_counters VALUES (1.5, '2020-01-05', 1, 1)")
         .unwrap();
     let result = compact(user_counters::table).execute(conn);
@@ -185,8 +175,7 @@ fn a_key_that_is_stored_in_another_way_is_an_error_and_no_endless_run() {
 /// The same of a model's key: all of these are read as 6.
 #[test]
 fn models_whose_keys_are_stored_in_another_way_are_an_error_and_no_endless_copy() {
-    let database = TestDatabase::with_tables();
-    let conn = &mut database.connect();
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
     conn.batch_execute(
         "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
          INSERT INTO articles (id, title) SELECT 6 + n / 200000.0, 'Six and more' FROM numbers",
@@ -200,13 +189,11 @@ fn models_whose_keys_are_stored_in_another_way_are_an_error_and_no_endless_copy(
 /// Another program can store anything in a table without checks.
 #[test]
 fn what_is_no_integer_is_an_error_and_never_a_wrong_number() {
-    let database = TestDatabase::with_tables();
-    let conn = &mut database.connect();
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
     for stored in ["9.5e18", "1.5", "'many'"] {
-        conn.batch_execute(&format!(
-            "INSERT OR REPLACE INTO user_counters VALUES (1, '2026-01-01', 0, {stored})"
-        ))
-        .unwrap();
+        let key = "1, '2026-01-01', 0";
+        let insert = format!("INSERT OR REPLACE INTO user_counters VALUES ({key}, {stored})");
+        conn.batch_execute(&insert).unwrap();
         let value = counter_value(visits).of(1).get_result::<i64>(conn);
         assert!(value.is_err(), "{stored} is read as {value:?}");
     }
@@ -235,10 +222,7 @@ fn a_savepoint_that_ends_the_transaction_takes_no_counts_of_lost_rows() {
         conn.batch_execute("CREATE TABLE one (id INTEGER UNIQUE ON CONFLICT ROLLBACK)")
             .unwrap();
         let result = counting_transaction(conn, |tx| {
-            let comment = (comments::article_id.eq(1), comments::body.eq("Nice."));
-            diesel::insert_into(comments::table)
-                .values(comment)
-                .execute(tx.conn())?;
+            behaviour::insert_comment(1, "Nice.", tx.conn())?;
             tx.count(increment(article_counters::comments).of(1));
             savepoint(tx).or(QueryResult::Ok(()))
         });

@@ -77,11 +77,9 @@ fn it_works_in_batches_and_stops_between_them() {
         .unwrap();
     assert_eq!((stopped.merged, stopped.left), (4, 10));
     let mut seen = Vec::new();
-    compact(article_counters::table)
-        .batch(5)
-        .on_progress(|so_far| seen.push((so_far.merged, so_far.left)))
-        .execute(conn)
-        .unwrap();
+    let merge = compact(article_counters::table).batch(5);
+    let merge = merge.on_progress(|so_far| seen.push((so_far.merged, so_far.left)));
+    merge.execute(conn).unwrap();
     assert_eq!(seen, [(5, 5), (10, 0)]);
     assert_eq!(article.counter_value(views, conn), Ok(7));
 }
@@ -285,10 +283,9 @@ fn a_row_that_somebody_has_locked_is_left_for_the_next_run() {
     let (conn, database, article) = &mut with_slots(2);
     let writer = &mut database.connect();
     writer.begin_test_transaction().unwrap();
-    diesel::update(article_counters::table.find((1, day(2026, 3, 1), 2)))
-        .set(views.eq(views + 10))
-        .execute(writer)
-        .unwrap();
+    let row = article_counters::table.find((1, day(2026, 3, 1), 2));
+    let write = diesel::update(row).set(views.eq(views + 10));
+    write.execute(writer).unwrap();
 
     // A batch of one, so that the row in the way is a whole batch.
     let merge = compact(article_counters::table).batch(1);

@@ -169,11 +169,8 @@ fn it_stops_when_it_is_told_to_or_dropped() {
 #[test]
 fn it_stops_between_two_batches_of_a_long_run() {
     let (conn, database, article) = &mut with_slots(1000);
-    let compactor = compactor(database)
-        .compact(article_counters::table)
-        .start()
-        .unwrap();
-    drop(compactor);
+    let compactor = compactor(database).compact(article_counters::table);
+    drop(compactor.start().unwrap());
     // However far it came, it left nothing half done.
     assert_eq!(article.counter_value(views, conn), Ok(1000));
 }

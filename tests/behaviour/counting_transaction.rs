@@ -15,7 +15,7 @@ use diesel_counters_tests::schema::page_counters::hits;
 use diesel_counters_tests::schema::{articles, comments as written, site_counters};
 use diesel_counters_tests::watch::watch;
 
-use super::{article, day, rows};
+use super::{article, day, insert_comment, rows};
 use crate::{Conn, HAS_SLOTS, IS_MYSQL, TestDatabase, write_transaction};
 
 type Tx<'a> = CountingTransaction<'a, Conn>;
@@ -234,10 +234,7 @@ fn a_savepoint_that_deadlocks_takes_no_counts_of_lost_rows() {
                     let one_slot = Slot::Partition { index: 0, of: 32 };
                     let at_once = |id: i64| increment(views).of(id).slot(one_slot);
                     counting_transaction(conn, |tx| {
-                        let comment = (written::article_id.eq(first), written::body.eq("Nice."));
-                        diesel::insert_into(written::table)
-                            .values(comment)
-                            .execute(tx.conn())?;
+                        insert_comment(first, "Nice.", tx.conn())?;
                         tx.count(increment(comments).of(first));
                         let deadlock = |tx: &mut CountingTransaction<'_, Conn>| {
                             at_once(first).execute(tx.conn())?;
@@ -258,11 +255,8 @@ fn a_savepoint_that_deadlocks_takes_no_counts_of_lost_rows() {
         assert_eq!(failed, usize::from(IS_MYSQL), "{results:?}");
         let conn = &mut database.connect();
         let committed = written::table.count().get_result::<i64>(conn).unwrap();
-        let counted: i64 = [1, 2]
-            .map(|id| article(id).counter_value(comments, conn).unwrap())
-            .iter()
-            .sum();
-        assert_eq!(counted, committed);
+        let counted = [1, 2].map(|id| article(id).counter_value(comments, conn).unwrap());
+        assert_eq!(counted[0] + counted[1], committed);
     }
 }
 

@@ -15,11 +15,9 @@ fn counted() -> (Conn, TestDatabase) {
     let database = TestDatabase::with_tables();
     let mut conn = database.connect();
     for d in 1..=2 {
-        increment(views)
-            .on(day(2026, 1, d))
-            .of_many((1..=5).map(|id| (id, id)))
-            .execute(&mut conn)
-            .unwrap();
+        let count = increment(views).on(day(2026, 1, d));
+        let count = count.of_many((1..=5).map(|id| (id, id)));
+        count.execute(&mut conn).unwrap();
     }
     (conn, database)
 }
@@ -36,10 +34,8 @@ fn deletions_that_wait_for_an_increment_do_not_deadlock() {
         let (conn, database) = &mut counted();
         conn.batch_execute("BEGIN").unwrap();
         let of_rows_that_are_there = increment(views).on(day(2026, 1, 1));
-        of_rows_that_are_there
-            .of_many([(3, 1), (4, 1), (5, 1)])
-            .execute(conn)
-            .unwrap();
+        let count = of_rows_that_are_there.of_many([(3, 1), (4, 1), (5, 1)]);
+        count.execute(conn).unwrap();
         thread::scope(|scope| {
             for thread in 0..4 {
                 let database = &database;

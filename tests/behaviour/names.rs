@@ -21,11 +21,8 @@ fn sql_of(table: impl QueryFragment<DB>) -> String {
 }
 
 fn column<C: Column>(_column: C) -> String {
-    if crate::IS_MYSQL {
-        format!("`{}`", C::NAME.replace('`', "``"))
-    } else {
-        format!("\"{}\"", C::NAME.replace('"', "\"\""))
-    }
+    let quote = if crate::IS_MYSQL { "`" } else { "\"" };
+    format!("{quote}{}{quote}", C::NAME.replace(quote, &quote.repeat(2)))
 }
 
 /// Runs every operation on these tables.
@@ -50,11 +47,9 @@ macro_rules! each_operation_is_right {
             let conn = &mut database.connect();
             let [create, drop] = $schema;
             conn.batch_execute(create).unwrap();
-            let [models, source, counters] = [
-                sql_of($models::table.from_clause()),
-                sql_of($source::table.from_clause()),
-                sql_of($counters::table.from_clause()),
-            ];
+            let models = sql_of($models::table.from_clause());
+            let source = sql_of($source::table.from_clause());
+            let counters = sql_of($counters::table.from_clause());
             let [id, held] = [column($models::id), column($models::stored_0)];
             let [source_id, source_entity] = [column($source::id), column($source::entity)];
             let key = [column($counters::entity), column($counters::day), column($counters::slot)];
@@ -69,11 +64,7 @@ macro_rules! each_operation_is_right {
                  );
                  INSERT INTO {models} VALUES (1, 0), (2, 0);
                  INSERT INTO {source} VALUES (1, 1), (2, 2), (3, 2);",
-                key[0],
-                key[1],
-                key[2],
-                counts.join(", "),
-                key.join(", "),
+                key[0], key[1], key[2], counts.join(", "), key.join(", "),
             ))
             .unwrap();
             let result = each_operation(conn);

@@ -36,15 +36,9 @@ fn many_articles() -> (Conn, TestDatabase) {
 #[test]
 fn totals_of_a_page_are_read_by_the_counter_tables_primary_key() {
     let (conn, _database) = &mut many_articles();
-    let page = articles::table
-        .select((
-            Article::as_select(),
-            total(views),
-            total(likes).between(day(2026, 1, 5)..),
-        ))
-        .order(articles::id.desc())
-        .limit(20)
-        .offset(40);
+    let recent = total(likes).between(day(2026, 1, 5)..);
+    let page = articles::table.select((Article::as_select(), total(views), recent));
+    let page = page.order(articles::id.desc()).limit(20).offset(40);
     let watched = watch(conn, |conn| {
         let rows: Vec<(Article, i64, i64)> = page.load(conn).unwrap();
         assert_eq!((rows.len(), rows[0].0.id, rows[0].1), (20, 1960, 30));
@@ -56,10 +50,8 @@ fn totals_of_a_page_are_read_by_the_counter_tables_primary_key() {
 /// The statement with its values, which Diesel prints after it.
 fn with_printed_values(printed: &str) -> String {
     let (sql, binds) = printed.split_once(" -- binds: ").unwrap();
-    let binds = binds
-        .strip_prefix('[')
-        .and_then(|binds| binds.strip_suffix(']'));
-    let binds = binds.unwrap();
+    let binds = binds.strip_prefix('[').unwrap();
+    let binds = binds.strip_suffix(']').unwrap();
     let (mut values, mut depth, mut is_text) = (vec![String::new()], 0, false);
     for c in binds.chars() {
         is_text ^= c == '"';
@@ -71,9 +63,8 @@ fn with_printed_values(printed: &str) -> String {
     }
     let literal = |value: &String| {
         let value = value.trim();
-        let value = value
-            .strip_prefix("Day(")
-            .map_or(value, |day| day.trim_end_matches(')'));
+        let day = value.strip_prefix("Day(");
+        let value = day.map_or(value, |day| day.trim_end_matches(')'));
         match value.strip_prefix('[') {
             Some(list) if list.contains('"') => format!("ARRAY[{}::text[]", list.replace('"', "'")),
             Some(list) => format!("ARRAY[{list}::integer[]"),
@@ -114,13 +105,8 @@ fn a_prefix_of_a_key_of_two_columns_is_a_range_of_the_primary_key() {
     .unwrap();
     conn.batch_execute(&crate::ANALYZE.replace("article_counters", "version_counters"))
         .unwrap();
-    let source = || {
-        versions::table.select((
-            versions::crate_id,
-            versions::number,
-            versions::total_downloads,
-        ))
-    };
+    use versions::{crate_id, number, total_downloads};
+    let source = || versions::table.select((crate_id, number, total_downloads));
     let of_page = || [(7, "03"), (8, "00"), (9, "04")];
 
     let watched = watch(conn, |conn| {
@@ -149,14 +135,14 @@ fn a_prefix_of_a_key_of_two_columns_is_a_range_of_the_primary_key() {
         let is_insert = query.contains("INSERT INTO");
         is_of_table && !has_no_row && !is_insert
     };
-    let mut number = 0;
+    let mut read = 0;
     for query in watched.queries.iter().filter(reads_a_range) {
         let sql = with_printed_values(query);
         let plan = crate::plan_of(&sql, conn);
         crate::assert_reads_a_range(&plan, "version_counters");
-        number += 1;
+        read += 1;
     }
-    assert!(number >= 21, "{number}");
+    assert!(read >= 21, "{read}");
 }
 
 /// Also if the two columns have other types, whose keys PostgreSQL compares after a conversion.
@@ -168,11 +154,7 @@ fn a_batch_of_a_recount_reads_only_its_texts_of_the_source() {
 
     let database = TestDatabase::with_tables();
     let conn = &mut database.connect();
-    let text = if IS_MYSQL {
-        "VARCHAR(100) COLLATE utf8mb4_bin"
-    } else {
-        "TEXT"
-    };
+    let text = crate::CASED;
     let of_source = if IS_MYSQL { text } else { "VARCHAR(100)" };
     conn.batch_execute(&format!(
         "DROP TABLE page_counters;
@@ -211,11 +193,8 @@ fn a_batch_of_a_recount_reads_only_its_texts_of_the_source() {
         let of_one: Vec<Drift<String>> = recount(hits, source()).of("/7").execute(conn).unwrap();
         assert_eq!(of_one.len(), 1);
     });
-    let compared: Vec<_> = watched
-        .queries
-        .iter()
-        .filter(|query| query.contains("diesel_counters_source"))
-        .collect();
+    let mut compared = watched.queries;
+    compared.retain(|query| query.contains("diesel_counters_source"));
     // The first one finds the keys: it compares all.
     assert_eq!(compared.len(), 3);
     for query in &compared[1..] {

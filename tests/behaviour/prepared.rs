@@ -74,10 +74,8 @@ fn a_statement_is_prepared_once_whatever_its_values_are() {
     assert_eq!(values.load(&mut conn), Ok(vec![300, 150, 1, 0]));
     let watched = watch(&mut conn, |conn| {
         for id in 1..=5 {
-            let recounted = recount(comments, comments_by_article())
-                .of(&article(id))
-                .execute::<i64, _>(conn);
-            recounted.unwrap();
+            let recount = recount(comments, comments_by_article()).of(id);
+            recount.execute::<i64, _>(conn).unwrap();
         }
     });
     let selects = watched.prepared.iter();
@@ -96,11 +94,9 @@ fn different_statements_are_told_apart() {
             article.incr_counter((likes, comments), conn).unwrap();
             let value = article.counter_value((views, likes, comments), conn);
             assert_eq!(value, Ok((2 * n, 3 * n, n)));
-            let nothing = counter_value((comments, likes))
-                .of(&article)
-                .on(day(2026, 1, 1))
-                .get_result(conn);
-            assert_eq!(nothing, Ok((0, 0)));
+            let nothing = counter_value((comments, likes)).of(&article);
+            let nothing = nothing.on(day(2026, 1, 1));
+            assert_eq!(nothing.get_result(conn), Ok((0, 0)));
             assert_eq!(article.counter_value(views, conn), Ok(2 * n));
             assert_eq!(article.counter_value(likes, conn), Ok(3 * n));
         }

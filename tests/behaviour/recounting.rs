@@ -27,11 +27,9 @@ fn drifted() -> (Conn, TestDatabase) {
         insert_comment(id, "Nice.", &mut conn).unwrap();
     }
     for d in 1..=2 {
-        increment(comments)
-            .on(day(2026, 1, d))
-            .of_many([(1, 1), (5, 3)])
-            .execute(&mut conn)
-            .unwrap();
+        let count = increment(comments).on(day(2026, 1, d));
+        let count = count.of_many([(1, 1), (5, 3)]);
+        count.execute(&mut conn).unwrap();
     }
     let count = increment(comments).of_many([(4, 1), (5, 1)]);
     count.execute(&mut conn).unwrap();
@@ -67,11 +65,9 @@ fn several_counters_are_recounted_in_one_call() {
 fn the_source_may_be_any_query_and_a_dry_run_changes_nothing() {
     let (conn, _database) = &mut drifted();
     use schema::comments::{article_id, body, table};
-    let boxed = table
-        .group_by(article_id)
-        .select((article_id, count_star()))
-        .filter(body.eq("Nice."))
-        .into_boxed();
+    let of_each = table.group_by(article_id);
+    let of_each = of_each.select((article_id, count_star()));
+    let boxed = of_each.filter(body.eq("Nice.")).into_boxed();
     let wrong = vec![drift(3, 0, 2), drift(5, 7, 0)];
     let found = recount(comments, boxed).dry_run(conn);
     assert_eq!(found.as_ref(), Ok(&wrong));
@@ -147,11 +143,8 @@ fn several_counters_and_those_of_no_entity_are_recounted_by_day() {
 fn a_day_on_which_a_model_does_not_count_is_an_error_that_names_it() {
     let (conn, _database) = &mut logged();
     let weekly = WeeklyArticle { id: 1 };
-    let error = recount(weekly_counters::views, each_download())
-        .of(&weekly)
-        .execute::<i64, _>(conn)
-        .unwrap_err();
-    let error = error.to_string();
+    let one = recount(weekly_counters::views, each_download()).of(&weekly);
+    let error = one.execute::<i64, _>(conn).unwrap_err().to_string();
     assert!(error.contains("2026-03-04"), "{error}");
     assert!(error.contains("select 2026-03-02"), "{error}");
     let all = recount(weekly_counters::views, each_download());
@@ -165,10 +158,8 @@ fn a_day_on_which_a_model_does_not_count_is_an_error_that_names_it() {
         downloads::table.select((downloads::article_id, monday, 1_i64.into_sql::<BigInt>()));
     let corrected = recount(weekly_counters::views, mondays).of(&weekly);
     assert_eq!(added(corrected.execute::<i64, _>(conn)), Ok(3 - 9));
-    let weeks = counter_series(weekly_counters::views)
-        .of(1_i64)
-        .between(march(1, 5))
-        .load(conn);
+    let weeks = counter_series(weekly_counters::views).of(1_i64);
+    let weeks = weeks.between(march(1, 5)).load(conn);
     let expected = [(day(2026, 2, 23), 0), (day(2026, 3, 2), 3)];
     assert_eq!(weeks, Ok(expected.to_vec()));
 }
@@ -216,11 +207,10 @@ fn only_the_days_between_are_recounted() {
 
     let one = recount(views, each_download()).of(3_i64).between(fourth..);
     assert_eq!(one.execute(conn), Ok(vec![wrong(3, fourth, 100, 0)]));
-    let one = recount(views, each_download())
-        .of(1_i64)
-        .between(fourth..=fourth);
-    assert_eq!(one.execute(conn), Ok(vec![wrong(1, fourth, 0, 1)]));
-    let all = recount(views, each_download()).between(fourth..=fourth);
+    let of_fourth = || recount(views, each_download()).between(fourth..=fourth);
+    let one = of_fourth().of(1_i64).execute(conn);
+    assert_eq!(one, Ok(vec![wrong(1, fourth, 0, 1)]));
+    let all = of_fourth();
     let corrected: Vec<Drift<i64>> = all.execute(conn).unwrap();
     assert_eq!(corrected, [wrong(2, fourth, 0, 1)]);
     assert!(counts(1, conn).eq([100, 2, 0, 1]));

@@ -71,10 +71,8 @@ fn a_transaction_that_deadlocked_is_run_again_as_a_whole() {
                     result.map(|_| runs)
                 })
             });
-            transactions
-                .map(|t| t.join().unwrap().unwrap())
-                .iter()
-                .sum()
+            let runs = transactions.map(|t| t.join().unwrap().unwrap());
+            runs[0] + runs[1]
         });
         assert_eq!(runs, 3);
         let conn = &mut database.connect();
@@ -213,12 +211,9 @@ fn run_again(name: &str, set_up: &str, work: fn(&mut Conn) -> QueryResult<()>) {
     count_on(1, day(2026, 1, 1), 1, other);
     conn.batch_execute(set_up).unwrap();
     // The row alone, and no gap before it.
-    other
-        .batch_execute(
-            "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
-             BEGIN; UPDATE article_counters SET likes = 1",
-        )
-        .unwrap();
+    let level = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+    let lock = format!("{level}; BEGIN; UPDATE article_counters SET likes = 1");
+    other.batch_execute(&lock).unwrap();
 
     let (tell, told) = channel();
     let url = database.url();
@@ -263,20 +258,16 @@ fn a_query_that_waited_too_long_can_be_run_again() {
             Article::counter_values(&[article(1)], views, conn).map(drop)
         }),
         ("total", |conn| {
-            articles::table
-                .select(total(views))
-                .load::<i64>(conn)
-                .map(drop)
+            let totals = articles::table.select(total(views));
+            totals.load::<i64>(conn).map(drop)
         }),
         ("recount, dry", |conn| {
-            recount(comments, comments_by_article())
-                .dry_run::<i64, _>(conn)
-                .map(drop)
+            let recount = recount(comments, comments_by_article());
+            recount.dry_run::<i64, _>(conn).map(drop)
         }),
         ("materialize", |conn| {
-            Article::materialize(views, articles::total_views)
-                .execute(conn)
-                .map(drop)
+            let copy = Article::materialize(views, articles::total_views);
+            copy.execute(conn).map(drop)
         }),
     ];
     for (name, query) in queries {

@@ -74,14 +74,12 @@ fn a_connection_whose_first_count_is_rolled_back_has_a_slot_that_no_other_has() 
 
 #[test]
 fn a_connection_that_claims_between_counts_counts_in_its_own_slot() {
-    let (_database, mut conn, _article) = TestDatabase::with_article();
-    ARTICLE
-        .incr_counter(busy_counters::views, &mut conn)
-        .unwrap();
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
+    ARTICLE.incr_counter(busy_counters::views, conn).unwrap();
     for _ in 0..2 {
-        claim_slot().execute(&mut conn).unwrap();
+        claim_slot().execute(conn).unwrap();
     }
-    assert_eq!(slot_of(&mut conn), if HAS_SLOTS { 1 } else { 0 });
+    assert_eq!(slot_of(conn), if HAS_SLOTS { 1 } else { 0 });
 }
 
 #[test]
@@ -119,12 +117,6 @@ fn a_random_slot_claims_nothing() {
 
 diesel_counters_tests::article_counters!(lonely_counters (views) { slots = 1 });
 
-#[derive(HasCounters)]
-#[counters(table_name = lonely_counters)]
-struct LonelyArticle {
-    id: i64,
-}
-
 #[test]
 fn one_slot_and_the_most_slots_can_be_chosen_from_in_each_way() {
     let (conn, _database, article) = &mut TestDatabase::with_connection();
@@ -139,9 +131,8 @@ fn one_slot_and_the_most_slots_can_be_chosen_from_in_each_way() {
     ];
     for (slot, slots) in of_busy {
         let slots = if HAS_SLOTS { slots } else { 0..=0 };
-        diesel::delete(article_counters::table)
-            .execute(conn)
-            .unwrap();
+        let empty = || diesel::delete(article_counters::table);
+        empty().execute(conn).unwrap();
         let count = || increment(busy_counters::views);
         for _ in 0..3 {
             count().of(1_i64).slot(slot).execute(conn).unwrap();
@@ -152,20 +143,15 @@ fn one_slot_and_the_most_slots_can_be_chosen_from_in_each_way() {
         assert!(used.all(|slot| slots.contains(&slot)), "{slot:?}");
         assert_eq!(article.counter_value(views, conn), Ok(6));
 
-        diesel::delete(article_counters::table)
-            .execute(conn)
-            .unwrap();
+        empty().execute(conn).unwrap();
         let count = || increment(lonely_counters::views);
         for _ in 0..2 {
             count().of(1_i64).slot(slot).execute(conn).unwrap();
             let many = count().slot(slot).of_many([(1_i64, 1)]);
             many.execute(conn).unwrap();
         }
-        let set = set_counter(lonely_counters::views)
-            .of(&LonelyArticle { id: 1 })
-            .to(9)
-            .execute(conn);
-        assert_eq!(set, Ok(4));
+        let set = set_counter(lonely_counters::views).of(1_i64).to(9);
+        assert_eq!(set.execute(conn), Ok(4));
         let counted = rows(article, conn).into_iter().filter(|row| row.views != 0);
         let counted: Vec<_> = counted.map(|row| (row.slot, row.views)).collect();
         let expected = match slot {

@@ -26,7 +26,7 @@ use diesel_counters_tests::watch::watch;
 
 use super::key_columns::{crates, reaction_counters, version_counters, wide_counters};
 use super::materializing::{ADD_TOTAL_LIKES, Post, post_counts, posts};
-use super::{article, comments_by_article, day, key_columns};
+use super::{article, comments_by_article, day, insert_comment, key_columns};
 use crate::{Conn, HAS_SLOTS, IS_MYSQL};
 
 const FOLDER: &str = if IS_MYSQL {
@@ -157,19 +157,14 @@ fn the_sql_of_every_statement_is_a_file() {
     let (conn, _database) = &mut key_columns::with_tables();
     conn.batch_execute(ADD_TOTAL_LIKES).unwrap();
     for id in [1, 1, 2] {
-        diesel::insert_into(comments::table)
-            .values((comments::article_id.eq(id), comments::body.eq("Nice.")))
-            .execute(conn)
-            .unwrap();
+        insert_comment(id, "Nice.", conn).unwrap();
     }
     // Rows to merge, also on SQLite.
+    let reactions = "reaction_counters (article_id, emoji, day, slot, given)";
     for (table, key) in [
         ("article_counters (article_id, day, slot, views)", "1, "),
         ("site_counters (day, slot, hits)", ""),
-        (
-            "reaction_counters (article_id, emoji, day, slot, given)",
-            "1, '👍', ",
-        ),
+        (reactions, "1, '👍', "),
     ] {
         let [one, other] = [3, 5].map(|slot| format!("({key}'2026-03-02', {slot}, 1)"));
         let insert = format!("INSERT INTO {table} VALUES {one}, {other}");
@@ -194,11 +189,8 @@ fn the_sql_of_every_statement_is_a_file() {
     }
     let files = fs::read_dir(&folder).into_iter().flatten();
     let files = files.map(|file| file.unwrap().path());
-    changed.extend(
-        files
-            .filter(|file| !names.contains(file))
-            .map(|file| format!("{file:?} is of no statement")),
-    );
+    let others = files.filter(|file| !names.contains(file));
+    changed.extend(others.map(|file| format!("{file:?} is of no statement")));
     assert!(
         changed.is_empty(),
         "{}\nhelp: if this is right, run the test with UPDATE_SQL=1, and look at the changes",

@@ -1,16 +1,7 @@
 //! Models that the derive refuses.
 
 use diesel_counters::HasCounters;
-
-diesel::table! {
-    article_counters (article_id, day, slot) {
-        article_id -> BigInt,
-        day -> Date,
-        slot -> SmallInt,
-        views -> BigInt,
-    }
-}
-diesel_counters::counter_table!(article_counters);
+use diesel_counters_tests::schema::article_counters;
 
 #[derive(HasCounters)]
 struct NoTable {

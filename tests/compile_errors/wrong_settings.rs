@@ -1,14 +1,5 @@
 //! What `counter_table!` refuses.
 
-diesel::table! {
-    article_counters (article_id, day, slot) {
-        article_id -> BigInt,
-        day -> Date,
-        slot -> SmallInt,
-        views -> BigInt,
-    }
-}
-
 diesel_counters::counter_table!();
 diesel_counters::counter_table!("article_counters");
 diesel_counters::counter_table!(article_counters, slots = 32);
