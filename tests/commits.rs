@@ -24,7 +24,7 @@ enum Fate {
     Lost,
     /// The server executes it, and the answer is lost.
     Unanswered,
-    /// The server waits for it. [`Proxy::deliver`] and [`Proxy::lose`] end that.
+    /// The server waits for it, until [`Proxy::end`].
     Late,
 }
 
@@ -60,20 +60,19 @@ impl Proxy {
         self.state.lock().unwrap().fate = Some(fate);
     }
 
-    fn late(&self) -> (TcpStream, Vec<u8>) {
-        self.state.lock().unwrap().late.take().unwrap()
-    }
-
-    /// Gives the server the COMMIT that it waits for, and nothing after that.
-    fn deliver(&self) {
-        let (mut server, message) = self.late();
-        server.write_all(&message).unwrap();
-        server.shutdown(Shutdown::Write).unwrap();
-    }
-
-    /// Ends the server's connection.
-    fn lose(&self) {
-        drop(self.late().0.shutdown(Shutdown::Both));
+    /// Gives the server the COMMIT that it waits for, and nothing after that, or ends its connection.
+    fn end(&self, delivers: bool) {
+        let late = self.state.lock().unwrap().late.take();
+        let (mut server, message) = late.unwrap();
+        if delivers {
+            server.write_all(&message).unwrap();
+        }
+        let how = if delivers {
+            Shutdown::Write
+        } else {
+            Shutdown::Both
+        };
+        let _ = server.shutdown(how);
     }
 }
 
@@ -224,10 +223,7 @@ fn a_commit_that_comes_late_counts_once() {
         assert_eq!(unknown(&buffer.flush()), [1]);
         count(&buffer);
         flush_or_wait(&buffer);
-        match comes {
-            true => test.proxy.deliver(),
-            false => test.proxy.lose(),
-        }
+        test.proxy.end(comes);
         flush(&buffer);
         let stored = 1 + i64::from(comes);
         assert!(wait_until(|| test.views() == stored), "comes: {comes}");

@@ -79,8 +79,8 @@ fn sorted(slots: impl Iterator<Item = i16>) -> Vec<i16> {
     slots
 }
 
-/// The first slot, the number of slots, and the step from one to the next, of the bind values: id, day,
-/// first, step, index, step, number, number, amount.
+/// The first slot, the number of slots, and the step from one to the next, of the name of the session's
+/// setting: it is a bind value.
 fn slots_of<C>(increment: Increment<C>) -> [i16; 3]
 where
     Increment<C, i64>: QueryFragment<Pg>,
@@ -89,6 +89,9 @@ where
     let statement = increment.of(1_i64);
     let shown = diesel::debug_query::<Pg, _>(&statement).to_string();
     let (_, binds) = shown.split_once("binds: [").unwrap();
-    let binds: Vec<_> = binds.split(", ").collect();
-    [binds[2], binds[6], binds[3]].map(|bind| bind.parse().unwrap())
+    let (_, setting) = binds.split_once("diesel_counters.slot_").unwrap();
+    let (setting, _) = setting.split_once('"').unwrap();
+    let numbers = setting.split('_').map(|number| number.parse().unwrap());
+    let numbers: Vec<i16> = numbers.collect();
+    [numbers[0], numbers[1], numbers[3]]
 }

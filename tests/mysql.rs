@@ -46,20 +46,13 @@ pub const STATEMENTS_OF_ANY: usize = 9;
 
 /// Ends all connections to the database but this one.
 pub fn kill_others(conn: &mut Conn) {
-    #[derive(QueryableByName)]
-    struct Connection {
-        #[diesel(sql_type = diesel::sql_types::BigInt)]
-        number: i64,
-    }
-    let others: Vec<Connection> = diesel::sql_query(
-        "SELECT CAST(id AS SIGNED) AS number FROM information_schema.processlist
+    let others = sql::<BigInt>(
+        "CAST(id AS SIGNED) FROM information_schema.processlist
          WHERE db = DATABASE() AND id <> CONNECTION_ID()",
-    )
-    .load(conn)
-    .unwrap();
-    for other in others {
+    );
+    for other in diesel::select(others).load::<i64>(conn).unwrap() {
         // One that has gone meanwhile is as good.
-        let _ = diesel::sql_query(format!("KILL {}", other.number)).execute(conn);
+        let _ = diesel::sql_query(format!("KILL {other}")).execute(conn);
     }
 }
 

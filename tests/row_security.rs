@@ -14,9 +14,9 @@ use diesel_counters_tests::schema::{articles, comments};
 use crate::behaviour::{article, comments_by_article, count_on, day};
 use crate::{Conn, TestDatabase};
 
-/// A connection as the owner of the tables, who is no superuser. These statements make the policies.
+/// A connection as the owner of the tables, who is no superuser. `policies` are those of the table `secured`.
 /// Article 1 has three comments, which are counted, and six views.
-fn as_owner(policies: &str) -> (Conn, TestDatabase) {
+fn as_owner(secured: &str, policies: &str) -> (Conn, TestDatabase) {
     let database = TestDatabase::with_tables();
     let mut conn = database.connect();
     for _ in 0..3 {
@@ -36,7 +36,9 @@ fn as_owner(policies: &str) -> (Conn, TestDatabase) {
         let give = format!("ALTER TABLE {table} OWNER TO pg_monitor");
         conn.batch_execute(&give).unwrap();
     }
-    conn.batch_execute(policies).unwrap();
+    let force = "ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY";
+    let secure = format!("ALTER TABLE {secured} {force}; {policies}");
+    conn.batch_execute(&secure).unwrap();
     conn.batch_execute("SET ROLE pg_monitor").unwrap();
     (conn, database)
 }
@@ -61,8 +63,8 @@ fn row_security(conn: &mut Conn) -> String {
 #[test]
 fn a_recount_of_rows_that_a_policy_hides_is_refused() {
     let (conn, _database) = &mut as_owner(
-        "ALTER TABLE comments ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-         CREATE POLICY own ON comments USING (current_setting('app.user', true) = body)",
+        "comments",
+        "CREATE POLICY own ON comments USING (current_setting('app.user', true) = body)",
     );
     let recount = || recount(commented, comments_by_article());
     let all = |conn: &mut Conn| -> QueryResult<Vec<Drift<i64>>> { recount().execute(conn) };
@@ -100,8 +102,8 @@ fn a_recount_of_rows_that_a_policy_hides_is_refused() {
 #[test]
 fn totals_of_rows_that_a_policy_hides_are_not_copied() {
     let (conn, _database) = &mut as_owner(
-        "ALTER TABLE article_counters ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-         CREATE POLICY own ON article_counters USING (current_setting('app.user', true) = 'me')",
+        "article_counters",
+        "CREATE POLICY own ON article_counters USING (current_setting('app.user', true) = 'me')",
     );
     let result = Article::materialize(views, articles::total_views).execute(conn);
     assert_refuses(result, conn);
@@ -111,8 +113,8 @@ fn totals_of_rows_that_a_policy_hides_are_not_copied() {
 #[test]
 fn a_merge_of_rows_that_a_policy_keeps_from_being_deleted_is_refused() {
     let (conn, _database) = &mut as_owner(
-        "ALTER TABLE article_counters ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-         CREATE POLICY read ON article_counters FOR SELECT USING (true);
+        "article_counters",
+        "CREATE POLICY read ON article_counters FOR SELECT USING (true);
          CREATE POLICY count ON article_counters FOR INSERT WITH CHECK (true);
          CREATE POLICY add ON article_counters FOR UPDATE USING (true)",
     );
@@ -123,8 +125,8 @@ fn a_merge_of_rows_that_a_policy_keeps_from_being_deleted_is_refused() {
 #[test]
 fn what_a_policy_allows_is_counted_read_and_set_under_it() {
     let (conn, _database) = &mut as_owner(
-        "ALTER TABLE article_counters ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-         CREATE POLICY own ON article_counters USING (article_id = 1)",
+        "article_counters",
+        "CREATE POLICY own ON article_counters USING (article_id = 1)",
     );
     article(1).incr_counter(views, conn).unwrap();
     assert_eq!(article(1).counter_value(views, conn), Ok(7));

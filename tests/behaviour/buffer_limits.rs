@@ -9,7 +9,7 @@ use diesel_counters::{BackgroundError, BufferError, Write};
 use diesel_counters_tests::schema::article_counters::views;
 use diesel_counters_tests::schema::page_counters::hits;
 
-use super::buffering::Test;
+use super::buffering::{Buffer, Test};
 use super::{PATIENCE, wait_until};
 
 #[test]
@@ -37,7 +37,15 @@ mod forks {
         fn _exit(status: i32) -> !;
     }
 
-    fn status_of(child: i32) -> i32 {
+    /// Runs this in a fork, and returns its status. It allocates nothing that another thread may have locked.
+    fn in_a_fork(run: impl FnOnce() -> i32) -> i32 {
+        // SAFETY: the child only runs this, which waits for no lock of another thread.
+        let child = unsafe { fork() };
+        if child == 0 {
+            let status = run();
+            // SAFETY: nothing else of the parent is dropped.
+            unsafe { _exit(status) };
+        }
         let mut status = 0;
         // SAFETY: the child is this process's own.
         assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
@@ -49,17 +57,12 @@ mod forks {
         let buffer = test.buffer();
         buffer.count(increment(views).of(1_i64)).unwrap();
         let count = || buffer.count(increment(views).of(id));
-        // SAFETY: the child only counts, and allocates nothing that another thread may have locked.
-        let child = unsafe { fork() };
-        if child == 0 {
+        let failed = in_a_fork(|| {
             let first = count();
             let failed = (0..200).filter(|_| count() == Err(BufferError::Forked));
             let most = failed.count() > 100;
-            let failed = i32::from(first.is_err()) + 2 * i32::from(most);
-            // SAFETY: nothing of the parent is dropped.
-            unsafe { _exit(failed) };
-        }
-        let failed = status_of(child);
+            i32::from(first.is_err()) + 2 * i32::from(most)
+        });
         assert_eq!(test.flush(&buffer).written, 1);
         (failed & 1 != 0, failed & 2 != 0)
     }
@@ -76,23 +79,22 @@ mod forks {
     #[test]
     fn a_fork_writes_nothing_and_says_so() {
         let mut test = Test::new();
-        let buffer = test.buffer();
-        buffer.count(increment(views).of(1_i64)).unwrap();
-        // SAFETY: the child only flushes, stops and drops, which waits for no lock of another thread.
-        let child = unsafe { fork() };
-        if child == 0 {
+        let mut buffer = Some(test.buffer());
+        let count = |buffer: &Buffer| buffer.count(increment(views).of(1_i64)).unwrap();
+        buffer.iter().for_each(count);
+        let status = in_a_fork(|| {
+            let buffer = buffer.take().unwrap();
             let write = buffer.flush();
             let is_refused = matches!(write.error, Some(BackgroundError::Forked));
             let is_pending = (write.written, write.pending) == (0, 1);
             let last = buffer.stop();
             let is_refused = is_refused && last.error.is_some() && last.written == 0;
             drop(buffer);
-            // SAFETY: nothing else of the parent is dropped.
-            unsafe { _exit(i32::from(is_refused) + 2 * i32::from(is_pending)) };
-        }
-        assert_eq!(status_of(child), 3);
+            i32::from(is_refused) + 2 * i32::from(is_pending)
+        });
+        assert_eq!(status, 3);
         assert_eq!(test.views(1), 0);
-        assert_eq!(test.flush(&buffer).written, 1);
+        assert_eq!(test.flush(&buffer.unwrap()).written, 1);
     }
 }
 

@@ -12,10 +12,7 @@ use super::day;
 use crate::{CASED, CASELESS, Conn, TestDatabase};
 
 table! {
-    uses (id) {
-        id -> BigInt,
-        path -> Text,
-    }
+    uses (id) { id -> BigInt, path -> Text }
 }
 
 /// A database with a table of counters whose keys are texts of this type.

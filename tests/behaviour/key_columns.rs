@@ -14,18 +14,11 @@ use diesel_counters_tests::schema::articles;
 use crate::{CASED, Conn, HAS_SLOTS, IS_MYSQL, TestDatabase};
 
 diesel::table! {
-    crates (id) {
-        id -> Integer,
-        total_downloads -> BigInt,
-    }
+    crates (id) { id -> Integer, total_downloads -> BigInt }
 }
 
 diesel::table! {
-    versions (crate_id, number) {
-        crate_id -> Integer,
-        number -> Text,
-        total_downloads -> BigInt,
-    }
+    versions (crate_id, number) { crate_id -> Integer, number -> Text, total_downloads -> BigInt }
 }
 
 counter_table!(version_counters (crate_id -> Integer, number -> Text) (downloads, failures) {
@@ -38,11 +31,7 @@ counter_table!(#[sql_name = "version_counters"] crate_counters (crate_id -> Inte
     (downloads) { parent = crates::id });
 
 diesel::table! {
-    reactions (id) {
-        id -> BigInt,
-        article_id -> BigInt,
-        emoji -> Text,
-    }
+    reactions (id) { id -> BigInt, article_id -> BigInt, emoji -> Text }
 }
 
 counter_table!(reaction_counters (article_id -> BigInt, emoji -> Text) (given));

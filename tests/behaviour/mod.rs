@@ -155,18 +155,16 @@ pub fn day(year: i32, month: u32, day: u32) -> chrono::NaiveDate {
     chrono::NaiveDate::from_ymd_opt(year, month, day).unwrap()
 }
 
-/// Waits until it is so, and says whether it ever was.
-pub fn wait_until(mut it_is_so: impl FnMut() -> bool) -> bool {
+/// Waits until `condition` holds. Returns `false` after [`PATIENCE`].
+pub fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
-    loop {
-        if it_is_so() {
-            return true;
-        }
+    while !condition() {
         if begun.elapsed() > PATIENCE {
             return false;
         }
         thread::sleep(Duration::from_millis(5));
     }
+    true
 }
 
 fn utc_today() -> chrono::NaiveDate {

@@ -33,12 +33,9 @@ fn counted_on_both() -> (Conn, TestDatabase, Article) {
             for on in [day(2026, 1, 3), day(2026, 1, 5), day(2026, 3, 1)] {
                 count_on(1, on, 10, &mut conn);
             }
-            let one_slot = Slot::Partition {
-                index: index + 2,
-                of: 32,
-            };
+            let index = index + 2;
             let count = increment(views).of(1_i64).on(day(2026, 1, 3));
-            let late = count.slot(one_slot);
+            let late = count.slot(Slot::Partition { index, of: 32 });
             late.execute(&mut conn).unwrap();
         });
     }
@@ -142,12 +139,10 @@ fn after_partitions_are_given_up_a_merge_takes_the_rows_of_all_of_them() {
     for folds in [false, true] {
         let (conn, _database, article) = &mut TestDatabase::with_connection();
         let merge = |conn: &mut Conn| {
-            let before = day(2026, 4, 1);
+            let (table, before) = (article_counters::table, day(2026, 4, 1));
             match folds {
-                false => compact(article_counters::table)
-                    .before(before)
-                    .execute(conn),
-                true => fold(article_counters::table).before(before).execute(conn),
+                false => compact(table).before(before).execute(conn),
+                true => fold(table).before(before).execute(conn),
             }
         };
         for index in 0..3 {

@@ -82,12 +82,7 @@ fn the_source_may_be_any_query_and_a_dry_run_changes_nothing() {
 }
 
 table! {
-    downloads (id) {
-        id -> BigInt,
-        article_id -> BigInt,
-        at -> Timestamp,
-        pages -> BigInt,
-    }
+    downloads (id) { id -> BigInt, article_id -> BigInt, at -> Timestamp, pages -> BigInt }
 }
 
 /// Of article 1 there are two downloads on the 2nd of March 2026 and one on the 4th, of

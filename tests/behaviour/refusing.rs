@@ -13,37 +13,11 @@ use super::buffering::{Buffer, Test};
 use super::{insert_articles, wait_until};
 use crate::Conn;
 
-/// Counts articles 100 and up, of which each fifth one exists.
-fn count_articles(number: i64, buffer: &Buffer, conn: &mut Conn) {
-    let ids = 100..100 + number;
-    insert_articles(ids.clone().filter(|id| id % 5 == 0), conn);
-    for id in ids {
-        let count = increment(views).of(id).by(id % 7 + 1);
-        buffer.count(count).unwrap();
-    }
-}
-
 fn refused(write: &Write) -> Vec<i64> {
     let refused = write.refused.iter();
     let mut keys: Vec<i64> = refused.map(|row| row.key.parse().unwrap()).collect();
     keys.sort();
     keys
-}
-
-#[test]
-fn many_refused_keys_keep_back_no_others() {
-    let mut test = Test::new();
-    let buffer = test.buffer();
-    count_articles(300, &buffer, &mut test.conn);
-    let write = test.flush(&buffer);
-    assert!(write.error.is_none(), "{write}");
-    assert_eq!((write.written, write.pending), (60, 0), "{write}");
-    let ids = 100..400;
-    let of_none: Vec<_> = ids.clone().filter(|id| id % 5 != 0).collect();
-    assert_eq!(refused(&write), of_none);
-    for id in ids.filter(|id| id % 5 == 0) {
-        assert_eq!(test.views(id), id % 7 + 1);
-    }
 }
 
 /// A trigger of the application that fails in its language for positive counts of article 2, and for

@@ -144,10 +144,7 @@ fn totals_can_be_calculated_with() {
 #[test]
 fn a_total_may_be_of_a_key_that_can_be_null() {
     diesel::table! {
-        replies (id) {
-            id -> BigInt,
-            article_id -> Nullable<BigInt>,
-        }
+        replies (id) { id -> BigInt, article_id -> Nullable<BigInt> }
     }
     let (conn, _database) = &mut counted();
     conn.batch_execute(

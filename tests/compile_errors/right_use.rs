@@ -36,10 +36,7 @@ mod a_column_named_total {
 
     mod schema {
         diesel::table! {
-            orders (id) {
-                id -> BigInt,
-                total -> BigInt,
-            }
+            orders (id) { id -> BigInt, total -> BigInt }
         }
     }
     use schema::orders::dsl::*;

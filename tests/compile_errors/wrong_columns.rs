@@ -18,9 +18,7 @@ diesel::table! {
 diesel_counters::counter_table!(reaction_counters);
 
 diesel::table! {
-    articles (id) {
-        id -> BigInt,
-    }
+    articles (id) { id -> BigInt }
 }
 
 use reaction_counters::given;

@@ -27,10 +27,7 @@ diesel::table! {
 diesel_counters::counter_table!(user_counters);
 
 diesel::table! {
-    articles (id) {
-        id -> BigInt,
-        views -> BigInt,
-    }
+    articles (id) { id -> BigInt, views -> BigInt }
 }
 
 #[derive(HasCounters)]

@@ -1,17 +1,11 @@
 //! What `counter_table!` accepts, and the compiler does not.
 
 diesel::table! {
-    users (id) {
-        id -> Text,
-    }
+    users (id) { id -> Text }
 }
 
 diesel::table! {
-    site_counters (day, slot) {
-        day -> Date,
-        slot -> SmallInt,
-        hits -> BigInt,
-    }
+    site_counters (day, slot) { day -> Date, slot -> SmallInt, hits -> BigInt }
 }
 
 macro_rules! article_counters {
