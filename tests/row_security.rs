@@ -9,9 +9,9 @@ use diesel_counters::dsl::{compact, delete_counters, recount, set_counter};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, comments as commented, views};
-use diesel_counters_tests::schema::{articles, comments};
+use diesel_counters_tests::schema::articles;
 
-use crate::behaviour::{article, comments_by_article, count_on, day};
+use crate::behaviour::{article, comments_by_article, count_on, day, insert_comment};
 use crate::{Conn, TestDatabase};
 
 /// A connection as the owner of the tables, who is no superuser. `policies` are those of the table `secured`.
@@ -20,11 +20,8 @@ fn as_owner(secured: &str, policies: &str) -> (Conn, TestDatabase) {
     let database = TestDatabase::with_tables();
     let mut conn = database.connect();
     for _ in 0..3 {
-        diesel::insert_into(comments::table)
-            .values((comments::article_id.eq(1), comments::body.eq("Nice.")))
-            .counting(increment(commented).of(1_i64))
-            .execute(&mut conn)
-            .unwrap();
+        insert_comment(1, "Nice.", &mut conn).unwrap();
+        article(1).incr_counter(commented, &mut conn).unwrap();
         for on in [1, 2] {
             count_on(1, day(2026, 1, on), 1, &mut conn);
         }

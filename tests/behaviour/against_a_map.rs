@@ -372,14 +372,9 @@ macro_rules! keys {
                         }
                         Operation::AddFact { of, on, n } => {
                             let number: i64 = facts::table.count().get_result(conn)?;
-                            let inserted = diesel::insert_into(facts::table)
-                                .values((
-                                    facts::number.eq(number),
-                                    facts::thing.eq(key(of)),
-                                    facts::day.eq(on),
-                                    facts::n.eq(n),
-                                ))
-                                .execute(conn)?;
+                            let fact = (facts::thing.eq(key(of)), facts::day.eq(on), facts::n.eq(n));
+                            let insert = diesel::insert_into(facts::table);
+                            let inserted = insert.values((facts::number.eq(number), fact)).execute(conn)?;
                             Ok(one(inserted as i64))
                         }
                         Operation::Recount { of, by_day } => {
@@ -404,7 +399,9 @@ macro_rules! keys {
                             Ok(rows.collect())
                         }
                         Operation::Delete(of) => {
-                            Ok(one(delete_counters(thing_counters::table).of(&Model { id: key(of) }).execute(conn)? as i64))
+                            let model = Model { id: key(of) };
+                            let delete = delete_counters(thing_counters::table).of(&model);
+                            Ok(one(delete.execute(conn)? as i64))
                         }
                         Operation::DeleteMany(of) => {
                             let keys: Vec<$Key> = of.into_iter().map(key).collect();
@@ -475,12 +472,9 @@ macro_rules! keys {
                         }
                         Read::Totals(above, days) => {
                             let total = total(views).between(days);
-                            let rows: Vec<($Key, i64)> = things::table
-                                .select((things::id, total))
-                                .filter(total.gt(above))
-                                .order((total.desc(), things::id))
-                                .load(conn)?;
-                            let rows = rows.into_iter();
+                            let rows = things::table.select((things::id, total)).filter(total.gt(above));
+                            let rows = rows.order((total.desc(), things::id));
+                            let rows = rows.load::<($Key, i64)>(conn)?.into_iter();
                             Ok(rows.map(|(key, n)| (number_of(&key), None, vec![n])).collect())
                         }
                     })

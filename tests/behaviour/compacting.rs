@@ -67,14 +67,10 @@ fn it_works_in_batches_and_stops_between_them() {
     let found = compact(article_counters::table).dry_run(conn).unwrap();
     assert_eq!((found.merged, found.left), (0, 14));
     let batches = AtomicUsize::new(0);
-    let stopped = compact(article_counters::table)
-        .batch(2)
-        .on_progress(|_| {
-            batches.fetch_add(1, Relaxed);
-        })
-        .stop_when(|| batches.load(Relaxed) == 2)
-        .execute(conn)
-        .unwrap();
+    let merge = compact(article_counters::table).batch(2);
+    let merge = merge.on_progress(|_| _ = batches.fetch_add(1, Relaxed));
+    let merge = merge.stop_when(|| batches.load(Relaxed) == 2);
+    let stopped = merge.execute(conn).unwrap();
     assert_eq!((stopped.merged, stopped.left), (4, 10));
     let mut seen = Vec::new();
     let merge = compact(article_counters::table).batch(5);
@@ -263,8 +259,8 @@ fn the_lock_of_a_merge_is_of_the_table_in_the_database() {
 fn a_panic_leaves_no_lock_behind() {
     let (conn, database, article) = &mut with_slots(2);
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        compact(article_counters::table)
-            .batch(2)
+        let merge = compact(article_counters::table).batch(2);
+        merge
             .on_progress(|_| panic!("so says the test"))
             .execute(conn)
     }));

@@ -209,11 +209,10 @@ fn it_survives_connections_that_are_killed() {
 fn its_own_merges_may_be_told_to_stop_too() {
     let (conn, database, article) = &mut with_slots(3);
     let (said, runs) = channel();
-    let _compactor = compactor(database)
-        .merge(|| compact(article_counters::table).batch(1).stop_when(|| true))
-        .on_run(move |run| said.send(run.to_string()).unwrap())
-        .start()
-        .unwrap();
+    let stopped = || compact(article_counters::table).batch(1).stop_when(|| true);
+    let builder = compactor(database).merge(stopped);
+    let builder = builder.on_run(move |run| said.send(run.to_string()).unwrap());
+    let _compactor = builder.start().unwrap();
     let said = runs.recv_timeout(PATIENCE).unwrap();
     let merged_none = "article_counters: 0 rows merged";
     assert!(said.starts_with(merged_none), "{said}");
@@ -286,12 +285,9 @@ fn any_number_of_days_can_be_kept() {
             insert_row(1, today - chrono::Days::new(ago), 0, (1, 0, 0), &mut conn);
         }
         let (said, runs) = channel();
-        let compactor = compactor(&database)
-            .fold(article_counters::table, Period::Total, days)
-            .every(Duration::MAX)
-            .on_run(move |run| said.send(run.to_string()).unwrap())
-            .start()
-            .unwrap();
+        let builder = compactor(&database).fold(article_counters::table, Period::Total, days);
+        let builder = builder.on_run(move |run| said.send(run.to_string()).unwrap());
+        let compactor = builder.every(Duration::MAX).start().unwrap();
         let run = runs.recv_timeout(PATIENCE).unwrap();
         drop(compactor);
         assert!(run.contains(&format!(" {folded} rows merged")), "{run}");

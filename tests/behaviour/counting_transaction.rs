@@ -126,16 +126,15 @@ fn rows_are_written_by_table_and_day_and_key() {
 fn the_settings_of_an_increment_hold() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let slot = Slot::Partition { index: 3, of: 32 };
-    let counted = with_default_slot(slot, || {
-        counting_transaction(&mut conn, |tx| {
+    with_default_slot(slot, || {
+        statements(&mut conn, |tx| {
             tx.count(increment(views).of(1).on(day(2026, 1, 2)));
             tx.count(increment(views).of(1).on(day(2026, 1, 2)).by(2));
             tx.count(increment(weekly_counters::views).of(1));
             tx.count(increment(timeless_counters::views).of(1));
-            QueryResult::Ok(())
+            Ok(())
         })
     });
-    counted.unwrap();
     let rows = rows(&article(1), &mut conn);
     let written = Vec::from_iter(rows.iter().map(|row| (row.day, row.slot, row.views)));
     let days = [day(1970, 1, 1), day(2026, 1, 2), day(2026, 12, 28)];

@@ -81,15 +81,14 @@ impl TestDatabase {
 
     /// For `&mut`, so that the connection is closed before the database is dropped.
     pub fn with_connection() -> (Conn, Self, Article) {
-        let (database, conn, article) = Self::with_article();
-        (conn, database, article)
+        let database = Self::with_tables();
+        (database.connect(), database, article(1))
     }
 
     /// A connection to a database of its own, and article 1.
     fn with_article() -> (Self, Conn, Article) {
-        let database = Self::with_tables();
-        let conn = database.connect();
-        (database, conn, article(1))
+        let (conn, database, article) = Self::with_connection();
+        (database, conn, article)
     }
 }
 
@@ -103,9 +102,9 @@ pub fn article(id: i64) -> Article {
 fn insert_articles(ids: impl Iterator<Item = i64>, conn: &mut Conn) {
     let rows: Vec<_> = ids.map(|id| format!("({id}, '')")).collect();
     for some in rows.chunks(5_000) {
-        let insert = "INSERT INTO articles (id, title) VALUES";
-        let insert = format!("{insert} {}", some.join(", "));
-        conn.batch_execute(&insert).unwrap();
+        let insert = "INSERT INTO articles (id, title) VALUES ";
+        conn.batch_execute(&(insert.to_owned() + &some.join(", ")))
+            .unwrap();
     }
 }
 
@@ -122,19 +121,17 @@ pub fn views_on(id: i64, on: chrono::NaiveDate, conn: &mut Conn) -> QueryResult<
 }
 
 pub fn insert_comment(id: i64, body: &str, conn: &mut Conn) -> QueryResult<usize> {
+    let row = (comments::article_id.eq(id), comments::body.eq(body));
     diesel::insert_into(comments::table)
-        .values((comments::article_id.eq(id), comments::body.eq(body)))
+        .values(row)
         .execute(conn)
 }
 
 /// The article's rows, by day and slot.
 fn rows(of: &Article, conn: &mut Conn) -> Vec<Row> {
-    article_counters::table
-        .filter(article_counters::article_id.eq(of.id))
-        .order((article_counters::day, article_counters::slot))
-        .select(Row::as_select())
-        .load(conn)
-        .unwrap()
+    let rows = article_counters::table.filter(article_counters::article_id.eq(of.id));
+    let rows = rows.order((article_counters::day, article_counters::slot));
+    rows.select(Row::as_select()).load(conn).unwrap()
 }
 
 /// How many comments each article has.

@@ -87,12 +87,9 @@ macro_rules! each_operation_is_right {
             assert_eq!(one.counter_value((count, wanted_0), conn), Ok((100, 1)));
             let found = Model::counter_values([&one, &two], count, conn)?;
             assert_eq!(found, [100, 200]);
-            let totals: Vec<(i64, i64)> = $models::table
-                .select(($models::id, total(count)))
-                .filter(total(count).gt(1))
-                .order(total(count).desc())
-                .load(conn)?;
-            assert_eq!(totals, [(2, 200), (1, 100)]);
+            let totals = $models::table.select(($models::id, total(count)));
+            let totals = totals.filter(total(count).gt(1)).order(total(count).desc());
+            assert_eq!(totals.load::<(i64, i64)>(conn)?, [(2, 200), (1, 100)]);
             let of_rows = $source::table
                 .select(total(count).of($source::entity))
                 .order($source::id);

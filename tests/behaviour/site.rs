@@ -23,10 +23,8 @@ fn a_site_is_counted_and_read_as_any_model_is() {
         increment(hits).on(on).by(n).execute(conn).unwrap();
     }
     assert_eq!(Site.counter_value((hits, errors), conn), Ok((1112, 2)));
-    assert_eq!(
-        counter_value(hits).of(&Site).on(first).get_result(conn),
-        Ok(100)
-    );
+    let on_first = counter_value(hits).of(&Site).on(first);
+    assert_eq!(on_first.get_result(conn), Ok(100));
     let between = Site.counter_value_between(hits, ..=third, conn);
     assert_eq!(between, Ok(1100));
     assert_eq!(counter_value(hits).get_result::<i64>(conn), Ok(1112));
@@ -46,9 +44,8 @@ fn a_sites_counters_are_put_right_as_any_models_are() {
     assert_eq!(set_counter(errors).to(7).execute(conn), Ok(1));
     assert_eq!(Site.counter_value((hits, errors), conn), Ok((50, 7)));
 
-    for body in ["one", "two"] {
-        insert_comment(1, body, conn).unwrap();
-    }
+    insert_comment(1, "one", conn).unwrap();
+    insert_comment(1, "two", conn).unwrap();
     let source = comments::table.select(count_star());
     let corrected = recount(hits, source).of(&Site);
     assert_eq!(added(corrected.execute::<(), _>(conn)), Ok(-48));

@@ -31,7 +31,7 @@ fn claimed(database: &TestDatabase) -> Conn {
 /// The slot that this connection counts in.
 fn slot_of(conn: &mut Conn) -> i16 {
     conn.test_transaction::<_, Error, _>(|conn| {
-        diesel::delete(diesel_counters_tests::schema::article_counters::table).execute(conn)?;
+        diesel::delete(article_counters::table).execute(conn)?;
         ARTICLE.incr_counter(busy_counters::views, conn)?;
         Ok(rows(&article(1), conn)[0].slot)
     })
@@ -93,11 +93,10 @@ fn a_slot_is_free_again_when_its_connection_is_gone() {
 #[test]
 fn the_connections_of_a_pool_claim_their_slots() {
     let database = TestDatabase::with_tables();
-    let pool = Pool::builder()
-        .max_size(4)
-        .connection_customizer(Box::new(ClaimSlots))
-        .build(ConnectionManager::<Conn>::new(database.url()))
-        .unwrap();
+    let pool = Pool::builder().max_size(4);
+    let pool = pool.connection_customizer(Box::new(ClaimSlots));
+    let manager = ConnectionManager::<Conn>::new(database.url());
+    let pool = pool.build(manager).unwrap();
     let mut connections = [(); 4].map(|()| pool.get().unwrap());
     for conn in &mut connections {
         assert_eq!(has_claimed(conn), HAS_SLOTS);
@@ -109,10 +108,10 @@ fn the_connections_of_a_pool_claim_their_slots() {
 
 #[test]
 fn a_random_slot_claims_nothing() {
-    let (_database, mut conn, _article) = TestDatabase::with_article();
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
     let random = increment(busy_counters::views).of(1_i64).slot(Slot::Random);
-    random.execute(&mut conn).unwrap();
-    assert!(!has_claimed(&mut conn));
+    random.execute(conn).unwrap();
+    assert!(!has_claimed(conn));
 }
 
 diesel_counters_tests::article_counters!(lonely_counters (views) { slots = 1 });

@@ -128,13 +128,11 @@ pub fn run(args: &Regions) -> Result<(String, Option<String>)> {
 
 impl std::fmt::Display for Checker<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let count = |of: &AtomicU64| of.load(Relaxed);
+        let counts = [&self.transactions, &self.retries, &self.lost];
+        let [operations, retries, lost] = counts.map(|of| of.load(Relaxed));
         write!(
             f,
-            "{} operations, {} retries, {} answers lost",
-            count(&self.transactions),
-            count(&self.retries),
-            count(&self.lost)
+            "{operations} operations, {retries} retries, {lost} answers lost"
         )
     }
 }
@@ -400,18 +398,15 @@ fn count_views(id: i64, article: i64, amount: i64, conn: &mut PgConnection) -> Q
         counted::day.eq(day(0)),
         counted::views.eq(amount),
     );
-    diesel::insert_into(counted::table)
-        .values(row)
-        .execute(conn)
-        .map(drop)
+    let insert = diesel::insert_into(counted::table).values(row);
+    insert.execute(conn).map(drop)
 }
 
 /// A transaction arrives as a whole, so that no node ever sees rows and counts that differ.
 fn refuse_drift(node: usize, is_wrong: bool, drift: &dyn std::fmt::Debug) -> Result<(), Failed> {
-    match is_wrong {
-        true => Err(Failed::Wrong(format!(
-            "node {node}: a recount has found {drift:?}"
-        ))),
-        false => Ok(()),
+    if !is_wrong {
+        return Ok(());
     }
+    let wrong = format!("node {node}: a recount has found {drift:?}");
+    Err(Failed::Wrong(wrong))
 }
