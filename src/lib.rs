@@ -33,9 +33,6 @@
 //! `diesel print-schema` prints, and [`counter_table!`] declares it. The repository has a reference
 //! migration for each database, in `migrations/`.
 //!
-//! The column identifies the table, so a counter of another model does not compile, and one
-//! statement can increment several counters of an entity.
-//!
 //! # Writing
 //!
 //! [Derive](derive@HasCounters) [`HasCounters`](trait@HasCounters) on a model. It then has methods such

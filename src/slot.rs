@@ -50,9 +50,6 @@ pub enum Slot {
     /// Set the same `index` in all processes that write to the same node, and the same `of` on all
     /// nodes. A partition has the slots `index + 1`, `index + 1 + of`, and so on: as many as its node
     /// has connections that count. Its merged rows are in slot `-index`.
-    ///
-    /// [The guide](https://docs.rs/crate/diesel_counters/latest/source/docs/nodes.md) has a
-    /// program, and says how to add nodes.
     Partition {
         /// The share, from 0 to `of - 1`.
         index: u16,
@@ -253,8 +250,7 @@ impl SlotRange {
 
     /// The setting of a PostgreSQL session whose length is the session's slot of these.
     pub(crate) fn setting(&self) -> &str {
-        let Partition { index, of, .. } = self.partition;
-        let (first, count) = (self.first, self.count);
+        let (first, count, Partition { index, of, .. }) = (self.first, self.count, self.partition);
         let setting = || format!("diesel_counters.slot_{first}_{count}_{index}_{of}");
         self.setting.get_or_init(setting)
     }

@@ -141,7 +141,6 @@ where
         let end = first + rows::in_one_insert::<Conn::Backend>(number - first);
         execute(conn, |db| {
             let added = db.on_conflict_add(&shape.key, counters);
-            // If it is one slot, the number of the connection does not matter.
             let is_one = slots.count == 1 && db != Dialect::Sqlite;
             let slot = |is_first| match (is_one, is_first) {
                 (true, true) => db.own_slot(&slots.partition, &slots.first),

@@ -113,20 +113,17 @@ const POSTGRES_CLAIMED: &str = "COALESCE(\
     FROM (SELECT generate_series(0, 32766) AS number) AS numbers \
     WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1))";
 
-/// A query that makes the setting `?`, whose name has the numbers of a [`SlotRange`], and returns no row.
-/// Only the first statement of a session runs it. `ts_rewrite` runs the text of a query: each statement would
+/// A query that makes the setting `?` and returns no row. The name ends in the first slot, the number of
+/// slots, and the partition's numbers. Only the first statement of a session runs it. `ts_rewrite` runs the text of a query: each statement would
 /// initialize the plan of a subquery. Any text has a length, whoever has set it.
 static POSTGRES_MAKE_SETTING: LazyLock<String> = LazyLock::new(|| {
     format!(
         "$make$SELECT CAST('' AS tsquery), CAST('' AS tsquery) \
-         FROM (SELECT CAST(split_part('?', '_', 3) AS INTEGER) AS first, \
-         CAST(split_part('?', '_', 4) AS INTEGER) AS count, \
-         CAST(split_part('?', '_', 5) AS INTEGER) AS index, \
-         CAST(split_part('?', '_', 6) AS INTEGER) AS parts) AS slots \
-         WHERE set_config('?', repeat('x', first + parts * (\
-         CASE WHEN {POSTGRES_PARTITION} <> (index, parts) THEN {POSTGRES_OTHER_PARTITION} \
-         WHEN count > 1 THEN COALESCE({POSTGRES_CLAIMED}, pg_backend_pid()) ELSE 0 END % count)), false) \
-         IS NULL$make$"
+         FROM CAST(string_to_array(split_part('?', 'slot_', 2), '_') AS INTEGER[]) AS slot \
+         WHERE set_config('?', repeat('x', slot[1] + slot[4] * (\
+         CASE WHEN {POSTGRES_PARTITION} <> (slot[3], slot[4]) THEN {POSTGRES_OTHER_PARTITION} \
+         WHEN slot[2] > 1 THEN COALESCE({POSTGRES_CLAIMED}, pg_backend_pid()) ELSE 0 END \
+         % slot[2])), false) IS NULL$make$"
     )
 });
 
@@ -137,8 +134,7 @@ const MYSQL_NUMBER_OR_ID: &str =
 
 /// Claims the least number that no other session of the database has. It is a recursion, because
 /// a `WHERE` could lock all numbers before a `LIMIT` ends the query. MySQL and MariaDB end a
-/// recursion after 1,000 steps by default. The names of the locks are made as in
-/// [`session_lock`](Dialect::session_lock).
+/// recursion after 1,000 steps by default. The names are as in [`session_lock`](Dialect::session_lock).
 const MYSQL_CLAIM: &str = "\
     (WITH RECURSIVE diesel_counters_numbers (number, claimed) AS (\
     SELECT 0, GET_LOCK(CONVERT(SHA2(CONVERT(CONCAT_WS(\
