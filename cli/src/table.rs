@@ -50,7 +50,7 @@ pub struct Column {
     pub loose_collation: Option<String>,
     /// The schema of `=` for its type on PostgreSQL, if that is not the server's own.
     pub equals_in: Option<String>,
-    /// Computed whenever it is read, on PostgreSQL.
+    /// Computed whenever it is read. Not known on SQLite.
     pub not_stored: bool,
     pub comment: Option<String>,
     /// The column that a foreign key of this column alone refers to.

@@ -247,16 +247,18 @@ mod triggers {
         for [foreign_key, why] in table_of(
             "
             (article_id) REFERENCES articles (id) ON UPDATE CASCADE         | has ON UPDATE CASCADE
-            (article_id, user_id) REFERENCES pairs (a, b) ON DELETE CASCADE | has several columns",
+            (article_id, user_id) REFERENCES pairs (a, b) ON DELETE CASCADE | has several columns
+            (user_id) REFERENCES users (id) ON DELETE SET NULL              | is a virtual generated column",
         ) {
             let database = tables(true);
             database.execute(&format!(
                 "CREATE TABLE pairs (a BIGINT, b BIGINT, PRIMARY KEY (a, b));
                  DROP TABLE article_likes;
                  CREATE TABLE article_likes (id BIGINT PRIMARY KEY, article_id BIGINT, user_id BIGINT,
+                     liked BIGINT GENERATED ALWAYS AS (COALESCE(user_id, article_id)) VIRTUAL,
                      FOREIGN KEY {foreign_key})"
             ));
-            let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
+            let (ran, _) = generate(&database, &[&LIKES_OF_ARTICLES[..], &["--when", "liked"]].concat());
             ran.fails(why);
         }
     }

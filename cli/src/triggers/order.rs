@@ -7,9 +7,10 @@ use anyhow::{Result, bail};
 use diesel_counters::Dialect;
 
 use super::counting::Counting;
+use super::mysql::refuse_own_table;
 use super::target::Target;
 use crate::catalogue::Table;
-use crate::database::Joined;
+use crate::database::{Joined, MYSQL};
 
 /// One statement locks a row of the first table, and then one of the second.
 struct Before<'c> {
@@ -23,11 +24,14 @@ struct Before<'c> {
 ///
 /// # Errors
 ///
-/// If there is no such order.
+/// If there is no such order, or if a trigger of MySQL would change its own table.
 pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
     let mut tables: Vec<&Table> = Vec::new();
     let mut before: Vec<Before> = Vec::new();
     for counting in all {
+        if counting.database == MYSQL {
+            refuse_own_table(counting, all)?;
+        }
         let rows = &counting.rows;
         let mut locked = Vec::new();
         lock(rows, None, all, &[], &mut locked);
@@ -99,9 +103,27 @@ fn lock<'c>(
                 .is_none_or(|names| columns.any(|column| names.iter().any(|name| name == column)))
         };
         for target in counting.targets.iter().filter(is_changed) {
-            lock(&target.table, Some(&target.names), all, within, locked);
+            change(target, all, within, locked);
         }
     }
+}
+
+/// Adds the tables whose rows are locked when a trigger counts in a target. A counter table gets new rows, too.
+fn change<'c>(
+    target: &'c Target,
+    all: &[&'c Counting],
+    within: &[&'c Table],
+    locked: &mut Vec<&'c Table>,
+) {
+    let names = target.slots.is_none().then_some(&*target.names);
+    lock(&target.table, names, all, within, locked);
+}
+
+/// The tables that are changed when a trigger counts in a target.
+pub fn changed_with<'c>(target: &'c Target, all: &[&'c Counting]) -> Vec<&'c Table> {
+    let mut changed = Vec::new();
+    change(target, all, &[], &mut changed);
+    changed
 }
 
 fn has(tables: &[&Table], table: &Table) -> bool {

@@ -4,7 +4,7 @@ use crate::behaviour::{Execute, words};
 use diesel::connection::SimpleConnection;
 
 use crate::TestDatabase;
-use crate::behaviour::triggers::{migrate, open, table_of};
+use crate::behaviour::triggers::{create_triggers, generate_triggers, migrate, open, table_of};
 
 /// Both cascades would change the row of the parent that is deleted, in a trigger that the deletion runs.
 #[test]
@@ -61,4 +61,22 @@ fn several_foreign_keys_of_a_parent_with_counters_in_its_columns_are_refused_or_
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The trigger of articles would change pairs, whose trigger would change articles.
+#[test]
+fn a_chain_of_triggers_back_to_the_parent_is_refused() {
+    let database = TestDatabase::create();
+    let of_article = "FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE";
+    database.execute(&format!(
+        "CREATE TABLE articles (id BIGINT PRIMARY KEY, commenters BIGINT NOT NULL DEFAULT 0);
+         CREATE TABLE comments (id BIGINT PRIMARY KEY, article_id BIGINT, user_id BIGINT, {of_article});
+         CREATE TABLE pairs (article_id BIGINT, user_id BIGINT, comments BIGINT NOT NULL DEFAULT 0,
+             PRIMARY KEY (article_id, user_id), {of_article})"
+    ));
+    let comments = "count_comments --rows comments --count article_id,user_id:pairs.comments";
+    create_triggers(&database, comments, &[]);
+    let pairs = "count_pairs --rows pairs --count article_id:articles.commenters";
+    let (ran, _) = generate_triggers(&database, pairs, &["--when", "comments > 0"]);
+    ran.fails("could delete no row of articles");
 }

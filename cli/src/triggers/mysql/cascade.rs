@@ -6,6 +6,7 @@ use super::trigger;
 use crate::catalogue::{Column, Parent};
 use crate::database::{Joined, MYSQL};
 use crate::triggers::counting::Counting;
+use crate::triggers::order::changed_with;
 use crate::triggers::statement::{Rows, in_lines};
 use crate::triggers::target::Target;
 use crate::triggers::trigger::Trigger;
@@ -14,6 +15,21 @@ use crate::triggers::trigger::Trigger;
 /// trigger of the table that it refers to takes them off before. Another one adds those again that
 /// are as they were: a REPLACE can keep them.
 pub fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
+    refuse_own_table(counting, &[counting])?;
+    let mut triggers = Vec::new();
+    for columns in &parents(counting)? {
+        let (column, parent) = columns[0];
+        for (what, event) in [("of", "BEFORE DELETE"), ("after", "AFTER DELETE")] {
+            let what = format!("{what}_{}", column.name);
+            let all = cascade(counting, columns, event);
+            triggers.push(trigger(counting, &what, event, &parent.table, all));
+        }
+    }
+    Ok(triggers)
+}
+
+/// The foreign keys that change counts, by the table that they refer to.
+fn parents(counting: &Counting) -> Result<Vec<Vec<(&Column, &Parent)>>> {
     let mut parents: Vec<Vec<(&Column, &Parent)>> = Vec::new();
     for column in &counting.rows.columns {
         let Some(parent) = column.refers_to.as_ref() else {
@@ -28,37 +44,30 @@ pub fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
             None => parents.push(vec![(column, parent)]),
         }
     }
-    let mut triggers = Vec::new();
-    for columns in &parents {
-        refuse_own_table(counting, columns)?;
-        let (column, parent) = columns[0];
-        for (what, event) in [("of", "BEFORE DELETE"), ("after", "AFTER DELETE")] {
-            let what = format!("{what}_{}", column.name);
-            let all = cascade(counting, columns, event);
-            triggers.push(trigger(counting, &what, event, &parent.table, all));
-        }
-    }
-    Ok(triggers)
+    Ok(parents)
 }
 
-/// Two foreign keys to one table, as of friends: if one row is deleted, the counts of others change, and a
-/// trigger of the table would change the table itself.
-fn refuse_own_table(counting: &Counting, columns: &[(&Column, &Parent)]) -> Result<()> {
-    let mut targets = counting.targets.iter().filter(|target| {
-        target.slots.is_none()
-            && target.table.is_of(columns[0].1)
-            && are_counted(counting, target, columns)
-    });
-    match targets.next() {
-        Some(target) => bail!(
-            "{} refers to {} by several columns, and counts in it: MySQL and MariaDB could delete no row of {1}, \
-             because its trigger would have to change {1} itself. Count in a counter table, or in columns of \
-             a table of their own",
-            counting.rows,
-            target.table
-        ),
-        None => Ok(()),
+/// Refuses a trigger that would change its own table: by two foreign keys to one table, as of friends, or by
+/// the triggers of the counters that it changes.
+pub fn refuse_own_table(counting: &Counting, all: &[&Counting]) -> Result<()> {
+    for columns in parents(counting)? {
+        let targets = counting.targets.iter();
+        let targets = targets.filter(|target| are_counted(counting, target, &columns));
+        for target in targets {
+            let mut changed = changed_with(target, all).into_iter();
+            if let Some(own) = changed.find(|table| table.is_of(columns[0].1)) {
+                bail!(
+                    "MySQL and MariaDB could delete no row of {own}: its trigger would take the rows of {} that \
+                     refer to it off {}.{}, and this would change {own} itself. Instead of in {own}, count in a \
+                     counter table, or in columns of a table of their own",
+                    counting.rows,
+                    target.table,
+                    target.names.join(", ")
+                );
+            }
+        }
     }
+    Ok(())
 }
 
 /// Whether a count depends on what the foreign key of a column does.
@@ -69,6 +78,17 @@ fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bo
             "{rows}.{name} has ON UPDATE {}. MySQL and MariaDB run no triggers for the rows that \
              it changes, so they would not be counted. Remove ON UPDATE {0} first",
             parent.on_update
+        );
+    }
+    let mut columns = rows.columns.iter();
+    let is_changed = parent.updates() || parent.deletes() && !parent.cascades();
+    let is_virtual = |one: &&Column| is_changed && one.not_stored && counting.uses(&one.name);
+    if let Some(one) = columns.find(is_virtual) {
+        bail!(
+            "{rows}.{} is a virtual generated column, and the foreign key of {name} changes rows. MySQL and \
+             MariaDB run no triggers for these rows, so they would not be counted. Make it STORED, or remove \
+             the ON DELETE and ON UPDATE of {name} first",
+            one.name
         );
     }
     let mut targets = counting.targets.iter();

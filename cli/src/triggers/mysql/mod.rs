@@ -14,6 +14,7 @@ use super::trigger::Trigger;
 use crate::catalogue::Table;
 use crate::database::{Joined, MYSQL};
 use cascade::cascades;
+pub use cascade::refuse_own_table;
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
