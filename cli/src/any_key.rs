@@ -60,17 +60,15 @@ impl<const COLUMNS: usize> KeyTypes for AnyTypes<COLUMNS> {
 ///
 /// If the command does not take keys of the type of one of them.
 pub fn set_columns(key: &[Column], database: Database) -> Result<()> {
-    let kinds = key.iter().map(|column| {
+    let kinds = key.iter().map(|Column { sql_type, kind, .. }| {
         use Kind::{BigInt, Binary, Integer, SmallInt, Text, Unsigned, Uuid};
         let sizes = ["int", "bigint"];
-        match database.stored_as(column.kind) {
+        match database.stored_as(*kind) {
             kind @ (SmallInt | Integer | BigInt | Text | Binary) => Ok(kind),
             Uuid if database == POSTGRES => Ok(Uuid),
-            Unsigned if sizes.iter().any(|size| column.sql_type.starts_with(size)) => Ok(Unsigned),
+            Unsigned if sizes.iter().any(|size| sql_type.starts_with(size)) => Ok(Unsigned),
             _ => bail!(
-                "this command does not take keys of the type {}; a program that uses \
-                 diesel_counters can",
-                column.sql_type
+                "this command does not take keys of the type {sql_type}; a program that uses diesel_counters can"
             ),
         }
     });
@@ -165,21 +163,3 @@ impl<const COLUMNS: usize> Values<MultiBackend> for AnyKeys<COLUMNS> {
         unreachable!("a MultiConnection has no arrays")
     }
 }
-
-/// Calls a function with the number of columns of a key, which is a `&[Column]`, and with the
-/// connection: `run::<2>(…, conn)`.
-macro_rules! with_key {
-    ($key:expr, $conn:expr, $run:ident ($($argument:expr),*)) => {{
-        let (key, conn) = ($key, $conn);
-        $crate::any_key::set_columns(key, conn.database())?;
-        match key.len() {
-            0 => $run::<0>($($argument,)* conn),
-            1 => $run::<1>($($argument,)* conn),
-            2 => $run::<2>($($argument,)* conn),
-            3 => $run::<3>($($argument,)* conn),
-            4 => $run::<4>($($argument,)* conn),
-            _ => $run::<5>($($argument,)* conn),
-        }
-    }};
-}
-pub(crate) use with_key;

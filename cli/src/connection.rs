@@ -9,6 +9,8 @@ use diesel::connection::SimpleConnection;
 use diesel::{Connection, ConnectionError};
 use diesel_counters::Dialect;
 
+use crate::database::Joined;
+
 /// A connection to one of the databases that this command is built for.
 #[derive(diesel::MultiConnection)]
 pub enum AnyConnection {
@@ -75,7 +77,11 @@ fn open_any(url: &str) -> Result<AnyConnection> {
         Dialect::MySql => {
             // The client library knows no other scheme.
             let url = url.replacen("mariadb://", "mysql://", 1);
-            if !names_database(&url) {
+            let (_server, path) = url
+                .trim_start_matches("mysql://")
+                .split_once('/')
+                .unwrap_or_default();
+            if path.is_empty() || path.starts_with('?') {
                 bail!("which database of the server? Name it in the URL: mysql://…/DATABASE");
             }
             let timeouts = "SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2";
@@ -88,10 +94,8 @@ fn open_any(url: &str) -> Result<AnyConnection> {
             if !std::path::Path::new(file).is_file() {
                 // It may be another way to connect, with a password: a URL that has lost its
                 // beginning, or libpq's `host=… password=…`.
-                let file = match file.contains(['@', '=']) {
-                    true => String::new(),
-                    false => format!(" {file}"),
-                };
+                let is_secret = file.contains(['@', '=']);
+                let file = if is_secret { "" } else { &*format!(" {file}") };
                 bail!(
                     "there is no file{file}: give the path of an SQLite database, \
                      or a URL that begins with postgres:// or mysql://"
@@ -132,15 +136,14 @@ fn open<C: Connection>(url: &str, timeouts: &str) -> Result<C> {
 fn refuse_pooler(url: &str) -> Result<()> {
     use diesel::RunQueryDsl;
 
-    // Both are open at the same time.
-    let mut sessions = Vec::new();
-    for _ in 0..2 {
+    let open_session = || -> Result<(i32, diesel::PgConnection)> {
         let mut conn = diesel::PgConnection::establish(url).map_err(unreachable)?;
         let session = diesel::dsl::sql::<diesel::sql_types::Integer>("pg_backend_pid()");
-        let session: i32 = diesel::select(session).get_result(&mut conn)?;
-        sessions.push((session, conn));
-    }
-    if sessions[0].0 == sessions[1].0 {
+        Ok((diesel::select(session).get_result(&mut conn)?, conn))
+    };
+    // Both are open at the same time.
+    let (one, other) = (open_session()?, open_session()?);
+    if one.0 == other.0 {
         bail!(
             "this is a pooler that shares sessions between clients, as PgBouncer in transaction mode \
              does, and would keep this command's timeouts and locks for others: give the URL of the \
@@ -174,22 +177,11 @@ pub fn dialect_of(url: &str) -> Result<Dialect> {
     }
 }
 
-#[cfg(feature = "mysql")]
-fn names_database(url: &str) -> bool {
-    let (_scheme, rest) = url.split_once("://").unwrap_or_default();
-    let (_server, path) = rest.split_once('/').unwrap_or_default();
-    !path.is_empty() && !path.starts_with('?')
-}
-
 /// What to do about a lock wait that timed out.
 pub fn who_locks(error: &anyhow::Error) -> &'static str {
-    const WAITED: [&str; 3] = [
-        "due to lock timeout",
-        "Lock wait timeout exceeded",
-        "database is locked",
-    ];
     let text = format!("{error:#}");
-    match WAITED.iter().any(|waited| text.contains(waited)) {
+    let waited = ["lock timeout", "Lock wait timeout", "database is locked"];
+    match waited.iter().any(|waited| text.contains(waited)) {
         true => ": another session has locked it. Try again, or see `diesel-counters doctor TABLE`",
         false => "",
     }
@@ -197,8 +189,7 @@ pub fn who_locks(error: &anyhow::Error) -> &'static str {
 
 fn unreachable(error: ConnectionError) -> anyhow::Error {
     // libpq's reasons have several lines.
-    let reason = error.to_string();
-    let mut reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut reason = error.to_string().split_whitespace().joined(" ");
     // libpq quotes the part of a URL that it cannot read, which may be a part of a password. Its other
     // errors, and those of a server, quote no password.
     let cannot_read = [" URI", "percent-encoded"];

@@ -8,7 +8,6 @@ mod connection;
 mod database;
 mod doctor;
 mod generate;
-mod layout;
 mod merge;
 mod options;
 mod output;

@@ -4,15 +4,14 @@ use anyhow::{Result, bail};
 use chrono::NaiveDate;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use diesel_counters::__private::Shape;
-use diesel_counters::{Compact, Compacted, Period};
+use diesel_counters::__private::{Name, Shape, TableName};
+use diesel_counters::{Compact, Compacted, DEFAULT_SLOTS, Period};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use crate::any_key::{AnyKey, AnyTypes, with_key};
-use crate::catalogue::counter_table;
+use crate::any_key::{AnyKey, AnyTypes, set_columns};
+use crate::catalogue::{Column, CounterTable, counter_table};
 use crate::connection::AnyConnection;
-use crate::layout::shape;
 use crate::options::Options;
 use crate::output::{printable, thousands};
 use crate::period::{Period as Into, PeriodArg};
@@ -93,10 +92,10 @@ fn yesterday() -> NaiveDate {
 
 fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> Result<()> {
     if before > yesterday() {
+        let yesterday = yesterday();
         bail!(
-            "--before {before}: transactions can still count on {} and later days, in UTC; give \
-             that day or an earlier one",
-            yesterday()
+            "--before {before}: transactions can still count on {yesterday} and later days, in UTC; give \
+             that day or an earlier one"
         );
     }
     let conn = &mut options.connect()?;
@@ -106,13 +105,19 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
     let period = args.period.of(&table, conn.database(), is_needed)?;
     let shape = shape(&table, period.into())?;
     if is_needed && into < shape.period {
-        bail!(
-            "{} {}: fold it into that or a longer period",
-            table.table,
-            period.counted()
-        );
+        let (table, counted) = (&table.table, period.counted());
+        bail!("{table} {counted}: fold it into that or a longer period");
     }
-    let done = with_key!(&table.entity, conn, merge(&shape, into, before, &args))?;
+    set_columns(&table.entity, conn.database())?;
+    let merge = match table.entity.len() {
+        0 => merge::<0>,
+        1 => merge::<1>,
+        2 => merge::<2>,
+        3 => merge::<3>,
+        4 => merge::<4>,
+        _ => merge::<5>,
+    };
+    let done = merge(&shape, into, before, &args, conn)?;
     let report = json!({
         "table": table.table.to_string(),
         "before": before,
@@ -131,11 +136,9 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
         if args.dry_run {
             return format!("{table}: {left} rows before {before} would be merged\n");
         }
-        format!(
-            "{table}: {} rows before {before} merged, {left} left; the longest transaction took {} ms\n",
-            thousands(done.merged),
-            done.longest_transaction.as_millis(),
-        )
+        let (merged, longest) = (thousands(done.merged), done.longest_transaction.as_millis());
+        let longest = format!("the longest transaction took {longest} ms");
+        format!("{table}: {merged} rows before {before} merged, {left} left; {longest}\n")
     })
 }
 
@@ -159,4 +162,48 @@ fn merge<const COLUMNS: usize>(
     };
     bar.finish_and_clear();
     Ok(done?)
+}
+
+/// The shape of a table whose rows are to be merged.
+///
+/// # Errors
+///
+/// Where a merge would lose what a column has.
+fn shape(counters: &CounterTable, period: Period) -> Result<Shape<'_>> {
+    let table = &counters.table;
+    if let Some(counter) = counters.counters.iter().find(|counter| counter.nullable) {
+        bail!(
+            "{table}.{} can be NULL, and a merge would lose that: see `diesel-counters check {table}`",
+            counter.name
+        );
+    }
+    let key = counters.entity.iter();
+    let key: Vec<&Column> = key.chain([&counters.day, &counters.slot]).collect();
+    let mut others = table.columns.iter();
+    let is_lost = |column: &&Column| {
+        // The database computes a generated column itself.
+        !column.generated && !key.contains(column) && !counters.counters.contains(column)
+    };
+    if let Some(Column { name, .. }) = others.find(is_lost) {
+        bail!(
+            "{table}.{name} is not a counter, and a merge would lose its values: make it a BIGINT, or move it \
+             to another table"
+        );
+    }
+    let generated = table.columns.iter().filter(|column| column.generated);
+    let counted = counters.counters.iter();
+    Ok(Shape {
+        table: TableName {
+            schema: table.sql_schema.as_deref().map(Name),
+            name: Name(&table.name),
+        },
+        // A command has few tables.
+        label: table.to_string().leak(),
+        key: key.iter().map(|column| Name(&column.name)).collect(),
+        counters: counted.map(|column| Name(&column.name)).collect(),
+        others: generated.map(|column| Name(&column.name)).collect(),
+        period,
+        slots: DEFAULT_SLOTS,
+        today: || chrono::Utc::now().date_naive(),
+    })
 }

@@ -33,14 +33,11 @@ pub fn printable(text: &str) -> String {
             || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
             || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    let mut printable = String::new();
-    for c in text.chars() {
-        match steers(c) {
-            true => printable.extend(c.escape_default()),
-            false => printable.push(c),
-        }
-    }
-    printable
+    let printable = text.chars().map(|c| match steers(c) {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    });
+    printable.collect()
 }
 
 #[cfg(test)]

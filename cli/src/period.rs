@@ -72,15 +72,17 @@ impl PeriodArg {
         match (table.period(), self.period) {
             // A comment of SQLite cannot be changed, when the table counts by another period from then on.
             (_, Some(given)) if database == SQLITE => Ok(given),
-            (Some(stored), Some(given)) if stored != given => bail!(
-                "--period {given}: {name} {}, as the database says",
-                stored.counted()
-            ),
-            (None, None) if is_needed => bail!(
-                "the database does not say by which period {name} counts, which this depends on: give \
-                 --period, as in its counter_table!, or {}",
-                advice(table, database)
-            ),
+            (Some(stored), Some(given)) if stored != given => {
+                let counted = stored.counted();
+                bail!("--period {given}: {name} {counted}, as the database says")
+            }
+            (None, None) if is_needed => {
+                let advice = advice(table, database);
+                bail!(
+                    "the database does not say by which period {name} counts, which this depends on: give \
+                     --period, as in its counter_table!, or {advice}"
+                )
+            }
             (stored, given) => Ok(stored.or(given).unwrap_or_default()),
         }
     }
@@ -89,11 +91,11 @@ impl PeriodArg {
 /// How to write the period into the database.
 fn advice(table: &CounterTable, database: Database) -> String {
     const OTHERS: &str = "(or week, month, year, total in place of day)";
+    let line = comment(Period::Day);
     match statement_of(table, Period::Day, database) {
         Some(statement) => format!("run {statement} {OTHERS}"),
         None => format!(
-            "have the line `-- {}` {OTHERS} in its CREATE TABLE, as `generate migration` writes it",
-            comment(Period::Day)
+            "have the line `-- {line}` {OTHERS} in its CREATE TABLE, as `generate migration` writes it"
         ),
     }
 }
@@ -115,13 +117,16 @@ fn read(line: &str) -> Option<Period> {
 impl CounterTable {
     /// The period that the table counts by, if the database has it.
     pub fn period(&self) -> Option<Period> {
-        let comment = |line: &'_ str| line.split_once("--").map(|(_, comment)| comment.to_owned());
-        let lines: Vec<String> = match (&self.table.definition, &self.day.comment) {
-            (Some(create_table), _) => create_table.lines().filter_map(comment).collect(),
-            (None, Some(comment)) => comment.lines().map(str::to_owned).collect(),
-            (None, None) => Vec::new(),
-        };
-        let lines = lines.iter().map(|line| line.trim());
+        let is_sql = self.table.definition.is_some();
+        let after = if is_sql { "--" } else { "" };
+        let text = self
+            .table
+            .definition
+            .as_ref()
+            .or(self.day.comment.as_ref())?;
+        let lines = text
+            .lines()
+            .filter_map(|line| Some(line.split_once(after)?.1.trim()));
         let lines: Vec<&str> = lines.filter(|line| line.starts_with(MARK)).collect();
         match *lines {
             [line] => read(line),
@@ -139,13 +144,12 @@ pub fn statement_of(counters: &CounterTable, period: Period, database: Database)
     let lines: Vec<_> = others.map(str::to_owned).chain([comment(period)]).collect();
     let text = database.literal(&lines.join("\n"));
     let (table, name) = (database.table_name(table), database.quoted(&day.name));
-    match database {
-        POSTGRES => Some(format!("COMMENT ON COLUMN {table}.{name} IS {text};")),
-        MYSQL => Some(format!(
-            "ALTER TABLE {table} MODIFY {name} DATE NOT NULL COMMENT {text};"
-        )),
-        _ => None,
-    }
+    let statement = match database {
+        POSTGRES => format!("COMMENT ON COLUMN {table}.{name} IS {text};"),
+        MYSQL => format!("ALTER TABLE {table} MODIFY {name} DATE NOT NULL COMMENT {text};"),
+        _ => return None,
+    };
+    Some(statement)
 }
 
 #[cfg(test)]
@@ -158,12 +162,7 @@ mod tests {
             assert_eq!(read(&comment(*period)), Some(*period));
         }
         assert_eq!(read("diesel_counters:period=week"), Some(Period::Week));
-        for wrong in [
-            "period = ",
-            "period = Week",
-            "period = week;",
-            "periods = week",
-        ] {
+        for wrong in "period = |period = Week|period = week;|periods = week".split('|') {
             assert_eq!(read(&format!("{MARK} {wrong}")), None, "{wrong}");
         }
     }

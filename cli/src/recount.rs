@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::output::{printable, thousands};
 use crate::partition::merged_slot;
 use crate::triggers::{
-    Compared, Counting, Existing, Recount as Statements, Stored, Wrong, definitions, replace,
+    Compared, Counting, Existing, Recount as OfTable, Stored, Wrong, definitions, replace,
 };
 
 /// Correct the counters of triggers by counting their rows again.
@@ -59,15 +59,12 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     let name = |one: &Stored| one.definition.name.clone();
     let names: Vec<_> = known.iter().map(name).collect();
     if let Some(name) = args.names.iter().find(|name| !names.contains(name)) {
-        bail!(
-            "there are no triggers {name}; there are {}",
-            names.join(", ")
-        );
+        let known = names.join(", ");
+        bail!("there are no triggers {name}; there are {known}");
     }
     known.retain(|one| args.names.is_empty() || args.names.contains(&one.definition.name));
-    let all = known
-        .into_iter()
-        .map(|one| (name(&one), counting(one, conn)));
+    let all = known.into_iter();
+    let all = all.map(|one| (name(&one), counting(one, conn)));
     let all: Vec<_> = all.collect();
     if conn.dialect() == Dialect::MySql {
         // Each statement names the rows that it changes.
@@ -81,10 +78,8 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
         }
     }
     let report = json!({ "dry_run": args.dry_run, "triggers": triggers });
-    options.print(&report, || {
-        let all = triggers.iter().map(|one| text(one, args.dry_run));
-        all.collect()
-    })?;
+    let text = |one| text(one, args.dry_run);
+    options.print(&report, || triggers.iter().map(text).collect())?;
     match failed.is_empty() {
         true => Ok(()),
         false => bail!("{}", failed.join("\n")),
@@ -93,10 +88,10 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
 
 fn counting(stored: Stored, conn: &mut AnyConnection) -> Result<Counting> {
     if !stored.is_own {
+        let owner = stored.owner;
         bail!(
-            "they belong to {}, and a recount runs the SQL that they have: run it as {0}. If that account is \
-             gone, create it again, or generate the triggers again",
-            stored.owner
+            "they belong to {owner}, and a recount runs the SQL that they have: run it as {owner}. If that \
+             account is gone, create it again, or generate the triggers again"
         );
     }
     let counting = Counting::new(stored.definition, conn)?;
@@ -116,24 +111,23 @@ fn recount(
         ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len}, {eta} left")?;
     let bar = ProgressBar::new(0).with_style(style);
     let mut wrong = Vec::new();
-    for target in &counting.targets {
-        let compared = match args.zero {
-            true => Compared::All,
-            false => counting.compared(target),
-        };
-        let statements = Statements::new(&counting, target, compared, &merged);
+    for mut of_table in of_tables(&counting, &merged) {
+        let table = of_table.target.table.to_string();
+        if args.zero {
+            of_table.compared = Compared::All;
+        }
         let found = match args.dry_run {
-            true => statements.find(conn),
+            true => of_table.find(conn),
             false => {
-                bar.set_message(statements.table.clone());
-                statements.correct(conn, |done, all| {
+                bar.set_message(table.clone());
+                of_table.correct(conn, |done, all| {
                     bar.set_length(all);
                     bar.set_position(done);
                 })
             }
         };
         wrong.extend(found?.into_iter().map(|wrong| Wrong {
-            counter: format!("{}.{}", statements.table, wrong.counter),
+            counter: format!("{table}.{}", wrong.counter),
             ..wrong
         }));
     }
@@ -149,18 +143,22 @@ fn recount(
     })
 }
 
+fn of_tables(counting: &Counting, merged: &str) -> impl Iterator<Item = OfTable> {
+    counting.targets.iter().map(|target| OfTable {
+        counting: counting.clone(),
+        target: target.clone(),
+        compared: counting.compared(target),
+        merged: merged.to_owned(),
+    })
+}
+
 /// The recounts of all triggers of a database, table by table, for the enumerator and the checker.
-pub fn recounts(url: &str) -> Result<Vec<Statements>> {
+pub fn recounts(url: &str) -> Result<Vec<OfTable>> {
     let conn = &mut connect(url, Duration::from_secs(60))?;
     let merged = merged_slot(conn.dialect());
     let mut all = Vec::new();
     for stored in definitions(conn)? {
-        let counting = counting(stored, conn)?;
-        all.extend(
-            counting.targets.iter().map(|target| {
-                Statements::new(&counting, target, counting.compared(target), &merged)
-            }),
-        );
+        all.extend(of_tables(&counting(stored, conn)?, &merged));
     }
     Ok(all)
 }
@@ -170,28 +168,23 @@ const SHOWN: usize = 20;
 
 fn text(recounted: &Recounted, dry_run: bool) -> String {
     let Recounted { name, rows, wrong } = recounted;
-    let number = match wrong.len() {
+    let done = ["corrected", "would be corrected"][usize::from(dry_run)];
+    let done = match wrong.len() {
         0 => format!("all counts agree with {rows}"),
-        1 => "1 count".to_owned(),
-        several => format!("{} counts", thousands(several as i64)),
+        1 => format!("1 count {done}"),
+        several => format!("{} counts {done}", thousands(several as i64)),
     };
-    let done = match (wrong.len(), dry_run) {
-        (0, _) => "",
-        (_, true) => " would be corrected",
-        (_, false) => " corrected",
-    };
-    let mut text = format!("{}: {number}{done}\n", printable(name));
+    let mut text = format!("{}: {done}\n", printable(name));
     for one in wrong.iter().take(SHOWN) {
-        let of = match &*one.entity {
-            "" => String::new(),
-            entity => format!(" of {entity}"),
-        };
-        let on = match &*one.day {
-            "1970-01-01" => String::new(),
-            day => format!(" on {day}"),
-        };
+        let mut line = format!("  {}", one.counter);
+        if !one.entity.is_empty() {
+            line += &format!(" of {}", one.entity);
+        }
+        if one.day != "1970-01-01" {
+            line += &format!(" on {}", one.day);
+        }
         let (stored, actual) = (thousands(one.stored), thousands(one.actual));
-        let line = format!("  {}{of}{on}: stored {stored}, rows {actual}", one.counter);
+        line += &format!(": stored {stored}, rows {actual}");
         text += &(printable(&line) + "\n");
     }
     if wrong.len() > SHOWN {

@@ -42,12 +42,6 @@ impl Sql {
         self
     }
 
-    /// Appends another piece.
-    pub fn then(mut self, piece: Sql) -> Self {
-        self.parts.extend(piece.parts);
-        self
-    }
-
     /// Says which types its columns have.
     pub fn typed<ST>(self) -> Sql<ST> {
         Sql {

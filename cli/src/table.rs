@@ -125,9 +125,8 @@ impl Parent {
 
     /// Whether both are the same column.
     pub fn is_same(&self, other: &Parent) -> bool {
-        let name =
-            |parent: &Parent| [&parent.in_schema, &parent.table, &parent.column].map(Clone::clone);
-        name(self) == name(other)
+        (&self.in_schema, &self.table) == (&other.in_schema, &other.table)
+            && self.column == other.column
     }
 }
 
@@ -146,10 +145,8 @@ impl Kind {
     /// Whether a key of the other kind can have each of its values.
     pub fn fits(self, other: Kind) -> bool {
         use Kind::{BigInt, Integer, SmallInt};
-        let is_wider = matches!(
-            (self, other),
-            (Integer | BigInt, SmallInt) | (BigInt, Integer)
-        );
+        let kinds = (self, other);
+        let is_wider = matches!(kinds, (Integer | BigInt, SmallInt) | (BigInt, Integer));
         self == other || self.is_integer() && other.is_integer() && !is_wider
     }
 

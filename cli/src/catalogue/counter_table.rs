@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 
 use super::{Column, Index, Kind, Parent, Table};
+use crate::database::Joined;
 
 /// A counter table: its primary key is `(entity, day, slot)`, with up to five columns for the entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,26 +27,26 @@ impl TryFrom<Table> for CounterTable {
     type Error = Table;
 
     fn try_from(table: Table) -> Result<Self, Table> {
-        let key: Option<Vec<&Column>> = table.primary_key.iter().map(|c| table.column(c)).collect();
-        let (entity, day, slot) = match key.as_deref() {
-            Some([entity @ .., day, slot]) if entity.len() <= MAX_COLUMNS => (
-                entity.iter().copied().cloned().collect::<Vec<_>>(),
-                *day,
-                *slot,
-            ),
-            _ => return Err(table),
-        };
-        if !table.holds_days(day) || !table.holds_slots(slot) {
-            return Err(table);
+        let key = table.primary_key.iter().map(|name| table.column(name));
+        let mut entity: Vec<Column> = key.flatten().cloned().collect();
+        let (slot, day) = (entity.pop(), entity.pop());
+        match (day, slot) {
+            (Some(day), Some(slot))
+                if entity.len() <= MAX_COLUMNS
+                    && table.holds_days(&day)
+                    && table.holds_slots(&slot) =>
+            {
+                Ok(CounterTable {
+                    parent: entity.first().and_then(|key| key.refers_to.clone()),
+                    counters: table.counters().cloned().collect(),
+                    entity,
+                    day,
+                    slot,
+                    table,
+                })
+            }
+            _ => Err(table),
         }
-        Ok(CounterTable {
-            parent: entity.first().and_then(|key| key.refers_to.clone()),
-            entity,
-            day: day.clone(),
-            slot: slot.clone(),
-            counters: table.counters().cloned().collect(),
-            table,
-        })
     }
 }
 
@@ -76,14 +77,12 @@ impl CounterTable {
     pub fn counter(&self, name: &str) -> Result<&Column> {
         let counter = self.counters.iter().find(|column| column.name == name);
         counter.with_context(|| {
-            let names: Vec<_> = self.counters.iter().map(|c| c.name.as_str()).collect();
-            match names.as_slice() {
-                [] => format!("{} has no counters", self.table),
-                names => format!(
-                    "{} has no counter {name}; its counters are {}",
-                    self.table,
-                    names.join(", ")
-                ),
+            let names = self.counters.iter().map(|counter| &*counter.name);
+            match (&self.table, &*names.joined(", ")) {
+                (table, "") => format!("{table} has no counters"),
+                (table, names) => {
+                    format!("{table} has no counter {name}; its counters are {names}")
+                }
             }
         })
     }
@@ -92,9 +91,9 @@ impl CounterTable {
 impl Table {
     /// The columns outside the key that can count.
     pub fn counters(&self) -> impl Iterator<Item = &Column> {
-        self.columns
-            .iter()
-            .filter(|column| !self.primary_key.contains(&column.name) && self.holds_counts(column))
+        let is_key = |column: &Column| self.primary_key.contains(&column.name);
+        let columns = self.columns.iter();
+        columns.filter(move |column| !is_key(column) && self.holds_counts(column))
     }
 
     pub fn holds_days(&self, column: &Column) -> bool {

@@ -1,19 +1,17 @@
 //! Tables, as the database's own catalogue describes them: one file a database.
 
 mod counter_table;
-mod find;
 mod mysql;
 mod postgres;
 mod rows;
 mod sqlite;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use diesel_counters::Dialect;
 
 pub use crate::period::{comment, statement_of};
 pub use crate::table::{Column, Index, Kind, Parent, Table};
 pub use counter_table::{CounterTable, MAX_COLUMNS, is_meant_to_count, is_zero};
-pub use find::{counter_table, table};
 
 use crate::connection::AnyConnection;
 use crate::table::Named;
@@ -42,4 +40,55 @@ fn named(name: Named<'_>, conn: &mut AnyConnection) -> Result<Option<Table>> {
 /// The table that a foreign key refers to, if the user may see it.
 pub fn parent(parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Table>> {
     named((Some(&parent.in_schema), &parent.table), conn)
+}
+
+/// The table of this name, which may be `schema.table`.
+///
+/// # Errors
+///
+/// If there is none, also if a view has the name. The error names the counter tables.
+pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
+    if let Some(table) = named((None, name), conn)? {
+        return Ok(table);
+    }
+    if let Some((schema, of_schema)) = name.rsplit_once('.')
+        && let Some(table) = named((Some(schema), of_schema), conn)?
+    {
+        return Ok(table);
+    }
+    let tables = which_there_are(conn)?;
+    bail!("there is no ordinary table {name}; {tables}")
+}
+
+/// The counter table of this name, which may be `schema.table`.
+///
+/// # Errors
+///
+/// If there is none. The error names the counter tables.
+pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTable> {
+    match CounterTable::try_from(table(conn, name)?) {
+        Ok(table) => Ok(table),
+        Err(table) => bail!(
+            "{table} is not a counter table: its primary key is not (entity, day DATE, slot SMALLINT), \
+             with up to five columns for the entity, or (day, slot). `diesel-counters check {table}` says \
+             what is wrong with it; {}",
+            which_there_are(conn)?
+        ),
+    }
+}
+
+/// `the counter tables are a, b`
+fn which_there_are(conn: &mut AnyConnection) -> Result<String> {
+    let all = tables(conn)?.into_iter();
+    let all = all.filter_map(|table| CounterTable::try_from(table).ok());
+    // Other tables have a day and a small number in the key, too.
+    let all = all.filter(|counters| !counters.counters.is_empty());
+    let names: Vec<_> = all.map(|counters| counters.table.to_string()).collect();
+    const NONE: &str =
+        "this database has no counter table: `diesel-counters generate migration` prints one";
+    Ok(match &*names {
+        [] => NONE.to_owned(),
+        [one] => format!("the counter table is {one}"),
+        names => format!("the counter tables are {}", names.join(", ")),
+    })
 }

@@ -1,8 +1,7 @@
 //! The catalogue of MySQL and MariaDB.
 
 use super::rows::Catalogue;
-use crate::sql::{Sql, sql};
-use crate::table::{Kind, Named};
+use crate::table::Kind;
 
 pub const CATALOGUE: Catalogue = Catalogue {
     // MariaDB's catalogue compares the names of tables without case.
@@ -67,21 +66,12 @@ pub const CATALOGUE: Catalogue = Catalogue {
      AND r.constraint_name = k.constraint_name
     WHERE {where}
     ORDER BY k.constraint_name",
-    named,
+    all: "t.table_type = 'BASE TABLE' AND t.table_schema = DATABASE()",
+    of_name: "t.table_type = 'BASE TABLE' AND t.table_name = {name} AND t.table_schema = DATABASE()",
+    of_schema: "t.table_type = 'BASE TABLE' AND t.table_name = {name} AND t.table_schema = {schema}",
     names_schema: false,
     kind_of,
 };
-
-fn named(name: Option<Named<'_>>) -> Sql {
-    let mut tables = sql("t.table_type = 'BASE TABLE'");
-    if let Some((_, name)) = name {
-        tables = tables.sql(" AND t.table_name = ").bind(name);
-    }
-    match name {
-        Some((Some(schema), _)) => tables.sql(" AND t.table_schema = ").bind(schema),
-        _ => tables.sql(" AND t.table_schema = DATABASE()"),
-    }
-}
 
 /// MySQL before 8.0.19 and MariaDB write `bigint(20)`.
 fn kind_of(column_type: &str) -> Kind {

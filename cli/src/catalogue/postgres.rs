@@ -1,8 +1,7 @@
 //! PostgreSQL's catalogue.
 
 use super::rows::Catalogue;
-use crate::sql::{Sql, sql};
-use crate::table::{Kind, Named};
+use crate::table::Kind;
 
 pub const CATALOGUE: Catalogue = Catalogue {
     columns: "
@@ -79,33 +78,18 @@ pub const CATALOGUE: Catalogue = Catalogue {
     JOIN pg_attribute pa ON pa.attrelid = p.oid AND pa.attnum = o.confkey[1]
     WHERE {where}
     ORDER BY n.nspname, c.relname, o.conparentid <> 0, o.conname",
-    named,
+    all: "c.relkind IN ('r', 'p') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
+        AND NOT c.relispartition",
+    // It is in the first of the user's schemas that has it.
+    of_name: "c.relkind IN ('r', 'p') AND c.oid = (
+        SELECT o.oid FROM pg_class o JOIN pg_namespace v ON v.oid = o.relnamespace
+        JOIN unnest(current_setting('diesel_counters.path')::text[])
+            WITH ORDINALITY AS path (schema, place) ON path.schema = v.nspname
+        WHERE o.relname = {name} ORDER BY path.place LIMIT 1)",
+    of_schema: "c.relkind IN ('r', 'p') AND n.nspname = {schema} AND c.relname = {name}",
     names_schema: true,
     kind_of,
 };
-
-fn named(name: Option<Named<'_>>) -> Sql {
-    let tables = sql("c.relkind IN ('r', 'p') AND ");
-    match name {
-        None => tables.sql(
-            "n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' \
-             AND NOT c.relispartition",
-        ),
-        Some((Some(schema), name)) => {
-            let tables = tables.sql("n.nspname = ").bind(schema);
-            tables.sql(" AND c.relname = ").bind(name)
-        }
-        // It is in the first of the user's schemas that has it.
-        Some((None, name)) => {
-            let tables = tables.sql(
-                "c.oid = (SELECT o.oid FROM pg_class o JOIN pg_namespace v ON v.oid = o.relnamespace \
-                 JOIN unnest(current_setting('diesel_counters.path')::text[]) \
-                 WITH ORDINALITY AS path (schema, place) ON path.schema = v.nspname WHERE o.relname = ",
-            );
-            tables.bind(name).sql(" ORDER BY path.place LIMIT 1)")
-        }
-    }
-}
 
 fn kind_of(formatted: &str) -> Kind {
     match formatted.split('(').next().unwrap_or_default() {

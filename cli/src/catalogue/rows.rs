@@ -6,7 +6,7 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::{Bool, Nullable, Text};
 
 use crate::connection::AnyConnection;
-use crate::sql::{Sql, sql};
+use crate::sql::sql;
 use crate::table::{Column, Index, Kind, Named, Parent, Table};
 
 type Texts = Nullable<Text>;
@@ -15,21 +15,14 @@ type Opt = Option<String>;
 /// A table, and a column of it. Ordered by table, and by the columns' order in it.
 type ColumnRow = (TableRow, OfColumn);
 type TableRow = (Opt, String, String, Opt, bool, bool, Opt);
-type OfColumn = (String, String, bool, Opt, bool, bool, Opt, Opt, bool, Opt);
+type OfColumn = (
+    (String, String, bool, Opt, bool),
+    (bool, Opt, Opt, bool, Opt),
+);
 type ColumnTypes = (TableTypes, OfColumnTypes);
 type TableTypes = (Texts, Text, Text, Texts, Bool, Bool, Texts);
-type OfColumnTypes = (
-    Text,
-    Text,
-    Bool,
-    Texts,
-    Bool,
-    Bool,
-    Texts,
-    Texts,
-    Bool,
-    Texts,
-);
+type OfColumnTypes = ((Text, Text, Bool, Texts, Bool), RestOfColumn);
+type RestOfColumn = (Bool, Texts, Texts, Bool, Texts);
 
 /// The schema, the table, an index, a column of it, and whether that is only included. Ordered by index,
 /// and by the columns' order in it.
@@ -39,13 +32,8 @@ type IndexTypes = (Text, Text, (Text, Bool, Bool), Text, Bool);
 
 /// The schema, the table, the first column, the name if there are several, and what it refers to.
 type ForeignKeyRow = (String, String, String, Opt, Parent);
-type ForeignKeyTypes = (
-    Text,
-    Text,
-    Text,
-    Texts,
-    (Text, Text, Text, Text, Text, Text),
-);
+type ForeignKeyTypes = (Text, Text, Text, Texts, ParentTypes);
+type ParentTypes = (Text, Text, Text, Text, Text, Text);
 
 /// The queries of a database's catalogue. Their columns are those of the rows above, and `{where}`
 /// is the condition of the tables to read.
@@ -53,8 +41,10 @@ pub struct Catalogue {
     pub columns: &'static str,
     pub indexes: &'static str,
     pub foreign_keys: &'static str,
-    /// The condition of tables of a name, or of all but the database's own.
-    pub named: fn(Option<Named<'_>>) -> Sql,
+    /// The condition of all tables but the database's own, of those of a name, and of those of a schema.
+    pub all: &'static str,
+    pub of_name: &'static str,
+    pub of_schema: &'static str,
     /// Whether SQL always names the schema.
     pub names_schema: bool,
     /// The kind of an SQL type, as the catalogue writes it.
@@ -63,12 +53,22 @@ pub struct Catalogue {
 
 impl Catalogue {
     pub fn tables(&self, name: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
+        let (schema, name) = name.unwrap_or_default();
+        let tables = match (schema, name) {
+            (Some(_), _) => self.of_schema,
+            (None, "") => self.all,
+            (None, _) => self.of_name,
+        };
         let query = |template: &str| {
-            let mut parts = template.split("{where}");
-            let first = sql(parts.next().unwrap_or_default());
-            parts.fold(first, |query, part| {
-                query.then((self.named)(name)).sql(part)
-            })
+            let mut query = sql("");
+            for part in template.replace("{where}", tables).split('{') {
+                query = match part.split_once('}') {
+                    Some(("name", rest)) => query.bind(name).sql(rest),
+                    Some((_, rest)) => query.bind(schema.unwrap_or_default()).sql(rest),
+                    None => query.sql(part),
+                };
+            }
+            query
         };
         let mut tables: Vec<Table> = Vec::new();
         let columns = query(self.columns).typed::<ColumnTypes>();
@@ -142,8 +142,8 @@ impl Catalogue {
     }
 
     fn column(&self, row: OfColumn) -> Column {
-        let (name, sql_type, nullable, default, auto_increment, generated, ..) = row;
-        let (.., loose_collation, equals_in, not_stored, comment) = row;
+        let ((name, sql_type, nullable, default, auto_increment), rest) = row;
+        let (generated, loose_collation, equals_in, not_stored, comment) = rest;
         // PostgreSQL writes `NULL::bigint`.
         let is_null = |default: &str| {
             let value = default.split("::").next().unwrap_or_default();

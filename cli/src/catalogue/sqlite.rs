@@ -1,8 +1,7 @@
 //! SQLite's catalogue.
 
 use super::rows::Catalogue;
-use crate::sql::{Sql, sql};
-use crate::table::{Kind, Named};
+use crate::table::Kind;
 
 pub const CATALOGUE: Catalogue = Catalogue {
     columns: "
@@ -56,22 +55,12 @@ pub const CATALOGUE: Catalogue = Catalogue {
     LEFT JOIN pragma_table_list p ON p.schema = t.schema AND p.name = f.\"table\" COLLATE NOCASE
     WHERE {where}
     ORDER BY t.name, f.id",
-    named,
+    all: "t.type = 'table' AND t.schema = 'main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+    of_name: "t.type = 'table' AND t.schema = 'main' AND t.name = {name} COLLATE NOCASE",
+    of_schema: "t.type = 'table' AND t.schema = {schema} AND t.name = {name} COLLATE NOCASE",
     names_schema: false,
     kind_of,
 };
-
-fn named(name: Option<Named<'_>>) -> Sql {
-    let tables = sql("t.type = 'table' AND ");
-    let Some((schema, name)) = name else {
-        return tables.sql("t.schema = 'main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'");
-    };
-    let tables = tables.sql("t.schema = ").bind(schema.unwrap_or("main"));
-    tables
-        .sql(" AND t.name = ")
-        .bind(name)
-        .sql(" COLLATE NOCASE")
-}
 
 /// As `diesel print-schema` reads them.
 fn kind_of(declared: &str) -> Kind {

@@ -94,10 +94,8 @@ fn check(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
 }
 
 fn not_a_counter_table(table: &Table) -> Fault {
-    let key = table
-        .primary_key
-        .iter()
-        .filter_map(|name| table.column(name));
+    let key = table.primary_key.iter();
+    let key = key.filter_map(|name| table.column(name));
     let key = key.map(|column| format!("{} {}", column.name, column.sql_type));
     let what = format!(
         "Its primary key is not the columns of an entity, up to five, then a DATE and a SMALLINT: ({}).",
@@ -124,10 +122,8 @@ impl Checked {
 
 fn text(checked: &Checked) -> String {
     let faults = checked.faults.iter();
-    let summary = match faults
-        .filter(|fault| fault.severity != Severity::Note)
-        .count()
-    {
+    let faults = faults.filter(|fault| fault.severity != Severity::Note);
+    let summary = match faults.count() {
         0 => "good".to_owned(),
         1 => "1 fault".to_owned(),
         faults => format!("{faults} faults"),
@@ -143,8 +139,10 @@ fn text(checked: &Checked) -> String {
         text += &format!("\n  {style}{word}{style:#}  ");
         let lines = [&*fault.what, fault.cost, &fault.remedy].map(printable);
         let lines = lines.iter().filter(|line| !line.is_empty());
-        let lines = lines.flat_map(|line| wrapped(line, 71));
-        text += &(lines.collect::<Vec<_>>().join("\n         ") + "\n");
+        text += &(lines
+            .flat_map(|line| wrapped(line, 71))
+            .joined("\n         ")
+            + "\n");
         // The SQL is not wrapped, so that it can be copied.
         for line in fault.sql.iter().flat_map(|statement| statement.lines()) {
             text += &format!("           {}\n", printable(line));

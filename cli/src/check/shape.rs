@@ -3,7 +3,6 @@
 use anyhow::Result;
 use diesel::RunQueryDsl;
 use diesel::sql_types::Bool;
-use diesel_counters::Dialect;
 
 use super::fault::{Fault, note, slow, wrong};
 use crate::catalogue::{self, Column, CounterTable, is_zero, statement_of};
@@ -28,8 +27,8 @@ pub const CHECKS: [Check; 7] = [
 
 /// What a change of a column takes.
 fn instead(conn: &AnyConnection, change: impl Into<String>) -> String {
-    match conn.dialect() {
-        Dialect::Sqlite => "SQLite cannot change that: create another table with `diesel-counters \
+    match conn.database() {
+        SQLITE => "SQLite cannot change that: create another table with `diesel-counters \
                             generate migration`, and copy the rows."
             .to_owned(),
         _ => change.into(),
@@ -38,12 +37,8 @@ fn instead(conn: &AnyConnection, change: impl Into<String>) -> String {
 
 /// `format_type` of PostgreSQL writes it in these ways.
 fn fixed_width(shape: &CounterTable, _: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let is_fixed = |column: &&Column| {
-        matches!(
-            column.sql_type.split('(').next(),
-            Some("character" | "bpchar")
-        )
-    };
+    let types = ["character", "bpchar"];
+    let is_fixed = |column: &&Column| types.contains(&&*column.plain_type());
     let fault = |column: &Column| {
         let what = format!("{} is {}, not TEXT.", column.name, column.sql_type);
         let cost = "Diesel binds a TEXT. PostgreSQL compares it with the column as TEXT, which no \
@@ -64,23 +59,17 @@ fn collations(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Faul
         if let Some(parent) = &entity.refers_to {
             let table = catalogue::parent(parent, conn)?;
             let column = table.as_ref().and_then(|t| t.column(&parent.column));
-            if column.is_none_or(|column| column.loose_collation.as_ref() == Some(collation)) {
+            if column.is_none_or(|column| column.loose_collation == entity.loose_collation) {
                 continue;
             }
         }
         let what = format!("{} has the collation {collation}.", entity.name);
-        let only_ignores_spaces = conn.dialect() == Dialect::MySql && !collation.ends_with("_ci");
-        let fault = match only_ignores_spaces {
-            true => note(
-                "padding",
-                what,
-                "It takes 'foo ', with a space at its end, and 'foo' as equal, and counts them as one.",
-            ),
-            false => wrong(
-                "collation",
-                what,
-                "It takes 'Foo' and 'foo' as equal, and counts them as one.",
-            ),
+        let fault = if conn.database() == MYSQL && !collation.ends_with("_ci") {
+            let cost = "It takes 'foo ', with a space at its end, and 'foo' as equal, and counts them as one.";
+            note("padding", what, cost)
+        } else {
+            let cost = "It takes 'Foo' and 'foo' as equal, and counts them as one.";
+            wrong("collation", what, cost)
         };
         let remedy = "Give it a collation that tells them apart, such as \"C\", utf8mb4_0900_bin or \
                       utf8mb4_nopad_bin, and the same one to each column that it is joined to.";
@@ -94,22 +83,27 @@ fn columns(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
     let (table, database) = (&shape.table, conn.database());
     let mut faults = Vec::new();
     if shape.counters.is_empty() {
-        faults.push(note("no_counter", "It has no counter.", "Nothing can be counted in it.").remedy(
+        let fault = note(
+            "no_counter",
+            "It has no counter.",
+            "Nothing can be counted in it.",
+        );
+        faults.push(fault.remedy(
             "Add a BIGINT column for each counter, as `diesel-counters generate migration` writes them.",
         ));
     }
     let is_outside = |column: &&Column| !table.primary_key.contains(&column.name);
     for column in table.columns.iter().filter(is_outside) {
         let name = &column.name;
-        let set_default = |fault: Fault, default| match database {
-            SQLITE => fault.remedy(instead(conn, "")),
-            _ => fault
-                .remedy("Set its default. This changes no row.")
-                .run(format!(
-                    "ALTER TABLE {} ALTER COLUMN {} SET DEFAULT {default};",
-                    database.table_name(table),
-                    database.quoted(name)
-                )),
+        let set_default = |fault: Fault, default| {
+            let fault = fault.remedy(instead(conn, "Set its default. This changes no row."));
+            let [table, name] = [database.table_name(table), database.quoted(name)];
+            let set = format!("ALTER TABLE {table} ALTER COLUMN {name} SET DEFAULT {default};");
+            if database == SQLITE {
+                fault
+            } else {
+                fault.run(set)
+            }
         };
         let is_counter = shape.counters.contains(column);
         let has_value = column.nullable || column.auto_increment || column.generated;
@@ -143,20 +137,15 @@ fn storage(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
     let Some(storage) = &shape.table.unsafe_storage else {
         return Ok(Vec::new());
     };
-    let (name, cost, change) = match conn.database() {
-        MYSQL => (
-            "no_transactions",
-            "Counts do not roll back with the rest of a transaction.",
-            "ENGINE = InnoDB",
-        ),
-        _ => (
-            "unlogged",
-            "A crash of the server empties it.",
-            "SET LOGGED",
-        ),
+    let what = format!("Its storage is {storage}.");
+    let (fault, change) = if conn.database() == MYSQL {
+        let cost = "Counts do not roll back with the rest of a transaction.";
+        (wrong("no_transactions", what, cost), "ENGINE = InnoDB")
+    } else {
+        let cost = "A crash of the server empties it.";
+        (wrong("unlogged", what, cost), "SET LOGGED")
     };
     let table = conn.database().table_name(&shape.table);
-    let fault = wrong(name, format!("Its storage is {storage}."), cost);
     let fault = fault.remedy("Change it. This rewrites the table, and blocks writes.");
     Ok(vec![fault.run(format!("ALTER TABLE {table} {change};"))])
 }
@@ -164,17 +153,11 @@ fn storage(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
 /// SQLite stores anything in a column of a table that is not STRICT.
 fn integers(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
-    if conn.dialect() != Dialect::Sqlite || shape.table.strict {
+    if conn.database() != SQLITE || shape.table.strict {
         return Ok(faults);
     }
-    // Without spaces and quotes, in lower case.
-    let plain = |sql: &str| {
-        let is_kept = |c: &char| !c.is_whitespace() && !"\"`[]".contains(*c);
-        sql.chars()
-            .filter(is_kept)
-            .collect::<String>()
-            .to_lowercase()
-    };
+    let is_dropped = |c: char| c.is_whitespace() || "\"`[]".contains(c);
+    let plain = |sql: &str| sql.to_lowercase().replace(is_dropped, "");
     let definition = plain(shape.table.definition.as_deref().unwrap_or_default());
     for counter in &shape.counters {
         let name = &counter.name;
@@ -184,11 +167,9 @@ fn integers(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>
                         into floating point when it overflows.";
             faults.push(wrong("unchecked", what, cost).remedy(instead(conn, "")));
         }
-        let other = format!("typeof({}) NOT IN ('integer', 'null')", SQLITE.quoted(name));
-        let rows = format!(
-            "SELECT * FROM {} WHERE {other}",
-            SQLITE.table_name(&shape.table)
-        );
+        let (table, counter) = (SQLITE.table_name(&shape.table), SQLITE.quoted(name));
+        let rows =
+            format!("SELECT * FROM {table} WHERE typeof({counter}) NOT IN ('integer', 'null')");
         let is_any = sql(format!("SELECT EXISTS ({rows})")).typed::<Bool>();
         if is_any.get_result::<bool>(conn)? {
             let what = format!("A row has a value of {name} that is not an integer.");
@@ -206,10 +187,8 @@ fn indexes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
     for index in shape.table.indexes.iter().filter(|index| !index.primary) {
         let name = &index.name;
         if index.conflicts_besides(&shape.table.primary_key) {
-            let what = format!(
-                "{name} is a unique index on ({}).",
-                index.columns.join(", ")
-            );
+            let columns = index.columns.join(", ");
+            let what = format!("{name} is a unique index on ({columns}).");
             let cost = match conn.database() {
                 MYSQL => {
                     "ON DUPLICATE KEY UPDATE acts on any unique index: an increment can be added to \
@@ -247,7 +226,7 @@ const REPLICATED: &str = "
 /// A table of PostgreSQL that several nodes write, by logical replication.
 fn nodes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
-    if conn.dialect() != Dialect::PostgreSql {
+    if conn.database() != POSTGRES {
         return Ok(faults);
     }
     let table = POSTGRES.table_name(&shape.table);
@@ -278,11 +257,9 @@ pub fn period(shape: &CounterTable, conn: &AnyConnection) -> Option<Fault> {
     if shape.period().is_some() {
         return None;
     }
-    let fault = note(
-        "no_period",
-        "The database does not have the period that it counts by.",
-        "fold into weeks, months or years requires it, or --period.",
-    );
+    let what = "The database does not have the period that it counts by.";
+    let cost = "fold into weeks, months or years requires it, or --period.";
+    let fault = note("no_period", what, cost);
     Some(match statement_of(shape, Period::Day, conn.database()) {
         Some(statement) => fault.run(statement).remedy(
             "Write it into a comment, with the period of its counter_table!: day, which is the \

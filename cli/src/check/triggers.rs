@@ -24,10 +24,10 @@ pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<(String, 
     };
     let live = live_triggers(conn)?;
     let (mut all, mut before) = (Vec::new(), Vec::new());
-    for Stored {
-        definition, owner, ..
-    } in definitions(conn)?
-    {
+    for stored in definitions(conn)? {
+        let Stored {
+            definition, owner, ..
+        } = stored;
         let (name, rows) = (definition.name.clone(), definition.rows.clone());
         let is_asked = tables.is_empty() || definition.counts.iter().any(is_named);
         let counting = Counting::new(definition, conn);
@@ -60,26 +60,18 @@ pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<(String, 
 
 fn fault(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Option<Fault> {
     let (database, rows) = (counting.database, &counting.rows);
-    let live: Vec<_> = live
-        .iter()
-        .filter(|live| live.table == trigger.table)
-        .collect();
-    let mut then = format!(
-        "then run `diesel-counters recount {}`.",
-        counting.definition.name
-    );
-    let table = database.table_name(rows);
-    if let Some(live) = live.iter().find(|live| live.is_like(trigger)) {
+    let live = live.iter().filter(|live| live.table == trigger.table);
+    let (name, table) = (&counting.definition.name, database.table_name(rows));
+    let mut then = format!("then run `diesel-counters recount {name}`.");
+    if let Some(live) = live.clone().find(|live| live.is_like(trigger)) {
         // A dump without privileges has lost the migration's REVOKE.
         if live.open {
-            let name = &counting.definition.name;
             let function = database.quoted_in(Some(&rows.in_schema), name);
             let what = format!("Every role can use the function {name}().");
             let cost = "They could attach it to tables of their own, and it runs with the rights of its owner.";
             let fault = wrong("trigger_open", what, cost).remedy("Take the right from them.");
-            return Some(fault.run(format!(
-                "REVOKE EXECUTE ON FUNCTION {function}() FROM PUBLIC;"
-            )));
+            let revoke = format!("REVOKE EXECUTE ON FUNCTION {function}() FROM PUBLIC;");
+            return Some(fault.run(revoke));
         }
         let why = live.disabled.as_ref()?;
         let what = format!("The trigger {} does not always run: {why}.", live.name);
@@ -88,7 +80,7 @@ fn fault(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Option
         let name = database.quoted(&live.name);
         return Some(fault.run(format!("ALTER TABLE {table} ENABLE TRIGGER {name};")));
     }
-    let fault = match live.iter().find(|live| live.name == trigger.name) {
+    let fault = match live.into_iter().find(|live| live.name == trigger.name) {
         Some(live) => {
             let cost = "Somebody changed it, or another version of diesel-counters wrote it. It may not \
                         count what its definition says.";
@@ -97,36 +89,28 @@ fn fault(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Option
         }
         None => {
             if counting.database == MYSQL {
-                then += &format!(
-                    " If it is there, this account may not see it: GRANT TRIGGER ON {table} to it."
-                );
+                then += " If it is there, this account may not see it: ";
+                then += &format!("GRANT TRIGGER ON {table} to it.");
             }
-            let is = if trigger.event == "RULE" {
-                "rule"
-            } else {
-                "trigger"
-            };
+            let is_rule = trigger.event == "RULE";
+            let is = if is_rule { "rule" } else { "trigger" };
             let what = format!("{} has no {is} {}.", trigger.table[1], trigger.name);
-            wrong(
-                "trigger_missing",
-                what,
-                "The rows that it should count are not counted.",
-            )
+            let cost = "The rows that it should count are not counted.";
+            wrong("trigger_missing", what, cost)
         }
     };
     // The function that is there can be another one.
     let function = trigger.function.as_ref();
     let function = function.map(|create| create.replacen("CREATE", "CREATE OR REPLACE", 1));
-    let create = [
-        Some(trigger.drop.clone()),
-        function,
-        Some(trigger.create.clone()),
-    ];
-    let create = create.into_iter().flatten();
-    Some(Fault {
-        sql: create.map(|sql| sql.trim_end().to_owned()).collect(),
-        ..fault.remedy(format!("Create it again; {then}"))
-    })
+    let mut fault = fault.remedy(format!("Create it again; {then}"));
+    for sql in [
+        Some(&trigger.drop),
+        function.as_ref(),
+        Some(&trigger.create),
+    ] {
+        fault.sql.extend(sql.map(|sql| sql.trim_end().to_owned()));
+    }
+    Some(fault)
 }
 
 fn not_counted_yet(counting: &Counting) -> Option<Fault> {

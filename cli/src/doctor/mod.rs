@@ -1,6 +1,5 @@
 //! `doctor`: whether sessions wait for rows of a counter table, and for which ones.
 
-mod lock_data;
 mod mysql;
 mod postgres;
 mod sqlite;
@@ -11,13 +10,13 @@ use anyhow::Result;
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Double, Nullable, Text};
 use diesel_counters::Dialect;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::catalogue::{CounterTable, counter_table};
 use crate::connection::AnyConnection;
 use crate::options::Options;
 use crate::output::{printable, wrapped};
-pub use lock_data::row as lock_row;
 
 /// Show which rows of a counter table sessions wait for now, who holds them, and what to do.
 ///
@@ -58,50 +57,46 @@ const WRITE_LOCK: Kind = [
 ];
 
 /// Sessions that wait for one thing.
+#[derive(Serialize)]
 struct Wait {
-    kind: Kind,
+    kind: &'static str,
     on: String,
     sessions: usize,
-    /// The longest wait.
-    seconds: f64,
+    longest_seconds: f64,
     /// The holder during the longest wait. `None` if it waits too, or is not shown.
     holder: Option<String>,
+    advice: &'static str,
 }
 
 /// Returns whether it found contention.
 pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
     let conn = &mut options.connect()?;
     let counters = &counter_table(conn, &doctor.table)?;
+    let not_seen = Vec::new();
     let mut look = Look {
         conn,
         counters,
-        not_seen: Vec::new(),
+        not_seen,
     };
     let mut waits: Vec<Wait> = Vec::new();
     for wait in look.waits()? {
-        let same = |other: &&mut Wait| (other.kind, &other.on) == (wait.kind, &wait.on);
-        let Some(other) = waits.iter_mut().find(same) else {
-            waits.push(wait);
-            continue;
-        };
-        other.sessions += 1;
-        if wait.seconds >= other.seconds {
-            (other.seconds, other.holder) = (wait.seconds, wait.holder);
+        let same = |other: &Wait| (other.kind, &other.on) == (wait.kind, &wait.on);
+        match waits.iter_mut().find(|other| same(other)) {
+            Some(other) => {
+                other.sessions += 1;
+                if wait.longest_seconds >= other.longest_seconds {
+                    (other.longest_seconds, other.holder) = (wait.longest_seconds, wait.holder);
+                }
+            }
+            None => waits.push(wait),
         }
     }
     waits.sort_by_key(|wait| Reverse(wait.sessions));
     let not_seen = look.not_seen;
     let contention = !waits.is_empty();
-    let json = waits.iter().map(|wait| {
-        let [kind, advice] = wait.kind;
-        json!({
-            "kind": kind, "on": wait.on, "sessions": wait.sessions,
-            "longest_seconds": wait.seconds, "holder": wait.holder, "advice": advice,
-        })
-    });
     let report = json!({
-        "table": counters.table.to_string(), "contention": contention,
-        "waits": json.collect::<Vec<_>>(), "not_seen": not_seen,
+        "table": counters.table.to_string(), "contention": contention, "waits": waits,
+        "not_seen": not_seen,
     });
     options.print(&report, || {
         let name = &counters.table;
@@ -118,14 +113,13 @@ pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
 
 fn describe(wait: &Wait) -> String {
     const HIDDEN: &str = "a session that waits too, or that the database does not show";
-    let [_, advice] = wait.kind;
     // A key or a statement may have several lines.
     let [on, holder] = [&wait.on, wait.holder.as_deref().unwrap_or(HIDDEN)].map(printable);
     format!(
         "\n{on}: {} sessions wait, for up to {:.1} s\n  held by {holder}\n  {}\n",
         wait.sessions,
-        wait.seconds,
-        wrapped(advice, 90).join("\n  ")
+        wait.longest_seconds,
+        wrapped(wait.advice, 90).join("\n  ")
     )
 }
 
@@ -176,8 +170,7 @@ struct LockWait {
 impl LockWait {
     /// Whether its statement counts in the table, as far as its text shows. A COMMIT shows nothing.
     fn may_count_in(&self, table: &CounterTable) -> bool {
-        let statement = self.statement.as_deref().unwrap_or_default();
-        let statement = statement.to_lowercase();
+        let statement = self.statement.as_deref().unwrap_or_default().to_lowercase();
         let ends = ["", "commit", "end"].contains(&statement.trim().trim_end_matches(';'));
         ends || statement.contains(&table.table.name.to_lowercase())
     }
@@ -186,26 +179,22 @@ impl LockWait {
     fn wait(self, row: Option<String>) -> Wait {
         let unknown = "a row that the database does not tell";
         let row = row.unwrap_or_else(|| unknown.to_owned());
-        let slot = row
-            .rsplit_once("day 1970-01-01, slot ")
-            .map(|(_, slot)| slot);
+        let slot = row.rsplit_once("day 1970-01-01, slot ");
         // Nodes have slots below 0.
-        let is_of_corrections = slot.is_some_and(|slot| slot == "0" || slot.starts_with('-'));
-        let (kind, on) = match &self.parent {
-            Some(parent) => (
-                PARENT_ROW,
-                format!("a row of {parent}, which the foreign key locks"),
-            ),
-            None if is_of_corrections => (CORRECTION, row),
+        let is_merged = |slot: &str| slot == "0" || slot.starts_with('-');
+        let of_parent = |parent| format!("a row of {parent}, which the foreign key locks");
+        let ([kind, advice], on) = match self.parent {
+            Some(parent) => (PARENT_ROW, of_parent(parent)),
+            None if slot.is_some_and(|(_, slot)| is_merged(slot)) => (CORRECTION, row),
             None => (ROW, row),
         };
-        let (sessions, seconds, holder) = (1, self.seconds, self.holder);
         Wait {
             kind,
             on,
-            sessions,
-            seconds,
-            holder,
+            sessions: 1,
+            longest_seconds: self.seconds,
+            holder: self.holder,
+            advice,
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The waits, from the views of MySQL and of MariaDB.
 
 use anyhow::Result;
+use chrono::NaiveDate;
 use diesel::dsl;
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::{Bool, Text};
 
-use super::{LockWait, Look, Wait, lock_row};
+use super::{LockWait, Look, Wait};
+use crate::catalogue::Kind;
 use crate::database::MYSQL;
 use crate::sql::{Sql, sql};
 
@@ -90,4 +92,28 @@ fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: &Sql) -> Result<Vec<Loc
     }
     look.miss(format!("which sessions wait; to see it: {grants}"));
     Ok(Vec::new())
+}
+
+/// Reads a row's key, as InnoDB prints it, `7, 1037685, 3`: the columns of the key, of which the entity may be text
+/// with a comma in it.
+fn lock_row(lock_data: &str, entity: &[Kind]) -> Option<String> {
+    let mut parts = lock_data.rsplitn(3, ", ");
+    let slot: i16 = parts.next()?.trim().parse().ok()?;
+    let packed: u32 = parts.next()?.trim().parse().ok()?;
+    // A DATE is stored as year, month and day in 15, 4 and 5 bits.
+    let day = NaiveDate::from_ymd_opt((packed >> 9) as i32, packed >> 5 & 15, packed & 31)?;
+    let entity = match (parts.next(), entity) {
+        (Some(key), [Kind::Binary]) => Some(key.strip_prefix("0x")?.to_lowercase()),
+        (Some(key), [_]) => Some(unquoted(key)),
+        (Some(key), [_, ..]) => Some(key.to_owned()),
+        (None, []) => None,
+        _ => return None,
+    };
+    let entity = entity.map_or(String::new(), |entity| format!("entity {entity}, "));
+    Some(format!("{entity}day {day}, slot {slot}"))
+}
+
+fn unquoted(entity: &str) -> String {
+    let text = entity.strip_prefix('\'').and_then(|e| e.strip_suffix('\''));
+    text.map_or(entity.to_owned(), |text| text.replace("''", "'"))
 }

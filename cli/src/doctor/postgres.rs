@@ -77,10 +77,8 @@ pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     for lock in &mut locks {
         let hides_waiter = lock.statement.take_if(is_hidden).is_some();
         if hides_waiter || lock.holder.as_mut().is_some_and(is_hidden) {
-            let user = user(look)?;
-            look.miss(format!(
-                "what other users' sessions do; to see it: GRANT pg_read_all_stats TO {user};"
-            ));
+            let grant = format!("GRANT pg_read_all_stats TO {};", user(look)?);
+            look.miss(format!("what other users' sessions do; to see it: {grant}"));
         }
     }
     locks.dedup_by_key(|lock| lock.waiter);
@@ -108,12 +106,9 @@ fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
     let table = POSTGRES.table_name(&counters.table);
     let [day, slot] = [&counters.day, &counters.slot].map(|column| POSTGRES.quoted(&column.name));
     let entity = counters.entity.iter().map(|key| POSTGRES.as_text(key));
-    let entity = match counters.entity.is_empty() {
-        true => String::new(),
-        false => format!(
-            "'entity ', concat_ws(', ', {}), ', ', ",
-            entity.joined(", ")
-        ),
+    let entity = match &*entity.joined(", ") {
+        "" => String::new(),
+        entity => format!("'entity ', concat_ws(', ', {entity}), ', ', "),
     };
     let select = sql(format!(
         "SELECT concat({entity}'day ', {day}, ', slot ', {slot}) FROM {table} WHERE {place} LIMIT 2"
@@ -122,17 +117,13 @@ fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
         conn.batch_execute("SET LOCAL statement_timeout = '1s'")?;
         select.typed::<Text>().load(conn)
     });
-    match found.as_deref() {
-        Ok([row]) => return Ok(Some(row.clone())),
-        Ok(_) => {}
-        Err(error) => {
-            let user = user(look)?;
-            look.miss(format!(
-                "{WHAT}: {error}; it requires GRANT SELECT ON {table} TO {user};"
-            ));
-        }
+    if let Err(error) = &found {
+        let user = user(look)?;
+        let grant = format!("it requires GRANT SELECT ON {table} TO {user};");
+        look.miss(format!("{WHAT}: {error}; {grant}"));
     }
-    Ok(None)
+    let mut found = found.unwrap_or_default();
+    Ok(found.pop().filter(|_| found.is_empty()))
 }
 
 fn user(look: &mut Look<'_>) -> QueryResult<String> {

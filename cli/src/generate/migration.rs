@@ -138,10 +138,23 @@ const ABOVE_CASCADE: &str = "\
 -- On these, REPLACE INTO that table deletes counts. Use on_conflict().do_update() instead.
 ";
 
-const ABOVE_FOREIGN_KEY: &str = "
+const ABOVE_FOREIGN_KEY: &str = ",
     -- Optional. With it, a count locks the row that it refers to in share mode until its transaction
     -- ends. Without it, delete the counters in the transaction that deletes that row.
     -- REPLACE INTO that table can delete counts, by the cascade. Use on_conflict().do_update() instead.
+";
+
+const ABOVE_KEY_OF_POSTGRES: &str = "    \
+    -- The only index, in this order. An index on a counter would make each increment write it too,
+    -- and end PostgreSQL's heap-only updates.
+";
+
+const ABOVE_KEY_OF_MYSQL: &str = "    \
+    -- The only unique index, in this order: ON DUPLICATE KEY UPDATE acts on any.
+";
+
+const ABOVE_KEY_OF_SQLITE: &str = "    \
+    -- WITHOUT ROWID keeps rows in the order of this key: half the bytes, and faster reads.
 ";
 
 const ABOVE_COUNTERS: &str = "    \
@@ -155,82 +168,57 @@ pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
     if args.entity.len() > MAX_COLUMNS {
         bail!("a key has up to five columns besides the day and the slot");
     }
-    let quoted = |name: &str| database.quoted(name);
-    let table = qualified(database, &args.table);
     let (mut heading, mut foreign_keys) = (String::new(), String::new());
-    let (mut key, mut columns) = (Vec::new(), Vec::new());
+    // What is above a column, its name, its type and the rest.
+    let mut columns: Vec<(String, String, &str, String)> = Vec::new();
     for entity in &args.entity {
-        let column = quoted(&entity.column);
+        let column = database.quoted(&entity.column);
         let is_text = entity.key_type == KeyType::Text;
         let mut rest = "NOT NULL".to_owned();
-        if let Some((parent, parent_key)) = &entity.refers_to {
-            let (parent, parent_key) = (qualified(database, parent), quoted(parent_key));
-            let references = format!(" REFERENCES {parent} ({parent_key}) ON DELETE CASCADE");
-            match dialect {
-                Dialect::PostgreSql => rest += &references,
-                Dialect::Sqlite => {
-                    heading += ABOVE_CASCADE;
-                    rest += &references;
-                }
-                // MySQL ignores a REFERENCES of a column.
-                Dialect::MySql => {
-                    heading += if is_text { ABOVE_TEXT_THAT_REFERS } else { "" };
-                    foreign_keys +=
-                        &format!(",{ABOVE_FOREIGN_KEY}    FOREIGN KEY ({column}){references}");
-                }
+        let references = entity.refers_to.as_ref().map(|(table, key)| {
+            let (table, key) = (qualified(database, table), database.quoted(key));
+            format!(" REFERENCES {table} ({key}) ON DELETE CASCADE")
+        });
+        match (dialect, references) {
+            // MySQL ignores a REFERENCES of a column.
+            (Dialect::MySql, Some(references)) => {
+                heading += if is_text { ABOVE_TEXT_THAT_REFERS } else { "" };
+                foreign_keys += ABOVE_FOREIGN_KEY;
+                foreign_keys += &format!("    FOREIGN KEY ({column}){references}");
             }
-        } else if is_text && dialect == Dialect::MySql {
-            heading += ABOVE_TEXT;
-            rest = format!("{TELLS_TEXTS_APART} {rest}");
+            (Dialect::MySql, None) if is_text => {
+                heading += ABOVE_TEXT;
+                rest = format!("{TELLS_TEXTS_APART} {rest}");
+            }
+            (_, references) => {
+                let cascades = references.is_some() && dialect == Dialect::Sqlite;
+                heading += if cascades { ABOVE_CASCADE } else { "" };
+                rest += &references.unwrap_or_default();
+            }
         }
-        key.push(column.clone());
-        columns.push(("", column, entity.key_type.sql(dialect), rest));
+        columns.push((String::new(), column, entity.key_type.sql(dialect), rest));
     }
-    let (day, slot) = (quoted("day"), quoted("slot"));
-    key.extend([day.clone(), slot.clone()]);
+    let [table, day] = [qualified(database, &args.table), database.quoted("day")];
     let comment = comment(args.period);
     let literal = database.literal(&comment);
-    let above_day = format!("    -- {comment}\n");
-    let (of_sqlite, of_day, options, then, above_key) = match dialect {
-        Dialect::PostgreSql => (
-            false,
-            String::new(),
-            "",
-            format!("COMMENT ON COLUMN {table}.{day} IS {literal};\n"),
-            "-- The only index, in this order. An index on a counter would make each increment write it \
-             too,\n    -- and end PostgreSQL's heap-only updates.",
-        ),
-        Dialect::MySql => (
-            false,
-            format!(" COMMENT {literal}"),
-            "",
-            String::new(),
-            "-- The only unique index, in this order: ON DUPLICATE KEY UPDATE acts on any.",
-        ),
-        Dialect::Sqlite => (
-            true,
-            String::new(),
-            " WITHOUT ROWID",
-            String::new(),
-            "-- WITHOUT ROWID keeps rows in the order of this key: half the bytes, and faster reads.",
-        ),
-    };
-    let above_day = if of_sqlite { &*above_day } else { "" };
+    let (mut above_day, mut of_day, mut then) = Default::default();
+    match dialect {
+        Dialect::PostgreSql => then = format!("COMMENT ON COLUMN {table}.{day} IS {literal};\n"),
+        Dialect::MySql => of_day = format!(" COMMENT {literal}"),
+        Dialect::Sqlite => above_day = format!("    -- {comment}\n"),
+    }
     columns.push((above_day, day, "DATE", format!("NOT NULL{of_day}")));
-    columns.push(("", slot, "SMALLINT", "NOT NULL".to_owned()));
+    let (slot, not_null) = (database.quoted("slot"), "NOT NULL".to_owned());
+    columns.push((String::new(), slot, "SMALLINT", not_null));
+    let key = columns.iter().map(|(_, name, ..)| name).joined(", ");
     for (i, counter) in args.counters.iter().enumerate() {
-        let name = quoted(counter);
-        let check = match of_sqlite {
-            true => format!(" CHECK (typeof({name}) = 'integer')"),
-            false => String::new(),
-        };
-        let above = if of_sqlite && i == 0 {
-            ABOVE_COUNTERS
-        } else {
-            ""
-        };
-        let rest = format!("NOT NULL DEFAULT 0{check}");
-        columns.push((above, name, "BIGINT", rest));
+        let (name, mut above) = (database.quoted(counter), "");
+        let mut rest = "NOT NULL DEFAULT 0".to_owned();
+        if dialect == Dialect::Sqlite {
+            above = if i == 0 { ABOVE_COUNTERS } else { "" };
+            rest += &format!(" CHECK (typeof({name}) = 'integer')");
+        }
+        columns.push((above.to_owned(), name, "BIGINT", rest));
     }
     let names = columns.iter().map(|(_, name, ..)| name.chars().count());
     let types = columns.iter().map(|(_, _, sql_type, _)| sql_type.len());
@@ -238,11 +226,15 @@ pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
     let lines = columns.iter().map(|(above, name, sql_type, rest)| {
         format!("{above}    {name:name_width$} {sql_type:type_width$} {rest},\n")
     });
+    let lines: String = lines.collect();
+    let [above_key, options] = match dialect {
+        Dialect::PostgreSql => [ABOVE_KEY_OF_POSTGRES, ""],
+        Dialect::MySql => [ABOVE_KEY_OF_MYSQL, ""],
+        Dialect::Sqlite => [ABOVE_KEY_OF_SQLITE, " WITHOUT ROWID"],
+    };
     let up = format!(
-        "-- A counter table.\n{heading}CREATE TABLE {table} (\n{}    {above_key}\n    \
-         PRIMARY KEY ({}){foreign_keys}\n){options};\n{then}",
-        lines.collect::<String>(),
-        key.join(", "),
+        "-- A counter table.\n{heading}CREATE TABLE {table} (\n{lines}{above_key}    \
+         PRIMARY KEY ({key}){foreign_keys}\n){options};\n{then}"
     );
     Ok([up, format!("DROP TABLE {table};\n")])
 }
@@ -260,14 +252,7 @@ mod tests {
             refers_to: Some(("blog.articles".to_owned(), "id".to_owned())),
         };
         assert_eq!(entity, expected);
-        for wrong in [
-            "",
-            "id",
-            ":bigint",
-            "id:int4",
-            "id:bigint:articles",
-            "id:bigint:.id",
-        ] {
+        for wrong in ["", "id", ":bigint", "id:int4", "id:uuid:a", "id:uuid:.id"] {
             assert!(wrong.parse::<Entity>().is_err(), "{wrong}");
         }
     }

@@ -6,7 +6,7 @@ use diesel::result::Error;
 use diesel::sql_types::{Bool, Text};
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::catalogue::{Kind, Table};
+use crate::catalogue::Kind;
 use crate::connection::AnyConnection;
 use crate::database::POSTGRES;
 use crate::sql::sql;
@@ -20,24 +20,22 @@ pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     for (i, plan) in plans.iter().enumerate() {
         let mut names = plan.triggers.iter().map(|trigger| &trigger.name);
         if let Some(name) = names.find(|name| name.len() > NAME) {
-            bail!(
-                "a trigger would be named {name}, which is longer than {NAME} bytes: choose a shorter name"
-            );
+            let why = format!("which is longer than {NAME} bytes");
+            bail!("a trigger would be named {name}, {why}: choose a shorter name");
         }
         let name = plan.name();
-        let mut known = known.iter().map(|other| &*other.definition.name);
-        if known.any(|other| other == name) || plans[..i].iter().any(|other| other.name() == name) {
-            bail!(
-                "there are triggers {name} already: choose another name, or revert their migration"
-            );
+        let known = known.iter().map(|other| &*other.definition.name);
+        let mut known = known.chain(plans[..i].iter().map(Plan::name));
+        if known.any(|other| other == name) {
+            let choose = "choose another name, or revert their migration";
+            bail!("there are triggers {name} already: {choose}");
         }
         // PostgreSQL would refuse the function.
         let view = plan.counting.database.quoted(name);
         let view = sql(format!("SELECT 1 FROM {view} WHERE 1 = 0"));
         if plan.counting.database != POSTGRES && view.execute(conn).is_ok() {
-            bail!(
-                "there is a table or view {name} already: choose another name, such as count_{name}"
-            );
+            let choose = format!("choose another name, such as count_{name}");
+            bail!("there is a table or view {name} already: {choose}");
         }
     }
     Ok(())
@@ -51,11 +49,9 @@ pub fn order(plans: &[Plan]) -> Result<()> {
             let mut before = plans[..i].iter().map(|plan| &plan.counting);
             let uses = |other: &&Counting| other.rows.is(table) && other.uses(counter);
             if let Some(other) = before.find(uses) {
-                bail!(
-                    "{} counts in {table}.{counter}, which {} uses: write it above that",
-                    plan.name(),
-                    other.definition.name
-                );
+                let [name, other] = [plan.name(), &other.definition.name];
+                let uses = format!("which {other} uses: write it above that");
+                bail!("{name} counts in {table}.{counter}, {uses}");
             }
         }
     }
@@ -64,18 +60,18 @@ pub fn order(plans: &[Plan]) -> Result<()> {
 
 /// A row that is not counted yet can be deleted. The count is then below 0 until the recount.
 pub fn later(plan: &Plan) -> Result<()> {
-    let is_unsigned = |(table, name): &(&Table, &str)| {
-        let column = table.column(name);
-        column.is_some_and(|column| column.kind == Kind::Unsigned)
-    };
-    let later = plan.counting.definition.existing == Existing::Later;
-    match plan.counting.counters().find(is_unsigned).filter(|_| later) {
-        None => Ok(()),
-        Some((table, name)) => bail!(
-            "--existing later: {table}.{name} is unsigned, and would refuse to count that an existing row is \
-             deleted: make it signed, or count existing rows now"
-        ),
+    for (table, name) in plan.counting.counters() {
+        let is_unsigned = table
+            .column(name)
+            .is_some_and(|one| one.kind == Kind::Unsigned);
+        if is_unsigned && plan.counting.definition.existing == Existing::Later {
+            bail!(
+                "--existing later: {table}.{name} is unsigned, and would refuse to count that an existing row \
+                 is deleted: make it signed, or count existing rows now"
+            );
+        }
     }
+    Ok(())
 }
 
 /// A counter equals the rows of one definition: another one would set it to its own rows.
@@ -143,7 +139,7 @@ pub fn functions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
              JOIN pg_language l ON l.oid = p.prolang JOIN pg_roles r ON r.oid = p.proowner
              WHERE n.nspname <> 'pg_catalog' AND n.nspname = ",
         );
-        let found = found.bind(&schema).sql(" AND p.proname = ").bind(&name);
+        let found = found.bind(schema).sql(" AND p.proname = ").bind(name);
         let found: Vec<(bool, bool)> = found.typed::<(Bool, Bool)>().load(conn)?;
         if found.iter().any(|(is_of_others, _)| *is_of_others) {
             bail!(
@@ -183,10 +179,8 @@ pub fn own_triggers(plan: &Plan, conn: &mut AnyConnection) -> Result<Vec<String>
         let found = found.bind(&table).sql(") AS oid) ORDER BY 1");
         let found = found.typed::<(Text, Text, Text)>();
         for (trigger, function, schema) in found.load::<(String, String, String)>(conn)? {
-            all.push(format!(
-                "{trigger} of {}: ALTER FUNCTION {function}() SET search_path = {schema};",
-                target.table
-            ));
+            let alter = format!("ALTER FUNCTION {function}() SET search_path = {schema};");
+            all.push(format!("{trigger} of {}: {alter}", target.table));
         }
     }
     Ok(all)

@@ -62,10 +62,8 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
         }
         None => vec![args.definition],
     };
-    if args.existing == Existing::Later {
-        for definition in &mut definitions {
-            definition.existing = Existing::Later;
-        }
+    for definition in &mut definitions {
+        definition.existing = args.existing.max(definition.existing);
     }
     let plans = definitions.into_iter();
     let plans = plans.map(|definition| Plan::new(Counting::new(definition, conn)?));
@@ -97,16 +95,15 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
             counters.extend(names.map(|name| format!("{}.{name}", target.table)));
         }
     }
+    let first =
+        "first, let the function of an own trigger find what it names inside of the counting:";
     for own in own_triggers {
-        note(&format!(
-            "first, let the function of an own trigger find what it names inside of the counting: {own}"
-        ));
+        note(&format!("{first} {own}"));
     }
     if !counters.is_empty() {
-        note(&format!(
-            "then name {} in counted_by_database = (…) of their counter_table!, and remove incr_counter",
-            counters.join(", ")
-        ));
+        let names = counters.join(", ");
+        let then = "in counted_by_database = (…) of their counter_table!, and remove incr_counter";
+        note(&format!("then name {names} {then}"));
     }
     Ok(migration(&plans, &locks))
 }
@@ -117,10 +114,8 @@ fn locks(plans: &[Plan], known: &[Counting]) -> Result<String> {
     if plans[0].counting.database == SQLITE {
         return Ok(String::new());
     }
-    let all: Vec<_> = known
-        .iter()
-        .chain(plans.iter().map(|plan| &plan.counting))
-        .collect();
+    let all = known.iter().chain(plans.iter().map(|plan| &plan.counting));
+    let all: Vec<_> = all.collect();
     let tables = match order(&known.iter().collect::<Vec<_>>()) {
         Ok(_) => order(&all)?,
         // Others were generated before this was refused.
@@ -130,11 +125,9 @@ fn locks(plans: &[Plan], known: &[Counting]) -> Result<String> {
     if targets.all(|target| target.slots.is_some()) {
         return Ok(String::new());
     }
-    let tables = tables.iter().map(|table| table.to_string());
-    Ok(format!(
-        "-- Rows are locked in this order, as the program must lock them: {}.\n",
-        tables.joined(", ")
-    ))
+    let tables = tables.iter().map(|table| table.to_string()).joined(", ");
+    let order = "-- Rows are locked in this order, as the program must lock them";
+    Ok(format!("{order}: {tables}.\n"))
 }
 
 fn note(text: &str) {

@@ -12,10 +12,11 @@ use super::target::{Source, Target};
 use super::targets::targets;
 use crate::catalogue::{Parent, Table, table};
 use crate::connection::AnyConnection;
-use crate::database::{Database, Joined, MYSQL, POSTGRES};
+use crate::database::{Database, MYSQL, POSTGRES};
 use crate::sql::sql;
 
 /// The rows of a table, and the counters that they are counted in.
+#[derive(Clone)]
 pub struct Counting {
     pub database: Database,
     pub sql: &'static TriggerSql,
@@ -27,6 +28,7 @@ pub struct Counting {
 }
 
 /// The column with the day of a row.
+#[derive(Clone)]
 pub struct Day {
     pub column: String,
     /// SQL of its day in UTC, where `{}` is the column.
@@ -175,13 +177,6 @@ impl Counting {
             let names = target.names.iter();
             names.map(|name| (&target.table, &**name))
         })
-    }
-
-    /// Those for which this is true, as `a.likes, b.likes`.
-    pub fn counters_that(&self, is: impl Fn(&Table, &str) -> bool) -> String {
-        let counters = self.counters().filter(|(table, name)| is(table, name));
-        let counters = counters.map(|(table, name)| format!("{table}.{name}"));
-        counters.joined(", ")
     }
 }
 

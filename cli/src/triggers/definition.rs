@@ -13,20 +13,12 @@ pub use crate::period::Period;
 #[serde(deny_unknown_fields)]
 pub struct Definition {
     /// The name of the triggers, such as count_article_likes.
-    #[arg(
-        required_unless_present = "file",
-        default_value = "",
-        hide_default_value = true
-    )]
+    #[arg(required_unless_present = "file")]
+    #[arg(default_value = "", hide_default_value = true)]
     pub name: String,
     /// The table whose rows are counted, such as article_likes.
-    #[arg(
-        long,
-        value_name = "TABLE",
-        required_unless_present = "file",
-        default_value = "",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "TABLE", required_unless_present = "file")]
+    #[arg(default_value = "", hide_default_value = true)]
     pub rows: String,
     /// A counter, and the column of the row that names its entity, such as
     /// article_id:article_counters.likes. The counter can be in a counter table, or an integer column of
@@ -36,20 +28,13 @@ pub struct Definition {
     /// in site_counters.likes, and neither does the only row of a table, as in :local_site.posts. A
     /// weight of its own can follow, as in article_id:article_counters.stars=stars. Repeat it for more
     /// counters. Triggers lock the tables in this order.
-    #[arg(
-        long = "count",
-        required_unless_present = "file",
-        value_name = "[[COLUMN,…]:]TABLE.COUNTER[=WEIGHT]"
-    )]
+    #[arg(long = "count", required_unless_present = "file")]
+    #[arg(value_name = "[[COLUMN,…]:]TABLE.COUNTER[=WEIGHT]")]
     #[serde(rename = "count")]
     pub counts: Vec<Count>,
     /// What a row adds to a counter: an integer column, or an SQL expression of the row's columns.
-    #[arg(
-        long,
-        value_name = "WEIGHT",
-        default_value = "1",
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "WEIGHT", allow_hyphen_values = true)]
+    #[arg(default_value = "1")]
     #[serde(default = "one")]
     pub by: String,
     /// Count only the rows for which this is true: a column, or an SQL expression of the row's
@@ -72,7 +57,7 @@ pub struct Definition {
     #[serde(default)]
     pub period: Period,
     /// The number of slots, as in counter_table!.
-    #[arg(long, default_value_t = SLOTS, value_parser = clap::value_parser!(u16).range(1..=32767))]
+    #[arg(long, default_value_t = slots(), value_parser = clap::value_parser!(u16).range(1..=32767))]
     #[serde(default = "slots")]
     pub slots: u16,
     #[arg(skip)]
@@ -81,7 +66,9 @@ pub struct Definition {
 }
 
 /// When the rows are counted that exist before the triggers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Existing {
     /// By the migration.
@@ -101,12 +88,10 @@ fn one() -> String {
     "1".to_owned()
 }
 
+/// As in `counter_table!`.
 fn slots() -> u16 {
-    SLOTS
+    32
 }
-
-/// The number of slots, as in `counter_table!`.
-const SLOTS: u16 = 32;
 
 impl Definition {
     /// As the database keeps it.
@@ -156,18 +141,17 @@ impl FromStr for Count {
             None => (text, None),
         };
         let (columns, counter) = match target.split_once(':') {
-            Some(("", counter)) => (Some(Vec::new()), counter),
-            Some((columns, counter)) => {
-                let columns = columns.split(',').map(str::to_owned);
-                (Some(columns.collect()), counter)
-            }
+            Some((columns, counter)) => (Some(columns), counter),
             None => (None, target),
         };
+        let columns = columns.map(|columns| match columns {
+            "" => Vec::new(),
+            columns => columns.split(',').map(str::to_owned).collect(),
+        });
         let (table, counter) = counter.rsplit_once('.').ok_or(HELP)?;
         let [table, counter] = [table, counter].map(str::to_owned);
         let parts = columns.iter().flatten().chain([&table, &counter]);
-        let parts = parts.chain(&weight);
-        let is_whole = parts.map(String::len).all(|len| len > 0);
+        let is_whole = !parts.chain(&weight).any(String::is_empty);
         let count = Count {
             columns,
             table,
@@ -198,10 +182,9 @@ impl fmt::Display for Count {
             write!(f, "{}:", columns.join(","))?;
         }
         write!(f, "{}.{}", self.table, self.counter)?;
-        match &self.weight {
-            Some(weight) => write!(f, "={weight}"),
-            None => Ok(()),
-        }
+        self.weight
+            .iter()
+            .try_for_each(|weight| write!(f, "={weight}"))
     }
 }
 
@@ -211,21 +194,15 @@ mod tests {
 
     #[test]
     fn a_count_is_a_column_a_counter_and_a_weight() {
-        let count: Count = "post_id:blog.post_counters.score=points * 2"
-            .parse()
-            .unwrap();
+        let text = "post_id:blog.post_counters.score=points * 2";
+        let count: Count = text.parse().unwrap();
         assert_eq!(count.columns, Some(vec!["post_id".to_owned()]));
-        assert_eq!(count.table, "blog.post_counters");
         assert_eq!(
-            (&*count.counter, count.weight.as_deref()),
-            ("score", Some("points * 2"))
+            [&*count.table, &count.counter],
+            ["blog.post_counters", "score"]
         );
-        for text in [
-            "site_counters.hits",
-            ":site.hits",
-            "a,e:b.c",
-            "a:b.c=d::bigint",
-        ] {
+        assert_eq!(count.weight.as_deref(), Some("points * 2"));
+        for text in ["site.hits", ":site.hits", "a,e:b.c", "a:b.c=d::bigint"] {
             assert_eq!(text.parse::<Count>().unwrap().to_string(), text);
         }
         for wrong in ["", "likes", "a,:t.likes", "a:.likes", "a:t.", "a:t.likes="] {

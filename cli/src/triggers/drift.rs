@@ -38,12 +38,9 @@ impl Counting {
         let (group, names) = (self.group(target), self.counter_names(target));
         let stored = target.names.iter().map(|name| self.stored_name(name));
         let stored: Vec<_> = stored.collect();
-        let marks = [
-            (compared == Compared::WithRows, "counted_rows"),
-            (target.can_lack_entities(), "kept_rows"),
-        ];
-        let marks = marks.iter().filter(|(is_needed, _)| *is_needed);
-        let marks: Vec<_> = marks.map(|(_, name)| *name).collect();
+        let counted = (compared == Compared::WithRows).then_some("counted_rows");
+        let kept = target.can_lack_entities().then_some("kept_rows");
+        let marks: Vec<_> = counted.into_iter().chain(kept).collect();
         let mark = |rows: &str| {
             let mark = |name: &&str| format!(", {} AS {name}", u8::from(*name == rows));
             marks.iter().map(mark).collect::<String>()
@@ -70,26 +67,17 @@ impl Counting {
             self.query(target, source, &rows, &none)
         });
         let kept = self.database.alias("kept", &target.table);
-        let of_kept = |names: &[String]| {
-            names
-                .iter()
-                .map(|name| format!("{kept}.{name}"))
-                .collect::<Vec<_>>()
-        };
+        let of_kept = |name: &String| format!("{kept}.{name}");
         let zeros = names.iter().map(|_| "0".to_owned());
-        let columns = of_kept(&group)
-            .into_iter()
-            .chain(zeros)
-            .chain(of_kept(&names));
+        let columns = group.iter().map(of_kept).chain(zeros);
+        let columns = columns.chain(names.iter().map(of_kept));
+        let entity = self.database.columns(&kept, &target.entity);
         let kept = format!(
             "SELECT {}{} FROM {}{}{}",
             columns.joined(", "),
             mark("kept_rows"),
             self.used_as("kept", &target.table),
-            in_batch(
-                target.sources.len(),
-                &self.database.columns(&kept, &target.entity)
-            ),
+            in_batch(target.sources.len(), &entity),
             clause(" WHERE ", self.only(target, &kept), ""),
         );
         let queries: Vec<_> = queries.chain([kept]).collect();
@@ -120,18 +108,17 @@ impl Counting {
     pub fn correct(&self, target: &Target, from: &str, merged: &str) -> String {
         let missing = |counter: &str| {
             let [name, stored] = [self.database.quoted(counter), self.stored_name(counter)];
-            self.sql.whole(format!("{DRIFT}.{name} - {DRIFT}.{stored}"))
+            format!("{DRIFT}.{name} - {DRIFT}.{stored}")
         };
         if target.slots.is_none() {
-            let missing = |counter: &str| {
-                let [name, stored] = [self.database.quoted(counter), self.stored_name(counter)];
-                format!("({DRIFT}.{name} - {DRIFT}.{stored})")
-            };
+            let missing = |counter: &str| format!("({})", missing(counter));
             return self.add_to_column(target, from, DRIFT, missing);
         }
-        let counts = target.names.iter().map(|counter| missing(counter));
-        let own_day = self.day.is_some();
-        self.add_from(target, from, own_day, merged, counts.collect())
+        let counts = target.names.iter();
+        let counts = counts
+            .map(|counter| self.sql.whole(missing(counter)))
+            .collect();
+        self.add_from(target, from, self.day.is_some(), merged, counts)
     }
 
     /// Adds 0 to the row of 1970-01-01 of the entities of a table, and so locks them as other corrections
@@ -152,12 +139,11 @@ impl Counting {
     ) -> String {
         let mut key = self.group(target);
         key.truncate(target.entity.len() + usize::from(own_day));
-        let order = match &*by("ORDER", &key) {
+        let mut order = by("ORDER", &key);
+        if order.is_empty() {
             // Otherwise SQLite takes what follows for a part of a join.
-            "" => " WHERE true",
-            order => order,
+            order += " WHERE true";
         }
-        .to_owned();
         let undated = (!own_day).then(|| self.sql.undated.to_owned());
         let columns = key.into_iter().chain(undated).chain([slot.to_owned()]);
         let columns = columns.chain(counts).joined(", ");

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use anyhow::{Context, Result, bail};
 use diesel_counters::Dialect;
-use sqlparser::ast::{Expr, Ident, TypedString, Value, Visit, Visitor};
+use sqlparser::ast::{Expr, Function, Ident, ObjectName, TypedString, Value, Visit, Visitor};
 use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
@@ -30,26 +30,19 @@ pub struct Expression {
 impl Expression {
     /// Parses an expression of a table's columns.
     pub fn parse(text: &str, table: &Table, dialect: Dialect) -> Result<Self> {
-        let parser: &dyn dialect::Dialect = match dialect {
-            Dialect::PostgreSql => &PostgreSqlDialect {},
-            Dialect::MySql => &MySqlDialect {},
-            Dialect::Sqlite => &SQLiteDialect {},
-        };
+        let grammar = grammar(Database(dialect));
         let cannot = || format!("cannot read the SQL expression {text:?}");
-        let tokens = Tokenizer::new(parser, text).tokenize_with_location();
+        let tokens = Tokenizer::new(grammar, text).tokenize_with_location();
         let tokens = tokens.with_context(cannot)?;
         // A comment could go on after the expression, or MySQL could run it.
-        use Whitespace::{MultiLineComment, SingleLineComment};
-        let is_comment = |token: &Token| match token {
-            Token::Whitespace(space) => {
-                matches!(space, SingleLineComment { .. } | MultiLineComment(_))
-            }
-            _ => false,
-        };
+        use Whitespace::{Newline, Space, Tab};
+        let is_space = |space: &Whitespace| matches!(space, Newline | Space | Tab);
+        let is_comment =
+            |token: &Token| matches!(token, Token::Whitespace(space) if !is_space(space));
         if tokens.iter().any(|token| is_comment(&token.token)) {
             bail!("the SQL expression {text:?} has a comment: write it without");
         }
-        let mut parser = Parser::new(parser).with_tokens_with_locations(tokens);
+        let mut parser = Parser::new(grammar).with_tokens_with_locations(tokens);
         let parsed = parser.parse_expr().and_then(|expression| {
             parser.expect_token(&Token::EOF)?;
             Ok(expression)
@@ -83,12 +76,12 @@ impl Expression {
                     "the SQL expression {text:?} has {name}, whose value depends on the time zone of the session"
                 );
             }
+            let sql_type = &column.sql_type;
             if column.equals_in.is_some() {
                 bail!(
-                    "the SQL expression {text:?} has {name}, whose type {} is of an extension. Triggers search \
-                     only the server's own operators, so that nobody can put others in their place. Add a \
-                     generated column of the expression, GENERATED ALWAYS AS (…) STORED, and name that",
-                    column.sql_type
+                    "the SQL expression {text:?} has {name}, whose type {sql_type} is of an extension. Triggers \
+                     search only the server's own operators, so that nobody can put others in their place. Add \
+                     a generated column of the expression, GENERATED ALWAYS AS (…) STORED, and name that"
                 );
             }
         }
@@ -110,8 +103,8 @@ impl Expression {
     }
 
     /// The functions that are named with their schema: the schema and the name.
-    pub fn functions(&self) -> impl Iterator<Item = (String, String)> {
-        self.functions.iter().cloned()
+    pub fn functions(&self) -> &[(String, String)] {
+        &self.functions
     }
 
     /// As the user wrote it.
@@ -125,6 +118,15 @@ impl Expression {
 
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|(.., name)| &**name)
+    }
+}
+
+/// How a database's SQL is read.
+pub fn grammar(database: Database) -> &'static dyn dialect::Dialect {
+    match database.0 {
+        Dialect::PostgreSql => &PostgreSqlDialect {},
+        Dialect::MySql => &MySqlDialect {},
+        Dialect::Sqlite => &SQLiteDialect {},
     }
 }
 
@@ -161,6 +163,8 @@ impl Visitor for Columns<'_> {
     fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<String> {
         const MOMENTS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
         const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
+        let is_aggregate =
+            |name: &ObjectName| AGGREGATES.contains(&&*name.to_string().to_lowercase());
         match expression {
             Expr::Function(function) => {
                 let parts = function.name.0.iter().filter_map(|part| part.as_ident());
@@ -192,27 +196,22 @@ impl Visitor for Columns<'_> {
             Expr::CompoundIdentifier(_) | Expr::CompoundFieldAccess { .. } => {
                 format!("names {expression}: write columns only, and without their table")
             }
-            Expr::Function(function)
-                if AGGREGATES.contains(&&*function.name.to_string().to_lowercase()) =>
-            {
-                format!(
-                    "has {}, which is of many rows: a counter adds up what each row adds. Read it by a subquery",
-                    function.name
-                )
-            }
+            Expr::Function(Function { name, .. }) if is_aggregate(name) => format!(
+                "has {name}, which is of many rows: a counter adds up what each row adds. Read it by a subquery"
+            ),
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => {
                 "has a subquery: a row can only be counted by its own columns".to_owned()
             }
-            Expr::Value(value) | Expr::TypedString(TypedString { value, .. }) => match &value.value
-            {
-                Value::Placeholder(_) => "has a placeholder".to_owned(),
-                Value::SingleQuotedString(text)
-                    if MOMENTS.contains(&&*text.trim().to_lowercase()) =>
-                {
-                    format!("has '{text}', whose value changes")
+            Expr::Value(value) | Expr::TypedString(TypedString { value, .. }) => {
+                let is_moment = |text: &str| MOMENTS.contains(&&*text.trim().to_lowercase());
+                match &value.value {
+                    Value::Placeholder(_) => "has a placeholder".to_owned(),
+                    Value::SingleQuotedString(text) if is_moment(text) => {
+                        format!("has '{text}', whose value changes")
+                    }
+                    _ => return ControlFlow::Continue(()),
                 }
-                _ => return ControlFlow::Continue(()),
-            },
+            }
             _ => return ControlFlow::Continue(()),
         };
         ControlFlow::Break(refused)

@@ -4,13 +4,12 @@
 use std::collections::VecDeque;
 
 use anyhow::{Result, bail};
-use diesel_counters::Dialect;
 
 use super::counting::Counting;
 use super::mysql::refuse_own_table;
 use super::target::Target;
 use crate::catalogue::Table;
-use crate::database::{Joined, MYSQL};
+use crate::database::{Joined, MYSQL, POSTGRES};
 
 /// One statement locks a row of the first table, and then one of the second.
 struct Before<'c> {
@@ -39,12 +38,11 @@ pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
             for first in &locked[..i] {
                 if let Some(others) = path(second, first, &before) {
                     let names = others.iter().map(|before| before.tables[1].to_string());
+                    let (other, names) = (others[0].rows, names.joined(" before "));
                     bail!(
-                        "a row of {rows} locks a row of {first} before one of {second}, and a row of {} locks \
-                         {second} before {}: two transactions could wait for each other. Write the counts in \
-                         the same order in all definitions",
-                        others[0].rows,
-                        names.joined(" before ")
+                        "a row of {rows} locks a row of {first} before one of {second}, and a row of {other} \
+                         locks {second} before {names}: two transactions could wait for each other. Write the \
+                         counts in the same order in all definitions"
                     );
                 }
                 let tables = [*first, second];
@@ -80,25 +78,20 @@ fn lock<'c>(
         return;
     }
     let within = &[within, &[rows]].concat();
-    let of_rows = all
-        .iter()
-        .copied()
-        .filter(|counting| counting.rows.is(rows));
-    let mut run: Vec<_> = of_rows.collect();
-    let dialect = run.first().map(|counting| counting.database.0);
-    if dialect == Some(Dialect::PostgreSql) {
+    let of_rows = all.iter().copied();
+    let mut run: Vec<_> = of_rows.filter(|counting| counting.rows.is(rows)).collect();
+    let database = run.first().map(|counting| counting.database);
+    if database == Some(POSTGRES) {
         run.sort_by_key(|counting| &counting.definition.name);
     }
-    if dialect == Some(Dialect::MySql) && changed.is_none() {
+    if database == Some(MYSQL) && changed.is_none() {
         let before = run.iter().flat_map(|counting| counting.locked_before());
         before.for_each(|target| push(&target.table, locked));
     }
     for counting in run {
         let is_changed = |target: &&Target| {
-            let mut columns = target
-                .sources
-                .iter()
-                .flat_map(|source| counting.columns(source));
+            let sources = target.sources.iter();
+            let mut columns = sources.flat_map(|source| counting.columns(source));
             changed
                 .is_none_or(|names| columns.any(|column| names.iter().any(|name| name == column)))
         };

@@ -7,6 +7,7 @@ use super::counting::Counting;
 use super::definition::Existing;
 use super::trigger::Trigger;
 use super::{mysql, postgres, sqlite, stored, triggers};
+use crate::database::Joined;
 use crate::partition::merged_slot;
 
 /// A definition with its triggers.
@@ -27,8 +28,9 @@ impl Plan {
 
     /// What the migration says of it.
     pub fn heading(&self) -> String {
-        let counters = self.counting.counters_that(|_, _| true);
-        let rows = &self.counting.rows;
+        let counters = self.counting.counters();
+        let counters = counters.map(|(table, name)| format!("{table}.{name}"));
+        let (rows, counters) = (&self.counting.rows, counters.joined(", "));
         format!("-- Counts the rows of {rows} in {counters}.\n")
     }
 

@@ -20,7 +20,8 @@ use super::counting::Counting;
 use super::drift::{Compared, DRIFT};
 use super::statement::{by, numbered};
 use super::target::Target;
-use crate::database::Joined;
+use crate::catalogue::Index;
+use crate::database::{Joined, MYSQL, POSTGRES};
 
 /// Temporary tables: the entities with wrong counts, those of a batch, and their counts.
 const WRONG: &str = "diesel_counters_wrong";
@@ -30,35 +31,13 @@ const FOUND: &str = "diesel_counters_found";
 /// Between the columns of a line.
 const UNIT: char = '\u{1f}';
 
-/// The statements of a recount of one table.
-#[derive(Debug, Clone)]
+/// The recount of one table.
 pub struct Recount {
-    /// The name of the table with the counters.
-    pub table: String,
-    dialect: Dialect,
-    /// Whether the rows of an entity are found without reading all rows. Otherwise there is one batch.
-    is_indexed: bool,
-    /// Before all others of a transaction.
-    guard: Option<String>,
-    /// The wrong counts. It locks nothing.
-    find: String,
-    /// Lists the entities that have them, and how many that are.
-    list: [String; 2],
-    number: String,
-    begin: Vec<String>,
-    /// Takes a batch of the number of entities that follows.
-    take: String,
-    /// Until the batch is locked.
-    lock: Vec<String>,
-    /// Locks the rows of an ordinary table.
-    lock_rows: Option<String>,
-    /// Stores the counts of the batch.
-    store: String,
-    found: String,
-    correct: String,
-    clean_up: Vec<String>,
-    counters: Vec<String>,
-    key: usize,
+    pub(crate) counting: Counting,
+    pub(crate) target: Target,
+    pub(crate) compared: Compared,
+    /// The slot of merged rows.
+    pub(crate) merged: String,
 }
 
 /// A count that was not that of the rows.
@@ -102,156 +81,12 @@ where
 }
 
 impl Recount {
-    /// `merged` is the slot of merged rows.
-    pub fn new(counting: &Counting, target: &Target, compared: Compared, merged: &str) -> Self {
-        let (database, dialect) = (counting.database, counting.database.0);
-        let in_schema = match dialect {
-            Dialect::PostgreSql => "pg_temp.",
-            Dialect::Sqlite => "temp.",
-            Dialect::MySql => "",
-        };
-        let [listed, found] = [WRONG, FOUND].map(|name| format!("{in_schema}{name}"));
-        // MySQL cannot read a temporary table twice in a statement.
-        let batch = |place: usize| match dialect {
-            Dialect::MySql => numbered(LOCKED, place),
-            _ => format!("{in_schema}{LOCKED}"),
-        };
-        let copies = match dialect {
-            Dialect::MySql => 1..target.sources.len() + 1,
-            _ => 0..0,
-        };
-        let drift = counting.drift(target, compared, None);
-        let drift_of_batch = counting.drift(target, compared, Some(&batch));
-        let group = counting.group(target);
-        let key = &group[..target.entity.len()];
-        let table = database.table_name(&target.table);
-        // No TRUNCATE of PostgreSQL can come from here on. A query that waits for one would read the
-        // rows of after it, and the counts of before it.
-        let guard = (dialect == Dialect::PostgreSql).then(|| {
-            let tables = counting.tables().map(|table| database.table_name(table));
-            let mut tables: Vec<_> = tables.collect();
-            tables.dedup();
-            format!("LOCK TABLE {} IN ACCESS SHARE MODE", tables.join(", "))
-        });
-        let drop = |table: &String| match dialect {
-            Dialect::MySql => format!("DROP TEMPORARY TABLE IF EXISTS {table}"),
-            _ => format!("DROP TABLE IF EXISTS {table}"),
-        };
-        let of_batch = copies.clone().map(batch).chain([batch(0), found.clone()]);
-        let drop_batch: Vec<_> = of_batch.map(|table| drop(&table)).collect();
-        // A recount that failed can have left them: a rollback of MySQL does not drop them.
-        let left_over = drop_batch.iter().filter(|_| dialect == Dialect::MySql);
-        let left_over: Vec<_> = left_over.cloned().collect();
-        let (begin, for_update) = match dialect {
-            Dialect::PostgreSql => (
-                Some("SET TRANSACTION ISOLATION LEVEL READ COMMITTED".to_owned()),
-                " FOR NO KEY UPDATE OF ",
-            ),
-            Dialect::MySql => (None, " FOR UPDATE"),
-            // It waits for the write lock, and deletes nothing.
-            Dialect::Sqlite => (Some(format!("DELETE FROM {table} WHERE 0")), ""),
-        };
-        // A server can require a primary key of each table.
-        let create = |name: &str, columns: &[String], query: &str| {
-            let primary_key = match (dialect, columns) {
-                (Dialect::MySql, []) => " (PRIMARY KEY (entity))".to_owned(),
-                (Dialect::MySql, _) => format!(" (PRIMARY KEY ({}))", columns.join(", ")),
-                _ => String::new(),
-            };
-            format!("CREATE TEMPORARY TABLE {name}{primary_key} AS {query}")
-        };
-        let entities = match key {
-            [] => "1 AS entity".to_owned(),
-            key => key.join(", "),
-        };
-        let all = match group.is_empty() {
-            true => format!("1 AS entity, {DRIFT}.*"),
-            false => format!("{DRIFT}.*"),
-        };
-        let copies =
-            copies.map(|place| create(&batch(place), key, &format!("SELECT * FROM {}", batch(0))));
-        let locked = format!("{} AS locked", batch(0));
-        let is_slotted = target.slots.is_some();
-        let lock = is_slotted.then(|| counting.lock_in_slots(target, &locked, merged));
-        let same_key = counting.same_key(target, DRIFT, "locked");
-        let lock_rows = (!is_slotted && dialect != Dialect::Sqlite).then(|| {
-            let of = if dialect == Dialect::PostgreSql { DRIFT } else { "" };
-            let order = by("ORDER", &database.columns(DRIFT, &target.entity));
-            format!(
-                "SELECT {} AS line FROM (SELECT 1 FROM {table} AS {DRIFT} JOIN {locked} ON {same_key}\
-                 {order}{for_update}{of}) AS locks",
-                database.text("COUNT(*)"),
-            )
-        });
-        let lines = |from: &str| {
-            let (line, order) = (line(counting, target), by("ORDER", &group));
-            format!("SELECT {line} AS line FROM {from}{order}")
-        };
-        let found_drift = format!("{found} AS {DRIFT}");
-        let is_locked = format!(
-            "EXISTS (SELECT 1 FROM {locked} WHERE {})",
-            counting.same_key(target, &listed, "locked")
-        );
-        let is_indexed = |columns: Vec<&str>| {
-            let mut indexes = counting.rows.indexes.iter();
-            indexes.any(|index| columns.contains(&&*index.columns[0]))
-        };
-        let sources = target.sources.iter();
-        let mut sources =
-            sources.map(|source| source.entity.iter().map(|column| &*column.name).collect());
-        Recount {
-            table: target.table.to_string(),
-            dialect,
-            is_indexed: sources.all(is_indexed),
-            find: lines(&drift),
-            list: [
-                drop(&listed),
-                create(
-                    &listed,
-                    key,
-                    &format!("SELECT DISTINCT {entities} FROM {drift}"),
-                ),
-            ],
-            number: format!("SELECT {} AS line FROM {listed}", database.text("COUNT(*)")),
-            begin: begin
-                .into_iter()
-                .chain(guard.clone())
-                .chain(left_over)
-                .collect(),
-            guard,
-            take: create(
-                &batch(0),
-                key,
-                &format!("SELECT * FROM {listed}{} LIMIT ", by("ORDER", key)),
-            ),
-            lock: copies.chain(lock).collect(),
-            lock_rows,
-            store: create(
-                &found,
-                &group,
-                &format!("SELECT {all} FROM {drift_of_batch}"),
-            ),
-            found: lines(&found_drift),
-            correct: counting.correct(target, &found_drift, merged),
-            clean_up: [format!("DELETE FROM {listed} WHERE {is_locked}")]
-                .into_iter()
-                .chain(drop_batch)
-                .collect(),
-            counters: target.names.clone(),
-            key: target.entity.len(),
-        }
-    }
-
-    /// The counts that are wrong.
+    /// The counts that are wrong. It locks nothing.
     pub fn find<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<Wrong>> {
-        let lines = match &self.guard {
-            None => conn.lines(&self.find),
-            Some(guard) => conn.transaction(|conn| {
-                conn.run(guard)?;
-                conn.lines(&self.find)
-            }),
-        };
-        self.wrong(lines?)
+        conn.transaction(|conn| {
+            self.guard(conn)?;
+            self.wrong(&self.drift(None), conn)
+        })
     }
 
     /// Corrects them. Returns those that it has corrected. Calls `progress` with the number of entities
@@ -277,17 +112,8 @@ impl Recount {
         wrong: &mut Vec<Wrong>,
         progress: &mut impl FnMut(u64, u64),
     ) -> QueryResult<()> {
-        let all = self.transaction(conn, |conn| {
-            let list = self.guard.iter().chain(&self.list);
-            list.into_iter().try_for_each(|list| conn.run(list))?;
-            let number = conn.lines(&self.number)?;
-            number
-                .iter()
-                .map(|number| parsed(number))
-                .sum::<QueryResult<i64>>()
-        })?;
-        let (all, mut done) = (all as u64, 0);
-        let mut size = if self.is_indexed { FIRST_BATCH } else { all };
+        let all = self.transaction(conn, |conn| self.list(conn))?;
+        let (mut size, mut done) = (if self.is_indexed() { FIRST_BATCH } else { all }, 0);
         while done < all {
             let began = Instant::now();
             wrong.extend(self.transaction(conn, |conn| self.correct_batch(size, conn))?);
@@ -307,34 +133,174 @@ impl Recount {
         conn: &mut C,
         f: impl FnOnce(&mut C) -> QueryResult<T>,
     ) -> QueryResult<T> {
-        if self.dialect == Dialect::MySql {
-            conn.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
+        if self.counting.database == MYSQL {
+            conn.run(READ_COMMITTED)?;
         }
         conn.transaction(f)
     }
 
+    /// Lists the entities with wrong counts, and returns how many there are.
+    fn list<C: Lines>(&self, conn: &mut C) -> QueryResult<u64> {
+        self.guard(conn)?;
+        let (listed, group) = (self.temporary(WRONG), self.counting.group(&self.target));
+        let key = &group[..self.target.entity.len()];
+        conn.run(&self.drop(&listed))?;
+        let entities = one_if_none(key, "1 AS entity");
+        let entities = format!("DISTINCT {entities} FROM {}", self.drift(None));
+        conn.run(&self.create(&listed, key, &entities))?;
+        let number = self.counting.database.text("COUNT(*)");
+        let number = conn.lines(&format!("SELECT {number} AS line FROM {listed}"))?;
+        Ok(parsed(&number.concat())? as u64)
+    }
+
+    /// Corrects this number of entities.
     fn correct_batch<C: Lines>(&self, size: u64, conn: &mut C) -> QueryResult<Vec<Wrong>> {
-        let take = format!("{}{size}", self.take);
-        let lock = self.begin.iter().chain([&take]).chain(&self.lock);
-        lock.into_iter().try_for_each(|lock| conn.run(lock))?;
-        if let Some(lock) = &self.lock_rows {
-            conn.lines(lock)?;
+        let (counting, target) = (&self.counting, &self.target);
+        let [listed, batch, found] = [WRONG, LOCKED, FOUND].map(|name| self.temporary(name));
+        let group = counting.group(target);
+        let key = &group[..target.entity.len()];
+        self.begin(conn)?;
+        let first = format!("* FROM {listed}{} LIMIT {size}", by("ORDER", key));
+        conn.run(&self.create(&batch, key, &first))?;
+        for copy in (1..=self.copies()).map(|place| self.batch(place)) {
+            conn.run(&self.create(&copy, key, &format!("* FROM {batch}")))?;
         }
-        conn.run(&self.store)?;
-        let wrong = self.wrong(conn.lines(&self.found)?)?;
+        self.lock(&format!("{batch} AS locked"), conn)?;
+        let no_key = group.is_empty();
+        let one = if no_key { "1 AS entity, " } else { "" };
+        let drift = self.drift(Some(&|place| self.batch(place)));
+        conn.run(&self.create(&found, &group, &format!("{one}{DRIFT}.* FROM {drift}")))?;
+        let drift = format!("{found} AS {DRIFT}");
+        let wrong = self.wrong(&drift, conn)?;
         if !wrong.is_empty() {
-            conn.run(&self.correct)?;
+            conn.run(&counting.correct(target, &drift, &self.merged))?;
         }
-        self.clean_up.iter().try_for_each(|drop| conn.run(drop))?;
+        let is_done = counting.same_key(target, &listed, "locked");
+        let is_done = format!("EXISTS (SELECT 1 FROM {batch} AS locked WHERE {is_done})");
+        conn.run(&format!("DELETE FROM {listed} WHERE {is_done}"))?;
+        self.drop_batch(conn)?;
         Ok(wrong)
     }
 
-    fn wrong(&self, lines: Vec<String>) -> QueryResult<Vec<Wrong>> {
+    fn begin<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
+        match self.counting.database.0 {
+            Dialect::PostgreSql => {
+                conn.run(READ_COMMITTED)?;
+                self.guard(conn)
+            }
+            // A recount that failed can have left them: a rollback does not drop them.
+            Dialect::MySql => self.drop_batch(conn),
+            // It waits for the write lock, and deletes nothing.
+            Dialect::Sqlite => {
+                let table = self.counting.database.table_name(&self.target.table);
+                conn.run(&format!("DELETE FROM {table} WHERE 0"))
+            }
+        }
+    }
+
+    /// No TRUNCATE of PostgreSQL can come from here on. A query that waits for one would read the rows of
+    /// after it, and the counts of before it.
+    fn guard<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
+        if self.counting.database != POSTGRES {
+            return Ok(());
+        }
+        let tables = self.counting.tables();
+        let mut tables: Vec<_> = tables.map(|table| POSTGRES.table_name(table)).collect();
+        tables.dedup();
+        let tables = tables.join(", ");
+        conn.run(&format!("LOCK TABLE {tables} IN ACCESS SHARE MODE"))
+    }
+
+    /// Locks the entities of a batch.
+    fn lock<C: Lines>(&self, locked: &str, conn: &mut C) -> QueryResult<()> {
+        let (counting, target, database) = (&self.counting, &self.target, self.counting.database);
+        if target.slots.is_some() {
+            return conn.run(&counting.lock_in_slots(target, locked, &self.merged));
+        }
+        let for_update = match database.0 {
+            Dialect::PostgreSql => format!("FOR NO KEY UPDATE OF {DRIFT}"),
+            Dialect::MySql => "FOR UPDATE".to_owned(),
+            Dialect::Sqlite => return Ok(()),
+        };
+        let [number, table] = [
+            database.text("COUNT(*)"),
+            database.table_name(&target.table),
+        ];
+        let order = by("ORDER", &database.columns(DRIFT, &target.entity));
+        let on = counting.same_key(target, DRIFT, "locked");
+        let rows = format!("{table} AS {DRIFT} JOIN {locked} ON {on}{order} {for_update}");
+        conn.lines(&format!(
+            "SELECT {number} AS line FROM (SELECT 1 FROM {rows}) AS locks"
+        ))
+        .map(drop)
+    }
+
+    fn drift(&self, batch: Option<&dyn Fn(usize) -> String>) -> String {
+        self.counting.drift(&self.target, self.compared, batch)
+    }
+
+    /// Whether the rows of an entity are found without reading all rows. Otherwise there is one batch.
+    fn is_indexed(&self) -> bool {
+        self.target.sources.iter().all(|source| {
+            let is_first =
+                |index: &Index| source.entity.iter().any(|one| one.name == index.columns[0]);
+            self.counting.rows.indexes.iter().any(is_first)
+        })
+    }
+
+    fn temporary(&self, name: &str) -> String {
+        match self.counting.database.0 {
+            Dialect::PostgreSql => format!("pg_temp.{name}"),
+            Dialect::MySql => name.to_owned(),
+            Dialect::Sqlite => format!("temp.{name}"),
+        }
+    }
+
+    /// Creates a temporary table with this key. A server of MySQL can require one.
+    fn create(&self, table: &str, key: &[String], select: &str) -> String {
+        let key = match self.counting.database {
+            MYSQL => format!(" (PRIMARY KEY ({}))", one_if_none(key, "entity")),
+            _ => String::new(),
+        };
+        format!("CREATE TEMPORARY TABLE {table}{key} AS SELECT {select}")
+    }
+
+    fn drop(&self, table: &str) -> String {
+        match self.counting.database {
+            MYSQL => format!("DROP TEMPORARY TABLE IF EXISTS {table}"),
+            _ => format!("DROP TABLE IF EXISTS {table}"),
+        }
+    }
+
+    fn drop_batch<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
+        let copies = (1..=self.copies()).map(|place| self.batch(place));
+        let mut tables = copies.chain([LOCKED, FOUND].map(|name| self.temporary(name)));
+        tables.try_for_each(|table| conn.run(&self.drop(&table)))
+    }
+
+    /// The table of the batch for each of its uses.
+    fn batch(&self, place: usize) -> String {
+        numbered(&self.temporary(LOCKED), place.min(self.copies()))
+    }
+
+    /// MySQL cannot read a temporary table twice in a statement.
+    fn copies(&self) -> usize {
+        match self.counting.database {
+            MYSQL => self.target.sources.len(),
+            _ => 0,
+        }
+    }
+
+    /// The wrong counts of this query or table.
+    fn wrong<C: Lines>(&self, drift: &str, conn: &mut C) -> QueryResult<Vec<Wrong>> {
+        let line = line(&self.counting, &self.target);
+        let order = by("ORDER", &self.counting.group(&self.target));
+        let lines = conn.lines(&format!("SELECT {line} AS line FROM {drift}{order}"))?;
         let mut wrong = Vec::new();
         for line in lines {
             let columns: Vec<_> = line.split(UNIT).collect();
-            let (key, rest) = columns.split_at(self.key);
-            for (counter, counts) in self.counters.iter().zip(rest[1..].chunks(2)) {
+            let (key, rest) = columns.split_at(self.target.entity.len());
+            for (counter, counts) in self.target.names.iter().zip(rest[1..].chunks(2)) {
                 let [actual, stored] = [parsed(counts[0])?, parsed(counts[1])?];
                 if actual != stored {
                     wrong.push(Wrong {
@@ -369,6 +335,16 @@ fn passes(error: &Error) -> bool {
     }
 }
 
+const READ_COMMITTED: &str = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
+
+/// These columns, or another one if there are none.
+fn one_if_none(columns: &[String], one: &str) -> String {
+    match columns {
+        [] => one.to_owned(),
+        columns => columns.join(", "),
+    }
+}
+
 /// The key, the day, and the true and the stored count of each counter, as one text.
 fn line(counting: &Counting, target: &Target) -> String {
     let database = counting.database;
@@ -384,10 +360,10 @@ fn line(counting: &Counting, target: &Target) -> String {
     let columns = key.chain([day]).chain(counts);
     match database.0 {
         Dialect::PostgreSql => format!("concat_ws(chr(31), {})", columns.joined(", ")),
-        Dialect::MySql => format!(
-            "CONCAT_WS(CHAR(31 USING utf8mb4), {})",
-            columns.joined(", ")
-        ),
+        Dialect::MySql => {
+            let columns = columns.joined(", ");
+            format!("CONCAT_WS(CHAR(31 USING utf8mb4), {columns})")
+        }
         Dialect::Sqlite => columns.joined(" || char(31) || "),
     }
 }

@@ -36,12 +36,7 @@ fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
     for target in &counting.targets {
         for name in rows {
             for source in &target.sources {
-                let row = Rows {
-                    name,
-                    from: "",
-                    minus: *name == OLD,
-                    entities: entities(name, target, source),
-                };
+                let row = Rows::row(name, entities(name, target, source));
                 let changed = (rows.len() > 1).then(|| counting.changed(source));
                 all.push(counting.add_row(target, source, &row, &slot, changed));
             }
@@ -59,10 +54,10 @@ fn replace(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
     for index in table.indexes.iter().filter(|index| index.unique) {
         let columns = index.columns.iter().map(|name| table.column(name));
         let Some(columns) = columns.collect::<Option<Vec<_>>>() else {
+            let name = &index.name;
             bail!(
-                "the unique index {} of {table} has an expression: INSERT OR REPLACE could replace a row \
-                 by it, and SQLite would not count that. Use a generated column instead",
-                index.name
+                "the unique index {name} of {table} has an expression: INSERT OR REPLACE could replace a row by \
+                 it, and SQLite would not count that. Use a generated column instead"
             );
         };
         let list = |row: &str| SQLITE.columns(row, columns.iter().copied());
@@ -71,11 +66,8 @@ fn replace(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
             Some(collation) => format!("{other} = {new} COLLATE {collation}"),
             None => format!("{other} = {new}"),
         });
-        let exists = format!(
-            "EXISTS (SELECT 1 FROM {} AS other WHERE {})",
-            SQLITE.table_name(table),
-            same.joined(" AND ")
-        );
+        let (name, same) = (SQLITE.table_name(table), same.joined(" AND "));
+        let exists = format!("EXISTS (SELECT 1 FROM {name} AS other WHERE {same})");
         let [new, old] = [NEW, OLD].map(|row| list(row).join(", "));
         conditions.push(match event {
             "UPDATE" => format!("({new}) IS NOT ({old}) AND {exists}"),
@@ -117,13 +109,8 @@ fn trigger(counting: &Counting, what: &str, head: &str, when: &str, all: Vec<Str
 /// The migration's transaction is the only one that writes, from its first statement on.
 pub fn up(plans: &[Plan]) -> String {
     let all = plans.iter().map(|plan| {
-        format!(
-            "{}{}\n{}\n{}",
-            plan.heading(),
-            stored::create(&plan.counting),
-            plan.create(),
-            plan.existing(),
-        )
+        let heading = plan.heading() + &stored::create(&plan.counting);
+        [heading, plan.create(), plan.existing()].join("\n")
     });
     all.joined("\n")
 }

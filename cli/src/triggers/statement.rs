@@ -32,6 +32,18 @@ pub enum Entities {
     ExistingOrMoved,
 }
 
+impl<'a> Rows<'a> {
+    /// The old or the new row of a trigger.
+    pub fn row(name: &'a str, entities: Entities) -> Self {
+        Rows {
+            name,
+            from: "",
+            minus: name == OLD,
+            entities,
+        }
+    }
+}
+
 impl Counting {
     /// A query of rows: their entity, their own day if they have one, and what they add to each
     /// counter.
@@ -70,11 +82,10 @@ impl Counting {
         let start_of = |day: &str| sql.start_of(self.definition.period, day);
         match &self.day {
             None => start_of(sql.today),
-            Some(day) => format!(
-                "COALESCE({}, {})",
-                start_of(&day.of(row, self.database)),
-                sql.undated
-            ),
+            Some(day) => {
+                let day = start_of(&day.of(row, self.database));
+                format!("COALESCE({day}, {})", sql.undated)
+            }
         }
     }
 
@@ -97,9 +108,8 @@ impl Counting {
         let entity = self.entity_of(source, rows.name);
         let nullable = source.entity.iter().zip(&entity);
         let nullable = nullable.filter(|(column, _)| column.nullable);
-        let mut conditions: Vec<_> = nullable
-            .map(|(_, value)| format!("{value} IS NOT NULL"))
-            .collect();
+        let not_null = nullable.map(|(_, value)| format!("{value} IS NOT NULL"));
+        let mut conditions: Vec<_> = not_null.collect();
         let mut others = target.sources.iter();
         let place = others.position(|other| std::ptr::eq(other, source));
         let exists = self.exists_as(&numbered("parent", place.unwrap_or(0)), target, &entity);
@@ -127,17 +137,13 @@ impl Counting {
     }
 
     fn exists_as(&self, used_as: &str, target: &Target, entity: &[String]) -> Vec<String> {
-        let in_table = |table: &Table, is: &dyn Fn(&str) -> String| {
-            let is = is(&self.database.alias(used_as, table));
-            let table = self.used_as(used_as, table);
-            format!("EXISTS (SELECT 1 FROM {table} WHERE {is})")
-        };
         let parents = target.parents.iter().map(|parent| {
             let (column, value) = (&target.entity[parent.column], &entity[parent.column]);
-            in_table(&parent.table, &|alias| {
-                let key = self.database.column(alias, &parent.key);
-                self.database.is_same(column, &key, value)
-            })
+            let alias = self.database.alias(used_as, &parent.table);
+            let key = self.database.column(&alias, &parent.key);
+            let is_key = self.database.is_same(column, &key, value);
+            let table = self.used_as(used_as, &parent.table);
+            format!("EXISTS (SELECT 1 FROM {table} WHERE {is_key})")
         });
         parents.collect()
     }

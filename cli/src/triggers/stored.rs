@@ -5,9 +5,11 @@
 use anyhow::{Result, bail};
 use diesel::RunQueryDsl;
 use diesel::sql_types::{Bool, Text};
+use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::counting::Counting;
 use super::definition::Definition;
+use super::expression::grammar;
 use super::postgres;
 use crate::connection::AnyConnection;
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
@@ -29,16 +31,11 @@ pub struct Stored {
 /// The statement that stores a definition, where no function has it.
 pub fn create(counting: &Counting) -> String {
     let database = counting.database;
+    let name = database.quoted(&counting.definition.name);
+    let json = database.literal(&counting.definition.json());
     // A migration that failed half way can have left it.
-    let or_replace = match database {
-        MYSQL => "OR REPLACE ",
-        _ => "",
-    };
-    format!(
-        "CREATE {or_replace}VIEW {} AS SELECT {} AS {COLUMN};\n",
-        database.quoted(&counting.definition.name),
-        database.literal(&counting.definition.json()),
-    )
+    let or_replace = if database == MYSQL { "OR REPLACE " } else { "" };
+    format!("CREATE {or_replace}VIEW {name} AS SELECT {json} AS {COLUMN};\n")
 }
 
 /// The statements that store a definition in place of the one with its name.
@@ -53,10 +50,10 @@ pub fn replace(counting: &Counting) -> String {
 /// The statement that removes a definition.
 pub fn drop(counting: &Counting) -> String {
     match counting.database {
-        POSTGRES => {
-            let name = postgres::function_name(counting);
-            format!("DROP FUNCTION IF EXISTS {name}();\n")
-        }
+        POSTGRES => format!(
+            "DROP FUNCTION IF EXISTS {}();\n",
+            postgres::function_name(counting)
+        ),
         database => {
             let name = database.quoted(&counting.definition.name);
             format!("DROP VIEW IF EXISTS {name};\n")
@@ -76,10 +73,10 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
     let mut read = Vec::new();
     for (schema, name, text, owner, is_own) in rows {
         if text.is_empty() {
+            let view = database.quoted(&name);
             bail!(
-                "cannot read the view {name}, which has the definition of triggers: GRANT SHOW VIEW ON {} TO \
-                 this account",
-                database.quoted(&name)
+                "cannot read the view {name}, which has the definition of triggers: GRANT SHOW VIEW ON {view} \
+                 TO this account"
             );
         }
         let json = match database {
@@ -110,41 +107,28 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
 
 /// The text in the query of a view that selects it, and nothing else.
 fn literal(view: &str, database: Database) -> Option<String> {
-    const SELECTS: [&str; 4] = [
-        "select",
-        "select _utf8mb4",
-        "select _utf8mb3",
-        "select _latin1",
-    ];
-    let (before, rest) = view.split_once('\'')?;
-    let before = before.trim_end().to_ascii_lowercase();
-    if !SELECTS.iter().any(|select| before.ends_with(select)) {
+    const SELECTS: [&str; 4] = ["select", "_utf8mb4", "_utf8mb3", "_latin1"];
+    let tokens = Tokenizer::new(grammar(database), view).tokenize().ok()?;
+    let is_space = |token: &Token| matches!(token, Token::Whitespace(_));
+    let tokens: Vec<_> = tokens
+        .into_iter()
+        .filter(|token| !is_space(token))
+        .collect();
+    use Token::{SingleQuotedString, Word};
+    let [
+        before @ ..,
+        Word(select),
+        SingleQuotedString(text),
+        Word(name),
+        Word(column),
+    ] = &*tokens
+    else {
         return None;
-    }
-    let mut characters = rest.chars();
-    let mut text = String::new();
-    loop {
-        match characters.next()? {
-            '\\' if database == MYSQL => text.push(match characters.next()? {
-                'n' => '\n',
-                't' => '\t',
-                'r' => '\r',
-                '0' => '\0',
-                other => other,
-            }),
-            '\'' => match characters.as_str().strip_prefix('\'') {
-                Some(rest) => {
-                    text.push('\'');
-                    characters = rest.chars();
-                }
-                None => break,
-            },
-            other => text.push(other),
-        }
-    }
-    let rest = characters.as_str().replace(['`', '"'], "");
-    let rest = rest.to_ascii_lowercase();
-    (rest.trim() == format!("as {COLUMN}")).then_some(text)
+    };
+    let is_text = |token: &Token| matches!(token, SingleQuotedString(_));
+    let is_only = !before.iter().any(is_text) && column.value.eq_ignore_ascii_case(COLUMN);
+    let selects = SELECTS.contains(&&*select.value.to_ascii_lowercase());
+    (is_only && selects && name.value.eq_ignore_ascii_case("as")).then(|| text.clone())
 }
 
 #[cfg(test)]

@@ -23,13 +23,12 @@ pub fn targets(
     let mut targets: Vec<Target> = Vec::new();
     for count in &definition.counts {
         let (mut found, counter) = find(count, definition, conn)?;
-        let wide = found.table.wide_foreign_keys.first();
+        let (table, wide) = (&found.table, found.table.wide_foreign_keys.first());
         if let Some((name, _)) = wide.filter(|_| found.slots.is_some()) {
             bail!(
-                "the foreign key {name} of {} has several columns. Triggers count only beside foreign keys of \
-                 one column: replace it with one for each column, or drop it and delete the counters in the \
-                 program",
-                found.table
+                "the foreign key {name} of {table} has several columns. Triggers count only beside foreign keys \
+                 of one column: replace it with one for each column, or drop it and delete the counters in the \
+                 program"
             );
         }
         let entity = entity(count, &found, rows, database)?;
@@ -61,19 +60,15 @@ pub fn targets(
 }
 
 fn weight(text: &str, rows: &Table, database: Database) -> Result<Expression> {
-    let weight = Expression::of_rows(text, rows, database.0)?;
-    let has_fraction = |column: &&Column| {
-        let sql_type = column.plain_type();
-        column.kind == Kind::Real || ["numeric", "decimal"].contains(&&*sql_type)
-    };
-    if let Some(column) = rows.column(text).filter(has_fraction) {
+    let is_decimal = |column: &Column| ["numeric", "decimal"].contains(&&*column.plain_type());
+    let has_fraction = |column: &&Column| column.kind == Kind::Real || is_decimal(column);
+    if let Some(Column { sql_type, .. }) = rows.column(text).filter(has_fraction) {
         bail!(
-            "{rows}.{text} is {}, and a counter has whole numbers. Give it whole numbers, such as \
-             \"ROUND({text} * 100)\"",
-            column.sql_type
+            "{rows}.{text} is {sql_type}, and a counter has whole numbers. Give it whole numbers, such as \
+             \"ROUND({text} * 100)\""
         );
     }
-    Ok(weight)
+    Expression::of_rows(text, rows, database.0)
 }
 
 /// The columns of the row that name the entity.
@@ -81,15 +76,10 @@ fn entity(count: &Count, target: &Target, rows: &Table, database: Database) -> R
     let (table, key) = (&target.table, &target.entity);
     let names = count.columns.as_deref().unwrap_or_default();
     if key.len() != names.len() {
-        let (of, columns) = match &**key {
-            [] => ("one thing only".to_owned(), String::new()),
-            key => (
-                format!(
-                    "each {}",
-                    key.iter().map(|column| &column.name).joined(", ")
-                ),
-                vec!["COLUMN"; key.len()].join(",") + ":",
-            ),
+        let of = key.iter().map(|column| &column.name).joined(", ");
+        let (of, columns) = match key.len() {
+            0 => ("one thing only".to_owned(), String::new()),
+            len => (format!("each {of}"), vec!["COLUMN"; len].join(",") + ":"),
         };
         bail!(
             "{table} counts for {of}: write --count {columns}{table}.COUNTER, with as many columns of {rows} \
@@ -112,25 +102,19 @@ fn column_of_entity(
     rows: &Table,
     database: Database,
 ) -> Result<Column> {
-    let column = rows.column(name).with_context(|| {
-        format!(
-            "{rows} has no column {name}: an entity is named by columns, and not by expressions"
-        )
-    })?;
+    const NONE: &str = "an entity is named by columns, and not by expressions";
+    let column = rows.column(name);
+    let column = column.with_context(|| format!("{rows} has no column {name}: {NONE}"))?;
+    let (one, other) = (format!("{rows}.{name}"), format!("{table}.{}", key.name));
     let [of_rows, of_key] = [column, key].map(|column| database.stored_as(column.kind));
     if !of_rows.fits(of_key) {
-        bail!(
-            "{rows}.{name} is {}, and {table}.{} is {}: it cannot have the same values",
-            column.sql_type,
-            key.name,
-            key.sql_type
-        );
+        let [one_type, other_type] = [&column.sql_type, &key.sql_type];
+        bail!("{one} is {one_type}, and {other} is {other_type}: it cannot have the same values");
     }
     if column.loose_collation != key.loose_collation {
         bail!(
-            "{rows}.{name} and {table}.{} have different collations: a text could be one entity in \
-             the one, and two in the other. Give them the same collation first",
-            key.name
+            "{one} and {other} have different collations: a text could be one entity in the one, and two in \
+             the other. Give them the same collation first"
         );
     }
     Ok(column.clone())
@@ -141,22 +125,20 @@ fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Resu
     let (table, is_slotted) = (&target.table, target.slots.is_some());
     for (i, counted) in target.parents() {
         let (of_rows, key) = (&entity[i], &target.entity[i]);
+        let (column, key_column) = (&of_rows.name, &key.name);
         let refers_to = of_rows.refers_to.as_ref();
         let refers_to = refers_to.filter(|parent| parent.is_same(&counted));
         // If the key of an entity changes, its counts go along. The rows that the foreign key changes with it
         // would be counted once more: a trigger cannot tell that from an update that moves a count.
-        let (of, column, moves) = match is_slotted {
-            true => (table, key, Some(&counted)),
-            false => (rows, of_rows, refers_to),
+        let (of, name, moves) = match is_slotted {
+            true => (table, key_column, Some(&counted)),
+            false => (rows, column, refers_to),
         };
         if let Some(parent) = moves.filter(|parent| parent.updates()) {
+            let (action, parent, key) = (&parent.on_update, &parent.table, &parent.column);
             bail!(
-                "the foreign key of {of}.{} has ON UPDATE {}: an update of {}.{} would count its rows twice. \
-                 Remove ON UPDATE {1} first",
-                column.name,
-                parent.on_update,
-                parent.table,
-                parent.column
+                "the foreign key of {of}.{name} has ON UPDATE {action}: an update of {parent}.{key} would count \
+                 its rows twice. Remove ON UPDATE {action} first"
             );
         }
         let Some(parent) = refers_to else {
@@ -169,19 +151,15 @@ fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Resu
         }
         if !is_slotted {
             bail!(
-                "the foreign key of {rows}.{} is {deferrable}: a row that is there before its row of {table} \
-                 would not be counted in it. Make it NOT DEFERRABLE, or count in a counter table",
-                of_rows.name
+                "the foreign key of {rows}.{column} is {deferrable}: a row that is there before its row of \
+                 {table} would not be counted in it. Make it NOT DEFERRABLE, or count in a counter table"
             );
         }
+        let (parent, of_key) = (&parent.table, &counted.deferrable);
         bail!(
-            "the foreign key of {rows}.{} is {deferrable}, and that of {table}.{} is {}: it would refuse \
-             the count of a row that is there before its row of {}. Make it {deferrable} too: ALTER \
-             TABLE {table} ALTER CONSTRAINT … {deferrable}",
-            of_rows.name,
-            key.name,
-            counted.deferrable,
-            parent.table
+            "the foreign key of {rows}.{column} is {deferrable}, and that of {table}.{key_column} is {of_key}: it \
+             would refuse the count of a row that is there before its row of {parent}. Make it {deferrable} too: \
+             ALTER TABLE {table} ALTER CONSTRAINT … {deferrable}"
         );
     }
     Ok(())
@@ -205,18 +183,16 @@ fn find(
     };
     let table = match CounterTable::try_from(table(conn, &count.table)?) {
         Ok(counters) => {
+            let table = &counters.table;
             if let Some(of_table) = counters.period().filter(|of_table| *of_table != period) {
-                bail!(
-                    "{} {}, as the comment of its day says: give --period {of_table}",
-                    counters.table,
-                    of_table.counted()
-                );
+                let counted = of_table.counted();
+                let says = "as the comment of its day says";
+                bail!("{table} {counted}, {says}: give --period {of_table}");
             }
             if definition.only.is_some() {
                 bail!(
-                    "--only is a condition of the row that has the counter, and {} has several: write a \
-                     definition of its own for it",
-                    counters.table
+                    "--only is a condition of the row that has the counter, and {table} has several: write a \
+                     definition of its own for it"
                 );
             }
             let counter = counters.counter(counter)?.name.clone();
@@ -238,16 +214,14 @@ fn find(
         Some(_) => String::new(),
     };
     if !why.is_empty() {
-        bail!(
-            "{table}.{counter} {why}: a column that is counted in is an integer NOT NULL DEFAULT 0"
-        );
+        let must = "a column that is counted in is an integer NOT NULL DEFAULT 0";
+        bail!("{table}.{counter} {why}: {must}");
     }
     let is_only_row = matches!(count.columns.as_deref(), Some([]));
     if is_only_row {
         let name = conn.database().table_name(&table);
-        let rows = sql(format!(
-            "SELECT COUNT(*) FROM (SELECT 1 FROM {name} LIMIT 2) AS few"
-        ));
+        let few = format!("SELECT 1 FROM {name} LIMIT 2");
+        let rows = sql(format!("SELECT COUNT(*) FROM ({few}) AS few"));
         if rows.typed::<BigInt>().get_result::<i64>(conn)? > 1 {
             bail!("--count {count} counts in the only row of {table}, which has several rows");
         }
@@ -260,11 +234,7 @@ fn find(
     let only = definition.only.as_deref();
     let only = only.map(|text| Expression::of_rows(text, &table, conn.dialect()));
     let (counter, only) = (column.name.clone(), only.transpose()?);
-    Ok((
-        Target {
-            only,
-            ..target(table, key, None)
-        },
-        counter,
-    ))
+    let mut found = target(table, key, None);
+    found.only = only;
+    Ok((found, counter))
 }

@@ -31,10 +31,8 @@ pub fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
 /// The foreign keys that change counts, by the table that they refer to.
 fn parents(counting: &Counting) -> Result<Vec<Vec<(&Column, &Parent)>>> {
     let mut parents: Vec<Vec<(&Column, &Parent)>> = Vec::new();
-    for column in &counting.rows.columns {
-        let Some(parent) = column.refers_to.as_ref() else {
-            continue;
-        };
+    let columns = counting.rows.columns.iter();
+    for (column, parent) in columns.filter_map(|one| Some((one, one.refers_to.as_ref()?))) {
         if !is_needed(counting, column, parent)? {
             continue;
         }
@@ -56,13 +54,12 @@ pub fn refuse_own_table(counting: &Counting, all: &[&Counting]) -> Result<()> {
         for target in targets {
             let mut changed = changed_with(target, all).into_iter();
             if let Some(own) = changed.find(|table| table.is_of(columns[0].1)) {
+                let (rows, table, counters) =
+                    (&counting.rows, &target.table, target.names.join(", "));
                 bail!(
-                    "MySQL and MariaDB could delete no row of {own}: its trigger would take the rows of {} that \
-                     refer to it off {}.{}, and this would change {own} itself. Instead of in {own}, count in a \
-                     counter table, or in columns of a table of their own",
-                    counting.rows,
-                    target.table,
-                    target.names.join(", ")
+                    "MySQL and MariaDB could delete no row of {own}: its trigger would take the rows of {rows} \
+                     that refer to it off {table}.{counters}, and this would change {own} itself. Instead of in \
+                     {own}, count in a counter table, or in columns of a table of their own"
                 );
             }
         }
@@ -73,22 +70,21 @@ pub fn refuse_own_table(counting: &Counting, all: &[&Counting]) -> Result<()> {
 /// Whether a count depends on what the foreign key of a column does.
 fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bool> {
     let (rows, name) = (&counting.rows, &column.name);
+    let [on_delete, on_update] = [&parent.on_delete, &parent.on_update];
     if counting.uses(name) && parent.updates() {
         bail!(
-            "{rows}.{name} has ON UPDATE {}. MySQL and MariaDB run no triggers for the rows that \
-             it changes, so they would not be counted. Remove ON UPDATE {0} first",
-            parent.on_update
+            "{rows}.{name} has ON UPDATE {on_update}. MySQL and MariaDB run no triggers for the rows that it \
+             changes, so they would not be counted. Remove ON UPDATE {on_update} first"
         );
     }
     let mut columns = rows.columns.iter();
     let is_changed = parent.updates() || parent.deletes() && !parent.cascades();
     let is_virtual = |one: &&Column| is_changed && one.not_stored && counting.uses(&one.name);
-    if let Some(one) = columns.find(is_virtual) {
+    if let Some(Column { name: one, .. }) = columns.find(is_virtual) {
         bail!(
-            "{rows}.{} is a virtual generated column, and the foreign key of {name} changes rows. MySQL and \
+            "{rows}.{one} is a virtual generated column, and the foreign key of {name} changes rows. MySQL and \
              MariaDB run no triggers for these rows, so they would not be counted. Make it STORED, or remove \
-             the ON DELETE and ON UPDATE of {name} first",
-            one.name
+             the ON DELETE and ON UPDATE of {name} first"
         );
     }
     let mut targets = counting.targets.iter();
@@ -104,10 +100,9 @@ fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bo
         false => format!("another database, {}", parent.in_schema),
     };
     bail!(
-        "{rows}.{name} has ON DELETE {} and refers to {refers_to}. MySQL and MariaDB run no \
-         triggers for the rows that it changes, so they would not be counted. Remove ON DELETE \
-         {0} first, and change these rows before you delete the row that they refer to",
-        parent.on_delete
+        "{rows}.{name} has ON DELETE {on_delete} and refers to {refers_to}. MySQL and MariaDB run no triggers \
+         for the rows that it changes, so they would not be counted. Remove ON DELETE {on_delete} first, and \
+         change these rows before you delete the row that they refer to"
     );
 }
 
@@ -134,8 +129,10 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
         columns.iter().partition(|(_, parent)| parent.cascades());
     let values = counting.rows.columns.iter().map(|column| {
         let name = MYSQL.quoted(&column.name);
-        let mut changed = changed.iter();
-        match changed.find(|(changed, _)| changed.name == column.name) {
+        match changed
+            .iter()
+            .find(|(changed, _)| changed.name == column.name)
+        {
             Some((_, parent)) => {
                 let key = MYSQL.quoted(&parent.column);
                 format!("NULLIF({name}, OLD.{key}) AS {name}")
@@ -150,10 +147,8 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
     let kept: String = kept.collect();
     // It reads what is committed, as the foreign keys do.
     let from = |columns: &str, and: &str| {
-        format!(
-            "FROM (SELECT {columns} FROM {table} WHERE ({all}){and} AND @@foreign_key_checks FOR UPDATE) \
-             AS counted"
-        )
+        let are_read = format!("({all}){and} AND @@foreign_key_checks FOR UPDATE");
+        format!("FROM (SELECT {columns} FROM {table} WHERE {are_read}) AS counted")
     };
     let is_before = event == "BEFORE DELETE";
     let targets = counting.targets.iter();

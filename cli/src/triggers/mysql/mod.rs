@@ -70,12 +70,7 @@ fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
     let slot = connection_slot(counting.definition.slots);
     let all = counting.sources().map(|(target, source)| {
         let add = |name: &&str| {
-            let rows = Rows {
-                name,
-                from: "",
-                minus: *name == OLD,
-                entities: target.entities(source),
-            };
+            let rows = Rows::row(name, target.entities(source));
             counting.add_row(target, source, &rows, &slot, None)
         };
         let mut all: Vec<_> = rows.iter().map(add).collect();
@@ -96,13 +91,13 @@ impl Counting {
     /// each other to end that deadlock.
     pub fn locked_before(&self) -> impl Iterator<Item = &Target> {
         let is_sure = |target: &Target| target.sources.iter().any(|source| source.exists);
-        let in_column = |target: &&Target| target.slots.is_none();
-        let last = self
-            .targets
-            .iter()
-            .rposition(|target| target.slots.is_none() && is_sure(target));
+        let in_column = |target: &Target| target.slots.is_none();
+        let mut targets = self.targets.iter();
+        let last = targets.rposition(|target| in_column(target) && is_sure(target));
         let until = last.map_or(0, |last| last + 1);
-        self.targets[..until].iter().filter(in_column)
+        self.targets[..until]
+            .iter()
+            .filter(move |target| in_column(target))
     }
 }
 
@@ -118,22 +113,19 @@ fn lock(counting: &Counting, event: &str) -> Option<Trigger> {
             "UPDATE" => format!("{}, {}", row(OLD), row(NEW)),
             _ => row(NEW),
         };
-        let lock = format!(
-            "SET @diesel_counters_locked = (SELECT COUNT(*) FROM {} WHERE ({}) IN ({rows}) FOR UPDATE)",
-            MYSQL.table_name(&target.table),
-            MYSQL.columns("", &target.entity).join(", "),
-        );
+        let key = MYSQL.columns("", &target.entity).join(", ");
+        let table = MYSQL.table_name(&target.table);
+        let of_rows = format!("{table} WHERE ({key}) IN ({rows})");
+        let lock =
+            format!("SET @diesel_counters_locked = (SELECT COUNT(*) FROM {of_rows} FOR UPDATE)");
         match event {
             "UPDATE" => format!("IF {} THEN\n    {lock};\nEND IF", counting.changed(source)),
             _ => lock,
         }
     });
     let locks: Vec<_> = locks.collect();
-    let (what, runs) = (
-        format!("lock_{}", event.to_lowercase()),
-        format!("BEFORE {event}"),
-    );
-    let is_needed = !locks.is_empty();
+    let what = format!("lock_{}", event.to_lowercase());
+    let (runs, is_needed) = (format!("BEFORE {event}"), !locks.is_empty());
     is_needed.then(|| trigger(counting, &what, &runs, &counting.rows.name, locks))
 }
 

@@ -10,6 +10,7 @@ use anyhow::{Result, bail};
 use super::counting::Counting;
 use super::plan::Plan;
 use super::trigger::Trigger;
+use crate::catalogue::Column;
 use crate::database::POSTGRES;
 use body::{NEW, OLD, body};
 
@@ -35,15 +36,17 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
 
 /// The rows of a statement do not have columns that are computed when they are read.
 fn refuse_not_stored(counting: &Counting) -> Result<()> {
-    let mut columns = counting.rows.columns.iter();
-    match columns.find(|column| column.not_stored && counting.uses(&column.name)) {
-        Some(column) => bail!(
-            "{}.{} is a virtual generated column, which a trigger cannot read: make it STORED",
-            counting.rows,
-            column.name
-        ),
-        None => Ok(()),
+    let rows = &counting.rows;
+    for Column {
+        name, not_stored, ..
+    } in &rows.columns
+    {
+        if *not_stored && counting.uses(name) {
+            let why = "is a virtual generated column, which a trigger cannot read";
+            bail!("{rows}.{name} {why}: make it STORED");
+        }
     }
+    Ok(())
 }
 
 fn trigger(counting: &Counting, [event, when, runs, referencing]: [&str; 4]) -> Trigger {
@@ -108,13 +111,9 @@ pub fn up(plans: &[Plan]) -> String {
         format!("{name}::regclass")
     }));
     let all = plans.iter().map(|plan| {
-        format!(
-            "\n{}{}{}{}",
-            plan.heading(),
-            function(&plan.counting),
-            plan.existing(),
-            plan.create(),
-        )
+        let function = function(&plan.counting);
+        let [heading, existing, create] = [plan.heading(), plan.existing(), plan.create()];
+        format!("\n{heading}{function}{existing}{create}")
     });
     format!(
         "DO $diesel_counters$ DECLARE\n    \
