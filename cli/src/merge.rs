@@ -93,10 +93,8 @@ fn yesterday() -> NaiveDate {
 fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> Result<()> {
     if before > yesterday() {
         let yesterday = yesterday();
-        bail!(
-            "--before {before}: transactions can still count on {yesterday} and later days, in UTC; give \
-             that day or an earlier one"
-        );
+        let days = format!("{yesterday} and later days, in UTC; give that day or an earlier one");
+        bail!("--before {before}: transactions can still count on {days}");
     }
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
@@ -172,10 +170,11 @@ fn merge<const COLUMNS: usize>(
 fn shape(counters: &CounterTable, period: Period) -> Result<Shape<'_>> {
     let table = &counters.table;
     if let Some(counter) = counters.counters.iter().find(|counter| counter.nullable) {
-        bail!(
-            "{table}.{} can be NULL, and a merge would lose that: see `diesel-counters check {table}`",
-            counter.name
+        let (name, see) = (
+            &counter.name,
+            format!("see `diesel-counters check {table}`"),
         );
+        bail!("{table}.{name} can be NULL, and a merge would lose that: {see}");
     }
     let key = counters.entity.iter();
     let key: Vec<&Column> = key.chain([&counters.day, &counters.slot]).collect();

@@ -37,7 +37,8 @@ pub struct Options {
 impl Options {
     /// Connects to the database of `--database-url`.
     pub fn connect(&self) -> Result<AnyConnection> {
-        let url = self.url().context(
+        let url = self.database_url.as_deref().filter(|url| !url.is_empty());
+        let url = url.context(
             "which database? Set DATABASE_URL, or give --database-url: \
              postgres://…, mysql://…, or the file of an SQLite database",
         )?;
@@ -61,11 +62,6 @@ impl Options {
             // PostgreSQL's is the setting of the session.
             (dialect, _) => partition::merged_slot(dialect),
         }
-    }
-
-    /// The URL; an empty variable is none.
-    pub fn url(&self) -> Option<&str> {
-        self.database_url.as_deref().filter(|url| !url.is_empty())
     }
 
     /// Prints `value` as JSON with `--json`, and its `text` otherwise.

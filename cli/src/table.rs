@@ -6,7 +6,7 @@ use std::fmt;
 pub type Named<'n> = (Option<&'n str>, &'n str);
 
 /// A table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
     /// `None` if the table is found without it.
     pub schema: Option<String>,

@@ -1,9 +1,6 @@
 //! What makes a table a counter table.
 
-use anyhow::{Context, Result};
-
-use super::{Column, Index, Kind, Parent, Table};
-use crate::database::Joined;
+use super::{Column, Kind, Parent, Table};
 
 /// A counter table: its primary key is `(entity, day, slot)`, with up to five columns for the entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,24 +26,29 @@ impl TryFrom<Table> for CounterTable {
     fn try_from(table: Table) -> Result<Self, Table> {
         let key = table.primary_key.iter().map(|name| table.column(name));
         let mut entity: Vec<Column> = key.flatten().cloned().collect();
-        let (slot, day) = (entity.pop(), entity.pop());
-        match (day, slot) {
-            (Some(day), Some(slot))
-                if entity.len() <= MAX_COLUMNS
-                    && table.holds_days(&day)
-                    && table.holds_slots(&slot) =>
-            {
-                Ok(CounterTable {
-                    parent: entity.first().and_then(|key| key.refers_to.clone()),
-                    counters: table.counters().cloned().collect(),
-                    entity,
-                    day,
-                    slot,
-                    table,
-                })
-            }
-            _ => Err(table),
+        let (Some(slot), Some(day)) = (entity.pop(), entity.pop()) else {
+            return Err(table);
+        };
+        // A STRICT table of SQLite has other types.
+        let is = |column: &Column, kind, of_strict| {
+            column.kind == kind || table.strict && column.kind == of_strict
+        };
+        let is_key = is(&day, Kind::Date, Kind::Text) && is(&slot, Kind::SmallInt, Kind::Integer);
+        if entity.len() > MAX_COLUMNS || !is_key {
+            return Err(table);
         }
+        let is_counter = |column: &&Column| {
+            let is_outside = !table.primary_key.contains(&column.name);
+            is_outside && !column.generated && is(column, Kind::BigInt, Kind::Integer)
+        };
+        Ok(CounterTable {
+            parent: entity.first().and_then(|key| key.refers_to.clone()),
+            counters: table.columns.iter().filter(is_counter).cloned().collect(),
+            entity,
+            day,
+            slot,
+            table,
+        })
     }
 }
 
@@ -66,59 +68,4 @@ pub fn is_zero(default: &str) -> bool {
     let value = default.split("::").next().unwrap_or_default();
     let digits = value.trim_matches(|c: char| c.is_whitespace() || "'()".contains(c));
     digits.parse() == Ok(0.0)
-}
-
-impl CounterTable {
-    /// The counter of this name.
-    ///
-    /// # Errors
-    ///
-    /// If there is none. The error names the counters.
-    pub fn counter(&self, name: &str) -> Result<&Column> {
-        let counter = self.counters.iter().find(|column| column.name == name);
-        counter.with_context(|| {
-            let names = self.counters.iter().map(|counter| &*counter.name);
-            match (&self.table, &*names.joined(", ")) {
-                (table, "") => format!("{table} has no counters"),
-                (table, names) => {
-                    format!("{table} has no counter {name}; its counters are {names}")
-                }
-            }
-        })
-    }
-}
-
-impl Table {
-    /// The columns outside the key that can count.
-    pub fn counters(&self) -> impl Iterator<Item = &Column> {
-        let is_key = |column: &Column| self.primary_key.contains(&column.name);
-        let columns = self.columns.iter();
-        columns.filter(move |column| !is_key(column) && self.holds_counts(column))
-    }
-
-    pub fn holds_days(&self, column: &Column) -> bool {
-        column.kind == Kind::Date || self.strict && column.kind == Kind::Text
-    }
-
-    pub fn holds_slots(&self, column: &Column) -> bool {
-        column.kind == Kind::SmallInt || self.strict && column.kind == Kind::Integer
-    }
-
-    pub fn holds_counts(&self, column: &Column) -> bool {
-        let is_bigint = column.kind == Kind::BigInt || self.strict && column.kind == Kind::Integer;
-        is_bigint && !column.generated
-    }
-}
-
-impl Index {
-    /// Its columns, with the included ones.
-    pub fn holds(&self) -> impl Iterator<Item = &str> {
-        let columns = self.columns.iter().chain(&self.included);
-        columns.map(String::as_str)
-    }
-
-    /// Whether an increment can conflict in this index without conflicting in the key.
-    pub fn conflicts_besides(&self, key: &[String]) -> bool {
-        self.unique && !key.iter().all(|name| self.columns.contains(name))
-    }
 }

@@ -131,13 +131,11 @@ impl Catalogue {
             in_schema,
             name,
             columns: vec![column],
-            primary_key: Vec::new(),
-            indexes: Vec::new(),
-            wide_foreign_keys: Vec::new(),
             definition,
             strict,
             partitioned,
             unsafe_storage,
+            ..Table::default()
         }
     }
 

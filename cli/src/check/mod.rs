@@ -97,15 +97,13 @@ fn not_a_counter_table(table: &Table) -> Fault {
     let key = table.primary_key.iter();
     let key = key.filter_map(|name| table.column(name));
     let key = key.map(|column| format!("{} {}", column.name, column.sql_type));
-    let what = format!(
-        "Its primary key is not the columns of an entity, up to five, then a DATE and a SMALLINT: ({}).",
-        key.joined(", ")
-    );
+    let what =
+        "Its primary key is not the columns of an entity, up to five, then a DATE and a SMALLINT";
+    let what = format!("{what}: ({}).", key.joined(", "));
     let cost = "It is not a counter table: diesel_counters does not compile with it.";
+    let generate = format!("diesel-counters generate migration {}", table.name);
     wrong("no_key", what, cost).remedy(format!(
-        "Change the key, or create a counter table beside it: diesel-counters generate migration {} \
-         --counters … --entity …",
-        table.name
+        "Change the key, or create a counter table beside it: {generate} --counters … --entity …"
     ))
 }
 

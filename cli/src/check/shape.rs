@@ -7,7 +7,7 @@ use diesel::sql_types::Bool;
 use super::fault::{Fault, note, slow, wrong};
 use crate::catalogue::{self, Column, CounterTable, is_zero, statement_of};
 use crate::connection::AnyConnection;
-use crate::database::{MYSQL, POSTGRES, SQLITE};
+use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 use crate::partition;
 use crate::period::Period;
 use crate::sql::sql;
@@ -83,12 +83,8 @@ fn columns(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
     let (table, database) = (&shape.table, conn.database());
     let mut faults = Vec::new();
     if shape.counters.is_empty() {
-        let fault = note(
-            "no_counter",
-            "It has no counter.",
-            "Nothing can be counted in it.",
-        );
-        faults.push(fault.remedy(
+        let (what, cost) = ("It has no counter.", "Nothing can be counted in it.");
+        faults.push(note("no_counter", what, cost).remedy(
             "Add a BIGINT column for each counter, as `diesel-counters generate migration` writes them.",
         ));
     }
@@ -98,11 +94,11 @@ fn columns(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
         let set_default = |fault: Fault, default| {
             let fault = fault.remedy(instead(conn, "Set its default. This changes no row."));
             let [table, name] = [database.table_name(table), database.quoted(name)];
-            let set = format!("ALTER TABLE {table} ALTER COLUMN {name} SET DEFAULT {default};");
-            if database == SQLITE {
-                fault
-            } else {
-                fault.run(set)
+            match database {
+                SQLITE => fault,
+                _ => fault.run(format!(
+                    "ALTER TABLE {table} ALTER COLUMN {name} SET DEFAULT {default};"
+                )),
             }
         };
         let is_counter = shape.counters.contains(column);
@@ -186,7 +182,9 @@ fn indexes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
     let mut faults = Vec::new();
     for index in shape.table.indexes.iter().filter(|index| !index.primary) {
         let name = &index.name;
-        if index.conflicts_besides(&shape.table.primary_key) {
+        // An increment can conflict here without conflicting in the key.
+        let mut key = shape.table.primary_key.iter();
+        if index.unique && !key.all(|name| index.columns.contains(name)) {
             let columns = index.columns.join(", ");
             let what = format!("{name} is a unique index on ({columns}).");
             let cost = match conn.database() {
@@ -200,10 +198,11 @@ fn indexes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
                 "Drop it, or replace it by an index that is not unique and holds no counter.";
             faults.push(wrong("unique_index", what, cost).remedy(remedy));
         }
-        let is_counter = |name: &&str| shape.counters.iter().any(|counter| counter.name == *name);
-        let counters: Vec<_> = index.holds().filter(is_counter).collect();
+        let holds = index.columns.iter().chain(&index.included);
+        let is_counter = |name: &&String| shape.counters.iter().any(|one| one.name == **name);
+        let counters = holds.filter(is_counter).joined(", ");
         if !counters.is_empty() {
-            let what = format!("The index {name} holds {}.", counters.join(", "));
+            let what = format!("The index {name} holds {counters}.");
             let cost = "Each increment of that counter writes it too, and on PostgreSQL all others: it \
                         cannot be a heap-only update.";
             faults.push(slow("counter_index", what, cost).remedy(

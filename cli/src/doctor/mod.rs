@@ -115,12 +115,10 @@ fn describe(wait: &Wait) -> String {
     const HIDDEN: &str = "a session that waits too, or that the database does not show";
     // A key or a statement may have several lines.
     let [on, holder] = [&wait.on, wait.holder.as_deref().unwrap_or(HIDDEN)].map(printable);
-    format!(
-        "\n{on}: {} sessions wait, for up to {:.1} s\n  held by {holder}\n  {}\n",
-        wait.sessions,
-        wait.longest_seconds,
-        wrapped(wait.advice, 90).join("\n  ")
-    )
+    let (sessions, seconds) = (wait.sessions, wait.longest_seconds);
+    let advice = wrapped(wait.advice, 90).join("\n  ");
+    let wait = format!("{sessions} sessions wait, for up to {seconds:.1} s");
+    format!("\n{on}: {wait}\n  held by {holder}\n  {advice}\n")
 }
 
 /// A look at the waits for a table.

@@ -85,11 +85,9 @@ pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     // A session that does not count may wait for the parent's row, too.
     locks.retain(|lock| lock.may_count_in(counters));
     let waits = locks.into_iter().map(|lock| {
-        let row = match (&lock.place, &lock.parent) {
-            (Some(place), None) => row(place, look)?,
-            _ => None,
-        };
-        Ok(lock.wait(row))
+        let place = lock.place.as_ref().filter(|_| lock.parent.is_none());
+        let row = place.map(|place| row(place, look)).transpose()?;
+        Ok(lock.wait(row.flatten()))
     });
     waits.collect()
 }
@@ -110,9 +108,8 @@ fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
         "" => String::new(),
         entity => format!("'entity ', concat_ws(', ', {entity}), ', ', "),
     };
-    let select = sql(format!(
-        "SELECT concat({entity}'day ', {day}, ', slot ', {slot}) FROM {table} WHERE {place} LIMIT 2"
-    ));
+    let row = format!("concat({entity}'day ', {day}, ', slot ', {slot})");
+    let select = sql(format!("SELECT {row} FROM {table} WHERE {place} LIMIT 2"));
     let found: QueryResult<Vec<String>> = look.conn.transaction(|conn| {
         conn.batch_execute("SET LOCAL statement_timeout = '1s'")?;
         select.typed::<Text>().load(conn)

@@ -4,8 +4,8 @@
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
+use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
 use diesel_counters::Dialect;
 
 use crate::catalogue::{MAX_COLUMNS, comment};
@@ -53,21 +53,22 @@ fn backend() -> impl TypedValueParser<Value = Dialect> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entity {
     pub column: String,
-    pub key_type: KeyType,
+    pub key_type: &'static KeyType,
     /// A table and a column of it.
     pub refers_to: Option<(String, String)>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "lower")]
-pub enum KeyType {
-    SmallInt,
-    Integer,
-    BigInt,
-    Text,
-    Binary,
-    Uuid,
-}
+/// The name of a type, and the type on PostgreSQL, MySQL and SQLite.
+type KeyType = (&'static str, [&'static str; 3]);
+
+const KEY_TYPES: [KeyType; 6] = [
+    ("smallint", ["SMALLINT"; 3]),
+    ("integer", ["INTEGER"; 3]),
+    ("bigint", ["BIGINT"; 3]),
+    ("text", ["TEXT", "VARCHAR(255)", "TEXT"]),
+    ("binary", ["BYTEA", "VARBINARY(255)", "BLOB"]),
+    ("uuid", ["UUID", "BINARY(16)", "BLOB"]),
+];
 
 impl FromStr for Entity {
     type Err = &'static str;
@@ -86,29 +87,14 @@ impl FromStr for Entity {
         {
             return Err(HELP);
         }
+        let mut types = KEY_TYPES.iter();
         Ok(Entity {
             column: column.to_owned(),
-            key_type: KeyType::from_str(key_type, true).map_err(|_| HELP)?,
+            key_type: types
+                .find(|(name, _)| name.eq_ignore_ascii_case(key_type))
+                .ok_or(HELP)?,
             refers_to: refers_to.map(|(table, key)| (table.to_owned(), key.to_owned())),
         })
-    }
-}
-
-impl KeyType {
-    fn sql(self, dialect: Dialect) -> &'static str {
-        use Dialect::{MySql, PostgreSql, Sqlite};
-        match (self, dialect) {
-            (KeyType::SmallInt, _) => "SMALLINT",
-            (KeyType::Integer, _) => "INTEGER",
-            (KeyType::BigInt, _) => "BIGINT",
-            (KeyType::Text, MySql) => "VARCHAR(255)",
-            (KeyType::Text, _) => "TEXT",
-            (KeyType::Binary, PostgreSql) => "BYTEA",
-            (KeyType::Binary, MySql) => "VARBINARY(255)",
-            (KeyType::Uuid, PostgreSql) => "UUID",
-            (KeyType::Uuid, MySql) => "BINARY(16)",
-            (KeyType::Binary | KeyType::Uuid, Sqlite) => "BLOB",
-        }
     }
 }
 
@@ -173,7 +159,13 @@ pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
     let mut columns: Vec<(String, String, &str, String)> = Vec::new();
     for entity in &args.entity {
         let column = database.quoted(&entity.column);
-        let is_text = entity.key_type == KeyType::Text;
+        let (name, [of_postgres, of_mysql, of_sqlite]) = entity.key_type;
+        let is_text = *name == "text";
+        let key_type = match dialect {
+            Dialect::PostgreSql => of_postgres,
+            Dialect::MySql => of_mysql,
+            Dialect::Sqlite => of_sqlite,
+        };
         let mut rest = "NOT NULL".to_owned();
         let references = entity.refers_to.as_ref().map(|(table, key)| {
             let (table, key) = (qualified(database, table), database.quoted(key));
@@ -196,7 +188,7 @@ pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
                 rest += &references.unwrap_or_default();
             }
         }
-        columns.push((String::new(), column, entity.key_type.sql(dialect), rest));
+        columns.push((String::new(), column, key_type, rest));
     }
     let [table, day] = [qualified(database, &args.table), database.quoted("day")];
     let comment = comment(args.period);
@@ -223,10 +215,10 @@ pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
     let names = columns.iter().map(|(_, name, ..)| name.chars().count());
     let types = columns.iter().map(|(_, _, sql_type, _)| sql_type.len());
     let [name_width, type_width] = [names.max(), types.max()].map(Option::unwrap_or_default);
-    let lines = columns.iter().map(|(above, name, sql_type, rest)| {
-        format!("{above}    {name:name_width$} {sql_type:type_width$} {rest},\n")
-    });
-    let lines: String = lines.collect();
+    let mut lines = String::new();
+    for (above, name, sql_type, rest) in &columns {
+        lines += &format!("{above}    {name:name_width$} {sql_type:type_width$} {rest},\n");
+    }
     let [above_key, options] = match dialect {
         Dialect::PostgreSql => [ABOVE_KEY_OF_POSTGRES, ""],
         Dialect::MySql => [ABOVE_KEY_OF_MYSQL, ""],
@@ -248,7 +240,7 @@ mod tests {
         let entity: Entity = "article_id:bigint:blog.articles.id".parse().unwrap();
         let expected = Entity {
             column: "article_id".to_owned(),
-            key_type: KeyType::BigInt,
+            key_type: &KEY_TYPES[2],
             refers_to: Some(("blog.articles".to_owned(), "id".to_owned())),
         };
         assert_eq!(entity, expected);

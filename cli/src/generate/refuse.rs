@@ -96,7 +96,7 @@ pub fn changing_expressions(plan: &Plan, conn: &mut AnyConnection) -> Result<()>
     let counting = &plan.counting;
     let [table, index, drop] = counting.sql.try_expression;
     for (table_of, expression) in counting.expressions().filter(|(_, one)| !one.is_one()) {
-        let (rows, text) = (counting.database.table_name(table_of), expression.text());
+        let (rows, text) = (counting.database.table_name(table_of), &expression.text);
         let mut refused = None;
         let tried: QueryResult<()> = conn.transaction(|conn| {
             conn.batch_execute(&table.replace("{rows}", &rows))?;
@@ -130,7 +130,7 @@ pub fn functions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
         return Ok(());
     }
     let expressions = plan.counting.expressions();
-    for (schema, name) in expressions.flat_map(|(_, expression)| expression.functions()) {
+    for (schema, name) in expressions.flat_map(|(_, expression)| &expression.functions) {
         let found = sql(
             "SELECT pg_get_userbyid(p.proowner) <> current_user AND NOT r.rolsuper, \
                     l.lanname IN ('sql', 'plpgsql') AND NOT EXISTS (

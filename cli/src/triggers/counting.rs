@@ -3,7 +3,6 @@
 use anyhow::{Context, Result, bail};
 use diesel::RunQueryDsl;
 use diesel::sql_types::Bool;
-use diesel_counters::Dialect;
 
 use super::Expression;
 use super::definition::Definition;
@@ -98,10 +97,10 @@ impl Counting {
 
     /// Fails if a policy can hide rows from the triggers, which run as the owner of the tables.
     pub fn refuse_hidden_rows(&self, conn: &mut AnyConnection) -> Result<()> {
-        if self.database.0 != Dialect::PostgreSql {
+        if self.database != POSTGRES {
             return Ok(());
         }
-        let name = |table: &Table| self.database.table_name(table);
+        let (rows, name) = (&self.rows, |table| POSTGRES.table_name(table));
         for table in self.tables() {
             let forced = sql(
                 "SELECT c.relrowsecurity AND (c.relforcerowsecurity OR c.relowner <> r.oid) \
@@ -111,13 +110,12 @@ impl Counting {
             );
             let forced = forced.bind(&name(table));
             let forced = forced.sql(") AS oid) AND o.oid = CAST(to_regclass(");
-            let forced = forced.bind(&name(&self.rows)).sql(") AS oid)");
+            let forced = forced.bind(&name(rows)).sql(") AS oid)");
             if forced.typed::<Bool>().get_result::<bool>(conn)? {
                 bail!(
-                    "{table} has ROW LEVEL SECURITY for the owner of {} too: its policies hide rows, which would \
-                     not be counted. Let one role own both, run ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY, \
-                     and let the program use another role than the owner",
-                    self.rows
+                    "{table} has ROW LEVEL SECURITY for the owner of {rows} too: its policies hide rows, which \
+                     would not be counted. Let one role own both, run ALTER TABLE {table} NO FORCE ROW LEVEL \
+                     SECURITY, and let the program use another role than the owner"
                 );
             }
         }
@@ -196,16 +194,10 @@ fn name_schemas(definition: &mut Definition, rows: &Table, targets: &[Target]) {
 fn day_of(rows: &Table, name: &str, sql: &TriggerSql) -> Result<Day> {
     let column = rows.column(name);
     let column = column.with_context(|| format!("{rows} has no column {name}"))?;
-    let sql_type = column.plain_type();
-    let mut known = sql.days.iter();
-    match known.find(|(known, _)| *known == sql_type) {
-        Some((_, in_utc)) => Ok(Day {
-            column: column.name.clone(),
-            in_utc,
-        }),
-        None => bail!(
-            "--day {name}: {rows}.{name} is {}, and not a date or a time",
-            column.sql_type
-        ),
-    }
+    let (sql_type, plain_type) = (&column.sql_type, column.plain_type());
+    let Some((_, in_utc)) = sql.days.iter().find(|(known, _)| *known == plain_type) else {
+        bail!("--day {name}: {rows}.{name} is {sql_type}, and not a date or a time");
+    };
+    let column = name.to_owned();
+    Ok(Day { column, in_utc })
 }

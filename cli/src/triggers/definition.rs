@@ -61,7 +61,7 @@ pub struct Definition {
     #[serde(default = "slots")]
     pub slots: u16,
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Existing::is_counted")]
+    #[serde(default, skip_serializing_if = "is_now")]
     pub existing: Existing,
 }
 
@@ -78,10 +78,8 @@ pub enum Existing {
     Later,
 }
 
-impl Existing {
-    fn is_counted(&self) -> bool {
-        *self == Existing::Now
-    }
+fn is_now(existing: &Existing) -> bool {
+    *existing == Existing::Now
 }
 
 fn one() -> String {

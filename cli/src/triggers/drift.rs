@@ -41,18 +41,16 @@ impl Counting {
         let counted = (compared == Compared::WithRows).then_some("counted_rows");
         let kept = target.can_lack_entities().then_some("kept_rows");
         let marks: Vec<_> = counted.into_iter().chain(kept).collect();
-        let mark = |rows: &str| {
+        let mark = |rows: &str| -> String {
             let mark = |name: &&str| format!(", {} AS {name}", u8::from(*name == rows));
-            marks.iter().map(mark).collect::<String>()
+            marks.iter().map(mark).collect()
         };
         let none = stored.iter().map(|name| format!(", 0 AS {name}"));
         let none = none.collect::<String>() + &mark("counted_rows");
         let in_batch = |place: usize, entity: &[String]| {
             let is_same = self.is_key(&target.entity, "locked", entity);
-            let join = |batch: &dyn Fn(usize) -> String| {
-                format!(" JOIN {} AS locked ON {is_same}", batch(place))
-            };
-            batch.map(join).unwrap_or_default()
+            let join = |batch| format!(" JOIN {batch} AS locked ON {is_same}");
+            batch.map_or(String::new(), |batch| join(batch(place)))
         };
         let queries = target.sources.iter().enumerate().map(|(place, source)| {
             let used_as = numbered("counted", place);

@@ -17,14 +17,15 @@ use crate::triggers::sql;
 /// the row is inserted, deleted and counted again.
 #[derive(Debug, Clone, Default)]
 pub struct Expression {
-    text: String,
+    /// As the user wrote it.
+    pub text: String,
     /// The columns in it: the first character, the one after the last, and the name.
     columns: Vec<(usize, usize, String)>,
     /// The first characters of columns that are only compared with NULL. Their values are not read in a
     /// time zone.
     tested: Vec<usize>,
-    /// The functions that are named with their schema.
-    functions: Vec<(String, String)>,
+    /// The functions that are named with their schema: the schema and the name.
+    pub functions: Vec<(String, String)>,
 }
 
 impl Expression {
@@ -100,16 +101,6 @@ impl Expression {
         sql.extend(&text[end..]);
         let is_one_word = self.text.chars().all(|c| c.is_alphanumeric() || c == '_');
         if is_one_word { sql } else { format!("({sql})") }
-    }
-
-    /// The functions that are named with their schema: the schema and the name.
-    pub fn functions(&self) -> &[(String, String)] {
-        &self.functions
-    }
-
-    /// As the user wrote it.
-    pub fn text(&self) -> &str {
-        &self.text
     }
 
     pub fn is_one(&self) -> bool {

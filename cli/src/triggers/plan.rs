@@ -45,9 +45,8 @@ impl Plan {
         let counting = &self.counting;
         if counting.definition.existing == Existing::Later {
             let name = self.name();
-            return format!(
-                "-- To count the existing rows, run `diesel-counters recount {name}`.\n"
-            );
+            let run = format!("run `diesel-counters recount {name}`");
+            return format!("-- To count the existing rows, {run}.\n");
         }
         let statements = counting.targets.iter().map(|target| {
             let drift = counting.drift(target, counting.compared(target), None);

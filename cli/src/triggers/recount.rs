@@ -228,9 +228,9 @@ impl Recount {
         ];
         let order = by("ORDER", &database.columns(DRIFT, &target.entity));
         let on = counting.same_key(target, DRIFT, "locked");
-        let rows = format!("{table} AS {DRIFT} JOIN {locked} ON {on}{order} {for_update}");
+        let rows = format!("FROM {table} AS {DRIFT} JOIN {locked} ON {on}{order} {for_update}");
         conn.lines(&format!(
-            "SELECT {number} AS line FROM (SELECT 1 FROM {rows}) AS locks"
+            "SELECT {number} AS line FROM (SELECT 1 {rows}) AS locks"
         ))
         .map(drop)
     }

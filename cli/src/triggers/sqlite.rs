@@ -77,10 +77,8 @@ fn replace(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
     if conditions.is_empty() {
         return Ok(None);
     }
-    let when = format!(
-        "WHEN ({})\n    AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 ",
-        conditions.join("\n    OR ")
-    );
+    let off = "(SELECT recursive_triggers FROM pragma_recursive_triggers) = 0";
+    let when = format!("WHEN ({})\n    AND {off} ", conditions.join("\n    OR "));
     let message = format!(
         "{table} has this row, and SQLite would not count that it is replaced: run PRAGMA \
          recursive_triggers = ON on this connection"

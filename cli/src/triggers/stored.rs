@@ -50,10 +50,10 @@ pub fn replace(counting: &Counting) -> String {
 /// The statement that removes a definition.
 pub fn drop(counting: &Counting) -> String {
     match counting.database {
-        POSTGRES => format!(
-            "DROP FUNCTION IF EXISTS {}();\n",
-            postgres::function_name(counting)
-        ),
+        POSTGRES => {
+            let name = postgres::function_name(counting);
+            format!("DROP FUNCTION IF EXISTS {name}();\n")
+        }
         database => {
             let name = database.quoted(&counting.definition.name);
             format!("DROP VIEW IF EXISTS {name};\n")

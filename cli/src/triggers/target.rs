@@ -68,10 +68,6 @@ impl Target {
         parents.filter_map(|(i, parent)| Some((i, parent?)))
     }
 
-    pub fn is_of(&self, other: &Table) -> bool {
-        self.table.is(other)
-    }
-
     /// Whether rows can name an entity that has no row here, or one in which they are not counted.
     pub fn can_lack_entities(&self) -> bool {
         let is_sure = self.sources.iter().all(|source| source.exists);

@@ -36,7 +36,7 @@ pub fn targets(
         let text = count.weight.as_ref().unwrap_or(&definition.by);
         let weight = weight(text, rows, database)?;
         let mut places = targets.iter();
-        let place = match places.position(|target| target.is_of(&found.table)) {
+        let place = match places.position(|target| target.table.is(&found.table)) {
             Some(place) => place,
             None => {
                 let parents = found.parents().filter(|_| found.slots.is_some());
@@ -195,7 +195,14 @@ fn find(
                      definition of its own for it"
                 );
             }
-            let counter = counters.counter(counter)?.name.clone();
+            let names = counters.counters.iter().map(|column| &*column.name);
+            if !names.clone().any(|name| name == counter) {
+                match &*names.joined(", ") {
+                    "" => bail!("{table} has no counters"),
+                    names => bail!("{table} has no counter {counter}; its counters are {names}"),
+                }
+            }
+            let counter = counter.to_owned();
             let slots = Some([counters.day, counters.slot]);
             return Ok((target(counters.table, counters.entity, slots), counter));
         }

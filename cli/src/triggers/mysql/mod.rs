@@ -143,11 +143,9 @@ fn updated(counting: &Counting, source: &Source) -> String {
         let [same, old] = ["same", OLD].map(|row| of_rows(row, name));
         format!("CAST({same} AS BINARY) <=> CAST({old} AS BINARY)")
     });
-    format!(
-        "\n    AND NOT EXISTS (SELECT 1 FROM {} AS same WHERE {} LOCK IN SHARE MODE)",
-        MYSQL.table_name(rows),
-        key.chain(columns).joined(" AND ")
-    )
+    let (table, same) = (MYSQL.table_name(rows), key.chain(columns).joined(" AND "));
+    let same = format!("SELECT 1 FROM {table} AS same WHERE {same} LOCK IN SHARE MODE");
+    format!("\n    AND NOT EXISTS ({same})")
 }
 
 /// Statements that change a schema commit, so that a transaction would end at the first of them.
@@ -169,15 +167,14 @@ pub fn up(plans: &[Plan]) -> String {
     }
     tables.sort();
     tables.dedup();
-    let create = |is_of_rows: bool| {
-        let create = plans.iter().flat_map(|plan| {
+    let create = |is_of_rows: bool| -> String {
+        let triggers = plans.iter().flat_map(|plan| {
             let rows = &plan.counting.rows.name;
             let triggers = plan.triggers.iter();
-            let triggers = triggers.filter(move |one| (one.table[1] == *rows) == is_of_rows);
-            // A migration that failed half way can have left it.
-            triggers.map(|trigger| trigger.drop.clone() + &trigger.create)
+            triggers.filter(move |one| (one.table[1] == *rows) == is_of_rows)
         });
-        create.collect::<String>()
+        // A migration that failed half way can have left them.
+        triggers.flat_map(|one| [&*one.drop, &one.create]).collect()
     };
     let headings: String = plans.iter().map(Plan::heading).collect();
     let definitions = plans.iter().map(|plan| stored::create(&plan.counting));
