@@ -43,11 +43,9 @@ impl Options {
              postgres://…, mysql://…, or the file of an SQLite database",
         )?;
         let mut conn = connection::connect(url, Duration::from_secs(self.connect_timeout))?;
-        let partition = match self.partition {
-            Some(partition) => Some(partition),
-            None => partition::of_database(&mut conn)?,
-        };
-        if let Some(partition) = partition {
+        let given = self.partition.map(Ok);
+        if let Some(partition) = given.or_else(|| partition::of_database(&mut conn).transpose()) {
+            let partition = partition?;
             partition::set(partition, &mut conn)?;
             // A second call fails, and would set the same partition.
             let _ = set_default_slot(partition);

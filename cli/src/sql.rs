@@ -11,34 +11,28 @@ use crate::connection::{AnyConnection, MultiBackend};
 /// A statement with bound texts, whose rows have columns of the types `ST`.
 #[derive(Clone)]
 pub struct Sql<ST = Untyped> {
-    parts: Vec<Part>,
+    /// Pieces of SQL, and the text that is bound after each.
+    parts: Vec<(String, Option<String>)>,
     types: PhantomData<ST>,
-}
-
-/// A piece of SQL, or a bound text.
-#[derive(Clone)]
-enum Part {
-    Sql(String),
-    Bind(String),
 }
 
 /// A statement that begins with this text.
 pub fn sql(text: impl Into<String>) -> Sql {
     Sql {
-        parts: vec![Part::Sql(text.into())],
+        parts: vec![(text.into(), None)],
         types: PhantomData,
     }
 }
 
 impl Sql {
     pub fn sql(mut self, text: impl Into<String>) -> Self {
-        self.parts.push(Part::Sql(text.into()));
+        self.parts.push((text.into(), None));
         self
     }
 
     /// Appends a bound text.
     pub fn bind(mut self, text: &str) -> Self {
-        self.parts.push(Part::Bind(text.to_owned()));
+        self.parts.push((String::new(), Some(text.to_owned())));
         self
     }
 
@@ -54,13 +48,11 @@ impl Sql {
 impl<ST> QueryFragment<MultiBackend> for Sql<ST> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
         out.unsafe_to_cache_prepared();
-        for part in &self.parts {
-            match part {
-                Part::Sql(text) => out.push_sql(text),
-                Part::Bind(text) => out.push_bind_param::<Text, _>(text)?,
-            }
-        }
-        Ok(())
+        self.parts.iter().try_for_each(|(sql, bound)| {
+            out.push_sql(sql);
+            let mut bound = bound.iter();
+            bound.try_for_each(|text| out.push_bind_param::<Text, _>(text))
+        })
     }
 }
 

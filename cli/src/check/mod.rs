@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::catalogue::{self, CounterTable, Table, is_meant_to_count, table};
 use crate::connection::AnyConnection;
@@ -31,12 +32,6 @@ pub struct Check {
     /// The tables to check, such as article_counters or blog.article_counters.
     #[arg(value_name = "TABLE")]
     tables: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Report {
-    good: bool,
-    tables: Vec<Checked>,
 }
 
 #[derive(Serialize)]
@@ -71,8 +66,8 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
     let of_triggers = of_triggers.into_iter();
     tables.extend(of_triggers.map(|(rows, faults)| Checked::new(rows, faults)));
     let good = tables.iter().all(|table| table.good);
-    let report = Report { good, tables };
-    options.print(&report, || report.tables.iter().map(text).collect())?;
+    let report = json!({ "good": good, "tables": tables });
+    options.print(&report, || tables.iter().map(text).collect())?;
     Ok(!good)
 }
 

@@ -94,22 +94,18 @@ fn fault(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Option
             }
             let is_rule = trigger.event == "RULE";
             let is = if is_rule { "rule" } else { "trigger" };
-            let what = format!("{} has no {is} {}.", trigger.table[1], trigger.name);
+            let what = format!("{} has no {is} {}.", trigger.table.1, trigger.name);
             let cost = "The rows that it should count are not counted.";
             wrong("trigger_missing", what, cost)
         }
     };
     // The function that is there can be another one.
-    let function = trigger.function.as_ref();
+    let function = trigger.function.iter();
     let function = function.map(|create| create.replacen("CREATE", "CREATE OR REPLACE", 1));
+    let all = [trigger.drop.clone()].into_iter().chain(function);
+    let all = all.chain([trigger.create.clone()]);
     let mut fault = fault.remedy(format!("Create it again; {then}"));
-    for sql in [
-        Some(&trigger.drop),
-        function.as_ref(),
-        Some(&trigger.create),
-    ] {
-        fault.sql.extend(sql.map(|sql| sql.trim_end().to_owned()));
-    }
+    fault.sql.extend(all.map(|sql| sql.trim_end().to_owned()));
     Some(fault)
 }
 

@@ -140,19 +140,20 @@ pub fn functions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
              WHERE n.nspname <> 'pg_catalog' AND n.nspname = ",
         );
         let found = found.bind(schema).sql(" AND p.proname = ").bind(name);
-        let found: Vec<(bool, bool)> = found.typed::<(Bool, Bool)>().load(conn)?;
-        if found.iter().any(|(is_of_others, _)| *is_of_others) {
-            bail!(
-                "the function {schema}.{name} belongs to another role, and would run with the rights \
-                 of the owner of the counters: create one of your own"
-            );
-        }
-        if found.iter().any(|(_, searches)| *searches) {
-            bail!(
-                "the function {schema}.{name} looks up names in the schemas of the session, and \
-                 triggers search the server's own only. Run ALTER FUNCTION {schema}.{name} SET \
-                 search_path = {schema}"
-            );
+        for (is_of_others, searches) in found.typed::<(Bool, Bool)>().load(conn)? {
+            let function = format!("{schema}.{name}");
+            if is_of_others {
+                bail!(
+                    "the function {function} belongs to another role, and would run with the rights of the owner \
+                     of the counters: create one of your own"
+                );
+            }
+            if searches {
+                bail!(
+                    "the function {function} looks up names in the schemas of the session, and triggers search \
+                     the server's own only. Run ALTER FUNCTION {function} SET search_path = {schema}"
+                );
+            }
         }
     }
     Ok(())

@@ -62,8 +62,9 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
         }
         None => vec![args.definition],
     };
-    for definition in &mut definitions {
-        definition.existing = args.existing.max(definition.existing);
+    let is_later = args.existing == Existing::Later;
+    for definition in definitions.iter_mut().filter(|_| is_later) {
+        definition.existing = Existing::Later;
     }
     let plans = definitions.into_iter();
     let plans = plans.map(|definition| Plan::new(Counting::new(definition, conn)?));

@@ -1,7 +1,6 @@
 //! What the user says of triggers that count rows.
 
 use std::fmt;
-use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -29,6 +28,7 @@ pub struct Definition {
     /// weight of its own can follow, as in article_id:article_counters.stars=stars. Repeat it for more
     /// counters. Triggers lock the tables in this order.
     #[arg(long = "count", required_unless_present = "file")]
+    #[arg(value_parser = |count: &str| Count::try_from(count.to_owned()))]
     #[arg(value_name = "[[COLUMN,…]:]TABLE.COUNTER[=WEIGHT]")]
     #[serde(rename = "count")]
     pub counts: Vec<Count>,
@@ -66,9 +66,7 @@ pub struct Definition {
 }
 
 /// When the rows are counted that exist before the triggers.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Existing {
     /// By the migration.
@@ -129,14 +127,14 @@ pub struct Count {
     pub weight: Option<String>,
 }
 
-impl FromStr for Count {
-    type Err = &'static str;
+impl TryFrom<String> for Count {
+    type Error = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, &'static str> {
+    fn try_from(text: String) -> Result<Self, &'static str> {
         const HELP: &str = "write COLUMN:TABLE.COUNTER, such as article_id:article_counters.likes";
         let (target, weight) = match text.split_once('=') {
             Some((target, weight)) => (target, Some(weight.to_owned())),
-            None => (text, None),
+            None => (&*text, None),
         };
         let (columns, counter) = match target.split_once(':') {
             Some((columns, counter)) => (Some(columns), counter),
@@ -157,14 +155,6 @@ impl FromStr for Count {
             weight,
         };
         is_whole.then_some(count).ok_or(HELP)
-    }
-}
-
-impl TryFrom<String> for Count {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, &'static str> {
-        text.parse()
     }
 }
 
@@ -192,8 +182,8 @@ mod tests {
 
     #[test]
     fn a_count_is_a_column_a_counter_and_a_weight() {
-        let text = "post_id:blog.post_counters.score=points * 2";
-        let count: Count = text.parse().unwrap();
+        let parse = |text: &str| Count::try_from(text.to_owned());
+        let count = parse("post_id:blog.post_counters.score=points * 2").unwrap();
         assert_eq!(count.columns, Some(vec!["post_id".to_owned()]));
         assert_eq!(
             [&*count.table, &count.counter],
@@ -201,10 +191,10 @@ mod tests {
         );
         assert_eq!(count.weight.as_deref(), Some("points * 2"));
         for text in ["site.hits", ":site.hits", "a,e:b.c", "a:b.c=d::bigint"] {
-            assert_eq!(text.parse::<Count>().unwrap().to_string(), text);
+            assert_eq!(parse(text).unwrap().to_string(), text);
         }
         for wrong in ["", "likes", "a,:t.likes", "a:.likes", "a:t.", "a:t.likes="] {
-            assert!(wrong.parse::<Count>().is_err(), "{wrong}");
+            assert!(parse(wrong).is_err(), "{wrong}");
         }
     }
 }

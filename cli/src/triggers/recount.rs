@@ -8,6 +8,8 @@
 
 use std::time::{Duration, Instant};
 
+use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::query_builder::SqlQuery;
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
@@ -59,24 +61,17 @@ pub trait Lines: Connection {
     fn lines(&mut self, query: &str) -> QueryResult<Vec<String>>;
 }
 
-/// A row of [`Lines::lines`].
-#[derive(Debug, QueryableByName)]
-pub struct Line {
-    #[diesel(sql_type = Text)]
-    line: String,
-}
-
 impl<C: Connection> Lines for C
 where
-    for<'c> SqlQuery: LoadQuery<'c, C, Line> + ExecuteDsl<C>,
+    SqlQuery: ExecuteDsl<C>,
+    for<'c> SqlLiteral<Text>: LoadQuery<'c, C, String>,
 {
     fn run(&mut self, statement: &str) -> QueryResult<()> {
         ExecuteDsl::execute(sql_query(statement), self).map(drop)
     }
 
     fn lines(&mut self, query: &str) -> QueryResult<Vec<String>> {
-        let lines = LoadQuery::internal_load(sql_query(query), self)?;
-        lines.map(|line| line.map(|line| line.line)).collect()
+        LoadQuery::internal_load(sql(query), self)?.collect()
     }
 }
 

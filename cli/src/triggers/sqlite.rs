@@ -97,7 +97,7 @@ fn trigger(counting: &Counting, what: &str, head: &str, when: &str, all: Vec<Str
     Trigger {
         create: format!("CREATE TRIGGER {quoted} {body};\n"),
         drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
-        table: ["main".to_owned(), counting.rows.name.clone()],
+        table: ("main".to_owned(), counting.rows.name.clone()),
         body,
         name,
         ..Trigger::default()

@@ -12,7 +12,7 @@ use crate::sql::sql;
 pub struct Trigger {
     pub name: String,
     /// The schema and the name of the table it belongs to.
-    pub table: [String; 2],
+    pub table: (String, String),
     /// When it runs, such as `AFTER INSERT`.
     pub event: String,
     /// What it runs.
@@ -25,13 +25,10 @@ pub struct Trigger {
     pub drop: String,
 }
 
-type Pair = (String, String);
-
 /// A trigger as it is in the database.
 #[derive(Debug, Clone, diesel::Queryable)]
 pub struct LiveTrigger {
-    #[diesel(deserialize_as = Pair)]
-    pub table: [String; 2],
+    pub table: (String, String),
     pub name: String,
     pub event: String,
     pub body: String,

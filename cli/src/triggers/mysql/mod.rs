@@ -50,7 +50,7 @@ fn trigger(counting: &Counting, what: &str, event: &str, table: &str, all: Vec<S
     Trigger {
         create: format!("CREATE TRIGGER {quoted} {event} ON {on} FOR EACH ROW\n{body};\n"),
         drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
-        table: [counting.rows.in_schema.clone(), table.to_owned()],
+        table: (counting.rows.in_schema.clone(), table.to_owned()),
         event: event.to_owned(),
         function: None,
         body,
@@ -171,7 +171,7 @@ pub fn up(plans: &[Plan]) -> String {
         let triggers = plans.iter().flat_map(|plan| {
             let rows = &plan.counting.rows.name;
             let triggers = plan.triggers.iter();
-            triggers.filter(move |one| (one.table[1] == *rows) == is_of_rows)
+            triggers.filter(move |one| (one.table.1 == *rows) == is_of_rows)
         });
         // A migration that failed half way can have left them.
         triggers.flat_map(|one| [&*one.drop, &one.create]).collect()

@@ -59,7 +59,7 @@ fn trigger(counting: &Counting, [event, when, runs, referencing]: [&str; 4]) -> 
             function_name(counting)
         ),
         drop: format!("DROP TRIGGER IF EXISTS {quoted} ON {table};\n"),
-        table: [counting.rows.in_schema.clone(), counting.rows.name.clone()],
+        table: (counting.rows.in_schema.clone(), counting.rows.name.clone()),
         name,
         event: runs.to_owned(),
         function: Some(function(counting)),
@@ -164,7 +164,7 @@ fn no_merge(counting: &Counting) -> Trigger {
              CREATE RULE {quoted} AS ON DELETE TO {table} WHERE false DO ALSO NOTHING;\n"
         ),
         drop: format!("DROP RULE IF EXISTS {quoted} ON {table};\n"),
-        table: [counting.rows.in_schema.clone(), counting.rows.name.clone()],
+        table: (counting.rows.in_schema.clone(), counting.rows.name.clone()),
         name,
         event: "RULE".to_owned(),
         ..Trigger::default()
