@@ -52,9 +52,8 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let mut known = definitions(conn)?;
     if known.is_empty() {
-        bail!(
-            "this database has no triggers that count rows: `diesel-counters generate trigger` writes them"
-        );
+        let write = "`diesel-counters generate trigger` writes them";
+        bail!("this database has no triggers that count rows: {write}");
     }
     let name = |one: &Stored| one.definition.name.clone();
     let names: Vec<_> = known.iter().map(name).collect();

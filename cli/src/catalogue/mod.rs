@@ -9,7 +9,6 @@ mod sqlite;
 use anyhow::{Result, bail};
 use diesel_counters::Dialect;
 
-pub use crate::period::{comment, statement_of};
 pub use crate::table::{Column, Index, Kind, Parent, Table};
 pub use counter_table::{CounterTable, MAX_COLUMNS, is_meant_to_count, is_zero};
 

@@ -6,18 +6,14 @@ use crate::table::Kind;
 pub const CATALOGUE: Catalogue = Catalogue {
     // MariaDB's catalogue compares the names of tables without case.
     columns: "
-    SELECT CASE WHEN t.table_schema = DATABASE() THEN NULL
-                ELSE CAST(t.table_schema AS CHAR) END AS schema_name,
-           CAST(t.table_schema AS CHAR) AS in_schema,
-           CAST(t.table_name AS CHAR) AS table_name, CAST(NULL AS CHAR) AS definition,
-           FALSE AS is_strict, FALSE AS is_partitioned,
+    SELECT CASE WHEN t.table_schema <> DATABASE() THEN CAST(t.table_schema AS CHAR) END AS schema_name,
+           CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
+           CAST(NULL AS CHAR) AS definition, FALSE AS is_strict, FALSE AS is_partitioned,
            (SELECT CAST(e.engine AS CHAR) FROM information_schema.engines e
             WHERE e.engine = t.engine AND COALESCE(e.transactions, 'NO') <> 'YES') AS unsafe_storage,
-           CAST(c.column_name AS CHAR) AS column_name,
-           CAST(c.column_type AS CHAR) AS column_type,
+           CAST(c.column_name AS CHAR) AS column_name, CAST(c.column_type AS CHAR) AS column_type,
            c.is_nullable = 'YES' AS is_nullable,
-           CAST(COALESCE(c.column_default, NULLIF(c.generation_expression, '')) AS CHAR)
-               AS column_default,
+           CAST(COALESCE(c.column_default, NULLIF(c.generation_expression, '')) AS CHAR) AS column_default,
            c.extra LIKE '%auto_increment%' AS is_auto_increment,
            COALESCE(c.generation_expression, '') <> '' AS is_generated,
            -- Those that ignore case, and those that ignore spaces at the end.
@@ -33,18 +29,16 @@ pub const CATALOGUE: Catalogue = Catalogue {
     WHERE {where}
     ORDER BY t.table_schema, CAST(t.table_name AS BINARY), c.ordinal_position",
     indexes: "
-    SELECT CAST(t.table_schema AS CHAR) AS in_schema,
-           CAST(t.table_name AS CHAR) AS table_name, CAST(s.index_name AS CHAR) AS index_name,
+    SELECT CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
+           CAST(s.index_name AS CHAR) AS index_name,
            s.non_unique = 0 AS is_unique, s.index_name = 'PRIMARY' AS is_primary,
-           COALESCE(CAST(s.column_name AS CHAR), '(expression)') AS column_name,
-           FALSE AS is_included
+           COALESCE(CAST(s.column_name AS CHAR), '(expression)') AS column_name, FALSE AS is_included
     FROM information_schema.tables t
     JOIN information_schema.statistics s
       ON s.table_schema = t.table_schema AND s.table_name = t.table_name
      AND CAST(s.table_name AS BINARY) = CAST(t.table_name AS BINARY)
     WHERE {where}
-    ORDER BY t.table_schema, CAST(t.table_name AS BINARY), is_primary DESC, s.index_name,
-             s.seq_in_index",
+    ORDER BY t.table_schema, CAST(t.table_name AS BINARY), is_primary DESC, s.index_name, s.seq_in_index",
     foreign_keys: "
     SELECT CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
            CAST(k.column_name AS CHAR) AS column_name,

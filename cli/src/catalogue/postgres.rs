@@ -14,13 +14,10 @@ pub const CATALOGUE: Catalogue = Catalogue {
                    ORDER BY path.place LIMIT 1
                ) THEN NULL ELSE n.nspname::text END AS schema_name,
            n.nspname::text AS in_schema, c.relname::text AS table_name,
-           NULL::text AS definition, false AS is_strict,
-           c.relkind = 'p' AS is_partitioned,
+           NULL::text AS definition, false AS is_strict, c.relkind = 'p' AS is_partitioned,
            CASE WHEN c.relpersistence = 'u' THEN 'UNLOGGED' END AS unsafe_storage,
-           a.attname::text AS column_name,
-           format_type(a.atttypid, a.atttypmod) AS column_type,
-           NOT a.attnotnull AS is_nullable,
-           pg_get_expr(d.adbin, d.adrelid) AS column_default,
+           a.attname::text AS column_name, format_type(a.atttypid, a.atttypmod) AS column_type,
+           NOT a.attnotnull AS is_nullable, pg_get_expr(d.adbin, d.adrelid) AS column_default,
            a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false)
                AS is_auto_increment,
            a.attgenerated <> '' AS is_generated,
@@ -42,8 +39,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     WHERE {where}
     ORDER BY n.nspname, c.relname, a.attnum",
     indexes: "
-    SELECT n.nspname::text AS in_schema,
-           c.relname::text AS table_name, i.relname::text AS index_name,
+    SELECT n.nspname::text AS in_schema, c.relname::text AS table_name, i.relname::text AS index_name,
            x.indisunique AS is_unique, x.indisprimary AS is_primary,
            coalesce(a.attname::text, pg_get_indexdef(x.indexrelid, k.position::int, true))
                AS column_name,
@@ -58,8 +54,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     ORDER BY n.nspname, c.relname, x.indisprimary DESC, i.relname, k.position",
     // A foreign key to a partitioned table is listed once more for each of the partitions.
     foreign_keys: "
-    SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
-           a.attname::text AS column_name,
+    SELECT n.nspname::text AS in_schema, c.relname::text AS table_name, a.attname::text AS column_name,
            CASE WHEN cardinality(o.conkey) > 1 THEN o.conname::text END AS wide_name, pn.nspname::text AS parent_schema,
            p.relname::text AS parent_table, pa.attname::text AS parent_column,
            CASE o.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL'

@@ -19,20 +19,17 @@ pub const CATALOGUE: Catalogue = Catalogue {
            (SELECT x.coll FROM pragma_index_list(t.name) l, pragma_index_xinfo(l.name) x
             WHERE l.\"unique\" AND x.key AND x.cid = c.cid AND x.coll <> 'BINARY' LIMIT 1)
                AS loose_collation,
-           NULL AS equals_in, 0 AS is_not_stored,
-           NULL AS column_comment
+           NULL AS equals_in, 0 AS is_not_stored, NULL AS column_comment
     FROM pragma_table_list t, pragma_table_xinfo(t.name) c
     WHERE {where}
     ORDER BY t.name, c.cid",
     indexes: "
-    SELECT t.schema AS in_schema, t.name AS table_name, 'PRIMARY KEY' AS index_name,
-           1 AS is_unique, 1 AS is_primary,
-           c.name AS column_name, 0 AS is_included, c.pk AS position
+    SELECT t.schema AS in_schema, t.name AS table_name, 'PRIMARY KEY' AS index_name, 1 AS is_unique,
+           1 AS is_primary, c.name AS column_name, 0 AS is_included, c.pk AS position
     FROM pragma_table_list t JOIN pragma_table_info(t.name) c ON c.pk > 0
     WHERE {where}
     UNION ALL
-    SELECT t.schema, t.name, l.name, l.\"unique\", 0,
-           coalesce(x.name, '(expression)'), 0, x.seqno
+    SELECT t.schema, t.name, l.name, l.\"unique\", 0, coalesce(x.name, '(expression)'), 0, x.seqno
     FROM pragma_table_list t
     JOIN pragma_index_list(t.name) l ON l.origin <> 'pk'
     JOIN pragma_index_info(l.name) x

@@ -5,11 +5,11 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::Bool;
 
 use super::fault::{Fault, note, slow, wrong};
-use crate::catalogue::{self, Column, CounterTable, is_zero, statement_of};
+use crate::catalogue::{self, Column, CounterTable, is_zero};
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 use crate::partition;
-use crate::period::Period;
+use crate::period::{Period, statement_of};
 use crate::sql::sql;
 
 type Check = fn(&CounterTable, &mut AnyConnection) -> Result<Vec<Fault>>;

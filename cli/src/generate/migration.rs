@@ -8,10 +8,10 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use diesel_counters::Dialect;
 
-use crate::catalogue::{MAX_COLUMNS, comment};
+use crate::catalogue::MAX_COLUMNS;
 use crate::connection::option;
 use crate::database::{Database, Joined};
-use crate::period::Period;
+use crate::period::{Period, comment};
 
 /// Print the migration of a counter table. Connects to no database.
 #[derive(Args)]

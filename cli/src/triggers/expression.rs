@@ -73,9 +73,8 @@ impl Expression {
             };
             let is_zoned = sql.zoned == Some(&*column.plain_type());
             if is_zoned && !expression.tested.contains(first) {
-                bail!(
-                    "the SQL expression {text:?} has {name}, whose value depends on the time zone of the session"
-                );
+                let depends = "whose value depends on the time zone of the session";
+                bail!("the SQL expression {text:?} has {name}, {depends}");
             }
             let sql_type = &column.sql_type;
             if column.equals_in.is_some() {

@@ -153,8 +153,17 @@ impl Recount {
         let (counting, target) = (&self.counting, &self.target);
         let [listed, batch, found] = [WRONG, LOCKED, FOUND].map(|name| self.temporary(name));
         let group = counting.group(target);
-        let key = &group[..target.entity.len()];
-        self.begin(conn)?;
+        let (key, table) = (
+            &group[..target.entity.len()],
+            counting.database.table_name(&target.table),
+        );
+        match counting.database.0 {
+            Dialect::PostgreSql => conn.run(READ_COMMITTED).and_then(|()| self.guard(conn))?,
+            // A recount that failed can have left them: a rollback does not drop them.
+            Dialect::MySql => self.drop_batch(conn)?,
+            // It waits for the write lock, and deletes nothing.
+            Dialect::Sqlite => conn.run(&format!("DELETE FROM {table} WHERE 0"))?,
+        }
         let first = format!("* FROM {listed}{} LIMIT {size}", by("ORDER", key));
         conn.run(&self.create(&batch, key, &first))?;
         for copy in (1..=self.copies()).map(|place| self.batch(place)) {
@@ -175,22 +184,6 @@ impl Recount {
         conn.run(&format!("DELETE FROM {listed} WHERE {is_done}"))?;
         self.drop_batch(conn)?;
         Ok(wrong)
-    }
-
-    fn begin<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
-        match self.counting.database.0 {
-            Dialect::PostgreSql => {
-                conn.run(READ_COMMITTED)?;
-                self.guard(conn)
-            }
-            // A recount that failed can have left them: a rollback does not drop them.
-            Dialect::MySql => self.drop_batch(conn),
-            // It waits for the write lock, and deletes nothing.
-            Dialect::Sqlite => {
-                let table = self.counting.database.table_name(&self.target.table);
-                conn.run(&format!("DELETE FROM {table} WHERE 0"))
-            }
-        }
     }
 
     /// No TRUNCATE of PostgreSQL can come from here on. A query that waits for one would read the rows of
@@ -217,17 +210,13 @@ impl Recount {
             Dialect::MySql => "FOR UPDATE".to_owned(),
             Dialect::Sqlite => return Ok(()),
         };
-        let [number, table] = [
-            database.text("COUNT(*)"),
-            database.table_name(&target.table),
-        ];
+        let table = database.table_name(&target.table);
         let order = by("ORDER", &database.columns(DRIFT, &target.entity));
         let on = counting.same_key(target, DRIFT, "locked");
         let rows = format!("FROM {table} AS {DRIFT} JOIN {locked} ON {on}{order} {for_update}");
-        conn.lines(&format!(
-            "SELECT {number} AS line FROM (SELECT 1 {rows}) AS locks"
-        ))
-        .map(drop)
+        let number = format!("SELECT {} AS line", database.text("COUNT(*)"));
+        conn.lines(&format!("{number} FROM (SELECT 1 {rows}) AS locks"))
+            .map(drop)
     }
 
     fn drift(&self, batch: Option<&dyn Fn(usize) -> String>) -> String {

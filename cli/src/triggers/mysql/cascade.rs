@@ -49,13 +49,12 @@ fn parents(counting: &Counting) -> Result<Vec<Vec<(&Column, &Parent)>>> {
 /// the triggers of the counters that it changes.
 pub fn refuse_own_table(counting: &Counting, all: &[&Counting]) -> Result<()> {
     for columns in parents(counting)? {
-        let targets = counting.targets.iter();
-        let targets = targets.filter(|target| are_counted(counting, target, &columns));
-        for target in targets {
+        let is_counted = |target: &&Target| are_counted(counting, target, &columns);
+        for target in counting.targets.iter().filter(is_counted) {
             let mut changed = changed_with(target, all).into_iter();
             if let Some(own) = changed.find(|table| table.is_of(columns[0].1)) {
-                let (rows, table, counters) =
-                    (&counting.rows, &target.table, target.names.join(", "));
+                let [rows, table] = [&counting.rows, &target.table];
+                let counters = target.names.join(", ");
                 bail!(
                     "MySQL and MariaDB could delete no row of {own}: its trigger would take the rows of {rows} \
                      that refer to it off {table}.{counters}, and this would change {own} itself. Instead of in \
@@ -87,10 +86,8 @@ fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bo
              the ON DELETE and ON UPDATE of {name} first"
         );
     }
-    let mut targets = counting.targets.iter();
-    if !parent.deletes()
-        || !targets.any(|target| are_counted(counting, target, &[(column, parent)]))
-    {
+    let is_counted = |target| are_counted(counting, target, &[(column, parent)]);
+    if !parent.deletes() || !counting.targets.iter().any(is_counted) {
         return Ok(false);
     }
     let refers_to = match parent.in_schema == rows.in_schema {
