@@ -127,14 +127,15 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
     });
     options.print(&report, || {
         let table = printable(&table.table.to_string());
-        let left = thousands(done.left);
+        let left = thousands(done.left as i64);
         if done.already_running {
             return format!("{table}: another run is merging its rows; this one did nothing\n");
         }
         if args.dry_run {
             return format!("{table}: {left} rows before {before} would be merged\n");
         }
-        let (merged, longest) = (thousands(done.merged), done.longest_transaction.as_millis());
+        let (merged, longest) = (done.merged as i64, done.longest_transaction.as_millis());
+        let merged = thousands(merged);
         let longest = format!("the longest transaction took {longest} ms");
         format!("{table}: {merged} rows before {before} merged, {left} left; {longest}\n")
     })
@@ -170,10 +171,8 @@ fn merge<const COLUMNS: usize>(
 fn shape(counters: &CounterTable, period: Period) -> Result<Shape<'_>> {
     let table = &counters.table;
     if let Some(counter) = counters.counters.iter().find(|counter| counter.nullable) {
-        let (name, see) = (
-            &counter.name,
-            format!("see `diesel-counters check {table}`"),
-        );
+        let name = &counter.name;
+        let see = format!("see `diesel-counters check {table}`");
         bail!("{table}.{name} can be NULL, and a merge would lose that: {see}");
     }
     let key = counters.entity.iter();

@@ -3,11 +3,9 @@
 use indicatif::HumanCount;
 
 /// A number in groups of three digits: `1,234,567`.
-pub fn thousands(number: impl Into<i128>) -> String {
-    let number: i128 = number.into();
+pub fn thousands(number: i64) -> String {
     let sign = if number < 0 { "-" } else { "" };
-    let digits = number.unsigned_abs().try_into().unwrap_or(u64::MAX);
-    format!("{sign}{}", HumanCount(digits))
+    format!("{sign}{}", HumanCount(number.unsigned_abs()))
 }
 
 /// The lines of a text, wrapped at this width.

@@ -117,16 +117,12 @@ fn read(line: &str) -> Option<Period> {
 impl CounterTable {
     /// The period that the table counts by, if the database has it.
     pub fn period(&self) -> Option<Period> {
-        let is_sql = self.table.definition.is_some();
-        let after = if is_sql { "--" } else { "" };
-        let text = self
-            .table
-            .definition
-            .as_ref()
-            .or(self.day.comment.as_ref())?;
-        let lines = text
-            .lines()
-            .filter_map(|line| Some(line.split_once(after)?.1.trim()));
+        let (create_table, comment) = (&self.table.definition, &self.day.comment);
+        let text = create_table.as_ref().or(comment.as_ref())?;
+        let is_sql = create_table.is_some();
+        let begin = if is_sql { "--" } else { "" };
+        let lines = text.lines().filter_map(|line| line.split_once(begin));
+        let lines = lines.map(|(_, line)| line.trim());
         let lines: Vec<&str> = lines.filter(|line| line.starts_with(MARK)).collect();
         match *lines {
             [line] => read(line),

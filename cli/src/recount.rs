@@ -111,14 +111,13 @@ fn recount(
     let bar = ProgressBar::new(0).with_style(style);
     let mut wrong = Vec::new();
     for mut of_table in of_tables(&counting, &merged) {
-        let table = of_table.target.table.to_string();
         if args.zero {
             of_table.compared = Compared::All;
         }
         let found = match args.dry_run {
             true => of_table.find(conn),
             false => {
-                bar.set_message(table.clone());
+                bar.set_message(of_table.table.clone());
                 of_table.correct(conn, |done, all| {
                     bar.set_length(all);
                     bar.set_position(done);
@@ -126,7 +125,7 @@ fn recount(
             }
         };
         wrong.extend(found?.into_iter().map(|wrong| Wrong {
-            counter: format!("{table}.{}", wrong.counter),
+            counter: format!("{}.{}", of_table.table, wrong.counter),
             ..wrong
         }));
     }
@@ -144,6 +143,7 @@ fn recount(
 
 fn of_tables(counting: &Counting, merged: &str) -> impl Iterator<Item = OfTable> {
     counting.targets.iter().map(|target| OfTable {
+        table: target.table.to_string(),
         counting: counting.clone(),
         target: target.clone(),
         compared: counting.compared(target),

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use chrono::NaiveDate;
-use diesel::dsl;
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::{Bool, Text};
@@ -33,10 +32,9 @@ const ROW_WAITS: &str = include_str!("mysql.sql");
 
 pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     let counters = look.counters;
-    let is_mariadb = dsl::sql::<Bool>("VERSION() LIKE '%MariaDB%'");
-    let is_on = dsl::sql::<Bool>("@@performance_schema");
-    let (is_mariadb, is_on): (bool, bool) =
-        diesel::select((is_mariadb, is_on)).get_result(look.conn)?;
+    let server = sql("SELECT VERSION() LIKE '%MariaDB%', @@performance_schema");
+    let server = server.typed::<(Bool, Bool)>();
+    let (is_mariadb, is_on): (bool, bool) = server.get_result(look.conn)?;
     if !is_mariadb && !is_on {
         let why = "which sessions wait: start the server with performance_schema = ON";
         look.miss(why.to_owned());
@@ -70,9 +68,9 @@ fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: &Sql) -> Result<Vec<Loc
         Err(Error::DatabaseError(_, why)) if why.message().contains("denied") => {}
         found => return Ok(found?),
     }
-    let account =
-        dsl::sql::<Text>("CONCAT('`', REPLACE(CAST(CURRENT_USER() AS CHAR), '@', '`@`'), '`')");
-    let account: String = diesel::select(account).get_result(look.conn)?;
+    let account = "CONCAT('`', REPLACE(CAST(CURRENT_USER() AS CHAR), '@', '`@`'), '`')";
+    let account = sql(format!("SELECT {account}")).typed::<Text>();
+    let account: String = account.get_result(look.conn)?;
     let mut grants = format!("GRANT PROCESS ON *.* TO {account};");
     if !is_mariadb {
         grants += &format!(" GRANT SELECT ON performance_schema.* TO {account};");

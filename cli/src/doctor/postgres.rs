@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use diesel::connection::SimpleConnection;
-use diesel::dsl;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
@@ -79,5 +78,6 @@ fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
 }
 
 fn user(look: &mut Look<'_>) -> QueryResult<String> {
-    diesel::select(dsl::sql::<Text>("quote_ident(current_user)")).get_result(look.conn)
+    let user = sql("SELECT quote_ident(current_user)").typed::<Text>();
+    user.get_result(look.conn)
 }

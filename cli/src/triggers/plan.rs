@@ -53,9 +53,8 @@ impl Plan {
             let merged = merged_slot(counting.database.0);
             counting.correct(target, &drift, &merged) + ";\n"
         });
-        let heading =
-            "-- Counts the existing rows: adds the difference between the rows and the counters.\n";
-        heading.to_owned() + &statements.collect::<String>()
+        let adds = "adds the difference between the rows and the counters";
+        format!("-- Counts the existing rows: {adds}.\n") + &statements.collect::<String>()
     }
 }
 

@@ -35,6 +35,8 @@ const UNIT: char = '\u{1f}';
 
 /// The recount of one table.
 pub struct Recount {
+    /// The name of the table with the counters.
+    pub table: String,
     pub(crate) counting: Counting,
     pub(crate) target: Target,
     pub(crate) compared: Compared,
@@ -153,10 +155,8 @@ impl Recount {
         let (counting, target) = (&self.counting, &self.target);
         let [listed, batch, found] = [WRONG, LOCKED, FOUND].map(|name| self.temporary(name));
         let group = counting.group(target);
-        let (key, table) = (
-            &group[..target.entity.len()],
-            counting.database.table_name(&target.table),
-        );
+        let key = &group[..target.entity.len()];
+        let table = counting.database.table_name(&target.table);
         match counting.database.0 {
             Dialect::PostgreSql => conn.run(READ_COMMITTED).and_then(|()| self.guard(conn))?,
             // A recount that failed can have left them: a rollback does not drop them.

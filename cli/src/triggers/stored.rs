@@ -139,7 +139,7 @@ mod tests {
     fn a_view_that_runs_something_is_no_definition() {
         let view = "CREATE VIEW \"v\" AS SELECT 'it''s \\' AS diesel_counters_trigger";
         assert_eq!(literal(view, SQLITE).as_deref(), Some("it's \\"));
-        let view = "select 'it\\'s \\\\ \\\"x\\\"' AS `diesel_counters_trigger`";
+        let view = "select _utf8mb4'it\\'s \\\\ \\\"x\\\"' AS `diesel_counters_trigger`";
         assert_eq!(literal(view, MYSQL).as_deref(), Some("it's \\ \"x\""));
         for wrong in [
             "select evil('a') AS `diesel_counters_trigger`",
