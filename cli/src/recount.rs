@@ -167,7 +167,10 @@ const SHOWN: usize = 20;
 
 fn text(recounted: &Recounted, dry_run: bool) -> String {
     let Recounted { name, rows, wrong } = recounted;
-    let done = ["corrected", "would be corrected"][usize::from(dry_run)];
+    let done = match dry_run {
+        true => "would be corrected",
+        false => "corrected",
+    };
     let done = match wrong.len() {
         0 => format!("all counts agree with {rows}"),
         1 => format!("1 count {done}"),
