@@ -3,6 +3,7 @@
 mod broken;
 pub mod cascades;
 mod columns;
+mod forum;
 mod random;
 mod recipes;
 mod refused;
