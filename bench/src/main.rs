@@ -4,6 +4,7 @@ mod buffer;
 mod compare;
 mod count;
 mod database;
+mod forum;
 mod indexes;
 mod merge;
 #[cfg(feature = "mysql")]
@@ -44,6 +45,8 @@ enum Command {
     },
     /// An image board that counts with triggers: each transaction tags a post.
     Tagging(Plan),
+    /// A forum that counts with triggers: votes, comments and posts.
+    Forum(Plan),
     /// Counting in memory, beside a map of atomic counters that all threads share.
     Buffer(Plan),
     /// Count on several nodes of a Galera cluster at once.
@@ -89,6 +92,7 @@ fn main() -> Result<()> {
         Command::Read(plan) => read::run(&plan),
         Command::Merge { databases, batch } => merge::run(&databases, batch),
         Command::Tagging(plan) => tagging::run(&plan),
+        Command::Forum(plan) => forum::run(&plan),
         Command::Buffer(plan) => buffer::run(&plan.databases, plan.rounds(5), plan.seconds(2.0)),
         #[cfg(feature = "mysql")]
         Command::Nodes { urls } => nodes::run(&urls),

@@ -1,0 +1,12 @@
+DROP TABLE IF EXISTS bench_forum_site_counters;
+DROP TABLE IF EXISTS bench_forum_community_counters;
+DROP TABLE IF EXISTS bench_forum_person_counters;
+DROP TABLE IF EXISTS bench_forum_comment_counters;
+DROP TABLE IF EXISTS bench_forum_post_counters;
+DROP TABLE IF EXISTS bench_forum_comment_votes;
+DROP TABLE IF EXISTS bench_forum_post_votes;
+DROP TABLE IF EXISTS bench_forum_comments;
+DROP TABLE IF EXISTS bench_forum_posts;
+DROP TABLE IF EXISTS bench_forum_site;
+DROP TABLE IF EXISTS bench_forum_communities;
+DROP TABLE IF EXISTS bench_forum_people;
