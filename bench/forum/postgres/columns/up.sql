@@ -66,10 +66,11 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_post_votes"() IS 'diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_posts.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.score=vote"],"by":"1","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_post_votes"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE "public"."bench_forum_posts" SET "upvotes" = CASE WHEN "public"."bench_forum_posts"."upvotes" + (drift."upvotes" - drift."stored_upvotes") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_posts"."upvotes" + (drift."upvotes" - drift."stored_upvotes") ELSE CAST('integer overflow of bench_forum_posts.upvotes' || ': ' || ("public"."bench_forum_posts"."upvotes" + (drift."upvotes" - drift."stored_upvotes")) AS INTEGER) END, "downvotes" = CASE WHEN "public"."bench_forum_posts"."downvotes" + (drift."downvotes" - drift."stored_downvotes") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_posts"."downvotes" + (drift."downvotes" - drift."stored_downvotes") ELSE CAST('integer overflow of bench_forum_posts.downvotes' || ': ' || ("public"."bench_forum_posts"."downvotes" + (drift."downvotes" - drift."stored_downvotes")) AS INTEGER) END, "score" = CASE WHEN "public"."bench_forum_posts"."score" + (drift."score" - drift."stored_score") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_posts"."score" + (drift."score" - drift."stored_score") ELSE CAST('integer overflow of bench_forum_posts.score' || ': ' || ("public"."bench_forum_posts"."score" + (drift."score" - drift."stored_score")) AS INTEGER) END
 FROM (SELECT "id", SUM("upvotes") AS "upvotes", SUM("downvotes") AS "downvotes", SUM("score") AS "score", SUM("stored_upvotes") AS "stored_upvotes", SUM("stored_downvotes") AS "stored_downvotes", SUM("stored_score") AS "stored_score" FROM (
     SELECT counted."post_id" AS "id", COALESCE(CAST((CASE WHEN counted."vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes", COALESCE(CAST((CASE WHEN counted."vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "downvotes", COALESCE(CAST(counted."vote" AS BIGINT), 0) AS "score", 0 AS "stored_upvotes", 0 AS "stored_downvotes", 0 AS "stored_score" FROM "public"."bench_forum_post_votes" AS counted
-    UNION ALL SELECT "id", 0, 0, 0, "upvotes", "downvotes", "score" FROM "public"."bench_forum_posts" AS kept
+    UNION ALL SELECT kept."id", 0, 0, 0, kept."upvotes", kept."downvotes", kept."score" FROM "public"."bench_forum_posts" AS kept
 ) AS moved GROUP BY "id" HAVING SUM("upvotes") <> SUM("stored_upvotes") OR SUM("downvotes") <> SUM("stored_downvotes") OR SUM("score") <> SUM("stored_score")) AS drift WHERE "public"."bench_forum_posts"."id" = drift."id";
 CREATE TRIGGER "bench_count_post_votes_insert" AFTER INSERT ON "public"."bench_forum_post_votes"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_post_votes"();
@@ -130,10 +131,11 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_comment_votes"() IS 'diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comments.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.score=vote"],"by":"1","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_comment_votes"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE "public"."bench_forum_comments" SET "upvotes" = CASE WHEN "public"."bench_forum_comments"."upvotes" + (drift."upvotes" - drift."stored_upvotes") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_comments"."upvotes" + (drift."upvotes" - drift."stored_upvotes") ELSE CAST('integer overflow of bench_forum_comments.upvotes' || ': ' || ("public"."bench_forum_comments"."upvotes" + (drift."upvotes" - drift."stored_upvotes")) AS INTEGER) END, "downvotes" = CASE WHEN "public"."bench_forum_comments"."downvotes" + (drift."downvotes" - drift."stored_downvotes") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_comments"."downvotes" + (drift."downvotes" - drift."stored_downvotes") ELSE CAST('integer overflow of bench_forum_comments.downvotes' || ': ' || ("public"."bench_forum_comments"."downvotes" + (drift."downvotes" - drift."stored_downvotes")) AS INTEGER) END, "score" = CASE WHEN "public"."bench_forum_comments"."score" + (drift."score" - drift."stored_score") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_comments"."score" + (drift."score" - drift."stored_score") ELSE CAST('integer overflow of bench_forum_comments.score' || ': ' || ("public"."bench_forum_comments"."score" + (drift."score" - drift."stored_score")) AS INTEGER) END
 FROM (SELECT "id", SUM("upvotes") AS "upvotes", SUM("downvotes") AS "downvotes", SUM("score") AS "score", SUM("stored_upvotes") AS "stored_upvotes", SUM("stored_downvotes") AS "stored_downvotes", SUM("stored_score") AS "stored_score" FROM (
     SELECT counted."comment_id" AS "id", COALESCE(CAST((CASE WHEN counted."vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes", COALESCE(CAST((CASE WHEN counted."vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "downvotes", COALESCE(CAST(counted."vote" AS BIGINT), 0) AS "score", 0 AS "stored_upvotes", 0 AS "stored_downvotes", 0 AS "stored_score" FROM "public"."bench_forum_comment_votes" AS counted
-    UNION ALL SELECT "id", 0, 0, 0, "upvotes", "downvotes", "score" FROM "public"."bench_forum_comments" AS kept
+    UNION ALL SELECT kept."id", 0, 0, 0, kept."upvotes", kept."downvotes", kept."score" FROM "public"."bench_forum_comments" AS kept
 ) AS moved GROUP BY "id" HAVING SUM("upvotes") <> SUM("stored_upvotes") OR SUM("downvotes") <> SUM("stored_downvotes") OR SUM("score") <> SUM("stored_score")) AS drift WHERE "public"."bench_forum_comments"."id" = drift."id";
 CREATE TRIGGER "bench_count_comment_votes_insert" AFTER INSERT ON "public"."bench_forum_comment_votes"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_comment_votes"();
@@ -221,15 +223,16 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_comments_by_post"() IS 'diesel_counters: {"name":"bench_count_comments_by_post","rows":"bench_forum_comments","count":["post_id:bench_forum_posts.comments","creator_id:bench_forum_people.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_comments_by_post"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE "public"."bench_forum_posts" SET "comments" = CASE WHEN "public"."bench_forum_posts"."comments" + (drift."comments" - drift."stored_comments") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_posts"."comments" + (drift."comments" - drift."stored_comments") ELSE CAST('integer overflow of bench_forum_posts.comments' || ': ' || ("public"."bench_forum_posts"."comments" + (drift."comments" - drift."stored_comments")) AS INTEGER) END
 FROM (SELECT "id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
     SELECT counted."post_id" AS "id", 1 AS "comments", 0 AS "stored_comments", 1 AS counted_rows FROM "public"."bench_forum_comments" AS counted WHERE (NOT counted."deleted" AND NOT counted."removed")
-    UNION ALL SELECT "id", 0, "comments", 0 AS counted_rows FROM "public"."bench_forum_posts" AS kept
+    UNION ALL SELECT kept."id", 0, kept."comments", 0 AS counted_rows FROM "public"."bench_forum_posts" AS kept
 ) AS moved GROUP BY "id" HAVING (SUM("comments") <> SUM("stored_comments")) AND SUM(counted_rows) > 0) AS drift WHERE "public"."bench_forum_posts"."id" = drift."id";
 UPDATE "public"."bench_forum_people" SET "comment_count" = CASE WHEN "public"."bench_forum_people"."comment_count" + (drift."comment_count" - drift."stored_comment_count") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_people"."comment_count" + (drift."comment_count" - drift."stored_comment_count") ELSE CAST('integer overflow of bench_forum_people.comment_count' || ': ' || ("public"."bench_forum_people"."comment_count" + (drift."comment_count" - drift."stored_comment_count")) AS INTEGER) END
 FROM (SELECT "id", SUM("comment_count") AS "comment_count", SUM("stored_comment_count") AS "stored_comment_count" FROM (
     SELECT counted."creator_id" AS "id", 1 AS "comment_count", 0 AS "stored_comment_count", 1 AS counted_rows FROM "public"."bench_forum_comments" AS counted WHERE (NOT counted."deleted" AND NOT counted."removed")
-    UNION ALL SELECT "id", 0, "comment_count", 0 AS counted_rows FROM "public"."bench_forum_people" AS kept
+    UNION ALL SELECT kept."id", 0, kept."comment_count", 0 AS counted_rows FROM "public"."bench_forum_people" AS kept
 ) AS moved GROUP BY "id" HAVING (SUM("comment_count") <> SUM("stored_comment_count")) AND SUM(counted_rows) > 0) AS drift WHERE "public"."bench_forum_people"."id" = drift."id";
 CREATE TRIGGER "bench_count_comments_by_post_insert" AFTER INSERT ON "public"."bench_forum_comments"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_comments_by_post"();
@@ -290,10 +293,11 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_comments_by_score"() IS 'diesel_counters: {"name":"bench_count_comments_by_score","rows":"bench_forum_comments","count":["creator_id:bench_forum_people.comment_score=score"],"by":"1","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_comments_by_score"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE "public"."bench_forum_people" SET "comment_score" = CASE WHEN "public"."bench_forum_people"."comment_score" + (drift."comment_score" - drift."stored_comment_score") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_people"."comment_score" + (drift."comment_score" - drift."stored_comment_score") ELSE CAST('integer overflow of bench_forum_people.comment_score' || ': ' || ("public"."bench_forum_people"."comment_score" + (drift."comment_score" - drift."stored_comment_score")) AS INTEGER) END
 FROM (SELECT "id", SUM("comment_score") AS "comment_score", SUM("stored_comment_score") AS "stored_comment_score" FROM (
     SELECT counted."creator_id" AS "id", COALESCE(CAST(counted."score" AS BIGINT), 0) AS "comment_score", 0 AS "stored_comment_score" FROM "public"."bench_forum_comments" AS counted
-    UNION ALL SELECT "id", 0, "comment_score" FROM "public"."bench_forum_people" AS kept
+    UNION ALL SELECT kept."id", 0, kept."comment_score" FROM "public"."bench_forum_people" AS kept
 ) AS moved GROUP BY "id" HAVING SUM("comment_score") <> SUM("stored_comment_score")) AS drift WHERE "public"."bench_forum_people"."id" = drift."id";
 CREATE TRIGGER "bench_count_comments_by_score_insert" AFTER INSERT ON "public"."bench_forum_comments"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_comments_by_score"();
@@ -357,10 +361,11 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_comments_by_site"() IS 'diesel_counters: {"name":"bench_count_comments_by_site","rows":"bench_forum_comments","count":[":bench_forum_site.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_comments_by_site"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE "public"."bench_forum_site" SET "comments" = CASE WHEN "public"."bench_forum_site"."comments" + (drift."comments" - drift."stored_comments") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_site"."comments" + (drift."comments" - drift."stored_comments") ELSE CAST('integer overflow of bench_forum_site.comments' || ': ' || ("public"."bench_forum_site"."comments" + (drift."comments" - drift."stored_comments")) AS INTEGER) END
 FROM (SELECT SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
     SELECT 1 AS "comments", 0 AS "stored_comments", 1 AS counted_rows, 0 AS kept_rows FROM "public"."bench_forum_comments" AS counted WHERE (counted."local" AND NOT counted."deleted" AND NOT counted."removed")
-    UNION ALL SELECT 0, "comments", 0 AS counted_rows, 1 AS kept_rows FROM "public"."bench_forum_site" AS kept
+    UNION ALL SELECT 0, kept."comments", 0 AS counted_rows, 1 AS kept_rows FROM "public"."bench_forum_site" AS kept
 ) AS moved HAVING (SUM("comments") <> SUM("stored_comments")) AND SUM(counted_rows) > 0 AND SUM(kept_rows) > 0) AS drift WHERE 1 = 1;
 CREATE TRIGGER "bench_count_comments_by_site_insert" AFTER INSERT ON "public"."bench_forum_comments"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_comments_by_site"();
@@ -421,10 +426,11 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_posts_by_community"() IS 'diesel_counters: {"name":"bench_count_posts_by_community","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.posts"],"by":"1","when":"NOT deleted AND NOT removed","only":"local","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_posts_by_community"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE "public"."bench_forum_communities" SET "posts" = CASE WHEN "public"."bench_forum_communities"."posts" + (drift."posts" - drift."stored_posts") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_communities"."posts" + (drift."posts" - drift."stored_posts") ELSE CAST('integer overflow of bench_forum_communities.posts' || ': ' || ("public"."bench_forum_communities"."posts" + (drift."posts" - drift."stored_posts")) AS INTEGER) END
 FROM (SELECT "id", SUM("posts") AS "posts", SUM("stored_posts") AS "stored_posts" FROM (
     SELECT counted."community_id" AS "id", 1 AS "posts", 0 AS "stored_posts", 1 AS counted_rows, 0 AS kept_rows FROM "public"."bench_forum_posts" AS counted WHERE (NOT counted."deleted" AND NOT counted."removed")
-    UNION ALL SELECT "id", 0, "posts", 0 AS counted_rows, 1 AS kept_rows FROM "public"."bench_forum_communities" AS kept WHERE "local"
+    UNION ALL SELECT kept."id", 0, kept."posts", 0 AS counted_rows, 1 AS kept_rows FROM "public"."bench_forum_communities" AS kept WHERE kept."local"
 ) AS moved GROUP BY "id" HAVING (SUM("posts") <> SUM("stored_posts")) AND SUM(counted_rows) > 0 AND SUM(kept_rows) > 0) AS drift WHERE "public"."bench_forum_communities"."id" = drift."id" AND "public"."bench_forum_communities"."local";
 CREATE TRIGGER "bench_count_posts_by_community_insert" AFTER INSERT ON "public"."bench_forum_posts"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_posts_by_community"();
@@ -485,10 +491,11 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_posts_by_comments"() IS 'diesel_counters: {"name":"bench_count_posts_by_comments","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.comments=comments"],"by":"1","only":"local","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_posts_by_comments"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE "public"."bench_forum_communities" SET "comments" = CASE WHEN "public"."bench_forum_communities"."comments" + (drift."comments" - drift."stored_comments") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_communities"."comments" + (drift."comments" - drift."stored_comments") ELSE CAST('integer overflow of bench_forum_communities.comments' || ': ' || ("public"."bench_forum_communities"."comments" + (drift."comments" - drift."stored_comments")) AS INTEGER) END
 FROM (SELECT "id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
     SELECT counted."community_id" AS "id", COALESCE(CAST(counted."comments" AS BIGINT), 0) AS "comments", 0 AS "stored_comments", 0 AS kept_rows FROM "public"."bench_forum_posts" AS counted
-    UNION ALL SELECT "id", 0, "comments", 1 AS kept_rows FROM "public"."bench_forum_communities" AS kept WHERE "local"
+    UNION ALL SELECT kept."id", 0, kept."comments", 1 AS kept_rows FROM "public"."bench_forum_communities" AS kept WHERE kept."local"
 ) AS moved GROUP BY "id" HAVING (SUM("comments") <> SUM("stored_comments")) AND SUM(kept_rows) > 0) AS drift WHERE "public"."bench_forum_communities"."id" = drift."id" AND "public"."bench_forum_communities"."local";
 CREATE TRIGGER "bench_count_posts_by_comments_insert" AFTER INSERT ON "public"."bench_forum_posts"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_posts_by_comments"();
@@ -549,10 +556,11 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_posts_by_person"() IS 'diesel_counters: {"name":"bench_count_posts_by_person","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_posts_by_person"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE "public"."bench_forum_people" SET "post_count" = CASE WHEN "public"."bench_forum_people"."post_count" + (drift."post_count" - drift."stored_post_count") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_people"."post_count" + (drift."post_count" - drift."stored_post_count") ELSE CAST('integer overflow of bench_forum_people.post_count' || ': ' || ("public"."bench_forum_people"."post_count" + (drift."post_count" - drift."stored_post_count")) AS INTEGER) END
 FROM (SELECT "id", SUM("post_count") AS "post_count", SUM("stored_post_count") AS "stored_post_count" FROM (
     SELECT counted."creator_id" AS "id", 1 AS "post_count", 0 AS "stored_post_count", 1 AS counted_rows FROM "public"."bench_forum_posts" AS counted WHERE (NOT counted."deleted" AND NOT counted."removed")
-    UNION ALL SELECT "id", 0, "post_count", 0 AS counted_rows FROM "public"."bench_forum_people" AS kept
+    UNION ALL SELECT kept."id", 0, kept."post_count", 0 AS counted_rows FROM "public"."bench_forum_people" AS kept
 ) AS moved GROUP BY "id" HAVING (SUM("post_count") <> SUM("stored_post_count")) AND SUM(counted_rows) > 0) AS drift WHERE "public"."bench_forum_people"."id" = drift."id";
 CREATE TRIGGER "bench_count_posts_by_person_insert" AFTER INSERT ON "public"."bench_forum_posts"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_posts_by_person"();
@@ -613,10 +621,11 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_posts_by_score"() IS 'diesel_counters: {"name":"bench_count_posts_by_score","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_score=score"],"by":"1","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_posts_by_score"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE "public"."bench_forum_people" SET "post_score" = CASE WHEN "public"."bench_forum_people"."post_score" + (drift."post_score" - drift."stored_post_score") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_people"."post_score" + (drift."post_score" - drift."stored_post_score") ELSE CAST('integer overflow of bench_forum_people.post_score' || ': ' || ("public"."bench_forum_people"."post_score" + (drift."post_score" - drift."stored_post_score")) AS INTEGER) END
 FROM (SELECT "id", SUM("post_score") AS "post_score", SUM("stored_post_score") AS "stored_post_score" FROM (
     SELECT counted."creator_id" AS "id", COALESCE(CAST(counted."score" AS BIGINT), 0) AS "post_score", 0 AS "stored_post_score" FROM "public"."bench_forum_posts" AS counted
-    UNION ALL SELECT "id", 0, "post_score" FROM "public"."bench_forum_people" AS kept
+    UNION ALL SELECT kept."id", 0, kept."post_score" FROM "public"."bench_forum_people" AS kept
 ) AS moved GROUP BY "id" HAVING SUM("post_score") <> SUM("stored_post_score")) AS drift WHERE "public"."bench_forum_people"."id" = drift."id";
 CREATE TRIGGER "bench_count_posts_by_score_insert" AFTER INSERT ON "public"."bench_forum_posts"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_posts_by_score"();
@@ -680,10 +689,11 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_posts_by_site"() IS 'diesel_counters: {"name":"bench_count_posts_by_site","rows":"bench_forum_posts","count":[":bench_forum_site.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_posts_by_site"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE "public"."bench_forum_site" SET "posts" = CASE WHEN "public"."bench_forum_site"."posts" + (drift."posts" - drift."stored_posts") BETWEEN -2147483648 AND 2147483647 THEN "public"."bench_forum_site"."posts" + (drift."posts" - drift."stored_posts") ELSE CAST('integer overflow of bench_forum_site.posts' || ': ' || ("public"."bench_forum_site"."posts" + (drift."posts" - drift."stored_posts")) AS INTEGER) END
 FROM (SELECT SUM("posts") AS "posts", SUM("stored_posts") AS "stored_posts" FROM (
     SELECT 1 AS "posts", 0 AS "stored_posts", 1 AS counted_rows, 0 AS kept_rows FROM "public"."bench_forum_posts" AS counted WHERE (counted."local" AND NOT counted."deleted" AND NOT counted."removed")
-    UNION ALL SELECT 0, "posts", 0 AS counted_rows, 1 AS kept_rows FROM "public"."bench_forum_site" AS kept
+    UNION ALL SELECT 0, kept."posts", 0 AS counted_rows, 1 AS kept_rows FROM "public"."bench_forum_site" AS kept
 ) AS moved HAVING (SUM("posts") <> SUM("stored_posts")) AND SUM(counted_rows) > 0 AND SUM(kept_rows) > 0) AS drift WHERE 1 = 1;
 CREATE TRIGGER "bench_count_posts_by_site_insert" AFTER INSERT ON "public"."bench_forum_posts"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_posts_by_site"();

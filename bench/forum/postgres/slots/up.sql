@@ -19,25 +19,23 @@ LOCK TABLE "public"."bench_forum_comment_votes", "public"."bench_forum_post_vote
 CREATE FUNCTION "public"."bench_count_comment_votes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 DECLARE
-    counting_number INTEGER; counting_slot SMALLINT;
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
-    counting_number := COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid());
-    IF COALESCE(current_setting('diesel_counters.partition', true), '') = '' THEN
-        counting_slot := 1 + counting_number % 32;
-    ELSE
-        counting_node := current_setting('diesel_counters.partition');
+    counting_slot := octet_length(NULLIF(left(current_setting('diesel_counters.slot_1_32_0_1', true), 32 + 1), ''));
+    IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
+        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
         counting_parts := split_part(counting_node, '/', 2);
         IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
             RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
         END IF;
-        counting_slot := 1 + counting_index
-            + counting_parts * (counting_number % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
+            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        PERFORM set_config('diesel_counters.slot_1_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_comment_counters" AS kept ("comment_id", "day", "slot", "upvotes", "downvotes", "score")
@@ -90,16 +88,17 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_comment_votes"() IS 'diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comment_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.score=vote","creator_id:bench_forum_person_counters.comment_score=vote"],"by":"1","period":"total","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_comment_votes"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."bench_forum_comment_counters" AS kept ("comment_id", "day", "slot", "upvotes", "downvotes", "score")
 SELECT "comment_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."upvotes" - drift."stored_upvotes", drift."downvotes" - drift."stored_downvotes", drift."score" - drift."stored_score" FROM (SELECT "comment_id", SUM("upvotes") AS "upvotes", SUM("downvotes") AS "downvotes", SUM("score") AS "score", SUM("stored_upvotes") AS "stored_upvotes", SUM("stored_downvotes") AS "stored_downvotes", SUM("stored_score") AS "stored_score" FROM (
     SELECT counted."comment_id", COALESCE(CAST((CASE WHEN counted."vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes", COALESCE(CAST((CASE WHEN counted."vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "downvotes", COALESCE(CAST(counted."vote" AS BIGINT), 0) AS "score", 0 AS "stored_upvotes", 0 AS "stored_downvotes", 0 AS "stored_score" FROM "public"."bench_forum_comment_votes" AS counted
-    UNION ALL SELECT "comment_id", 0, 0, 0, "upvotes", "downvotes", "score" FROM "public"."bench_forum_comment_counters" AS kept
+    UNION ALL SELECT kept."comment_id", 0, 0, 0, kept."upvotes", kept."downvotes", kept."score" FROM "public"."bench_forum_comment_counters" AS kept
 ) AS moved GROUP BY "comment_id" HAVING SUM("upvotes") <> SUM("stored_upvotes") OR SUM("downvotes") <> SUM("stored_downvotes") OR SUM("score") <> SUM("stored_score")) AS drift ORDER BY "comment_id"
 ON CONFLICT ("comment_id", "day", "slot") DO UPDATE SET "upvotes" = kept."upvotes" + excluded."upvotes", "downvotes" = kept."downvotes" + excluded."downvotes", "score" = kept."score" + excluded."score";
 INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_score")
 SELECT "person_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."comment_score" - drift."stored_comment_score" FROM (SELECT "person_id", SUM("comment_score") AS "comment_score", SUM("stored_comment_score") AS "stored_comment_score" FROM (
     SELECT counted."creator_id" AS "person_id", COALESCE(CAST(counted."vote" AS BIGINT), 0) AS "comment_score", 0 AS "stored_comment_score" FROM "public"."bench_forum_comment_votes" AS counted WHERE EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = counted."creator_id")
-    UNION ALL SELECT "person_id", 0, "comment_score" FROM "public"."bench_forum_person_counters" AS kept
+    UNION ALL SELECT kept."person_id", 0, kept."comment_score" FROM "public"."bench_forum_person_counters" AS kept
 ) AS moved GROUP BY "person_id" HAVING SUM("comment_score") <> SUM("stored_comment_score")) AS drift ORDER BY "person_id"
 ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "comment_score" = kept."comment_score" + excluded."comment_score";
 CREATE TRIGGER "bench_count_comment_votes_insert" AFTER INSERT ON "public"."bench_forum_comment_votes"
@@ -115,25 +114,23 @@ CREATE TRIGGER "bench_count_comment_votes_truncate" BEFORE TRUNCATE ON "public".
 CREATE FUNCTION "public"."bench_count_post_votes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 DECLARE
-    counting_number INTEGER; counting_slot SMALLINT;
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
-    counting_number := COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid());
-    IF COALESCE(current_setting('diesel_counters.partition', true), '') = '' THEN
-        counting_slot := 1 + counting_number % 32;
-    ELSE
-        counting_node := current_setting('diesel_counters.partition');
+    counting_slot := octet_length(NULLIF(left(current_setting('diesel_counters.slot_1_32_0_1', true), 32 + 1), ''));
+    IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
+        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
         counting_parts := split_part(counting_node, '/', 2);
         IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
             RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
         END IF;
-        counting_slot := 1 + counting_index
-            + counting_parts * (counting_number % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
+            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        PERFORM set_config('diesel_counters.slot_1_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "upvotes", "downvotes", "score")
@@ -186,16 +183,17 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_post_votes"() IS 'diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_post_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.score=vote","creator_id:bench_forum_person_counters.post_score=vote"],"by":"1","period":"total","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_post_votes"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "upvotes", "downvotes", "score")
 SELECT "post_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."upvotes" - drift."stored_upvotes", drift."downvotes" - drift."stored_downvotes", drift."score" - drift."stored_score" FROM (SELECT "post_id", SUM("upvotes") AS "upvotes", SUM("downvotes") AS "downvotes", SUM("score") AS "score", SUM("stored_upvotes") AS "stored_upvotes", SUM("stored_downvotes") AS "stored_downvotes", SUM("stored_score") AS "stored_score" FROM (
     SELECT counted."post_id", COALESCE(CAST((CASE WHEN counted."vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes", COALESCE(CAST((CASE WHEN counted."vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "downvotes", COALESCE(CAST(counted."vote" AS BIGINT), 0) AS "score", 0 AS "stored_upvotes", 0 AS "stored_downvotes", 0 AS "stored_score" FROM "public"."bench_forum_post_votes" AS counted
-    UNION ALL SELECT "post_id", 0, 0, 0, "upvotes", "downvotes", "score" FROM "public"."bench_forum_post_counters" AS kept
+    UNION ALL SELECT kept."post_id", 0, 0, 0, kept."upvotes", kept."downvotes", kept."score" FROM "public"."bench_forum_post_counters" AS kept
 ) AS moved GROUP BY "post_id" HAVING SUM("upvotes") <> SUM("stored_upvotes") OR SUM("downvotes") <> SUM("stored_downvotes") OR SUM("score") <> SUM("stored_score")) AS drift ORDER BY "post_id"
 ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "upvotes" = kept."upvotes" + excluded."upvotes", "downvotes" = kept."downvotes" + excluded."downvotes", "score" = kept."score" + excluded."score";
 INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_score")
 SELECT "person_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."post_score" - drift."stored_post_score" FROM (SELECT "person_id", SUM("post_score") AS "post_score", SUM("stored_post_score") AS "stored_post_score" FROM (
     SELECT counted."creator_id" AS "person_id", COALESCE(CAST(counted."vote" AS BIGINT), 0) AS "post_score", 0 AS "stored_post_score" FROM "public"."bench_forum_post_votes" AS counted WHERE EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = counted."creator_id")
-    UNION ALL SELECT "person_id", 0, "post_score" FROM "public"."bench_forum_person_counters" AS kept
+    UNION ALL SELECT kept."person_id", 0, kept."post_score" FROM "public"."bench_forum_person_counters" AS kept
 ) AS moved GROUP BY "person_id" HAVING SUM("post_score") <> SUM("stored_post_score")) AS drift ORDER BY "person_id"
 ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "post_score" = kept."post_score" + excluded."post_score";
 CREATE TRIGGER "bench_count_post_votes_insert" AFTER INSERT ON "public"."bench_forum_post_votes"
@@ -211,25 +209,23 @@ CREATE TRIGGER "bench_count_post_votes_truncate" BEFORE TRUNCATE ON "public"."be
 CREATE FUNCTION "public"."bench_count_comments"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 DECLARE
-    counting_number INTEGER; counting_slot SMALLINT;
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
-    counting_number := COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid());
-    IF COALESCE(current_setting('diesel_counters.partition', true), '') = '' THEN
-        counting_slot := 1 + counting_number % 32;
-    ELSE
-        counting_node := current_setting('diesel_counters.partition');
+    counting_slot := octet_length(NULLIF(left(current_setting('diesel_counters.slot_1_32_0_1', true), 32 + 1), ''));
+    IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
+        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
         counting_parts := split_part(counting_node, '/', 2);
         IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
             RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
         END IF;
-        counting_slot := 1 + counting_index
-            + counting_parts * (counting_number % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
+            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        PERFORM set_config('diesel_counters.slot_1_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "comments")
@@ -308,22 +304,23 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_comments"() IS 'diesel_counters: {"name":"bench_count_comments","rows":"bench_forum_comments","count":["post_id:bench_forum_post_counters.comments","community_id:bench_forum_community_counters.comments","creator_id:bench_forum_person_counters.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_comments"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "comments")
 SELECT "post_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."comments" - drift."stored_comments" FROM (SELECT "post_id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
     SELECT counted."post_id", 1 AS "comments", 0 AS "stored_comments" FROM "public"."bench_forum_comments" AS counted WHERE (NOT counted."deleted" AND NOT counted."removed")
-    UNION ALL SELECT "post_id", 0, "comments" FROM "public"."bench_forum_post_counters" AS kept
+    UNION ALL SELECT kept."post_id", 0, kept."comments" FROM "public"."bench_forum_post_counters" AS kept
 ) AS moved GROUP BY "post_id" HAVING SUM("comments") <> SUM("stored_comments")) AS drift ORDER BY "post_id"
 ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
 INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "comments")
 SELECT "community_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."comments" - drift."stored_comments" FROM (SELECT "community_id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
     SELECT counted."community_id", 1 AS "comments", 0 AS "stored_comments" FROM "public"."bench_forum_comments" AS counted WHERE EXISTS (SELECT 1 FROM "public"."bench_forum_communities" AS parent WHERE parent."id" = counted."community_id") AND (NOT counted."deleted" AND NOT counted."removed")
-    UNION ALL SELECT "community_id", 0, "comments" FROM "public"."bench_forum_community_counters" AS kept
+    UNION ALL SELECT kept."community_id", 0, kept."comments" FROM "public"."bench_forum_community_counters" AS kept
 ) AS moved GROUP BY "community_id" HAVING SUM("comments") <> SUM("stored_comments")) AS drift ORDER BY "community_id"
 ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
 INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_count")
 SELECT "person_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."comment_count" - drift."stored_comment_count" FROM (SELECT "person_id", SUM("comment_count") AS "comment_count", SUM("stored_comment_count") AS "stored_comment_count" FROM (
     SELECT counted."creator_id" AS "person_id", 1 AS "comment_count", 0 AS "stored_comment_count" FROM "public"."bench_forum_comments" AS counted WHERE (NOT counted."deleted" AND NOT counted."removed")
-    UNION ALL SELECT "person_id", 0, "comment_count" FROM "public"."bench_forum_person_counters" AS kept
+    UNION ALL SELECT kept."person_id", 0, kept."comment_count" FROM "public"."bench_forum_person_counters" AS kept
 ) AS moved GROUP BY "person_id" HAVING SUM("comment_count") <> SUM("stored_comment_count")) AS drift ORDER BY "person_id"
 ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "comment_count" = kept."comment_count" + excluded."comment_count";
 CREATE TRIGGER "bench_count_comments_insert" AFTER INSERT ON "public"."bench_forum_comments"
@@ -339,25 +336,23 @@ CREATE TRIGGER "bench_count_comments_truncate" BEFORE TRUNCATE ON "public"."benc
 CREATE FUNCTION "public"."bench_count_site_comments"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 DECLARE
-    counting_number INTEGER; counting_slot SMALLINT;
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
-    counting_number := COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid());
-    IF COALESCE(current_setting('diesel_counters.partition', true), '') = '' THEN
-        counting_slot := 1 + counting_number % 32;
-    ELSE
-        counting_node := current_setting('diesel_counters.partition');
+    counting_slot := octet_length(NULLIF(left(current_setting('diesel_counters.slot_1_32_0_1', true), 32 + 1), ''));
+    IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
+        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
         counting_parts := split_part(counting_node, '/', 2);
         IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
             RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
         END IF;
-        counting_slot := 1 + counting_index
-            + counting_parts * (counting_number % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
+            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        PERFORM set_config('diesel_counters.slot_1_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "comments")
@@ -394,10 +389,11 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_site_comments"() IS 'diesel_counters: {"name":"bench_count_site_comments","rows":"bench_forum_comments","count":["bench_forum_site_counters.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_site_comments"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "comments")
 SELECT DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."comments" - drift."stored_comments" FROM (SELECT SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
     SELECT 1 AS "comments", 0 AS "stored_comments" FROM "public"."bench_forum_comments" AS counted WHERE (counted."local" AND NOT counted."deleted" AND NOT counted."removed")
-    UNION ALL SELECT 0, "comments" FROM "public"."bench_forum_site_counters" AS kept
+    UNION ALL SELECT 0, kept."comments" FROM "public"."bench_forum_site_counters" AS kept
 ) AS moved HAVING SUM("comments") <> SUM("stored_comments")) AS drift WHERE true
 ON CONFLICT ("day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
 CREATE TRIGGER "bench_count_site_comments_insert" AFTER INSERT ON "public"."bench_forum_comments"
@@ -413,25 +409,23 @@ CREATE TRIGGER "bench_count_site_comments_truncate" BEFORE TRUNCATE ON "public".
 CREATE FUNCTION "public"."bench_count_posts"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 DECLARE
-    counting_number INTEGER; counting_slot SMALLINT;
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
-    counting_number := COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid());
-    IF COALESCE(current_setting('diesel_counters.partition', true), '') = '' THEN
-        counting_slot := 1 + counting_number % 32;
-    ELSE
-        counting_node := current_setting('diesel_counters.partition');
+    counting_slot := octet_length(NULLIF(left(current_setting('diesel_counters.slot_1_32_0_1', true), 32 + 1), ''));
+    IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
+        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
         counting_parts := split_part(counting_node, '/', 2);
         IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
             RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
         END IF;
-        counting_slot := 1 + counting_index
-            + counting_parts * (counting_number % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
+            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        PERFORM set_config('diesel_counters.slot_1_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "posts")
@@ -488,16 +482,17 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_posts"() IS 'diesel_counters: {"name":"bench_count_posts","rows":"bench_forum_posts","count":["community_id:bench_forum_community_counters.posts","creator_id:bench_forum_person_counters.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_posts"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "posts")
 SELECT "community_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."posts" - drift."stored_posts" FROM (SELECT "community_id", SUM("posts") AS "posts", SUM("stored_posts") AS "stored_posts" FROM (
     SELECT counted."community_id", 1 AS "posts", 0 AS "stored_posts" FROM "public"."bench_forum_posts" AS counted WHERE (NOT counted."deleted" AND NOT counted."removed")
-    UNION ALL SELECT "community_id", 0, "posts" FROM "public"."bench_forum_community_counters" AS kept
+    UNION ALL SELECT kept."community_id", 0, kept."posts" FROM "public"."bench_forum_community_counters" AS kept
 ) AS moved GROUP BY "community_id" HAVING SUM("posts") <> SUM("stored_posts")) AS drift ORDER BY "community_id"
 ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET "posts" = kept."posts" + excluded."posts";
 INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_count")
 SELECT "person_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."post_count" - drift."stored_post_count" FROM (SELECT "person_id", SUM("post_count") AS "post_count", SUM("stored_post_count") AS "stored_post_count" FROM (
     SELECT counted."creator_id" AS "person_id", 1 AS "post_count", 0 AS "stored_post_count" FROM "public"."bench_forum_posts" AS counted WHERE (NOT counted."deleted" AND NOT counted."removed")
-    UNION ALL SELECT "person_id", 0, "post_count" FROM "public"."bench_forum_person_counters" AS kept
+    UNION ALL SELECT kept."person_id", 0, kept."post_count" FROM "public"."bench_forum_person_counters" AS kept
 ) AS moved GROUP BY "person_id" HAVING SUM("post_count") <> SUM("stored_post_count")) AS drift ORDER BY "person_id"
 ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "post_count" = kept."post_count" + excluded."post_count";
 CREATE TRIGGER "bench_count_posts_insert" AFTER INSERT ON "public"."bench_forum_posts"
@@ -513,25 +508,23 @@ CREATE TRIGGER "bench_count_posts_truncate" BEFORE TRUNCATE ON "public"."bench_f
 CREATE FUNCTION "public"."bench_count_site_posts"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 DECLARE
-    counting_number INTEGER; counting_slot SMALLINT;
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
-    counting_number := COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1), pg_backend_pid());
-    IF COALESCE(current_setting('diesel_counters.partition', true), '') = '' THEN
-        counting_slot := 1 + counting_number % 32;
-    ELSE
-        counting_node := current_setting('diesel_counters.partition');
+    counting_slot := octet_length(NULLIF(left(current_setting('diesel_counters.slot_1_32_0_1', true), 32 + 1), ''));
+    IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
+        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
         counting_parts := split_part(counting_node, '/', 2);
         IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
             RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
         END IF;
-        counting_slot := 1 + counting_index
-            + counting_parts * (counting_number % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
+            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        PERFORM set_config('diesel_counters.slot_1_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "posts")
@@ -568,10 +561,11 @@ BEGIN
 END $counting$;
 COMMENT ON FUNCTION "public"."bench_count_site_posts"() IS 'diesel_counters: {"name":"bench_count_site_posts","rows":"bench_forum_posts","count":["bench_forum_site_counters.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_site_posts"() FROM PUBLIC;
+-- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "posts")
 SELECT DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."posts" - drift."stored_posts" FROM (SELECT SUM("posts") AS "posts", SUM("stored_posts") AS "stored_posts" FROM (
     SELECT 1 AS "posts", 0 AS "stored_posts" FROM "public"."bench_forum_posts" AS counted WHERE (counted."local" AND NOT counted."deleted" AND NOT counted."removed")
-    UNION ALL SELECT 0, "posts" FROM "public"."bench_forum_site_counters" AS kept
+    UNION ALL SELECT 0, kept."posts" FROM "public"."bench_forum_site_counters" AS kept
 ) AS moved HAVING SUM("posts") <> SUM("stored_posts")) AS drift WHERE true
 ON CONFLICT ("day", "slot") DO UPDATE SET "posts" = kept."posts" + excluded."posts";
 CREATE TRIGGER "bench_count_site_posts_insert" AFTER INSERT ON "public"."bench_forum_posts"
