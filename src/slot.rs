@@ -231,7 +231,10 @@ impl Partition {
 #[derive(Debug, Clone)]
 pub struct SlotRange {
     pub(crate) first: i16,
-    pub(crate) last: i16,
+    /// The slot before the first one.
+    pub(crate) before: i16,
+    /// From that to the last one.
+    pub(crate) span: i16,
     pub(crate) count: i16,
     pub(crate) partition: Partition,
     setting: OnceLock<String>,
@@ -241,17 +244,18 @@ impl SlotRange {
     fn new(first: i16, count: i16, partition: Partition) -> Self {
         SlotRange {
             first,
-            last: first + partition.of * (count - 1),
+            before: first - 1,
+            span: 1 + partition.of * (count - 1),
             count,
             partition,
             setting: OnceLock::new(),
         }
     }
 
-    /// The setting of a PostgreSQL session whose length is the session's slot of these.
+    /// The setting of a PostgreSQL session whose length is the place of the session's slot, from `before`.
     pub(crate) fn setting(&self) -> &str {
-        let (first, count, Partition { index, of, .. }) = (self.first, self.count, self.partition);
-        let setting = || format!("diesel_counters.slot_{first}_{count}_{index}_{of}");
+        let (count, Partition { index, of, .. }) = (self.count, self.partition);
+        let setting = || format!("diesel_counters.slot_{count}_{index}_{of}");
         self.setting.get_or_init(setting)
     }
 

@@ -79,8 +79,8 @@ fn sorted(slots: impl Iterator<Item = i16>) -> Vec<i16> {
     slots
 }
 
-/// The first slot, the number of slots, and the step from one to the next, of the name of the session's
-/// setting: it is a bind value.
+/// The first slot, the number of slots, and the step from one to the next. The bind values have the slot
+/// before the first one, and the name of a setting with the number of slots and the partition.
 fn slots_of<C>(increment: Increment<C>) -> [i16; 3]
 where
     Increment<C, i64>: QueryFragment<Pg>,
@@ -89,9 +89,10 @@ where
     let statement = increment.of(1_i64);
     let shown = diesel::debug_query::<Pg, _>(&statement).to_string();
     let (_, binds) = shown.split_once("binds: [").unwrap();
+    let before: i16 = binds.split(", ").nth(2).unwrap().parse().unwrap();
     let (_, setting) = binds.split_once("diesel_counters.slot_").unwrap();
     let (setting, _) = setting.split_once('"').unwrap();
     let numbers = setting.split('_').map(|number| number.parse().unwrap());
     let numbers: Vec<i16> = numbers.collect();
-    [numbers[0], numbers[1], numbers[3]]
+    [before + 1, numbers[0], numbers[2]]
 }

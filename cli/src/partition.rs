@@ -58,9 +58,9 @@ pub fn slot_block(slots: u16) -> String {
         1 => "0".to_owned(),
         _ => Dialect::PostgreSql.connection_number(),
     };
-    let setting = format!("diesel_counters.slot_1_{slots}_0_1");
+    let setting = format!("diesel_counters.slot_{slots}_0_1");
     format!(
-        "counting_slot := octet_length(NULLIF(left(current_setting('{setting}', true), {slots} + 1), ''));\n\
+        "counting_slot := length(NULLIF(left(current_setting('{setting}', true), {slots} + 1), ''));\n\
          IF counting_slot IS NULL OR counting_slot > {slots} OR current_setting('{PARTITION}', true) <> '' THEN\n    \
          counting_node := COALESCE(NULLIF(current_setting('{PARTITION}', true), ''), '0/1');\n    \
          counting_index := split_part(counting_node, '/', 1);\n    \

@@ -15,7 +15,8 @@ use crate::options::Options;
 use crate::output::{printable, thousands};
 use crate::partition::merged_slot;
 use crate::triggers::{
-    Compared, Counting, Existing, Recount as OfTable, Stored, Wrong, definitions, replace,
+    Compared, Counting, Definition, Existing, Recount as OfTable, Stored, Wrong, definitions,
+    replace,
 };
 
 /// Correct the counters of triggers by counting their rows again.
@@ -63,15 +64,16 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     }
     known.retain(|one| args.names.is_empty() || args.names.contains(&one.definition.name));
     let all = known.into_iter();
-    let all = all.map(|one| (name(&one), counting(one, conn)));
+    let all = all.map(|one| (one.written.clone(), counting(one, conn)));
     let all: Vec<_> = all.collect();
     if conn.dialect() == Dialect::MySql {
         // Each statement names the rows that it changes.
         conn.batch_execute("SET SESSION sql_safe_updates = 0")?;
     }
     let (mut triggers, mut failed) = (Vec::new(), Vec::new());
-    for (name, counting) in all {
-        match counting.and_then(|counting| recount(counting, &args, options, conn)) {
+    for (written, counting) in all {
+        let name = written.name.clone();
+        match counting.and_then(|counting| recount(counting, written, &args, options, conn)) {
             Ok(recounted) => triggers.push(recounted),
             Err(error) => failed.push(format!("{name}: {error:#}")),
         }
@@ -100,6 +102,7 @@ fn counting(stored: Stored, conn: &mut AnyConnection) -> Result<Counting> {
 
 fn recount(
     mut counting: Counting,
+    written: Definition,
     args: &Recount,
     options: &Options,
     conn: &mut AnyConnection,
@@ -131,7 +134,11 @@ fn recount(
     }
     bar.finish_and_clear();
     if !args.dry_run && counting.definition.existing == Existing::Later {
-        counting.definition.existing = Existing::Now;
+        let existing = Existing::Now;
+        counting.definition = Definition {
+            existing,
+            ..written
+        };
         conn.transaction(|conn| conn.batch_execute(&replace(&counting)))?;
     }
     Ok(Recounted {

@@ -28,12 +28,14 @@ impl Dialect {
         let (first, count, of) = (&slots.first, &slots.count, &slots.partition.of);
         match self {
             Dialect::PostgreSql => {
-                let (setting, last) = (Bind::Text(slots.setting()), &slots.last);
+                let (setting, before, span) =
+                    (Bind::Text(slots.setting()), &slots.before, &slots.span);
                 let make = POSTGRES_MAKE_SETTING.as_str();
                 sql!(
-                    "LEAST(octet_length(COALESCE(NULLIF(current_setting({setting}, true), ''), \
-                     CASE WHEN ts_rewrite('a', replace({make}, '?', {setting})) IS NOT NULL \
-                     THEN current_setting({setting}) END)), {last})"
+                    "{before} + LEAST(octet_length(COALESCE(NULLIF(current_setting({setting}, true), ''), \
+                     CASE WHEN pg_catalog.ts_rewrite(CAST('a' AS pg_catalog.tsquery), \
+                     replace({make}, '?', {setting})) IS NOT NULL \
+                     THEN current_setting({setting}) END)), {span})"
                 )
             }
             // CONNECTION_ID() is unsigned, and the slot can be negative.
@@ -113,17 +115,17 @@ const POSTGRES_CLAIMED: &str = "COALESCE(\
     FROM (SELECT generate_series(0, 32766) AS number) AS numbers \
     WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1))";
 
-/// A query that makes the setting `?` and returns no row. The name ends in the first slot, the number of
-/// slots, and the partition's numbers. Only the first statement of a session runs it. `ts_rewrite` runs the text of a query: each statement would
+/// A query that makes the setting `?` and returns no row. The name ends in the number of slots and
+/// the partition's numbers. Only the first statement of a session runs it. `ts_rewrite` runs the text of a query: each statement would
 /// initialize the plan of a subquery. Any text has a length, whoever has set it.
 static POSTGRES_MAKE_SETTING: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "$make$SELECT CAST('' AS tsquery), CAST('' AS tsquery) \
+        "$make$SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) \
          FROM CAST(string_to_array(split_part('?', 'slot_', 2), '_') AS INTEGER[]) AS slot \
-         WHERE set_config('?', repeat('x', slot[1] + slot[4] * (\
-         CASE WHEN {POSTGRES_PARTITION} <> (slot[3], slot[4]) THEN {POSTGRES_OTHER_PARTITION} \
-         WHEN slot[2] > 1 THEN COALESCE({POSTGRES_CLAIMED}, pg_backend_pid()) ELSE 0 END \
-         % slot[2])), false) IS NULL$make$"
+         WHERE set_config('?', repeat('x', 1 + slot[3] * (\
+         CASE WHEN {POSTGRES_PARTITION} <> (slot[2], slot[3]) THEN {POSTGRES_OTHER_PARTITION} \
+         WHEN slot[1] > 1 THEN COALESCE({POSTGRES_CLAIMED}, pg_backend_pid()) ELSE 0 END \
+         % slot[1])), false) IS NULL$make$"
     )
 });
 

@@ -10,7 +10,7 @@ use crate::catalogue::Kind;
 use crate::connection::AnyConnection;
 use crate::database::POSTGRES;
 use crate::sql::sql;
-use crate::triggers::{Counting, Existing, Plan, definitions};
+use crate::triggers::{Compared, Counting, Existing, Plan, Target, definitions};
 
 /// The longest name of a trigger on PostgreSQL.
 const NAME: usize = 63;
@@ -59,12 +59,25 @@ pub fn order(plans: &[Plan]) -> Result<()> {
 }
 
 /// A row that is not counted yet can be deleted. The count is then below 0 until the recount.
+/// An entity whose last row is deleted before that cannot be told from one that others count.
 pub fn later(plan: &Plan) -> Result<()> {
-    for (table, name) in plan.counting.counters() {
+    let counting = &plan.counting;
+    if counting.definition.existing != Existing::Later {
+        return Ok(());
+    }
+    let mut targets = counting.targets.iter();
+    let with_rows = targets.find(|target| counting.compared(target) == Compared::WithRows);
+    if let Some(Target { table, .. }) = with_rows {
+        bail!(
+            "--existing later: {table} counts the rows of a condition. Say with --only in which of its rows, such \
+             as --only \"1 = 1\" for all"
+        );
+    }
+    for (table, name) in counting.counters() {
         let is_unsigned = table
             .column(name)
             .is_some_and(|one| one.kind == Kind::Unsigned);
-        if is_unsigned && plan.counting.definition.existing == Existing::Later {
+        if is_unsigned {
             bail!(
                 "--existing later: {table}.{name} is unsigned, and would refuse to count that an existing row \
                  is deleted: make it signed, or count existing rows now"

@@ -18,9 +18,10 @@ pub const DRIFT: &str = "drift";
 
 impl Counting {
     /// The entities whose counts are corrected. An ordinary column that has the rows of a condition may
-    /// be kept by others for entities without such a row.
+    /// be kept by others for entities without such a row, unless the definition says which rows are its own.
     pub fn compared(&self, target: &Target) -> Compared {
-        match target.slots.is_none() && self.when.is_some() {
+        let is_own = target.only.is_some() || target.entity.is_empty();
+        match target.slots.is_none() && self.when.is_some() && !is_own {
             true => Compared::WithRows,
             false => Compared::All,
         }
@@ -119,11 +120,14 @@ impl Counting {
         self.add_from(target, from, self.day.is_some(), merged, counts)
     }
 
-    /// Adds 0 to the row of 1970-01-01 of the entities of a table, and so locks them as other corrections
-    /// do.
+    /// Adds 0 to the row of 1970-01-01 of the entities of a table that exist, and so locks them as other
+    /// corrections do. `from` ends in the name `locked`.
     pub fn lock_in_slots(&self, target: &Target, from: &str, merged: &str) -> String {
         let zeros = target.names.iter().map(|_| "0".to_owned());
-        self.add_from(target, from, false, merged, zeros.collect())
+        let key = self.database.columns("locked", &target.entity);
+        let exist = clause(" WHERE ", self.exists(target, &key), " AND ");
+        let from = format!("{from}{exist}");
+        self.add_from(target, &from, false, merged, zeros.collect())
     }
 
     /// Adds rows, which have a day of their own or count on 1970-01-01.

@@ -30,6 +30,7 @@ pub use order::order;
 pub use plan::{Plan, migration};
 pub use recount::{Recount, Wrong};
 pub use stored::{Stored, definitions, replace};
+pub use target::Target;
 pub use trigger::{LiveTrigger, Trigger, live_triggers};
 
 /// The triggers of a definition, and what they need.

@@ -27,13 +27,13 @@ struct Before<'c> {
 pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
     let mut tables: Vec<&Table> = Vec::new();
     let mut before: Vec<Before> = Vec::new();
-    for counting in all {
-        if counting.database == MYSQL {
-            refuse_own_table(counting, all)?;
-        }
-        let rows = &counting.rows;
+    for counting in all.iter().filter(|counting| counting.database == MYSQL) {
+        refuse_own_table(counting, all)?;
+    }
+    let events = |counting: &&'c Counting| EVENTS.map(|event| (&counting.rows, event));
+    for (rows, event) in all.iter().flat_map(events) {
         let mut locked = Vec::new();
-        lock(rows, None, all, &[], &mut locked);
+        lock(rows, event, None, all, &[], &mut locked);
         for (i, second) in locked.iter().copied().enumerate() {
             for first in &locked[..i] {
                 if let Some(others) = path(second, first, &before) {
@@ -42,7 +42,8 @@ pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
                     bail!(
                         "a row of {rows} locks a row of {first} before one of {second}, and a row of {other} \
                          locks {second} before {names}: two transactions could wait for each other. Write the \
-                         counts in the same order in all definitions"
+                         counts in the same order in all definitions. On PostgreSQL, the triggers of a table \
+                         run in the order of their names"
                     );
                 }
                 let tables = [*first, second];
@@ -64,10 +65,14 @@ pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
     Ok(order)
 }
 
+const EVENTS: [&str; 3] = ["insert", "update", "delete"];
+
 /// Adds the tables whose rows a statement locks that writes rows of a table, each once. `changed` is what it
-/// changes in these rows, and `within` the tables that are being written, if it is a trigger's.
+/// changes in these rows, and `within` the tables that are being written, if it is a trigger's. In slots,
+/// connections lock different rows.
 fn lock<'c>(
     rows: &'c Table,
+    event: &str,
     changed: Option<&[String]>,
     all: &[&'c Counting],
     within: &[&'c Table],
@@ -82,7 +87,7 @@ fn lock<'c>(
     let mut run: Vec<_> = of_rows.filter(|counting| counting.rows.is(rows)).collect();
     let database = run.first().map(|counting| counting.database);
     if database == Some(POSTGRES) {
-        run.sort_by_key(|counting| &counting.definition.name);
+        run.sort_by_key(|counting| format!("{}_{event}", counting.definition.name));
     }
     if database == Some(MYSQL) && changed.is_none() {
         let before = run.iter().flat_map(|counting| counting.locked_before());
@@ -95,7 +100,8 @@ fn lock<'c>(
             changed
                 .is_none_or(|names| columns.any(|column| names.iter().any(|name| name == column)))
         };
-        for target in counting.targets.iter().filter(is_changed) {
+        let targets = counting.targets.iter().filter(is_changed);
+        for target in targets.filter(|target| target.slots.is_none()) {
             change(target, all, within, locked);
         }
     }
@@ -108,8 +114,11 @@ fn change<'c>(
     within: &[&'c Table],
     locked: &mut Vec<&'c Table>,
 ) {
-    let names = target.slots.is_none().then_some(&*target.names);
-    lock(&target.table, names, all, within, locked);
+    let (event, names) = match target.slots {
+        Some(_) => ("insert", None),
+        None => ("update", Some(&*target.names)),
+    };
+    lock(&target.table, event, names, all, within, locked);
 }
 
 /// The tables that are changed when a trigger counts in a target.

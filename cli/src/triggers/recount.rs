@@ -93,47 +93,44 @@ impl Recount {
         conn: &mut C,
         mut progress: impl FnMut(u64, u64),
     ) -> QueryResult<Vec<Wrong>> {
-        let (mut wrong, mut tries) = (Vec::new(), 0);
-        loop {
-            tries += 1;
-            match self.correct_all(conn, &mut wrong, &mut progress) {
-                Err(error) if tries < TRIES && passes(&error) => {}
-                corrected => return corrected.map(|()| wrong),
-            }
-        }
-    }
-
-    fn correct_all<C: Lines>(
-        &self,
-        conn: &mut C,
-        wrong: &mut Vec<Wrong>,
-        progress: &mut impl FnMut(u64, u64),
-    ) -> QueryResult<()> {
         let all = self.transaction(conn, |conn| self.list(conn))?;
         let (mut size, mut done) = (if self.is_indexed() { FIRST_BATCH } else { all }, 0);
+        let (mut wrong, mut last) = (Vec::new(), Duration::MAX);
         while done < all {
             let began = Instant::now();
             wrong.extend(self.transaction(conn, |conn| self.correct_batch(size, conn))?);
             done = all.min(done + size);
             progress(done, all);
-            match began.elapsed() {
-                short if short < SHORT => size *= 2,
-                long if long > LONG => size = size.div_ceil(2),
-                _ => {}
+            let seconds = began.elapsed();
+            if seconds < SHORT {
+                size *= 2;
+            } else if seconds > LONG {
+                // If half of it takes as long, each batch reads all rows.
+                let reads_all = last != Duration::MAX && seconds > last * 3 / 4;
+                size = if reads_all { all } else { size.div_ceil(2) };
+                last = seconds;
             }
         }
-        Ok(())
+        Ok(wrong)
     }
 
+    /// Runs a transaction, and again if it conflicts with others.
     fn transaction<C: Lines, T>(
         &self,
         conn: &mut C,
-        f: impl FnOnce(&mut C) -> QueryResult<T>,
+        f: impl Fn(&mut C) -> QueryResult<T>,
     ) -> QueryResult<T> {
-        if self.counting.database == MYSQL {
-            conn.run(READ_COMMITTED)?;
+        let mut tries = 0;
+        loop {
+            if self.counting.database == MYSQL {
+                conn.run(READ_COMMITTED)?;
+            }
+            tries += 1;
+            match conn.transaction(&f) {
+                Err(error) if tries < TRIES && passes(&error) => {}
+                done => return done,
+            }
         }
-        conn.transaction(f)
     }
 
     /// Lists the entities with wrong counts, and returns how many there are.
@@ -301,7 +298,7 @@ impl Recount {
     }
 }
 
-/// How often a table is tried.
+/// How often a batch is tried.
 const TRIES: usize = 5;
 
 /// The number of entities in the first batch. It is doubled if the batch is short, and halved if it is long.
@@ -309,9 +306,8 @@ const FIRST_BATCH: u64 = 32;
 const SHORT: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_millis(400);
 
-/// Whether the same again can succeed: if another transaction has changed the rows, or deleted an entity
-/// between the query that finds its wrong counts and the statement that locks it. The foreign key then
-/// refuses the lock.
+/// Whether the same again can succeed: if another transaction has changed the rows, or deletes an entity
+/// while it is locked. The foreign key then refuses the lock.
 fn passes(error: &Error) -> bool {
     match error {
         Error::DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _) => true,

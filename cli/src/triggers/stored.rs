@@ -22,6 +22,8 @@ const COLUMN: &str = "diesel_counters_trigger";
 #[derive(Debug, Clone)]
 pub struct Stored {
     pub definition: Definition,
+    /// As it is stored. Its tables may have no schema.
+    pub written: Definition,
     /// The role or account that created it.
     pub owner: String,
     /// Whether that is the one of this connection. SQL of others is not run.
@@ -87,9 +89,11 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
         match definition {
             Some(mut definition) => {
                 definition.name = name;
+                let written = definition.clone();
                 definition.look_in(&schema);
                 read.push(Stored {
                     definition,
+                    written,
                     owner,
                     is_own,
                 });

@@ -37,6 +37,9 @@ pub fn targets(
         let weight = weight(text, rows, database)?;
         let mut places = targets.iter();
         let place = match places.position(|target| target.table.is(&found.table)) {
+            Some(place) if targets[place].entity != found.entity => bail!(
+                "--count {count}: {table} is counted in by its key and as an only row. Write two definitions"
+            ),
             Some(place) => place,
             None => {
                 let parents = found.parents().filter(|_| found.slots.is_some());
@@ -54,6 +57,12 @@ pub fn targets(
         };
         if !targets[place].add(counter, entity, weight) {
             bail!("--count {count} is there twice");
+        }
+    }
+    for target in &targets {
+        let mut only = target.only.iter().flat_map(Expression::columns);
+        if let Some(name) = only.find(|name| target.names.iter().any(|counter| counter == name)) {
+            bail!("--only has {name}, which the triggers change");
         }
     }
     Ok(targets)

@@ -61,16 +61,16 @@ ORDER BY "diesel_counters_entity", "diesel_counters_entity_1", "diesel_counters_
 -- [[1], ["1.0"], [1], ["1.0"], [1], ["1.0"], [1], ["1.0"], [1], ["1.0"]]
 
 INSERT INTO "version_counters" AS diesel_counters_stored ("slot", "crate_id", "number", "day", "downloads")
-SELECT (SELECT LEAST(octet_length(COALESCE(NULLIF(current_setting($1, true), ''), CASE WHEN ts_rewrite('a', replace($make$SELECT CAST('' AS tsquery), CAST('' AS tsquery)
+SELECT (SELECT $1 + LEAST(octet_length(COALESCE(NULLIF(current_setting($2, true), ''), CASE WHEN pg_catalog.ts_rewrite(CAST('a' AS pg_catalog.tsquery), replace($make$SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery)
 FROM CAST(string_to_array(split_part('?', 'slot_', 2), '_') AS INTEGER[]) AS slot
-WHERE set_config('?', repeat('x', slot[1] + slot[4] * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (slot[3], slot[4]) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN slot[2] > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
+WHERE set_config('?', repeat('x', 1 + slot[3] * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (slot[2], slot[3]) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN slot[1] > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
 FROM (SELECT generate_series(0, 32766) AS number) AS numbers
 WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number)
-LIMIT 1)), pg_backend_pid()) ELSE 0 END % slot[2])), false) IS NULL$make$, '?', $2)) IS NOT NULL THEN current_setting($3) END)), $4)), row.*
-FROM unnest($5, $6, $7, $8) AS row
+LIMIT 1)), pg_backend_pid()) ELSE 0 END % slot[1])), false) IS NULL$make$, '?', $3)) IS NOT NULL THEN current_setting($4) END)), $5)), row.*
+FROM unnest($6, $7, $8, $9) AS row
 ON CONFLICT ("crate_id", "number", "day", "slot") DO UPDATE
 SET "downloads" = diesel_counters_stored."downloads" + excluded."downloads";
--- ["diesel_counters.slot_1_32_0_1", "diesel_counters.slot_1_32_0_1", "diesel_counters.slot_1_32_0_1", 32, [1], ["1.0"], [2026-03-02], [-3]]
+-- [0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", 32, [1], ["1.0"], [2026-03-02], [-3]]
 
 COMMIT;
 

@@ -128,14 +128,14 @@ UPDATE `bench_forum_people` JOIN (SELECT `id`, SUM(`comment_score`) AS `comment_
 ) AS moved GROUP BY `id` HAVING (SUM(`comment_score`) <> SUM(`stored_comment_score`)) AND SUM(kept_rows) > 0) AS drift ON `bench_forum_people`.`id` = drift.`id` SET `bench_forum_people`.`comment_score` = CASE WHEN `bench_forum_people`.`comment_score` + (drift.`comment_score` - drift.`stored_comment_score`) BETWEEN -2147483648 AND 2147483647 THEN `bench_forum_people`.`comment_score` + (drift.`comment_score` - drift.`stored_comment_score`) ELSE 9223372036854775807 * (2 * CAST(`bench_forum_people`.`comment_score` + (drift.`comment_score` - drift.`stored_comment_score`) AS SIGNED)) END;
 -- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE `bench_forum_site` JOIN (SELECT SUM(`comments`) AS `comments`, SUM(`stored_comments`) AS `stored_comments` FROM (
-    SELECT 1 AS `comments`, 0 AS `stored_comments`, 1 AS counted_rows, 0 AS kept_rows FROM `bench_forum_comments` AS `counted_bench_forum_comments` WHERE (`counted_bench_forum_comments`.`local` AND NOT `counted_bench_forum_comments`.`deleted` AND NOT `counted_bench_forum_comments`.`removed`)
-    UNION ALL SELECT 0, `kept_bench_forum_site`.`comments`, 0 AS counted_rows, 1 AS kept_rows FROM `bench_forum_site` AS `kept_bench_forum_site`
-) AS moved HAVING (SUM(`comments`) <> SUM(`stored_comments`)) AND SUM(counted_rows) > 0 AND SUM(kept_rows) > 0) AS drift ON 1 = 1 SET `bench_forum_site`.`comments` = CASE WHEN `bench_forum_site`.`comments` + (drift.`comments` - drift.`stored_comments`) BETWEEN -2147483648 AND 2147483647 THEN `bench_forum_site`.`comments` + (drift.`comments` - drift.`stored_comments`) ELSE 9223372036854775807 * (2 * CAST(`bench_forum_site`.`comments` + (drift.`comments` - drift.`stored_comments`) AS SIGNED)) END;
+    SELECT 1 AS `comments`, 0 AS `stored_comments`, 0 AS kept_rows FROM `bench_forum_comments` AS `counted_bench_forum_comments` WHERE (`counted_bench_forum_comments`.`local` AND NOT `counted_bench_forum_comments`.`deleted` AND NOT `counted_bench_forum_comments`.`removed`)
+    UNION ALL SELECT 0, `kept_bench_forum_site`.`comments`, 1 AS kept_rows FROM `bench_forum_site` AS `kept_bench_forum_site`
+) AS moved HAVING (SUM(`comments`) <> SUM(`stored_comments`)) AND SUM(kept_rows) > 0) AS drift ON 1 = 1 SET `bench_forum_site`.`comments` = CASE WHEN `bench_forum_site`.`comments` + (drift.`comments` - drift.`stored_comments`) BETWEEN -2147483648 AND 2147483647 THEN `bench_forum_site`.`comments` + (drift.`comments` - drift.`stored_comments`) ELSE 9223372036854775807 * (2 * CAST(`bench_forum_site`.`comments` + (drift.`comments` - drift.`stored_comments`) AS SIGNED)) END;
 -- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE `bench_forum_communities` JOIN (SELECT `id`, SUM(`posts`) AS `posts`, SUM(`stored_posts`) AS `stored_posts` FROM (
-    SELECT `counted_bench_forum_posts`.`community_id` AS `id`, 1 AS `posts`, 0 AS `stored_posts`, 1 AS counted_rows, 0 AS kept_rows FROM `bench_forum_posts` AS `counted_bench_forum_posts` WHERE (NOT `counted_bench_forum_posts`.`deleted` AND NOT `counted_bench_forum_posts`.`removed`)
-    UNION ALL SELECT `kept_bench_forum_communities`.`id`, 0, `kept_bench_forum_communities`.`posts`, 0 AS counted_rows, 1 AS kept_rows FROM `bench_forum_communities` AS `kept_bench_forum_communities` WHERE `kept_bench_forum_communities`.`local`
-) AS moved GROUP BY `id` HAVING (SUM(`posts`) <> SUM(`stored_posts`)) AND SUM(counted_rows) > 0 AND SUM(kept_rows) > 0) AS drift ON `bench_forum_communities`.`id` = drift.`id` AND `bench_forum_communities`.`local` SET `bench_forum_communities`.`posts` = CASE WHEN `bench_forum_communities`.`posts` + (drift.`posts` - drift.`stored_posts`) BETWEEN -2147483648 AND 2147483647 THEN `bench_forum_communities`.`posts` + (drift.`posts` - drift.`stored_posts`) ELSE 9223372036854775807 * (2 * CAST(`bench_forum_communities`.`posts` + (drift.`posts` - drift.`stored_posts`) AS SIGNED)) END;
+    SELECT `counted_bench_forum_posts`.`community_id` AS `id`, 1 AS `posts`, 0 AS `stored_posts`, 0 AS kept_rows FROM `bench_forum_posts` AS `counted_bench_forum_posts` WHERE (NOT `counted_bench_forum_posts`.`deleted` AND NOT `counted_bench_forum_posts`.`removed`)
+    UNION ALL SELECT `kept_bench_forum_communities`.`id`, 0, `kept_bench_forum_communities`.`posts`, 1 AS kept_rows FROM `bench_forum_communities` AS `kept_bench_forum_communities` WHERE `kept_bench_forum_communities`.`local`
+) AS moved GROUP BY `id` HAVING (SUM(`posts`) <> SUM(`stored_posts`)) AND SUM(kept_rows) > 0) AS drift ON `bench_forum_communities`.`id` = drift.`id` AND `bench_forum_communities`.`local` SET `bench_forum_communities`.`posts` = CASE WHEN `bench_forum_communities`.`posts` + (drift.`posts` - drift.`stored_posts`) BETWEEN -2147483648 AND 2147483647 THEN `bench_forum_communities`.`posts` + (drift.`posts` - drift.`stored_posts`) ELSE 9223372036854775807 * (2 * CAST(`bench_forum_communities`.`posts` + (drift.`posts` - drift.`stored_posts`) AS SIGNED)) END;
 -- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE `bench_forum_communities` JOIN (SELECT `id`, SUM(`comments`) AS `comments`, SUM(`stored_comments`) AS `stored_comments` FROM (
     SELECT `counted_bench_forum_posts`.`community_id` AS `id`, COALESCE(CAST(`counted_bench_forum_posts`.`comments` AS DECIMAL(65, 0)), 0) AS `comments`, 0 AS `stored_comments`, 0 AS kept_rows FROM `bench_forum_posts` AS `counted_bench_forum_posts`
@@ -153,9 +153,9 @@ UPDATE `bench_forum_people` JOIN (SELECT `id`, SUM(`post_score`) AS `post_score`
 ) AS moved GROUP BY `id` HAVING SUM(`post_score`) <> SUM(`stored_post_score`)) AS drift ON `bench_forum_people`.`id` = drift.`id` SET `bench_forum_people`.`post_score` = CASE WHEN `bench_forum_people`.`post_score` + (drift.`post_score` - drift.`stored_post_score`) BETWEEN -2147483648 AND 2147483647 THEN `bench_forum_people`.`post_score` + (drift.`post_score` - drift.`stored_post_score`) ELSE 9223372036854775807 * (2 * CAST(`bench_forum_people`.`post_score` + (drift.`post_score` - drift.`stored_post_score`) AS SIGNED)) END;
 -- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE `bench_forum_site` JOIN (SELECT SUM(`posts`) AS `posts`, SUM(`stored_posts`) AS `stored_posts` FROM (
-    SELECT 1 AS `posts`, 0 AS `stored_posts`, 1 AS counted_rows, 0 AS kept_rows FROM `bench_forum_posts` AS `counted_bench_forum_posts` WHERE (`counted_bench_forum_posts`.`local` AND NOT `counted_bench_forum_posts`.`deleted` AND NOT `counted_bench_forum_posts`.`removed`)
-    UNION ALL SELECT 0, `kept_bench_forum_site`.`posts`, 0 AS counted_rows, 1 AS kept_rows FROM `bench_forum_site` AS `kept_bench_forum_site`
-) AS moved HAVING (SUM(`posts`) <> SUM(`stored_posts`)) AND SUM(counted_rows) > 0 AND SUM(kept_rows) > 0) AS drift ON 1 = 1 SET `bench_forum_site`.`posts` = CASE WHEN `bench_forum_site`.`posts` + (drift.`posts` - drift.`stored_posts`) BETWEEN -2147483648 AND 2147483647 THEN `bench_forum_site`.`posts` + (drift.`posts` - drift.`stored_posts`) ELSE 9223372036854775807 * (2 * CAST(`bench_forum_site`.`posts` + (drift.`posts` - drift.`stored_posts`) AS SIGNED)) END;
+    SELECT 1 AS `posts`, 0 AS `stored_posts`, 0 AS kept_rows FROM `bench_forum_posts` AS `counted_bench_forum_posts` WHERE (`counted_bench_forum_posts`.`local` AND NOT `counted_bench_forum_posts`.`deleted` AND NOT `counted_bench_forum_posts`.`removed`)
+    UNION ALL SELECT 0, `kept_bench_forum_site`.`posts`, 1 AS kept_rows FROM `bench_forum_site` AS `kept_bench_forum_site`
+) AS moved HAVING (SUM(`posts`) <> SUM(`stored_posts`)) AND SUM(kept_rows) > 0) AS drift ON 1 = 1 SET `bench_forum_site`.`posts` = CASE WHEN `bench_forum_site`.`posts` + (drift.`posts` - drift.`stored_posts`) BETWEEN -2147483648 AND 2147483647 THEN `bench_forum_site`.`posts` + (drift.`posts` - drift.`stored_posts`) ELSE 9223372036854775807 * (2 * CAST(`bench_forum_site`.`posts` + (drift.`posts` - drift.`stored_posts`) AS SIGNED)) END;
 
 DROP TRIGGER IF EXISTS `bench_count_post_votes_lock_insert`;
 CREATE TRIGGER `bench_count_post_votes_lock_insert` BEFORE INSERT ON `bench_forum_post_votes` FOR EACH ROW
@@ -168,6 +168,11 @@ BEGIN
     IF (NOT (CAST(NEW.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)) OR NOT (CAST((CASE WHEN NEW.`vote` > 0 THEN 1 ELSE 0 END) AS BINARY) <=> CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS BINARY)) OR NOT (CAST((CASE WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS BINARY) <=> CAST((CASE WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS BINARY)) OR NOT (CAST(NEW.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY))) THEN
         SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_posts` WHERE (`id`) IN ((OLD.`post_id`), (NEW.`post_id`)) FOR UPDATE);
     END IF;
+END;
+DROP TRIGGER IF EXISTS `bench_count_post_votes_lock_delete`;
+CREATE TRIGGER `bench_count_post_votes_lock_delete` BEFORE DELETE ON `bench_forum_post_votes` FOR EACH ROW
+BEGIN
+    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_posts` WHERE (`id`) IN ((OLD.`post_id`)) FOR UPDATE);
 END;
 DROP TRIGGER IF EXISTS `bench_count_post_votes_insert`;
 CREATE TRIGGER `bench_count_post_votes_insert` AFTER INSERT ON `bench_forum_post_votes` FOR EACH ROW
@@ -208,6 +213,11 @@ BEGIN
         SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_comments` WHERE (`id`) IN ((OLD.`comment_id`), (NEW.`comment_id`)) FOR UPDATE);
     END IF;
 END;
+DROP TRIGGER IF EXISTS `bench_count_comment_votes_lock_delete`;
+CREATE TRIGGER `bench_count_comment_votes_lock_delete` BEFORE DELETE ON `bench_forum_comment_votes` FOR EACH ROW
+BEGIN
+    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_comments` WHERE (`id`) IN ((OLD.`comment_id`)) FOR UPDATE);
+END;
 DROP TRIGGER IF EXISTS `bench_count_comment_votes_insert`;
 CREATE TRIGGER `bench_count_comment_votes_insert` AFTER INSERT ON `bench_forum_comment_votes` FOR EACH ROW
 BEGIN
@@ -246,6 +256,11 @@ BEGIN
     IF (NOT (CAST(NEW.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)) OR NOT (CAST((NOT NEW.`deleted` AND NOT NEW.`removed`) AS BINARY) <=> CAST((NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY))) THEN
         SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_posts` WHERE (`id`) IN ((OLD.`post_id`), (NEW.`post_id`)) FOR UPDATE);
     END IF;
+END;
+DROP TRIGGER IF EXISTS `bench_count_comments_by_post_lock_delete`;
+CREATE TRIGGER `bench_count_comments_by_post_lock_delete` BEFORE DELETE ON `bench_forum_comments` FOR EACH ROW
+BEGIN
+    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_posts` WHERE (`id`) IN ((OLD.`post_id`)) FOR UPDATE);
 END;
 DROP TRIGGER IF EXISTS `bench_count_comments_by_post_insert`;
 CREATE TRIGGER `bench_count_comments_by_post_insert` AFTER INSERT ON `bench_forum_comments` FOR EACH ROW
@@ -351,6 +366,11 @@ BEGIN
         SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_communities` WHERE (`id`) IN ((OLD.`community_id`), (NEW.`community_id`)) FOR UPDATE);
     END IF;
 END;
+DROP TRIGGER IF EXISTS `bench_count_posts_by_community_lock_delete`;
+CREATE TRIGGER `bench_count_posts_by_community_lock_delete` BEFORE DELETE ON `bench_forum_posts` FOR EACH ROW
+BEGIN
+    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_communities` WHERE (`id`) IN ((OLD.`community_id`)) FOR UPDATE);
+END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_community_insert`;
 CREATE TRIGGER `bench_count_posts_by_community_insert` AFTER INSERT ON `bench_forum_posts` FOR EACH ROW
 BEGIN
@@ -393,6 +413,11 @@ BEGIN
     IF (NOT (CAST(NEW.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY)) OR NOT (CAST(NEW.`comments` AS BINARY) <=> CAST(OLD.`comments` AS BINARY))) THEN
         SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_communities` WHERE (`id`) IN ((OLD.`community_id`), (NEW.`community_id`)) FOR UPDATE);
     END IF;
+END;
+DROP TRIGGER IF EXISTS `bench_count_posts_by_comments_lock_delete`;
+CREATE TRIGGER `bench_count_posts_by_comments_lock_delete` BEFORE DELETE ON `bench_forum_posts` FOR EACH ROW
+BEGIN
+    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_communities` WHERE (`id`) IN ((OLD.`community_id`)) FOR UPDATE);
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_comments_insert`;
 CREATE TRIGGER `bench_count_posts_by_comments_insert` AFTER INSERT ON `bench_forum_posts` FOR EACH ROW
@@ -437,6 +462,11 @@ BEGIN
         SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_people` WHERE (`id`) IN ((OLD.`creator_id`), (NEW.`creator_id`)) FOR UPDATE);
     END IF;
 END;
+DROP TRIGGER IF EXISTS `bench_count_posts_by_person_lock_delete`;
+CREATE TRIGGER `bench_count_posts_by_person_lock_delete` BEFORE DELETE ON `bench_forum_posts` FOR EACH ROW
+BEGIN
+    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_people` WHERE (`id`) IN ((OLD.`creator_id`)) FOR UPDATE);
+END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_person_insert`;
 CREATE TRIGGER `bench_count_posts_by_person_insert` AFTER INSERT ON `bench_forum_posts` FOR EACH ROW
 BEGIN
@@ -475,6 +505,11 @@ BEGIN
     IF (NOT (CAST(NEW.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)) OR NOT (CAST(NEW.`score` AS BINARY) <=> CAST(OLD.`score` AS BINARY))) THEN
         SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_people` WHERE (`id`) IN ((OLD.`creator_id`), (NEW.`creator_id`)) FOR UPDATE);
     END IF;
+END;
+DROP TRIGGER IF EXISTS `bench_count_posts_by_score_lock_delete`;
+CREATE TRIGGER `bench_count_posts_by_score_lock_delete` BEFORE DELETE ON `bench_forum_posts` FOR EACH ROW
+BEGIN
+    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_people` WHERE (`id`) IN ((OLD.`creator_id`)) FOR UPDATE);
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_score_insert`;
 CREATE TRIGGER `bench_count_posts_by_score_insert` AFTER INSERT ON `bench_forum_posts` FOR EACH ROW

@@ -25,7 +25,7 @@ BEGIN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
-    counting_slot := octet_length(NULLIF(left(current_setting('diesel_counters.slot_1_32_0_1', true), 32 + 1), ''));
+    counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
         counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
@@ -35,7 +35,7 @@ BEGIN
         END IF;
         counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_1_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_comment_counters" AS kept ("comment_id", "day", "slot", "upvotes", "downvotes", "score")
@@ -120,7 +120,7 @@ BEGIN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
-    counting_slot := octet_length(NULLIF(left(current_setting('diesel_counters.slot_1_32_0_1', true), 32 + 1), ''));
+    counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
         counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
@@ -130,7 +130,7 @@ BEGIN
         END IF;
         counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_1_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "upvotes", "downvotes", "score")
@@ -215,7 +215,7 @@ BEGIN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
-    counting_slot := octet_length(NULLIF(left(current_setting('diesel_counters.slot_1_32_0_1', true), 32 + 1), ''));
+    counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
         counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
@@ -225,7 +225,7 @@ BEGIN
         END IF;
         counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_1_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "comments")
@@ -342,7 +342,7 @@ BEGIN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
-    counting_slot := octet_length(NULLIF(left(current_setting('diesel_counters.slot_1_32_0_1', true), 32 + 1), ''));
+    counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
         counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
@@ -352,7 +352,7 @@ BEGIN
         END IF;
         counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_1_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "comments")
@@ -415,7 +415,7 @@ BEGIN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
-    counting_slot := octet_length(NULLIF(left(current_setting('diesel_counters.slot_1_32_0_1', true), 32 + 1), ''));
+    counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
         counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
@@ -425,7 +425,7 @@ BEGIN
         END IF;
         counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_1_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "posts")
@@ -514,7 +514,7 @@ BEGIN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
-    counting_slot := octet_length(NULLIF(left(current_setting('diesel_counters.slot_1_32_0_1', true), 32 + 1), ''));
+    counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
         counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
@@ -524,7 +524,7 @@ BEGIN
         END IF;
         counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_1_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "posts")

@@ -5,6 +5,7 @@ DROP TRIGGER IF EXISTS `bench_count_post_tags_of_post_id`;
 DROP TRIGGER IF EXISTS `bench_count_post_tags_delete`;
 DROP TRIGGER IF EXISTS `bench_count_post_tags_update`;
 DROP TRIGGER IF EXISTS `bench_count_post_tags_insert`;
+DROP TRIGGER IF EXISTS `bench_count_post_tags_lock_delete`;
 DROP TRIGGER IF EXISTS `bench_count_post_tags_lock_update`;
 DROP TRIGGER IF EXISTS `bench_count_post_tags_lock_insert`;
 DROP VIEW IF EXISTS `bench_count_post_tags`;

@@ -1,4 +1,4 @@
--- Rows are locked in this order, as the program must lock them: bench_post_tags, bench_posts, bench_tag_counters.
+-- Rows are locked in this order, as the program must lock them: bench_post_tags, bench_posts.
 -- Counts the rows of bench_post_tags in bench_posts.tag_count, bench_tag_counters.usage_count.
 
 CREATE OR REPLACE VIEW `bench_count_post_tags` AS SELECT '{"name":"bench_count_post_tags","rows":"bench_post_tags","count":["post_id:bench_posts.tag_count","tag_id:bench_tag_counters.usage_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
@@ -78,6 +78,11 @@ BEGIN
     IF NOT (CAST(NEW.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)) THEN
         SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_posts` WHERE (`id`) IN ((OLD.`post_id`), (NEW.`post_id`)) FOR UPDATE);
     END IF;
+END;
+DROP TRIGGER IF EXISTS `bench_count_post_tags_lock_delete`;
+CREATE TRIGGER `bench_count_post_tags_lock_delete` BEFORE DELETE ON `bench_post_tags` FOR EACH ROW
+BEGIN
+    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_posts` WHERE (`id`) IN ((OLD.`post_id`)) FOR UPDATE);
 END;
 DROP TRIGGER IF EXISTS `bench_count_post_tags_insert`;
 CREATE TRIGGER `bench_count_post_tags_insert` AFTER INSERT ON `bench_post_tags` FOR EACH ROW

@@ -1,4 +1,4 @@
--- Rows are locked in this order, as the program must lock them: bench_post_tags, bench_posts, bench_tag_counters.
+-- Rows are locked in this order, as the program must lock them: bench_post_tags, bench_posts.
 DO $diesel_counters$ DECLARE
     counting_path TEXT := pg_catalog.current_setting('search_path');
     counting_security TEXT := pg_catalog.current_setting('row_security');
@@ -27,7 +27,7 @@ BEGIN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_post_tags', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
-    counting_slot := octet_length(NULLIF(left(current_setting('diesel_counters.slot_1_32_0_1', true), 32 + 1), ''));
+    counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
         counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
@@ -37,7 +37,7 @@ BEGIN
         END IF;
         counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_1_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
     IF TG_OP = 'INSERT' THEN
         FOR counting_sums IN

@@ -31,7 +31,7 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
              in a counter table"
         );
     }
-    let events = ["INSERT", "UPDATE"].into_iter();
+    let events = ["INSERT", "UPDATE", "DELETE"].into_iter();
     let mut triggers: Vec<_> = events.filter_map(|event| lock(counting, event)).collect();
     triggers.push(after(counting, "INSERT", &[NEW]));
     let has_updates = counting.has_updates();
@@ -101,7 +101,7 @@ impl Counting {
     }
 }
 
-/// Locks the rows that an AFTER trigger will update.
+/// Locks the rows that an AFTER trigger will update, in the same order before each event.
 fn lock(counting: &Counting, event: &str) -> Option<Trigger> {
     let sources = counting.locked_before().flat_map(|target| {
         let sources = target.sources.iter();
@@ -110,12 +110,15 @@ fn lock(counting: &Counting, event: &str) -> Option<Trigger> {
     let locks = sources.map(|(target, source)| {
         let row = |row| format!("({})", counting.entity_of(source, row).join(", "));
         let rows = match event {
+            "INSERT" => row(NEW),
             "UPDATE" => format!("{}, {}", row(OLD), row(NEW)),
-            _ => row(NEW),
+            _ => row(OLD),
         };
         let key = MYSQL.columns("", &target.entity).join(", ");
-        let table = MYSQL.table_name(&target.table);
-        let of_rows = format!("{table} WHERE ({key}) IN ({rows})");
+        let mut of_rows = MYSQL.table_name(&target.table);
+        if !key.is_empty() {
+            of_rows += &format!(" WHERE ({key}) IN ({rows})");
+        }
         let lock =
             format!("SET @diesel_counters_locked = (SELECT COUNT(*) FROM {of_rows} FOR UPDATE)");
         match event {

@@ -8,6 +8,7 @@ mod body;
 use anyhow::{Result, bail};
 
 use super::counting::Counting;
+use super::definition::Existing;
 use super::plan::Plan;
 use super::trigger::Trigger;
 use crate::catalogue::Column;
@@ -98,7 +99,11 @@ fn function(counting: &Counting) -> String {
 pub fn up(plans: &[Plan]) -> String {
     let rows = || plans.iter().map(|plan| &plan.counting.rows);
     // The tables of entities come first, as in a program that writes an entity, and then its rows.
-    let targets = plans.iter().flat_map(|plan| &plan.counting.targets);
+    let now = |plan: &&Plan| plan.counting.definition.existing == Existing::Now;
+    let targets = plans
+        .iter()
+        .filter(now)
+        .flat_map(|plan| &plan.counting.targets);
     let columns = targets.filter(|target| target.slots.is_none());
     let locked = columns.map(|target| &target.table).chain(rows());
     let locked = once(locked.map(|table| POSTGRES.table_name(table)));

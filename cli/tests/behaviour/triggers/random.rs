@@ -34,7 +34,7 @@ const DEFINITIONS: &str = r#"
     count = [
         "article_id:article_counters.likes", "article_id:article_counters.comments=stars",
         "user_id:user_counters.stars=stars", "site_counters.likes",
-        "article_id:articles.like_count", "user_id:users.stars=stars", ":site.likes",
+        ":site.likes", "article_id:articles.like_count", "user_id:users.stars=stars",
     ]
     when = "approved AND stars <> 3"
     day = "created_at"

@@ -1,4 +1,4 @@
--- Rows are locked in this order, as the program must lock them: article_likes, articles, article_counters.
+-- Rows are locked in this order, as the program must lock them: article_likes, articles.
 -- Counts the rows of article_likes in article_counters.likes, articles.like_count.
 
 CREATE OR REPLACE VIEW `count_article_likes` AS SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
@@ -38,6 +38,11 @@ BEGIN
     IF NOT (CAST(NEW.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY)) THEN
         SET @diesel_counters_locked = (SELECT COUNT(*) FROM `articles` WHERE (`id`) IN ((OLD.`article_id`), (NEW.`article_id`)) FOR UPDATE);
     END IF;
+END;
+DROP TRIGGER IF EXISTS `count_article_likes_lock_delete`;
+CREATE TRIGGER `count_article_likes_lock_delete` BEFORE DELETE ON `article_likes` FOR EACH ROW
+BEGIN
+    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `articles` WHERE (`id`) IN ((OLD.`article_id`)) FOR UPDATE);
 END;
 DROP TRIGGER IF EXISTS `count_article_likes_insert`;
 CREATE TRIGGER `count_article_likes_insert` AFTER INSERT ON `article_likes` FOR EACH ROW
