@@ -38,15 +38,13 @@ use crate::sql::{CounterBackend, Dialect, Uncached, sql};
 ///
 /// On MySQL and MariaDB, do not run `claim_slot` through a pooler that shares a connection between
 /// clients. ProxySQL stops sharing a connection when a statement uses a variable, and every increment
-/// does. With PgBouncer in transaction mode, `claim_slot` is not required; `docs/operations.md` has
-/// its settings.
+/// does. With PgBouncer in transaction mode, `claim_slot` is not required.
 ///
 /// # Errors
 ///
 /// [`execute`](RunQueryDsl::execute) returns the database's own error. Some servers that replicate
-/// with Galera refuse `GET_LOCK`; do not run it there. It does not fail if all numbers are taken
-/// (32,767, or 999 on MySQL and MariaDB): the connection then uses `pg_backend_pid()` or
-/// `CONNECTION_ID()`.
+/// with Galera refuse `GET_LOCK`; do not run it there. If all 32,767 numbers are taken, or 999 on MySQL
+/// and MariaDB, the connection uses `pg_backend_pid()` or `CONNECTION_ID()`.
 pub fn claim_slot() -> ClaimSlot {
     ClaimSlot(())
 }

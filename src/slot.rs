@@ -175,8 +175,8 @@ impl Slot {
         if self == Slot::Random {
             return SlotRange::new(rand::random_range(1..=slots), 1, Partition::WHOLE);
         }
-        let partition = Partition::of(self).expect("a default is checked when it is set");
-        let Partition { index, of, .. } = partition;
+        let partition @ Partition { index, of, .. } =
+            Partition::of(self).expect("a default is checked when it is set");
         // At least one: with more partitions than slots, the other ones are beyond.
         let count = ((slots - 1 - index) / of + 1).max(1);
         SlotRange::new(index + 1, count, partition)
@@ -231,9 +231,8 @@ impl Partition {
 #[derive(Debug, Clone)]
 pub struct SlotRange {
     pub(crate) first: i16,
-    /// The slot before the first one.
+    /// The slot before the first one, and the distance from there to the last one.
     pub(crate) before: i16,
-    /// From that to the last one.
     pub(crate) span: i16,
     pub(crate) count: i16,
     pub(crate) partition: Partition,

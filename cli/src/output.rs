@@ -43,12 +43,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_are_in_groups_of_three() {
-        let numbers = [0, 1000, i64::MIN].map(thousands);
-        assert_eq!(numbers, ["0", "1,000", "-9,223,372,036,854,775,808"]);
-    }
-
-    #[test]
     fn what_steers_a_terminal_is_escaped() {
         let text = "gr\u{fc}n \u{1b}[31m\r\u{9b}\u{200e}\u{200f}\u{202e}\u{2066}\u{61c}\u{feff}";
         let escaped = r"grün \u{1b}[31m\r\u{9b}\u{200e}\u{200f}\u{202e}\u{2066}\u{61c}";

@@ -1,7 +1,5 @@
 //! The slot of a connection, and the number that it claims.
 
-use std::sync::LazyLock;
-
 use diesel::backend::Backend;
 
 use super::{Bind, Dialect, Sql, sql};
@@ -42,7 +40,6 @@ impl Dialect {
             Dialect::MySql => {
                 sql!("{first} + CAST({MYSQL_NUMBER_OR_ID} % {count} AS SIGNED) * {of}")
             }
-            // SQLite has one writer at a time: more slots would gain nothing.
             Dialect::Sqlite => sql!("0"),
         }
     }
@@ -118,7 +115,7 @@ const POSTGRES_CLAIMED: &str = "COALESCE(\
 /// A query that makes the setting `?` and returns no row. The name ends in the number of slots and
 /// the partition's numbers. Only the first statement of a session runs it. `ts_rewrite` runs the text of a query: each statement would
 /// initialize the plan of a subquery. Any text has a length, whoever has set it.
-static POSTGRES_MAKE_SETTING: LazyLock<String> = LazyLock::new(|| {
+static POSTGRES_MAKE_SETTING: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
     format!(
         "$make$SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) \
          FROM CAST(string_to_array(split_part('?', 'slot_', 2), '_') AS INTEGER[]) AS slot \

@@ -6,7 +6,6 @@ use diesel::result::Error;
 use diesel::sql_types::{Bool, Text};
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::catalogue::Kind;
 use crate::connection::AnyConnection;
 use crate::database::POSTGRES;
 use crate::sql::sql;
@@ -74,10 +73,7 @@ pub fn later(plan: &Plan) -> Result<()> {
         );
     }
     for (table, name) in counting.counters() {
-        let is_unsigned = table
-            .column(name)
-            .is_some_and(|one| one.kind == Kind::Unsigned);
-        if is_unsigned {
+        if let Some([0, _]) = table.range(name) {
             bail!(
                 "--existing later: {table}.{name} is unsigned, and would refuse to count that an existing row \
                  is deleted: make it signed, or count existing rows now"

@@ -10,6 +10,7 @@ use diesel::sql_types::BigInt;
 use serde::Deserialize;
 
 use super::refuse;
+use crate::catalogue::Table;
 use crate::database::{Joined, SQLITE};
 use crate::options::Options;
 use crate::output::printable;
@@ -34,7 +35,7 @@ use crate::triggers::{self, Counting, Definition, Existing, Plan, migration, ord
       count = [\"post_id:posts.tag_count\", \"tag_id:tag_counters.usages\"]")]
 pub struct Trigger {
     /// A TOML file of definitions: a [[trigger]] for each table, with a name, rows, a list of counts, and
-    /// by, when, day, period and slots, as the options below have them.
+    /// by, when, only, day, period and slots, as the options below have them.
     #[arg(long, conflicts_with_all = ["name", "rows", "counts"])]
     file: Option<PathBuf>,
     /// When existing rows are counted: by the migration, while writers wait, or later by
@@ -62,9 +63,8 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
         }
         None => vec![args.definition],
     };
-    let is_later = args.existing == Existing::Later;
-    for definition in definitions.iter_mut().filter(|_| is_later) {
-        definition.existing = Existing::Later;
+    if args.existing == Existing::Later {
+        (definitions.iter_mut()).for_each(|one| one.existing = Existing::Later);
     }
     let plans = definitions.into_iter();
     let plans = plans.map(|definition| Plan::new(Counting::new(definition, conn)?));
@@ -111,29 +111,16 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
     Ok(migration(&plans, &locks))
 }
 
-/// A comment with the order in which rows are locked, if programs lock some of them too. SQLite has one
-/// writer.
+/// A comment with the order in which rows of columns are locked. SQLite has one writer.
 fn locks(plans: &[Plan], known: &[Counting]) -> Result<String> {
-    if plans[0].counting.database == SQLITE {
+    let mut targets = plans.iter().flat_map(|plan| &plan.counting.targets);
+    let in_columns = targets.any(|target| target.slots.is_none());
+    if !in_columns || plans[0].counting.database == SQLITE {
         return Ok(String::new());
     }
     let all = known.iter().chain(plans.iter().map(|plan| &plan.counting));
-    let all: Vec<_> = all.collect();
-    let tables = match order(&known.iter().collect::<Vec<_>>()) {
-        Ok(_) => order(&all)?,
-        // They were generated before this was refused.
-        Err(error) => {
-            note(&format!(
-                "the order of locks is not checked: in the database, {error}"
-            ));
-            return Ok(String::new());
-        }
-    };
-    let mut targets = plans.iter().flat_map(|plan| &plan.counting.targets);
-    if targets.all(|target| target.slots.is_some()) {
-        return Ok(String::new());
-    }
-    let tables = tables.iter().map(|table| table.to_string()).joined(", ");
+    let tables = order(&all.collect::<Vec<_>>())?.into_iter();
+    let tables = tables.map(Table::to_string).joined(", ");
     let order = "-- Rows are locked in this order, as the program must lock them";
     Ok(format!("{order}: {tables}.\n"))
 }

@@ -125,7 +125,7 @@ impl Counting {
     pub fn lock_in_slots(&self, target: &Target, from: &str, merged: &str) -> String {
         let zeros = target.names.iter().map(|_| "0".to_owned());
         let key = self.database.columns("locked", &target.entity);
-        let exist = clause(" WHERE ", self.exists(target, &key), " AND ");
+        let exist = clause(" WHERE ", self.exists("parent", target, &key), " AND ");
         let from = format!("{from}{exist}");
         self.add_from(target, &from, false, merged, zeros.collect())
     }

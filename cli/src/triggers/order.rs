@@ -30,7 +30,8 @@ pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
     for counting in all.iter().filter(|counting| counting.database == MYSQL) {
         refuse_own_table(counting, all)?;
     }
-    let events = |counting: &&'c Counting| EVENTS.map(|event| (&counting.rows, event));
+    let each = ["insert", "update", "delete"];
+    let events = |counting: &&'c Counting| each.map(|event| (&counting.rows, event));
     for (rows, event) in all.iter().flat_map(events) {
         let mut locked = Vec::new();
         lock(rows, event, None, all, &[], &mut locked);
@@ -64,8 +65,6 @@ pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
     }
     Ok(order)
 }
-
-const EVENTS: [&str; 3] = ["insert", "update", "delete"];
 
 /// Adds the tables whose rows a statement locks that writes rows of a table, each once. `changed` is what it
 /// changes in these rows, and `within` the tables that are being written, if it is a trigger's. In slots,

@@ -112,7 +112,7 @@ impl Counting {
         let mut conditions: Vec<_> = not_null.collect();
         let mut others = target.sources.iter();
         let place = others.position(|other| std::ptr::eq(other, source));
-        let exists = self.exists_as(&numbered("parent", place.unwrap_or(0)), target, &entity);
+        let exists = self.exists(&numbered("parent", place.unwrap_or(0)), target, &entity);
         match rows.entities {
             Entities::All => {}
             Entities::Existing => conditions.extend(exists),
@@ -132,11 +132,7 @@ impl Counting {
 
     /// Conditions that are true if an entity exists. `entity` has an expression for each column of its
     /// key.
-    pub fn exists(&self, target: &Target, entity: &[String]) -> Vec<String> {
-        self.exists_as("parent", target, entity)
-    }
-
-    fn exists_as(&self, used_as: &str, target: &Target, entity: &[String]) -> Vec<String> {
+    pub fn exists(&self, used_as: &str, target: &Target, entity: &[String]) -> Vec<String> {
         let parents = target.parents.iter().map(|parent| {
             let (column, value) = (&target.entity[parent.column], &entity[parent.column]);
             let alias = self.database.alias(used_as, &parent.table);

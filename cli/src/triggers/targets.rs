@@ -236,9 +236,8 @@ fn find(
     let is_only_row = matches!(count.columns.as_deref(), Some([]));
     if is_only_row {
         let name = conn.database().table_name(&table);
-        let few = format!("SELECT 1 FROM {name} LIMIT 2");
-        let rows = sql(format!("SELECT COUNT(*) FROM ({few}) AS few"));
-        if rows.typed::<BigInt>().get_result::<i64>(conn)? > 1 {
+        let rows = format!("SELECT COUNT(*) FROM (SELECT 1 FROM {name} LIMIT 2) AS few");
+        if sql(rows).typed::<BigInt>().get_result::<i64>(conn)? > 1 {
             bail!("--count {count} counts in the only row of {table}, which has several rows");
         }
     }

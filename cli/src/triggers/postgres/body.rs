@@ -69,7 +69,7 @@ fn inserted(counting: &Counting, target: &Target, from: &str) -> String {
     add_rows(counting, target, &[(from, false)], |entity| {
         match is_sure || target.slots.is_none() {
             true => Vec::new(),
-            false => counting.exists(target, entity),
+            false => counting.exists("parent", target, entity),
         }
     })
 }
@@ -192,7 +192,10 @@ fn exist(target: &Target, counting: &Counting, entity: &[String], moves: bool) -
         return Vec::new();
     }
     let is_sure = target.sources.iter().all(|source| source.exists);
-    let parents = target.parents.iter().zip(counting.exists(target, entity));
+    let parents = target
+        .parents
+        .iter()
+        .zip(counting.exists("parent", target, entity));
     let (mut later, mut all) = (Vec::new(), Vec::new());
     for (parent, exists) in parents {
         let refers_to = &target.entity[parent.column].refers_to;
