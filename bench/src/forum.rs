@@ -23,7 +23,7 @@ use crate::server::on_each;
 use crate::way::Ways;
 
 const CONNECTIONS: i32 = 16;
-/// How many people vote on each connection, before the next post is voted on.
+/// How many people vote on each connection, before they vote on the next posts and comments.
 const VOTERS: i32 = 48_000 / CONNECTIONS;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +144,7 @@ fn values(connection: i32, number: i32, workload: Workload) -> HashMap<&'static 
         ("voter", person(earlier)),
         ("post", post(number)),
         ("voted", post(earlier)),
-        ("comment", rand::random_range(1..=50)),
+        ("comment", rand::random_range(1..=50) + number / VOTERS * 50),
         ("id", id(number)),
         ("earlier", id(earlier)),
         ("vote", if number % 4 == 3 { -1 } else { 1 }),

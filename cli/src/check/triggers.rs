@@ -113,9 +113,8 @@ fn not_counted_yet(counting: &Counting) -> Option<Fault> {
     let Definition { name, existing, .. } = &counting.definition;
     let what = format!("The triggers {name} do not count yet the rows that existed before them.");
     let cost = "Counts are too low, and can be below 0.";
-    let fault = wrong("trigger_later", what, cost);
-    let fault = fault.remedy(format!("Run `diesel-counters recount {name}`."));
-    (*existing == Existing::Later).then_some(fault)
+    let run = format!("Run `diesel-counters recount {name}`.");
+    (*existing == Existing::Later).then(|| wrong("trigger_later", what, cost).remedy(run))
 }
 
 fn twice(before: &Counting, counting: &Counting) -> Option<Fault> {
