@@ -8,10 +8,10 @@ use diesel::sql_types::Text;
 use diesel::{RunQueryDsl, SqliteConnection};
 use diesel_counters::Dialect;
 
-use crate::triggers::Definition;
+use crate::triggers::{Count, Definition};
 use crate::{check, connection, database, doctor, generate, merge, options, recount};
 
-/// As in `main.rs`.
+/// As in the command's `lib.rs`.
 #[derive(Parser)]
 struct Cli {
     #[command(flatten)]
@@ -60,7 +60,7 @@ impl Arguments {
         };
         let definition = trigger.definition;
         for count in &definition.counts {
-            assert_eq!(count.to_string().parse().as_ref(), Ok(count));
+            assert_eq!(Count::try_from(count.to_string()).as_ref(), Ok(count));
         }
         let json = serde_json::to_string(&definition).unwrap();
         // `generate trigger` refuses these.

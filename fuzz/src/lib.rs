@@ -13,7 +13,6 @@ modules! {
     "../../cli/src/database.rs" database
     "../../cli/src/doctor/mod.rs" doctor
     "../../cli/src/generate/mod.rs" generate
-    "../../cli/src/layout.rs" layout
     "../../cli/src/merge.rs" merge
     "../../cli/src/options.rs" options
     "../../cli/src/output.rs" output

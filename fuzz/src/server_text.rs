@@ -1,8 +1,8 @@
 //! Texts of a server, which the command reads.
 
 use crate::catalogue::{Kind, is_zero};
+use crate::doctor::mysql::lock_row;
 use crate::output::{printable, wrapped};
-use crate::doctor::lock_row;
 
 /// A text is read or not, and what is shown of it cannot steer a terminal.
 pub fn check(text: &str) {

@@ -1,6 +1,6 @@
 //! `doctor`: whether sessions wait for rows of a counter table, and for which ones.
 
-mod mysql;
+pub mod mysql;
 mod postgres;
 mod sqlite;
 

@@ -30,7 +30,7 @@ const OF_MARIADB: &str = "
 /// which Diesel has set to UTC.
 const ROW_WAITS: &str = include_str!("mysql.sql");
 
-pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
+pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     let counters = look.counters;
     let server = sql("SELECT VERSION() LIKE '%MariaDB%', @@performance_schema");
     let server = server.typed::<(Bool, Bool)>();
@@ -81,7 +81,7 @@ fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: &Sql) -> Result<Vec<Loc
 
 /// Reads a row's key, as InnoDB prints it, `7, 1037685, 3`: the columns of the key, of which the entity may be text
 /// with a comma in it.
-fn lock_row(lock_data: &str, entity: &[Kind]) -> Option<String> {
+pub fn lock_row(lock_data: &str, entity: &[Kind]) -> Option<String> {
     let mut parts = lock_data.rsplitn(3, ", ");
     let slot: i16 = parts.next()?.trim().parse().ok()?;
     let packed: u32 = parts.next()?.trim().parse().ok()?;
