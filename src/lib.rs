@@ -223,27 +223,5 @@ pub mod prelude {
     pub use crate::dsl::{counter_series, counter_value, increment, ranking};
 }
 
-// The examples of the README and of the chapters.
-macro_rules! examples {
-    ($($path:literal $Name:ident)*) => {$(
-        #[cfg(doctest)]
-        #[doc = include_str!($path)]
-        struct $Name;
-    )*};
-}
-
-examples! {
-    "../README.md" Readme
-    "../docs/guide.md" Guide
-    "../docs/counting.md" Counting
-    "../docs/keys.md" Keys
-    "../docs/transactions.md" Transactions
-    "../docs/reading.md" Reading
-    "../docs/years.md" Years
-    "../docs/operations.md" Operations
-    "../docs/scaling.md" Scaling
-    "../docs/triggers.md" Triggers "../docs/recipes.md" Recipes
-    "../docs/nodes.md" Nodes
-    "../docs/testing.md" Testing
-    "../docs/coming-from.md" ComingFrom
-}
+#[cfg(any(doc, doctest))]
+pub mod guide;

@@ -1,4 +1,4 @@
-//! The tables and the model of the examples in docs/diesel-async.md.
+//! The tables and the model of the examples in docs/pools.md.
 
 use diesel::prelude::*;
 use diesel_counters::HasCounters;
@@ -47,5 +47,5 @@ pub struct Article {
 }
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/diesel-async.md")]
+#[doc = include_str!("../../../docs/pools.md")]
 struct Documentation;

@@ -1,4 +1,4 @@
-//! What docs/diesel-async.md says.
+//! What docs/pools.md says.
 
 use app::Article;
 use app::schema::article_counters::{likes, slot, views};
