@@ -71,6 +71,7 @@ impl<Q: QueryFragment<DB>, DB: CounterBackend> Entities<DB> for AnyOf<Q> {
 #[diagnostic::on_unimplemented(
     message = "these are not the first columns of this counter table's key, which has the SQL types `{Key}`",
     label = "this has the SQL type `{Self}`",
+    note = "help: a key column has the type of the entity's own key: if that is `Integer`, make it `INTEGER` in the migration, and `Integer` in `table!`",
     note = "help: in a query of keys, select the key, as in `articles::table.filter(…).select(articles::id)`"
 )]
 pub trait StartOf<Key> {

@@ -73,6 +73,7 @@ pub trait HasColumns<const N: usize>: KeyTypes {
     message = "`{Self}` is not a key of this counter table, whose key has the SQL types `{Key}`",
     label = "this requires values for `{Key}`, as in `.of(id)`",
     note = "help: give the key as values, such as `article.id`, or `(article.id, \"👍\")` for a key of two columns; columns are not keys",
+    note = "help: a key column has the type of the entity's own key: if that is `Integer`, make it `INTEGER` in the migration, and `Integer` in `table!`",
     note = "help: if the key is `()`, the table has no entities: leave out `.of(…)`, or derive `HasCounters` on a unit struct"
 )]
 pub trait KeyOf<Key, N> {
