@@ -14,7 +14,7 @@ use diesel_counters::Slot;
 use crate::Plan;
 use crate::compare::{Cell, commit, compare, on_threads};
 use crate::database::{Engine, with_connection};
-use crate::schema::{create_tables, drop_tables};
+use crate::schema::{FOREIGN_KEY, create_tables, drop_tables};
 use crate::server::on_each;
 use crate::tally::Tally;
 use crate::way::{Counting, Way, Ways};
@@ -36,6 +36,9 @@ pub struct Count {
     /// Read the total of the first entity before it is counted, in the same transaction
     #[arg(long)]
     read: bool,
+    /// Give the counter table the foreign key of the reference migrations, with ON DELETE CASCADE
+    #[arg(long)]
+    foreign_key: bool,
 }
 
 pub fn run(args: &Count) -> Result<()> {
@@ -65,6 +68,9 @@ fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
         let (rounds, seconds) = (args.plan.rounds(3), args.plan.seconds(1.2));
         let table = compare(&name, &names, &bases, rounds, |i| {
             create_tables(conn)?;
+            if args.foreign_key {
+                conn.batch_execute(FOREIGN_KEY)?;
+            }
             wait_for_sessions(conn, others)?;
             let way = ways[i];
             let run = Run {
