@@ -27,7 +27,3 @@ chapters! {
     "../docs/troubleshooting.md" troubleshooting
     "../docs/trust.md" trust
 }
-
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

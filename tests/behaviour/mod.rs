@@ -20,6 +20,7 @@ mod names;
 pub mod nodes;
 mod plans;
 mod prepared;
+mod readme;
 mod recounting;
 mod refusing;
 mod retry;
