@@ -1,9 +1,11 @@
 //! Slotted, transactional counters for Diesel models.
 //!
-//! When many transactions count the same thing, they wait for one row lock. This crate stores
-//! a counter as several rows, each for an entity, a day and a *slot*. A transaction adds to one of
-//! them, and a read sums them. The count is part of the caller's transaction: it commits and rolls
-//! back with the other rows of that transaction.
+//! Transactions that add to one row wait for each other. This crate stores a counter as several rows,
+//! each for an entity, a day and a *slot*. Each database connection adds to its own slot, and a read
+//! sums the rows. The count is part of the caller's transaction: it commits and rolls back with the
+//! other rows of that transaction.
+//!
+//! The [`guide`] begins with [Getting started](guide::start).
 //!
 //! ```
 //! # include!("../docs/doctest_setup.rs");
@@ -26,71 +28,25 @@
 //! # }
 //! ```
 //!
-//! # A counter is a Diesel column
+//! # Where things are
 //!
-//! A [counter table](CounterTable) is an ordinary Diesel table whose primary key is
-//! `(entity, day, slot)`. Each of its other `BigInt` columns is a counter. Its `table!` is what
-//! `diesel print-schema` prints, and [`counter_table!`] declares it. The repository has a reference
-//! migration for each database, in `migrations/`.
-//!
-//! # Writing
-//!
-//! [Derive](derive@HasCounters) [`HasCounters`](trait@HasCounters) on a model. It then has methods such
-//! as `incr_counter` and `counter_value`. Without a model, use the functions of the [`dsl`] module, such
-//! as [`increment`]: `increment(views).of(id)`. All of them run Diesel statements, so connection pools
-//! and instrumentation work as usual. `debug_query` prints those that are one statement.
-//!
-//! On PostgreSQL, one statement can write a row and count it, without a transaction: see [`CountingDsl`].
-//! A [`CounterBuffer`] counts in memory and writes every second, for page views and downloads.
-//!
-//! # Reading
-//!
-//! | to read | use |
-//! | --- | --- |
-//! | the counters of one model | [`counter_value`](HasCounters::counter_value), [`counter_value_between`](HasCounters::counter_value_between) |
-//! | the counters of all models on a page | [`counter_values`](HasCounters::counter_values), one query for up to 1,000 |
-//! | a total in any query of the parent table | [`total`] |
-//! | counts by day, week, month or year | [`daily_counts`](HasCounters::daily_counts), [`counter_series`](dsl::counter_series()) |
-//! | the entities with the greatest totals | [`ranking`] |
-//!
-//! To sort or filter a large table by a count, [`materialize`](HasCounters::materialize) it into a column.
-//!
-//! # Correcting counts, and keeping tables small
+//! All of them run Diesel statements, so connection pools and instrumentation work as usual.
 //!
 //! | to | use |
 //! | --- | --- |
-//! | set a counter to a value, or import counts | [`set_counter`](dsl::set_counter()) |
-//! | correct counters from the rows that they count, or report drift | [`recount`](dsl::recount()) |
-//! | remove counters | [`delete_counters`](dsl::delete_counters()) |
-//! | merge the slots of each past day into one row | [`compact`] |
-//! | merge old days into months or years, or into one row without a day | [`fold`] |
-//!
-//! Other transactions can count at the same time. A [`Compactor`] is a background thread that merges; the
-//! command `diesel-counters` merges too, reports contention, and corrects the counters of triggers.
-//!
-//! # Transactions
-//!
-//! The caller owns the transaction. Counting or reading one entity is one statement, in the current
-//! transaction or savepoint. A correction runs several statements in a transaction, or in a savepoint if
-//! a transaction is open already. A merge runs many short transactions of its own, and fails if a
-//! transaction is open.
-//!
-//! [`retry()`] runs a transaction again if it conflicts with others. [`counting_transaction`] gathers
-//! the increments of a transaction, and writes them at its end in one order.
-//!
-//! On SQLite, use [`immediate_transaction`](diesel::SqliteConnection::immediate_transaction) for a
-//! transaction that counts. Otherwise a transaction that reads before it writes fails at once with
-//! "database is locked" if another connection has written in between.
-//!
-//! # Slots, days, range
-//!
-//! Each database connection counts in its own [`Slot`], so that transactions that are open at the same
-//! time write different rows. This requires twice as many slots as there are connections that count;
-//! [`DEFAULT_SLOTS`] is 32. On MySQL and MariaDB, add [`ClaimSlots`] to the pool, or run [`claim_slot`]
-//! on each new connection.
-//!
-//! A count is stored under a day: today in UTC, unless the table or the statement sets another one. A
-//! table can also count by week, month or year, or in total; see [`Period`].
+//! | declare a [counter table](CounterTable), and a model that has counters | [`counter_table!`], [`derive(HasCounters)`](derive@HasCounters) |
+//! | count | [`incr_counter`](HasCounters::incr_counter), [`increment`] |
+//! | count in memory, for page views and downloads | [`CounterBuffer`] |
+//! | write a row and count it in one statement, on PostgreSQL | [`CountingDsl`] |
+//! | read counters | [`counter_value`](HasCounters::counter_value), [`counter_values`](HasCounters::counter_values) of a page |
+//! | read a total in any query of the parent table | [`total`] |
+//! | read counts by day, week, month or year | [`counter_series`](dsl::counter_series()) |
+//! | find the entities with the greatest totals | [`ranking`] |
+//! | sort a large table by a count | [`materialize`](HasCounters::materialize) |
+//! | correct, import or remove counts | [`set_counter`](dsl::set_counter()), [`recount`](dsl::recount()), [`delete_counters`](dsl::delete_counters()) |
+//! | merge old rows | [`compact`], [`fold`], a [`Compactor`] thread |
+//! | retry transactions, or write their counts in one order | [`retry()`], [`counting_transaction`] |
+//! | choose slots | [`Slot`], [`claim_slot`], [`ClaimSlots`] |
 //!
 //! A count is an `i64`. A write or a read that would leave this range fails with an
 //! [overflow](is_overflow()). A count never wraps, saturates or becomes a floating point number.
@@ -115,7 +71,6 @@
 //!
 //! [`CountingDsl`]: prelude::CountingDsl
 //! [`increment`]: dsl::increment()
-//! [`counter_value`]: dsl::counter_value()
 //! [`total`]: dsl::total()
 //! [`ranking`]: dsl::ranking()
 //! [`compact`]: dsl::compact()

@@ -23,11 +23,10 @@ pub enum Slot {
     /// matter on which thread or task a transaction runs, because the server chooses the slot when
     /// it runs the statement; see [`claim_slot`](crate::dsl::claim_slot()).
     ///
-    /// Use twice as many slots as the database has connections that count, which are the size of
-    /// the pool times the number of processes: while a pool renews its connections, or a deployment
-    /// replaces processes, old and new connections exist at the same time. If there are more
-    /// connections than slots, some share a slot: counts stay exact, but transactions can wait for
-    /// each other or deadlock.
+    /// If there are more connections than slots, some share a slot: counts stay exact, but
+    /// transactions can wait for each other or deadlock. See [how many slots] a counter requires.
+    ///
+    /// [how many slots]: crate::guide::operations#how-many-slots
     #[default]
     Connection,
     /// A random slot for each statement.

@@ -55,7 +55,6 @@ use crate::sql::transaction::Conflict;
 /// Counter rows are thus locked only until the COMMIT that follows, and always in the same order:
 /// transactions that count only in this way do not deadlock on counters, even if they share a slot.
 /// (On MySQL and MariaDB, they can if a transaction that has inserted a row rolls back.)
-/// `docs/transactions.md` has more.
 ///
 /// If `work` fails, nothing is written. What `work` reads does not include what it has counted. If
 /// a transaction is open already, it runs in a savepoint, and its increments are the last

@@ -139,27 +139,11 @@ const CALLS: u8 = 64;
 const A_SECOND: Duration = Duration::from_secs(1);
 
 impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
-    /// Begins to build a buffer. `connect` returns a connection for each write:
-    /// `move || pool.get()`, or `move || PgConnection::establish(&url)`. Its type is `Conn`:
+    /// Begins to build a buffer. `connect` returns a connection for each write, of the type `Conn`:
     ///
-    /// ```
-    /// # use diesel::prelude::*;
-    /// # use diesel::r2d2::{ConnectionManager, PooledConnection};
-    /// # use diesel_counters::CounterBuffer;
-    /// struct App {
-    ///     buffer: CounterBuffer<SqliteConnection>,
-    ///     pooled: CounterBuffer<PooledConnection<ConnectionManager<SqliteConnection>>>,
-    /// }
-    ///
-    /// # fn app(pool: diesel::r2d2::Pool<ConnectionManager<SqliteConnection>>) -> std::io::Result<App> {
-    /// # Ok(
-    /// App {
-    ///     buffer: CounterBuffer::of(|| SqliteConnection::establish("app.sqlite")).start()?,
-    ///     pooled: CounterBuffer::of(move || pool.get()).start()?,
-    /// }
-    /// # )
-    /// # }
-    /// ```
+    /// - `move || pool.get()` makes a `CounterBuffer<PooledConnection<ConnectionManager<PgConnection>>>`.
+    ///   [The guide](crate::guide::counting#a-buffer) has one in the struct of a program.
+    /// - `move || PgConnection::establish(&url)` makes a `CounterBuffer<PgConnection>`.
     pub fn of<E: Into<Box<dyn StdError + Send + Sync>>>(
         connect: impl Fn() -> Result<Conn, E> + Send + Sync + 'static,
     ) -> CounterBufferBuilder<Conn> {

@@ -57,7 +57,7 @@ use crate::typed::table::{CounterTable, EntityOf};
 /// # Errors
 ///
 /// The query fails with an [overflow](crate::is_overflow()) if the total of any entity is out of
-/// the range of an `i64`. `docs/reading.md` has a query that finds this entity.
+/// the range of an `i64`. [A query](crate::guide::reading#a-total-beyond-an-i64) finds this entity.
 pub fn ranking<C>(_counter: C) -> Ranking<C>
 where
     C: Counters<Value = i64, Table: CounterTable<KeyType: HasColumns<1>>>,

@@ -50,7 +50,7 @@ use crate::typed::key::{BindKey, KeyTypes};
 /// It reads one row for each slot and day that the entity was counted in. If a counter is read with
 /// every page and has been counted by day for years, merge its slots with
 /// [`compact`](crate::dsl::compact()), count by a longer period, or
-/// [materialize](crate::HasCounters::materialize) it. `docs/performance.md` has measurements.
+/// [materialize](crate::HasCounters::materialize) it.
 ///
 /// # Errors
 ///

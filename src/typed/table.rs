@@ -45,9 +45,8 @@ use crate::typed::primary_key::CounterKey;
 ///   key: with `parent = crates::id`, the count of a crate is that of all its versions. Write
 ///   `parent` once for each parent table. A [`total`](crate::dsl::total()) and
 ///   [`materialize`](crate::HasCounters::materialize) require it.
-/// - `slots = 32`: the number of slots, from 1 to 32,767. Defaults to [`DEFAULT_SLOTS`], 32. Use at
-///   least as many as there are database connections that count: the size of the pool times the
-///   number of processes (see [`Slot`](crate::Slot)).
+/// - `slots = 32`: the number of slots, from 1 to 32,767. Defaults to [`DEFAULT_SLOTS`], 32. See
+///   [how many slots](crate::guide::operations#how-many-slots) a counter requires.
 /// - `period = Day`, `Week`, `Month`, `Year` or `Total`: the [`Period`] that counts are stored by.
 ///   Defaults to `Day`.
 /// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that returns the day to count on.
