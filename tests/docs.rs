@@ -1,0 +1,71 @@
+//! The links of the chapters.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+/// `docs/links.md` says where a label leads on docs.rs, and the end of a chapter where it leads in the
+/// repository.
+#[test]
+fn each_link_of_a_chapter_leads_somewhere() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let read = |file: &str| fs::read_to_string(docs.join(file)).unwrap();
+    let links = read("links.md");
+    let on_docs_rs = definitions(&links);
+    let modules = read("../src/guide.rs");
+    let files = modules.split("\"../docs/").skip(1);
+    let files = files.map(|rest| rest.split('"').next().unwrap());
+    for chapter in files.filter(|file| *file != "links.md") {
+        let text = read(chapter);
+        for target in text.split("](").skip(1) {
+            let is_on_docs_rs = target.starts_with("http") || target.starts_with('#');
+            assert!(is_on_docs_rs, "{chapter}: needs a label: {target:.50}");
+        }
+        for (label, here) in definitions(&text) {
+            let link = format!("{chapter}: [{label}]");
+            let there = on_docs_rs
+                .get(label)
+                .unwrap_or_else(|| panic!("{link} is not in links.md"));
+            if let Some(there) = there.strip_prefix("crate::guide::") {
+                let (module, rest) = there.split_at(there.find('#').unwrap_or(there.len()));
+                assert_eq!(
+                    here,
+                    format!("{}.md{rest}", module.replace('_', "-")),
+                    "{link}"
+                );
+            }
+            assert!(
+                text.matches(&format!("[{label}]")).count() > 1,
+                "{link} is not used"
+            );
+            if here.starts_with("http") {
+                continue;
+            }
+            let (file, heading) = here.split_once('#').unwrap_or((here, ""));
+            assert!(docs.join(file).exists(), "{link}: there is no {here}");
+            assert!(
+                heading.is_empty() || headings(&read(file)).any(|of| of == heading),
+                "{link}: {here}"
+            );
+        }
+    }
+}
+
+/// `[label]: target`
+fn definitions(text: &str) -> HashMap<&str, &str> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix('['));
+    lines.filter_map(|line| line.split_once("]: ")).collect()
+}
+
+/// As they stand in the address of a page.
+fn headings(page: &str) -> impl Iterator<Item = String> {
+    let lines = page.lines().filter(|line| line.starts_with('#'));
+    lines
+        .filter_map(|line| line.split_once("# "))
+        .map(|(_, heading)| {
+            let kept = heading
+                .chars()
+                .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+            kept.collect::<String>().to_lowercase().replace(' ', "-")
+        })
+}
