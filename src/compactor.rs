@@ -72,17 +72,17 @@ pub struct CompactorBuilder<Conn> {
 
 impl<Conn> fmt::Debug for CompactorBuilder<Conn> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tables = self.tasks.iter().map(|task| &task.table);
-        f.debug_list().entries(tables).finish()
+        let work = self.tasks.iter().map(|task| &task.work);
+        f.debug_list().entries(work).finish()
     }
 }
 
-/// A run of a [`Compactor`] on one table. Its `Display` is for a log.
+/// A run of a [`Compactor`] on one table. Its `Display` is a line for a log.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Run {
-    /// The table's name; of a copy, the names of its columns too.
-    pub table: String,
+    /// The work, such as `compact article_counters` or `fold article_counters into month`.
+    pub work: String,
     /// What was done, or the error.
     pub result: Result<Done, BackgroundError>,
 }
@@ -99,7 +99,7 @@ pub enum Done {
 
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.table)?;
+        write!(f, "{}: ", self.work)?;
         match &self.result {
             Ok(Done::Compacted(done)) => done.fmt(f),
             Ok(Done::Materialized(written)) => write!(f, "{written} rows written"),
@@ -109,11 +109,11 @@ impl fmt::Display for Run {
 }
 
 struct Task<Conn> {
-    table: String,
-    run: Box<Work<Conn>>,
+    work: String,
+    run: Box<RunTask<Conn>>,
 }
 
-type Work<Conn> = dyn FnMut(&mut Conn, &Stop) -> QueryResult<Done> + Send;
+type RunTask<Conn> = dyn FnMut(&mut Conn, &Stop) -> QueryResult<Done> + Send;
 
 /// The time from a failure to the next run.
 const RETRY: Duration = Duration::from_secs(10 * 60);
@@ -175,8 +175,7 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
         Types: KeyTypes,
         K: OwnedKey<Types, Conn::Backend> + 'static,
     {
-        let table = merge().shape.label.to_owned();
-        self.task(table, move |conn, stop| {
+        self.task(merge().work(), move |conn, stop| {
             let merged = merge().stop_when(|| stop.is_now()).execute(conn)?;
             Ok(Done::Compacted(merged))
         })
@@ -192,18 +191,18 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
         Types: KeyTypes,
         K: OwnedKey<Types, Conn::Backend> + 'static,
     {
-        self.task(copy().name(), move |conn, stop| {
+        self.task(copy().work(), move |conn, stop| {
             let written = copy().stop_when(|| stop.is_now()).execute(conn)?;
             Ok(Done::Materialized(written))
         })
     }
 
-    fn task<W>(mut self, table: String, run: W) -> Self
+    fn task<R>(mut self, work: String, run: R) -> Self
     where
-        W: FnMut(&mut Conn, &Stop) -> QueryResult<Done> + Send + 'static,
+        R: FnMut(&mut Conn, &Stop) -> QueryResult<Done> + Send + 'static,
     {
         let run = Box::new(run);
-        self.tasks.push(Task { table, run });
+        self.tasks.push(Task { work, run });
         self
     }
 
@@ -234,7 +233,7 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
                     (task.run)(&mut conn, stop).map_err(BackgroundError::Database)
                 };
                 let run = Run {
-                    table: task.table.clone(),
+                    work: task.work.clone(),
                     result: caught(run).and_then(|result| result),
                 };
                 failed |= run.result.is_err();

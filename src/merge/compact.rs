@@ -148,7 +148,7 @@ where
 /// `K`; made by [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()).
 #[must_use = "rows are not merged until this is executed"]
 pub struct Compact<'p, Types, K> {
-    pub(crate) shape: &'p Shape<'p>,
+    pub(super) shape: &'p Shape<'p>,
     pub(super) into: Period,
     pub(super) day: NaiveDate,
     pub(super) partition: Partition,
@@ -239,6 +239,15 @@ impl<'p, Types, K> Compact<'p, Types, K> {
             on_progress: Box::new(|_| ()),
             is_stopped: Box::new(|| false),
             of: PhantomData,
+        }
+    }
+
+    /// The name of this work in a log.
+    pub(crate) fn work(&self) -> String {
+        let (table, into) = (self.shape.label, format!("{:?}", self.into).to_lowercase());
+        match self.into {
+            Period::Day => format!("compact {table}"),
+            _ => format!("fold {table} into {into}"),
         }
     }
 

@@ -87,10 +87,10 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
         self
     }
 
-    pub(crate) fn name(&self) -> String {
-        let columns = self.columns.iter().map(|name| name.0);
-        let columns = Vec::from_iter(columns).join(", ");
-        format!("{} into {columns}", self.shape.label)
+    /// The name of this work in a log.
+    pub(crate) fn work(&self) -> String {
+        let columns = Vec::from_iter(self.columns.iter().map(|name| name.0)).join(", ");
+        format!("materialize {} into {columns}", self.shape.label)
     }
 
     /// Sets how many rows are written in one statement: from 1 to 1,000. Defaults to 1,000. A number

@@ -32,7 +32,7 @@ fn compactor(database: &TestDatabase) -> CompactorBuilder<Conn> {
     flaky(database, &Arc::default())
 }
 
-/// What a run did to a table: how many rows it merged, where it had a connection.
+/// The work of a run, and how many rows it merged, if it had a connection.
 type Said = (String, Option<u64>);
 type Runs = Receiver<Result<Said, String>>;
 
@@ -50,7 +50,7 @@ fn start(builder: CompactorBuilder<Conn>) -> (Compactor, Runs) {
                 _ => Ok(None),
             };
             // Nobody listens when the test is over.
-            let _ = said.send(merged.map(|merged| (run.table.clone(), merged)));
+            let _ = said.send(merged.map(|merged| (run.work.clone(), merged)));
         })
         .start()
         .unwrap();
@@ -83,8 +83,8 @@ fn it_merges_what_there_is_each_time() {
     let (_compactor, runs) = start(compactor(&database));
     for slot in 1..=3 {
         insert_row(1, day(2026, 3, 1), slot, (1, 0, 0), &mut conn);
-        let merged = wait_for(&runs, |(table, merged)| {
-            table == "article_counters" && merged.is_some_and(|rows| rows > 0)
+        let merged = wait_for(&runs, |(work, merged)| {
+            work == "compact article_counters" && merged.is_some_and(|rows| rows > 0)
         });
         assert_eq!(merged.1, Some(1));
     }
@@ -105,8 +105,8 @@ fn it_merges_what_there_is_each_time() {
             .execute(conn)
     })
     .unwrap();
-    let folded = wait_for(&runs, |(table, folded)| {
-        table == "site_counters" && folded.is_some_and(|rows| rows > 0)
+    let folded = wait_for(&runs, |(work, folded)| {
+        work == "fold site_counters into total" && folded.is_some_and(|rows| rows > 0)
     });
     assert_eq!(folded.1, Some(3));
     let undated = site_counters::table.select((site_counters::day, site_counters::hits));
@@ -140,15 +140,20 @@ fn it_copies_the_last_days_and_folds_in_steps() {
     });
     compactor.stop();
     assert!(is_done);
-    let copied = "article_counters into total_views: 1 rows written";
-    assert!(runs.iter().any(|run| run == copied));
+    let copied = "materialize article_counters into total_views: 1 rows written";
+    let runs: Vec<_> = runs.iter().collect();
+    assert!(runs.iter().any(|run| run == copied), "{runs:?}");
+    for period in ["month", "year"] {
+        let folded = format!("fold article_counters into {period}: ");
+        assert!(runs.iter().any(|run| run.starts_with(&folded)), "{runs:?}");
+    }
 }
 
 #[test]
 fn what_it_will_do_can_be_shown() {
     let builder = compactor(&TestDatabase::create()).compact(article_counters::table);
     let shown = format!("{builder:?}");
-    assert!(shown.contains("article_counters"), "{shown}");
+    assert!(shown.contains("compact article_counters"), "{shown}");
 }
 
 #[test]
@@ -214,7 +219,7 @@ fn its_own_merges_may_be_told_to_stop_too() {
     let builder = builder.on_run(move |run| said.send(run.to_string()).unwrap());
     let _compactor = builder.start().unwrap();
     let said = runs.recv_timeout(PATIENCE).unwrap();
-    let merged_none = "article_counters: 0 rows merged";
+    let merged_none = "compact article_counters: 0 rows merged";
     assert!(said.starts_with(merged_none), "{said}");
     assert_eq!(rows(article, conn).len(), 3);
 }
@@ -261,7 +266,7 @@ fn a_panic_of_the_application_ends_no_compactor() {
         })
         .start()
         .unwrap();
-    let panicked = "article_counters: panicked: as the test wants";
+    let panicked = "compact article_counters: panicked: as the test wants";
     assert_eq!(runs.recv_timeout(PATIENCE).as_deref(), Ok(panicked));
     assert!(wait_until(|| rows(article, conn).len() == 1));
     compactor.stop();
