@@ -20,7 +20,7 @@ const INCREMENTS: i64 = 50;
 /// The entities that have rows already, for each thread.
 const ENTITIES: i64 = 10_000;
 
-/// The indexes of docs/scaling.md, and a B-tree of the day.
+/// The indexes of docs/operations.md, and a B-tree of the day.
 fn indexes(engine: Engine) -> &'static [(&'static str, &'static str)] {
     match engine {
         Engine::Postgres => &[
