@@ -182,11 +182,10 @@ impl fmt::Display for Compacted {
             return f.write_str("nothing was merged, because another run is merging this table");
         }
         write!(f, "{} rows merged, {} left", self.merged, self.left)?;
-        if self.longest_transaction.is_zero() {
-            return Ok(());
+        match self.longest_transaction {
+            Duration::ZERO => Ok(()),
+            longest => write!(f, "; the longest transaction took {longest:.1?}"),
         }
-        let longest = self.longest_transaction;
-        write!(f, "; the longest transaction took {longest:.1?}")
     }
 }
 
@@ -242,7 +241,6 @@ impl<'p, Types, K> Compact<'p, Types, K> {
         }
     }
 
-    /// The name of this work in a log.
     pub(crate) fn work(&self) -> String {
         let (table, into) = (self.shape.label, format!("{:?}", self.into).to_lowercase());
         match self.into {

@@ -87,7 +87,6 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
         self
     }
 
-    /// The name of this work in a log.
     pub(crate) fn work(&self) -> String {
         let columns = Vec::from_iter(self.columns.iter().map(|name| name.0)).join(", ");
         format!("materialize {} into {columns}", self.shape.label)
