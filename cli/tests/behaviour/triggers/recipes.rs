@@ -6,6 +6,7 @@ use std::process::Command;
 use std::thread;
 
 use diesel::dsl::sql as sql_literal;
+use diesel::result::Error::DatabaseError;
 use diesel::sql_types::Text;
 use diesel::{RunQueryDsl, sql_query};
 
@@ -20,12 +21,14 @@ const GENERATE: &str = "diesel-counters generate trigger --file counters.toml > 
 #[test]
 fn each_recipe_holds() {
     let (tables, recipes) = RECIPES.split_once("\n## ").unwrap();
-    let holds = |recipe| {
+    let holds = |recipe: &str| {
         let database = TestDatabase::create();
         run(tables, &database);
         run(recipe, &database);
-        database.assert_agrees();
-        database.command("check").works();
+        if recipe.contains("[[trigger]]") {
+            database.assert_agrees();
+            database.command("check").works();
+        }
     };
     thread::scope(|scope| {
         for recipe in recipes.split("\n## ") {
@@ -70,7 +73,8 @@ fn run(section: &str, database: &TestDatabase) {
     }
 }
 
-/// Runs the statements. A comment after one has the values of a query, or the number of rows.
+/// Runs the statements. A comment after one has the values of a query, the number of rows, or the kind of the
+/// error.
 fn run_sql(sql: &str, conn: &mut Conn) {
     let sql = sql.replace("AS BIGINT", &format!("AS {}", integer()));
     let text = if BACKEND == "mysql" { "CHAR" } else { "TEXT" };
@@ -83,7 +87,10 @@ fn run_sql(sql: &str, conn: &mut Conn) {
             continue;
         }
         let returned = match statement.strip_prefix("SELECT ") {
-            None => sql_query(statement).execute(conn).unwrap().to_string(),
+            None => match sql_query(statement).execute(conn) {
+                Err(DatabaseError(kind, _)) => format!("{kind:?}"),
+                rows => rows.unwrap().to_string(),
+            },
             Some(query) => {
                 let query = query.replacen(" FROM", &format!(" AS {text}) FROM"), 1);
                 let query = sql_literal::<Text>(&format!("SELECT CAST({query}"));
