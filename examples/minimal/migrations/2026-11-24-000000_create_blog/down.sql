@@ -1,0 +1,3 @@
+DROP TABLE article_counters;
+DROP TABLE comments;
+DROP TABLE articles;

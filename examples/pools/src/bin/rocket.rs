@@ -1,0 +1,84 @@
+//! Rocket with rocket_sync_db_pools, on PostgreSQL:
+//! `DATABASE_URL=postgres://… cargo run -p pools --features postgres --bin rocket`.
+
+use std::env;
+use std::error::Error;
+use std::sync::Arc;
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel_counters::dsl::total;
+use diesel_counters::prelude::*;
+use diesel_counters::{Compactor, CounterBuffer};
+use pools::schema::article_counters::views;
+use pools::schema::{article_counters, articles, comments};
+use rocket::response::Debug;
+use rocket::tokio::task::spawn_blocking;
+use rocket::{Config, State, get, post, routes, warn};
+use rocket_sync_db_pools::database;
+
+#[database("blog")]
+struct Db(PgConnection);
+
+type Views = Arc<CounterBuffer<PgConnection>>;
+
+type Result<T, E = Debug<diesel::result::Error>> = std::result::Result<T, E>;
+
+/// The comment and its count commit together, or neither does.
+#[post("/articles/<id>/comments", data = "<body>")]
+async fn comment(db: Db, id: i64, body: String) -> Result<()> {
+    let counted = db.run(move |conn| {
+        conn.transaction(|conn| {
+            diesel::insert_into(comments::table)
+                .values((comments::article_id.eq(id), comments::body.eq(body)))
+                .execute(conn)?;
+            increment(article_counters::comments).of(id).execute(conn)?;
+            QueryResult::Ok(())
+        })
+    });
+    Ok(counted.await?)
+}
+
+/// Counts a view in memory. The buffer writes it within a second.
+#[get("/articles/<id>")]
+async fn article(db: Db, buffer: &State<Views>, id: i64) -> Result<Option<String>> {
+    let pending = buffer.pending_of(views, &id);
+    let article = db.run(move |conn| {
+        articles::table
+            .find(id)
+            .select((articles::title, total(views)))
+            .first::<(String, i64)>(conn)
+            .optional()
+    });
+    let Some((title, written)) = article.await? else {
+        return Ok(None);
+    };
+    if let Err(error) = buffer.count(increment(views).of(id)) {
+        warn!("a view was not counted: {error}");
+    }
+    Ok(Some(format!("{title}: {} views", written + pending + 1)))
+}
+
+#[rocket::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let url = env::var("DATABASE_URL")?;
+    // The pool is Rocket's own. The buffer and the compactor connect when they write.
+    let config = Config::figment().merge(("databases.blog.url", &url));
+    let connect = move || PgConnection::establish(&url);
+    connect()?.batch_execute(include_str!("../postgres.sql"))?;
+    let compactor = Compactor::of(connect.clone())
+        .compact(article_counters::table)
+        .start()?;
+    let buffer: Views = Arc::new(CounterBuffer::of(connect).start()?);
+
+    // Until SIGTERM or Ctrl-C, and until the last request has ended.
+    rocket::custom(config)
+        .attach(Db::fairing())
+        .manage(Arc::clone(&buffer))
+        .mount("/", routes![comment, article])
+        .launch()
+        .await?;
+    // Then the buffer.
+    spawn_blocking(move || (compactor.stop(), buffer.stop())).await?;
+    Ok(())
+}
