@@ -1,0 +1,52 @@
+//! Compares the comments a second of two programs, with 16 clients, in turns of two seconds:
+//! `DATABASE_URL=… cargo run --release -p pools --bin load -- PROGRAM OTHER`.
+//!
+//! For the other one, build the same program with an `UPDATE` of one row in place of the counter:
+//!
+//! ```sh
+//! sed -i 's/increment(article_counters::comments).of(id)/diesel::update(articles::table.find(id)).set(articles::total_views.eq(articles::total_views + 1))/' examples/pools/src/bin/actix.rs
+//! ```
+#![allow(dead_code)]
+
+#[path = "../../tests/clients/mod.rs"]
+mod clients;
+
+use std::time::{Duration, Instant};
+use std::{env, thread};
+
+const TURNS: usize = 10;
+const TURN: Duration = Duration::from_secs(2);
+
+fn main() {
+    let url = env::var("DATABASE_URL").expect("DATABASE_URL is set");
+    let names: Vec<String> = env::args().skip(1).collect();
+    let programs = names.iter().map(|name| clients::Program::start(name, &url));
+    let programs: Vec<_> = programs.collect();
+    let mut ratios: Vec<f64> = (0..TURNS)
+        .map(|_| {
+            let rates = programs.iter().map(|program| rate(&program.address));
+            let rates: Vec<_> = rates.collect();
+            println!("{:.0} and {:.0} comments a second", rates[0], rates[1]);
+            rates[0] / rates[1]
+        })
+        .collect();
+    ratios.sort_by(f64::total_cmp);
+    let [low, median, high] = [0, TURNS / 2, TURNS - 1].map(|place| ratios[place]);
+    println!("ratio: {median:.2} ({low:.2} to {high:.2})");
+}
+
+fn rate(address: &str) -> f64 {
+    let begun = Instant::now();
+    let client = || {
+        let comments = std::iter::repeat_with(|| clients::comment(address).expect("it answers"));
+        comments.take_while(|()| begun.elapsed() < TURN).count()
+    };
+    let comments: usize = thread::scope(|scope| {
+        let clients: Vec<_> = (0..16).map(|_| scope.spawn(client)).collect();
+        clients
+            .into_iter()
+            .map(|client| client.join().unwrap())
+            .sum()
+    });
+    comments as f64 / begun.elapsed().as_secs_f64()
+}

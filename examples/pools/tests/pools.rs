@@ -1,0 +1,61 @@
+//! Each program counts exactly what it has acknowledged. The servers are those of `POSTGRES_URL` and
+//! `MYSQL_URL`.
+#![cfg(unix)]
+
+mod clients;
+
+use std::{env, fs, process};
+
+use clients::Counts;
+use diesel::prelude::*;
+use diesel_counters::prelude::*;
+use pools::schema::{article_counters, comments};
+
+/// Compares what the clients were told with what is stored.
+macro_rules! check {
+    ($program:literal, $url:expr, $Connection:ty) => {{
+        let told = clients::ask(env!(concat!("CARGO_BIN_EXE_", $program)), $url);
+        let conn = &mut <$Connection>::establish($url).unwrap();
+        let counters = (article_counters::comments, article_counters::views);
+        let counted = counter_value(counters).of(1_i64).get_result(conn);
+        let (comments, views) = counted.unwrap();
+        assert_eq!(Counts { comments, views }, told);
+        assert_eq!(comments::table.count().get_result(conn), Ok(comments));
+    }};
+}
+
+#[test]
+fn actix() {
+    let file = format!("{}/pools_{}", env!("CARGO_TARGET_TMPDIR"), process::id());
+    check!("actix", &file, SqliteConnection);
+    fs::remove_file(file).unwrap();
+}
+
+/// In a database of its own.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+macro_rules! check_on_server {
+    ($program:literal, $server:literal, $Connection:ty) => {{
+        let server = env::var($server).expect(concat!("set ", $server, ", or run scripts/test"));
+        let run = |sql: &str| {
+            let mut conn = <$Connection>::establish(&server).unwrap();
+            diesel::connection::SimpleConnection::batch_execute(&mut conn, sql).unwrap();
+        };
+        let name = format!("pools_test_{}", process::id());
+        run(&format!("CREATE DATABASE {name}"));
+        let (address, _) = server.rsplit_once('/').unwrap();
+        check!($program, &format!("{address}/{name}"), $Connection);
+        run(&format!("DROP DATABASE {name}"));
+    }};
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn rocket() {
+    check_on_server!("rocket", "POSTGRES_URL", PgConnection);
+}
+
+#[cfg(feature = "mysql")]
+#[test]
+fn axum() {
+    check_on_server!("axum", "MYSQL_URL", MysqlConnection);
+}
