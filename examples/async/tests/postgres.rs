@@ -108,6 +108,41 @@ mod compactor {
     }
 }
 
+mod buffer {
+    use app::schema::article_counters::views;
+    use diesel_async::pooled_connection::AsyncDieselConnectionManager;
+    use diesel_async::pooled_connection::bb8::{Pool, PooledConnection};
+    use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+    use diesel_counters::CounterBuffer;
+    use diesel_counters::prelude::*;
+    use tokio::runtime::Handle;
+
+    use super::{AsyncConnectionWrapper, CREATE_TABLES, Conn, server};
+
+    #[tokio::test]
+    async fn it_has_a_connection_of_a_bb8_pool() {
+        let manager = AsyncDieselConnectionManager::<Conn>::new(server());
+        let pool = Pool::builder().max_size(1).build(manager).await.unwrap();
+        let create_tables = pool.get().await.unwrap().batch_execute(CREATE_TABLES).await;
+        assert_eq!(create_tables, Ok(()));
+
+        let connect = {
+            let (pool, runtime) = (pool.clone(), Handle::current());
+            move || {
+                let conn = runtime.block_on(pool.get_owned());
+                conn.map(AsyncConnectionWrapper::from)
+            }
+        };
+        type Pooled = AsyncConnectionWrapper<PooledConnection<'static, Conn>>;
+        let buffer: CounterBuffer<Pooled> = CounterBuffer::of(connect).start().unwrap();
+        buffer.count(increment(views).of(1_i64)).unwrap();
+        let stopped = tokio::task::spawn_blocking(move || buffer.stop()).await;
+        let conn = &mut pool.get().await.unwrap();
+        let counted = counter_value(views).of(1_i64).get_result(conn).await;
+        assert_eq!(counted, Ok(1_i64), "{}", stopped.unwrap());
+    }
+}
+
 mod counting {
     use app::schema::{article_counters, comments};
     use diesel::prelude::*;
