@@ -1,19 +1,18 @@
-//! Views, likes and comments of articles, in the file `minimal.sqlite`:
-//!
-//!     cargo run -p minimal
-//!     curl localhost:3000                            # the most read articles
-//!     curl localhost:3000/articles/1                 # counts a view
-//!     curl -X POST localhost:3000/articles/1/likes
-//!     curl -d 'Nice!' localhost:3000/articles/1/comments
+//! Views, likes and comments of articles, in the file `minimal.sqlite`.
+//
+//     cargo run -p minimal
+//     curl localhost:3000                            # the most read articles
+//     curl localhost:3000/articles/1                 # counts a view
+//     curl -X POST localhost:3000/articles/1/likes
+//     curl -d 'Nice!' localhost:3000/articles/1/comments
 use std::{env, error::Error, fmt::Display, sync::Arc};
 
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use axum::{Json, Router, http::StatusCode};
-use diesel::connection::SimpleConnection;
-use diesel::prelude::*;
 use diesel::r2d2::{self, ConnectionManager, CustomizeConnection, Pool, PooledConnection};
 use diesel::result::Error::NotFound;
+use diesel::{connection::SimpleConnection, prelude::*};
 use diesel_counters::CounterBuffer;
 use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
