@@ -144,7 +144,7 @@ struct Settings;
 
 impl CustomizeConnection<SqliteConnection, r2d2::Error> for Settings {
     fn on_acquire(&self, conn: &mut SqliteConnection) -> Result<(), r2d2::Error> {
-        let settings = "busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON";
+        let settings = "busy_timeout = 30000; PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON";
         Ok(conn.batch_execute(&format!("PRAGMA {settings}"))?)
     }
 }
