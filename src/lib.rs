@@ -159,6 +159,7 @@ pub mod dsl {
     pub use crate::correct::recount::{Recount, recount};
     pub use crate::correct::set::{SetCounter, set_counter};
     pub use crate::correct::set_days::SetDays;
+    pub use crate::correct::stock::{Take, put_back, take};
     pub use crate::merge::compact::{CompactOf, Fold, compact, fold};
     pub use crate::merge::materialize::MaterializeOf;
     pub use crate::read::ranking::{Ranking, ranking};

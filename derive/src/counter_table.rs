@@ -9,7 +9,7 @@ use syn::{Error, Ident, LitInt, Path, Result, Token, braced, parenthesized, toke
 
 const FORMAT: &str = "help: the correct format looks like `counter_table!(article_counters)`, or with settings\n\
     `counter_table! { article_counters { parent = articles::id, slots = 32, period = Day, today = path::to::function, \
-    counted_by_database = (likes, comments) } }`";
+    counted_by_database = (likes, comments), stock = (remaining) } }`";
 
 /// A valid `counter_table!`.
 pub struct TableDeclaration {
@@ -22,6 +22,8 @@ pub struct TableDeclaration {
     today: Option<Path>,
     /// The modules' names of the columns that triggers count.
     counted_by_database: Vec<Path>,
+    /// Those that never go below 0.
+    stock: Vec<Path>,
 }
 
 struct ParentKey {
@@ -41,11 +43,20 @@ impl Parse for TableDeclaration {
             period: None,
             today: None,
             counted_by_database: Vec::new(),
+            stock: Vec::new(),
         };
         if input.peek(token::Brace) {
             let settings;
             braced!(settings in input);
             table.parse_settings(&settings)?;
+        }
+        if let Some(stock) = table.stock.first()
+            && table.period.as_ref().is_none_or(|period| period != "Total")
+        {
+            return Err(Error::new_spanned(
+                stock,
+                "`stock` requires `period = Total`",
+            ));
         }
         match input.is_empty() {
             true => Ok(table),
@@ -79,12 +90,16 @@ impl TableDeclaration {
                 let is_new = self.counted_by_database.is_empty();
                 self.counted_by_database = parse_paths(input)?;
                 is_new
+            } else if name == "stock" {
+                let is_new = self.stock.is_empty();
+                self.stock = parse_paths(input)?;
+                is_new
             } else {
                 return Err(Error::new(
                     name.span(),
                     format!(
-                        "unknown setting, expected `parent`, `slots`, `period`, `today` or \
-                         `counted_by_database`\n{FORMAT}"
+                        "unknown setting, expected `parent`, `slots`, `period`, `today`, \
+                         `counted_by_database` or `stock`\n{FORMAT}"
                     ),
                 ));
             };
@@ -118,7 +133,7 @@ impl TableDeclaration {
                 }
             }
         });
-        let counted = self.counted_by_database.iter().map(|counter| {
+        let name_of = |counter: &Path| {
             // If the column is not a counter, the error is at its name, and not at the whole path.
             let value = quote_spanned!(counter.span()=> __diesel_counters_column);
             quote! {
@@ -126,7 +141,9 @@ impl TableDeclaration {
                     #value => ::diesel_counters::__private::name_of(#value),
                 }
             }
-        });
+        };
+        let counted = self.counted_by_database.iter().map(name_of);
+        let stock = self.stock.iter().map(name_of);
         let parents = self.parents.iter().map(|parent| parent.expand(&table));
         let first = self.parents.first().map(|ParentKey { table_name, .. }| {
             quote! {
@@ -153,6 +170,7 @@ impl TableDeclaration {
                 #period
                 const COUNTED_BY_DATABASE: &'static [::diesel_counters::__private::Name<'static>] =
                     &[#(#counted),*];
+                const STOCK: &'static [::diesel_counters::__private::Name<'static>] = &[#(#stock),*];
                 #today
             }
             #first

@@ -6,6 +6,7 @@ pub(crate) mod recount;
 pub(crate) mod set;
 pub(crate) mod set_days;
 pub(crate) mod source;
+pub(crate) mod stock;
 
 use diesel::QueryResult;
 use diesel::connection::Connection;

@@ -8,12 +8,13 @@ use diesel::connection::LoadConnection;
 use diesel::query_dsl::methods::ExecuteDsl;
 
 use crate::add::increment::Increment;
+use crate::correct::stock::set_stock;
 use crate::correct::{lock_entities, where_rows};
 use crate::day::DayRange;
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction};
 use crate::sql::{CounterBackend, load, sql};
 use crate::typed::counters::{
-    Counters, KeyType, add, amounts, assert_program_counts, difference, is_zero,
+    Counters, KeyType, add, amounts, assert_program_sets, difference, has_stock, is_zero,
 };
 use crate::typed::key::{BindKey, KeyOf, WholeKey};
 use crate::typed::table::CounterTable;
@@ -50,7 +51,7 @@ use crate::typed::table::CounterTable;
 /// it). Increments do not wait, except on SQLite, and on MySQL and MariaDB if the caller has a
 /// transaction open: there it locks the entity's rows until the transaction ends.
 pub fn set_counter<C: Counters>(_counters: C) -> SetCounter<C> {
-    const { assert_program_counts::<C>() }
+    const { assert_program_sets::<C>() }
     SetCounter {
         increment: Increment::new(),
         days: DayRange::ALL,
@@ -113,6 +114,12 @@ impl<C: Counters, Id> SetCounter<C, Id> {
         Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
+        if has_stock::<C>() {
+            let mut before = self.value;
+            let value = &mut before.as_mut()[0];
+            *value = set_stock(&self.increment, *value, conn)?;
+            return Ok(C::value(before));
+        }
         let (shape, latest) = (C::Table::shape(), is_in_a_lasting_transaction(conn)?);
         transaction(conn, |conn| {
             let key = slice::from_ref(&self.increment.id.0);

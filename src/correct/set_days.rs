@@ -19,7 +19,7 @@ use crate::sql::transaction::{refuse_old_snapshots, transaction};
 use crate::sql::{
     Binds as _, CounterBackend, Dialect, NUMBER, Uncached, Values, list, load, row, sql, where_all,
 };
-use crate::typed::counters::{Counters, KeyType, difference, is_zero};
+use crate::typed::counters::{Counters, KeyType, assert_program_counts, difference, is_zero};
 use crate::typed::key::{BindKey, KeyOf, KeyTypes, WholeKey, columns_of};
 use crate::typed::table::CounterTable;
 
@@ -82,6 +82,7 @@ impl<C: Counters> SetCounter<C> {
     where
         K: KeyOf<KeyType<C>, N, Types: WholeKey<KeyType<C>>, Value: Ord>,
     {
+        const { assert_program_counts::<C>() }
         let counts = counts.into_iter().map(|(key, day, count)| {
             let day = C::Table::PERIOD.start(day);
             ((key.into_value(), Reverse(day)), C::amounts(count))

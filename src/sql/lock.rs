@@ -70,6 +70,14 @@ impl Dialect {
         }
     }
 
+    /// The end of a `SELECT`: it locks its rows.
+    pub(crate) fn lock_rows(self) -> &'static str {
+        match self {
+            Dialect::Sqlite => "",
+            _ => " FOR UPDATE",
+        }
+    }
+
     /// The end of a `SELECT`: it locks its rows, and skips rows that another transaction has locked.
     pub(crate) fn lock_free_rows(self) -> &'static str {
         match self {

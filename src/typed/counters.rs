@@ -175,9 +175,33 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// Fails to compile if the database counts one of the counters `C`. Every function that writes calls
-/// it itself, so that the compiler names the line of the caller.
+/// Returns whether one of the counters `C` is a stock.
+pub(crate) const fn has_stock<C: Counters>() -> bool {
+    share(C::NAMES, C::Table::STOCK)
+}
+
+/// Fails to compile if the counter `C` is not a stock.
+pub(crate) const fn assert_is_stock<C: Counters>() {
+    assert!(
+        has_stock::<C>(),
+        "this counter is not a stock: declare it with `stock = (…)` in the `counter_table!`"
+    );
+}
+
+/// Fails to compile if one of the counters `C` is a stock, and others are not, or the database counts one.
+pub(crate) const fn assert_program_sets<C: Counters>() {
+    if !has_stock::<C>() || C::NAMES.len() > 1 {
+        assert_program_counts::<C>();
+    }
+}
+
+/// Fails to compile if the database counts one of the counters `C`, or one is a stock. Every function that
+/// writes calls it itself, so that the compiler names the line of the caller.
 pub(crate) const fn assert_program_counts<C: Counters>() {
+    assert!(
+        !has_stock::<C>(),
+        "a counter of this statement is a stock: write `take`, `put_back`, or `set_counter` of it alone"
+    );
     assert!(
         !share(C::NAMES, C::Table::COUNTED_BY_DATABASE),
         "a counter of this statement is counted by the database: insert or delete the row that it \

@@ -55,6 +55,8 @@ use crate::typed::primary_key::CounterKey;
 ///   as of `diesel-counters generate trigger`. A program that increments or sets them does not
 ///   compile with `cargo build`, because each row would be counted twice. (`cargo check` does not
 ///   find it.)
+/// - `stock = (remaining)`: the counters that never go below 0, for [`take`](crate::dsl::take()). Requires
+///   `period = Total`, and a `CHECK (remaining >= 0)` of the column.
 pub use diesel_counters_derive::counter_table;
 
 /// A table that stores counters: its primary key is a key of up to five columns, the day and the
@@ -128,6 +130,10 @@ pub trait CounterTable:
     /// The counters that triggers of the database count.
     #[doc(hidden)]
     const COUNTED_BY_DATABASE: &'static [Name<'static>] = &[];
+
+    /// The counters that never go below 0.
+    #[doc(hidden)]
+    const STOCK: &'static [Name<'static>] = &[];
 
     /// The columns of the primary key.
     #[doc(hidden)]

@@ -28,6 +28,7 @@ mod setting;
 mod site;
 mod slots;
 mod sql;
+mod stock;
 mod totals;
 mod transactions;
 

@@ -1,0 +1,333 @@
+//! Stock: counters that never go below 0.
+
+use std::cell::Cell;
+use std::slice;
+
+use diesel::QueryResult;
+use diesel::connection::{Connection, LoadConnection};
+use diesel::result::Error;
+
+use crate::add::increment::Increment;
+use crate::correct::lock_entities;
+use crate::error::refuse;
+use crate::sql::transaction::transaction;
+use crate::sql::{
+    Binds, CounterBackend, Dialect, Sql, execute, load, load_number, row, rows, sql, where_all,
+};
+use crate::typed::counters::{Counters, KeyType, assert_is_stock};
+use crate::typed::entities::Entities;
+use crate::typed::key::{BindKey, KeyOf, WholeKey};
+use crate::typed::table::CounterTable;
+
+/// Takes units of an entity's stock, if enough are left: tickets, seats, a quota.
+///
+/// The entity is given with [`of`](Take::of), and the units with [`by`](Take::by), 1 by default.
+/// `execute` returns whether they were left. If not, nothing has changed. The units are taken in the
+/// current transaction: if it is rolled back, they are left again. [`put_back`] adds units, and
+/// [`set_counter`](crate::dsl::set_counter()) sets how many are left.
+///
+/// A stock is a counter that [`counter_table!`](crate::counter_table) declares with `stock`. Its column
+/// has a `CHECK` that it is not negative.
+///
+/// ```
+/// # use diesel::connection::SimpleConnection;
+/// use diesel::prelude::*;
+/// use diesel_counters::dsl::{put_back, set_counter, take};
+///
+/// diesel::table! {
+///     tickets (event_id, day, slot) { event_id -> BigInt, day -> Date, slot -> SmallInt, remaining -> BigInt, }
+/// }
+/// diesel_counters::counter_table!(tickets { period = Total, stock = (remaining) });
+/// use tickets::remaining;
+///
+/// # fn main() -> QueryResult<()> {
+/// # let conn = &mut SqliteConnection::establish(":memory:").unwrap();
+/// # conn.batch_execute(
+/// #     "CREATE TABLE tickets (event_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+/// #          remaining BIGINT NOT NULL DEFAULT 0 CHECK (remaining >= 0), PRIMARY KEY (event_id, day, slot))",
+/// # )?;
+/// set_counter(remaining).of(7_i64).to(5).execute(conn)?;
+///
+/// assert!(take(remaining).of(7_i64).by(4).execute(conn)?);
+/// assert!(!take(remaining).of(7_i64).by(2).execute(conn)?);
+/// put_back(remaining).of(7_i64).execute(conn)?;
+/// assert!(take(remaining).of(7_i64).by(2).execute(conn)?);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Concurrency
+///
+/// It takes the units from one row that no other transaction has locked, and waits for nobody. If no
+/// such row has enough, and the sum of all rows is enough, it locks all rows of the entity, which waits
+/// for transactions that have taken units of it, and spreads the rest over the slots. So it refuses
+/// only if too few are left, counting those that uncommitted transactions have taken as gone.
+pub fn take<C: Counters<Value = i64>>(_stock: C) -> Take<C> {
+    const { assert_is_stock::<C>() }
+    Take(Increment::new())
+}
+
+/// Adds units to an entity's stock: those that were not paid, or more of them. `by` is 1 or more.
+///
+/// It is an increment in the connection's slot: `put_back(remaining).of(event_id).by(2).execute(conn)`.
+pub fn put_back<C: Counters<Value = i64>>(_stock: C) -> Increment<C> {
+    const { assert_is_stock::<C>() }
+    Increment::new()
+}
+
+/// Takes units of the stock `C` of the entity `Id`; made by [`take`].
+#[must_use = "nothing is taken until this is executed"]
+#[derive(Debug, Clone)]
+pub struct Take<C: Counters, Id = ()>(Increment<C, Id>);
+
+impl<C: Counters> Take<C> {
+    /// Sets the entity, by its key or by its model.
+    pub fn of<K, N>(self, id: K) -> Take<C, K::Value>
+    where
+        K: KeyOf<KeyType<C>, N, Types: WholeKey<KeyType<C>>>,
+    {
+        Take(self.0.of(id))
+    }
+}
+
+impl<C: Counters<Value = i64>, Id> Take<C, Id> {
+    /// Sets how many units to take, 1 or more.
+    pub fn by(self, units: i64) -> Self {
+        Take(self.0.by(units))
+    }
+
+    /// Takes the units. Returns whether enough were left.
+    ///
+    /// It runs one statement, or several in a transaction or savepoint if no row that is free has enough.
+    ///
+    /// # Errors
+    ///
+    /// It returns the database's own errors. [`retry`](crate::retry()) runs a transaction again that
+    /// fails because of others: with a deadlock if it has taken units of several entities, or with a
+    /// serialization failure above READ COMMITTED. It is an error to take less than 1 unit, and to take
+    /// them in a [partition](crate::Slot::Partition).
+    pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<bool>
+    where
+        Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let units = C::value(self.0.amounts);
+        if units < 1 {
+            return refuse("take 1 unit or more; `put_back` adds units");
+        }
+        let stock = Stock::of(&self.0)?;
+        if stock.take_of_one_row(units, ">=", conn)? || stock.take_of_one_row(units, "<", conn)? {
+            return Ok(true);
+        }
+        if stock.left(conn)? < units {
+            return Ok(false);
+        }
+        let taken = transaction(conn, |conn| {
+            let rows = stock.lock(conn)?;
+            match sum(&rows) - units {
+                // PostgreSQL releases the locks of a savepoint that is rolled back.
+                ..0 => Err(Error::RollbackTransaction),
+                rest => stock.spread(&rows, rest, units, conn),
+            }
+        });
+        match taken {
+            Err(Error::RollbackTransaction) => Ok(false),
+            taken => taken.map(|()| true),
+        }
+    }
+}
+
+/// Sets the stock of an entity. Returns what was left before.
+pub(crate) fn set_stock<C, Id, Conn>(
+    increment: &Increment<C, Id>,
+    value: i64,
+    conn: &mut Conn,
+) -> QueryResult<i64>
+where
+    C: Counters,
+    Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
+    Conn: LoadConnection<Backend: CounterBackend>,
+{
+    if value < 0 {
+        return refuse("a stock is 0 or more");
+    }
+    let stock = Stock::of(increment)?;
+    transaction(conn, |conn| {
+        let rows = stock.lock(conn)?;
+        stock.spread(&rows, value, 1, conn)?;
+        Ok(sum(&rows))
+    })
+}
+
+/// The rows of an entity: their slots, and what is left in them.
+type Rows = [(i16, i64)];
+
+fn sum(rows: &Rows) -> i64 {
+    // Rows are not negative.
+    rows.iter()
+        .fold(0, |sum: i64, (_, left)| sum.saturating_add(*left))
+}
+
+/// The stock of an entity.
+struct Stock<'a, C: Counters, Id> {
+    increment: &'a Increment<C, Id>,
+    is_sqlite: Cell<bool>,
+}
+
+impl<'a, C: Counters, Id> Stock<'a, C, Id> {
+    fn of(increment: &'a Increment<C, Id>) -> QueryResult<Self> {
+        if !increment.slots.partition.is_whole() {
+            return refuse("units of a stock are not taken or set in a partition of the slots");
+        }
+        Ok(Stock {
+            increment,
+            is_sqlite: Cell::new(false),
+        })
+    }
+
+    /// ` WHERE` of the entity's rows.
+    fn rows<'b, DB>(&'b self, db: Dialect, more: Option<Sql<'b, DB>>) -> Sql<'b, DB>
+    where
+        Id: BindKey<KeyType<C>, DB>,
+        DB: CounterBackend,
+    {
+        let (shape, increment) = (C::Table::shape(), self.increment);
+        let entity = increment.id.condition(db, shape.entity());
+        let day = sql!("{shape.day()} = {increment.day()}");
+        sql!("{where_all([entity, Some(day), more])}")
+    }
+
+    /// Takes units of one row that nobody has locked. The slot of the row is this one of the connection
+    /// or a greater one, or a lesser one: the rows are read in the order of the primary key, so that MySQL
+    /// and MariaDB lock no others.
+    fn take_of_one_row<Conn>(
+        &self,
+        units: i64,
+        is_from: &'static str,
+        conn: &mut Conn,
+    ) -> QueryResult<bool>
+    where
+        Id: BindKey<KeyType<C>, Conn::Backend>,
+        Conn: Connection<Backend: CounterBackend>,
+    {
+        let shape = C::Table::shape();
+        let (table, slot, [left]) = (shape.table, shape.slot(), C::NAMES) else {
+            return refuse("a stock is one counter");
+        };
+        let taken = execute(conn, |db| {
+            let own = db.slot(&self.increment.slots);
+            // In a query of its own, so that PostgreSQL evaluates it once.
+            let free = sql!("{*left} >= {&units} AND {slot} {is_from} (SELECT {own})");
+            let (rows, free, lock) = (
+                self.rows(db, None),
+                self.rows(db, Some(free)),
+                db.lock_free_rows(),
+            );
+            let free = sql!("FROM {table}{db.by_key()}{free} ORDER BY {slot} LIMIT 1{lock}");
+            match db {
+                Dialect::MySql => sql!(
+                    "UPDATE {table} JOIN (SELECT {slot} AS diesel_counters_slot {free}) AS diesel_counters_free \
+                     ON {slot} = diesel_counters_slot SET {*left} = {*left} - {&units}{rows}"
+                ),
+                _ => sql!(
+                    "UPDATE {table} SET {*left} = {*left} - {&units}{rows} AND {slot} = (SELECT {slot} {free})"
+                ),
+            }
+        })?;
+        Ok(taken > 0)
+    }
+
+    /// How many are left, without those that other transactions have taken.
+    fn left<Conn>(&self, conn: &mut Conn) -> QueryResult<i64>
+    where
+        Id: BindKey<KeyType<C>, Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let (table, left) = (C::Table::shape().table, C::NAMES[0]);
+        load_number(conn, |db| {
+            let (select, rows) = (db.select(), self.rows(db, None));
+            sql!("{select}{db.sum(left)} FROM {table}{rows}")
+        })
+    }
+
+    /// Locks the entity's rows, against takes, increments and corrections, and returns them.
+    fn lock<Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<(i16, i64)>>
+    where
+        Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let shape = C::Table::shape();
+        let (table, slot, left) = (shape.table, shape.slot(), C::NAMES[0]);
+        let key = slice::from_ref(&self.increment.id.0);
+        lock_entities::<KeyType<C>, Id, _>(shape, C::NAMES, key, conn)?;
+        let mut rows = Vec::new();
+        // A query that waits for a lock does not see rows that were inserted meanwhile.
+        loop {
+            let latest = load(
+                conn,
+                |db| {
+                    self.is_sqlite.set(db == Dialect::Sqlite);
+                    let (select, rows, lock) = (db.select(), self.rows(db, None), db.lock_rows());
+                    sql!(
+                        "{select}{slot}, {left} FROM {table}{db.by_key()}{rows} ORDER BY {slot}{lock}"
+                    )
+                },
+                |row| Ok((Conn::Backend::slot(row, 0)?, Conn::Backend::amount(row, 1)?)),
+            )?;
+            if latest.len() == rows.len() {
+                return Ok(latest);
+            }
+            rows = latest;
+        }
+    }
+
+    /// Spreads `rest` over as many slots as get at least `least`. The entity's rows are locked.
+    fn spread<Conn>(&self, rows: &Rows, rest: i64, least: i64, conn: &mut Conn) -> QueryResult<()>
+    where
+        Id: BindKey<KeyType<C>, Conn::Backend>,
+        Conn: Connection<Backend: CounterBackend>,
+    {
+        let (shape, increment) = (C::Table::shape(), self.increment);
+        let (table, slot, left) = (shape.table, shape.slot(), C::NAMES[0]);
+        let (first, count) = match self.is_sqlite.get() {
+            true => (0, 1),
+            false => (1, shape.slots),
+        };
+        let filled = (rest / least).clamp(1, count.into());
+        let (share, more) = (rest / filled, rest % filled);
+        let in_slot = |slot: i16| match i64::from(slot - first) {
+            place if place < 0 || place >= filled => 0,
+            place => share + i64::from(place < more),
+        };
+        let changed = rows.iter().filter(|(slot, left)| *left != in_slot(*slot));
+        let changed = Vec::from_iter(changed.map(|(slot, _)| slot));
+        if !changed.is_empty() {
+            // The slots after those that get one more, and after those that get any.
+            let [more, end] = [more, filled].map(|number| i64::from(first) + number);
+            execute(conn, |db| {
+                let changed = sql!("{slot} IN ({&changed})");
+                let rows = self.rows(db, Some(changed));
+                sql!(
+                    "UPDATE {table} SET {left} = CASE WHEN {slot} < {&more} AND {slot} >= {&first} THEN {&share} + 1 \
+                     WHEN {slot} < {&end} AND {slot} >= {&first} THEN {&share} ELSE 0 END{rows}"
+                )
+            })?;
+        }
+        let missing = (first..).take(filled as usize);
+        let missing = missing.filter(|slot| rows.iter().all(|(other, _)| other != slot));
+        let missing = Vec::from_iter(missing.map(|slot| (slot, in_slot(slot))));
+        if !missing.is_empty() {
+            execute(conn, |db| {
+                let insert = db.insert_into(table, &shape.key, C::NAMES);
+                let values = rows::tuples(missing.iter().map(|(slot, left)| {
+                    let mut values = row(&increment.id, 0);
+                    values.extend([sql!("{increment.day()}"), sql!("{slot}"), sql!("{left}")]);
+                    values
+                }));
+                let add = db.on_conflict_add(&shape.key, C::NAMES);
+                sql!("{insert} VALUES {values}{add}")
+            })?;
+        }
+        Ok(())
+    }
+}

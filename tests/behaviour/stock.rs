@@ -1,0 +1,211 @@
+//! Counters that never go below 0.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread;
+
+use diesel::connection::{
+    AnsiTransactionManager as Transactions, SimpleConnection, TransactionManager,
+};
+use diesel::prelude::*;
+use diesel::result::Error;
+use diesel_counters::dsl::{claim_slot, delete_counters, put_back, set_counter, take};
+use diesel_counters::prelude::*;
+use diesel_counters::retry;
+
+use super::wait_until;
+use crate::{Conn, HAS_SLOTS, TestDatabase, write_transaction};
+
+diesel::table! {
+    tickets (event_id, day, slot) {
+        event_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        remaining -> BigInt,
+    }
+}
+diesel_counters::counter_table!(tickets { period = Total, stock = (remaining) });
+use tickets::remaining;
+
+#[derive(HasCounters)]
+#[counters(table_name = tickets)]
+struct Event {
+    id: i64,
+}
+
+const TICKETS: &str = "CREATE TABLE tickets (
+    event_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+    remaining BIGINT NOT NULL DEFAULT 0 CHECK (remaining >= 0), PRIMARY KEY (event_id, day, slot)
+)";
+
+/// With so many tickets of event 1.
+fn with_tickets(number: i64) -> (Conn, TestDatabase) {
+    let database = TestDatabase::create();
+    let mut conn = database.connect();
+    conn.batch_execute(TICKETS).unwrap();
+    let set = set_counter(remaining).of(1_i64).to(number);
+    assert_eq!(set.execute(&mut conn), Ok(0));
+    (conn, database)
+}
+
+fn left(conn: &mut Conn) -> i64 {
+    counter_value(remaining).of(1_i64).get_result(conn).unwrap()
+}
+
+/// What is in each slot that has any.
+fn slots(conn: &mut Conn) -> Vec<i64> {
+    let rows = tickets::table.filter(remaining.gt(0));
+    let rows = rows.order(tickets::slot).select(remaining);
+    rows.load(conn).unwrap()
+}
+
+#[test]
+fn what_is_left_is_taken_and_no_more() {
+    let (conn, _database) = &mut with_tickets(5);
+    let event = Event { id: 1 };
+    assert_eq!(take(remaining).of(&event).by(3).execute(conn), Ok(true));
+    assert_eq!(take(remaining).of(1_i64).by(3).execute(conn), Ok(false));
+    assert_eq!(take(remaining).of(1_i64).execute(conn), Ok(true));
+    assert_eq!(left(conn), 1);
+    assert_eq!(take(remaining).of(2_i64).execute(conn), Ok(false));
+
+    put_back(remaining).of(&event).by(2).execute(conn).unwrap();
+    assert_eq!(take(remaining).of(1_i64).by(3).execute(conn), Ok(true));
+    assert_eq!(left(conn), 0);
+    assert_eq!(event.counter_value(remaining, conn), Ok(0));
+}
+
+#[test]
+fn units_are_taken_in_the_transaction_of_the_caller() {
+    let (conn, _database) = &mut with_tickets(5);
+    let sold_out: Result<(), Error> = write_transaction(conn, |conn| {
+        assert!(take(remaining).of(1_i64).by(5).execute(conn)?);
+        assert!(!take(remaining).of(1_i64).execute(conn)?);
+        Err(Error::RollbackTransaction)
+    });
+    assert_eq!(sold_out, Err(Error::RollbackTransaction));
+    assert_eq!(left(conn), 5);
+}
+
+#[test]
+fn no_unit_and_less_than_none_are_refused() {
+    let (conn, _database) = &mut with_tickets(5);
+    for units in [0, -1] {
+        let taken = take(remaining).of(1_i64).by(units).execute(conn);
+        let message = "take 1 unit or more; `put_back` adds units";
+        assert_eq!(taken.unwrap_err().to_string(), message);
+    }
+    let set = set_counter(remaining).of(1_i64).to(-1).execute(conn);
+    assert_eq!(set.unwrap_err().to_string(), "a stock is 0 or more");
+    assert_eq!(left(conn), 5);
+}
+
+#[test]
+fn a_stock_is_spread_over_the_slots() {
+    let (conn, _database) = &mut with_tickets(100);
+    let expected = match HAS_SLOTS {
+        true => [[4; 4].as_slice(), &[3; 28]].concat(),
+        false => vec![100],
+    };
+    assert_eq!(slots(conn), expected);
+    let set = |n, conn: &mut Conn| set_counter(remaining).of(1_i64).to(n).execute(conn);
+    assert_eq!(set(3, conn), Ok(100));
+    assert_eq!(slots(conn), if HAS_SLOTS { vec![1; 3] } else { vec![3] });
+    assert_eq!(set(0, conn), Ok(3));
+    assert_eq!(slots(conn), []);
+
+    // In one row, as an import may leave it, and of which nobody can take in another transaction.
+    delete_counters(tickets::table)
+        .of(1_i64)
+        .execute(conn)
+        .unwrap();
+    put_back(remaining).of(1_i64).by(40).execute(conn).unwrap();
+    assert_eq!(slots(conn), [40]);
+}
+
+#[test]
+fn transactions_that_take_do_not_wait_for_each_other() {
+    if !HAS_SLOTS {
+        return;
+    }
+    let (conn, database) = &mut with_tickets(10);
+    let mut connections: Vec<_> = (0..10).map(|_| database.connect()).collect();
+    for conn in &mut connections {
+        conn.batch_execute(crate::GIVE_UP_SOON).unwrap();
+        Transactions::begin_transaction(conn).unwrap();
+        assert_eq!(take(remaining).of(1_i64).execute(conn), Ok(true));
+    }
+    assert_eq!(left(conn), 10);
+    drop(connections);
+    wait_until(|| take(remaining).of(1_i64).by(10).execute(conn).unwrap());
+}
+
+#[test]
+fn units_that_others_hold_are_waited_for() {
+    if !HAS_SLOTS {
+        return;
+    }
+    let (holder, database) = &mut with_tickets(4);
+    Transactions::begin_transaction(holder).unwrap();
+    assert_eq!(take(remaining).of(1_i64).by(3).execute(holder), Ok(true));
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let taken = take(remaining)
+                .of(1_i64)
+                .by(2)
+                .execute(&mut database.connect());
+            taken.unwrap()
+        });
+        // It waits, or it comes later: both are right.
+        Transactions::rollback_transaction(holder).unwrap();
+        assert!(waiting.join().unwrap());
+    });
+    assert_eq!(left(holder), 2);
+}
+
+/// Sixteen connections take ones, twos and threes, and put some back, until nothing is left.
+#[test]
+fn as_many_are_sold_as_there_were() {
+    for level in ["READ COMMITTED", "REPEATABLE READ"] {
+        let set = match (HAS_SLOTS, crate::IS_MYSQL) {
+            (false, _) => "".to_owned(),
+            (_, true) => format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"),
+            (_, false) => {
+                format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}")
+            }
+        };
+        let (conn, database) = &mut with_tickets(300);
+        let sold = AtomicI64::new(0);
+        thread::scope(|scope| {
+            for client in 0..16 {
+                let (database, set, sold) = (&*database, &set, &sold);
+                scope.spawn(move || {
+                    let conn = &mut database.connect();
+                    conn.batch_execute(set).unwrap();
+                    claim_slot().execute(conn).unwrap();
+                    let mut units = 1 + client % 3;
+                    for step in 0.. {
+                        let taken = retry().run(conn, |conn| {
+                            write_transaction(conn, |conn| {
+                                let is_back = step % 7 == 6;
+                                if is_back {
+                                    put_back(remaining).of(1_i64).by(2).execute(conn)?;
+                                }
+                                let taken = take(remaining).of(1_i64).by(units).execute(conn)?;
+                                let back = if is_back { 2 } else { 0 };
+                                Ok::<_, Error>(i64::from(taken) * units - back)
+                            })
+                        });
+                        match taken {
+                            Ok(0) if units == 1 => return,
+                            Ok(0) => units -= 1,
+                            Ok(taken) => drop(sold.fetch_add(taken, Ordering::Relaxed)),
+                            // It was tried five times.
+                            Err(error) => assert!(diesel_counters::is_retryable(&error), "{error}"),
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!((left(conn), sold.into_inner()), (0, 300), "{level}");
+    }
+}
