@@ -36,6 +36,16 @@ diesel::table! {
 diesel_counters::counter_table!(bench_article_counters { slots = 64 });
 
 diesel::table! {
+    bench_tickets (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        remaining -> BigInt,
+    }
+}
+diesel_counters::counter_table!(bench_tickets { slots = 64, period = Total, stock = (remaining) });
+
+diesel::table! {
     bench_hits (article_id) {
         article_id -> BigInt,
         views -> BigInt,
@@ -49,6 +59,7 @@ const DROP: &str = "DROP TABLE IF EXISTS bench_article_counters;
      DROP TABLE IF EXISTS bench_hot_comments;
      DROP TABLE IF EXISTS bench_hot_articles;
      DROP TABLE IF EXISTS bench_hits;
+     DROP TABLE IF EXISTS bench_tickets;
      DROP TABLE IF EXISTS bench_slotted_counters;";
 
 /// That of the reference migrations, on servers. It comes with the articles that are counted.
@@ -68,6 +79,10 @@ const CREATE: &str = "CREATE TABLE bench_articles (
          article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
          views BIGINT NOT NULL DEFAULT 0, likes BIGINT NOT NULL DEFAULT 0,
          comments BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (article_id, day, slot)
+     )TABLE_OPTIONS;
+     CREATE TABLE bench_tickets (
+         article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+         remaining BIGINT NOT NULL DEFAULT 0 CHECK (remaining >= 0), PRIMARY KEY (article_id, day, slot)
      )TABLE_OPTIONS;
      CREATE TABLE bench_hot_articles (
          id BIGINT NOT NULL PRIMARY KEY, comments BIGINT NOT NULL DEFAULT 0

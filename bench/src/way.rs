@@ -4,10 +4,11 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Integer};
-use diesel_counters::dsl::{counter_value, increment};
+use diesel_counters::dsl::{counter_value, increment, set_counter, take};
 use diesel_counters::{CounterBackend, Dialect, Slot};
 
 use crate::database::{Database, for_each_connection};
+use crate::schema::bench_tickets::remaining;
 use crate::schema::{
     bench_article_counters, bench_comments, bench_counted_comments, bench_hits, bench_hot_comments,
 };
@@ -26,6 +27,9 @@ pub enum Way {
     OnConflict,
     RandomSlots,
     ThisCrate,
+    /// A stock in one row, `SET stock = stock - 1 WHERE stock >= 1`.
+    OneRowOfStock,
+    Take,
     /// `NoCounter` without BEGIN and COMMIT.
     InsertAlone,
     /// `InsertAlone`, into a table with the triggers of `diesel-counters generate trigger`.
@@ -46,6 +50,8 @@ impl Way {
             Way::OnConflict => "Diesel's on_conflict",
             Way::RandomSlots => "this crate, random slots",
             Way::ThisCrate => "this crate",
+            Way::OneRowOfStock => "a stock in one row",
+            Way::Take => "this crate, take",
             Way::InsertAlone => "no counter, INSERT alone",
             Way::Trigger => "this crate's triggers, INSERT alone",
             Way::Column => "this crate's triggers in a column, INSERT alone",
@@ -58,6 +64,8 @@ impl Way {
         match self {
             Way::NoCounter | Way::InsertAlone => None,
             Way::OneRow => Some(("views", "bench_hits")),
+            Way::OneRowOfStock => Some(("-views", "bench_hits")),
+            Way::Take => Some(("-remaining", "bench_tickets")),
             Way::PublishedLayout => Some(("count", "bench_slotted_counters")),
             Way::Trigger => Some(("comments", "bench_article_counters")),
             Way::Column => Some(("comments", "bench_hot_articles")),
@@ -90,6 +98,8 @@ pub trait Ways: Database {
     fn count(&mut self, counting: Counting, id: i64) -> QueryResult<()>;
     /// Inserts the comment and counts it, for ways of one statement.
     fn count_alone(&mut self, counting: Counting, id: i64) -> QueryResult<()>;
+    /// Fills the stocks of entity 1.
+    fn fill(&mut self) -> QueryResult<()>;
     fn claim(&mut self) -> QueryResult<()>;
     /// The total of an entity.
     fn total(&mut self, way: Way, id: i64) -> QueryResult<i64>;
@@ -116,6 +126,13 @@ for_each_connection!(
                         .set(views.eq(views + 1))
                         .execute(self)
                 }
+                Way::OneRowOfStock => {
+                    use bench_hits::views;
+                    let stock = bench_hits::table.find(id).filter(views.ge(1));
+                    let taken = diesel::update(stock).set(views.eq(views - 1)).execute(self)?;
+                    return is_taken(taken == 1);
+                }
+                Way::Take => return is_taken(take(remaining).of(id).execute(self)?),
                 Way::PublishedLayout => PublishedUpsert {
                     record_id: id,
                     slot: rand::random_range(0..100),
@@ -160,6 +177,12 @@ for_each_connection!(
             }
         }
 
+        fn fill(&mut self) -> QueryResult<()> {
+            let views = bench_hits::views.eq(STOCK);
+            diesel::update(bench_hits::table.find(1)).set(views).execute(self)?;
+            set_counter(remaining).of(1_i64).to(STOCK).execute(self).map(drop)
+        }
+
         fn claim(&mut self) -> QueryResult<()> {
             diesel_counters::dsl::claim_slot().execute(self).map(drop)
         }
@@ -177,6 +200,13 @@ for_each_connection!(
         }
     }
 );
+
+/// More than is taken.
+pub const STOCK: i64 = 64_000_000;
+
+fn is_taken(taken: bool) -> QueryResult<()> {
+    taken.then_some(()).ok_or(diesel::result::Error::NotFound)
+}
 
 const BODY: &str = "What is counted is a comment like this one.";
 

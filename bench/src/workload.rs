@@ -94,6 +94,9 @@ impl Workload {
             ways.insert(5, Way::RandomSlots);
         }
         let one = self.entities == Entities::One;
+        if one {
+            ways.extend([Way::OneRowOfStock, Way::Take]);
+        }
         if one && self.hold.is_zero() {
             ways.extend([Way::InsertAlone, Way::Trigger, Way::Column]);
             if engine == Engine::Postgres {

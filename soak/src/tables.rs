@@ -55,6 +55,17 @@ diesel::table! {
 }
 diesel_counters::counter_table!(label_counters { slots = 64, today = today });
 
+// A stock, which never goes below 0.
+diesel::table! {
+    tickets (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        remaining -> BigInt,
+    }
+}
+diesel_counters::counter_table!(tickets { slots = 3, period = Total, stock = (remaining) });
+
 diesel::table! {
     comments (id) {
         id -> BigInt,
@@ -163,6 +174,13 @@ pub fn create(reference: &str, triggers: &str) -> String {
              slot SMALLINT NOT NULL,
              given BIGINT NOT NULL DEFAULT 0,
              PRIMARY KEY (article_id, label, day, slot)
+         );
+         CREATE TABLE tickets (
+             article_id BIGINT NOT NULL REFERENCES articles (id) ON DELETE CASCADE,
+             day DATE NOT NULL,
+             slot SMALLINT NOT NULL,
+             remaining BIGINT NOT NULL DEFAULT 0 CHECK (remaining >= 0),
+             PRIMARY KEY (article_id, day, slot)
          );
          CREATE TABLE comments (
              id BIGINT PRIMARY KEY,

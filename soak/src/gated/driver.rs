@@ -332,6 +332,7 @@ fn read_all() -> String {
             "SUM(given)",
             "label_counters GROUP BY article_id, label, day HAVING SUM(given) <> 0",
         ),
+        ("article_id", "day", "remaining", "tickets"),
     ];
     let parts = parts
         .iter()

@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::{BigInt, Text};
 use diesel_counters::__private::write_once;
-use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter};
+use diesel_counters::dsl::{compact, delete_counters, fold, put_back, recount, set_counter, take};
 use diesel_counters::prelude::*;
 use diesel_counters::{BackgroundError, Drift, Period, counting_transaction};
 
@@ -18,6 +18,7 @@ use crate::interleave::operation::{Context, Operation};
 use crate::interleave::state::PAST;
 use crate::tables::article_counters::dsl::{article_counters, comments as commented, likes, views};
 use crate::tables::label_counters::dsl::{given, label_counters};
+use crate::tables::tickets::dsl::{remaining, tickets};
 use crate::tables::{
     self, Article, Label, added, article_likes, articles, comments, day, like_counters, today,
 };
@@ -207,6 +208,11 @@ fn operation(
             let merge = compact(label_counters).before(tables::compacted_before());
             returned(merge.execute(conn))
         }
+        Operation::Take => returned(take(remaining).of(1_i64).by(2).execute(conn)),
+        Operation::PutBack => nothing(put_back(remaining).of(1_i64).execute(conn)),
+        Operation::SetStock => returned(set_counter(remaining).of(1_i64).to(5).execute(conn)),
+        Operation::DeleteStock => returned(delete_counters(tickets).of(1_i64).execute(conn)),
+        Operation::CompactStock => returned(compact(tickets).execute(conn)),
         Operation::PlantedCommandRecount => planted_locks::command_recount(conn),
         Operation::PlantedCountThenSet if transaction == 0 => {
             nothing(planted_locks::add(today(), amount, conn))

@@ -85,6 +85,16 @@ pub enum Operation {
     RecountLabels,
     /// Merges the slots of old days of labels
     CompactLabels,
+    /// Takes two tickets of article 1
+    Take,
+    /// Puts a ticket of article 1 back
+    PutBack,
+    /// Sets the number of tickets of article 1
+    SetStock,
+    /// Deletes the tickets of article 1
+    DeleteStock,
+    /// Merges the slots of tickets
+    CompactStock,
     /// Planted: the command's recount under a lock of its own, beside which `planted-set` sets
     #[value(hide = true)]
     PlantedCommandRecount,
@@ -158,7 +168,7 @@ impl Operation {
         match self {
             // They begin their own and end it.
             Buffer | Compact | Fold | FoldMonths | RecountTriggers | RecountColumn
-            | CountThenSet | CompactLabels => &[Context::Own],
+            | CountThenSet | CompactLabels | CompactStock => &[Context::Own],
             // They are the caller's transactions.
             Comment | Uncomment | ReplaceArticle => &[Context::Caller, Context::Read],
             planted if planted >= PlantedCommandRecount => &[Context::Own],
@@ -191,6 +201,7 @@ impl Operation {
                 | DeleteLabels
                 | RecountLabels
                 | CompactLabels
+                | CompactStock
                 | PlantedCompact
         )
     }
@@ -208,15 +219,24 @@ impl Operation {
         likes || comments || self.deletes_articles()
     }
 
-    /// Whether it works on labels, whose table has a key of two columns.
-    pub fn counts_labels(self) -> bool {
-        (Label..=CompactLabels).contains(&self)
+    /// Its counter table: of articles, of labels, whose key has two columns, or of tickets.
+    fn table(self) -> u8 {
+        let tables = [Label..=CompactLabels, Take..=CompactStock];
+        let place = tables.iter().position(|of| of.contains(&self));
+        place.map_or(0, |place| place as u8 + 1)
+    }
+
+    /// Whether it works on articles, and not on labels or tickets.
+    pub fn counts_articles(self) -> bool {
+        self.table() == 0
     }
 
     /// Whether it may meet the other operation in a table. If not, their pairs are left out.
     pub fn meets(self, other: Operation) -> bool {
-        let is_of_both = |one| matches!(one, Comment | Uncomment) || one.deletes_articles();
-        self.counts_labels() == other.counts_labels() || is_of_both(self) || is_of_both(other)
+        let tables = [self.table(), other.table()];
+        let labels = |one| matches!(one, Comment | Uncomment) && tables.contains(&1);
+        let is_of_both = |one: Operation| labels(one) || one.deletes_articles();
+        tables[0] == tables[1] || is_of_both(self) || is_of_both(other)
     }
 
     pub fn deletes_articles(self) -> bool {

@@ -46,6 +46,7 @@ pub enum Kind {
     LikeRows,
     CommentRows,
     Given,
+    Tickets,
 }
 
 /// The values of an article that are not 0.

@@ -60,6 +60,19 @@ impl State {
         }
     }
 
+    /// The slots of the tickets of article 1, and how many are in them.
+    fn tickets(self) -> &'static [(i16, i64)] {
+        match self {
+            State::Empty => &[],
+            State::OneRow => &[(1, 3)],
+            State::Unmerged => &[(1, 1), (2, 2)],
+            State::Merged => &[(0, 3)],
+            State::Locked => &[(0, 0), (2, 4)],
+            State::LockOnly => &[(0, 0)],
+            State::Drift => &[(1, 1), (2, 1), (3, 1)],
+        }
+    }
+
     /// The statements that make it.
     pub fn sql(self) -> String {
         let on = match self {
@@ -88,8 +101,12 @@ impl State {
             State::Drift => 5,
             _ => 1,
         };
+        let tickets = self.tickets().iter().map(|(slot, number)| {
+            format!("INSERT INTO tickets VALUES (1, '1970-01-01', {slot}, {number});")
+        });
+        let tickets = String::from_iter(tickets);
         let empty = format!(
-            "DELETE FROM article_counters; DELETE FROM label_counters;
+            "DELETE FROM article_counters; DELETE FROM label_counters; DELETE FROM tickets; {tickets}
              UPDATE articles SET total_views = 0, like_count = CASE id WHEN 3 THEN 0 ELSE {likes} END
              WHERE total_views <> 0 OR like_count <> CASE id WHEN 3 THEN 0 ELSE {likes} END;"
         );
