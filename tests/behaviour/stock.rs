@@ -1,6 +1,5 @@
 //! Counters that never go below 0.
 
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread;
 
 use diesel::connection::{
@@ -10,7 +9,6 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_counters::dsl::{claim_slot, delete_counters, put_back, set_counter, take};
 use diesel_counters::prelude::*;
-use diesel_counters::retry;
 
 use super::wait_until;
 use crate::{Conn, HAS_SLOTS, TestDatabase, write_transaction};
@@ -24,6 +22,7 @@ diesel::table! {
     }
 }
 diesel_counters::counter_table!(tickets { period = Total, stock = (remaining) });
+diesel::table! { sales (id) { id -> BigInt, units -> BigInt } }
 use tickets::remaining;
 
 #[derive(HasCounters)]
@@ -162,50 +161,68 @@ fn units_that_others_hold_are_waited_for() {
     assert_eq!(left(holder), 2);
 }
 
-/// Sixteen connections take ones, twos and threes, and put some back, until nothing is left.
+/// Sixteen clients take ones, twos and threes, and put some back, until nothing is left. The server ends
+/// their sessions meanwhile.
 #[test]
 fn as_many_are_sold_as_there_were() {
     for level in ["READ COMMITTED", "REPEATABLE READ"] {
         let set = match (HAS_SLOTS, crate::IS_MYSQL) {
-            (false, _) => "".to_owned(),
+            (false, _) => "PRAGMA busy_timeout = 600000".to_owned(),
             (_, true) => format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"),
             (_, false) => {
                 format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}")
             }
         };
         let (conn, database) = &mut with_tickets(300);
-        let sold = AtomicI64::new(0);
+        conn.batch_execute("CREATE TABLE sales (id BIGINT PRIMARY KEY, units BIGINT NOT NULL)")
+            .unwrap();
         thread::scope(|scope| {
             for client in 0..16 {
-                let (database, set, sold) = (&*database, &set, &sold);
-                scope.spawn(move || {
-                    let conn = &mut database.connect();
-                    conn.batch_execute(set).unwrap();
-                    claim_slot().execute(conn).unwrap();
-                    let mut units = 1 + client % 3;
-                    for step in 0.. {
-                        let taken = retry().run(conn, |conn| {
-                            write_transaction(conn, |conn| {
-                                let is_back = step % 7 == 6;
-                                if is_back {
-                                    put_back(remaining).of(1_i64).by(2).execute(conn)?;
-                                }
-                                let taken = take(remaining).of(1_i64).by(units).execute(conn)?;
-                                let back = if is_back { 2 } else { 0 };
-                                Ok::<_, Error>(i64::from(taken) * units - back)
-                            })
-                        });
-                        match taken {
-                            Ok(0) if units == 1 => return,
-                            Ok(0) => units -= 1,
-                            Ok(taken) => drop(sold.fetch_add(taken, Ordering::Relaxed)),
-                            // It was tried five times.
-                            Err(error) => assert!(diesel_counters::is_retryable(&error), "{error}"),
-                        }
-                    }
-                });
+                let (database, set) = (&*database, &*set);
+                scope.spawn(move || sell(client, set, database));
+            }
+            for sold in [20, 60, 100] {
+                let sales = |conn: &mut _| sales::table.count().get_result::<i64>(conn).unwrap();
+                assert!(wait_until(|| sales(conn) >= sold));
+                crate::kill_others(conn);
             }
         });
-        assert_eq!((left(conn), sold.into_inner()), (0, 300), "{level}");
+        let sold: Vec<i64> = sales::table.select(sales::units).load(conn).unwrap();
+        assert_eq!((left(conn), sold.iter().sum()), (0, 300), "{level}");
+    }
+}
+
+/// Sells until nothing is left. A connection that breaks is replaced.
+fn sell(client: i64, set: &str, database: &TestDatabase) {
+    let (mut units, mut id) = (1 + client % 3, client * 100_000);
+    loop {
+        // It can be ended before it is open.
+        let Ok(conn) = &mut Conn::establish(&database.url()) else {
+            continue;
+        };
+        let mut sold = conn
+            .batch_execute(set)
+            .and_then(|()| claim_slot().execute(conn));
+        while sold.is_ok() {
+            id += 1;
+            let back = if id % 7 == 0 { 2 } else { 0 };
+            let taken = write_transaction(conn, |conn| {
+                if back > 0 {
+                    put_back(remaining).of(1_i64).by(back).execute(conn)?;
+                }
+                let taken = take(remaining).of(1_i64).by(units).execute(conn)?;
+                let sale = sales::units.eq(i64::from(taken) * units - back);
+                diesel::insert_into(sales::table)
+                    .values((sales::id.eq(id), sale))
+                    .execute(conn)?;
+                QueryResult::Ok(taken)
+            });
+            match taken {
+                Ok(false) if units == 1 && back == 0 => return,
+                Ok(false) => units = 1,
+                Ok(true) => {}
+                Err(error) => sold = Err(error),
+            }
+        }
     }
 }
