@@ -70,12 +70,7 @@ pub struct CompactorBuilder<Conn> {
     on_run: Box<dyn FnMut(&Run) + Send>,
 }
 
-impl<Conn> fmt::Debug for CompactorBuilder<Conn> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let work = self.tasks.iter().map(|task| &task.work);
-        f.debug_list().entries(work).finish()
-    }
-}
+opaque_debug!(CompactorBuilder<Conn>);
 
 /// A run of a [`Compactor`] on one table. Its `Display` is a line for a log.
 #[derive(Debug)]
@@ -239,10 +234,8 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
                 failed |= run.result.is_err();
                 let _ = caught(|| (self.on_run)(&run));
             }
-            match failed {
-                true => self.every.min(RETRY),
-                false => self.every,
-            }
+            let most = if failed { RETRY } else { Duration::MAX };
+            self.every.min(most)
         };
         Background::start("compactor", Duration::ZERO, work).map(Compactor)
     }

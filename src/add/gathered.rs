@@ -34,19 +34,15 @@ impl<Conn> Default for Gathered<Conn> {
     }
 }
 
-impl<Conn> Gathered<Conn> {
+impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
     /// Adds an increment, unless its new keys take more than this `room`. Returns the room that they take.
     /// Reads the day once in each `second`, or without one at each call.
-    pub(crate) fn count<I, Of>(
+    pub(crate) fn count<I: Countable<Conn, Of>, Of>(
         &mut self,
         increment: I,
         second: Option<usize>,
         room: usize,
-    ) -> Option<usize>
-    where
-        I: Countable<Conn, Of>,
-        Conn: Connection<Backend: CounterBackend>,
-    {
+    ) -> Option<usize> {
         let (day, counts) = increment.into_counts();
         let rows = self.table::<<I::Counters as Counters>::Table, I::Key>();
         let day = day.map_or_else(|| rows.today(second), |day| day.0);
@@ -81,10 +77,7 @@ impl<Conn> Gathered<Conn> {
     }
 
     /// Adds what was gathered later. Returns the room of the keys that were there already.
-    pub(crate) fn append(&mut self, later: Self) -> usize
-    where
-        Conn: Connection<Backend: CounterBackend>,
-    {
+    pub(crate) fn append(&mut self, later: Self) -> usize {
         let later = later.0.into_iter();
         later.map(|rows| rows.append_to(self)).sum()
     }
@@ -98,12 +91,7 @@ impl<Conn> Gathered<Conn> {
         self.0.iter().find_map(|rows| rows.any().downcast_ref())
     }
 
-    fn table<T, K>(&mut self) -> &mut TableRows<T, K>
-    where
-        T: CounterTable + 'static,
-        K: GatherKey<T, Conn>,
-        Conn: Connection<Backend: CounterBackend>,
-    {
+    fn table<T: CounterTable, K: GatherKey<T, Conn>>(&mut self) -> &mut TableRows<T, K> {
         let mut tables = self.0.iter();
         let found = tables.position(|rows| rows.any().is::<TableRows<T, K>>());
         let at = found.unwrap_or_else(|| {
@@ -219,7 +207,7 @@ const SAME: &str = "the rows are of the same table";
 
 impl<T, K, Conn> Rows<Conn> for TableRows<T, K>
 where
-    T: CounterTable + 'static,
+    T: CounterTable,
     K: GatherKey<T, Conn>,
     Conn: Connection<Backend: CounterBackend>,
 {

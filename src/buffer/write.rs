@@ -63,13 +63,8 @@ impl fmt::Display for Write {
         let (written, took) = (self.written, self.took.as_secs_f64());
         let s = if written == 1 { "" } else { "s" };
         write!(f, "{written} row{s} written in {took:.3} s")?;
-        for (dropped, what) in [
-            (&self.refused, "refused"),
-            (
-                &self.unknown,
-                "written or lost, because the COMMIT was not answered",
-            ),
-        ] {
+        let unknown = "written or lost, because the COMMIT was not answered";
+        for (dropped, what) in [(&self.refused, "refused"), (&self.unknown, unknown)] {
             if !dropped.is_empty() {
                 write!(f, ", {} {what}", dropped.len())?;
             }

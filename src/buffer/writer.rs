@@ -86,9 +86,8 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         });
         if let Err(error) = result.and_then(|result| result) {
             if let Some(rows) = self.unanswered.take() {
-                let text = WithSource(&error).to_string();
-                let error =
-                    || Error::DatabaseError(DatabaseErrorKind::Unknown, Box::new(text.clone()));
+                let text = Box::new(WithSource(&error).to_string());
+                let error = || Error::DatabaseError(DatabaseErrorKind::Unknown, text.clone());
                 self.write.unknown = self.drop_rows(&rows, iter::repeat_with(error));
             }
             self.write.error = Some(error);
@@ -203,14 +202,14 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         self.remove(rows);
         let (table, _) = rows.table();
         let rows = rows.list().into_iter().zip(errors);
-        let dropped = rows.map(|((day, key, amounts), error)| Dropped {
+        rows.map(|((day, key, amounts), error)| Dropped {
             table,
             key,
             day,
             amounts,
             error,
-        });
-        dropped.collect()
+        })
+        .collect()
     }
 
     /// Removes rows from the backlog, and releases their room.
@@ -221,16 +220,14 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
 }
 
 /// Counts an increment, and writes it on this connection, for the enumerator of the repository.
-pub fn write_once<I, Of, Conn>(increment: I, conn: &mut Conn) -> Write
-where
-    I: Countable<Conn, Of>,
-    Conn: Connection<Backend: CounterBackend>,
-{
+pub fn write_once<Of, Conn: Connection<Backend: CounterBackend>>(
+    increment: impl Countable<Conn, Of>,
+    conn: &mut Conn,
+) -> Write {
     let mut gathered = Gathered::default();
-    let taken = gathered
-        .count(increment, None, usize::MAX)
-        .unwrap_or_default();
-    Writer::new(&Mutex::new(gathered), &AtomicUsize::new(taken)).write(|| Ok(conn))
+    let taken = gathered.count(increment, None, usize::MAX);
+    let keys = AtomicUsize::new(taken.unwrap_or_default());
+    Writer::new(&Mutex::new(gathered), &keys).write(|| Ok(conn))
 }
 
 /// Runs `work` in a transaction, in which no statement waits for a lock for more than a second.

@@ -52,11 +52,10 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
             conn,
             |db| self.sql(db, entities, are_locked),
             |row| {
+                let day = is_by_day.then(|| Conn::Backend::day(row, columns));
                 Ok(Drift {
                     entity: K::load(row)?,
-                    day: is_by_day
-                        .then(|| Conn::Backend::day(row, columns))
-                        .transpose()?,
+                    day: day.transpose()?,
                     stored: C::value(amounts::<C, Conn::Backend>(row, stored)?),
                     actual: C::value(amounts::<C, Conn::Backend>(row, actual)?),
                 })

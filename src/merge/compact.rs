@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono::{Days, NaiveDate};
 
 use crate::day::Period;
+use crate::merge::MAX_BATCH;
 use crate::shape::Shape;
 use crate::slot::Partition;
 use crate::typed::stored_key::StoredKey;
@@ -188,9 +189,6 @@ impl fmt::Display for Compacted {
         }
     }
 }
-
-/// The greatest number of rows in a batch. Statements with more keys take long to prepare.
-const MAX_BATCH: usize = 1_000;
 
 /// A fold of the table `T` that requires a day; made by [`fold`](crate::dsl::fold()).
 #[must_use = "days are not folded until `before` sets the day, and the fold is executed"]

@@ -8,6 +8,7 @@ use diesel::Expression;
 use diesel::associations::HasTable;
 
 use crate::day::DayRange;
+use crate::merge::MAX_BATCH;
 use crate::shape::{Name, Shape, TableName};
 use crate::typed::counters::{CounterType, Counters, TableOf};
 use crate::typed::names::{ColumnNames, RenderName, table_name};
@@ -36,10 +37,6 @@ pub struct Materialize<'p, Types, K> {
 }
 
 opaque_debug!(Materialize<'p, Types, K>);
-
-/// The greatest number of rows in a statement that writes. Statements with more rows take long to
-/// prepare.
-const MAX_BATCH: usize = 1_000;
 
 pub(crate) fn of_columns<C, Into, K>() -> MaterializeOf<C, Into, K>
 where

@@ -5,3 +5,6 @@ pub(crate) mod materialize;
 mod parent_rows;
 mod range;
 mod run;
+
+/// The greatest number of rows in a batch. Statements with more rows take long to prepare.
+const MAX_BATCH: usize = 1_000;

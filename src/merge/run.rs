@@ -90,10 +90,7 @@ impl<Types, K> Compact<'_, Types, K> {
     }
 
     /// Counts the rows to merge.
-    fn count<Conn>(&self, conn: &mut Conn) -> QueryResult<u64>
-    where
-        Conn: LoadConnection<Backend: CounterBackend>,
-    {
+    fn count(&self, conn: &mut impl LoadConnection<Backend: CounterBackend>) -> QueryResult<u64> {
         let (table, range) = (self.shape.table, self.range());
         let rows = load_number(conn, |db| {
             let rows = range.condition(db, self.shape);

@@ -187,14 +187,10 @@ fn all_periods<C: Counters>(
     }
     let counted = || lists.iter().flatten().map(|(day, _)| *day);
     let (first, last) = days.given;
-    let first = match first < DayRange::FIRST.0 {
-        true => counted().min(),
-        false => Some(first),
-    };
-    let last = match DayRange::LAST.0 < last {
-        true => counted().max(),
-        false => Some(last),
-    };
+    let first = Some(first).filter(|first| *first >= DayRange::FIRST.0);
+    let first = first.or_else(|| counted().min());
+    let last = Some(last).filter(|last| *last <= DayRange::LAST.0);
+    let last = last.or_else(|| counted().max());
     let start = first.map(|first| period.start(first));
     let starts = iter::successors(start, |&start| period.next(start));
     let starts: Vec<_> = starts.take_while(|&start| Some(start) <= last).collect();

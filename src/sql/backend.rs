@@ -173,20 +173,20 @@ pub trait Binds: Backend + HasSqlType<Date> + HasSqlType<SmallInt> + HasSqlType<
     where
         Self: CounterBackend;
 
-    /// Returns a count in a row.
     fn amount<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<i64>;
-
     /// Returns a value that can be NULL.
     fn held<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<Option<i64>>;
-
-    /// Returns a day in a row.
     fn day<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<NaiveDate>;
-
-    /// Returns a slot in a row.
     fn slot<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<i16>;
-
-    /// Returns a text in a row.
     fn text<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<String>;
+}
+
+macro_rules! fields {
+    ($($name:ident: $T:ty, $ST:ty;)*) => {$(
+        fn $name<'a>(row: &impl Row<'a, DB>, column: usize) -> deserialize::Result<$T> {
+            field::<$ST, _, _>(row, column)
+        }
+    )*};
 }
 
 impl<DB> Binds for DB
@@ -215,24 +215,12 @@ where
         }
     }
 
-    fn amount<'a>(row: &impl Row<'a, DB>, column: usize) -> deserialize::Result<i64> {
-        field(row, column)
-    }
-
-    fn held<'a>(row: &impl Row<'a, DB>, column: usize) -> deserialize::Result<Option<i64>> {
-        field::<Nullable<BigInt>, _, _>(row, column)
-    }
-
-    fn day<'a>(row: &impl Row<'a, DB>, column: usize) -> deserialize::Result<NaiveDate> {
-        field(row, column)
-    }
-
-    fn slot<'a>(row: &impl Row<'a, DB>, column: usize) -> deserialize::Result<i16> {
-        field(row, column)
-    }
-
-    fn text<'a>(row: &impl Row<'a, DB>, column: usize) -> deserialize::Result<String> {
-        field(row, column)
+    fields! {
+        amount: i64, BigInt;
+        held: Option<i64>, Nullable<BigInt>;
+        day: NaiveDate, Date;
+        slot: i16, SmallInt;
+        text: String, Text;
     }
 }
 

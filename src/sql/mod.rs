@@ -250,26 +250,20 @@ impl<DB: Backend, S> Query for Statement<'_, DB, S> {
 }
 
 /// Runs a statement, which `make` makes for the database. Returns the number of rows that it changed.
-pub(crate) fn execute<'a, Conn>(
+pub(crate) fn execute<'a, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     make: impl Fn(Dialect) -> Sql<'a, Conn::Backend>,
-) -> QueryResult<usize>
-where
-    Conn: Connection<Backend: CounterBackend>,
-{
+) -> QueryResult<usize> {
     let sql = OnceCell::new();
     ExecuteDsl::execute(Statement { make, sql }, conn)
 }
 
 /// Runs a query, which `make` makes for the database. Returns what `read` reads of each row.
-pub(crate) fn load<'c, 'a, T, Conn>(
+pub(crate) fn load<'c, 'a, T, Conn: LoadConnection<Backend: CounterBackend>>(
     conn: &'c mut Conn,
     make: impl Fn(Dialect) -> Sql<'a, Conn::Backend> + 'a,
     mut read: impl FnMut(&Conn::Row<'c, 'a>) -> deserialize::Result<T>,
-) -> QueryResult<Vec<T>>
-where
-    Conn: LoadConnection<Backend: CounterBackend>,
-{
+) -> QueryResult<Vec<T>> {
     let sql = OnceCell::new();
     let rows = LoadConnection::load(conn, Statement { make, sql })?;
     rows.map(|row| read(&row?).map_err(Error::DeserializationError))
@@ -287,13 +281,10 @@ pub(crate) const ENTITY: [Name<'static>; 5] =
     numbered!(Name, "diesel_counters_entity": "" "_1" "_2" "_3" "_4");
 
 /// Runs a query of one number.
-pub(crate) fn load_number<'a, Conn>(
+pub(crate) fn load_number<'a, Conn: LoadConnection<Backend: CounterBackend>>(
     conn: &mut Conn,
     make: impl Fn(Dialect) -> Sql<'a, Conn::Backend> + 'a,
-) -> QueryResult<i64>
-where
-    Conn: LoadConnection<Backend: CounterBackend>,
-{
+) -> QueryResult<i64> {
     let numbers = load(conn, make, |row| Conn::Backend::amount(row, 0))?;
     numbers.into_iter().next().ok_or(Error::NotFound)
 }

@@ -26,10 +26,9 @@ pub(crate) fn is_in_a_lasting_transaction<Conn: Connection>(conn: &mut Conn) -> 
 ///
 /// It fails before there is a statement, because an instrumentation prints statements, and an error
 /// while one is written is a panic there.
-pub(crate) fn refuse_old_snapshots<Conn>(conn: &mut Conn) -> QueryResult<()>
-where
-    Conn: Connection<Backend: CounterBackend>,
-{
+pub(crate) fn refuse_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
+    conn: &mut Conn,
+) -> QueryResult<()> {
     if !Dialect::MySql.may_be_of::<Conn::Backend>() || !is_in_a_lasting_transaction(conn)? {
         return Ok(());
     }
@@ -55,13 +54,10 @@ where
 ///
 /// It is for what writes a difference to rows that it has read. If the policies of the caller hid
 /// some of these rows, it would make right counts wrong.
-pub(crate) fn transaction_on_all_rows<T, Conn>(
+pub(crate) fn transaction_on_all_rows<T, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     work: impl FnOnce(&mut Conn) -> QueryResult<T>,
-) -> QueryResult<T>
-where
-    Conn: Connection<Backend: CounterBackend>,
-{
+) -> QueryResult<T> {
     if !Dialect::PostgreSql.may_be_of::<Conn::Backend>() {
         return transaction(conn, work);
     }
@@ -86,14 +82,11 @@ where
 }
 
 /// Runs a statement, on this database only. Returns the number of rows that it changed.
-pub(crate) fn execute_on<Conn>(
+pub(crate) fn execute_on<Conn: Connection<Backend: CounterBackend>>(
     database: Dialect,
     statement: &'static str,
     conn: &mut Conn,
-) -> QueryResult<usize>
-where
-    Conn: Connection<Backend: CounterBackend>,
-{
+) -> QueryResult<usize> {
     if !database.may_be_of::<Conn::Backend>() {
         return Ok(0);
     }
@@ -105,13 +98,10 @@ where
 
 /// Runs a query as in [`transaction_on_all_rows`]. Other databases than PostgreSQL require no
 /// transaction for it.
-pub(crate) fn read_all_rows<T, Conn>(
+pub(crate) fn read_all_rows<T, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     query: impl FnOnce(&mut Conn) -> QueryResult<T>,
-) -> QueryResult<T>
-where
-    Conn: Connection<Backend: CounterBackend>,
-{
+) -> QueryResult<T> {
     match Dialect::PostgreSql.may_be_of::<Conn::Backend>() {
         true => transaction_on_all_rows(conn, query),
         false => query(conn),
@@ -123,13 +113,10 @@ where
 /// On MySQL and MariaDB, the transaction is READ COMMITTED. At REPEATABLE READ, its queries would
 /// read rows as they were before it waited for a lock; with `innodb_snapshot_isolation`, which
 /// MariaDB has on by default since 11.6.2, it would fail with error 1020 instead.
-pub(crate) fn transaction<T, Conn>(
+pub(crate) fn transaction<T, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     work: impl FnOnce(&mut Conn) -> QueryResult<T>,
-) -> QueryResult<T>
-where
-    Conn: Connection<Backend: CounterBackend>,
-{
+) -> QueryResult<T> {
     begin_read_committed(conn)?;
     let mut conflict = Conflict::default();
     let result = conn.transaction(|conn| conflict.keep(work(conn)));
@@ -159,10 +146,9 @@ impl Conflict {
 
 /// On MySQL and MariaDB, the next transaction or statement is READ COMMITTED if no transaction is
 /// open.
-pub(crate) fn begin_read_committed<Conn>(conn: &mut Conn) -> QueryResult<()>
-where
-    Conn: Connection<Backend: CounterBackend>,
-{
+pub(crate) fn begin_read_committed(
+    conn: &mut impl Connection<Backend: CounterBackend>,
+) -> QueryResult<()> {
     if !is_in_a_transaction(conn)? {
         let level = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
         execute_on(Dialect::MySql, level, conn)?;

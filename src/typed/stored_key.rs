@@ -4,6 +4,8 @@
 use std::any::TypeId;
 use std::fmt;
 
+#[cfg(feature = "mysql")]
+use diesel::sql_types::Unsigned;
 use diesel::sql_types::{BigInt, Binary, Bool, Date, Integer, SmallInt, Text, Timestamp};
 
 /// An SQL type of keys whose Rust type is known, or a tuple of them.
@@ -53,11 +55,11 @@ stored_keys! {
     Date: chrono::NaiveDate,
     Timestamp: chrono::NaiveDateTime,
     #[cfg(feature = "mysql")]
-    diesel::sql_types::Unsigned<SmallInt>: u16,
+    Unsigned<SmallInt>: u16,
     #[cfg(feature = "mysql")]
-    diesel::sql_types::Unsigned<Integer>: u32,
+    Unsigned<Integer>: u32,
     #[cfg(feature = "mysql")]
-    diesel::sql_types::Unsigned<BigInt>: u64,
+    Unsigned<BigInt>: u64,
     #[cfg(feature = "postgres")]
     diesel::sql_types::Uuid: UuidBytes,
     #[cfg(feature = "postgres")]
@@ -91,24 +93,19 @@ pub(crate) fn is_exact(sql_type: &TypeId) -> bool {
 
 /// Returns what MySQL casts an integer of this SQL type to.
 pub(crate) fn integer(sql_type: &TypeId) -> Option<&'static str> {
-    let signed = [
-        TypeId::of::<SmallInt>(),
-        TypeId::of::<Integer>(),
-        TypeId::of::<BigInt>(),
+    let integers = [
+        (TypeId::of::<SmallInt>(), "SIGNED"),
+        (TypeId::of::<Integer>(), "SIGNED"),
+        (TypeId::of::<BigInt>(), "SIGNED"),
+        #[cfg(feature = "mysql")]
+        (TypeId::of::<Unsigned<SmallInt>>(), "UNSIGNED"),
+        #[cfg(feature = "mysql")]
+        (TypeId::of::<Unsigned<Integer>>(), "UNSIGNED"),
+        #[cfg(feature = "mysql")]
+        (TypeId::of::<Unsigned<BigInt>>(), "UNSIGNED"),
     ];
-    #[cfg(feature = "mysql")]
-    {
-        use diesel::sql_types::Unsigned;
-        let unsigned = [
-            TypeId::of::<Unsigned<SmallInt>>(),
-            TypeId::of::<Unsigned<Integer>>(),
-            TypeId::of::<Unsigned<BigInt>>(),
-        ];
-        if unsigned.contains(sql_type) {
-            return Some("UNSIGNED");
-        }
-    }
-    signed.contains(sql_type).then_some("SIGNED")
+    let mut integers = integers.into_iter();
+    integers.find_map(|(integer, of)| (integer == *sql_type).then_some(of))
 }
 
 #[cfg(feature = "postgres")]
